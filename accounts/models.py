@@ -1,0 +1,111 @@
+"""People, and the outbox that carries what changes about them to the table."""
+
+import zoneinfo
+
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models.functions import Lower
+
+from accounts.ids import new_user_id
+
+
+class UserManager(BaseUserManager["User"]):
+    def create_user(self, email: str, password: str | None = None, **fields: object) -> "User":
+        user = self.model(email=self.normalize_email(email).lower(), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: object) -> "User":
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+
+
+def check_time_zone(name: str) -> None:
+    if name not in zoneinfo.available_timezones():
+        raise ValidationError("Choose a time zone from the list.")
+
+
+class User(AbstractBaseUser, PermissionsMixin):
+    """A person. Buyer and seller are roles in a thread, not kinds of people."""
+
+    id = models.CharField(primary_key=True, max_length=30, default=new_user_id, editable=False)
+    email = models.EmailField("email address", unique=True)
+    handle = models.CharField(
+        max_length=30,
+        unique=True,
+        validators=[
+            RegexValidator(
+                r"^[a-z0-9](?:[a-z0-9-]{1,28}[a-z0-9])$",
+                "3 to 30 small letters, digits and hyphens.",
+            )
+        ],
+    )
+    display_name = models.CharField(max_length=60)
+    avatar = models.CharField(max_length=200, blank=True, help_text="Where the picture is; empty: initials.")
+    headline = models.CharField(max_length=120, blank=True, help_text="What you do, in one line.")
+    about = models.TextField(max_length=2000, blank=True)
+    city = models.CharField(max_length=80, blank=True)
+    time_zone = models.CharField(max_length=64, default="UTC", validators=[check_time_zone])
+    verified = models.BooleanField(default=False)
+    is_active = models.BooleanField(default=True)
+    is_staff = models.BooleanField(default=False)
+    date_joined = models.DateTimeField(auto_now_add=True)
+
+    objects = UserManager()
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS = ["handle", "display_name"]
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(Lower("email"), name="one_account_an_email"),
+        ]
+
+    def __str__(self) -> str:
+        return self.display_name
+
+    def get_short_name(self) -> str:
+        return self.display_name
+
+
+class Block(models.Model):
+    """One person wants nothing to do with another. The table's pair items are made from this."""
+
+    blocker = models.ForeignKey(User, models.CASCADE, related_name="blocks")
+    blocked = models.ForeignKey(User, models.CASCADE, related_name="blocked_by")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["blocker", "blocked"], name="one_block_a_pair"),
+            models.CheckConstraint(
+                condition=~models.Q(blocker=models.F("blocked")), name="nobody_blocks_themself"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.blocker_id} blocks {self.blocked_id}"
+
+
+class OutboxEntry(models.Model):
+    """Something that happened here and has to be made true in the table too.
+
+    Written in the same transaction as the change; threads/relay.py carries it over and marks it done.
+    """
+
+    kind = models.CharField(max_length=20)
+    payload = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    done_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["id"], name="outbox_waiting", condition=models.Q(done_at__isnull=True)
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"

@@ -1,0 +1,54 @@
+"""What people see when something is refused: one table, for pages, sockets and the log alike."""
+
+from typing import NamedTuple
+
+
+class Words(NamedTuple):
+    status: int
+    message: str
+    hint: str
+
+
+class Refusal(Exception):
+    """Raised by actions and queries; the edge turns it into a page, a fragment or an error frame."""
+
+    def __init__(
+        self, code: str, message: str = "", *, hint: str = "", retry_after: int | None = None
+    ) -> None:
+        words = REFUSALS[code]
+        self.code = code
+        self.status = words.status
+        self.message = message or words.message
+        self.hint = hint or words.hint
+        self.retry_after = retry_after
+        super().__init__(f"{code}: {self.message}")
+
+
+REFUSALS: dict[str, Words] = {
+    "ACCOUNT_SUSPENDED": Words(403, "Your account is suspended.", "Write to support to find out why."),
+    "ACTION_FORBIDDEN": Words(403, "You cannot do this here.", "Ask somebody who can."),
+    "BAD_FRAME": Words(400, "We could not read that.", "Reload the page and try again."),
+    "CLIENT_ID_REUSED": Words(
+        409, "This was already sent with another text.", "Send it again as a new message."
+    ),
+    "MSG_BLOCKED_BY_USER": Words(
+        403, "You cannot write to each other.", "One of you has blocked the other."
+    ),
+    "MSG_EMPTY": Words(400, "Write something first.", "A message needs at least one character."),
+    "MSG_TOO_LONG": Words(
+        400,
+        "A message can have at most 8,000 characters.",
+        "Shorten it, or send it in parts. Your text is still in the box.",
+    ),
+    "RATE_LIMITED": Words(429, "That was a lot at once.", "Wait a moment and try again."),
+    "SAFETY_SOFT_BLOCK": Words(
+        403, "This conversation is on hold.", "Our safety team is looking at it."
+    ),
+    "THREAD_LOCKED": Words(403, "This conversation is read only.", "Staff have locked it."),
+    "THREAD_NOT_FOUND": Words(
+        404, "There is no such conversation.", "Go back to your inbox to find the one you meant."
+    ),
+    "TRY_AGAIN": Words(
+        503, "We could not save that just now.", "Nothing was lost. Try again in a moment."
+    ),
+}

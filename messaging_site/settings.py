@@ -1,0 +1,201 @@
+"""Every setting comes from the environment; docs/operations.md has the table.
+
+With nothing set this is the embedded default: SQLite and files in one folder, one process. With a
+DATABASE_URL it is a deployment, and then nothing that matters may be left at its default.
+"""
+
+from pathlib import Path
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+from messaging_site import logs, secret
+
+env = environ.Env()
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = Path(env.str("PARLEY_DATA", default=str(BASE_DIR / ".parley")))
+EMBEDDED = not env.str("DATABASE_URL", default="")
+
+DEBUG = env.bool("DEBUG", default=False)
+SECRET_KEY = env.str("SECRET_KEY", default="") or (secret.of_installation(DATA_DIR) if EMBEDDED else "")
+if not EMBEDDED and secret.is_weak(SECRET_KEY):
+    raise ImproperlyConfigured(
+        "Set SECRET_KEY to at least 50 random characters: DATABASE_URL is set, so this is a deployment."
+    )
+
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+# --- Apps -------------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "daphne",
+    "accounts",
+    "threads",
+    "inbox",
+    "realtime",
+    "allauth",
+    "allauth.account",
+    "axes",
+    "channels",
+    "csp",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.humanize",
+    "django.contrib.messages",
+    "django.contrib.sessions",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+]
+
+MIDDLEWARE = [
+    "messaging_site.middleware.correlation",
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django_permissions_policy.PermissionsPolicyMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "accounts.middleware.time_zone",
+    "messaging_site.middleware.refusals",
+    "axes.middleware.AxesMiddleware",
+]
+
+ROOT_URLCONF = "messaging_site.urls"
+ASGI_APPLICATION = "messaging_site.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "csp.context_processors.nonce",
+                "messaging_site.context.site",
+            ],
+        },
+    }
+]
+
+# --- Stores -----------------------------------------------------------------------------------
+
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+if EMBEDDED:
+    DATABASES = {
+        "default": {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": DATA_DIR / "parley.sqlite3",
+            "OPTIONS": {
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=5000;",
+                "transaction_mode": "IMMEDIATE",
+            },
+        }
+    }
+else:
+    DATABASES = {"default": env.db("DATABASE_URL")}
+    if DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
+        # Under ASGI a connection kept for each thread runs the server out of them; a pool does not.
+        DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
+            "min_size": 1,
+            "max_size": env.int("PARLEY_DATABASE_POOL", default=10),
+        }
+
+DYNAMODB = {
+    "table": env.str("PARLEY_TABLE", default="parley"),
+    # Empty means AWS itself, found by its usual variables.
+    "endpoint": env.str("PARLEY_DYNAMODB_ENDPOINT", default="") or None,
+    "region": env.str("AWS_REGION", default=env.str("AWS_DEFAULT_REGION", default="eu-central-1")),
+    "connect_timeout": env.float("PARLEY_DYNAMODB_CONNECT_TIMEOUT", default=1.0),
+    "read_timeout": env.float("PARLEY_DYNAMODB_READ_TIMEOUT", default=3.0),
+}
+
+REDIS_URL = env.str("REDIS_URL", default="")
+# A channel that is full drops frames without a word; clients notice by seq and ask again.
+CHANNEL_CAPACITY = 1500
+if REDIS_URL:
+    CHANNEL_LAYERS = {
+        "default": {
+            "BACKEND": "channels_redis.core.RedisChannelLayer",
+            "CONFIG": {
+                # Well above the layer's own blocking read of 5 s, or consumers die of it.
+                "hosts": [{"address": REDIS_URL, "socket_timeout": 30}],
+                "capacity": CHANNEL_CAPACITY,
+                "expiry": 60,
+                "prefix": env.str("PARLEY_REDIS_PREFIX", default="parley"),
+            },
+        }
+    }
+    CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": REDIS_URL,
+            "KEY_PREFIX": env.str("PARLEY_REDIS_PREFIX", default="parley"),
+        }
+    }
+else:
+    CHANNEL_LAYERS = {
+        "default": {
+            "BACKEND": "channels.layers.InMemoryChannelLayer",
+            "CONFIG": {"capacity": CHANNEL_CAPACITY, "expiry": 60},
+        }
+    }
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+
+# --- People -----------------------------------------------------------------------------------
+
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "allauth.account.auth_backends.AuthenticationBackend",
+]
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 10},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "/inbox/"
+SESSION_COOKIE_AGE = 60 * 60 * 24 * 30
+
+# --- Web --------------------------------------------------------------------------------------
+
+LANGUAGE_CODE = "en-gb"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+STATIC_URL = "/static/"
+STATIC_ROOT = DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "messaging_site.storage.StaticFiles"},
+}
+
+HTTPS = env.bool("PARLEY_HTTPS", default=not EMBEDDED)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 60 * 60 * 24 * 365 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+if env.bool("PARLEY_BEHIND_PROXY", default=False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+LOGGING_CONFIG = None
+logs.configure(level=env.str("PARLEY_LOG_LEVEL", default="INFO"), as_json=env.bool("PARLEY_LOG_JSON", default=not DEBUG))
