@@ -3,6 +3,9 @@
 from django.conf import settings
 from django.http import HttpRequest
 
+THEMES = ("light", "dark")
+
 
 def site(request: HttpRequest) -> dict[str, object]:
-    return {"EMBEDDED": settings.EMBEDDED, "DEBUG": settings.DEBUG}
+    theme = request.COOKIES.get("theme", "")
+    return {"EMBEDDED": settings.EMBEDDED, "theme": theme if theme in THEMES else "system"}

@@ -40,6 +40,7 @@ INSTALLED_APPS = [
     "axes",
     "channels",
     "csp",
+    "messaging_site",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",

@@ -1,0 +1,83 @@
+"""The edge of every page: a correlation id for each request, and refusals as answers."""
+
+import secrets
+from collections.abc import Callable
+
+import structlog
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.decorators import sync_only_middleware
+
+from accounts.refusals import Refusal
+
+log = structlog.get_logger(__name__)
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+def new_correlation_id() -> str:
+    return secrets.token_hex(8)
+
+
+@sync_only_middleware
+def correlation(get_response: GetResponse) -> GetResponse:
+    """Every log line of a request carries its id, and so does every error that a person sees."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        request.corr_id = new_correlation_id()  # type: ignore[attr-defined]
+        with structlog.contextvars.bound_contextvars(corr_id=request.corr_id):  # type: ignore[attr-defined]
+            response = get_response(request)
+        response["X-Correlation-Id"] = request.corr_id  # type: ignore[attr-defined]
+        return response
+
+    return middleware
+
+
+@sync_only_middleware
+def refusals(get_response: GetResponse) -> GetResponse:
+    def middleware(request: HttpRequest) -> HttpResponse:
+        return get_response(request)
+
+    def process_exception(request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not isinstance(error, Refusal):
+            return None
+        log.info("refused", code=error.code, path=request.path)
+        return refuse(request, error)
+
+    middleware.process_exception = process_exception  # type: ignore[attr-defined]
+    return middleware
+
+
+def refuse(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+    """What one may not see does not exist: the same page as for an address that leads nowhere."""
+    if refusal.status == 404:
+        raise_as = Http404(refusal.message)
+        return _not_found(request, raise_as)
+    context = {"refusal": describe(refusal, request.corr_id)}  # type: ignore[attr-defined]
+    response = (
+        JsonResponse(context["refusal"], status=refusal.status)
+        if "application/json" in request.headers.get("Accept", "")
+        else render(request, "refused.html", context, status=refusal.status)
+    )
+    if refusal.retry_after is not None:
+        response["Retry-After"] = str(refusal.retry_after)
+    return response
+
+
+def describe(refusal: Refusal, corr_id: str) -> dict[str, object]:
+    described: dict[str, object] = {
+        "code": refusal.code,
+        "message": refusal.message,
+        "hint": refusal.hint,
+        "corr_id": corr_id,
+    }
+    if refusal.retry_after is not None:
+        described["retry_after"] = refusal.retry_after
+    return described
+
+
+def _not_found(request: HttpRequest, error: Exception) -> HttpResponse:
+    return render(request, "404.html", status=404)
+
+
+__all__ = ["PermissionDenied", "correlation", "describe", "refusals", "refuse"]
