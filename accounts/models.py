@@ -1,30 +1,33 @@
 """People, and the outbox that carries what changes about them to the table."""
 
-import zoneinfo
-
+from django.apps import apps
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
-from django.core.exceptions import ValidationError
-from django.core.validators import RegexValidator
-from django.db import models
+from django.db import models, transaction
 from django.db.models.functions import Lower
 
+from accounts.handles import LONGEST, check_handle
 from accounts.ids import new_user_id
+from accounts.time_zones import UTC, check_time_zone
 
 
 class UserManager(BaseUserManager["User"]):
+    """People made by us (the command line, demo data, tests): their address counts as confirmed.
+
+    People who sign up come through accounts/adapter.py, and confirm theirs.
+    """
+
+    @transaction.atomic
     def create_user(self, email: str, password: str | None = None, **fields: object) -> "User":
         user = self.model(email=self.normalize_email(email).lower(), **fields)
         user.set_password(password)
         user.save(using=self._db)
+        addresses = apps.get_model("account", "EmailAddress").objects
+        addresses.create(user=user, email=user.email, verified=True, primary=True)
+        OutboxEntry.add_profile(user)
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: object) -> "User":
         return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
-
-
-def check_time_zone(name: str) -> None:
-    if name not in zoneinfo.available_timezones():
-        raise ValidationError("Choose a time zone from the list.")
 
 
 class User(AbstractBaseUser, PermissionsMixin):
@@ -32,22 +35,15 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     id = models.CharField(primary_key=True, max_length=30, default=new_user_id, editable=False)
     email = models.EmailField("email address", unique=True)
-    handle = models.CharField(
-        max_length=30,
-        unique=True,
-        validators=[
-            RegexValidator(
-                r"^[a-z0-9](?:[a-z0-9-]{1,28}[a-z0-9])$",
-                "3 to 30 small letters, digits and hyphens.",
-            )
-        ],
-    )
+    handle = models.CharField(max_length=LONGEST, unique=True, validators=[check_handle])
     display_name = models.CharField(max_length=60)
-    avatar = models.CharField(max_length=200, blank=True, help_text="Where the picture is; empty: initials.")
+    avatar = models.CharField(
+        max_length=200, blank=True, help_text="Where the picture is; empty: initials."
+    )
     headline = models.CharField(max_length=120, blank=True, help_text="What you do, in one line.")
     about = models.TextField(max_length=2000, blank=True)
     city = models.CharField(max_length=80, blank=True)
-    time_zone = models.CharField(max_length=64, default="UTC", validators=[check_time_zone])
+    time_zone = models.CharField(max_length=64, default=UTC, validators=[check_time_zone])
     verified = models.BooleanField(default=False)
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField(default=False)
@@ -92,7 +88,7 @@ class Block(models.Model):
 class OutboxEntry(models.Model):
     """Something that happened here and has to be made true in the table too.
 
-    Written in the same transaction as the change; threads/relay.py carries it over and marks it done.
+    Written in the same transaction as the change; threads/relay.py carries it over, then marks it.
     """
 
     kind = models.CharField(max_length=20)
@@ -109,3 +105,7 @@ class OutboxEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}"
+
+    @classmethod
+    def add_profile(cls, user: User) -> "OutboxEntry":
+        return cls.objects.create(kind="profile", payload={"user": user.id})

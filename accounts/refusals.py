@@ -10,7 +10,7 @@ class Words(NamedTuple):
 
 
 class Refusal(Exception):
-    """Raised by actions and queries; the edge turns it into a page, a fragment or an error frame."""
+    """Raised by actions and queries; the edge makes a page, a fragment or an error frame of it."""
 
     def __init__(
         self, code: str, message: str = "", *, hint: str = "", retry_after: int | None = None
@@ -25,7 +25,9 @@ class Refusal(Exception):
 
 
 REFUSALS: dict[str, Words] = {
-    "ACCOUNT_SUSPENDED": Words(403, "Your account is suspended.", "Write to support to find out why."),
+    "ACCOUNT_SUSPENDED": Words(
+        403, "Your account is suspended.", "Write to support to find out why."
+    ),
     "ACTION_FORBIDDEN": Words(403, "You cannot do this here.", "Ask somebody who can."),
     "BAD_FRAME": Words(400, "We could not read that.", "Reload the page and try again."),
     "CLIENT_ID_REUSED": Words(

@@ -1,0 +1,50 @@
+"""Handles: the name in a person's address, /people/<handle>/."""
+
+import re
+import unicodedata
+
+from django.core.exceptions import ValidationError
+
+LONGEST = 30
+_SHAPE = re.compile(r"[a-z0-9][a-z0-9-]{1,28}[a-z0-9]")
+
+# Nobody may look like the service or its staff, nor stand where a page of ours may come to be.
+# fmt: off
+RESERVED = frozenset({
+    "about", "abuse", "account", "accounts", "admin", "administrator", "all", "anonymous", "api",
+    "billing", "block", "blog", "contact", "contracts", "deleted", "edit", "everyone", "files",
+    "healthz", "help", "inbox", "info", "legal", "login", "logout", "mail", "me", "message",
+    "messages", "moderation", "moderator", "new", "news", "nobody", "noreply", "no-reply", "null",
+    "official", "parley", "password", "payments", "people", "privacy", "profile", "readyz",
+    "report", "root", "safety", "security", "self", "settings", "signin", "signout", "signup",
+    "staff", "start", "static", "status", "styleguide", "support", "system", "team", "terms",
+    "threads", "trust", "undefined", "user", "users", "webmaster",
+})
+# fmt: on
+
+
+def check_handle(handle: str) -> None:
+    if not _SHAPE.fullmatch(handle):
+        raise ValidationError("Use 3 to 30 small letters, digits and hyphens.", code="shape")
+    if handle in RESERVED:
+        raise ValidationError("This handle is taken.", code="reserved")
+
+
+def as_handle(name: str) -> str:
+    """The handle nearest to a name: "Zoë Müller" becomes zoe-muller. Never one that is refused."""
+    letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    handle = re.sub(r"[^a-z0-9]+", "-", letters.replace("'", "")).strip("-")[:LONGEST].strip("-")
+    return handle if is_handle(handle) else with_number(handle or "person", 1)
+
+
+def is_handle(text: str) -> bool:
+    try:
+        check_handle(text)
+    except ValidationError:
+        return False
+    return True
+
+
+def with_number(handle: str, number: int) -> str:
+    tail = f"-{number}"
+    return handle[: LONGEST - len(tail)].rstrip("-") + tail

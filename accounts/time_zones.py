@@ -1,0 +1,25 @@
+"""The time zones that a person can choose."""
+
+import zoneinfo
+from functools import cache
+
+from django.core.exceptions import ValidationError
+
+UTC = "UTC"
+
+
+@cache  # Finding them out walks through a folder of files.
+def names() -> tuple[str, ...]:
+    """Places, not abbreviations: "EST" or "localtime" do not say what time it is in July."""
+    places = (n for n in zoneinfo.available_timezones() if "/" in n and not n.startswith("Etc/"))
+    return (UTC, *sorted(places))
+
+
+def check_time_zone(name: str) -> None:
+    if name not in names():
+        raise ValidationError("Choose a time zone from the list.", code="time_zone")
+
+
+def zone_of(name: str) -> zoneinfo.ZoneInfo:
+    """A zone that this machine does not know (its list may be older) reads as UTC."""
+    return zoneinfo.ZoneInfo(name if name in names() else UTC)
