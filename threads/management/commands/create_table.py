@@ -1,0 +1,19 @@
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from threads.models.table import create_table
+
+
+class Command(BaseCommand):
+    help = "Makes the DynamoDB table, or says how one that exists differs. Safe to run again."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        differences = create_table()
+        if differences:
+            raise CommandError(
+                f"Table {settings.DYNAMODB['table']} has another shape:\n  "
+                + "\n  ".join(differences)
+            )
+        self.stdout.write(f"Table {settings.DYNAMODB['table']} is ready.")

@@ -1,0 +1,32 @@
+"""The items of the table. docs/data-model.md lists each with its keys."""
+
+from threads.models.archive import ArchiveDue
+from threads.models.card import ActionWaiting, CardShadow
+from threads.models.connection import Connection, UserConnection
+from threads.models.message import Message, SentMarker
+from threads.models.pair import Pair, PairThread
+from threads.models.participant import FormerParticipant, Participant, Person
+from threads.models.person import Draft, Profile, RateBucket, StartMarker
+from threads.models.tab import TabSnapshot
+from threads.models.thread import Thread
+
+__all__ = [
+    "ActionWaiting",
+    "ArchiveDue",
+    "CardShadow",
+    "Connection",
+    "Draft",
+    "FormerParticipant",
+    "Message",
+    "Pair",
+    "PairThread",
+    "Participant",
+    "Person",
+    "Profile",
+    "RateBucket",
+    "SentMarker",
+    "StartMarker",
+    "TabSnapshot",
+    "Thread",
+    "UserConnection",
+]

@@ -1,0 +1,73 @@
+"""Attribute types that PynamoDB does not have: whole numbers, and documents as plain dicts."""
+
+from typing import Any
+
+from pynamodb.attributes import Attribute
+from pynamodb.constants import LIST, MAP, NUMBER
+
+
+class IntAttribute(Attribute[int]):
+    attr_type = NUMBER
+
+    def serialize(self, value: int) -> str:
+        return str(int(value))
+
+    def deserialize(self, value: str) -> int:
+        return int(value)
+
+
+class DocumentAttribute(Attribute[dict[str, Any]]):
+    """A dict of text, whole numbers, booleans, None, lists and dicts, stored as a map."""
+
+    attr_type = MAP
+
+    def serialize(self, value: dict[str, Any]) -> dict[str, Any]:
+        return {key: _typed(part) for key, part in value.items()}
+
+    def deserialize(self, value: dict[str, Any]) -> dict[str, Any]:
+        return {key: _plain(part) for key, part in value.items()}
+
+
+class DocumentsAttribute(Attribute[list[Any]]):
+    """A list of the same."""
+
+    attr_type = LIST
+
+    def serialize(self, value: list[Any]) -> list[Any]:
+        return [_typed(part) for part in value]
+
+    def deserialize(self, value: list[Any]) -> list[Any]:
+        return [_plain(part) for part in value]
+
+
+def _typed(value: Any) -> dict[str, Any]:
+    match value:
+        case None:
+            return {"NULL": True}
+        case bool():
+            return {"BOOL": value}
+        case str():
+            return {"S": value}
+        case int():
+            return {"N": str(value)}
+        case dict():
+            return {"M": {key: _typed(part) for key, part in value.items()}}
+        case list() | tuple():
+            return {"L": [_typed(part) for part in value]}
+    raise TypeError(f"not stored in the table: {type(value).__name__}")
+
+
+def _plain(typed: dict[str, Any]) -> Any:
+    ((kind, value),) = typed.items()
+    match kind:
+        case "S" | "BOOL":
+            return value
+        case "N":
+            return int(value)
+        case "NULL":
+            return None
+        case "M":
+            return {key: _plain(part) for key, part in value.items()}
+        case "L":
+            return [_plain(part) for part in value]
+    raise TypeError(f"not a document: {kind}")

@@ -1,0 +1,29 @@
+from pynamodb.attributes import UnicodeAttribute
+
+from threads.models import keys
+from threads.models.attributes import DocumentAttribute, DocumentsAttribute, IntAttribute
+from threads.models.table import Item
+
+
+class CardShadow(Item):
+    """The current state of an action card; the message itself stays as it was proposed."""
+
+    pk_prefix, sk_prefix = "THR#", keys.CARDS
+
+    type = UnicodeAttribute()
+    payload = DocumentAttribute()
+    state = UnicodeAttribute()
+    version = IntAttribute()
+    created_by = UnicodeAttribute(attr_name="createdBy")
+    history = DocumentsAttribute()
+    idempotency_keys = DocumentsAttribute(attr_name="idempotencyKeys")
+    rev = IntAttribute()
+
+
+class ActionWaiting(Item):
+    """A card that waits for this person; written and removed with the card."""
+
+    pk_prefix, sk_prefix = "USER#", keys.WAITING
+
+    type = UnicodeAttribute()
+    created_at = UnicodeAttribute(attr_name="createdAt")

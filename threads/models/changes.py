@@ -1,0 +1,116 @@
+"""Writes: what changes of an item, said once for the store and for the copy in memory;
+and several of them in one transaction, all or nothing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pynamodb.exceptions import CancellationReason, TransactWriteError
+from pynamodb.expressions.condition import Condition
+from pynamodb.expressions.update import Action
+from pynamodb.transactions import TransactWrite
+
+from threads.models.table import Item, connection
+
+ALL_OLD = "ALL_OLD"
+
+
+@dataclass
+class Change:
+    """By Python names: values to set, to set only where there is none, to add to, to remove."""
+
+    set: dict[str, Any] = field(default_factory=dict)
+    set_if_absent: dict[str, Any] = field(default_factory=dict)
+    add: dict[str, int] = field(default_factory=dict)
+    remove: tuple[str, ...] = ()
+
+    def actions(self, kind: type[Item]) -> list[Action]:
+        def attribute(name: str) -> Any:
+            return getattr(kind, name)
+
+        return [
+            *(attribute(name).set(value) for name, value in self.set.items()),
+            *(
+                attribute(name).set(attribute(name) | value)
+                for name, value in self.set_if_absent.items()
+            ),
+            *(attribute(name).add(value) for name, value in self.add.items()),
+            *(attribute(name).remove() for name in self.remove),
+        ]
+
+    def apply(self, item: Item) -> None:
+        for name, value in self.set.items():
+            setattr(item, name, value)
+        for name, value in self.set_if_absent.items():
+            if getattr(item, name) is None:
+                setattr(item, name, value)
+        for name, value in self.add.items():
+            setattr(item, name, (getattr(item, name) or 0) + value)
+        for name in self.remove:
+            setattr(item, name, None)
+
+
+class Cancelled(Exception):
+    """A condition did not hold, or the store was busy with the same items; nothing was written."""
+
+    def __init__(self, reasons: dict[str, CancellationReason]) -> None:
+        self.reasons = reasons
+        super().__init__(", ".join(f"{name}: {reason.code}" for name, reason in reasons.items()))
+
+    def failed(self, name: str) -> bool:
+        reason = self.reasons.get(name)
+        return reason is not None and reason.code == "ConditionalCheckFailed"
+
+    def current(self, name: str, kind: type[Item]) -> Any:
+        """The item as the store has it, for a write whose condition failed; None if there is none."""
+        raw = self.reasons[name].raw_item
+        return kind.from_raw_data(raw) if raw else None
+
+
+class Transaction:
+    """Named writes. PynamoDB sends checks, deletes, puts and updates in that order, whatever the
+    order of the calls; the names keep the reasons of a failure with what they are about."""
+
+    def __init__(self) -> None:
+        self._write = TransactWrite(connection=connection().connection)
+        self._checks: list[str] = []
+        self._deletes: list[str] = []
+        self._puts: list[str] = []
+        self._updates: list[str] = []
+        self._on_commit: list[Callable[[], None]] = []
+
+    def check(self, name: str, item: Item, condition: Condition) -> None:
+        self._checks.append(name)
+        self._write.condition_check(type(item), item.pk, item.sk, condition=condition)
+
+    def delete(self, name: str, item: Item, condition: Condition | None = None) -> None:
+        self._deletes.append(name)
+        self._write.delete(item, condition=condition)
+
+    def put(self, name: str, item: Item, condition: Condition | None = None) -> None:
+        self._puts.append(name)
+        self._write.save(item, condition=condition, return_values=ALL_OLD)
+
+    def update(
+        self, name: str, item: Item, change: Change, condition: Condition | None = None
+    ) -> None:
+        """The copy in memory takes the same change once it is committed."""
+        self._updates.append(name)
+        self._write.update(
+            item, change.actions(type(item)), condition=condition, return_values=ALL_OLD
+        )
+        self._on_commit.append(lambda: change.apply(item))
+
+    def commit(self) -> None:
+        try:
+            self._write._commit()
+        except TransactWriteError as error:
+            if error.cause_response_code != "TransactionCanceledException":
+                raise
+            raise Cancelled(self._by_name(error.cancellation_reasons)) from error
+        for apply in self._on_commit:
+            apply()
+
+    def _by_name(self, reasons: list[CancellationReason | None]) -> dict[str, CancellationReason]:
+        names = [*self._checks, *self._deletes, *self._puts, *self._updates]
+        return {name: reason for name, reason in zip(names, reasons, strict=True) if reason}

@@ -1,0 +1,24 @@
+from pynamodb.attributes import UnicodeAttribute
+
+from threads.models import keys
+from threads.models.table import Item
+
+
+class _ConnectionItem(Item):
+    user_id = UnicodeAttribute(attr_name="userId")
+    connected_at = UnicodeAttribute(attr_name="connectedAt")
+    last_seen_at = UnicodeAttribute(attr_name="lastSeenAt")
+    device = UnicodeAttribute()
+    session_hash = UnicodeAttribute(attr_name="sessionHash")
+
+
+class Connection(_ConnectionItem):
+    """Whose is this connection? Lives 24 hours."""
+
+    pk_prefix, sk_prefix = "CONNECTION#", keys.METADATA
+
+
+class UserConnection(_ConnectionItem):
+    """Which connections has this person? The same, from the other side."""
+
+    pk_prefix, sk_prefix = "USER#", keys.CONNECTIONS

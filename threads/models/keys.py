@@ -1,0 +1,163 @@
+"""Every key of the table, spelled once. docs/data-model.md lists them; a test compares.
+
+In a thread's partition the order of the sort keys is part of the design: read from the end, they
+are THR, TAB#, PAST#, PART#, then MSG# newest first, so that one Query opens a thread. Whatever is
+not needed for that sorts below MSG#.
+"""
+
+import zlib
+from datetime import UTC, datetime
+
+from ulid import ULID
+
+THREAD = "THR"
+TABS = "TAB#"
+FORMER_PARTICIPANTS = "PAST#"
+PARTICIPANTS = "PART#"
+MESSAGES = "MSG#"
+SENT_MARKERS = "IDEM#"
+CARDS = "CARD#"
+
+CONNECTIONS = "CONNECTION#"
+PROFILE = "PROFILE"
+WAITING = "ACTION#"
+DRAFTS = "DRAFT#"
+START_MARKERS = "IDEM#"
+RATES = "RATE#"
+METADATA = "METADATA"
+STATE = "STATE"
+PAIR_THREADS = "THR#"
+
+ARCHIVE_SHARDS = 16
+# Sorts above every date, so that a pinned row comes first when read from the end.
+PINNED = "PIN#"
+
+
+def thread_pk(thread_id: str) -> str:
+    return f"THR#{thread_id}"
+
+
+def user_pk(user_id: str) -> str:
+    return f"USER#{user_id}"
+
+
+def connection_pk(connection_id: str) -> str:
+    return f"CONNECTION#{connection_id}"
+
+
+def pair_pk(one: str, other: str) -> str:
+    return "PAIR#{}#{}".format(*sorted((one, other)))
+
+
+def archive_pk(day: str, thread_id: str) -> str:
+    # Not hash(): that differs from process to process.
+    return f"ARCHIVE#{day}#{zlib.crc32(thread_id.encode()) % ARCHIVE_SHARDS:02d}"
+
+
+def participant_sk(user_id: str) -> str:
+    return f"{PARTICIPANTS}{user_id}"
+
+
+def former_participant_sk(user_id: str) -> str:
+    return f"{FORMER_PARTICIPANTS}{user_id}"
+
+
+def message_sk(message_id: str) -> str:
+    """The time in the key is the time inside the id: an id alone gives its key."""
+    return f"{MESSAGES}{iso(message_time(message_id))}#{message_id}"
+
+
+def sent_sk(author: str, client_id: str) -> str:
+    """`author` is a user id, or "system" for a line that the service itself writes."""
+    return f"{SENT_MARKERS}{author}#{client_id}"
+
+
+def card_sk(message_id: str) -> str:
+    return f"{CARDS}{message_id}"
+
+
+def tab_sk(tab: str) -> str:
+    return f"{TABS}{tab}"
+
+
+def connection_sk(connection_id: str) -> str:
+    return f"{CONNECTIONS}{connection_id}"
+
+
+def waiting_sk(thread_id: str, message_id: str) -> str:
+    return f"{WAITING}{thread_id}#{message_id}"
+
+
+def draft_sk(thread_id: str) -> str:
+    return f"{DRAFTS}{thread_id}"
+
+
+def start_sk(client_id: str) -> str:
+    return f"{START_MARKERS}{client_id}"
+
+
+def rate_sk(what: str) -> str:
+    return f"{RATES}{what}"
+
+
+def pair_thread_sk(thread_id: str) -> str:
+    return f"{PAIR_THREADS}{thread_id}"
+
+
+# --- Index keys
+
+
+def inbox_pk(user_id: str, folder: str) -> str:
+    return f"PARTICIPANT#{user_id}" + ("" if folder == "inbox" else f"#{folder}")
+
+
+def inbox_sk(last_message_at: str, thread_id: str, *, pinned: bool) -> str:
+    return f"{PINNED if pinned else ''}{last_message_at}#{thread_id}"
+
+
+def leg_pk(leg_id: str) -> str:
+    return f"LEG#{leg_id}"
+
+
+def group_pk(group_id: str) -> str:
+    return f"LBG#{group_id}"
+
+
+def pending_pk(user_id: str) -> str:
+    return f"PENDING#{user_id}"
+
+
+def unread_pk(user_id: str) -> str:
+    return f"UNREAD#{user_id}"
+
+
+# --- Times and message ids
+
+
+def iso(moment: datetime) -> str:
+    """As stored: UTC, milliseconds, Z. Sorts as text."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def message_time(message_id: str) -> datetime:
+    return moment_of_ms(ULID.from_str(message_id.removeprefix("msg_")).milliseconds)
+
+
+def moment_of_ms(milliseconds: int) -> datetime:
+    # Not a float of seconds: some milliseconds would come out one too low.
+    seconds, rest = divmod(milliseconds, 1000)
+    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest * 1000)
+
+
+def next_message_id(last_message_id: str | None, now_ms: int) -> str:
+    """Later than the last one whatever the clock says, so that key order is commit order."""
+    if last_message_id is None:
+        return f"msg_{ULID.from_timestamp(now_ms)}"
+    last = ULID.from_str(last_message_id.removeprefix("msg_"))
+    if now_ms > last.milliseconds:
+        return f"msg_{ULID.from_timestamp(now_ms)}"
+    return f"msg_{ULID.from_int(int(last) + 1)}"

@@ -1,0 +1,58 @@
+from pynamodb.attributes import UnicodeAttribute
+
+from threads.models import keys
+from threads.models.attributes import DocumentAttribute, DocumentsAttribute, IntAttribute
+from threads.models.table import Item
+
+TEXT, ASSET, SYSTEM, ACTION = "text", "asset", "system", "action"
+MAX_BODY = 8000
+PREVIEW = 140
+
+
+class Message(Item):
+    """What was said. Appended, never moved; its key gives its place for ever."""
+
+    pk_prefix, sk_prefix = "THR#", keys.MESSAGES
+
+    seq = IntAttribute()
+    tally = IntAttribute()
+    client_id = UnicodeAttribute(attr_name="clientId", null=True)
+    type = UnicodeAttribute()
+    body = UnicodeAttribute(null=True)
+    attachments = DocumentsAttribute(null=True)
+    action = DocumentAttribute(null=True)
+    author_id = UnicodeAttribute(attr_name="authorUserId", null=True)
+    receiver_ids = DocumentsAttribute(attr_name="receiverUserIds", null=True)
+    reply_to = UnicodeAttribute(attr_name="replyTo", null=True)
+    reactions = DocumentAttribute(null=True)
+    nsfw_band = IntAttribute(attr_name="nsfwBand", default=0)
+    flags = DocumentAttribute(null=True)
+    created_at = UnicodeAttribute(attr_name="createdAt")
+    edited_at = UnicodeAttribute(attr_name="editedAt", null=True)
+    removed_at = UnicodeAttribute(attr_name="removedAt", null=True)
+    hidden_at = UnicodeAttribute(attr_name="hiddenAt", null=True)
+    earlier_bodies = DocumentsAttribute(attr_name="earlierBodies", null=True)
+    rev = IntAttribute(default=0)
+    archive_ref = UnicodeAttribute(attr_name="archiveRef", null=True)
+
+    @property
+    def id(self) -> str:
+        return self.sk.rpartition("#")[2]
+
+    @property
+    def thread_id(self) -> str:
+        return self.pk.removeprefix(self.pk_prefix)
+
+    @property
+    def is_by_person(self) -> bool:
+        return self.author_id is not None
+
+
+class SentMarker(Item):
+    """What a client id became, so that sending it again stores nothing twice. Lives 30 days."""
+
+    pk_prefix, sk_prefix = "THR#", keys.SENT_MARKERS
+
+    message_id = UnicodeAttribute(attr_name="messageId")
+    seq = IntAttribute()
+    hash = UnicodeAttribute()

@@ -1,0 +1,25 @@
+from pynamodb.attributes import BooleanAttribute, UnicodeAttribute, UnicodeSetAttribute
+
+from threads.models import keys
+from threads.models.table import Item
+
+
+class Pair(Item):
+    """What holds between two people, whatever the thread: accepted, blocked."""
+
+    pk_prefix, sk_prefix = "PAIR#", keys.STATE
+
+    accepted = BooleanAttribute(default=False)
+    blocked_by = UnicodeSetAttribute(attr_name="blockedBy", null=True)
+
+
+class PairThread(Item):
+    """A thread of these two: what a block has to touch."""
+
+    pk_prefix, sk_prefix = "PAIR#", keys.PAIR_THREADS
+
+    created_at = UnicodeAttribute(attr_name="createdAt")
+
+    @property
+    def thread_id(self) -> str:
+        return self.sk.removeprefix(self.sk_prefix)

@@ -1,0 +1,90 @@
+from typing import Any
+
+from pynamodb.attributes import BooleanAttribute, UnicodeAttribute, UnicodeSetAttribute
+
+from threads.models import keys
+from threads.models.attributes import DocumentAttribute, IntAttribute
+from threads.models.table import Item
+
+BUYER, SELLER, ADMIN = "buyer", "seller", "admin"
+INBOX, REQUESTS, ARCHIVED_FOLDER, SPAM = "inbox", "requests", "archived", "spam"
+
+
+class Participant(Item):
+    """A person's membership in a thread: cursors, settings of their own, and their inbox row."""
+
+    pk_prefix, sk_prefix = "THR#", keys.PARTICIPANTS
+
+    role = UnicodeAttribute(attr_name="roleContext")
+    person = DocumentAttribute()
+
+    last_read_message_id = UnicodeAttribute(attr_name="lastReadMsgId", null=True)
+    last_read_seq = IntAttribute(attr_name="lastReadSeq", default=0)
+    last_read_tally = IntAttribute(attr_name="lastReadTally", default=0)
+    last_read_at = UnicodeAttribute(attr_name="lastReadAt", null=True)
+    # How many of one's own messages came after the read cursor: they are not unread.
+    own_since_read = IntAttribute(attr_name="ownSinceRead", default=0)
+    delivered_seq = IntAttribute(attr_name="deliveredSeq", default=0)
+    first_undelivered_seq = IntAttribute(attr_name="firstUndeliveredSeq", null=True)
+    first_undelivered_message_id = UnicodeAttribute(attr_name="firstUndeliveredMsgId", null=True)
+    visible_from_seq = IntAttribute(attr_name="visibleFromSeq", default=1)
+
+    folder = UnicodeAttribute()
+    pinned = BooleanAttribute(default=False)
+    muted = BooleanAttribute(default=False)
+    muted_until = UnicodeAttribute(attr_name="mutedUntil", null=True)
+    marked_unread = BooleanAttribute(attr_name="markedUnread", null=True)
+    # Who has put a block between the two of a thread; both items name whoever did.
+    blocked_by = UnicodeSetAttribute(attr_name="blockedBy", null=True)
+    blocked_until = UnicodeAttribute(attr_name="blockedUntil", null=True)
+    request_state = UnicodeAttribute(attr_name="requestState", null=True)
+
+    subject = UnicodeAttribute()
+    kind = UnicodeAttribute()
+    other_side = DocumentAttribute(attr_name="otherSide")
+    others_count = IntAttribute(attr_name="othersCount", default=1)
+    last_message_at = UnicodeAttribute(attr_name="lastMessageAt")
+    last_message = DocumentAttribute(attr_name="lastMessage")
+    last_seq = IntAttribute(attr_name="lastSeq")
+    last_tally = IntAttribute(attr_name="lastTally")
+
+    inbox_pk = UnicodeAttribute(attr_name="GSI1PK")
+    inbox_sk = UnicodeAttribute(attr_name="GSI1SK")
+    pending_pk = UnicodeAttribute(attr_name="GSI3PK", null=True)
+    pending_sk = UnicodeAttribute(attr_name="GSI3SK", null=True)
+    unread_pk = UnicodeAttribute(attr_name="GSI4PK", null=True)
+    unread_sk = UnicodeAttribute(attr_name="GSI4SK", null=True)
+
+    @property
+    def thread_id(self) -> str:
+        return self.pk.removeprefix(self.pk_prefix)
+
+    @property
+    def user_id(self) -> str:
+        return self.sk.removeprefix(self.sk_prefix)
+
+    @property
+    def unread(self) -> int:
+        """Exact, and counts only what others wrote."""
+        return max(0, self.last_tally - self.last_read_tally - self.own_since_read)
+
+    @property
+    def has_seen_all(self) -> bool:
+        """Everything after the read cursor is one's own."""
+        return self.last_read_seq + self.own_since_read == self.last_seq
+
+
+class FormerParticipant(Item):
+    """Somebody who is no longer in the thread; what they wrote is, and needs a name."""
+
+    pk_prefix, sk_prefix = "THR#", keys.FORMER_PARTICIPANTS
+
+    person = DocumentAttribute()
+
+    @property
+    def user_id(self) -> str:
+        return self.sk.removeprefix(self.sk_prefix)
+
+
+Person = dict[str, Any]
+"""The copy of a profile that a page needs: id, handle, name, avatar, timeZone."""

@@ -1,0 +1,49 @@
+"""Items of one person's own: profile, drafts, limits, and what their starts became."""
+
+from pynamodb.attributes import BooleanAttribute, UnicodeAttribute
+
+from threads.models import keys
+from threads.models.attributes import IntAttribute
+from threads.models.table import Item
+
+
+class Profile(Item):
+    """A copy of the relational profile, for pages that need names without a join."""
+
+    pk_prefix, sk_prefix = "USER#", keys.PROFILE
+
+    handle = UnicodeAttribute()
+    display_name = UnicodeAttribute(attr_name="displayName")
+    avatar = UnicodeAttribute(null=True)
+    verified = BooleanAttribute()
+    city = UnicodeAttribute(null=True)
+    time_zone = UnicodeAttribute(attr_name="timeZone")
+    last_seen_at = UnicodeAttribute(attr_name="lastSeenAt", null=True)
+
+
+class Draft(Item):
+    """What a person was writing in a thread, on whichever device."""
+
+    pk_prefix, sk_prefix = "USER#", keys.DRAFTS
+
+    text = UnicodeAttribute()
+    version = IntAttribute()
+    updated_at = UnicodeAttribute(attr_name="updatedAt")
+
+
+class RateBucket(Item):
+    """How much of something a person may still do now."""
+
+    pk_prefix, sk_prefix = "USER#", keys.RATES
+
+    tokens = IntAttribute()
+    updated_at = UnicodeAttribute(attr_name="updatedAt")
+
+
+class StartMarker(Item):
+    """The thread that a start became, so that starting it again makes no second one."""
+
+    pk_prefix, sk_prefix = "USER#", keys.START_MARKERS
+
+    thread_id = UnicodeAttribute(attr_name="threadId")
+    hash = UnicodeAttribute()

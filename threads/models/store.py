@@ -1,0 +1,93 @@
+"""The one door to DynamoDB: every request of every model goes through `Store.dispatch`.
+
+What the store answers stays what it is; when it does not answer, that is `StoreUnavailable`, which
+every edge shows as TRY_AGAIN.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Any
+
+import structlog
+from botocore.exceptions import BotoCoreError, ClientError
+from pynamodb.connection import Connection
+
+from accounts.refusals import Refusal
+
+log = structlog.get_logger(__name__)
+
+# Answers that mean "not now": nothing was judged, and the same request may succeed later.
+PASSING = {
+    "InternalServerError",
+    "LimitExceededException",
+    "ProvisionedThroughputExceededException",
+    "RequestLimitExceeded",
+    "ServiceUnavailable",
+    "ThrottlingException",
+    "TransactionInProgressException",
+}
+
+
+class StoreUnavailable(Refusal):
+    """The store did not answer, or not now. A write may or may not have happened."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__("TRY_AGAIN")
+
+
+class Requests(list[str]):
+    """The operations made while counting, by name, and what they cost."""
+
+    capacity: float = 0.0
+
+
+_counting: ContextVar[Requests | None] = ContextVar("counting", default=None)
+
+
+@contextlib.contextmanager
+def counting() -> Iterator[Requests]:
+    """Counts this context's requests: the budgets of docs/data-model.md are tests."""
+    requests = Requests()
+    token = _counting.set(requests)
+    try:
+        yield requests
+    finally:
+        _counting.reset(token)
+
+
+class Store(Connection):
+    def _make_api_call(
+        self, operation_name: str, operation_kwargs: dict[str, Any]
+    ) -> dict[str, Any]:
+        requests = _counting.get()
+        if requests is not None:
+            requests.append(operation_name)
+        try:
+            answer = super()._make_api_call(operation_name, operation_kwargs)
+        except ClientError as error:
+            _raise_if_passing(operation_name, error)
+            raise
+        except BotoCoreError as error:
+            log.warning("store_unavailable", operation=operation_name, error=type(error).__name__)
+            raise StoreUnavailable(type(error).__name__) from error
+        if requests is not None:
+            requests.capacity += _units(answer)
+        return answer
+
+
+def _raise_if_passing(operation_name: str, error: ClientError) -> None:
+    code = error.response["Error"].get("Code", "")
+    # PynamoDB keeps the code only; the status is in the error that it made its own from.
+    original = getattr(error.__cause__, "response", {})
+    status = original.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    if code in PASSING or status >= 500:
+        log.warning("store_unavailable", operation=operation_name, error=code)
+        raise StoreUnavailable(code) from error
+
+
+def _units(answer: dict[str, Any]) -> float:
+    consumed = answer.get("ConsumedCapacity") or []
+    each = consumed if isinstance(consumed, list) else [consumed]
+    return sum(float(part.get("CapacityUnits", 0)) for part in each)

@@ -1,0 +1,20 @@
+from pynamodb.attributes import UnicodeAttribute
+
+from threads.models import keys
+from threads.models.attributes import DocumentAttribute, IntAttribute
+from threads.models.table import Item
+
+TAB_NAMES = ("brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions")
+
+
+class TabSnapshot(Item):
+    """A tab of the project panel, ready to show. Can be thrown away and made again."""
+
+    pk_prefix, sk_prefix = "THR#", keys.TABS
+
+    version = IntAttribute()
+    snapshot = DocumentAttribute()
+    updated_by = UnicodeAttribute(attr_name="updatedBy")
+    updated_at = UnicodeAttribute(attr_name="updatedAt")
+    rev = IntAttribute()
+    truth_revision = IntAttribute(attr_name="truthRevision", null=True)

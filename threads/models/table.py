@@ -1,0 +1,282 @@
+"""The table: its indexes, the base of all its items, and the few ways to read and write it."""
+
+import functools
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+
+from django.conf import settings
+from pynamodb.attributes import UnicodeAttribute
+from pynamodb.connection.base import MetaTable
+from pynamodb.connection.table import TableConnection
+from pynamodb.constants import BATCH_GET_PAGE_LIMIT
+from pynamodb.exceptions import TableDoesNotExist
+from pynamodb.expressions.condition import Condition
+from pynamodb.indexes import GlobalSecondaryIndex, IncludeProjection, KeysOnlyProjection
+from pynamodb.models import Model
+
+from threads.models.attributes import IntAttribute
+from threads.models.store import Store, StoreUnavailable
+
+ItemT = TypeVar("ItemT", bound="Item")
+Key = tuple[str, str]
+
+
+class InboxIndex(GlobalSecondaryIndex["Item"]):
+    """A folder's page, pinned then newest, with all that a row shows."""
+
+    class Meta:
+        index_name = "GSI1"
+        projection = IncludeProjection(
+            [
+                "subject",
+                "kind",
+                "folder",
+                "otherSide",
+                "othersCount",
+                "lastMessageAt",
+                "lastMessage",
+                "lastSeq",
+                "lastTally",
+                "lastReadTally",
+                "ownSinceRead",
+                "pinned",
+                "muted",
+                "mutedUntil",
+                "markedUnread",
+                "requestState",
+                "roleContext",
+                "waitingFor",
+            ]
+        )
+
+    pk = UnicodeAttribute(hash_key=True, attr_name="GSI1PK")
+    sk = UnicodeAttribute(range_key=True, attr_name="GSI1SK")
+
+
+class BookingIndex(GlobalSecondaryIndex["Item"]):
+    """The threads of a leg or a group."""
+
+    class Meta:
+        index_name = "GSI2"
+        projection = KeysOnlyProjection()
+
+    pk = UnicodeAttribute(hash_key=True, attr_name="GSI2PK")
+    sk = UnicodeAttribute(range_key=True, attr_name="GSI2SK")
+
+
+class PendingIndex(GlobalSecondaryIndex["Item"]):
+    """Conversations with messages that no device of a person has got yet."""
+
+    class Meta:
+        index_name = "GSI3"
+        projection = IncludeProjection(["firstUndeliveredSeq", "firstUndeliveredMsgId"])
+
+    pk = UnicodeAttribute(hash_key=True, attr_name="GSI3PK")
+    sk = UnicodeAttribute(range_key=True, attr_name="GSI3SK")
+
+
+class UnreadIndex(GlobalSecondaryIndex["Item"]):
+    """Conversations of a person's inbox in which something is unread."""
+
+    class Meta:
+        index_name = "GSI4"
+        projection = KeysOnlyProjection()
+
+    pk = UnicodeAttribute(hash_key=True, attr_name="GSI4PK")
+    sk = UnicodeAttribute(range_key=True, attr_name="GSI4SK")
+
+
+class Item(Model):
+    """Anything in the table. A subclass says by its keys which items are its own."""
+
+    class Meta:
+        table_name = settings.DYNAMODB["table"]
+        billing_mode = "PAY_PER_REQUEST"
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    ttl = IntAttribute(null=True)
+
+    inbox = InboxIndex()
+    bookings = BookingIndex()
+    pending = PendingIndex()
+    unread_threads = UnreadIndex()
+
+    # How its keys begin; the sort key of some kinds is a constant.
+    pk_prefix: ClassVar[str] = ""
+    sk_prefix: ClassVar[str] = ""
+    kinds: ClassVar[list[type["Item"]]] = []
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.pk_prefix:
+            Item.kinds.append(cls)
+
+    @classmethod
+    def _get_connection(cls) -> TableConnection:
+        # One connection for all kinds, not one for each class.
+        return connection()
+
+    @property
+    def is_expired(self) -> bool:
+        # AWS may take days to remove it, the embedded engine never does: expired is expired.
+        return self.ttl is not None and self.ttl <= time.time()
+
+    @classmethod
+    def find(cls, pk: str, sk: str, *, consistent: bool = True) -> Self | None:
+        answer = connection().get_item(pk, sk, consistent_read=consistent)
+        raw = answer.get("Item")
+        item = cls.from_raw_data(raw) if raw else None
+        return None if item is None or item.is_expired else item
+
+
+@functools.cache
+def connection() -> TableConnection:
+    schema = Item._get_schema()
+    table = TableConnection(settings.DYNAMODB["table"])
+    table.connection = Store(
+        region=settings.DYNAMODB["region"],
+        host=settings.DYNAMODB["endpoint"],
+        connect_timeout_seconds=settings.DYNAMODB["connect_timeout"],
+        read_timeout_seconds=settings.DYNAMODB["read_timeout"],
+        max_retry_attempts=1,
+        max_pool_connections=64,
+    )
+    table.connection.add_meta_table(
+        MetaTable(
+            {
+                "TableName": table.table_name,
+                "KeySchema": schema["key_schema"],
+                "AttributeDefinitions": schema["attribute_definitions"],
+                "GlobalSecondaryIndexes": [
+                    {"IndexName": index["index_name"], "KeySchema": index["key_schema"]}
+                    for index in schema["global_secondary_indexes"]
+                ],
+            }
+        )
+    )
+    return table
+
+
+def load(raw: dict[str, Any]) -> Item:
+    """The item as what it is, by its keys."""
+    pk, sk = raw["pk"]["S"], raw["sk"]["S"]
+    for kind in Item.kinds:
+        if pk.startswith(kind.pk_prefix) and sk.startswith(kind.sk_prefix):
+            return kind.from_raw_data(raw)
+    raise LookupError(f"no such kind of item: {pk} {sk}")
+
+
+@dataclass
+class Page:
+    items: list[Item]
+    more: bool
+
+    def of(self, kind: type[ItemT]) -> list[ItemT]:
+        return [item for item in self.items if isinstance(item, kind)]
+
+
+def query(
+    pk: str,
+    where: Condition | None = None,
+    *,
+    limit: int,
+    index: GlobalSecondaryIndex | None = None,
+    newest_first: bool = False,
+    after: dict[str, Any] | None = None,
+    consistent: bool = True,
+) -> Page:
+    """One request; its items, whatever they are, without the expired ones."""
+    answer = connection().query(
+        pk,
+        range_key_condition=where,
+        limit=limit,
+        index_name=index.Meta.index_name if index else None,
+        scan_index_forward=not newest_first,
+        exclusive_start_key=after,
+        consistent_read=consistent and index is None,
+    )
+    items = [load(raw) for raw in answer["Items"]]
+    return Page([item for item in items if not item.is_expired], "LastEvaluatedKey" in answer)
+
+
+def get_many(keys: Iterable[Key]) -> list[Item]:
+    """By BatchGetItem, in chunks of what it takes; what it leaves over is asked for again."""
+    wanted = [{"pk": pk, "sk": sk} for pk, sk in dict.fromkeys(keys)]
+    found: list[Item] = []
+    pauses = iter((0.05, 0.1, 0.2, 0.4, 0.8))
+    while wanted:
+        chunk, wanted = wanted[:BATCH_GET_PAGE_LIMIT], wanted[BATCH_GET_PAGE_LIMIT:]
+        answer = connection().batch_get_item(chunk, consistent_read=True)
+        found += [load(raw) for raw in answer["Responses"].get(connection().table_name, [])]
+        left = answer.get("UnprocessedKeys", {}).get(connection().table_name, {}).get("Keys", [])
+        if left:
+            wanted += [{"pk": key["pk"]["S"], "sk": key["sk"]["S"]} for key in left]
+            pause = next(pauses, None)
+            if pause is None:
+                raise StoreUnavailable("UnprocessedKeys")
+            time.sleep(pause)
+    return [item for item in found if not item.is_expired]
+
+
+# --- Making the table
+
+
+class Shape(NamedTuple):
+    keys: tuple[str, ...]
+    projection: str
+    attributes: frozenset[str]
+
+
+def create_table() -> list[str]:
+    """Makes the table if it is not there; says what differs if it is there and has another shape."""
+    try:
+        described = connection().describe_table()
+    except TableDoesNotExist:
+        Item.create_table(wait=True)
+        return []
+    return differences(described)
+
+
+def differences(described: dict[str, Any]) -> list[str]:
+    wanted, found = _wanted_shapes(), _found_shapes(described)
+    missing = [f"index {name} is missing" for name in sorted(wanted.keys() - found.keys())]
+    foreign = [f"index {name} is not one of ours" for name in sorted(found.keys() - wanted.keys())]
+    other = [
+        f"{name} is {found[name]}, should be {wanted[name]}"
+        for name in sorted(wanted.keys() & found.keys())
+        if wanted[name] != found[name]
+    ]
+    return missing + foreign + other
+
+
+def _wanted_shapes() -> dict[str, Shape]:
+    schema = Item._get_schema()
+    shapes = {"table": Shape(_names(schema["key_schema"]), "ALL", frozenset())}
+    for index in schema["global_secondary_indexes"]:
+        shapes[index["index_name"]] = _shape(
+            {"KeySchema": index["key_schema"], "Projection": index["projection"]}
+        )
+    return shapes
+
+
+def _found_shapes(described: dict[str, Any]) -> dict[str, Shape]:
+    shapes = {"table": Shape(_names(described["KeySchema"]), "ALL", frozenset())}
+    for index in described.get("GlobalSecondaryIndexes", []):
+        shapes[index["IndexName"]] = _shape(index)
+    return shapes
+
+
+def _shape(index: dict[str, Any]) -> Shape:
+    projection = index["Projection"]
+    return Shape(
+        _names(index["KeySchema"]),
+        projection["ProjectionType"],
+        frozenset(projection.get("NonKeyAttributes", [])),
+    )
+
+
+def _names(key_schema: list[dict[str, str]]) -> tuple[str, ...]:
+    return tuple(key["AttributeName"] for key in sorted(key_schema, key=lambda k: k["KeyType"]))
