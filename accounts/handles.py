@@ -34,7 +34,9 @@ def as_handle(name: str) -> str:
     """The handle nearest to a name: "Zoë Müller" becomes zoe-muller. Never one that is refused."""
     letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     handle = re.sub(r"[^a-z0-9]+", "-", letters.replace("'", "")).strip("-")[:LONGEST].strip("-")
-    return handle if is_handle(handle) else with_number(handle or "person", 1)
+    if not handle or handle in RESERVED:
+        return "person"
+    return handle if is_handle(handle) else with_number(handle, 1)
 
 
 def is_handle(text: str) -> bool:

@@ -7,6 +7,7 @@ from django.db.models.functions import Lower
 
 from accounts.handles import LONGEST, check_handle
 from accounts.ids import new_user_id
+from accounts.text import check_line
 from accounts.time_zones import UTC, check_time_zone
 
 
@@ -35,14 +36,21 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     id = models.CharField(primary_key=True, max_length=30, default=new_user_id, editable=False)
     email = models.EmailField("email address", unique=True)
-    handle = models.CharField(max_length=LONGEST, unique=True, validators=[check_handle])
-    display_name = models.CharField(max_length=60)
+    handle = models.CharField(
+        max_length=LONGEST,
+        unique=True,
+        validators=[check_handle],
+        error_messages={"unique": "This handle is taken."},
+    )
+    display_name = models.CharField(max_length=60, validators=[check_line])
     avatar = models.CharField(
         max_length=200, blank=True, help_text="Where the picture is; empty: initials."
     )
-    headline = models.CharField(max_length=120, blank=True, help_text="What you do, in one line.")
+    headline = models.CharField(
+        max_length=120, blank=True, validators=[check_line], help_text="What you do, in one line."
+    )
     about = models.TextField(max_length=2000, blank=True)
-    city = models.CharField(max_length=80, blank=True)
+    city = models.CharField(max_length=80, blank=True, validators=[check_line])
     time_zone = models.CharField(max_length=64, default=UTC, validators=[check_time_zone])
     verified = models.BooleanField(default=False)
     is_active = models.BooleanField(default=True)

@@ -42,6 +42,9 @@ REFUSALS: dict[str, Words] = {
         "A message can have at most 8,000 characters.",
         "Shorten it, or send it in parts. Your text is still in the box.",
     ),
+    "PERSON_NOT_FOUND": Words(
+        404, "There is nobody by that name.", "Check the address, or go back to your inbox."
+    ),
     "RATE_LIMITED": Words(429, "That was a lot at once.", "Wait a moment and try again."),
     "SAFETY_SOFT_BLOCK": Words(
         403, "This conversation is on hold.", "Our safety team is looking at it."

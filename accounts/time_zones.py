@@ -1,11 +1,18 @@
-"""The time zones that a person can choose."""
+"""The time zones that a person can choose, and what time it is there."""
 
+import datetime
 import zoneinfo
 from functools import cache
 
 from django.core.exceptions import ValidationError
 
 UTC = "UTC"
+
+
+class LocalTime(datetime.datetime):
+    """A time that templates leave in its own zone; any other they turn into the reader's."""
+
+    convert_to_local_time = False
 
 
 @cache  # Finding them out walks through a folder of files.
@@ -23,3 +30,7 @@ def check_time_zone(name: str) -> None:
 def zone_of(name: str) -> zoneinfo.ZoneInfo:
     """A zone that this machine does not know (its list may be older) reads as UTC."""
     return zoneinfo.ZoneInfo(name if name in names() else UTC)
+
+
+def time_in(name: str) -> LocalTime:
+    return LocalTime.now(zone_of(name))
