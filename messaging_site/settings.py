@@ -18,10 +18,12 @@ DATA_DIR = Path(env.str("PARLEY_DATA", default=str(BASE_DIR / ".parley")))
 EMBEDDED = not env.str("DATABASE_URL", default="")
 
 DEBUG = env.bool("DEBUG", default=False)
-SECRET_KEY = env.str("SECRET_KEY", default="") or (secret.of_installation(DATA_DIR) if EMBEDDED else "")
+SECRET_KEY = env.str("SECRET_KEY", default="") or (
+    secret.of_installation(DATA_DIR) if EMBEDDED else ""
+)
 if not EMBEDDED and secret.is_weak(SECRET_KEY):
     raise ImproperlyConfigured(
-        "Set SECRET_KEY to at least 50 random characters: DATABASE_URL is set, so this is a deployment."
+        "Set SECRET_KEY to at least 50 random characters: with DATABASE_URL this is a deployment."
     )
 
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
@@ -98,7 +100,9 @@ if EMBEDDED:
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": DATA_DIR / "parley.sqlite3",
             "OPTIONS": {
-                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=5000;",
+                # What was acknowledged must survive the plug: a full sync for each commit.
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+                "timeout": 10,
                 "transaction_mode": "IMMEDIATE",
             },
         }
@@ -162,7 +166,10 @@ AUTHENTICATION_BACKENDS = [
 ]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
+        "OPTIONS": {"user_attributes": ("email", "handle", "display_name")},
+    },
     {
         "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
         "OPTIONS": {"min_length": 10},
@@ -172,6 +179,53 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/inbox/"
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 30
+
+ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+ACCOUNT_FORMS = {
+    "signup": "accounts.forms.SignUpForm",
+    "change_password": "accounts.forms.ChangePasswordForm",
+    "reset_password_from_key": "accounts.forms.ResetPasswordForm",
+    "user_token": "accounts.forms.ResetTokenForm",
+}
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+# Mandatory, because only then a sign-up looks the same whether the address has an account or not.
+ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True
+ACCOUNT_LOGIN_ON_PASSWORD_RESET = True
+ACCOUNT_CHANGE_EMAIL = True
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_EMAIL_NOTIFICATIONS = True
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
+# allauth would lock an account for everybody, so anybody could lock anybody out; axes locks it for
+# one address only.
+ACCOUNT_RATE_LIMITS = {"login_failed": None, "login": "60/m/ip"}
+ALLAUTH_TRUSTED_PROXY_COUNT = int(env.bool("PARLEY_BEHIND_PROXY", default=False))
+
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_USERNAME_CALLABLE = "accounts.lockout.account_of"
+AXES_CLIENT_IP_CALLABLE = "accounts.lockout.address_of"
+AXES_LOCKOUT_CALLABLE = "accounts.lockout.answer"
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = 0.25  # In hours.
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_RESET_ON_SUCCESS = True
+AXES_DISABLE_ACCESS_LOG = True
+AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "login", "csrfmiddlewaretoken"]
+
+# --- Email ------------------------------------------------------------------------------------
+
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("PARLEY_MAIL_FROM", default="Parley <parley@localhost>")
+EMAIL_TIMEOUT = 10
+if env.str("EMAIL_URL", default=""):
+    globals().update(env.email("EMAIL_URL"))
+else:
+    # Until there is a server to send it, mail is a file, and the pages say where.
+    EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+    EMAIL_FILE_PATH = DATA_DIR / "mail"
 
 # --- Web --------------------------------------------------------------------------------------
 
@@ -199,4 +253,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 
 LOGGING_CONFIG = None
-logs.configure(level=env.str("PARLEY_LOG_LEVEL", default="INFO"), as_json=env.bool("PARLEY_LOG_JSON", default=not DEBUG))
+logs.configure(
+    level=env.str("PARLEY_LOG_LEVEL", default="INFO"),
+    as_json=env.bool("PARLEY_LOG_JSON", default=not DEBUG),
+)

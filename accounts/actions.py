@@ -1,0 +1,37 @@
+"""Changing people. What changes about them goes to the table by the outbox, written with it."""
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+
+from accounts.models import OutboxEntry, User
+
+PROFILE = ("display_name", "handle", "headline", "about", "city", "time_zone")
+
+
+def change_profile(
+    user: User,
+    *,
+    display_name: str,
+    handle: str,
+    city: str,
+    time_zone: str,
+    headline: str,
+    about: str,
+) -> User:
+    """The person as saved; `user` itself stays as it was, so that a failure shows nowhere."""
+    changed = User.objects.get(pk=user.pk)
+    changed.display_name, changed.handle = display_name, handle
+    changed.headline, changed.about = headline, about
+    changed.city, changed.time_zone = city, time_zone
+    changed.full_clean()
+    try:
+        _save_profile(changed)
+    except IntegrityError as error:
+        raise ValidationError({"handle": "This handle is taken."}) from error
+    return changed
+
+
+@transaction.atomic
+def _save_profile(user: User) -> None:
+    user.save(update_fields=PROFILE)
+    OutboxEntry.add_profile(user)

@@ -1,0 +1,115 @@
+"""The forms about people. Passwords are asked for once: the page can show what was typed."""
+
+from typing import Any
+
+from allauth.account import forms as allauth_forms
+from django import forms
+from django.contrib.auth.hashers import make_password
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest
+
+from accounts.actions import PROFILE
+from accounts.handles import LONGEST, check_handle
+from accounts.ids import is_id
+from accounts.models import OutboxEntry, User
+from accounts.queries import suggest_handle
+from accounts.refusals import Refusal
+from accounts.text import check_line
+from accounts.time_zones import UTC, names
+
+PASSWORD_HELP = "At least 10 characters."
+
+
+class HandleField(forms.CharField):
+    default_validators = [check_handle]
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=LONGEST, **options)
+
+    def to_python(self, value: Any) -> str:
+        return (super().to_python(value) or "").lower().removeprefix("@")
+
+
+def time_zone_choices() -> list[tuple[str, str]]:
+    return [(name, name.replace("_", " ")) for name in names()]
+
+
+class TimeZoneField(forms.ChoiceField):
+    def __init__(self, **options: Any) -> None:
+        wrong = {"invalid_choice": "Choose a time zone from the list."}
+        super().__init__(choices=time_zone_choices, error_messages=wrong, **options)
+
+
+class SignUpForm(allauth_forms.SignupForm):
+    field_order = ["email", "display_name", "handle", "city", "time_zone", "password1"]
+
+    display_name = forms.CharField(label="Your name", max_length=60, validators=[check_line])
+    handle = HandleField(required=False, help_text="Leave it empty and we suggest one.")
+    city = forms.CharField(required=False, max_length=80, validators=[check_line])
+    time_zone = TimeZoneField(required=False, initial=UTC)
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["display_name"].widget.attrs["autocomplete"] = "name"
+        self.fields["city"].widget.attrs["autocomplete"] = "address-level2"
+        self.fields["password1"].help_text = PASSWORD_HELP
+
+    def clean_handle(self) -> str:
+        handle = self.cleaned_data["handle"]
+        if handle and User.objects.filter(handle=handle).exists():
+            raise forms.ValidationError("This handle is taken.", code="unique")
+        return handle or suggest_handle(self.cleaned_data.get("display_name", ""))
+
+    def clean_time_zone(self) -> str:
+        return self.cleaned_data["time_zone"] or UTC
+
+    def try_save(self, request: HttpRequest) -> Any:
+        if self.account_already_exists:
+            # As long as a real sign-up takes, or the clock would tell who has an account.
+            make_password(self.cleaned_data["password1"])
+        try:
+            return super().try_save(request)
+        except IntegrityError as error:  # Somebody took the handle, or the address, just now.
+            raise Refusal("TRY_AGAIN") from error
+
+    @transaction.atomic
+    def save(self, request: HttpRequest) -> User:
+        user: User = super().save(request)
+        OutboxEntry.add_profile(user)
+        return user
+
+
+class OnePassword:
+    fields: dict[str, forms.Field]
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["password1"].help_text = PASSWORD_HELP
+        del self.fields["password2"]
+
+
+class ChangePasswordForm(OnePassword, allauth_forms.ChangePasswordForm):
+    pass
+
+
+class ResetPasswordForm(OnePassword, allauth_forms.ResetPasswordKeyForm):
+    pass
+
+
+class ResetTokenForm(allauth_forms.UserTokenForm):
+    """allauth's address of a reset has no room for the underscore of usr_; see the adapter."""
+
+    def _get_user(self, uidb36: str) -> User | None:
+        user_id = f"usr_{uidb36}"
+        return super()._get_user(user_id) if is_id("usr", user_id) else None
+
+
+class ProfileForm(forms.ModelForm):
+    handle = HandleField(help_text="The name in the address of your profile.")
+    time_zone = TimeZoneField()
+
+    class Meta:
+        model = User
+        fields = PROFILE
+        labels = {"display_name": "Your name"}
+        widgets = {"about": forms.Textarea(attrs={"rows": 5})}

@@ -1,0 +1,10 @@
+from django.urls import path
+
+from accounts import views
+
+app_name = "accounts"
+urlpatterns = [
+    path("people/<slug:handle>/", views.profile, name="profile"),
+    path("settings/", views.settings, name="settings"),
+    path("settings/theme/", views.theme, name="theme"),
+]

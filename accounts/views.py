@@ -1,0 +1,83 @@
+from copy import copy
+
+from django import forms
+from django.conf import settings as site_settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render, resolve_url
+from django.urls import NoReverseMatch, reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.actions import change_profile
+from accounts.forms import ProfileForm
+from accounts.models import User
+from accounts.queries import get_person
+from accounts.refusals import Refusal
+from accounts.time_zones import time_in
+
+THEMES = ("light", "dark", "system")
+A_YEAR = 60 * 60 * 24 * 365
+
+
+@require_safe
+@login_required
+def profile(request: HttpRequest, handle: str) -> HttpResponse:
+    person = get_person(handle)
+    is_me = person == request.user
+    context = {
+        "person": person,
+        "is_me": is_me,
+        "local_time": time_in(person.time_zone),
+        "start_url": "" if is_me else _find_start_url(person),
+    }
+    return render(request, "accounts/profile.html", context)
+
+
+def _find_start_url(person: User) -> str:
+    try:
+        return reverse("threads:start", args=[person.handle])
+    except NoReverseMatch:  # Conversations are above us: there may be none in this site.
+        return ""
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def settings(request: HttpRequest) -> HttpResponse:
+    # A copy: a form writes what was typed into its person, valid or not, and the page shows that.
+    form = ProfileForm(request.POST or None, instance=copy(request.user))
+    if form.is_valid() and _saves(form):
+        messages.success(request, "Your profile is saved.")
+        return redirect("accounts:settings")
+    return render(request, "accounts/settings.html", {"form": form})
+
+
+def _saves(form: ProfileForm) -> bool:
+    try:
+        change_profile(form.instance, **form.cleaned_data)
+    except forms.ValidationError as error:
+        form.add_error(None, error)
+        return False
+    return True
+
+
+@require_POST
+def theme(request: HttpRequest) -> HttpResponse:
+    """Light or dark is the browser's, not the person's: it holds before one signs in, too."""
+    choice = request.POST.get("theme", "")
+    if choice not in THEMES:
+        raise Refusal("BAD_FRAME")
+    response = redirect(_find_way_back(request))
+    secure = site_settings.SESSION_COOKIE_SECURE
+    response.set_cookie("theme", choice, max_age=A_YEAR, samesite="Lax", secure=secure)
+    return response
+
+
+def _find_way_back(request: HttpRequest) -> str:
+    """The page they came from, if it is one of ours."""
+    asked = request.POST.get("next") or request.headers.get("Referer", "")
+    ours = url_has_allowed_host_and_scheme(
+        asked, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return asked if ours else resolve_url(site_settings.LOGIN_REDIRECT_URL)
