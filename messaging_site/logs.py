@@ -34,5 +34,5 @@ def configure(*, level: str, as_json: bool) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level)
-    for noisy in ("botocore", "urllib3", "daphne", "twisted", "asyncio", "axes"):
+    for noisy in ("botocore", "pynamodb", "urllib3", "daphne", "twisted", "asyncio", "axes"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

@@ -62,7 +62,7 @@ class Cancelled(Exception):
         return reason is not None and reason.code == "ConditionalCheckFailed"
 
     def current(self, name: str, kind: type[Item]) -> Any:
-        """The item as the store has it, for a write whose condition failed; None if there is none."""
+        """The item as the store has it, where a condition failed; None if there is none."""
         raw = self.reasons[name].raw_item
         return kind.from_raw_data(raw) if raw else None
 

@@ -68,11 +68,6 @@ class Participant(Item):
         """Exact, and counts only what others wrote."""
         return max(0, self.last_tally - self.last_read_tally - self.own_since_read)
 
-    @property
-    def has_seen_all(self) -> bool:
-        """Everything after the read cursor is one's own."""
-        return self.last_read_seq + self.own_since_read == self.last_seq
-
 
 class FormerParticipant(Item):
     """Somebody who is no longer in the thread; what they wrote is, and needs a name."""

@@ -29,6 +29,10 @@ PASSING = {
 }
 
 
+Request = dict[str, Any]
+Answer = dict[str, Any]
+
+
 class StoreUnavailable(Refusal):
     """The store did not answer, or not now. A write may or may not have happened."""
 
@@ -87,7 +91,7 @@ def _raise_if_passing(operation_name: str, error: ClientError) -> None:
         raise StoreUnavailable(code) from error
 
 
-def _units(answer: dict[str, Any]) -> float:
+def _units(answer: Answer) -> float:
     consumed = answer.get("ConsumedCapacity") or []
     each = consumed if isinstance(consumed, list) else [consumed]
     return sum(float(part.get("CapacityUnits", 0)) for part in each)

@@ -231,7 +231,7 @@ class Shape(NamedTuple):
 
 
 def create_table() -> list[str]:
-    """Makes the table if it is not there; says what differs if it is there and has another shape."""
+    """Makes the table if it is not there; says what differs if it has another shape."""
     try:
         described = connection().describe_table()
     except TableDoesNotExist:

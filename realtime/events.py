@@ -1,0 +1,109 @@
+"""What happened, as clients are told it: one TypedDict an event, the same name. docs/protocol.md."""
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+
+class Hello(TypedDict):
+    type: Literal["hello"]
+    user: str
+    connection: str
+    server_time: str
+    protocol: int
+    pending: list[dict[str, Any]]
+    more: bool
+
+
+class Pong(TypedDict):
+    type: Literal["pong"]
+    t: Any
+    pending: list[dict[str, Any]]
+
+
+class MessageAccepted(TypedDict):
+    type: Literal["message.accepted"]
+    client_id: str
+    thread: str
+    message: str
+    seq: int
+    created_at: str
+
+
+class MessageSent(TypedDict):
+    type: Literal["message.sent"]
+    thread: str
+    message: str
+    seq: int
+    tally: int
+    author: str | None
+    created_at: str
+    message_type: str
+    body: str
+    html: str
+    attachments: list[dict[str, Any]]
+    client_id: str | None
+
+
+class ThreadSynced(TypedDict):
+    type: Literal["thread.synced"]
+    thread: str
+    messages: list[MessageSent]
+    changed: list[dict[str, Any]]
+    cursors: list[dict[str, Any]]
+    status: str
+    tabs: dict[str, int]
+    rev: int
+    last_seq: int
+    more: bool
+
+
+class ThreadChanged(TypedDict):
+    type: Literal["thread.changed"]
+    thread: str
+    status: str
+    kind: str
+    roster: list[dict[str, Any]]
+    banner: str
+    rev: int
+
+
+class CursorMoved(TypedDict):
+    type: Literal["cursor.moved"]
+    thread: str
+    user: str
+    delivered_seq: int
+    read_seq: int
+
+
+class InboxChanged(TypedDict):
+    """Without `unread` (another process wrote in between) the page fetches the row."""
+
+    type: Literal["inbox.changed"]
+    thread: str
+    unread: int | None
+    last_message_at: str
+    last_message: dict[str, Any]
+    folder: str
+    pinned: bool
+
+
+class Error(TypedDict):
+    type: Literal["error"]
+    code: str
+    message: str
+    hint: str
+    corr_id: str
+    client_id: NotRequired[str]
+    retry_after: NotRequired[int]
+
+
+Event = (
+    Hello
+    | Pong
+    | MessageAccepted
+    | MessageSent
+    | ThreadSynced
+    | ThreadChanged
+    | CursorMoved
+    | InboxChanged
+    | Error
+)

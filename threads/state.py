@@ -1,0 +1,137 @@
+"""What this process believes of a thread, so that a send needs no read.
+
+A belief is never trusted: every write carries it as a condition, and a wrong one fails, brings the
+current items along and is tried again. The beliefs are kept for the threads used last.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from accounts.refusals import Refusal
+from threads.models import FormerParticipant, Participant, Person, Thread, keys
+from threads.models.participant import ADMIN
+from threads.models.tab import TAB_NAMES
+from threads.models.table import Item, Page, query
+from threads.models.thread import MAX_PARTICIPANTS
+
+KEPT = 10_000
+
+
+@dataclass
+class ThreadState:
+    thread: Thread
+    people: dict[str, Participant]
+    former: dict[str, Person] = field(default_factory=dict)
+    # Another process wrote here since this was read: what it did to people's cursors is unknown.
+    cursors_are_stale: bool = False
+
+    def others(self, user_id: str | None) -> list[Participant]:
+        return [person for person in self.people.values() if person.user_id != user_id]
+
+    def name_of(self, user_id: str) -> Person:
+        if user_id in self.people:
+            return self.people[user_id].person
+        return self.former.get(user_id) or {"id": user_id, "name": "Somebody", "handle": ""}
+
+    @property
+    def is_group(self) -> bool:
+        """More than two sides; staff who look in do not make a group of it."""
+        return sum(person.role != ADMIN for person in self.people.values()) > 2
+
+
+_known: OrderedDict[str, ThreadState] = OrderedDict()
+_known_lock = threading.Lock()
+_turns: dict[str, tuple[threading.Lock, int]] = {}
+
+
+def recall(thread_id: str) -> ThreadState:
+    """The belief, or, cold, one Query for it."""
+    with _known_lock:
+        state = _known.get(thread_id)
+        if state is not None:
+            _known.move_to_end(thread_id)
+            return state
+    state = read(thread_id)
+    if state is None:
+        raise Refusal("THREAD_NOT_FOUND")
+    return remember(state)
+
+
+def read(thread_id: str) -> ThreadState | None:
+    page = query(
+        keys.thread_pk(thread_id),
+        Item.sk >= keys.PARTICIPANTS,
+        limit=2 * MAX_PARTICIPANTS + len(TAB_NAMES) + 1,
+        newest_first=True,
+    )
+    return state_of(page)
+
+
+def state_of(page: Page) -> ThreadState | None:
+    """From the items that a Query over the end of a thread's partition gave."""
+    threads = page.of(Thread)
+    if not threads:
+        return None
+    return ThreadState(
+        threads[0],
+        {person.user_id: person for person in page.of(Participant)},
+        {former.user_id: former.person for former in page.of(FormerParticipant)},
+    )
+
+
+def remember(state: ThreadState) -> ThreadState:
+    """Older news never replaces newer: a page read before a send must not undo what it taught."""
+    with _known_lock:
+        before = _known.get(state.thread.id)
+        if before is not None and before is not state:
+            if before.thread.last_seq > state.thread.last_seq:
+                return before
+            _keep_newer_cursors(before, state)
+        _known[state.thread.id] = state
+        while len(_known) > KEPT:
+            _known.popitem(last=False)
+    return state
+
+
+def _keep_newer_cursors(before: ThreadState, state: ThreadState) -> None:
+    for user_id, person in before.people.items():
+        now = state.people.get(user_id)
+        if now is not None and person.last_read_seq > now.last_read_seq:
+            state.people[user_id] = person
+
+
+def forget(thread_id: str) -> None:
+    with _known_lock:
+        _known.pop(thread_id, None)
+
+
+def known(thread_id: str) -> ThreadState | None:
+    with _known_lock:
+        return _known.get(thread_id)
+
+
+@contextmanager
+def turn(thread_id: str, *, patience: float = 10.0) -> Iterator[None]:
+    """This process writes one thread's messages one after the other: no races with itself."""
+    with _known_lock:
+        lock, waiting = _turns.get(thread_id, (threading.Lock(), 0))
+        _turns[thread_id] = (lock, waiting + 1)
+    started = time.monotonic()
+    acquired = lock.acquire(timeout=patience)
+    try:
+        if not acquired:
+            raise Refusal("TRY_AGAIN", retry_after=int(time.monotonic() - started))
+        yield
+    finally:
+        if acquired:
+            lock.release()
+        with _known_lock:
+            lock, waiting = _turns[thread_id]
+            if waiting == 1:
+                del _turns[thread_id]
+            else:
+                _turns[thread_id] = (lock, waiting - 1)

@@ -1,0 +1,9 @@
+"""Appending a line to a thread: the one transaction that sends, with its races and retries.
+
+docs/data-model.md, "Sending", says what is written and on which conditions.
+"""
+
+from threads.writing.append import Appended, append, find_stored
+from threads.writing.line import Line, Roster, seal
+
+__all__ = ["Appended", "Line", "Roster", "append", "find_stored", "seal"]

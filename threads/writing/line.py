@@ -1,0 +1,101 @@
+"""What is appended, and the items that it becomes."""
+
+import hashlib
+import json
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from threads.models import ArchiveDue, FormerParticipant, Message, Participant, SentMarker, keys
+from threads.models.message import SYSTEM, TEXT
+from threads.models.table import Item
+from threads.state import ThreadState
+
+MARKER_LIFE = 30 * 24 * 3600
+
+
+@dataclass
+class Line:
+    """Without an author it is the service speaking, and the client id says about what."""
+
+    client_id: str
+    body: str
+    preview: str
+    author_id: str | None = None
+    type: str = TEXT
+    seen_seq: int = 0
+    reply_to: str | None = None
+
+    @property
+    def marker_sk(self) -> str:
+        return keys.sent_sk(self.author_id or SYSTEM, self.client_id)
+
+    @property
+    def hash(self) -> str:
+        return seal(self.body, self.reply_to)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What the inbox shows of it."""
+        return {"author": self.author_id, "type": self.type, "text": self.preview}
+
+
+@dataclass
+class Roster:
+    """Who comes and who goes with a line, and what those who go leave behind of their own."""
+
+    joining: list[Participant] = field(default_factory=list)
+    leaving: list[Participant] = field(default_factory=list)
+    belongings: list[Item] = field(default_factory=list)
+
+    @property
+    def leaving_ids(self) -> set[str]:
+        return {person.user_id for person in self.leaving}
+
+
+def seal(*parts: object) -> str:
+    """Tells a retry from another message under the same client id."""
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def make_message(state: ThreadState, line: Line) -> Message:
+    thread = state.thread
+    message_id = keys.next_message_id(thread.last_message_id, now_ms())
+    return Message(
+        thread.pk,
+        keys.message_sk(message_id),
+        seq=thread.last_seq + 1,
+        tally=thread.last_tally + (line.author_id is not None),
+        client_id=line.client_id,
+        type=line.type,
+        body=line.body,
+        author_id=line.author_id,
+        receiver_ids=[person.user_id for person in state.others(line.author_id)],
+        reply_to=line.reply_to,
+        created_at=keys.iso(keys.message_time(message_id)),
+    )
+
+
+def make_marker(message: Message, line: Line) -> SentMarker:
+    return SentMarker(
+        message.pk,
+        line.marker_sk,
+        message_id=message.id,
+        seq=message.seq,
+        hash=line.hash,
+        ttl=int(time.time()) + MARKER_LIFE,
+    )
+
+
+def make_archive_due(message: Message) -> ArchiveDue:
+    return ArchiveDue(keys.archive_pk(message.created_at[:10], message.thread_id), message.pk)
+
+
+def make_former(person: Participant) -> FormerParticipant:
+    return FormerParticipant(
+        person.pk, keys.former_participant_sk(person.user_id), person=person.person
+    )

@@ -1,0 +1,100 @@
+"""What a new line changes of the thread and of every participant's item."""
+
+from typing import Any
+
+from threads.models import Message, Participant, Thread, keys
+from threads.models.changes import Change
+from threads.models.participant import ARCHIVED_FOLDER, INBOX
+from threads.models.thread import OPEN
+from threads.state import ThreadState
+from threads.writing.line import Line, Roster
+
+# Gone from the item of somebody who has everything: nothing is unread, nothing undelivered.
+CAUGHT_UP = (
+    "marked_unread",
+    "first_undelivered_seq",
+    "first_undelivered_message_id",
+    "pending_pk",
+    "pending_sk",
+    "unread_pk",
+    "unread_sk",
+)
+
+
+def thread_change(state: ThreadState, line: Line, message: Message, roster: Roster) -> Change:
+    change = Change(
+        set={
+            "last_seq": message.seq,
+            "last_tally": message.tally,
+            "last_message_id": message.id,
+            "last_message_at": message.created_at,
+            "updated_at": message.created_at,
+            "last_message": line.summary,
+            "status": OPEN,
+        }
+    )
+    answers = _who_answers(state.thread, line.author_id)
+    if answers:
+        change.set["waiting_for"] = answers
+    if roster.joining or roster.leaving:
+        gone = roster.leaving_ids
+        staying = [user_id for user_id in state.thread.participants if user_id not in gone]
+        change.set["participants"] = staying + [person.user_id for person in roster.joining]
+        change.set["roster_version"] = state.thread.roster_version + 1
+    return change
+
+
+def _who_answers(thread: Thread, author_id: str | None) -> str | None:
+    """Who owes whom a reply is between the two principals; nobody else's words move it."""
+    sides = {thread.buyer_id: thread.seller_id, thread.seller_id: thread.buyer_id}
+    return sides.get(author_id or "")
+
+
+def sender_change(state: ThreadState, person: Participant, line: Line, message: Message) -> Change:
+    row = _row(person, line, message)
+    seen = state.thread.last_seq
+    if line.seen_seq < seen and person.last_read_seq + person.own_since_read != seen:
+        return Change(set=row, add={"own_since_read": 1})
+    return Change(set=row | caught_up(message), remove=CAUGHT_UP)
+
+
+def receiver_change(person: Participant, line: Line, message: Message) -> Change:
+    row = _row(person, line, message)
+    row["pending_pk"] = keys.pending_pk(person.user_id)
+    row["pending_sk"] = message.thread_id
+    if message.is_by_person and row["folder"] == INBOX:
+        row["unread_pk"] = keys.unread_pk(person.user_id)
+        row["unread_sk"] = message.thread_id
+    return Change(
+        set=row,
+        set_if_absent={
+            "first_undelivered_seq": message.seq,
+            "first_undelivered_message_id": message.id,
+        },
+    )
+
+
+def caught_up(message: Message) -> dict[str, Any]:
+    """The cursors of somebody who has seen everything up to this message, the newest."""
+    return {
+        "last_read_seq": message.seq,
+        "last_read_message_id": message.id,
+        "last_read_tally": message.tally,
+        "last_read_at": message.created_at,
+        "delivered_seq": message.seq,
+        "own_since_read": 0,
+    }
+
+
+def _row(person: Participant, line: Line, message: Message) -> dict[str, Any]:
+    # An archived conversation comes back when something happens in it.
+    folder = INBOX if person.folder == ARCHIVED_FOLDER else person.folder
+    return {
+        "last_seq": message.seq,
+        "last_tally": message.tally,
+        "last_message_at": message.created_at,
+        "last_message": line.summary,
+        "folder": folder,
+        "inbox_pk": keys.inbox_pk(person.user_id, folder),
+        "inbox_sk": keys.inbox_sk(message.created_at, message.thread_id, pinned=person.pinned),
+    }
