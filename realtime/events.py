@@ -1,4 +1,4 @@
-"""What happened, as clients are told it: one TypedDict an event, the same name. docs/protocol.md."""
+"""What happened, as clients are told it: a TypedDict for each event. See docs/protocol.md."""
 
 from typing import Any, Literal, NotRequired, TypedDict
 

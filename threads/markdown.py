@@ -1,0 +1,62 @@
+"""The small Markdown subset of messages, made safe on the server."""
+
+import functools
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+TAGS = {"p", "br", "strong", "em", "code", "pre", "a", "ul", "ol", "li", "blockquote"}
+SCHEMES = {"http", "https", "mailto"}
+
+
+@functools.cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("zero", {"html": False, "breaks": True, "linkify": True})
+    return parser.enable(
+        [
+            "autolink",
+            "backticks",
+            "blockquote",
+            "emphasis",
+            "escape",
+            "fence",
+            "link",
+            "linkify",
+            "list",
+            "newline",
+            "balance_pairs",
+            "fragments_join",
+        ]
+    )
+
+
+def to_html(body: str) -> str:
+    return nh3.clean(
+        _parser().render(body),
+        tags=TAGS,
+        attributes={"a": {"href"}, "ol": {"start"}},
+        url_schemes=SCHEMES,
+        # A link of a stranger gets neither our referrer nor a handle on our window.
+        link_rel="nofollow noopener noreferrer ugc",
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+    )
+
+
+def to_text(body: str) -> str:
+    """What is left when the marks are taken away, in one line: for previews and announcements."""
+    return " ".join("".join(_words(_parser().parse(body))).split())
+
+
+def _words(tokens: list[Token]) -> list[str]:
+    words: list[str] = []
+    for token in tokens:
+        if token.children:
+            words += _words(token.children)
+        elif token.type in ("text", "code_inline", "fence"):
+            words.append(token.content)
+        elif token.type in ("softbreak", "hardbreak"):
+            words.append(" ")
+        if token.block:
+            words.append(" ")
+    return words
