@@ -1,0 +1,81 @@
+"""Where to listen, and by which names people may then call us."""
+
+import errno
+import os
+import socket
+from contextlib import suppress
+from typing import NamedTuple
+
+from terminal import Problem, say
+
+DEFAULT_PORT = 8000
+LOOPBACK = ["127.0.0.1", "localhost", "[::1]"]
+EVERYWHERE = ("0.0.0.0", "::", "")
+
+
+class Address(NamedTuple):
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        host = "127.0.0.1" if self.host in EVERYWHERE else _in_url(self.host)
+        return f"http://{host}:{self.port}"
+
+    def environment(self) -> dict[str, str]:
+        """Whoever asked to be reached from elsewhere must not be refused for the name they use."""
+        if os.environ.get("ALLOWED_HOSTS"):
+            return {}
+        names = _own_names() if self.host in EVERYWHERE else [_in_url(self.host)]
+        return {"ALLOWED_HOSTS": ",".join(dict.fromkeys([*LOOPBACK, *names]))}
+
+
+def choose(host: str, port: int | None) -> Address:
+    """The port that was asked for, or the first free one from 8000 on."""
+    if port is not None:
+        if _is_taken(host, port):
+            raise Problem(f"Port {port} on {host} is taken: choose another with --port.")
+        return Address(host, port)
+    for free in range(DEFAULT_PORT, DEFAULT_PORT + 100):
+        if not _is_taken(host, free):
+            if free != DEFAULT_PORT:
+                say(f"Port {DEFAULT_PORT} is taken, so this is port {free}.")
+            return Address(host, free)
+    raise Problem("No port from 8000 to 8099 is free: choose one with --port.")
+
+
+def _is_taken(host: str, port: int) -> bool:
+    try:
+        family = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0][0]
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+    except OverflowError:
+        raise Problem(f"{port} is not a port: choose one from 1 to 65535 with --port.") from None
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            return True
+        raise Problem(f"Cannot listen on {host}, port {port}: {error.strerror}.") from None
+    return False
+
+
+def _own_names() -> list[str]:
+    name = socket.gethostname()
+    found = {name, socket.getfqdn(), _outward_address()}
+    with suppress(OSError):
+        found |= {_in_url(str(info[4][0])) for info in socket.getaddrinfo(name, None)}
+    return sorted(found - {""})
+
+
+def _outward_address() -> str:
+    """The address that others on the network see. Nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return ""
+        return str(probe.getsockname()[0])
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

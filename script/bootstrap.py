@@ -1,0 +1,163 @@
+"""The clone's own Python packages, in .venv, exactly the pinned ones."""
+
+import fcntl
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apt
+import processes
+from terminal import Problem, Progress, say
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+
+# Debian has Python without pip; with this no root is needed to get it.
+PIP = (
+    "https://packages.invalid/07/25/"
+    "ee8c38ae72d66b844ce8eb9711ba905dba21ca1a8a0c960057c41cd23337/pip-26.3-py3-none-any.whl"
+)
+PIP_SHA256 = "f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"
+
+SERVER = ("requirements.txt",)
+TESTS = ("requirements.txt", "requirements-dev.txt")
+
+
+def install(files: tuple[str, ...]) -> None:
+    """After the first time this only compares a hash."""
+    if _is_installed(files):
+        return
+    with exclusive():
+        if not _is_installed(files):
+            _make_venv()
+            _install_packages(files)
+            _stamp(files).write_text(_fingerprint(files))
+
+
+@contextmanager
+def exclusive() -> Iterator[None]:
+    """Two commands started at once in one clone set it up one after the other."""
+    VENV.mkdir(exist_ok=True)
+    with (VENV / "set-up.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _is_installed(files: tuple[str, ...]) -> bool:
+    stamp = _stamp(files)
+    return PYTHON.exists() and stamp.exists() and stamp.read_text() == _fingerprint(files)
+
+
+def _stamp(files: tuple[str, ...]) -> Path:
+    return VENV / f"{files[-1]}.sha256"
+
+
+def _fingerprint(files: tuple[str, ...]) -> str:
+    return hashlib.sha256(b"".join((ROOT / name).read_bytes() for name in files)).hexdigest()
+
+
+# --- The virtual environment --------------------------------------------------------------------
+
+
+def _make_venv() -> None:
+    if _venv_works():
+        return
+    say("Making a Python environment in .venv ...")
+    _remove_broken_venv()
+    if importlib.util.find_spec("ensurepip") is None:
+        _make_venv_without_ensurepip()
+    else:
+        _run([sys.executable, "-m", "venv", VENV], "The Python environment cannot be made")
+
+
+def _venv_works() -> bool:
+    check = "import sys, pip; sys.exit(sys.version_info < (3, 11))"
+    return (
+        PYTHON.exists()
+        and subprocess.run([PYTHON, "-c", check], capture_output=True).returncode == 0
+    )
+
+
+def _remove_broken_venv() -> None:
+    for path in VENV.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name != "set-up.lock":
+            path.unlink()
+
+
+def _make_venv_without_ensurepip() -> None:
+    _run(
+        [sys.executable, "-m", "venv", "--without-pip", VENV],
+        "The Python environment cannot be made",
+    )
+    wheel = VENV / PIP.rsplit("/", 1)[1]
+    try:
+        with urllib.request.urlopen(PIP, timeout=60) as answer:
+            wheel.write_bytes(answer.read())
+    except OSError:
+        raise Problem(_no_pip()) from None
+    if hashlib.sha256(wheel.read_bytes()).hexdigest() != PIP_SHA256:
+        raise Problem("The downloaded pip is not the one that was expected: try again later.")
+    _run([PYTHON, wheel / "pip", "install", "--no-index", wheel], "pip cannot be installed")
+
+
+def _no_pip() -> str:
+    package = f"python3.{sys.version_info.minor}-venv"
+    return f"This Python has no pip: run `{apt.command(package)}`, then start again."
+
+
+# --- The packages -------------------------------------------------------------------------------
+
+
+def _install_packages(files: tuple[str, ...]) -> None:
+    progress = Progress("Installing packages (a minute or two the first time)")
+    total = sum(_pins(name) for name in files)
+    command = [PYTHON, "-m", "pip", "install", "--no-input", "--progress-bar", "off"]
+    pip = processes.start(
+        [*command, "--disable-pip-version-check", "-r", ROOT / files[-1]],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )
+    with processes.running(pip):
+        said = _follow(pip, progress, total)
+    if pip.returncode != 0:
+        say("\n" + "".join(said[-8:]).rstrip())
+        raise Problem("The packages could not be installed: pip says why above.")
+    progress.done()
+
+
+def _follow(pip: processes.Program, progress: Progress, total: int) -> list[str]:
+    said, collected = [], 0
+    assert pip.stdout is not None
+    for line in pip.stdout:
+        said.append(line)
+        if match := re.match(r"Collecting (\S+?)(\[|==| |$)", line):
+            collected += 1
+            progress.show(f"{collected} of {total}: {match[1]}", in_log=collected % 10 == 0)
+        elif line.startswith("Installing collected packages"):
+            progress.show("unpacking", in_log=True)
+    pip.wait()
+    return said
+
+
+def _pins(name: str) -> int:
+    return len(re.findall(r"^[\w.-]+(\[.*\])?==", (ROOT / name).read_text(), re.MULTILINE))
+
+
+def _run(command: processes.Command, problem: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        lines = (done.stderr or done.stdout).strip().split("\n")
+        raise Problem(f"{problem}: {lines[-1]}")

@@ -1,0 +1,35 @@
+"""script/manage: a management command on an installation's data."""
+
+from contextlib import ExitStack
+
+import bootstrap
+import installation
+import processes
+import stores
+from installation import Data
+from terminal import Problem
+
+
+def main(arguments: list[str]) -> int:
+    data, command = _parse(arguments)
+    with ExitStack() as stack:
+        bootstrap.install(bootstrap.SERVER)
+        env = stores.borrow(data, stack)
+        if not (data / installation.PREPARED).exists():
+            stores.prepare(data, env, [])
+        return processes.run_in_foreground(
+            [bootstrap.PYTHON, bootstrap.ROOT / "manage.py", *command], env
+        )
+
+
+def _parse(arguments: list[str]) -> tuple[Data, list[str]]:
+    """Only what comes before the command is ours; the rest belongs to the command."""
+    match arguments:
+        case ["--data", path, *command]:
+            return Data(path), command
+        case [first, *command] if first.startswith("--data="):
+            return Data(first.removeprefix("--data=")), command
+        case ["--data"]:
+            raise Problem("--data needs a folder: script/manage [--data DIR] COMMAND ...")
+        case _:
+            return Data(installation.default_data()), arguments

@@ -1,0 +1,56 @@
+"""Bring an installation's stores up to date, in one process. The scripts run this."""
+
+import hashlib
+import io
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# Here, and not beside this file, are the modules of the service.
+sys.path[0] = str(ROOT)
+
+import django  # noqa: E402
+from django.conf import settings  # noqa: E402
+from django.core.exceptions import ImproperlyConfigured  # noqa: E402
+from django.core.management import CommandError, call_command  # noqa: E402
+from django.db import OperationalError  # noqa: E402
+
+
+def main(steps: list[str]) -> None:
+    try:
+        django.setup()
+        call_command("migrate", verbosity=0, interactive=False)
+        call_command("create_table", stdout=io.StringIO())
+        if "static" in steps:
+            collect_static()
+        if "demo" in steps:
+            print("Adding demo people and conversations ...", flush=True)
+            # Who they are is said at the end of the start, together with the address.
+            call_command("seed_demo", stdout=io.StringIO())
+    except (CommandError, ImproperlyConfigured) as error:
+        sys.exit(str(error))
+    except OperationalError as error:
+        sys.exit(f"The database does not answer: {str(error).strip().splitlines()[0]}")
+
+
+def collect_static() -> None:
+    stamp = settings.DATA_DIR / "static.sha256"
+    now = _static_fingerprint()
+    if not stamp.exists() or stamp.read_text() != now:
+        call_command("collectstatic", verbosity=0, interactive=False)
+        stamp.write_text(now)
+
+
+def _static_fingerprint() -> str:
+    """Of our own files, and of the pins that decide what packages bring."""
+    files = [ROOT / "requirements.txt", *ROOT.glob("static/**/*"), *ROOT.glob("*/static/**/*")]
+    digest = hashlib.sha256()
+    for path in sorted(file for file in files if file.is_file()):
+        digest.update(f"{path.relative_to(ROOT)} {os.path.getsize(path)} ".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

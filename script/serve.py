@@ -1,0 +1,111 @@
+"""script/server: set everything up, and serve."""
+
+import argparse
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import addresses
+import bootstrap
+import engine
+import installation
+import processes
+import stores
+from addresses import Address
+from installation import Data
+from terminal import Problem, Stopped, say
+
+SHOWN_SIGN_INS = 4
+
+
+def main(arguments: list[str]) -> int:
+    options = _parse(arguments)
+    data = Data(options.data)
+    with ExitStack() as stack:
+        lock = stack.enter_context(data.held("script/server"))
+        address = addresses.choose(options.host, options.port)
+        if options.reset:
+            data.clear()
+        bootstrap.install(bootstrap.SERVER)
+        env, started = stores.start(data, lock, stack)
+        first_run = _prepare(data, env, demo=not options.no_demo)
+        # Only now may script/manage use the engine, too.
+        data.note(endpoint=started.endpoint if started else None)
+        server = stack.enter_context(_serving(address, env))
+        data.note(address=address.url)
+        _welcome(data, address, first_run=first_run)
+        return _watch(server, started, data)
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="script/server", description="Set everything up, and serve Parley. Ctrl-C ends it."
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
+    parser.add_argument("--port", type=int, help="port to listen on (8000, or the next free one)")
+    parser.add_argument("--data", default=installation.default_data(), help="folder for the data")
+    parser.add_argument(
+        "--reset", action="store_true", help="delete the data first, without asking"
+    )
+    parser.add_argument("--no-demo", action="store_true", help="no demo people on the first run")
+    return parser.parse_args(arguments)
+
+
+def _prepare(data: Data, env: dict[str, str], *, demo: bool) -> bool:
+    """Say whether this was the first run."""
+    first_run = not (data / installation.FIRST_RUN_DONE).exists()
+    steps = ["static"]
+    if first_run:
+        say(f"Preparing the data in {data} ...")
+        if demo and stores.are_embedded():
+            steps.append("demo")
+    stores.prepare(data, env, steps)
+    (data / installation.FIRST_RUN_DONE).touch()
+    return first_run
+
+
+@contextmanager
+def _serving(address: Address, env: dict[str, str]) -> Iterator[processes.Program]:
+    """Go on when it really listens."""
+    reading, writing = os.pipe()
+    where = ["--host", address.host, "--port", str(address.port), "--ready-fd", str(writing)]
+    server = processes.start(
+        [bootstrap.PYTHON, "-m", "messaging_site.server", *where],
+        env=env | address.environment(),
+        cwd=bootstrap.ROOT,
+        pass_fds=[writing],
+        on_our_death=signal.SIGTERM,
+    )
+    os.close(writing)
+    with processes.running(server, patience=15):
+        if not os.read(reading, 1):
+            raise SystemExit(server.wait() or 1)
+        os.close(reading)
+        yield server
+
+
+def _welcome(data: Data, address: Address, *, first_run: bool) -> None:
+    say(f"\nParley is running at {address.url}\n")
+    people = data.sign_ins()
+    shown = people if first_run else people[:SHOWN_SIGN_INS]
+    if shown:
+        say("Sign in as")
+        for person in shown:
+            say("  {email:<32} {password:<24} {name}, {role}".format_map(person))
+    if len(shown) < len(people):
+        say(f"  and {len(people) - len(shown)} more, in {data}/{installation.DEMO}")
+    say("Ctrl-C ends it.")
+
+
+def _watch(server: processes.Program, started: engine.Engine | None, data: Data) -> int:
+    try:
+        while server.poll() is None:
+            if started and started.program.poll() is not None:
+                raise Problem(f"The DynamoDB engine has ended; {data}/engine.log may say why.")
+            time.sleep(0.5)
+    except Stopped:
+        say("\nStopping ...")
+        return 0
+    return server.returncode or 1
