@@ -4,12 +4,15 @@ import ipaddress
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
+from django.conf import settings
+from django.contrib import messages
 from django.forms import Form
 from django.http import HttpRequest
 from django.urls import reverse
 
 from accounts.models import User
 
+IN_FILES = "django.core.mail.backends.filebased.EmailBackend"
 FROM_SIGN_UP = ("display_name", "handle", "city", "time_zone")
 
 
@@ -28,6 +31,12 @@ class AccountAdapter(DefaultAccountAdapter):
         for field in FROM_SIGN_UP:
             setattr(user, field, form.cleaned_data[field])
         return super().save_user(request, user, form, commit)
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        super().send_mail(template_prefix, email, context)
+        if settings.EMAIL_BACKEND == IN_FILES:
+            folder = settings.EMAIL_FILE_PATH
+            messages.info(self.request, f"No mail server is set up: mail is put into {folder}.")
 
     def get_reset_password_from_key_url(self, key: str) -> str:
         return super().get_reset_password_from_key_url(key.removeprefix("usr_"))

@@ -2,6 +2,7 @@
 
 from django.apps import apps
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.core.validators import MaxLengthValidator
 from django.db import models, transaction
 from django.db.models.functions import Lower
 
@@ -49,7 +50,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     headline = models.CharField(
         max_length=120, blank=True, validators=[check_line], help_text="What you do, in one line."
     )
-    about = models.TextField(max_length=2000, blank=True)
+    # max_length alone only tells the form.
+    about = models.TextField(max_length=2000, blank=True, validators=[MaxLengthValidator(2000)])
     city = models.CharField(max_length=80, blank=True, validators=[check_line])
     time_zone = models.CharField(max_length=64, default=UTC, validators=[check_time_zone])
     verified = models.BooleanField(default=False)

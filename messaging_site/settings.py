@@ -108,7 +108,7 @@ if EMBEDDED:
         }
     }
 else:
-    DATABASES = {"default": env.db("DATABASE_URL")}
+    DATABASES: dict[str, dict[str, Any]] = {"default": env.db("DATABASE_URL")}
     if DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
         # Under ASGI a connection kept for each thread runs the server out of them; a pool does not.
         DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
@@ -179,6 +179,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/inbox/"
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 30
+PASSWORD_RESET_TIMEOUT = 60 * 60 * 24
 
 ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
 ACCOUNT_FORMS = {

@@ -1,7 +1,6 @@
 """For templates: {% load people %}, then {{ person.display_name|initials }} and the others."""
 
 from django import template
-from django.conf import settings
 
 from accounts import avatars, time_zones
 
@@ -22,10 +21,3 @@ def tone(user_id: str) -> int:
 def local_time(time_zone: str) -> time_zones.LocalTime:
     """{{ person.time_zone|local_time|date:"H:i" }}: their time, not the reader's."""
     return time_zones.time_in(time_zone)
-
-
-@register.simple_tag
-def mail_folder() -> str:
-    """Where mail is put until there is a server to send it; empty once there is one."""
-    is_file = settings.EMAIL_BACKEND == "django.core.mail.backends.filebased.EmailBackend"
-    return str(settings.EMAIL_FILE_PATH) if is_file else ""

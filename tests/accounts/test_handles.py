@@ -1,0 +1,58 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accounts.handles import RESERVED, as_handle, is_handle, with_number
+from accounts.queries import suggest_handle
+
+
+@pytest.mark.parametrize("handle", ["abc", "mara-lind", "3d-studio", "a--b", "x" * 30, "007"])
+def test_takes(handle):
+    assert is_handle(handle)
+
+
+@pytest.mark.parametrize(
+    "handle",
+    ["", "ab", "x" * 31, "-abc", "abc-", "Mara", "ma ra", "ma_ra", "mära", "abc\n", "a/b", "..."],
+)
+def test_refuses(handle):
+    assert not is_handle(handle)
+
+
+@pytest.mark.parametrize("handle", ["admin", "support", "settings", "me", "parley", "start"])
+def test_keeps_for_itself(handle):
+    assert not is_handle(handle)
+
+
+@pytest.mark.parametrize(
+    ("name", "handle"),
+    [
+        ("Mara Lind", "mara-lind"),
+        ("Zoë Müller", "zoe-muller"),
+        ("Seán O'Brien", "sean-obrien"),
+        ("  J.  R. ", "j-r"),
+        ("Al", "al-1"),
+        ("王小明", "person"),
+        ("Support", "person"),
+        ("x" * 60, "x" * 30),
+    ],
+)
+def test_suggests(name, handle):
+    assert as_handle(name) == handle
+
+
+@given(st.text(max_size=60), st.integers(0, 10**9))
+def test_never_suggests_what_it_would_refuse(name, number):
+    assert is_handle(as_handle(name))
+    assert is_handle(with_number(as_handle(name), number))
+
+
+def test_numbered_handles_do_not_pass_for_staff():
+    assert all(as_handle(word) == "person" for word in RESERVED)
+
+
+@pytest.mark.storage
+def test_suggests_the_next_one_that_is_free(make_person):
+    for handle in ("ada-free", "ada-free-2", "ada-free-4"):
+        make_person(handle=handle)
+    assert suggest_handle("Ada Free") == "ada-free-3"
