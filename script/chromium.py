@@ -41,9 +41,10 @@ def _works(path: str) -> bool:
 
 
 def _of_playwright() -> str:
-    folders = [os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache/ms-playwright"]
-    found = [path for folder in folders for path in Path(folder).glob("chromium-*/chrome-*/chrome")]
-    return str(max(found, default=""))
+    folder = Path(
+        os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache/ms-playwright"
+    )
+    return str(max(folder.glob("chromium-*/chrome-*/chrome"), default=""))
 
 
 def _install() -> bool:

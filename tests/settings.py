@@ -1,11 +1,22 @@
 """The service's own settings, on the stores that script/test started."""
 
 import os
+import secrets
 import tempfile
 
 os.environ.setdefault("PARLEY_DATA", tempfile.mkdtemp(prefix="parley-test-"))
 
+# Every worker of every run has a table, a database and a corner of Redis of its own.
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+RUN = os.environ.setdefault("PARLEY_TEST_RUN", secrets.token_hex(4))
+os.environ["PARLEY_TABLE"] = os.environ["PARLEY_REDIS_PREFIX"] = f"parley_{WORKER}_{RUN}"
+
 from messaging_site.settings import *  # noqa: E402, F403
+from messaging_site.settings import DATA_DIR, DATABASES, EMBEDDED  # noqa: E402
+
+if EMBEDDED:
+    # A file, since threads and servers that a test starts have to see what it wrote.
+    DATABASES["default"]["TEST"] = {"NAME": DATA_DIR / "test.sqlite3"}
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"

@@ -1,0 +1,41 @@
+"""Everything about the code that can be checked without running it."""
+
+import subprocess
+import time
+
+import bootstrap
+from outcome import Outcome
+from terminal import say
+
+PYTHON = str(bootstrap.PYTHON)
+CHECKS = {
+    "format": [PYTHON, "-m", "ruff", "format", "--check", "."],
+    "lint": [PYTHON, "-m", "ruff", "check", "."],
+    "templates": [str(bootstrap.VENV / "bin" / "djade"), "--check", "--target-version", "5.2"],
+    "types": [PYTHON, "-m", "mypy", "."],
+    "import layers": [PYTHON, "-c", "from importlinter.cli import lint_imports_command as c; c()"],
+    "migrations": [PYTHON, "manage.py", "makemigrations", "--check"],
+}
+
+
+def run_all(outcome: Outcome, env: dict[str, str]) -> None:
+    CHECKS["templates"] += sorted(str(path) for path in bootstrap.ROOT.glob("templates/**/*.html"))
+    for name, command in CHECKS.items():
+        outcome.add_check(name, ok=_passes(name, command, env))
+
+
+def _passes(name: str, command: list[str], env: dict[str, str]) -> bool:
+    began = time.monotonic()
+    done = subprocess.run(
+        command,
+        env=env,
+        cwd=bootstrap.ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    ok = done.returncode == 0
+    say(f"  {'ok' if ok else 'FAILED':<8}{name} ({time.monotonic() - began:.0f} s)")
+    if not ok:
+        say(done.stdout.rstrip())
+    return ok

@@ -1,0 +1,78 @@
+"""script/test: what tests need, the checks, the tests, and how many passed."""
+
+import argparse
+import importlib.util
+import os
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import apt
+import bootstrap
+import checks
+import chromium
+import processes
+import surroundings
+from outcome import Outcome
+from terminal import say
+
+ON_BOTH = "storage or live"
+
+
+def main(arguments: list[str]) -> int:
+    options, for_pytest = _parse(arguments)
+    os.chdir(bootstrap.ROOT)
+    _install_packages()
+    browser = None if options.fast else chromium.find_or_install()
+    outcome = Outcome()
+    with ExitStack() as stack:
+        env = surroundings.start(stack)
+        if browser:
+            env["PARLEY_TEST_CHROMIUM"] = browser
+        if not for_pytest:
+            checks.run_all(outcome, env)
+        _run_tests(outcome, env, options, for_pytest)
+    return outcome.tell()
+
+
+def _parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
+    parser = argparse.ArgumentParser(
+        prog="script/test",
+        description="Check and test everything.",
+        epilog="Anything else goes to pytest, which then runs alone: tests/threads -k send",
+        allow_abbrev=False,
+    )
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--fast", action="store_true", help="what one runs while working: no browser")
+    size.add_argument("--long", action="store_true", help="all combinations and the long runs, too")
+    return parser.parse_known_args(arguments)
+
+
+def _install_packages() -> None:
+    if importlib.util.find_spec("ensurepip") is None and apt.may_install():
+        apt.install(f"python3.{sys.version_info.minor}-venv")
+    bootstrap.install(bootstrap.TESTS)
+
+
+def _run_tests(
+    outcome: Outcome, env: dict[str, str], options: argparse.Namespace, for_pytest: list[str]
+) -> None:
+    if options.fast:
+        _run_pass("tests", "not browser and not long", env, outcome, for_pytest)
+        return
+    short = "" if options.long else "not long"
+    _run_pass("tests", short, env, outcome, for_pytest)
+    if not for_pytest:
+        deployed = surroundings.as_deployed(env)
+        both = f"({ON_BOTH}) and {short}" if short else ON_BOTH
+        _run_pass("tests on PostgreSQL and Redis", both, deployed, outcome, [])
+
+
+def _run_pass(
+    name: str, marks: str, env: dict[str, str], outcome: Outcome, for_pytest: list[str]
+) -> None:
+    say(f"\n{name[0].upper()}{name[1:]}")
+    report = Path(env["PARLEY_DATA"]) / f"{name}.xml"
+    command = [bootstrap.PYTHON, "-m", "pytest", "-n", "2", "--tb", "short", "-m", marks]
+    code = processes.run_in_foreground([*command, "--junitxml", report, *for_pytest], env)
+    outcome.add_pass(name, report, code)

@@ -1,0 +1,64 @@
+"""What a test run finds around it: real stores, a folder, and settings that are nobody's own."""
+
+import os
+import secrets
+import subprocess
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+import bootstrap
+import engine
+import services
+from terminal import Problem, say
+
+# A developer's own settings must not decide how the tests end.
+SETTINGS = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DEBUG", "ALLOWED_HOSTS")
+KEPT = ("PARLEY_ENGINE",)
+
+
+def start(stack: ExitStack) -> dict[str, str]:
+    """All of it ends with the stack."""
+    say("Starting the DynamoDB engine, Valkey and PostgreSQL ...")
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="parley-test-")))
+    dynamodb = engine.start(log=folder / "engine.log")
+    stack.enter_context(dynamodb.running())
+    valkey = services.start_valkey(folder)
+    stack.enter_context(valkey.running())
+    postgres = services.start_postgres(folder)
+    stack.enter_context(postgres.running())
+    env = engine.environment(_neutral(), dynamodb.endpoint) | {
+        "DJANGO_SETTINGS_MODULE": "tests.settings",
+        "PARLEY_DATA": str(folder / "data"),
+        "PARLEY_TEST_REDIS_URL": valkey.url,
+        "PARLEY_TEST_POSTGRES_URL": postgres.url,
+    }
+    _collect_static(env)
+    return env
+
+
+def _neutral() -> dict[str, str]:
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in KEPT or not (name in SETTINGS or name.startswith("PARLEY_"))
+    }
+
+
+def _collect_static(env: dict[str, str]) -> None:
+    """Pages name static files by hash, as in production, so the tests need them collected."""
+    command = [bootstrap.PYTHON, "manage.py", "collectstatic", "--no-input", "-v", "0"]
+    done = subprocess.run(command, env=env, cwd=bootstrap.ROOT, capture_output=True, text=True)
+    if done.returncode != 0:
+        say(done.stderr)
+        raise Problem("The static files could not be collected; the reason is above.")
+
+
+def as_deployed(env: dict[str, str]) -> dict[str, str]:
+    """The same run on PostgreSQL and Redis."""
+    return env | {
+        "DATABASE_URL": env["PARLEY_TEST_POSTGRES_URL"],
+        "REDIS_URL": env["PARLEY_TEST_REDIS_URL"],
+        "SECRET_KEY": secrets.token_urlsafe(64),
+        "PARLEY_HTTPS": "0",
+    }
