@@ -4,7 +4,7 @@ import re
 
 from ulid import ULID
 
-_ULID = r"[0-7][0-9A-HJKMNP-TV-Z]{25}"
+ULID_PATTERN = r"[0-7][0-9A-HJKMNP-TV-Z]{25}"
 
 
 def new_id(prefix: str) -> str:
@@ -12,7 +12,7 @@ def new_id(prefix: str) -> str:
 
 
 def is_id(prefix: str, text: str) -> bool:
-    return re.fullmatch(f"{prefix}_{_ULID}", text) is not None
+    return re.fullmatch(f"{prefix}_{ULID_PATTERN}", text) is not None
 
 
 def new_user_id() -> str:

@@ -1,6 +1,6 @@
 """What people see when something is refused: one table, for pages, sockets and the log alike."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Words(NamedTuple):
@@ -22,6 +22,18 @@ class Refusal(Exception):
         self.hint = hint or words.hint
         self.retry_after = retry_after
         super().__init__(f"{code}: {self.message}")
+
+    def described(self, corr_id: str) -> dict[str, Any]:
+        """As a page and a socket show it; by the id it is found in the log."""
+        described: dict[str, Any] = {
+            "code": self.code,
+            "message": self.message,
+            "hint": self.hint,
+            "corr_id": corr_id,
+        }
+        if self.retry_after is not None:
+            described["retry_after"] = self.retry_after
+        return described
 
 
 REFUSALS: dict[str, Words] = {

@@ -3,6 +3,11 @@ import os
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "messaging_site.settings")
+# Before anything that needs the apps to be loaded.
 http = get_asgi_application()
 
-application = http
+from channels.routing import ProtocolTypeRouter  # noqa: E402
+
+from realtime.routing import websocket  # noqa: E402
+
+application = ProtocolTypeRouter({"http": http, "websocket": websocket})

@@ -4,8 +4,7 @@ import secrets
 from collections.abc import Callable
 
 import structlog
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.decorators import sync_only_middleware
 
@@ -49,35 +48,16 @@ def refusals(get_response: GetResponse) -> GetResponse:
 
 
 def refuse(request: HttpRequest, refusal: Refusal) -> HttpResponse:
-    """What one may not see does not exist: the same page as for an address that leads nowhere."""
-    if refusal.status == 404:
-        raise_as = Http404(refusal.message)
-        return _not_found(request, raise_as)
-    context = {"refusal": describe(refusal, request.corr_id)}  # type: ignore[attr-defined]
-    response = (
-        JsonResponse(context["refusal"], status=refusal.status)
-        if "application/json" in request.headers.get("Accept", "")
-        else render(request, "refused.html", context, status=refusal.status)
-    )
+    corr_id = request.corr_id  # type: ignore[attr-defined]
+    described = refusal.described(corr_id)
+    response: HttpResponse
+    if "application/json" in request.headers.get("Accept", ""):
+        response = JsonResponse(described, status=refusal.status)
+    elif refusal.status == 404:
+        # What one may not see does not exist: the page of an address that leads nowhere.
+        response = render(request, "404.html", status=404)
+    else:
+        response = render(request, "refused.html", {"refusal": described}, status=refusal.status)
     if refusal.retry_after is not None:
         response["Retry-After"] = str(refusal.retry_after)
     return response
-
-
-def describe(refusal: Refusal, corr_id: str) -> dict[str, object]:
-    described: dict[str, object] = {
-        "code": refusal.code,
-        "message": refusal.message,
-        "hint": refusal.hint,
-        "corr_id": corr_id,
-    }
-    if refusal.retry_after is not None:
-        described["retry_after"] = refusal.retry_after
-    return described
-
-
-def _not_found(request: HttpRequest, error: Exception) -> HttpResponse:
-    return render(request, "404.html", status=404)
-
-
-__all__ = ["PermissionDenied", "correlation", "describe", "refusals", "refuse"]

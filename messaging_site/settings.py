@@ -5,6 +5,7 @@ DATABASE_URL it is a deployment, and then nothing that matters may be left at it
 """
 
 from pathlib import Path
+from typing import Any
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -94,6 +95,7 @@ TEMPLATES = [
 # --- Stores -----------------------------------------------------------------------------------
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+DATABASES: dict[str, dict[str, Any]]
 if EMBEDDED:
     DATABASES = {
         "default": {
@@ -108,7 +110,7 @@ if EMBEDDED:
         }
     }
 else:
-    DATABASES: dict[str, dict[str, Any]] = {"default": env.db("DATABASE_URL")}
+    DATABASES = {"default": env.db("DATABASE_URL")}
     if DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
         # Under ASGI a connection kept for each thread runs the server out of them; a pool does not.
         DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {

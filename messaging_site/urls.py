@@ -1,8 +1,15 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from messaging_site import health, views
+
 urlpatterns = [
+    path("", views.welcome, name="welcome"),
     path("", include("accounts.urls")),
+    path("", include("inbox.urls")),
+    path("", include("threads.urls")),
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
+    path("healthz", health.alive, name="healthz"),
+    path("readyz", health.ready, name="readyz"),
 ]

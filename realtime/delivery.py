@@ -30,4 +30,5 @@ def deliver(event: Event, *, to: Iterable[str]) -> None:
 
 def _send(group: str, message: dict[str, object]) -> None:
     layer = get_channel_layer()
+    assert layer is not None
     async_to_sync(layer.group_send)(group, message)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from accounts.refusals import Refusal
 from threads.models import FormerParticipant, Participant, Person, Thread, keys
+from threads.models.changes import Change
 from threads.models.participant import ADMIN
 from threads.models.tab import TAB_NAMES
 from threads.models.table import Item, Page, query
@@ -112,6 +113,13 @@ def forget(thread_id: str) -> None:
 def known(thread_id: str) -> ThreadState | None:
     with _known_lock:
         return _known.get(thread_id)
+
+
+def note(person: Participant, change: Change) -> None:
+    """What this process itself has just changed of a participant, it need not read again."""
+    state = known(person.thread_id)
+    if state is not None and person.user_id in state.people:
+        change.apply(state.people[person.user_id])
 
 
 @contextmanager

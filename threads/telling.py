@@ -37,11 +37,11 @@ def message_sent(message: Message, state: ThreadState) -> MessageSent:
     )
 
 
-def inbox_changed(person: Participant, state: ThreadState) -> InboxChanged:
+def inbox_changed(person: Participant, *, unread: int | None) -> InboxChanged:
     return InboxChanged(
         type="inbox.changed",
         thread=person.thread_id,
-        unread=None if state.cursors_are_stale else person.unread,
+        unread=unread,
         last_message_at=person.last_message_at,
         last_message=person.last_message,
         folder=person.folder,
@@ -73,7 +73,8 @@ def tell_appended(appended: Appended) -> None:
 
 def tell_inboxes(state: ThreadState) -> None:
     for person in list(state.people.values()):
-        deliver(inbox_changed(person, state), to=[person.user_id])
+        unread = None if state.cursors_are_stale else person.unread
+        deliver(inbox_changed(person, unread=unread), to=[person.user_id])
 
 
 def tell_roster(state: ThreadState) -> None:

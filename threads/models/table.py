@@ -2,7 +2,7 @@
 
 import functools
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -172,7 +172,12 @@ def load(raw: dict[str, Any]) -> Item:
 @dataclass
 class Page:
     items: list[Item]
-    more: bool
+    # Where the next page begins; None at the end.
+    next_key: dict[str, Any] | None = None
+
+    @property
+    def more(self) -> bool:
+        return self.next_key is not None
 
     def of(self, kind: type[ItemT]) -> list[ItemT]:
         return [item for item in self.items if isinstance(item, kind)]
@@ -199,7 +204,7 @@ def query(
         consistent_read=consistent and index is None,
     )
     items = [load(raw) for raw in answer["Items"]]
-    return Page([item for item in items if not item.is_expired], "LastEvaluatedKey" in answer)
+    return Page([item for item in items if not item.is_expired], answer.get("LastEvaluatedKey"))
 
 
 def get_many(keys: Iterable[Key]) -> list[Item]:
@@ -209,7 +214,10 @@ def get_many(keys: Iterable[Key]) -> list[Item]:
     pauses = iter((0.05, 0.1, 0.2, 0.4, 0.8))
     while wanted:
         chunk, wanted = wanted[:BATCH_GET_PAGE_LIMIT], wanted[BATCH_GET_PAGE_LIMIT:]
-        answer = connection().batch_get_item(chunk, consistent_read=True)
+        answer = connection().batch_get_item(
+            chunk,  # type: ignore[arg-type]
+            consistent_read=True,
+        )
         found += [load(raw) for raw in answer["Responses"].get(connection().table_name, [])]
         left = answer.get("UnprocessedKeys", {}).get(connection().table_name, {}).get("Keys", [])
         if left:
@@ -278,5 +286,5 @@ def _shape(index: dict[str, Any]) -> Shape:
     )
 
 
-def _names(key_schema: list[dict[str, str]]) -> tuple[str, ...]:
+def _names(key_schema: Sequence[Any]) -> tuple[str, ...]:
     return tuple(key["AttributeName"] for key in sorted(key_schema, key=lambda k: k["KeyType"]))

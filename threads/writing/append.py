@@ -10,7 +10,7 @@ from pynamodb.expressions.condition import Condition
 
 from accounts.refusals import Refusal
 from threads import state as states
-from threads.models import Message, Participant, SentMarker, Thread, keys
+from threads.models import Message, Participant, SentMarker, StartMarker, Thread, keys
 from threads.models.changes import Cancelled, Transaction
 from threads.models.store import StoreUnavailable
 from threads.models.thread import LOCKED
@@ -159,7 +159,7 @@ def build(state: ThreadState, line: Line, roster: Roster) -> tuple[Transaction, 
     return write, message
 
 
-def unused(kind: type[SentMarker]) -> Condition:
+def unused(kind: type[SentMarker] | type[StartMarker]) -> Condition:
     return kind.pk.does_not_exist() | (kind.ttl < int(time.time()))
 
 

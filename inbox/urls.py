@@ -1,0 +1,12 @@
+from django.urls import path
+
+from inbox import views
+from threads import converters  # noqa: F401  (its ids are used in the paths)
+
+app_name = "inbox"
+urlpatterns = [
+    path("inbox/", views.inbox, name="inbox"),
+    path("inbox/rows/", views.rows, name="rows"),
+    path("inbox/rows/<thread:thread_id>/", views.row, name="row"),
+    path("inbox/<slug:folder>/", views.inbox, name="folder"),
+]

@@ -1,0 +1,131 @@
+"""/styleguide/: every part with its states, in light and dark, on people who do not exist."""
+
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
+from django import forms
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+AT = datetime(2026, 11, 13, 14, 5, tzinfo=UTC)
+JONAS = {"id": "usr_jonas", "name": "Jonas Weber", "handle": "jonas-weber", "avatar": ""}
+YUI = {"id": "usr_yui", "name": "佐藤 結衣", "handle": "yui-sato", "avatar": ""}
+LAYLA = {"id": "usr_layla", "name": "ليلى منصور", "handle": "layla-mansour", "avatar": ""}
+LONG = {
+    "id": "usr_long",
+    "name": "Maximiliane-Konstanze von Hohenlohe-Langenburg",
+    "handle": "maximiliane",
+    "avatar": "",
+}
+TOKENS = [
+    "surface",
+    "surface-raised",
+    "surface-sunken",
+    "ink",
+    "ink-soft",
+    "line",
+    "line-strong",
+    "accent",
+    "accent-soft",
+    "waiting",
+    "waiting-soft",
+    "danger",
+    "danger-soft",
+    "ok",
+    "ok-soft",
+]
+
+
+class SampleForm(forms.Form):
+    name = forms.CharField(label="Your name")
+    city = forms.CharField(required=False, help_text="Where you work most of the time.")
+    zone = forms.ChoiceField(label="Time zone", choices=[("Europe/Lisbon", "Europe/Lisbon")])
+    about = forms.CharField(widget=forms.Textarea, required=False)
+    remember = forms.BooleanField(label="Remember me", required=False)
+
+
+@require_safe
+def styleguide(request: HttpRequest) -> HttpResponse:
+    if not (settings.DEBUG or settings.EMBEDDED):
+        raise Http404
+    panels = [_panel(theme) for theme in ("light", "dark")]
+    return render(request, "site/styleguide.html", {"panels": panels})
+
+
+def _panel(theme: str) -> dict[str, object]:
+    """The same parts twice on a page: what must be unique on it carries the theme's name."""
+    return {
+        "theme": theme,
+        "tokens": TOKENS,
+        "tones": range(12),
+        "rows": _rows(),
+        "timeline": _timeline(theme),
+        "form": SampleForm(auto_id=f"{theme}_%s", initial={"name": "Mara Klein"}),
+        "bad_form": SampleForm({"name": ""}, auto_id=f"{theme}_bad_%s"),
+        "refusal": {
+            "message": "That was a lot at once.",
+            "hint": "Wait a moment and try again.",
+            "corr_id": "3f9ac01b22d4e6f0",
+        },
+    }
+
+
+def _rows() -> list[SimpleNamespace]:
+    return [
+        _row(JONAS, "Autumn tableware", "Friday at ten works.", unread=2, pinned=True),
+        _row(YUI, "商品写真のご相談", "来週の火曜日はいかがでしょうか。", is_current=True),
+        _row(LAYLA, "تصوير مجموعة الخريف", "سأرسل لك العرض غدًا صباحًا", unread=128, muted=True),
+        _row(
+            LONG, "A subject that does not end where one would like it to", "Thank you", mine=True
+        ),
+        _row(JONAS, "Lookbook, 24 pages", "See you there 🎉", kind="project", others_count=3),
+    ]
+
+
+def _row(other: dict[str, str], subject: str, text: str, **more: object) -> SimpleNamespace:
+    plain = {
+        "kind": "inquiry",
+        "others_count": 0,
+        "unread": 0,
+        "pinned": False,
+        "muted": False,
+        "is_current": False,
+    }
+    return SimpleNamespace(
+        **{"thread_id": "", "url": "#rows", "subject": subject, "other": other, "last_text": text},
+        **{"last_at": AT, "last_at_label": "14:05", "last_is_mine": more.pop("mine", False)},
+        **(plain | more),
+    )
+
+
+def _timeline(theme: str) -> list[SimpleNamespace]:
+    said = [
+        (None, "<p>Mara Klein started this conversation.</p>", {"type": "system", "day": "Today"}),
+        (JONAS, "<p>Two questions:</p><ol><li>Which <strong>surface</strong>?</li></ol>", {}),
+        (JONAS, "<p>And who is on set?</p>", {"joins": True}),
+        (YUI, "<blockquote><p>Which surface?</p></blockquote><p><code>#f6f3ed</code></p>", {}),
+        (JONAS, "<p>The oak table, please.</p>", {"mine": True, "edited": True}),
+        (JONAS, "<p>See <a href='#bubbles'>the picture</a>.</p>", {"mine": True, "joins": True}),
+        (LAYLA, "<p>سأحضر معي بعض الأقمشة من القاهرة.</p>", {}),
+        (LAYLA, "", {"joins": True, "removed": True}),
+        (LONG, f"<p>{'Averylongwordwithoutspaces' * 4}</p>", {}),
+    ]
+    return [_entry(f"{theme}_msg_{seq}", seq, *line) for seq, line in enumerate(said, start=1)]
+
+
+def _entry(
+    message_id: str, seq: int, author: dict[str, str] | None, html: str, more: dict[str, object]
+) -> SimpleNamespace:
+    message = SimpleNamespace(
+        **{"id": message_id, "seq": seq, "tally": seq, "author": author, "html": html, "at": AT},
+        **{"type": more.get("type", "text"), "time_label": "14:05", "url": f"#{message_id}"},
+        **{"client_id": "", "edited": more.get("edited"), "removed": more.get("removed")},
+    )
+    return SimpleNamespace(
+        message=message,
+        day=more.get("day", ""),
+        mine=more.get("mine", False),
+        joins=more.get("joins", False),
+    )

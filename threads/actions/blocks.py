@@ -1,0 +1,29 @@
+"""One person wants nothing to do with another: at once, both ways, in all that they share."""
+
+from django.db import transaction
+
+from accounts.models import Block, OutboxEntry, User
+from accounts.refusals import Refusal
+from threads import relay
+
+
+def block_person(blocker: User, *, blocked: User) -> None:
+    if blocker.id == blocked.id:
+        raise Refusal("ACTION_FORBIDDEN", "You cannot block yourself.")
+    with transaction.atomic():
+        Block.objects.get_or_create(blocker=blocker, blocked=blocked)
+        entry = _tell_the_table(blocker, blocked)
+    relay.carry(entry)
+
+
+def unblock_person(blocker: User, *, blocked: User) -> None:
+    with transaction.atomic():
+        Block.objects.filter(blocker=blocker, blocked=blocked).delete()
+        entry = _tell_the_table(blocker, blocked)
+    relay.carry(entry)
+
+
+def _tell_the_table(blocker: User, blocked: User) -> OutboxEntry:
+    return OutboxEntry.objects.create(
+        kind="block", payload={"blocker": blocker.id, "blocked": blocked.id}
+    )

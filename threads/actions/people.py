@@ -1,0 +1,128 @@
+"""Who is in a thread: adding, removing, leaving. Each is a line of its own in the conversation."""
+
+from accounts.models import User
+from accounts.refusals import Refusal
+from threads.actions.messages import check_may_write
+from threads.actions.start import new_participant
+from threads.models import ActionWaiting, Draft, Pair, Participant, Thread, keys
+from threads.models.message import SYSTEM
+from threads.models.participant import ADMIN, BUYER, SELLER
+from threads.models.table import Item, query
+from threads.models.thread import MAX_PARTICIPANTS
+from threads.profiles import person_of
+from threads.state import ThreadState
+from threads.telling import tell_appended, tell_roster
+from threads.writing import Appended, Line, Roster, append
+
+
+class _NothingToDo(Exception):
+    """It is as it should be already: a repeat is not an error."""
+
+
+def add_participant(actor: User, *, thread_id: str, user: User) -> None:
+    """They see the conversation from here on."""
+
+    def plan(state: ThreadState) -> tuple[Line, Roster]:
+        check_manages_people(state, actor.id)
+        if user.id in state.people:
+            raise _NothingToDo
+        if len(state.people) >= MAX_PARTICIPANTS:
+            raise Refusal(
+                "ACTION_FORBIDDEN", f"A conversation can have at most {MAX_PARTICIPANTS} people."
+            )
+        text = f"{actor.display_name} added {user.display_name}."
+        return (
+            system_line(state, f"add:{user.id}", text),
+            Roster(joining=[_newcomer(state, user, actor)]),
+        )
+
+    _check_may_meet(actor, user)
+    _change_roster(thread_id, plan)
+
+
+def remove_participant(actor: User, *, thread_id: str, user_id: str) -> None:
+    def plan(state: ThreadState) -> tuple[Line, Roster]:
+        check_manages_people(state, actor.id)
+        person = state.people.get(user_id)
+        if person is None:
+            raise _NothingToDo
+        if user_id in (state.thread.buyer_id, state.thread.seller_id):
+            raise Refusal(
+                "ACTION_FORBIDDEN", "The buyer and the seller of a conversation cannot be removed."
+            )
+        text = f"{actor.display_name} removed {person.person['name']}."
+        return system_line(state, f"remove:{user_id}", text), _departure(person)
+
+    _change_roster(thread_id, plan)
+
+
+def leave_thread(actor: User, *, thread_id: str) -> None:
+    def plan(state: ThreadState) -> tuple[Line, Roster]:
+        person = state.people.get(actor.id)
+        if person is None:
+            raise Refusal("THREAD_NOT_FOUND")
+        line = system_line(state, f"leave:{actor.id}", f"{actor.display_name} left.")
+        return line, _departure(person)
+
+    _change_roster(thread_id, plan)
+
+
+def _change_roster(thread_id: str, plan: object) -> Appended | None:
+    try:
+        appended = append(thread_id, plan)  # type: ignore[arg-type]
+    except _NothingToDo:
+        return None
+    tell_appended(appended)
+    tell_roster(appended.state)
+    return appended
+
+
+def check_manages_people(state: ThreadState, user_id: str) -> None:
+    """The two principals and staff; somebody who was added can only leave."""
+    check_may_write(state, user_id)
+    if not can_manage_people(state.thread, state.people[user_id]):
+        raise Refusal(
+            "ACTION_FORBIDDEN", "Only the buyer and the seller can add and remove people."
+        )
+
+
+def can_manage_people(thread: Thread, person: Participant) -> bool:
+    return person.user_id in (thread.buyer_id, thread.seller_id) or person.role == ADMIN
+
+
+def _check_may_meet(actor: User, user: User) -> None:
+    pair = Pair.find(keys.pair_pk(actor.id, user.id), keys.STATE)
+    if pair is not None and pair.blocked_by:
+        raise Refusal("MSG_BLOCKED_BY_USER", "You cannot add somebody you have no contact with.")
+
+
+def system_line(state: ThreadState, about: str, text: str) -> Line:
+    # With the roster's version, so that adding the same person again later is another line.
+    key = f"{about}:{state.thread.roster_version}"
+    return Line(client_id=key, body=text, preview=text, type=SYSTEM)
+
+
+def _newcomer(state: ThreadState, user: User, actor: User) -> Participant:
+    thread = state.thread
+    role = SELLER if actor.id == thread.seller_id else BUYER
+    person = new_participant(thread, user, role=role, other=actor)
+    person.others_count = len(thread.participants)
+    # Both cursors stand before the line that says they came, which is the first that they see.
+    seq = thread.last_seq
+    person.last_read_seq = person.delivered_seq = seq
+    person.last_read_tally = thread.last_tally
+    person.last_read_message_id = thread.last_message_id
+    person.visible_from_seq = seq + 1
+    return person
+
+
+def _departure(person: Participant) -> Roster:
+    """Somebody who goes keeps neither a draft nor a card that waits for them here."""
+    pk = keys.user_pk(person.user_id)
+    draft = Draft(pk, keys.draft_sk(person.thread_id))
+    prefix = keys.waiting_sk(person.thread_id, "")
+    waiting = query(pk, Item.sk.startswith(prefix), limit=40).of(ActionWaiting)
+    return Roster(leaving=[person], belongings=[draft, *waiting])
+
+
+__all__ = ["add_participant", "leave_thread", "person_of", "remove_participant"]

@@ -1,0 +1,32 @@
+"""Ids in addresses: what does not look like one leads nowhere."""
+
+from django.urls import register_converter
+
+from accounts.ids import ULID_PATTERN
+
+
+class _Id:
+    prefix: str
+
+    def __init_subclass__(cls) -> None:
+        cls.regex = f"{cls.prefix}_{ULID_PATTERN}"
+
+    regex: str
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+class ThreadId(_Id):
+    prefix = "thrd"
+
+
+class MessageId(_Id):
+    prefix = "msg"
+
+
+register_converter(ThreadId, "thread")
+register_converter(MessageId, "message")

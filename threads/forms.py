@@ -1,0 +1,182 @@
+"""What people send, from pages and sockets alike: untrusted, checked here, one form for both.
+
+`arguments` are the keywords of the action that a form is for.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from accounts.ids import ULID_PATTERN, is_id
+from accounts.refusals import Refusal
+
+UUID_PATTERN = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+CLIENT_ID = re.compile(rf"{UUID_PATTERN}|{ULID_PATTERN}", re.IGNORECASE)
+MOST = 2**53 - 1
+
+
+class Text(forms.Field):
+    """Text as it was typed; a number or a list, as JSON may bring, is not text."""
+
+    def to_python(self, value: Any) -> str:
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            raise ValidationError("Not text.")
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise ValidationError("Not text that can be written down.") from error
+        return value
+
+
+class Id(Text):
+    def __init__(self, prefix: str, **kwargs: Any) -> None:
+        self.prefix = prefix
+        super().__init__(**kwargs)
+
+    def validate(self, value: str) -> None:
+        super().validate(value)
+        if value and not is_id(self.prefix, value):
+            raise ValidationError("Not an id.")
+
+
+class ClientId(Text):
+    """The client's own name for an attempt: a UUID or a ULID."""
+
+    widget = forms.HiddenInput
+
+    def validate(self, value: str) -> None:
+        super().validate(value)
+        if not CLIENT_ID.fullmatch(value):
+            raise ValidationError("Not a UUID or a ULID.")
+
+
+class Count(forms.IntegerField):
+    widget = forms.HiddenInput
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(min_value=0, max_value=MOST, **kwargs)
+
+    def to_python(self, value: Any) -> int | None:
+        if isinstance(value, bool | float):
+            raise ValidationError("Not a whole number.")
+        return super().to_python(value)
+
+
+class Command(forms.Form):
+    """Something that is asked of a thread."""
+
+    thread = Id("thrd")
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments, or a refusal that names what was wrong."""
+        form = cls(data)
+        if not form.is_valid():
+            wrong = ", ".join(sorted(form.errors))
+            raise Refusal("BAD_FRAME", hint=f"Not right: {wrong}.")
+        return form.arguments()
+
+    def arguments(self) -> dict[str, Any]:
+        data = dict(self.cleaned_data)
+        return {"thread_id": data.pop("thread"), **data}
+
+
+class SendMessage(Command):
+    client_id = ClientId()
+    # Empty and too long are refused by the action, with a sentence of their own.
+    body = Text(required=False)
+    seen_seq = Count(required=False)
+
+    def arguments(self) -> dict[str, Any]:
+        data = super().arguments()
+        data["seen_seq"] = data["seen_seq"] or 0
+        return data
+
+
+class MoveCursor(Command):
+    message = Id("msg")
+    seq = Count()
+    tally = Count()
+
+    def arguments(self) -> dict[str, Any]:
+        data = super().arguments()
+        data["message_id"] = data.pop("message")
+        return data
+
+
+class OpenThread(Command):
+    after = Id("msg", required=False)
+
+    def arguments(self) -> dict[str, Any]:
+        data = super().arguments()
+        data["after"] = data["after"] or None
+        return data
+
+
+class PersonOfThread(Command):
+    user_id = Id("usr")
+
+
+class HandleOfThread(Command):
+    handle = forms.CharField(max_length=31)
+
+    def clean_handle(self) -> str:
+        return str(self.cleaned_data["handle"]).strip().removeprefix("@").lower()
+
+
+class StartThread(forms.Form):
+    """The short brief with which a conversation begins."""
+
+    what = forms.CharField(
+        max_length=120,
+        label="What is it about?",
+        widget=forms.TextInput(attrs={"placeholder": "Portraits of our team"}),
+    )
+    when = forms.CharField(
+        max_length=80,
+        required=False,
+        label="When",
+        widget=forms.TextInput(attrs={"placeholder": "First week of May"}),
+    )
+    where = forms.CharField(
+        max_length=80,
+        required=False,
+        label="Where",
+        widget=forms.TextInput(attrs={"placeholder": "Lisbon, at our office"}),
+    )
+    budget = forms.CharField(
+        max_length=80,
+        required=False,
+        label="Budget",
+        widget=forms.TextInput(attrs={"placeholder": "About 1,200 EUR"}),
+    )
+    message = forms.CharField(max_length=7000, label="Message", widget=forms.Textarea)
+    client_id = ClientId()
+
+    def arguments(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        return {
+            "client_id": data["client_id"],
+            "subject": data["what"],
+            "city": data["where"],
+            "body": "\n\n".join(filter(None, [data["message"], self._brief()])),
+        }
+
+    def _brief(self) -> str:
+        asked = [("When", "when"), ("Where", "where"), ("Budget", "budget")]
+        lines = [
+            f"- **{label}:** {_plain(self.cleaned_data[name])}"
+            for label, name in asked
+            if self.cleaned_data[name]
+        ]
+        return "\n".join(lines)
+
+
+def _plain(text: str) -> str:
+    """As typed: a star in a budget is a star."""
+    return re.sub(r"([\\`*_\[\]<>])", r"\\\1", text)

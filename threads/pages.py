@@ -1,0 +1,154 @@
+"""What the thread page shows, for one reader."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+from zoneinfo import ZoneInfo
+
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import User
+from accounts.refusals import Refusal
+from threads.actions.messages import check_may_write
+from threads.actions.people import can_manage_people
+from threads.forms import SendMessage
+from threads.models import Participant, Thread
+from threads.models.participant import ARCHIVED_FOLDER
+from threads.queries import Opened
+from threads.rendering import arrange
+
+
+@dataclass
+class PersonView:
+    id: str
+    name: str
+    handle: str
+    avatar: str
+    role: str
+    time_zone: str
+    local_time: datetime
+    is_me: bool
+    can_be_removed: bool
+
+
+@dataclass
+class ThreadView:
+    id: str
+    subject: str
+    kind: str
+    status: str
+    city: str
+    is_locked: bool
+    banner: str
+    last_seq: int
+    rev: int
+
+
+def thread_page(user: User, opened: Opened, **extra: Any) -> dict[str, Any]:
+    people = people_of(user, opened)
+    others = [person for person in people if not person.is_me]
+    me = opened.me
+    refusal = _why_not(user, opened)
+    return {
+        "thread": thread_view(opened.state.thread),
+        "people": people,
+        "others": others,
+        "newest": opened.messages[-1] if opened.messages else None,
+        "unread": me.unread,
+        "compose": compose_form(opened),
+        "can_write": refusal is None,
+        "refusal": refusal,
+        "is_pinned": me.pinned,
+        "is_archived": me.folder == ARCHIVED_FOLDER,
+        "is_blocked_by_me": user.id in (me.blocked_by or ()),
+        "can_manage_people": refusal is None and can_manage_people(opened.state.thread, me),
+        "is_group": opened.state.is_group,
+        **timeline_page(user, opened),
+        **extra,
+    }
+
+
+def timeline_page(user: User, opened: Opened) -> dict[str, Any]:
+    """The stretch of messages, and where it goes on."""
+    thread_id = opened.state.thread.id
+    messages = opened.messages
+    entries = arrange(
+        messages, opened.state, reader_id=user.id, zone=timezone.get_current_timezone()
+    )
+    older = opened.has_older and messages
+    newer = opened.has_newer and messages
+    return {
+        "timeline": entries,
+        "older_url": beside(thread_id, "before", messages[0].id) if older else "",
+        "newer_url": beside(thread_id, "after", messages[-1].id) if newer else "",
+    }
+
+
+def beside(thread_id: str, side: str, message_id: str) -> str:
+    return reverse("threads:messages", args=[thread_id]) + f"?{side}={message_id}"
+
+
+def thread_view(thread: Thread) -> ThreadView:
+    return ThreadView(
+        id=thread.id,
+        subject=thread.subject,
+        kind=thread.kind,
+        status=thread.status,
+        city=thread.city or "",
+        is_locked=thread.is_locked,
+        banner=banner_of(thread),
+        last_seq=thread.last_seq,
+        rev=thread.rev,
+    )
+
+
+def banner_of(thread: Thread) -> str:
+    if thread.is_locked:
+        return "Staff have locked this conversation. You can read it, and nobody can write."
+    if thread.soft_block:
+        return "This conversation is on hold while our safety team looks at it."
+    return ""
+
+
+def people_of(user: User, opened: Opened) -> list[PersonView]:
+    thread, me = opened.state.thread, opened.me
+    manages = can_manage_people(thread, me)
+    return [
+        _person_view(person, user, may_remove=manages, thread=thread)
+        for person in opened.state.people.values()
+    ]
+
+
+def _person_view(
+    person: Participant, user: User, *, may_remove: bool, thread: Thread
+) -> PersonView:
+    copy = person.person
+    is_principal = person.user_id in (thread.buyer_id, thread.seller_id)
+    return PersonView(
+        id=person.user_id,
+        name=copy["name"],
+        handle=copy["handle"],
+        avatar=copy.get("avatar", ""),
+        role=person.role,
+        time_zone=copy["timeZone"],
+        local_time=datetime.now(ZoneInfo(copy["timeZone"])),
+        is_me=person.user_id == user.id,
+        can_be_removed=may_remove and not is_principal,
+    )
+
+
+def compose_form(opened: Opened) -> SendMessage:
+    """With an id of its own, so that sending the same page twice stores one message."""
+    return SendMessage(
+        initial={"client_id": str(uuid4()), "seen_seq": opened.state.thread.last_seq}
+    )
+
+
+def _why_not(user: User, opened: Opened) -> Refusal | None:
+    try:
+        check_may_write(opened.state, user.id)
+    except Refusal as refusal:
+        return refusal
+    return None

@@ -1,0 +1,166 @@
+"""Reading threads. Whoever may not see one is told that it does not exist."""
+
+from dataclasses import dataclass
+
+from pynamodb.expressions.condition import Condition
+
+from accounts.models import User
+from accounts.refusals import Refusal
+from threads import state as states
+from threads.models import FormerParticipant, Message, Participant, Thread, keys
+from threads.models.tab import TAB_NAMES
+from threads.models.table import Item, get_many, query
+from threads.models.thread import MAX_PARTICIPANTS
+from threads.state import ThreadState, state_of
+
+PAGE = 50
+HEAD = 1 + len(TAB_NAMES)
+
+
+@dataclass
+class Opened:
+    """A thread as one participant sees it, with a stretch of its messages, oldest first."""
+
+    state: ThreadState
+    me: Participant
+    messages: list[Message]
+    has_older: bool = False
+    has_newer: bool = False
+
+
+def open_thread(user: User, thread_id: str, *, after: str | None = None) -> Opened:
+    """The thread, its people and its newest messages (or those after one): one Query."""
+    floor = keys.message_sk(after) if after else keys.MESSAGES
+    page = query(
+        keys.thread_pk(thread_id),
+        Item.sk >= floor,
+        limit=HEAD + _people_expected(thread_id) + PAGE + 1,
+        newest_first=True,
+    )
+    state = state_of(page)
+    if state is None or user.id not in state.people:
+        raise Refusal("THREAD_NOT_FOUND")
+    newest = [message for message in page.of(Message) if message.id != after]
+    me = state.people[user.id]
+    states.remember(state)
+    shown = newest[:PAGE]
+    return _opened(state, me, shown[::-1], has_older=page.more or len(newest) > PAGE)
+
+
+def _people_expected(thread_id: str) -> int:
+    """So that the limit leaves room for a page of messages and does not read much more."""
+    believed = states.known(thread_id)
+    if believed is None:
+        return MAX_PARTICIPANTS
+    return len(believed.people) + len(believed.former)
+
+
+def open_thread_at(user: User, thread_id: str, message_id: str) -> Opened:
+    """The thread around one message; three requests at most."""
+    opened = open_thread(user, thread_id)
+    if any(message.id == message_id for message in opened.messages):
+        return opened
+    opened.messages, opened.has_older, opened.has_newer = _around(
+        thread_id, message_id, opened.me.visible_from_seq
+    )
+    return opened
+
+
+def _around(thread_id: str, message_id: str, from_seq: int) -> tuple[list[Message], bool, bool]:
+    pk, sk = keys.thread_pk(thread_id), keys.message_sk(message_id)
+    before = query(pk, _messages_up_to(sk), limit=PAGE // 2, newest_first=True)
+    messages = before.of(Message)[::-1]
+    if not messages or messages[-1].id != message_id or messages[-1].seq < from_seq:
+        raise Refusal("THREAD_NOT_FOUND", "There is no such message.")
+    after = query(pk, _messages_from(sk), limit=PAGE // 2 + 1)
+    later = [message for message in after.of(Message) if message.id != message_id]
+    shown = [message for message in messages + later if message.seq >= from_seq]
+    return shown, before.more and shown[0].seq > from_seq, after.more
+
+
+def list_older(user: User, thread_id: str, *, before: str) -> Opened:
+    """The page above a message: people and access in one request, messages in another."""
+    return _page_beside(user, thread_id, before, newest_first=True)
+
+
+def list_newer(user: User, thread_id: str, *, after: str) -> Opened:
+    return _page_beside(user, thread_id, after, newest_first=False)
+
+
+def catch_up(user: User, thread_id: str, *, after: str) -> Opened:
+    """What came after a message that a client holds, in order, with the thread as it is now."""
+    opened = open_thread(user, thread_id, after=after)
+    if not opened.has_older:
+        return opened
+    # More than a page was missed: begin where the client stopped, not at the end.
+    page = query(opened.state.thread.pk, _messages_from(keys.message_sk(after)), limit=PAGE + 1)
+    missed = [message for message in page.of(Message) if message.id != after]
+    return _opened(opened.state, opened.me, missed, has_older=False, has_newer=page.more)
+
+
+def _page_beside(user: User, thread_id: str, message_id: str, *, newest_first: bool) -> Opened:
+    state = access_people(user, thread_id)
+    me = state.people[user.id]
+    sk = keys.message_sk(message_id)
+    where = _messages_up_to(sk) if newest_first else _messages_from(sk)
+    page = query(keys.thread_pk(thread_id), where, limit=PAGE + 1, newest_first=newest_first)
+    messages = [message for message in page.of(Message) if message.id != message_id][:PAGE]
+    if newest_first:
+        return _opened(state, me, messages[::-1], has_older=page.more, has_newer=True)
+    return _opened(state, me, messages, has_older=True, has_newer=page.more)
+
+
+def _opened(
+    state: ThreadState,
+    me: Participant,
+    messages: list[Message],
+    *,
+    has_older: bool,
+    has_newer: bool = False,
+) -> Opened:
+    """Nothing from before somebody came, whatever was asked for."""
+    visible = [message for message in messages if message.seq >= me.visible_from_seq]
+    reached_start = bool(messages) and messages[0].seq <= me.visible_from_seq
+    return Opened(state, me, visible, has_older and not reached_start, has_newer)
+
+
+def access_people(user: User, thread_id: str) -> ThreadState:
+    """Who is and was in a thread, for somebody who is: one Query. The thread itself is not read."""
+    page = query(
+        keys.thread_pk(thread_id),
+        Item.sk.between(keys.PARTICIPANTS, f"{keys.FORMER_PARTICIPANTS}~"),
+        limit=4 * MAX_PARTICIPANTS,
+    )
+    people = {person.user_id: person for person in page.of(Participant)}
+    if user.id not in people:
+        raise Refusal("THREAD_NOT_FOUND")
+    former = {gone.user_id: gone.person for gone in page.of(FormerParticipant)}
+    return ThreadState(Thread(keys.thread_pk(thread_id), keys.THREAD), people, former)
+
+
+def list_participants(user: User, thread_id: str) -> list[Participant]:
+    return list(access_people(user, thread_id).people.values())
+
+
+def get_message(user: User, thread_id: str, message_id: str) -> Message:
+    """Two requests: may they see it, and the message itself."""
+    me = Participant.find(keys.thread_pk(thread_id), keys.participant_sk(user.id))
+    message = Message.find(keys.thread_pk(thread_id), keys.message_sk(message_id))
+    if me is None or message is None or message.seq < me.visible_from_seq:
+        raise Refusal("THREAD_NOT_FOUND")
+    return message
+
+
+def get_rows(user: User, thread_ids: list[str]) -> list[Participant]:
+    """Many threads by id, as this person's rows; those they are not in are left out."""
+    wanted = [(keys.thread_pk(thread_id), keys.participant_sk(user.id)) for thread_id in thread_ids]
+    rows = {row.thread_id: row for row in get_many(wanted) if isinstance(row, Participant)}
+    return [rows[thread_id] for thread_id in thread_ids if thread_id in rows]
+
+
+def _messages_up_to(sk: str) -> Condition:
+    return Item.sk.between(keys.MESSAGES, sk)
+
+
+def _messages_from(sk: str) -> Condition:
+    return Item.sk.between(sk, f"{keys.MESSAGES}~")

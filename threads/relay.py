@@ -1,0 +1,146 @@
+"""Carries what changed in the relational store to the table, once it is committed there.
+
+The action that made an entry carries it at once; what a crash or an outage left behind is carried
+by `carry_waiting`, at start-up and every few seconds. Each carrier writes what is true now, not
+what the entry says, so that doing it twice, or late, changes nothing.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+from django.db import close_old_connections, connection, transaction
+from django.db.models import Q
+from django.utils import timezone
+from pynamodb.exceptions import UpdateError
+
+from accounts.models import Block, OutboxEntry, User
+from threads import state as states
+from threads.models import Pair, PairThread, Participant, keys
+from threads.models.changes import Change
+from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM
+from threads.models.store import StoreUnavailable
+from threads.models.table import Item, query
+from threads.profiles import person_of, profile_of
+from threads.writing.line import now_ms
+
+log = structlog.get_logger(__name__)
+
+EVERY = 3.0
+BATCH = 100
+
+
+def carry(entry: OutboxEntry) -> bool:
+    """Whether it is done; if the table does not answer, it waits for the next time."""
+    try:
+        with transaction.atomic():
+            CARRIERS[entry.kind](entry.payload)
+    except StoreUnavailable:
+        log.warning("outbox_waits", entry=entry.pk, kind=entry.kind)
+        return False
+    OutboxEntry.objects.filter(pk=entry.pk).update(done_at=timezone.now())
+    return True
+
+
+def carry_waiting() -> int:
+    """Oldest first; stops at the first that does not go through."""
+    carried = 0
+    for entry in OutboxEntry.objects.filter(done_at__isnull=True).order_by("id")[:BATCH]:
+        if not carry(entry):
+            break
+        carried += 1
+    return carried
+
+
+def carry_forever(stop: threading.Event) -> None:
+    """The server runs this in a thread of its own."""
+    while not stop.is_set():
+        try:
+            close_old_connections()
+            carry_waiting()
+        except Exception:
+            log.exception("relay_failed")
+        stop.wait(EVERY)
+    connection.close()
+
+
+# --- Blocks
+
+
+def _carry_block(payload: dict[str, Any]) -> None:
+    one, other = payload["blocker"], payload["blocked"]
+    # Of two who carry at once, the second waits and then reads what the first left.
+    list(User.objects.select_for_update().filter(pk__in=[one, other]).order_by("pk"))
+    between = Q(blocker=one, blocked=other) | Q(blocker=other, blocked=one)
+    blockers = set(Block.objects.filter(between).values_list("blocker_id", flat=True))
+    pair = Pair(keys.pair_pk(one, other), keys.STATE)
+    pair.update(_blocked_by(blockers).actions(Pair))
+    for thread in _threads_of(pair):
+        for user_id in (one, other):
+            person = Participant(keys.thread_pk(thread.thread_id), keys.participant_sk(user_id))
+            _update_if_there(person, _blocked_by(blockers))
+        states.forget(thread.thread_id)
+
+
+def _blocked_by(blockers: set[str]) -> Change:
+    return Change(set={"blocked_by": blockers}) if blockers else Change(remove=("blocked_by",))
+
+
+def _threads_of(pair: Pair) -> list[PairThread]:
+    where = Item.sk.startswith(keys.PAIR_THREADS)
+    page = query(pair.pk, where, limit=BATCH)
+    threads = page.of(PairThread)
+    while page.next_key:
+        page = query(pair.pk, where, limit=BATCH, after=page.next_key)
+        threads += page.of(PairThread)
+    return threads
+
+
+# --- Profiles
+
+
+def _carry_profile(payload: dict[str, Any]) -> None:
+    user = User.objects.get(pk=payload["user"])
+    # Stamped, so that of two that are carried at once the older does not come out on top.
+    person = person_of(user) | {"rev": now_ms()}
+    profile_of(user).save()
+    for row in _rows_of(user.id):
+        _copy_person(row, person)
+        states.forget(row.thread_id)
+
+
+def _rows_of(user_id: str) -> list[Participant]:
+    rows: list[Participant] = []
+    for folder in (INBOX, REQUESTS, ARCHIVED_FOLDER, SPAM):
+        page = query(keys.inbox_pk(user_id, folder), limit=BATCH, index=Item.inbox)
+        rows += page.of(Participant)
+        while page.next_key:
+            page = query(
+                keys.inbox_pk(user_id, folder), limit=BATCH, index=Item.inbox, after=page.next_key
+            )
+            rows += page.of(Participant)
+    return rows
+
+
+def _copy_person(row: Participant, person: dict[str, Any]) -> None:
+    """To one's own item, and to the rows of those who see this person as the other side."""
+    _update_if_there(Participant(row.pk, row.sk), Change(set={"person": person}))
+    where = Item.sk.startswith(keys.PARTICIPANTS)
+    for other in query(row.pk, where, limit=BATCH).of(Participant):
+        if other.other_side["id"] == person["id"] and other.sk != row.sk:
+            _update_if_there(other, Change(set={"other_side": person}))
+
+
+def _update_if_there(person: Participant, change: Change) -> None:
+    try:
+        person.update(change.actions(Participant), condition=Participant.pk.exists())
+    except UpdateError as error:
+        if error.cause_response_code != "ConditionalCheckFailedException":
+            raise
+
+
+CARRIERS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "block": _carry_block,
+    "profile": _carry_profile,
+}

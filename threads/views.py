@@ -1,0 +1,195 @@
+"""Pages of threads: they read what was sent, call an action, and say what came of it."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.ids import is_id
+from accounts.models import User
+from accounts.queries import find_user, get_person
+from accounts.refusals import Refusal
+from threads import queries
+from threads.actions.blocks import block_person, unblock_person
+from threads.actions.cursors import mark_read
+from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread
+from threads.actions.messages import send_message
+from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.start import start_thread
+from threads.forms import (
+    HandleOfThread,
+    MoveCursor,
+    PersonOfThread,
+    SendMessage,
+    StartThread,
+)
+from threads.pages import thread_page, timeline_page
+
+
+class Request(HttpRequest):
+    """Somebody who is signed in."""
+
+    user: User
+    corr_id: str
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def start(request: Request, handle: str) -> HttpResponse:
+    person = get_person(handle)
+    if person == request.user:
+        return redirect("accounts:profile", handle)
+    form = StartThread(request.POST or None, initial={"client_id": str(uuid4())})
+    refusal = None
+    if form.is_valid():
+        try:
+            thread_id = start_thread(request.user, seller=person, **form.arguments())
+        except Refusal as error:
+            refusal = error
+        else:
+            return redirect("threads:thread", thread_id)
+    context = {"person": person, "form": form, "refusal": _say(request, refusal)}
+    return render(request, "threads/start.html", context, status=_status(form, refusal))
+
+
+def _status(form: StartThread, refusal: Refusal | None) -> int:
+    if refusal is not None:
+        return refusal.status
+    return 400 if form.is_bound else 200
+
+
+@require_safe
+@login_required
+def thread(request: Request, thread_id: str) -> HttpResponse:
+    opened = queries.open_thread(request.user, thread_id)
+    return render(request, "threads/thread.html", thread_page(request.user, opened))
+
+
+@require_safe
+@login_required
+def message(request: Request, thread_id: str, message_id: str) -> HttpResponse:
+    """A link to one message: the thread around it, with it in sight."""
+    opened = queries.open_thread_at(request.user, thread_id, message_id)
+    context = thread_page(request.user, opened, target=message_id)
+    return render(request, "threads/thread.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def messages(request: Request, thread_id: str) -> HttpResponse:
+    if request.method == "POST":
+        return _send(request, thread_id)
+    return _list(request, thread_id)
+
+
+def _send(request: Request, thread_id: str) -> HttpResponse:
+    """Sending without a socket. What was typed stays in the box if it is refused."""
+    arguments = SendMessage.read({**request.POST.dict(), "thread": thread_id})
+    try:
+        sent = send_message(request.user, **arguments)
+    except Refusal as refusal:
+        if refusal.status == 404:
+            raise
+        return _show_refused(request, thread_id, refusal)
+    return redirect(f"{reverse('threads:thread', args=[thread_id])}#{sent.id}")
+
+
+def _show_refused(request: Request, thread_id: str, refusal: Refusal) -> HttpResponse:
+    opened = queries.open_thread(request.user, thread_id)
+    context = thread_page(request.user, opened, refusal=_say(request, refusal))
+    context["compose"].initial["body"] = request.POST.get("body", "")
+    return render(request, "threads/thread.html", context, status=refusal.status)
+
+
+def _list(request: Request, thread_id: str) -> HttpResponse:
+    """An older or newer stretch: a fragment for a script, a page for everybody else."""
+    before, after = request.GET.get("before", ""), request.GET.get("after", "")
+    if is_id("msg", before):
+        opened = queries.list_older(request.user, thread_id, before=before)
+    elif is_id("msg", after):
+        opened = queries.list_newer(request.user, thread_id, after=after)
+    else:
+        raise Refusal("THREAD_NOT_FOUND")
+    if request.headers.get("X-Fragment"):
+        context = timeline_page(request.user, opened)
+        return render(request, "threads/stretch.html", context)
+    opened.state = queries.open_thread(request.user, thread_id).state
+    return render(request, "threads/thread.html", thread_page(request.user, opened))
+
+
+@require_POST
+@login_required
+def read(request: Request, thread_id: str) -> HttpResponse:
+    arguments = MoveCursor.read({**request.POST.dict(), "thread": thread_id})
+    mark_read(request.user, **arguments)
+    return redirect("threads:thread", thread_id)
+
+
+def _act(action: Callable[..., None], back_to: str) -> Callable[..., HttpResponse]:
+    """A press of a button that needs to know nothing but the thread."""
+
+    @require_POST
+    @login_required
+    def view(request: Request, thread_id: str) -> HttpResponse:
+        action(request.user, thread_id=thread_id)
+        return redirect(back_to, *([thread_id] if back_to == "threads:thread" else []))
+
+    return view
+
+
+pin = _act(pin_thread, "threads:thread")
+unpin = _act(unpin_thread, "threads:thread")
+archive = _act(archive_thread, "inbox:inbox")
+restore = _act(restore_thread, "threads:thread")
+leave = _act(leave_thread, "inbox:inbox")
+
+
+@require_POST
+@login_required
+def add(request: Request, thread_id: str) -> HttpResponse:
+    arguments = HandleOfThread.read({**request.POST.dict(), "thread": thread_id})
+    queries.access_people(request.user, thread_id)
+    user = get_person(arguments["handle"])
+    add_participant(request.user, thread_id=thread_id, user=user)
+    return redirect("threads:thread", thread_id)
+
+
+@require_POST
+@login_required
+def remove(request: Request, thread_id: str) -> HttpResponse:
+    arguments = PersonOfThread.read({**request.POST.dict(), "thread": thread_id})
+    remove_participant(request.user, **arguments)
+    return redirect("threads:thread", thread_id)
+
+
+@require_POST
+@login_required
+def block(request: Request, thread_id: str) -> HttpResponse:
+    block_person(request.user, blocked=_other(request, thread_id))
+    return redirect("threads:thread", thread_id)
+
+
+@require_POST
+@login_required
+def unblock(request: Request, thread_id: str) -> HttpResponse:
+    unblock_person(request.user, blocked=_other(request, thread_id))
+    return redirect("threads:thread", thread_id)
+
+
+def _other(request: Request, thread_id: str) -> User:
+    """Somebody of this thread; whoever else was named does not exist."""
+    user_id = PersonOfThread.read({**request.POST.dict(), "thread": thread_id})["user_id"]
+    state = queries.access_people(request.user, thread_id)
+    user = find_user(user_id) if user_id in state.people else None
+    if user is None:
+        raise Refusal("THREAD_NOT_FOUND")
+    return user
+
+
+def _say(request: Request, refusal: Refusal | None) -> dict[str, Any] | None:
+    return refusal and refusal.described(request.corr_id)
