@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
         first_run = _prepare(data, env, demo=not options.no_demo)
         # Only now may script/manage use the engine, too.
         data.note(endpoint=started.endpoint if started else None)
-        server = stack.enter_context(_serving(address, env))
+        server, address = stack.enter_context(_serving(address, env))
         data.note(address=address.url)
         _welcome(data, address, first_run=first_run)
         return _watch(server, started, data)
@@ -67,8 +67,8 @@ def _prepare(data: Data, env: dict[str, str], *, demo: bool) -> bool:
 
 
 @contextmanager
-def _serving(address: Address, env: dict[str, str]) -> Iterator[processes.Program]:
-    """Go on when it really listens."""
+def _serving(address: Address, env: dict[str, str]) -> Iterator[tuple[processes.Program, Address]]:
+    """Go on when it really listens, and say where: port 0 takes any free one."""
     reading, writing = os.pipe()
     where = ["--host", address.host, "--port", str(address.port), "--ready-fd", str(writing)]
     server = processes.start(
@@ -79,11 +79,12 @@ def _serving(address: Address, env: dict[str, str]) -> Iterator[processes.Progra
         on_our_death=signal.SIGTERM,
     )
     os.close(writing)
-    with processes.running(server, patience=15):
-        if not os.read(reading, 1):
+    with processes.running(server, patience=15), os.fdopen(reading) as ready:
+        line = ready.readline()
+        if not line:
+            # It has said why.
             raise SystemExit(server.wait() or 1)
-        os.close(reading)
-        yield server
+        yield server, address._replace(port=int(line.split()[1]))
 
 
 def _welcome(data: Data, address: Address, *, first_run: bool) -> None:

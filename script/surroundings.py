@@ -20,7 +20,8 @@ KEPT = ("PARLEY_ENGINE",)
 def start(stack: ExitStack) -> dict[str, str]:
     """All of it ends with the stack."""
     say("Starting the DynamoDB engine, Valkey and PostgreSQL ...")
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="parley-test-")))
+    temporary = tempfile.TemporaryDirectory(prefix="parley-test-", dir=_place_for_folder())
+    folder = Path(stack.enter_context(temporary))
     dynamodb = engine.start(log=folder / "engine.log")
     stack.enter_context(dynamodb.running())
     valkey = services.start_valkey(folder)
@@ -35,6 +36,13 @@ def start(stack: ExitStack) -> dict[str, str]:
     }
     _collect_static(env)
     return env
+
+
+def _place_for_folder() -> Path:
+    """Where root's PostgreSQL, which runs as nobody, can get at its files."""
+    place = Path(tempfile.gettempdir()).resolve()
+    may_pass = all(folder.stat().st_mode & 0o001 for folder in [place, *place.parents])
+    return place if may_pass or os.geteuid() != 0 else Path("/tmp")
 
 
 def _neutral() -> dict[str, str]:

@@ -1,0 +1,115 @@
+"""The commands, run as people run them: as processes, on data of their own."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# The scripts import each other by bare name, since they run without any package installed.
+sys.path.insert(0, str(ROOT / "script"))
+
+OURS = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE")
+
+
+def plain_environment() -> dict[str, str]:
+    """As in a newcomer's terminal: nothing of this test run shows."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name not in OURS and not name.startswith(("PARLEY_", "AWS_", "PYTEST_", "DJANGO_"))
+    }
+
+
+def run(*command: str | Path, **options) -> subprocess.CompletedProcess[str]:
+    options.setdefault("env", plain_environment())
+    return subprocess.run(
+        [str(part) for part in command],
+        **options,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+class Server:
+    """script/server in the background."""
+
+    def __init__(self, data: Path, *options: str, script: Path = ROOT / "script/server", env=None):
+        self.data = data
+        self.output = data.with_name(f"{data.name}.out")
+        with self.output.open("w") as output:
+            self.process = subprocess.Popen(
+                [script, "--data", data, "--port", "0", *options],
+                env=env or plain_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def said(self) -> str:
+        return self.output.read_text()
+
+    def wait_until_it_listens(self, patience: float = 60) -> "Server":
+        wait_for(lambda: "address" in self.state() or self.process.poll() is not None, patience)
+        assert self.process.poll() is None, self.said()
+        # The words follow the state by a moment.
+        wait_for(lambda: "Ctrl-C ends it." in self.said())
+        return self
+
+    def state(self) -> dict:
+        try:
+            return json.loads((self.data / "state.json").read_text())
+        except FileNotFoundError:
+            return {}
+
+    def end(self, number: int = signal.SIGINT) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(30)
+
+
+def wait_for(condition: Callable[[], bool], patience: float = 10) -> None:
+    deadline = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < deadline, "It did not happen in time."
+        time.sleep(0.05)
+
+
+def answers(url: str) -> bool:
+    host, port = url.removeprefix("http://").split(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=2).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+@pytest.fixture
+def start_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    servers = []
+
+    def start(*options: str, data: Path = tmp_path / "data", **more) -> Server:
+        servers.append(Server(data, *options, **more))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.end()
+
+
+@pytest.fixture
+def own_engine() -> dict[str, str]:
+    """A terminal in which somebody has named the engine of this test run."""
+    names = ("PARLEY_DYNAMODB_ENDPOINT", "PARLEY_TABLE")
+    kept = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+    return plain_environment() | kept | {name: os.environ[name] for name in names}

@@ -1,0 +1,122 @@
+"""script/server and script/manage, started for real."""
+
+import signal
+import socket
+import urllib.request
+
+import pytest
+
+from tests.script.conftest import ROOT, Server, answers, run, wait_for
+
+SERVER = ROOT / "script/server"
+MANAGE = ROOT / "script/manage"
+ENDPOINT = "from django.conf import settings; print(settings.DYNAMODB['endpoint'])"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    server = Server(tmp_path_factory.mktemp("parley") / "data", "--no-demo")
+    yield server.wait_until_it_listens()
+    server.end()
+
+
+def test_serves_at_the_address_that_it_prints(server):
+    address = server.state()["address"]
+    assert f"Parley is running at {address}\n" in server.said()
+    with urllib.request.urlopen(f"{address}/accounts/login/") as answer:
+        assert answer.status == 200
+
+
+def test_refuses_data_that_a_server_is_running_on(server):
+    second = run(SERVER, "--data", server.data)
+    address, pid = server.state()["address"], server.process.pid
+    assert second.returncode == 1
+    assert second.stdout == ""
+    assert second.stderr == (
+        f"Parley is already running on {server.data}: {address} (process {pid}).\n"
+    )
+
+
+def test_does_not_reset_data_that_a_server_is_running_on(server):
+    second = run(SERVER, "--data", server.data, "--reset")
+    assert second.returncode == 1
+    assert "already running" in second.stderr
+    assert (server.data / "engine.db").exists()
+
+
+def test_a_command_uses_the_engine_of_the_running_server(server):
+    done = run(MANAGE, "--data", server.data, "shell", "-v", "0", "-c", ENDPOINT)
+    assert done.stdout.strip() == server.state()["endpoint"]
+
+
+def test_ctrl_c_ends_all_that_was_started_and_the_data_stays(start_server):
+    server = start_server("--no-demo").wait_until_it_listens()
+    state = server.state()
+    run(MANAGE, "--data", server.data, "shell", "-c", MAKE_MARA)
+    assert server.end(signal.SIGINT) == 0
+    assert "Traceback" not in server.said()
+    assert not answers(state["address"])
+    assert not answers(state["endpoint"])
+
+    again = start_server("--no-demo").wait_until_it_listens()
+    assert "Preparing" not in again.said()
+    found = run(MANAGE, "--data", again.data, "shell", "-v", "0", "-c", FIND_MARA)
+    assert found.stdout.strip() == "Mara"
+
+
+MAKE_MARA = """
+from accounts.models import User
+User.objects.create_user("mara@example.com", "x", handle="mara", display_name="Mara")
+"""
+FIND_MARA = 'from accounts.models import User; print(User.objects.get(handle="mara").display_name)'
+
+
+def test_nothing_outlives_a_server_that_was_killed(start_server):
+    server = start_server("--no-demo").wait_until_it_listens()
+    state = server.state()
+    server.process.kill()
+    wait_for(lambda: not answers(state["endpoint"]))
+    wait_for(lambda: not answers(state["address"]))
+    start_server("--no-demo").wait_until_it_listens()
+
+
+def test_a_command_without_a_server_has_an_engine_for_its_own_time(tmp_path):
+    data = tmp_path / "data"
+    done = run(MANAGE, f"--data={data}", "shell", "-v", "0", "-c", ENDPOINT)
+    assert done.returncode == 0, done.stderr
+    assert not answers(done.stdout.strip())
+    assert (data / "engine.db").exists()
+
+
+def test_a_command_gives_back_the_exit_code(tmp_path):
+    done = run(MANAGE, "--data", tmp_path / "data", "no_such_command")
+    assert done.returncode == 1
+    assert "Unknown command" in done.stderr
+
+
+def test_starts_no_engine_where_the_environment_names_one(start_server, own_engine):
+    server = start_server("--no-demo", env=own_engine).wait_until_it_listens()
+    assert "engine" not in server.state()
+    assert not (server.data / "engine.db").exists()
+
+
+def test_a_port_that_was_asked_for_and_is_taken_is_named(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        refused = run(SERVER, "--data", tmp_path / "data", "--port", port)
+    assert refused.returncode == 1
+    assert refused.stderr == f"Port {port} on 127.0.0.1 is taken: choose another with --port.\n"
+
+
+def test_an_unknown_option_is_named(tmp_path):
+    refused = run(SERVER, "--data", tmp_path / "data", "--colour", "red")
+    assert refused.returncode == 2
+    assert "unrecognized arguments: --colour red" in refused.stderr
+
+
+def test_a_deployment_without_a_secret_is_told_so_in_one_sentence(tmp_path, own_engine):
+    env = own_engine | {"DATABASE_URL": "postgres://nobody@127.0.0.1:1/none"}
+    refused = run(SERVER, "--data", tmp_path / "data", "--port", "0", env=env)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("Set SECRET_KEY to at least 50 random characters")
+    assert refused.stderr.count("\n") == 1
