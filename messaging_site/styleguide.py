@@ -20,21 +20,8 @@ LONG = {
     "avatar": "",
 }
 TOKENS = [
-    "surface",
-    "surface-raised",
-    "surface-sunken",
-    "ink",
-    "ink-soft",
-    "line",
-    "line-strong",
-    "accent",
-    "accent-soft",
-    "waiting",
-    "waiting-soft",
-    "danger",
-    "danger-soft",
-    "ok",
-    "ok-soft",
+    *("surface", "surface-raised", "surface-sunken", "ink", "ink-soft", "line", "line-strong"),
+    *("accent", "accent-soft", "waiting", "waiting-soft", "danger", "danger-soft", "ok", "ok-soft"),
 ]
 
 
@@ -101,7 +88,7 @@ def _row(other: dict[str, str], subject: str, text: str, **more: object) -> Simp
 
 
 def _timeline(theme: str) -> list[SimpleNamespace]:
-    said = [
+    said: list[tuple[dict[str, str] | None, str, dict[str, object]]] = [
         (None, "<p>Mara Klein started this conversation.</p>", {"type": "system", "day": "Today"}),
         (JONAS, "<p>Two questions:</p><ol><li>Which <strong>surface</strong>?</li></ol>", {}),
         (JONAS, "<p>And who is on set?</p>", {"joins": True}),

@@ -13,3 +13,9 @@ def icon(name: str, size: str = "") -> SafeString:
     return format_html(
         '<svg class="icon {}" aria-hidden="true"><use href="#i-{}"></use></svg>', size, name
     )
+
+
+@register.filter
+def zone_city(time_zone: str) -> str:
+    """Where a clock hangs: Europe/Lisbon is "Lisbon", as people say it."""
+    return time_zone.rsplit("/", 1)[-1].replace("_", " ")
