@@ -4,7 +4,8 @@ import os
 import secrets
 import tempfile
 
-os.environ.setdefault("PARLEY_DATA", tempfile.mkdtemp(prefix="parley-test-"))
+if "PARLEY_DATA" not in os.environ:
+    os.environ["PARLEY_DATA"] = tempfile.mkdtemp(prefix="parley-test-")
 
 # Every worker of every run has a table, a database and a corner of Redis of its own.
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "alone")
