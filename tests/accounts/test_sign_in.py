@@ -3,7 +3,7 @@ import time_machine
 from axes.models import AccessAttempt
 from django.test import RequestFactory
 
-from accounts.lockout import address_of
+from accounts.lockout import account_of, address_of
 from tests.accounts.conftest import PASSWORD, is_signed_in, sign_in
 
 pytestmark = pytest.mark.django_db
@@ -76,6 +76,11 @@ def test_another_case_or_another_browser_is_no_way_round_the_lock(client, mara):
         typed = {"login": mara.email.upper() if number % 2 else mara.email, "password": "wrong"}
         answer = client.post("/accounts/login/", typed, HTTP_USER_AGENT=f"Browser {number}")
     assert answer.status_code == 429
+
+
+@pytest.mark.parametrize("field", ["email", "username"])
+def test_every_way_to_give_an_address_counts_as_the_same_account(field):
+    assert account_of(None, {field: "Mara@Example.org"}) == "mara@example.org"
 
 
 def test_an_account_that_does_not_exist_is_locked_as_well(client, mara):

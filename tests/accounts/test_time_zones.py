@@ -3,7 +3,7 @@ import datetime
 import zoneinfo
 
 import pytest
-from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.template import Context, Template
@@ -54,20 +54,12 @@ async def async_clock(request):
 
 
 def request_of(person=None):
-    request = RequestFactory().get("/")
-    request.session = SessionStore()
-    request.user, request.auser = person, async_answer(person)
-    if person:
-        request.COOKIES["sessionid"] = "any"
-        request.session["_auth_user_id"] = person.pk
-    return request
-
-
-def async_answer(person):
     async def auser():
-        return person
+        return request.user
 
-    return auser
+    request = RequestFactory().get("/")
+    request.user, request.auser = person or AnonymousUser(), auser
+    return request
 
 
 @pytest.mark.django_db
@@ -85,7 +77,12 @@ def test_the_same_without_threads(mara):
     assert asyncio.run(middleware(request_of())).content == b"12:00"
 
 
-def test_who_is_not_signed_in_costs_nothing(client, django_assert_num_queries, db):
-    client.cookies["theme"] = "dark"
+def test_who_is_not_signed_in_costs_no_query(client, django_assert_num_queries, db):
     with django_assert_num_queries(0):
         assert client.get("/accounts/login/").status_code == 200
+
+
+def test_who_is_signed_in_costs_the_session_and_the_person(client, django_assert_num_queries, mara):
+    client.force_login(mara)
+    with django_assert_num_queries(2):
+        assert client.get("/settings/").status_code == 200
