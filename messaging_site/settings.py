@@ -254,6 +254,24 @@ if env.bool("PARLEY_BEHIND_PROXY", default=False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "font-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "connect-src": ["'self'"],
+        "form-action": ["'self'"],
+        "base-uri": ["'none'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+# Nothing of a browser's powers is used; what a page cannot ask for, nobody can abuse through it.
+PERMISSIONS_POLICY: dict[str, list[str]] = {
+    name: []
+    for name in ("camera", "display-capture", "geolocation", "microphone", "payment", "usb")
+}
 
 LOGGING_CONFIG = None
 logs.configure(

@@ -28,7 +28,7 @@ class Socket(AsyncWebsocketConsumer):
     user: User
 
     async def connect(self) -> None:
-        user = self.scope["user"]
+        user: Any = self.scope["user"]
         # Accepted even if only to be closed: a browser is not told why a handshake failed.
         await self.accept()
         if not user.is_authenticated or not user.is_active:

@@ -1,23 +1,22 @@
 """Only our own pages may open a socket: a browser sends cookies to whoever asks it to."""
 
+from typing import Any
 from urllib.parse import urlsplit
 
 from channels.security.websocket import WebsocketDenier
 from django.conf import settings
 from django.http.request import validate_host
 
-Scope = dict[str, object]
-
 
 class SameOrigin:
     """Lets a handshake through whose Origin is the host that it was sent to, or a trusted one."""
 
-    def __init__(self, application: object) -> None:
+    def __init__(self, application: Any) -> None:
         self.application = application
 
-    async def __call__(self, scope, receive, send):  # type: ignore[no-untyped-def]
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         app = self.application if is_allowed(dict(scope["headers"])) else WebsocketDenier()
-        return await app(scope, receive, send)
+        await app(scope, receive, send)
 
 
 def is_allowed(headers: dict[bytes, bytes]) -> bool:

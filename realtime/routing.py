@@ -5,4 +5,4 @@ from django.urls import path
 from realtime.consumers import Socket
 from realtime.origins import SameOrigin
 
-websocket = SameOrigin(AuthMiddlewareStack(URLRouter([path("ws/", Socket.as_asgi())])))
+websocket = SameOrigin(AuthMiddlewareStack(URLRouter([path("ws/", Socket.as_asgi())])))  # type: ignore

@@ -62,11 +62,16 @@ def view_of(message: Message, state: ThreadState, zone: tzinfo = UTC) -> Message
         text=to_text(body),
         at=at,
         time_label=time_label(at),
-        url=reverse("threads:message", args=[message.thread_id, message.id]),
+        url=message_url(message.thread_id, message.id),
         client_id=message.client_id or "",
         edited=bool(message.edited_at),
         removed=removed,
     )
+
+
+def message_url(thread_id: str, message_id: str) -> str:
+    """A page around the message, which a browser goes to by itself."""
+    return f"{reverse('threads:message', args=[thread_id, message_id])}#{message_id}"
 
 
 def render_message(message: Message, state: ThreadState) -> str:

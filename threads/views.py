@@ -192,4 +192,4 @@ def _other(request: Request, thread_id: str) -> User:
 
 
 def _say(request: Request, refusal: Refusal | None) -> dict[str, Any] | None:
-    return refusal and refusal.described(request.corr_id)
+    return refusal.described(request.corr_id) if refusal else None
