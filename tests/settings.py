@@ -4,8 +4,8 @@ import os
 import secrets
 import tempfile
 
-if "PARLEY_DATA" not in os.environ:
-    os.environ["PARLEY_DATA"] = tempfile.mkdtemp(prefix="parley-test-")
+# script/test names a folder; who only checks types by hand needs none of their own.
+os.environ.setdefault("PARLEY_DATA", f"{tempfile.gettempdir()}/parley-checks-{os.getuid()}")
 
 # Every worker of every run has a table, a database and a corner of Redis of its own.
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "alone")
