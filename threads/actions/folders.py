@@ -38,7 +38,7 @@ def _place(user: User, thread_id: str, wanted: Callable[[Participant], dict[str,
         person = Participant.find(keys.thread_pk(thread_id), keys.participant_sk(user.id))
         if person is None:
             raise Refusal("THREAD_NOT_FOUND")
-        change = _change(person, wanted(person))
+        change = placing(person, wanted(person))
         as_read = (
             (Participant.last_seq == person.last_seq)
             & (Participant.folder == person.folder)
@@ -55,7 +55,8 @@ def _place(user: User, thread_id: str, wanted: Callable[[Participant], dict[str,
     raise Refusal("TRY_AGAIN")
 
 
-def _change(person: Participant, wanted: dict[str, object]) -> Change:
+def placing(person: Participant, wanted: dict[str, object]) -> Change:
+    """The row's place in the indexes follows from its folder and its pin."""
     folder = str(wanted.get("folder", person.folder))
     pinned = bool(wanted.get("pinned", person.pinned))
     change = Change(

@@ -30,10 +30,18 @@ def start_thread(
     if buyer.id == seller.id:
         raise Refusal("ACTION_FORBIDDEN", "You cannot start a conversation with yourself.")
     line = text_line(buyer.id, client_id=client_id, body=body)
-    mark = seal(seller.id, subject, line.body, city)
+    mark = start_seal(line, seller=seller, subject=subject, city=city)
     deadline = time.monotonic() + PATIENCE
     while True:
-        state, message = _new_thread(buyer, seller, line, subject=subject, city=city)
+        state, message = new_thread(
+            buyer,
+            seller,
+            line,
+            thread_id=new_id("thrd"),
+            message_id=keys.next_message_id(None, now_ms()),
+            subject=subject,
+            city=city,
+        )
         try:
             _store(state, message, line, mark).commit()
         except StoreUnavailable:
@@ -49,11 +57,16 @@ def start_thread(
             return state.thread.id
 
 
-def _new_thread(
-    buyer: User, seller: User, line: Line, *, subject: str, city: str
+def new_thread(
+    buyer: User,
+    seller: User,
+    line: Line,
+    *,
+    thread_id: str,
+    message_id: str,
+    subject: str,
+    city: str,
 ) -> tuple[ThreadState, Message]:
-    thread_id = new_id("thrd")
-    message_id = keys.next_message_id(None, now_ms())
     at = keys.iso(keys.message_time(message_id))
     thread = Thread(
         keys.thread_pk(thread_id),
@@ -130,26 +143,33 @@ def new_participant(thread: Thread, user: User, *, role: str, other: User) -> Pa
 def _store(state: ThreadState, message: Message, line: Line, mark: str) -> Transaction:
     thread = state.thread
     write = Transaction()
-    marker = StartMarker(
-        keys.user_pk(thread.buyer_id),
-        keys.start_sk(line.client_id),
-        thread_id=thread.id,
-        hash=mark,
-        ttl=int(time.time()) + MARKER_LIFE,
-    )
-    write.put("start", marker, unused(StartMarker))
+    write.put("start", make_start_marker(thread, line, mark), unused(StartMarker))
     write.put("thread", thread)
     for person in state.people.values():
         write.put(person.sk, person)
     write.put("message", message)
     write.put("marker", make_marker(message, line))
     write.put("archive", make_archive_due(message))
-    _store_pair(write, thread)
+    accept_pair(write, keys.pair_pk(thread.buyer_id, thread.seller_id))
+    write.put("pair thread", make_pair_thread(thread))
     return write
 
 
-def _store_pair(write: Transaction, thread: Thread) -> None:
-    pair_pk = keys.pair_pk(thread.buyer_id, thread.seller_id)
+def start_seal(line: Line, *, seller: User, subject: str, city: str) -> str:
+    return seal(seller.id, subject, line.body, city)
+
+
+def make_start_marker(thread: Thread, line: Line, mark: str) -> StartMarker:
+    return StartMarker(
+        keys.user_pk(thread.buyer_id),
+        keys.start_sk(line.client_id),
+        thread_id=thread.id,
+        hash=mark,
+        ttl=int(time.time()) + MARKER_LIFE,
+    )
+
+
+def accept_pair(write: Transaction, pair_pk: str) -> None:
     write.update(
         "pair",
         Pair(pair_pk, keys.STATE),
@@ -157,9 +177,13 @@ def _store_pair(write: Transaction, thread: Thread) -> None:
         Change(set={"accepted": True}),
         Pair.blocked_by.does_not_exist(),
     )
-    write.put(
-        "pair thread",
-        PairThread(pair_pk, keys.pair_thread_sk(thread.id), created_at=thread.created_at),
+
+
+def make_pair_thread(thread: Thread) -> PairThread:
+    return PairThread(
+        keys.pair_pk(thread.buyer_id, thread.seller_id),
+        keys.pair_thread_sk(thread.id),
+        created_at=thread.created_at,
     )
 
 

@@ -2,15 +2,16 @@
 
 import functools
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from django.conf import settings
 from pynamodb.attributes import UnicodeAttribute
 from pynamodb.connection.base import MetaTable
 from pynamodb.connection.table import TableConnection
-from pynamodb.constants import BATCH_GET_PAGE_LIMIT
+from pynamodb.constants import BATCH_GET_PAGE_LIMIT, BATCH_WRITE_PAGE_LIMIT
 from pynamodb.exceptions import TableDoesNotExist
 from pynamodb.expressions.condition import Condition
 from pynamodb.indexes import GlobalSecondaryIndex, IncludeProjection, KeysOnlyProjection
@@ -21,6 +22,9 @@ from threads.models.store import Store, StoreUnavailable
 
 ItemT = TypeVar("ItemT", bound="Item")
 Key = tuple[str, str]
+
+# Between attempts at what the store left over of a batch, in seconds.
+PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
 
 
 class InboxIndex(GlobalSecondaryIndex["Item"]):
@@ -211,7 +215,7 @@ def get_many(keys: Iterable[Key]) -> list[Item]:
     """By BatchGetItem, in chunks of what it takes; what it leaves over is asked for again."""
     wanted = [{"pk": pk, "sk": sk} for pk, sk in dict.fromkeys(keys)]
     found: list[Item] = []
-    pauses = iter((0.05, 0.1, 0.2, 0.4, 0.8))
+    pauses = iter(PAUSES)
     while wanted:
         chunk, wanted = wanted[:BATCH_GET_PAGE_LIMIT], wanted[BATCH_GET_PAGE_LIMIT:]
         answer = connection().batch_get_item(
@@ -222,11 +226,28 @@ def get_many(keys: Iterable[Key]) -> list[Item]:
         left = answer.get("UnprocessedKeys", {}).get(connection().table_name, {}).get("Keys", [])
         if left:
             wanted += [{"pk": key["pk"]["S"], "sk": key["sk"]["S"]} for key in left]
-            pause = next(pauses, None)
-            if pause is None:
-                raise StoreUnavailable("UnprocessedKeys")
-            time.sleep(pause)
+            _pause(pauses, "UnprocessedKeys")
     return [item for item in found if not item.is_expired]
+
+
+def put_many(items: Iterable[Item]) -> None:
+    """By BatchWriteItem, in chunks of what it takes; what it leaves over is put again."""
+    waiting = iter(items)
+    while chunk := [item.serialize() for item in islice(waiting, BATCH_WRITE_PAGE_LIMIT)]:
+        pauses = iter(PAUSES)
+        while chunk:
+            answer = connection().batch_write_item(put_items=chunk)
+            left = answer.get("UnprocessedItems", {}).get(connection().table_name, [])
+            chunk = [request["PutRequest"]["Item"] for request in left]
+            if chunk:
+                _pause(pauses, "UnprocessedItems")
+
+
+def _pause(pauses: Iterator[float], why: str) -> None:
+    seconds = next(pauses, None)
+    if seconds is None:
+        raise StoreUnavailable(why)
+    time.sleep(seconds)
 
 
 # --- Making the table

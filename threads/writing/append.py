@@ -145,7 +145,8 @@ def _message_of(marker: SentMarker, line: Line) -> Message:
 
 
 def build(state: ThreadState, line: Line, roster: Roster) -> tuple[Transaction, Message]:
-    message = make_message(state, line)
+    message_id = keys.next_message_id(state.thread.last_message_id, now_ms())
+    message = make_message(state, line, message_id)
     write = Transaction()
     write.put("message", message)
     write.put("marker", make_marker(message, line), unused(SentMarker))

@@ -62,9 +62,8 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def make_message(state: ThreadState, line: Line) -> Message:
+def make_message(state: ThreadState, line: Line, message_id: str) -> Message:
     thread = state.thread
-    message_id = keys.next_message_id(thread.last_message_id, now_ms())
     return Message(
         thread.pk,
         keys.message_sk(message_id),
