@@ -6,6 +6,7 @@ from daphne.server import Server  # isort: skip
 import argparse
 import os
 import sys
+import threading
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -39,8 +40,19 @@ def serve(host: str, port: int, ready_fd: int | None) -> int:
         ready_callable=None,
     )
     server.ready_callable = partial(_tell, server, ready_fd)
+    stop = _start_relay()
     server.run()
+    stop.set()
     return 1 if server.abort_start else 0
+
+
+def _start_relay() -> threading.Event:
+    """What a crash or an outage left undone between the two stores is finished here."""
+    from threads.relay import carry_forever
+
+    stop = threading.Event()
+    threading.Thread(target=carry_forever, args=[stop], name="relay", daemon=True).start()
+    return stop
 
 
 def _load(path: str) -> Any:

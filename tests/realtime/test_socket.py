@@ -1,0 +1,235 @@
+"""The wire: what a socket says and answers. What is stored is tested with the actions."""
+
+import json
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture
+def buyer(site, pair):
+    with site.connect(pair.buyer) as client:
+        client.hear("hello")
+        yield client
+
+
+@pytest.fixture
+def seller(site, pair):
+    with site.connect(pair.seller) as client:
+        client.hear("hello")
+        yield client
+
+
+def test_says_hello_to_whoever_is_signed_in(site, pair):
+    with site.connect(pair.buyer) as client:
+        hello = client.hear("hello")
+    assert hello["user"] == pair.buyer.id
+    assert hello["connection"].startswith("conn_")
+    assert hello["protocol"] == 1
+
+
+def test_a_message_is_accepted_and_reaches_both_sides(pair, buyer, seller):
+    client_id = buyer.send(pair.thread, "Hello *there*")
+
+    accepted = buyer.hear("message.accepted")
+    assert accepted["client_id"] == client_id
+    for client in (buyer, seller):
+        sent = next((e for e in client.heard if e["type"] == "message.sent"), None)
+        sent = sent or client.hear("message.sent")
+        assert (sent["message"], sent["seq"]) == (accepted["message"], accepted["seq"])
+        assert sent["client_id"] == client_id
+        assert "<em>there</em>" in sent["html"]
+        assert f'data-author="{pair.buyer.id}"' in sent["html"]
+    assert seller.hear("inbox.changed")["last_message"]["text"] == "Hello there"
+
+
+def test_another_device_of_the_sender_hears_it_too(site, pair, buyer):
+    with site.connect(pair.buyer) as other_device:
+        other_device.hear("hello")
+        buyer.send(pair.thread, "From the desk")
+        assert other_device.hear("message.sent")["body"] == "From the desk"
+
+
+def test_messages_of_one_socket_are_stored_in_the_order_in_which_they_came(pair, buyer, seller):
+    for number in range(20):
+        buyer.send(pair.thread, f"number {number}")
+    heard = [seller.hear("message.sent") for _ in range(20)]
+    assert [event["body"] for event in heard] == [f"number {n}" for n in range(20)]
+    seqs = [event["seq"] for event in heard]
+    assert seqs == list(range(seqs[0], seqs[0] + 20))
+
+
+def test_opening_a_thread_gives_what_came_after_the_message_that_one_holds(pair, buyer, seller):
+    buyer.say("thread.open", thread=pair.thread)
+    held = buyer.hear("thread.synced")
+    assert held["last_seq"] == 3
+    assert [m["seq"] for m in held["messages"]] == [1, 2, 3]
+
+    seller.send(pair.thread, "While you were away")
+    seller.hear("message.accepted")
+    buyer.say("thread.open", thread=pair.thread, after=held["messages"][-1]["message"])
+    missed = buyer.hear("thread.synced")
+    assert [m["body"] for m in missed["messages"]] == ["While you were away"]
+    assert missed["more"] is False
+    assert {cursor["user"] for cursor in missed["cursors"]} == {pair.buyer.id, pair.seller.id}
+
+
+def test_a_long_absence_is_caught_up_with_page_by_page_in_order(pair, buyer, seller):
+    seller.say("thread.open", thread=pair.thread)
+    after = seller.hear("thread.synced")["messages"][-1]["message"]
+    for number in range(120):
+        buyer.send(pair.thread, f"missed {number}")
+    for _ in range(120):
+        buyer.hear("message.accepted")
+
+    missed: list[str] = []
+    more = True
+    while more:
+        seller.say("thread.open", thread=pair.thread, after=after)
+        page = seller.hear("thread.synced")
+        missed += [m["body"] for m in page["messages"]]
+        after, more = page["messages"][-1]["message"], page["more"]
+    assert missed == [f"missed {n}" for n in range(120)]
+
+
+def test_reading_clears_ones_own_inbox_and_is_told_to_the_other(pair, buyer, seller):
+    buyer.send(pair.thread, "Read me")
+    sent = seller.hear("message.sent")
+    fields = {key: sent[key] for key in ("message", "seq", "tally")}
+    seller.say("thread.mark_read", thread=pair.thread, **fields)
+
+    moved = buyer.hear("cursor.moved")
+    assert (moved["user"], moved["read_seq"]) == (pair.seller.id, sent["seq"])
+    while True:
+        changed = seller.hear("inbox.changed")
+        if changed["unread"] == 0:
+            break
+
+
+def test_a_ping_is_answered(buyer):
+    buyer.say("ping", t=42)
+    assert buyer.hear("pong")["t"] == 42
+
+
+# --- Refusals
+
+
+def test_a_repeat_is_answered_alike_and_not_told_again(pair, buyer, seller):
+    client_id = buyer.send(pair.thread, "Once")
+    first = buyer.hear("message.accepted")
+    buyer.send(pair.thread, "Once", client_id)
+    assert buyer.hear("message.accepted") == first
+    buyer.send(pair.thread, "The end")
+    seller.hear("message.sent")
+    assert seller.hear("message.sent")["body"] == "The end"
+
+
+@pytest.mark.parametrize("body", ["", "   ", "\n"])
+def test_an_empty_message_is_refused_under_its_client_id(pair, buyer, body):
+    client_id = buyer.send(pair.thread, body)
+    error = buyer.hear("error")
+    assert (error["code"], error["client_id"]) == ("MSG_EMPTY", client_id)
+    assert error["message"]
+    assert error["hint"]
+    assert error["corr_id"]
+
+
+def test_what_is_too_long_is_refused_and_the_limit_named(pair, buyer):
+    buyer.send(pair.thread, "x" * 8001)
+    error = buyer.hear("error")
+    assert error["code"] == "MSG_TOO_LONG"
+    assert "8,000" in error["message"]
+
+
+def test_every_refusal_can_be_found_in_the_log_without_the_text(site, pair, buyer):
+    secret = "a very private sentence " * 400
+    buyer.send(pair.thread, secret)
+    error = buyer.hear("error")
+    assert error["corr_id"] in site.logs()
+    assert "very private sentence" not in site.logs()
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "not json",
+        "[]",
+        "42",
+        '"message.send"',
+        "{}",
+        '{"type": 7}',
+        '{"type": "message.explode"}',
+        '{"type": "message.send"}',
+        '{"type": "thread.open"}',
+        '{"type": "thread.open", "thread": "thrd_1"}',
+        '{"type": "thread.open", "thread": ["thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"]}',
+        "{" * 5000,
+        '{"type": "message.send", "thread": null, "client_id": {}, "body": []}',
+    ],
+)
+def test_what_cannot_be_read_is_answered_and_the_socket_lives_on(buyer, frame):
+    buyer.socket.send(frame)
+    assert buyer.hear("error")["code"] == "BAD_FRAME"
+    buyer.say("ping", t=1)
+    assert buyer.hear("pong")
+
+
+def test_bytes_are_refused(buyer):
+    buyer.socket.send(b"\x00\x01")
+    assert buyer.hear("error")["code"] == "BAD_FRAME"
+
+
+def test_a_frame_of_64_kb_and_more_is_refused_and_closes_the_socket(pair, buyer):
+    buyer.send(pair.thread, "x" * 64 * 1024)
+    error = buyer.hear("error")
+    assert error["code"] == "BAD_FRAME"
+    assert "64 KB" in error["hint"]
+    with pytest.raises(ConnectionClosed) as closed:
+        buyer.hear("nothing")
+    assert closed.value.rcvd.code == 1009
+
+
+def test_a_frame_far_beyond_that_is_not_even_read(pair, buyer):
+    with pytest.raises(ConnectionClosed) as closed:
+        _send_and_listen(buyer, pair.thread, "x" * 1024 * 1024)
+    assert closed.value.rcvd.code == 1009
+
+
+def _send_and_listen(client, thread, body):
+    client.send(thread, body)
+    client.hear("nothing")
+
+
+def test_whoever_is_suspended_is_not_signed_in(site, pair):
+    suspend = f"from accounts.models import User; User.objects.filter(pk='{pair.buyer.id}')"
+    site.manage("shell", "-v", "0", "-c", f"{suspend}.update(is_active=False)")
+    with site.connect(pair.buyer) as client, pytest.raises(ConnectionClosed) as closed:
+        client.hear("hello")
+    assert closed.value.rcvd.code == 4401
+
+
+def test_whoever_is_not_signed_in_is_told_by_the_code(site):
+    with site.connect(None) as client, pytest.raises(ConnectionClosed) as closed:
+        client.hear("hello")
+    assert closed.value.rcvd.code == 4401
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", None, "http://127.0.0.1:1"])
+def test_another_origin_is_turned_away_even_with_a_session(site, pair, origin):
+    with pytest.raises(InvalidStatus) as refused:
+        site.connect(pair.buyer, origin=origin)
+    assert refused.value.response.status_code == 403
+
+
+def test_a_thread_of_others_is_the_same_as_none(site, pair, buyer):
+    others = site.pair().thread
+    nowhere = "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
+    answers = []
+    for thread in (others, nowhere):
+        buyer.say("thread.open", thread=thread)
+        error = buyer.hear("error")
+        answers.append(json.dumps(error | {"corr_id": ""}))
+    assert answers[0] == answers[1]
+    assert "THREAD_NOT_FOUND" in answers[0]
