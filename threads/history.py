@@ -5,10 +5,12 @@ cannot be seen; then the threads with their people appear at once, complete. Eve
 the thread's, so that a write which was interrupted is finished by doing it again.
 """
 
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from typing import TypeVar
 from uuid import UUID
 
 from django.utils.crypto import salted_hmac
@@ -47,6 +49,7 @@ from threads.writing.rows import (
 
 # Five items each at most appear together, and a transaction takes a hundred.
 AT_ONCE = 20
+MarkerT = TypeVar("MarkerT", SentMarker, StartMarker)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -157,11 +160,12 @@ class _Replay:
             city=past.city,
         )
         self._read(message)
-        mark = start_seal(line, seller=past.seller, subject=past.subject, city=past.city)
         yield message
         yield make_archive_due(message)
-        yield from _unexpired(message, make_start_marker(self.state.thread, line, mark))
-        yield from _unexpired(message, make_marker(message, line))
+        if _is_remembered(first.at):
+            mark = start_seal(line, seller=past.seller, subject=past.subject, city=past.city)
+            yield _as_of(first.at, make_start_marker(self.state.thread, line, mark))
+            yield _as_of(first.at, make_marker(message, line))
 
     def _append(self, seq: int, said: Said) -> Iterator[Item]:
         thread = self.state.thread
@@ -173,7 +177,8 @@ class _Replay:
         yield message
         if is_new_day:
             yield make_archive_due(message)
-        yield from _unexpired(message, make_marker(message, line))
+        if _is_remembered(said.at):
+            yield _as_of(said.at, make_marker(message, line))
 
     def _prepare(self, seq: int, said: Said, last_message_id: str | None) -> tuple[Line, str]:
         chance = _chance(self.past.id, seq)
@@ -181,7 +186,6 @@ class _Replay:
             said.author_id,
             client_id=str(UUID(bytes=chance[10:26], version=4)),
             body=said.body,
-            seen_seq=self.read_up_to[said.author_id],
         )
         return line, _message_id(last_message_id, said.at, chance[:10])
 
@@ -212,12 +216,14 @@ class _Replay:
         placing(person, {"folder": folder, "pinned": pinned}).apply(person)
 
 
-def _unexpired(message: Message, marker: SentMarker | StartMarker) -> Iterator[Item]:
-    """A marker counts from when its message was sent, not from now."""
-    sent = keys.message_time(message.id).timestamp()
-    marker.ttl = int(sent) + MARKER_LIFE
-    if not marker.is_expired:
-        yield marker
+def _is_remembered(at: datetime) -> bool:
+    """A marker of something sent longer ago would be expired."""
+    return at.timestamp() + MARKER_LIFE > time.time()
+
+
+def _as_of(at: datetime, marker: MarkerT) -> MarkerT:
+    marker.ttl = int(at.timestamp()) + MARKER_LIFE
+    return marker
 
 
 def _chance(thread_id: str, seq: int) -> bytes:
