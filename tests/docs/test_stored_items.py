@@ -1,0 +1,87 @@
+"""docs/data-model.md says what a conversation leaves in the table, and what nothing writes yet."""
+
+import re
+import time
+from collections import defaultdict
+from typing import Any
+
+import pytest
+
+from tests.docs import pages
+from tests.docs.test_data_model import ITEMS, ON_EVERY_ITEM, PAGE, name_of
+from tests.threads.conftest import make_person, say, start
+from threads import relay
+from threads.actions.blocks import block_person
+from threads.actions.people import add_participant, remove_participant
+from threads.models import keys
+from threads.models.table import connection, load
+
+DAY = 24 * 3600
+
+
+@pytest.fixture
+def found(db: None) -> dict[str, list[dict[str, Any]]]:
+    """By the name of their kind: all items of two people who talked, and of a guest of theirs."""
+    buyer, seller, guest = people = [make_person(name) for name in ("Bea", "Sam", "Gus")]
+    seller.avatar, seller.city = "sam.jpg", "Lisbon"
+    seller.save()
+    relay.carry_waiting()
+    thread = start(buyer, seller, city="Lisbon")
+    add_participant(buyer, thread_id=thread, user=guest)
+    said = say(seller, thread)
+    remove_participant(buyer, thread_id=thread, user_id=guest.id)
+    block_person(seller, blocked=buyer)
+    partitions = [
+        keys.thread_pk(thread),
+        keys.pair_pk(buyer.id, seller.id),
+        keys.archive_pk(said.created_at[:10], thread),
+        *(keys.user_pk(person.id) for person in people),
+    ]
+    by_kind = defaultdict(list)
+    for pk in partitions:
+        for raw in connection().query(pk, limit=1000)["Items"]:
+            by_kind[name_of(type(load(raw)))].append(raw)
+    return by_kind
+
+
+def is_reserved(text: str) -> bool:
+    return "Reserved for" in text
+
+
+def test_every_item_has_the_keys_that_the_page_gives_its_kind(found):
+    for row in ITEMS:
+        for raw in found[row["item"]]:
+            for key in ("pk", "sk"):
+                assert re.fullmatch(_pattern(pages.only(row[key])), raw[key]["S"])
+
+
+def _pattern(spelled: str) -> str:
+    return re.sub("<[^>]+>", "[^#]+", re.escape(spelled).replace(r"\ ", " "))
+
+
+def test_what_is_called_reserved_is_not_written_and_the_rest_is(found):
+    assert {row["item"]: is_reserved(row["what it is"]) for row in ITEMS} == {
+        row["item"]: not found[row["item"]] for row in ITEMS
+    }
+
+
+def test_attributes_that_are_called_reserved_are_not_written_and_the_rest_are(found):
+    for row in ITEMS:
+        if is_reserved(row["what it is"]):
+            continue
+        listed = pages.rows(pages.section(PAGE, f"### {row['item']}"))
+        in_use = {pages.only(a["attribute"]) for a in listed if not is_reserved(a["holds"])}
+        written = {name for raw in found[row["item"]] for name in raw} - ON_EVERY_ITEM
+        assert (row["item"], written) == (row["item"], in_use)
+
+
+def test_items_live_as_long_as_the_page_says(found):
+    for row in ITEMS:
+        lives = {int(raw["ttl"]["N"]) - time.time() for raw in found[row["item"]] if "ttl" in raw}
+        without = [raw for raw in found[row["item"]] if "ttl" not in raw]
+        if row["expires"] == "never":
+            assert not lives
+        elif found[row["item"]]:
+            days = int(row["expires"].removesuffix(" days"))
+            assert not without
+            assert all(days * DAY - 60 < life <= days * DAY for life in lives)
