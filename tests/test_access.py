@@ -1,0 +1,305 @@
+"""Who gets what: every address and every frame against every kind of person.
+
+An address or a command without a row here fails, so that nothing new is open by oversight.
+Legend: a number is the status; "in" sends one to sign in; a code is a refusal.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from accounts.models import User
+from accounts.refusals import Refusal
+from realtime.commands import COMMANDS, handle
+from tests.threads.conftest import make_person, say, start
+from threads.actions.blocks import block_person
+from threads.actions.people import add_participant, remove_participant
+from threads.models import Message
+
+BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
+KINDS = ("nobody", "stranger", "participant", "removed", "blocked", "suspended", "staff")
+
+
+@dataclass
+class Scene:
+    """A conversation, and somebody of each kind beside it."""
+
+    thread: str
+    blocked_thread: str
+    message: Message
+    people: dict[str, User]
+    seller: User
+    added: User
+
+    def thread_for(self, kind: str) -> str:
+        return self.blocked_thread if kind == "blocked" else self.thread
+
+
+@pytest.fixture
+def scene(db: None) -> Scene:
+    buyer, seller, removed, added = (make_person(n) for n in ("Bea", "Sam", "Rob", "Ada"))
+    blocked = make_person("Bo")
+    thread = start(buyer, seller)
+    for person in (removed, added):
+        add_participant(buyer, thread_id=thread, user=person)
+    remove_participant(buyer, thread_id=thread, user_id=removed.id)
+    blocked_thread = start(blocked, seller)
+    block_person(seller, blocked=blocked)
+    suspended = make_person("Sue")
+    add_participant(buyer, thread_id=thread, user=suspended)
+    User.objects.filter(pk=suspended.pk).update(is_active=False)
+    staff = make_person("Max")
+    User.objects.filter(pk=staff.pk).update(is_staff=True, is_superuser=True)
+    people = {
+        "stranger": make_person("Stig"),
+        "participant": buyer,
+        "removed": removed,
+        "blocked": blocked,
+        "suspended": suspended,
+        "staff": User.objects.get(pk=staff.pk),
+    }
+    message = say(buyer, thread, "For the two of us")
+    return Scene(thread, blocked_thread, message, people, seller, added)
+
+
+def row(**expected: object) -> dict[str, object]:
+    """All kinds, in order; `others` stands for those that are not named."""
+    others = expected.pop("others", None)
+    full = {kind: expected.get(kind, others) for kind in KINDS}
+    assert None not in full.values(), "every kind of person needs an answer"
+    return full
+
+
+# Staff are nobody special outside a case, superusers neither.
+OPEN = row(others=200)
+SIGNED_IN = row(others=200, nobody="in", suspended="in")
+SIGNED_IN_POST = row(others=302, nobody="in", suspended="in")
+OF_THREAD = row(nobody="in", suspended="in", participant=200, blocked=200, others=404)
+ACT = row(nobody="in", suspended="in", participant=302, blocked=302, others=404)
+
+Args = Callable[[Scene, str], list[str]]
+Data = Callable[[Scene, str], dict[str, object]]
+
+
+def nothing(scene: Scene, kind: str) -> list[str]:
+    return []
+
+
+def of_thread(scene: Scene, kind: str) -> list[str]:
+    return [scene.thread_for(kind)]
+
+
+def of_message(scene: Scene, kind: str) -> list[str]:
+    return [scene.thread, scene.message.id]
+
+
+def handle_of_seller(scene: Scene, kind: str) -> list[str]:
+    return [scene.seller.handle]
+
+
+@dataclass
+class View:
+    expected: dict[str, object]
+    args: Args = nothing
+    post: Data | None = None
+    query: str = ""
+
+
+def posting(**data: object) -> Data:
+    return lambda scene, kind: data
+
+
+def a_message(scene: Scene, kind: str) -> dict[str, object]:
+    return {"client_id": str(uuid4()), "body": "Hello", "seen_seq": 0}
+
+
+def the_newest(scene: Scene, kind: str) -> dict[str, object]:
+    message = scene.message
+    return {"message": message.id, "seq": message.seq, "tally": message.tally}
+
+
+VIEWS: dict[str, View] = {
+    "welcome": View(row(nobody=200, suspended=200, others=302)),
+    "healthz": View(OPEN),
+    "readyz": View(OPEN),
+    "accounts:profile": View(SIGNED_IN, handle_of_seller),
+    "accounts:settings": View(SIGNED_IN),
+    "accounts:theme": View(row(others=302), post=posting(theme="dark")),
+    "inbox:inbox": View(SIGNED_IN),
+    "inbox:folder": View(SIGNED_IN, lambda scene, kind: ["archived"]),
+    "inbox:rows": View(SIGNED_IN),
+    "inbox:row": View(OF_THREAD, of_thread),
+    "threads:start": View(
+        SIGNED_IN
+        | {"blocked": 403, "participant": 302, "stranger": 302, "removed": 302}
+        | {"staff": 302},
+        handle_of_seller,
+        post=lambda scene, kind: {"what": "A shoot", "message": "Hello", "client_id": str(uuid4())},
+    ),
+    "threads:thread": View(OF_THREAD, of_thread),
+    "threads:messages": View(
+        row(nobody="in", suspended="in", participant=302, blocked=403, others=404),
+        of_thread,
+        post=a_message,
+    ),
+    "threads:message": View(OF_THREAD | {"blocked": 404}, of_message),
+    "threads:read": View(ACT | {"blocked": 400}, of_thread, post=the_newest),
+    "threads:pin": View(ACT, of_thread, post=posting()),
+    "threads:unpin": View(ACT, of_thread, post=posting()),
+    "threads:archive": View(ACT, of_thread, post=posting()),
+    "threads:restore": View(ACT, of_thread, post=posting()),
+    "threads:add": View(
+        ACT | {"blocked": 403},
+        of_thread,
+        post=lambda scene, kind: {"handle": scene.people["stranger"].handle},
+    ),
+    "threads:remove": View(
+        ACT | {"blocked": 403},
+        of_thread,
+        post=lambda scene, kind: {"user_id": scene.added.id},
+    ),
+    "threads:leave": View(ACT, of_thread, post=posting()),
+    "threads:block": View(ACT, of_thread, post=lambda scene, kind: {"user_id": scene.seller.id}),
+    "threads:unblock": View(ACT, of_thread, post=lambda scene, kind: {"user_id": scene.seller.id}),
+}
+
+# Of others' making: allauth lets everybody in to sign in, and nobody else to the rest.
+FOR_SIGNING_IN = row(nobody=200, suspended=200, others=302)
+VIEWS |= {
+    "account_login": View(FOR_SIGNING_IN),
+    "account_signup": View(FOR_SIGNING_IN),
+    "account_logout": View(SIGNED_IN),
+    "account_inactive": View(OPEN),
+    "account_email": View(SIGNED_IN),
+    "account_email_verification_sent": View(OPEN),
+    "account_confirm_email": View(OPEN, lambda scene, kind: ["no-such-key"]),
+    "account_change_password": View(SIGNED_IN),
+    "account_set_password": View(row(nobody="in", suspended="in", others=302)),
+    "account_reset_password": View(OPEN),
+    "account_reset_password_done": View(OPEN),
+    "account_reset_password_from_key": View(OPEN, lambda scene, kind: ["1", "no-such-key"]),
+    "account_reset_password_from_key_done": View(OPEN),
+    "account_reauthenticate": View(SIGNED_IN),
+    "account_confirm_login_code": View(row(nobody="in", suspended="in", others=302)),
+    "admin:*": View(row(staff=200, others=302)),
+}
+
+
+def names(resolver: URLResolver, prefix: str = "") -> Iterator[str]:
+    for pattern in resolver.url_patterns:
+        if isinstance(pattern, URLResolver):
+            inner = f"{pattern.namespace}:" if pattern.namespace else prefix
+            yield from names(pattern, inner)
+        elif isinstance(pattern, URLPattern):
+            yield f"{prefix}{pattern.name}"
+
+
+def test_every_address_has_a_row_and_every_row_an_address():
+    found = {"admin:*" if name.startswith("admin:") else name for name in names(get_resolver())}
+    assert found == set(VIEWS)
+
+
+def answer(name: str, view: View, scene: Scene, kind: str) -> object:
+    client = Client()
+    if kind != "nobody":
+        client.force_login(scene.people[kind], backend=BACKEND)
+    url = "/admin/" if name == "admin:*" else reverse(name, args=view.args(scene, kind))
+    if view.post is None:
+        response = client.get(url + view.query)
+    else:
+        response = client.post(url, view.post(scene, kind))
+    if response.status_code == 302 and response["Location"].startswith(reverse("account_login")):
+        return "in"
+    return response.status_code
+
+
+@pytest.mark.parametrize("name", sorted(VIEWS))
+def test_everybody_gets_what_the_table_says(name, scene):
+    view = VIEWS[name]
+    got = {kind: answer(name, view, scene, kind) for kind in KINDS}
+    assert got == view.expected
+
+
+@pytest.mark.parametrize("name", [n for n, view in sorted(VIEWS.items()) if view.post])
+def test_a_change_is_not_made_by_looking(name, scene):
+    client = Client()
+    client.force_login(scene.people["participant"], backend=BACKEND)
+    url = reverse(name, args=VIEWS[name].args(scene, "participant"))
+    assert client.get(url).status_code in (200, 404, 405)
+
+
+@pytest.mark.parametrize("name", [n for n, view in sorted(VIEWS.items()) if view.post])
+def test_a_change_needs_the_token_of_our_own_page(name, scene):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(scene.people["participant"], backend=BACKEND)
+    view = VIEWS[name]
+    url = reverse(name, args=view.args(scene, "participant"))
+    assert client.post(url, view.post(scene, "participant")).status_code == 403
+
+
+def test_a_thread_of_others_looks_like_one_that_does_not_exist(scene):
+    client = Client()
+    client.force_login(scene.people["stranger"], backend=BACKEND)
+    nowhere = "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
+    theirs = client.get(reverse("threads:thread", args=[scene.thread]))
+    none = client.get(reverse("threads:thread", args=[nowhere]))
+    assert theirs.status_code == none.status_code == 404
+    # But for what the asker said and the form's own token, to the letter.
+    assert bare(theirs).replace(scene.thread, "") == bare(none).replace(nowhere, "")
+
+
+def bare(response: HttpResponse) -> str:
+    return re.sub(r'(?<=csrfmiddlewaretoken" value=")\w+', "", response.content.decode())
+
+
+# --- Frames
+
+FRAMES: dict[str, dict[str, object]] = {
+    "message.send": row(
+        participant="ok", blocked="MSG_BLOCKED_BY_USER", others="THREAD_NOT_FOUND", nobody="closed"
+    ),
+    "thread.open": row(participant="ok", blocked="ok", others="THREAD_NOT_FOUND", nobody="closed"),
+    "thread.mark_read": row(
+        participant="ok", blocked="BAD_FRAME", others="THREAD_NOT_FOUND", nobody="closed"
+    ),
+    "thread.mark_delivered": row(
+        participant="ok", blocked="BAD_FRAME", others="THREAD_NOT_FOUND", nobody="closed"
+    ),
+}
+
+
+def frame(command: str, scene: Scene, kind: str) -> dict[str, object]:
+    fields = {"type": command, "thread": scene.thread_for(kind)}
+    if command == "message.send":
+        return fields | a_message(scene, kind)
+    if command == "thread.open":
+        return fields
+    return fields | the_newest(scene, kind)
+
+
+def test_every_command_has_a_row():
+    assert set(FRAMES) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", sorted(FRAMES))
+def test_every_frame_is_answered_as_the_table_says(command, scene):
+    got = {}
+    for kind in KINDS:
+        # Who is not signed in, or suspended, has no socket to say anything on: see test_socket.
+        if kind in ("nobody", "suspended"):
+            got[kind] = FRAMES[command][kind]
+            continue
+        try:
+            handle(scene.people[kind], frame(command, scene, kind))
+            got[kind] = "ok"
+        except Refusal as refusal:
+            got[kind] = refusal.code
+    assert got == FRAMES[command]
+    assert not AnonymousUser().is_authenticated
