@@ -1,0 +1,152 @@
+"""docs/protocol.md says of the socket what the code says."""
+
+import inspect
+import re
+import types
+from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+import pytest
+from django.conf import settings
+
+from accounts.refusals import REFUSALS
+from messaging_site.server import MAX_FRAME
+from realtime import consumers, events
+from realtime.commands import COMMANDS
+from realtime.frames import MOST_BYTES
+from tests.docs import pages
+from threads import forms, queries
+from threads.models.message import MAX_BODY
+
+PAGE = pages.read("protocol.md")
+EVENTS = {get_args(get_type_hints(event)["type"])[0]: event for event in get_args(events.Event)}
+WORDS = {
+    str: "string",
+    int: "integer",
+    bool: "boolean",
+    list: "array",
+    dict: "object",
+    Any: "anything",
+    type(None): "null",
+}
+
+
+def described(name: str) -> dict[str, str]:
+    """The fields under a heading, with their types."""
+    listed = pages.rows(pages.section(PAGE, f"### `{name}`"))
+    return {pages.only(row["field"]): row["type"] for row in listed}
+
+
+def names_under(heading: str) -> set[str]:
+    return {pages.only(name) for name in pages.headings(pages.section(PAGE, heading))}
+
+
+# --- Commands
+
+
+def test_lists_every_command_and_no_other():
+    assert names_under("## Commands") == {*COMMANDS, "ping"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_lists_every_field_of_a_command(command):
+    fields = COMMANDS[command].form.base_fields
+    assert described(command) == {name: _asked(field) for name, field in fields.items()}
+
+
+def _asked(field: Any) -> str:
+    match field:
+        case forms.Id():
+            kind = f"id `{field.prefix}_`"
+        case forms.ClientId():
+            kind = "UUID or ULID"
+        case forms.Count():
+            kind = "integer"
+        case forms.Text():
+            kind = "string"
+        case _:
+            raise TypeError(field)
+    return kind if field.required else f"{kind}, optional"
+
+
+def test_lists_what_a_ping_carries():
+    answering = inspect.getsource(consumers.Socket._answer)
+    read = re.findall(r'frame\.get\("(\w+)"', answering)
+    assert described("ping") == dict.fromkeys(read, "anything, optional")
+
+
+# --- Events
+
+
+def test_every_type_of_event_is_one_that_can_be_told():
+    defined = {thing for thing in vars(events).values() if is_typeddict(thing)}
+    assert defined == set(get_args(events.Event))
+
+
+def test_lists_every_event_and_no_other():
+    assert names_under("## Events") == set(EVENTS)
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_lists_every_field_of_an_event(name):
+    event = EVENTS[name]
+    optional = event.__optional_keys__
+    assert described(name) == {
+        field: _told(hint) + (", optional" if field in optional else "")
+        for field, hint in get_type_hints(event).items()
+        if field != "type"
+    }
+
+
+def _told(hint: Any) -> str:
+    origin = get_origin(hint)
+    if origin in (Union, types.UnionType):
+        return " or ".join(_told(part) for part in get_args(hint))
+    return WORDS[origin or hint]
+
+
+# --- Refusals, limits, closing
+
+
+def test_lists_every_refusal_with_its_words():
+    listed = {
+        pages.only(row["code"]): (int(row["status"]), row["message"], row["hint"])
+        for row in pages.rows(pages.section(PAGE, "## Refusals"))
+    }
+    assert listed == REFUSALS
+
+
+def test_names_no_refusal_that_does_not_exist():
+    named = {word for word in pages.quoted(PAGE) if word.isupper() and "_" in word}
+    assert named - {"ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS"} <= set(REFUSALS)
+
+
+def test_the_limits_are_those_of_the_code():
+    listed = pages.rows(pages.section(PAGE, "## Limits"))
+    assert {row["limit"]: row["value"].split()[0] for row in listed} == {
+        "a frame from a client": f"{MOST_BYTES:,}",
+        "a frame that is read at all": f"{MAX_FRAME:,}",
+        "the body of a message": f"{MAX_BODY:,}",
+        "messages in one `thread.synced`": f"{queries.PAGE:,}",
+        "events that wait for a slow socket": f"{settings.CHANNEL_CAPACITY:,}",
+    }
+
+
+def test_lists_every_code_with_which_a_socket_is_closed():
+    listed = {int(row["code"]) for row in pages.rows(pages.section(PAGE, "## Closing"))}
+    # Daphne's own, for a socket that is a day old.
+    a_day_old = 1000
+    assert listed == {
+        a_day_old,
+        consumers.SIGNED_OUT,
+        consumers.TOO_LARGE,
+        consumers.BROKEN,
+    }
+
+
+def test_hello_says_the_version_that_the_page_describes():
+    (row,) = [
+        row
+        for row in pages.rows(pages.section(PAGE, "### `hello`"))
+        if row["field"] == "`protocol`"
+    ]
+    assert row["meaning"].endswith(f": {consumers.PROTOCOL}")
