@@ -42,7 +42,8 @@ def open_thread(user: User, thread_id: str, *, after: str | None = None) -> Open
         raise Refusal("THREAD_NOT_FOUND")
     newest = [message for message in page.of(Message) if message.id != after]
     me = state.people[user.id]
-    states.remember(state)
+    # A copy: what others write meanwhile must not get into the page that is made of this one.
+    states.remember(state.copy())
     shown = newest[:PAGE]
     return _opened(state, me, shown[::-1], has_older=page.more or len(newest) > PAGE)
 

@@ -30,6 +30,11 @@ class ThreadState:
     # Another process wrote here since this was read: what it did to people's cursors is unknown.
     cursors_are_stale: bool = False
 
+    def copy(self) -> "ThreadState":
+        """For whoever shows it, while this process goes on learning."""
+        people = {user_id: person.copy() for user_id, person in self.people.items()}
+        return ThreadState(self.thread.copy(), people, dict(self.former), self.cursors_are_stale)
+
     def others(self, user_id: str | None) -> list[Participant]:
         return [person for person in self.people.values() if person.user_id != user_id]
 

@@ -1,5 +1,6 @@
 """The table: its indexes, the base of all its items, and the few ways to read and write it."""
 
+import copy
 import functools
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -127,6 +128,12 @@ class Item(Model):
     def is_expired(self) -> bool:
         # AWS may take days to remove it, the embedded engine never does: expired is expired.
         return self.ttl is not None and self.ttl <= time.time()
+
+    def copy(self) -> Self:
+        """Another one with the same values: setting one of them changes only the one."""
+        twin = copy.copy(self)
+        twin.attribute_values = dict(self.attribute_values)
+        return twin
 
     @classmethod
     def find(cls, pk: str, sk: str, *, consistent: bool = True) -> Self | None:

@@ -36,6 +36,7 @@ Plan = Callable[[ThreadState], tuple[Line, Roster]]
 
 @dataclass
 class Appended:
+    # As it was just after this line: whoever comes later is not told of it.
     state: ThreadState
     message: Message
     # False when an earlier request stored it: then everybody was told already.
@@ -86,7 +87,8 @@ class _Attempts:
         except Cancelled as cancelled:
             return self._learn(state, line, cancelled)
         _settle(state, roster)
-        return Appended(states.remember(state), message)
+        states.remember(state)
+        return Appended(state.copy(), message)
 
     def _prepare(self) -> tuple[ThreadState, Line, Roster]:
         """A refusal that rests on what we believe is given only after looking."""
