@@ -18,7 +18,7 @@ from ulid import ULID
 
 from accounts.models import User
 from threads.actions.folders import placing
-from threads.actions.messages import text_line
+from threads.actions.messages import check_body, text_line
 from threads.actions.start import (
     accept_pair,
     make_pair_thread,
@@ -182,11 +182,12 @@ class _Replay:
 
     def _prepare(self, seq: int, said: Said, last_message_id: str | None) -> tuple[Line, str]:
         chance = _chance(self.past.id, seq)
-        line = text_line(
-            said.author_id,
-            client_id=str(UUID(bytes=chance[10:26], version=4)),
-            body=said.body,
-        )
+        client_id = str(UUID(bytes=chance[10:26], version=4))
+        if seq == len(self.past.said):
+            line = text_line(said.author_id, client_id=client_id, body=said.body)
+        else:
+            # A preview takes longer to make than all the rest, and only the newest is kept.
+            line = Line(client_id, check_body(said.body), preview="", author_id=said.author_id)
         return line, _message_id(last_message_id, said.at, chance[:10])
 
     def _change(self, line: Line, message: Message) -> None:
