@@ -1,0 +1,133 @@
+"""Pages as people see them: on a phone and on a desk, in light and in dark."""
+
+from urllib.parse import urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+pytestmark = [pytest.mark.browser]
+
+PHONE = {"width": 360, "height": 740}
+DESK = {"width": 1440, "height": 900}
+SIZES = pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+FOR_STRANGERS = [
+    *("/", "/styleguide/"),
+    *("/accounts/login/", "/accounts/signup/", "/accounts/password/reset/"),
+]
+FOR_PEOPLE = [
+    *("/inbox/", "/inbox/archived/", "/settings/", "/accounts/email/", "/accounts/logout/"),
+    *("/people/{me}/", "/people/{other}/", "/people/{other}/start/", "/threads/{thread}/"),
+]
+SETTLED = "Promise.allSettled(document.getAnimations().map((one) => one.finished)).then(() => {})"
+GROUND = "getComputedStyle(document.documentElement).backgroundColor"
+
+
+@SIZES
+@pytest.mark.parametrize("path", FOR_STRANGERS)
+def test_a_page_for_strangers_is_in_order(new_context, site, size, path):
+    page = open_page(new_context(viewport=size, reduced_motion="reduce"), site.url + path)
+    assert problems(page) == []
+
+
+@SIZES
+@pytest.mark.parametrize("path", FOR_PEOPLE)
+def test_a_page_for_people_is_in_order(signed_in, site, scene, size, path):
+    page = open_page(
+        signed_in(viewport=size, reduced_motion="reduce"), site.url + path.format(**scene)
+    )
+    assert problems(page) == []
+
+
+@SIZES
+def test_an_address_that_leads_nowhere_is_in_order(new_context, site, size):
+    page = open_page(
+        new_context(viewport=size, reduced_motion="reduce"), f"{site.url}/nowhere/", status=404
+    )
+    assert problems(page) == []
+
+
+@SIZES
+@pytest.mark.parametrize("menu", ["people", "thread-menu", "account-menu"])
+def test_a_menu_opens_inside_the_window_and_is_in_order(signed_in, site, scene, size, menu):
+    start_at = "/inbox/" if menu == "account-menu" else "/threads/{thread}/"
+    page = open_page(
+        signed_in(viewport=size, reduced_motion="reduce"), site.url + start_at.format(**scene)
+    )
+    page.click(f"[popovertarget={menu}]")
+    box = page.locator(f"#{menu}").bounding_box()
+    assert box["x"] >= 0
+    assert box["y"] >= 0
+    assert box["x"] + box["width"] <= size["width"]
+    assert box["y"] + box["height"] <= size["height"]
+    assert problems(page) == []
+
+
+def test_without_a_script_menus_open_and_a_thread_opens_at_its_newest_message(
+    signed_in, site, scene
+):
+    context = signed_in(viewport=PHONE, java_script_enabled=False)
+    page = open_page(context, f"{site.url}/threads/{scene['thread']}/")
+    newest = page.locator(".message").last.bounding_box()
+    composer = page.locator("[data-composer]").bounding_box()
+    assert newest["y"] + newest["height"] <= composer["y"]
+    assert composer["y"] + composer["height"] <= PHONE["height"]
+    page.click("[popovertarget=thread-menu]")
+    assert page.locator("#thread-menu").is_visible()
+
+
+def test_a_link_to_a_message_shows_it_without_a_script(signed_in, site, scene):
+    context = signed_in(viewport=PHONE, java_script_enabled=False)
+    page = open_page(context, f"{site.url}/threads/{scene['thread']}/")
+    first = page.locator(".message[data-type=text]").first
+    message, link = (
+        first.get_attribute("id"),
+        first.locator("[data-copy-link]").get_attribute("href"),
+    )
+    page.goto(site.url + link)
+    box = page.locator(f"#{message}").bounding_box()
+    assert 0 <= box["y"] < PHONE["height"]
+
+
+def test_the_look_chosen_wins_over_the_look_of_the_system(new_context, site):
+    context = new_context(color_scheme="light")
+    page = open_page(context, f"{site.url}/accounts/login/")
+    assert page.evaluate(GROUND) == "rgb(246, 243, 237)"
+    context.add_cookies([{"name": "theme", "value": "dark", "url": site.url}])
+    page.reload()
+    assert page.evaluate(GROUND) == "rgb(28, 26, 24)"
+
+
+@pytest.mark.parametrize("path", ["/threads/{thread}/", "/inbox/", "/settings/"])
+def test_on_a_phone_what_one_touches_is_big_enough_and_no_field_zooms(signed_in, site, scene, path):
+    context = signed_in(viewport=PHONE, has_touch=True, is_mobile=True)
+    page = open_page(context, site.url + path.format(**scene))
+    for control in page.locator(":is(.button, .rail-item, .row-link, .tabs a):visible").all():
+        box = control.bounding_box()
+        assert min(box["width"], box["height"]) >= 44, control.inner_text()
+    for field in page.locator(":is(input, textarea, select):visible").all():
+        assert field.evaluate("field => parseFloat(getComputedStyle(field).fontSize)") >= 16
+
+
+def open_page(context, url: str, *, status: int = 200):
+    """Loads a page, which may ask nobody but us, and for nothing that the policy forbids."""
+    page = context.new_page()
+    refused: list[str] = []
+    page.on("console", lambda line: refused.append(line.text) if "Policy" in line.text else None)
+    hosts: set[str] = set()
+    page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+    assert page.goto(url).status == status
+    assert refused == []
+    assert hosts == {urlsplit(url).netloc}
+    return page
+
+
+def problems(page) -> list[str]:
+    """What axe finds in light and in dark, and what sticks out at the side."""
+    told: list[str] = []
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        page.evaluate(SETTLED)
+        found = Axe().run(page).response["violations"]
+        told += [f"{theme}, {one['id']}: {node['html']}" for one in found for node in one["nodes"]]
+    wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    return told + ([f"{wider} px too wide"] if wider > 0 else [])
