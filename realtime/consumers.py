@@ -20,8 +20,8 @@ from threads.writing.line import now_ms
 log = structlog.get_logger(__name__)
 
 PROTOCOL = 1
-# What the client makes of a close: sign in again; mend what it sends; come back.
-SIGNED_OUT, TOO_LARGE, BROKEN = 4401, 1009, 1011
+# What the client makes of a close: sign in again; mend what it sends.
+SIGNED_OUT, TOO_LARGE = 4401, 4413
 
 
 class Socket(AsyncWebsocketConsumer):

@@ -1,8 +1,11 @@
 """Fixtures for everybody: the stores."""
 
 import os
+from collections.abc import Iterator
 
 import pytest
+
+from tests.site import Pair, Site, running_site
 
 STORES = ("PARLEY_DYNAMODB_ENDPOINT", "PARLEY_TEST_REDIS_URL", "PARLEY_TEST_POSTGRES_URL")
 
@@ -21,3 +24,15 @@ def table() -> None:
     from threads.models.table import create_table
 
     assert create_table() == []
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The service itself, served to sockets and browsers."""
+    with running_site(tmp_path_factory.mktemp("site") / "data") as site:
+        yield site
+
+
+@pytest.fixture
+def pair(site: Site) -> Pair:
+    return site.pair()

@@ -103,15 +103,14 @@ class Site:
 
     def connect(self, account: Account | None, *, origin: str | None = "same") -> "Client":
         headers = {"Cookie": f"sessionid={account.cookie}"} if account else {}
-        return Client(
-            connect(
-                f"ws://{self.address}/ws/",
-                origin=self.url if origin == "same" else origin,  # type: ignore[arg-type]
-                additional_headers=headers,
-                open_timeout=PATIENCE,
-                max_size=None,
-            )
+        opening = connect(
+            f"ws://{self.address}/ws/",
+            origin=self.url if origin == "same" else origin,  # type: ignore[arg-type]
+            additional_headers=headers,
+            open_timeout=PATIENCE,
+            max_size=None,
         )
+        return Client(opening.__enter__())
 
 
 class Client:

@@ -55,7 +55,9 @@ class Thread {
   }
 
   #state(state) {
-    if (state !== "live") this.timeline.isSynced = false;
+    if (state === "live") return;
+    this.timeline.isSynced = false;
+    document.documentElement.dataset.live = "no";
   }
 
   #sync() {
@@ -70,6 +72,7 @@ class Thread {
     for (const message of messages) this.#show(message);
     if (more) return this.#sync();
     this.timeline.isSynced = true;
+    document.documentElement.dataset.live = "yes";
     this.sending?.flush();
     this.#seen();
   }
