@@ -1,0 +1,93 @@
+"""docs/operations.md lists every variable that the settings and the commands read."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.docs import pages
+
+SETTINGS = pages.ROOT / "messaging_site" / "settings.py"
+SCRIPTS = sorted((pages.ROOT / "script").glob("*.py"))
+# The machine's own; what it says is not a choice of ours.
+OF_THE_MACHINE = {"HOME"}
+
+
+def listed() -> dict[str, str]:
+    table = pages.rows(pages.section(pages.read("operations.md"), "## Settings"))
+    return {pages.only(row["variable"]): row["default"] for row in table}
+
+
+def calls(path: Path) -> Iterator[ast.Call]:
+    nodes = ast.walk(ast.parse(path.read_text()))
+    return (node for node in nodes if isinstance(node, ast.Call))
+
+
+def read_by_settings() -> dict[str, ast.expr | None]:
+    """Every env.str("NAME", default=...) and the like: the name, and the default as written."""
+    found: dict[str, ast.expr | None] = {}
+    for call in calls(SETTINGS):
+        if isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "env":
+            default = next((word.value for word in call.keywords if word.arg == "default"), None)
+            name = ast.literal_eval(call.args[0])
+            found[name] = found.get(name) or default
+    return found
+
+
+def read_by_scripts() -> set[str]:
+    return {name for path in SCRIPTS for name in _from_environ(path)}
+
+
+def _from_environ(path: Path) -> Iterator[str]:
+    tree = ast.parse(path.read_text())
+    constants = {
+        ast.unparse(node.targets[0]): node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+    }
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=func, args=[name, *_]) if ast.unparse(func) == "os.environ.get":
+                pass
+            case ast.Subscript(value=value, slice=name) if ast.unparse(value) == "os.environ":
+                pass
+            case _:
+                continue
+        yield ast.literal_eval(constants.get(ast.unparse(name), name))
+
+
+def test_lists_every_variable_that_is_read_and_no_other():
+    assert set(listed()) == set(read_by_settings()) | read_by_scripts() - OF_THE_MACHINE
+
+
+def test_nothing_else_reads_the_environment():
+    apps = ("accounts", "inbox", "messaging_site", "realtime", "threads")
+    readers = {
+        path.relative_to(pages.ROOT).as_posix()
+        for app in apps
+        for path in (pages.ROOT / app).rglob("*.py")
+        if list(_from_environ(path)) or "getenv" in path.read_text()
+    }
+    assert readers == set()
+
+
+def test_gives_every_default_that_can_be_written_down():
+    in_page = listed()
+    for name, default in read_by_settings().items():
+        assert in_page[name], f"{name} has no default in the page"
+        try:
+            value = ast.literal_eval(default)
+        except ValueError:
+            continue  # Worked out; the page says how in words.
+        if name != "SECRET_KEY":  # Empty is where an installation makes one of its own.
+            assert (name, in_page[name]) == (name, _in_words(value))
+
+
+def _in_words(value: object) -> str:
+    match value:
+        case "" | []:
+            return "none"
+        case bool():
+            return "on" if value else "off"
+        case list():
+            return f"`{','.join(value)}`"
+    return f"`{value}`"
