@@ -13,7 +13,15 @@ import services
 from terminal import Problem, say
 
 # A developer's own settings must not decide how the tests end.
-SETTINGS = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DEBUG", "ALLOWED_HOSTS")
+SETTINGS = (
+    "ALLOWED_HOSTS",
+    "CSRF_TRUSTED_ORIGINS",
+    "DATABASE_URL",
+    "DEBUG",
+    "EMAIL_URL",
+    "REDIS_URL",
+    "SECRET_KEY",
+)
 KEPT = ("PARLEY_ENGINE",)
 
 

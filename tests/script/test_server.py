@@ -1,10 +1,12 @@
 """script/server and script/manage, started for real."""
 
+import json
 import signal
 import socket
 import urllib.request
 
 import pytest
+from serve import SHOWN_SIGN_INS
 
 from tests.script.conftest import ROOT, Server, answers, run, wait_for
 
@@ -69,6 +71,37 @@ from accounts.models import User
 User.objects.create_user("mara@example.com", "x", handle="mara", display_name="Mara")
 """
 FIND_MARA = 'from accounts.models import User; print(User.objects.get(handle="mara").display_name)'
+
+
+def test_the_first_run_brings_demo_people_and_later_ones_name_the_first_few(start_server):
+    server = start_server().wait_until_it_listens()
+    people = json.loads((server.data / "demo.json").read_text())
+    assert len(people) > SHOWN_SIGN_INS
+    assert all(person["password"] in server.said() for person in people)
+    server.end()
+
+    again = start_server().wait_until_it_listens()
+    assert "Adding demo people" not in again.said()
+    assert people[0]["password"] in again.said()
+    assert people[-1]["password"] not in again.said()
+    assert f"and {len(people) - SHOWN_SIGN_INS} more, in" in again.said()
+    assert json.loads((again.data / "demo.json").read_text()) == people
+
+
+def test_a_start_without_demo_people_stays_without_them(start_server):
+    start_server("--no-demo").wait_until_it_listens().end()
+    again = start_server().wait_until_it_listens()
+    assert "Sign in as" not in again.said()
+    assert not (again.data / "demo.json").exists()
+
+
+def test_reset_begins_anew(start_server):
+    server = start_server("--no-demo").wait_until_it_listens()
+    key = (server.data / "secret_key").read_text()
+    server.end()
+    again = start_server("--no-demo", "--reset").wait_until_it_listens()
+    assert "Preparing the data" in again.said()
+    assert (again.data / "secret_key").read_text() != key
 
 
 def test_nothing_outlives_a_server_that_was_killed(start_server):
