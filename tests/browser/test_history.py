@@ -30,7 +30,7 @@ def test_older_messages_load_while_scrolling_up_and_nothing_jumps(visit, long_ta
     watched = page.locator(f".message[data-seq='{MESSAGES - 49}']")
     watched.scroll_into_view_if_needed()
     top = watched.bounding_box()["y"]
-    page.wait_for_function("document.querySelectorAll('.message[data-seq]').length >= 100")
+    expect(page.locator(f".message[data-seq='{MESSAGES - 60}']")).to_be_attached()
     page.wait_for_timeout(300)
     assert abs(watched.bounding_box()["y"] - top) <= 1
 
@@ -63,7 +63,7 @@ def dressed(page) -> list[str]:
 def test_a_link_to_a_message_opens_the_conversation_around_it(visit, long_talk):
     page = visit(long_talk.buyer, f"/threads/{long_talk.thread}/")
     page.locator("[data-scroller]").evaluate("one => { one.scrollTop = -one.scrollHeight }")
-    page.wait_for_function("document.querySelectorAll('.message[data-seq]').length >= 100")
+    expect(page.locator(f".message[data-seq='{MESSAGES - 60}']")).to_be_attached()
     link = page.locator(f".message[data-seq='{MESSAGES - 90}'] [data-copy-link]")
     page.goto(link.get_attribute("href"))
     target = page.locator(f".message[data-seq='{MESSAGES - 90}']")

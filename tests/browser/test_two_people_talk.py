@@ -14,7 +14,7 @@ PASSWORD = "correct horse battery"
 
 def live(page: Page) -> Page:
     """Caught up with: from here on what is written arrives by itself."""
-    page.wait_for_function("document.documentElement.dataset.live === 'yes'")
+    expect(page.locator("html")).to_have_attribute("data-live", "yes")
     return page
 
 
@@ -22,7 +22,7 @@ def sign_up(page: Page, site, name: str) -> str:
     email = f"{name.lower()}-{uuid4().hex[:8]}@parley.example"
     page.goto("/accounts/signup/")
     page.get_by_label("Email").fill(email)
-    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("Your name").fill(name)
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_role("button", name=re.compile("Create")).click()
     page.goto(confirmation_link(site.folder / "mail", email))
