@@ -1,0 +1,294 @@
+"""The demo is the first thing a newcomer reads: it must hold together whenever it is loaded."""
+
+import json
+import re
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from zoneinfo import ZoneInfo, available_timezones
+
+import pytest
+
+from threads import demo
+from threads.demo import Conversation, Message
+
+# An ordinary day, and the ones on which calendars go wrong.
+MOMENTS = [
+    datetime(2026, 11, 16, 9, 30, tzinfo=UTC),
+    datetime(2026, 11, 16, 3, 12, 44, 123456, tzinfo=UTC),
+    datetime(2027, 1, 1, 0, 0, tzinfo=UTC),
+    datetime(2027, 3, 28, 1, 30, tzinfo=UTC),
+    datetime(2027, 7, 4, 22, 5, tzinfo=ZoneInfo("America/Sao_Paulo")),
+    datetime(2027, 10, 31, 0, 59, tzinfo=UTC),
+    datetime(2028, 2, 29, 23, 59, 59, tzinfo=UTC),
+]
+NOW = MOMENTS[0]
+PEOPLE = {person.key: person for person in demo.people()}
+FAR_APART = 40
+
+
+@cache
+def loaded(now: datetime) -> dict[str, Conversation]:
+    return {conversation.key: conversation for conversation in demo.conversations(now)}
+
+
+def every_message(now: datetime) -> list[tuple[str, Message]]:
+    return [(key, message) for key, talk in loaded(now).items() for message in talk.messages]
+
+
+def sentences(text: str) -> list[str]:
+    pieces = re.split(r"(?<=[.!?…])[\"*]*\s+|\n+", text)
+    words = (" ".join(re.findall(r"\w+", piece.lower())) for piece in pieces)
+    return [piece for piece in words if piece]
+
+
+@cache
+def written() -> dict[str, dict[str, str]]:
+    files = [demo.FOLDER / "long.json", *demo.FOLDER.glob("conversations/*.json")]
+    stories = [json.loads(file.read_text("utf-8")) for file in files]
+    return {story["key"]: story for story in stories}
+
+
+@pytest.fixture(params=MOMENTS, ids=str)
+def now(request: pytest.FixtureRequest) -> datetime:
+    return request.param
+
+
+# --- People -----------------------------------------------------------------------------------
+
+
+def test_there_are_a_dozen_people_in_at_least_eight_time_zones():
+    zones = {person.time_zone for person in PEOPLE.values()}
+    assert len(PEOPLE) >= 12
+    assert len(zones) >= 8
+    assert zones <= available_timezones()
+
+
+def test_everybody_could_sign_up_like_this():
+    for person in PEOPLE.values():
+        assert re.fullmatch(r"[a-z0-9][a-z0-9-]{1,28}[a-z0-9]", person.handle)
+        assert re.fullmatch(r"[a-z]+@parley\.example", person.email)
+        assert 0 < len(person.display_name) <= 60
+        assert 0 < len(person.headline) <= 120
+        assert 0 < len(person.about) <= 2000
+        assert 0 < len(person.city) <= 80
+
+
+def test_nobody_shares_a_key_a_handle_or_an_address():
+    rows = demo.people()
+    for name in ("key", "handle", "email"):
+        assert len({getattr(row, name) for row in rows}) == len(rows)
+
+
+def test_names_are_written_in_more_than_one_script():
+    names = " ".join(person.display_name for person in PEOPLE.values())
+    assert re.search("[\u4e00-\u9fff]", names)
+    assert re.search("[\u0600-\u06ff]", names)
+    assert re.search("[à-ÿ]", names)
+
+
+@pytest.mark.parametrize("key", ["mara", "tomas"])
+def test_the_two_to_sign_in_as_have_about_ten_conversations(key: str):
+    mine = [talk for talk in loaded(NOW).values() if key in (talk.buyer, talk.seller)]
+    assert 9 <= len(mine) <= 12
+    assert any(talk.unread_for.get(key) for talk in mine)
+    assert any(key in talk.pinned_by for talk in mine)
+    assert any(key in talk.archived_by for talk in mine)
+
+
+def test_a_person_can_be_a_buyer_here_and_a_seller_there():
+    talks = loaded(NOW).values()
+    assert {talk.buyer for talk in talks} & {talk.seller for talk in talks} >= {"mara", "tomas"}
+
+
+# --- Conversations ----------------------------------------------------------------------------
+
+
+def test_there_are_two_dozen_conversations_in_at_least_six_languages():
+    talks = loaded(NOW).values()
+    assert len(talks) >= 24
+    assert len(demo.conversations(NOW)) == len(talks)
+    assert len({talk.language for talk in talks}) >= 6
+    assert "ar" in {talk.language for talk in talks}
+
+
+def test_lengths_go_from_one_message_to_two_thousand():
+    lengths = sorted(len(talk.messages) for talk in loaded(NOW).values())
+    assert lengths[0] == 1
+    assert 55 <= lengths[-2] <= 70
+    assert lengths[-1] == 2000
+
+
+def test_ages_go_from_minutes_to_more_than_a_year():
+    ages = sorted(NOW - talk.messages[-1].at for talk in loaded(NOW).values())
+    assert ages[0] < timedelta(hours=1)
+    assert ages[-1] > timedelta(days=365)
+
+
+def test_everybody_named_by_a_conversation_takes_part_in_it():
+    for talk in loaded(NOW).values():
+        sides = {talk.buyer, talk.seller}
+        assert len(sides) == 2
+        assert sides <= PEOPLE.keys()
+        assert {message.author for message in talk.messages} <= sides
+        assert {*talk.pinned_by, *talk.archived_by, *talk.unread_for} <= sides
+
+
+def test_what_is_unread_was_written_by_the_other_side_at_the_end():
+    for talk in loaded(NOW).values():
+        for reader, count in talk.unread_for.items():
+            assert 0 < count <= len(talk.messages)
+            assert reader not in {message.author for message in talk.messages[-count:]}
+
+
+def test_nothing_is_longer_than_the_service_takes(now: datetime):
+    for talk in loaded(now).values():
+        assert 0 < len(talk.subject) <= 120
+        assert 0 < len(talk.city) <= 80
+    assert all(0 < len(message.text.strip()) <= 8000 for _, message in every_message(now))
+
+
+# --- Words ------------------------------------------------------------------------------------
+
+
+def test_every_blank_in_a_text_is_filled(now: datetime):
+    for key, message in every_message(now):
+        assert not re.search(r"[{}<|]", message.text), (key, message.text)
+
+
+def test_no_contact_details_and_no_way_round_the_service():
+    about = [person.about + person.headline for person in PEOPLE.values()]
+    subjects = [talk.subject for talk in loaded(NOW).values()]
+    elsewhere = r"whatsapp|telegram|signal me|paypal|venmo|bizum|iban|e-?mail|gmail|instagram"
+    for text in [*about, *subjects, *(message.text for _, message in every_message(NOW))]:
+        assert "@" not in text, text
+        assert not re.search(r"(?:\d[\s().\-/–]{0,2}){7,}", text), text
+        assert not re.search(elsewhere, text, re.IGNORECASE), text
+
+
+def test_links_lead_to_the_example_domain_only():
+    links = [
+        link
+        for _, message in every_message(NOW)
+        for link in re.findall(r"\w+://\S+|\bwww\.\S+", message.text)
+    ]
+    assert len(links) > 20
+    assert all(link.startswith("https://example.com/") for link in links)
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [r"\*\*\w", r"(?<!\*)\*\w", r"^- ", r"^1\. ", r"^> "],
+    ids=["bold", "italic", "list", "numbers", "quote"],
+)
+def test_people_use_the_markdown_that_we_render(mark: str):
+    used = {
+        key for key, message in every_message(NOW) if re.search(mark, message.text, re.MULTILINE)
+    }
+    assert len(used) >= 2
+
+
+def test_the_long_conversation_repeats_no_sentence_within_forty_messages(now: datetime):
+    last_said: dict[str, int] = {}
+    for number, message in enumerate(loaded(now)["mara-tomas"].messages):
+        for sentence in sentences(message.text):
+            before = last_said.get(sentence, number - FAR_APART)
+            assert number - before >= FAR_APART or before == number, (number, sentence)
+            last_said[sentence] = number
+
+
+def test_the_long_conversation_tells_no_long_message_twice_within_a_season():
+    last_said: dict[str, Message] = {}
+    for message in loaded(NOW)["mara-tomas"].messages:
+        before = last_said.get(message.text)
+        if before and len(message.text) > 60:
+            assert message.at - before.at > timedelta(days=90), message.text
+        last_said[message.text] = message
+
+
+def test_every_sentence_of_the_long_conversation_begins_like_one():
+    for message in loaded(NOW)["mara-tomas"].messages:
+        for piece in re.split(r"(?<=[.!?])\s+", message.text):
+            assert not re.match(r"[a-zåäöçé]", piece) or piece.startswith("http"), message.text
+
+
+def test_the_long_conversation_has_both_voices_and_lasts_two_years():
+    messages = loaded(NOW)["mara-tomas"].messages
+    voices = Counter(message.author for message in messages)
+    assert min(voices.values()) > 800
+    assert timedelta(days=700) < messages[-1].at - messages[0].at < timedelta(days=760)
+
+
+def test_the_year_in_the_long_conversation_is_the_year_outside():
+    months = {
+        message.at.month
+        for message in loaded(NOW)["mara-tomas"].messages
+        if "36 degrees" in message.text or "Nortada" in message.text
+    }
+    assert months
+    assert months <= {5, 6, 7, 8}
+
+
+def test_one_wedding_has_one_date_in_all_conversations(now: datetime):
+    saturday = demo.Day(first_saturday(now + timedelta(days=75)), "en")
+    for key in ("aoife-tomas-wedding", "aoife-mara-wedding-shoes"):
+        assert f"{saturday:date}" in loaded(now)[key].messages[0].text
+
+
+def first_saturday(moment: datetime):
+    day = moment.astimezone(ZoneInfo("Europe/Dublin")).date()
+    while day.weekday() != 5:
+        day += timedelta(days=1)
+    return day
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", "Tuesday 1 December"),
+        ("de", "Dienstag, 1. Dezember"),
+        ("es", "martes 1 de diciembre"),
+        ("fr", "mardi 1er décembre"),
+        ("pt-BR", "terça-feira, 1º de dezembro"),
+        ("ja", "12月1日（火）"),
+        ("ar", "الثلاثاء 1 كانون الأول"),
+    ],
+)
+def test_days_are_written_as_people_write_them(language: str, words: str):
+    assert f"{demo.Day(datetime(2026, 12, 1).date(), language)}" == words
+
+
+# --- Times ------------------------------------------------------------------------------------
+
+
+def test_times_only_go_forward_and_never_into_the_future(now: datetime):
+    for talk in loaded(now).values():
+        times = [message.at for message in talk.messages]
+        assert all(at.tzinfo is UTC for at in times)
+        assert all(before < after for before, after in zip(times, times[1:], strict=False)), (
+            talk.key
+        )
+        assert times[-1] < now
+
+
+def test_the_last_message_is_as_old_as_the_file_says(now: datetime):
+    for talk in loaded(now).values():
+        said = demo.duration(written()[talk.key]["ended"])
+        late = now - said - talk.messages[-1].at
+        # From a day on it is "two days ago, at an hour at which people are up".
+        most = timedelta(days=1) if said >= timedelta(days=1) else timedelta(0)
+        assert timedelta(0) <= late <= most, talk.key
+
+
+def test_people_mostly_write_while_they_are_awake(now: datetime):
+    settled = [m for _, m in every_message(now) if m.at < now - timedelta(days=2)]
+    awake = [m for m in settled if 7 <= local_hour(m) < 22]
+    assert len(awake) >= 0.98 * len(settled)
+
+
+def local_hour(message: Message) -> int:
+    return message.at.astimezone(ZoneInfo(PEOPLE[message.author].time_zone)).hour
+
+
+def test_the_same_moment_gives_the_same_conversations(now: datetime):
+    assert demo.conversations(now) == demo.conversations(now)

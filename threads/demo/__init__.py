@@ -1,0 +1,324 @@
+"""Demo people and conversations: what a newcomer sees first.
+
+The words are in the JSON files beside this module. Times there are relative ("3h" after the message
+before, "2d" before now), and so are days: "{shoot:day}" in a text is the day that "dates" names, so
+that nobody writes in November about a Tuesday in March. Nothing here touches a store.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+FOLDER = Path(__file__).parent
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "mo": 2_629_800}
+WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+SEASONS = ["winter", "spring", "summer", "autumn"]
+HOLIDAYS = [(12, 24), (12, 25), (12, 26), (12, 31), (1, 1)]
+SHOOT = 12  # the day of a job on which the pictures are taken
+# Somebody put the phone down: only at such a pause may a time move to a waking hour.
+PAUSE = timedelta(hours=1)
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Person:
+    key: str
+    display_name: str
+    handle: str
+    email: str
+    city: str
+    time_zone: str
+    headline: str
+    about: str
+    verified: bool
+
+
+@dataclass(frozen=True)
+class Message:
+    author: str
+    text: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """People are named by key. `unread_for`: how many messages at the end a person has not read."""
+
+    key: str
+    language: str
+    buyer: str
+    seller: str
+    subject: str
+    city: str
+    pinned_by: list[str]
+    archived_by: list[str]
+    unread_for: dict[str, int]
+    messages: list[Message]
+
+
+def people() -> list[Person]:
+    return [Person(**row) for row in _read("people.json")]
+
+
+def conversations(now: datetime) -> list[Conversation]:
+    """Every conversation as it stands at `now` (aware). The same `now` gives the same ones."""
+    now = now.astimezone(UTC)
+    stories = [_read(path) for path in sorted(FOLDER.glob("conversations/*.json"))]
+    short = [_conversation(story, _short_messages(story, now)) for story in stories]
+    long = _read("long.json")
+    return [*short, _conversation(long, _long_messages(long, now))]
+
+
+def duration(text: str) -> timedelta:
+    [(number, unit)] = re.findall(r"^(\d+)([a-z]+)$", text)
+    return timedelta(seconds=int(number) * UNITS[unit])
+
+
+def _read(name: str | Path) -> Any:
+    return json.loads((FOLDER / name).read_text(encoding="utf-8"))
+
+
+def _conversation(story: dict[str, Any], messages: list[Message]) -> Conversation:
+    taken = Conversation.__dataclass_fields__.keys() - {"messages"}
+    return Conversation(**{name: story[name] for name in taken}, messages=messages)
+
+
+# --- Times ------------------------------------------------------------------------------------
+
+
+@cache
+def _zones() -> dict[str, ZoneInfo]:
+    return {person.key: ZoneInfo(person.time_zone) for person in people()}
+
+
+def _times(lines: list[dict[str, str]], end: datetime, rng: Random) -> list[datetime]:
+    """Backwards from the end, so that the last message is exactly there."""
+    both = {_zones()[line["from"]] for line in lines}
+    times = [end]
+    for line in reversed(lines[1:]):
+        gap = duration(line["after"])
+        at = times[-1] - gap
+        times.append(_waking(at, both, rng) if gap >= PAUSE else at)
+    return times[::-1]
+
+
+def _waking(at: datetime, zones: set[ZoneInfo], rng: Random) -> datetime:
+    """This moment if everybody is up, otherwise one before it, less than a day earlier."""
+    moments = [at - timedelta(minutes=11 * step) for step in range(131)]
+    good = [m for m in moments if all(8 <= m.astimezone(zone).hour < 21 for zone in zones)]
+    if not good or good[0] == at:
+        return at
+    return rng.choice(good[:40])
+
+
+def _end(story: dict[str, Any], now: datetime, rng: Random) -> datetime:
+    """Hours ago is exact; days ago moves to an hour at which people are up."""
+    ago = duration(story["ended"])
+    zones = {_zones()[story[side]] for side in ("buyer", "seller")}
+    return _waking(now - ago, zones, rng) if ago >= DAY else now - ago
+
+
+# --- Days in texts ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Day:
+    """A day that a text can name: "{shoot}", "{shoot:date}", "{shoot:day}", "{shoot:month}"."""
+
+    on: date
+    language: str
+
+    def __format__(self, part: str) -> str:
+        words = _calendar()[self.language]
+        day, month = words["days"][self.on.weekday()], words["months"][self.on.month - 1]
+        if part in ("day", "month"):
+            return str(day if part == "day" else month)
+        number = words.get("first", 1) if self.on.day == 1 else self.on.day
+        return str(words[part or "full"].format(day=day, number=number, month=month))
+
+
+@cache
+def _calendar() -> Any:
+    return _read("calendar.json")
+
+
+def _days(story: dict[str, Any], times: list[datetime], now: datetime) -> dict[str, Day]:
+    """The rule "now +9 sat": the first Saturday from nine days on. "end" and "m12" are messages."""
+    zone = _zones()[story["buyer"]]
+    days = {}
+    for name, rule in story["dates"].items():
+        base, offset, *weekday = rule.split()
+        start = {"now": now, "end": times[-1]}.get(base) or times[int(base[1:]) - 1]
+        day = start.astimezone(zone).date() + timedelta(days=int(offset))
+        if weekday:
+            day += timedelta(days=(WEEKDAYS.index(weekday[0]) - day.weekday()) % 7)
+        days[name] = Day(day, story["language"])
+    return days
+
+
+def _short_messages(story: dict[str, Any], now: datetime) -> list[Message]:
+    rng = Random(story["key"])
+    lines = story["messages"]
+    times = _times(lines, _end(story, now, rng), rng)
+    days = _days(story, times, now)
+    return [
+        Message(line["from"], line["text"].format_map(days), at)
+        for line, at in zip(lines, times, strict=True)
+    ]
+
+
+# --- Two years of one conversation ------------------------------------------------------------
+#
+# Written as exchanges of a few lines each and put together job by job: the words of a job ({shoe},
+# {place}) stay the same from its brief to its invoice, and months pass before an exchange returns.
+
+
+class Words(dict[str, Any]):
+    """What a text may name. What is not the job's own comes from a pool, another one each time."""
+
+    def __init__(self, own: dict[str, Any], pools: dict[str, Iterator[str]]) -> None:
+        super().__init__(own)
+        self.pools = pools
+
+    def __missing__(self, name: str) -> str:
+        return next(self.pools[name])
+
+
+class Job(NamedTuple):
+    start: date
+    shoot: date
+    words: Words
+
+
+class Exchange(NamedTuple):
+    day: date
+    phase: int
+    minute: int
+    lines: list[dict[str, str]]
+    words: Words
+
+
+def _long_messages(story: dict[str, Any], now: datetime) -> list[Message]:
+    rng = Random(story["key"])
+    end = _end(story, now, rng)
+    closing = _spoken(story["ending"], end, rng)
+    opening = _spoken(story["opening"], end - duration(story["lasted"]) + 15 * DAY, rng)
+    jobs = _jobs(story, opening[-1].at + 3 * DAY, closing[0].at - DAY, rng)
+    exchanges = sorted(_exchanges(story, jobs, rng), key=lambda e: (e.day, e.phase, e.minute))
+    middle = _told(exchanges, opening[-1].at, _zones()[story["seller"]], rng)
+    return [*opening, *middle, *closing]
+
+
+def _spoken(lines: list[dict[str, str]], end: datetime, rng: Random) -> list[Message]:
+    times = _times(lines, end, rng)
+    return [Message(line["from"], line["text"], at) for line, at in zip(lines, times, strict=True)]
+
+
+def _jobs(story: dict[str, Any], first: datetime, last: datetime, rng: Random) -> list[Job]:
+    step = (last - first) / len(story["jobs"])
+    pools = {name: _deck(words, rng) for name, words in story["pools"].items()}
+    jobs = []
+    for number, own in enumerate(story["jobs"]):
+        start = (first + number * step).date()
+        shoot = _workday(start + SHOOT * DAY, DAY)
+        due = _workday(shoot + 9 * DAY, DAY)
+        words = Words({**own, "shoot": Day(shoot, "en"), "due": Day(due, "en")}, pools)
+        jobs.append(Job(start, shoot, words))
+    return jobs
+
+
+def _deck(items: list[Any], rng: Random) -> Iterator[Any]:
+    """Endless and mixed anew each round, but by halves, so that nothing comes back soon."""
+    half = len(items) // 2
+    while True:
+        yield from rng.sample(items[:half], half)
+        yield from rng.sample(items[half:], len(items) - half)
+
+
+def _workday(day: date, step: timedelta) -> date:
+    while day.weekday() >= 5 or (day.month, day.day) in HOLIDAYS:
+        day += step
+    return day
+
+
+def _exchanges(story: dict[str, Any], jobs: list[Job], rng: Random) -> list[Exchange]:
+    decks = {topic: _deck(items, rng) for topic, items in story["exchanges"].items()}
+    # What happens once happens in the order in which it is written.
+    once = {phase["topic"] for phase in story["phases"] if phase["once"]}
+    decks |= {topic: iter(story["exchanges"][topic]) for topic in once}
+    made = []
+    for job in jobs:
+        for number, phase in enumerate(story["phases"]):
+            deck = decks[_weather(job) if phase["topic"] == "weather" else phase["topic"]]
+            days = [rng.randint(phase["from_day"], phase["to_day"]) for _ in range(phase["count"])]
+            hours = phase["from_hour"], phase["to_hour"]
+            made += [_exchange(job, day, number, hours, next(deck), rng) for day in sorted(days)]
+    return made + _notes(story, jobs, made, decks["notes"], rng)
+
+
+def _notes(
+    story: dict[str, Any],
+    jobs: list[Job],
+    made: list[Exchange],
+    deck: Iterator[list[dict[str, str]]],
+    rng: Random,
+) -> list[Exchange]:
+    """Single lines, spread evenly, that bring it to the exact number."""
+    written = len(story["opening"]) + len(story["ending"]) + sum(len(e.lines) for e in made)
+    missing = story["total"] - written
+    some = [jobs[number * len(jobs) // missing] for number in range(missing)]
+    return [_exchange(job, rng.randint(SHOOT + 1, 25), 0, (8, 16), next(deck), rng) for job in some]
+
+
+def _weather(job: Job) -> str:
+    return f"weather in {SEASONS[job.shoot.month % 12 // 3]}"
+
+
+def _exchange(
+    job: Job,
+    after: int,
+    phase: int,
+    hours: tuple[int, int],
+    lines: list[dict[str, str]],
+    rng: Random,
+) -> Exchange:
+    """Free days push what prepares the shoot before them, and what follows it behind them."""
+    if after < SHOOT:
+        day = _workday(job.start + after * DAY, -DAY)
+    else:
+        day = _workday(job.shoot + (after - SHOOT) * DAY, DAY)
+    return Exchange(day, phase, rng.randint(hours[0] * 60, hours[1] * 60), lines, job.words)
+
+
+def _told(
+    exchanges: list[Exchange], clock: datetime, zone: ZoneInfo, rng: Random
+) -> Iterator[Message]:
+    for exchange in exchanges:
+        planned = datetime.combine(exchange.day, time(), zone) + timedelta(minutes=exchange.minute)
+        clock = max(planned.astimezone(UTC), clock + timedelta(minutes=15))
+        before = None
+        for line in exchange.lines:
+            clock += _gap(line, before, rng)
+            before = line["from"]
+            yield Message(before, _vary(line["text"], rng).format_map(exchange.words), clock)
+
+
+def _gap(line: dict[str, str], before: str | None, rng: Random) -> timedelta:
+    """People type on for some seconds, and answer after minutes."""
+    if "after" in line:
+        return duration(line["after"])
+    return timedelta(
+        seconds=rng.randint(15, 70) if before == line["from"] else rng.randint(35, 600)
+    )
+
+
+def _vary(text: str, rng: Random) -> str:
+    """One of "<this|that>"."""
+    return re.sub("<([^>]*)>", lambda found: rng.choice(found[1].split("|")), text)
