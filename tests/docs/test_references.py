@@ -1,0 +1,56 @@
+"""What our pages name is there: functions and classes by their dotted path, files by theirs."""
+
+import inspect
+import pkgutil
+import re
+from importlib import import_module
+
+import pytest
+
+import threads.actions
+from accounts.models import User
+from inbox import queries as inbox_queries
+from tests.docs import pages
+from threads import queries
+
+PAGES = sorted(path.name for path in pages.DOCS.glob("*.md"))
+DOTTED = re.compile(r"(?:accounts|inbox|messaging_site|realtime|threads)(?:\.\w+)+")
+PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*/|(?:[\w.-]+/)+[\w.-]+\.(?:py|md|js|css|html)")
+# These make something of a person and ask the store for nothing.
+NO_ACCESS_PATTERN = {"threads.actions.start.new_thread"}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_dotted_name_can_be_imported(name):
+    for word in pages.quoted(pages.read(name)):
+        if DOTTED.fullmatch(word) and not word.endswith(".py"):
+            pkgutil.resolve_name(word)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_file_and_folder_is_there(name):
+    named = {word for word in pages.quoted(pages.read(name)) if PATH.fullmatch(word)}
+    assert {word for word in named if not (pages.ROOT / word).exists()} == set()
+
+
+def test_every_query_and_action_of_a_person_is_an_access_pattern():
+    table = pages.rows(pages.section(pages.read("data-model.md"), "## Access patterns"))
+    named = {name for row in table for name in pages.quoted(row["call"])}
+    assert _of_people() - NO_ACCESS_PATTERN <= named
+
+
+def _of_people() -> set[str]:
+    found = pkgutil.iter_modules(threads.actions.__path__, "threads.actions.")
+    modules = [queries, inbox_queries, *(import_module(each.name) for each in found)]
+    return {
+        f"{module.__name__}.{name}"
+        for module in modules
+        for name, thing in vars(module).items()
+        if inspect.isfunction(thing) and thing.__module__ == module.__name__
+        if not name.startswith("_") and _first_is_a_person(thing)
+    }
+
+
+def _first_is_a_person(function: object) -> bool:
+    parameters = inspect.signature(function).parameters.values()
+    return next((each.annotation for each in parameters), None) is User
