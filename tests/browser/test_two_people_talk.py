@@ -25,6 +25,7 @@ def sign_up(page: Page, site, name: str) -> str:
     page.get_by_label("Your name").fill(name)
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_role("button", name=re.compile("Create")).click()
+    page.wait_for_url("**/confirm-email/")
     page.goto(confirmation_link(site.folder / "mail", email))
     page.get_by_role("button", name=re.compile("Confirm")).click()
     return email
@@ -63,7 +64,7 @@ def test_from_sign_up_to_a_conversation_that_survives_a_reload(site, visit, devi
     buyer.wait_for_url("**/threads/**")
 
     # It appears in the seller's inbox without a reload.
-    row = seller.locator("[data-thread]").first
+    row = seller.locator(".row[data-thread]").first
     expect(row).to_contain_text("Portraits of our team")
     expect(row.locator("[data-row-unread]")).to_have_text("1")
     row.get_by_role("link").click()
@@ -90,7 +91,7 @@ def test_works_without_javascript(site, visit, pair):
     write(buyer, "Sent by a *form*")
     expect(buyer.locator(".message").last).to_contain_text("Sent by a form")
     seller.reload()
-    row = seller.locator(f"[data-thread='{pair.thread}']")
+    row = seller.locator(f".row[data-thread='{pair.thread}']")
     expect(row).to_contain_text("Sent by a form")
     row.get_by_role("link").click()
     expect(seller.locator(".message em").last).to_have_text("form")
@@ -127,19 +128,19 @@ def test_without_javascript_a_refusal_keeps_what_was_typed(visit, pair):
 def test_the_inbox_of_both_moves_without_a_reload(site, visit, pair):
     buyer = live(visit(pair.buyer, f"/threads/{pair.thread}/"))
     seller = visit(pair.seller)
-    row = seller.locator(f"[data-thread='{pair.thread}']")
+    row = seller.locator(f".row[data-thread='{pair.thread}']")
     before = int(row.locator("[data-row-unread]").inner_text())
     write(buyer, "Look at your inbox")
     expect(row.locator("[data-row-text]")).to_have_text("Look at your inbox")
     expect(row.locator("[data-row-unread]")).to_have_text(str(before + 1))
-    mine = buyer.locator(f"[data-thread='{pair.thread}']")
+    mine = buyer.locator(f".row[data-thread='{pair.thread}']")
     expect(mine.locator("[data-row-text]")).to_have_text("Look at your inbox")
     expect(mine).to_have_attribute("data-mine", "")
 
 
 def test_reading_clears_the_count(visit, pair):
     seller = live(visit(pair.seller, f"/threads/{pair.thread}/"))
-    row = seller.locator(f"[data-thread='{pair.thread}']")
+    row = seller.locator(f".row[data-thread='{pair.thread}']")
     expect(row).to_have_attribute("data-unread", "0")
     seller.reload()
     expect(row).to_have_attribute("data-unread", "0")
