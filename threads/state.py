@@ -5,15 +5,13 @@ current items along and is tried again. The beliefs are kept for the threads use
 """
 
 import threading
-import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from accounts.refusals import Refusal
 from threads.models import FormerParticipant, Participant, Person, Thread, keys
-from threads.models.changes import Change
 from threads.models.participant import ADMIN
 from threads.models.tab import TAB_NAMES
 from threads.models.table import Item, Page, query
@@ -51,16 +49,20 @@ class ThreadState:
 
 _known: OrderedDict[str, ThreadState] = OrderedDict()
 _known_lock = threading.Lock()
-_turns: dict[str, tuple[threading.Lock, int]] = {}
+# Held while a belief takes in what was written: a line and a cursor may come at once.
+changing = threading.Lock()
+# Who is writing to a thread, and who waits for it.
+_turns: dict[str, deque[threading.Event]] = {}
 
 
 def recall(thread_id: str) -> ThreadState:
     """The belief, or, cold, one Query for it."""
-    with _known_lock:
-        state = _known.get(thread_id)
-        if state is not None:
-            _known.move_to_end(thread_id)
-            return state
+    return known(thread_id) or look(thread_id)
+
+
+def look(thread_id: str) -> ThreadState:
+    """As the store has it now, whatever was believed."""
+    forget(thread_id)
     state = read(thread_id)
     if state is None:
         raise Refusal("THREAD_NOT_FOUND")
@@ -98,6 +100,7 @@ def remember(state: ThreadState) -> ThreadState:
                 return before
             _keep_newer_cursors(before, state)
         _known[state.thread.id] = state
+        _known.move_to_end(state.thread.id)
         while len(_known) > KEPT:
             _known.popitem(last=False)
     return state
@@ -106,8 +109,13 @@ def remember(state: ThreadState) -> ThreadState:
 def _keep_newer_cursors(before: ThreadState, state: ThreadState) -> None:
     for user_id, person in before.people.items():
         now = state.people.get(user_id)
-        if now is not None and person.last_read_seq > now.last_read_seq:
+        if now is None or person.last_read_seq <= now.last_read_seq:
+            continue
+        if person.last_seq == now.last_seq:
             state.people[user_id] = person
+        else:
+            # Which of the lines in between are this person's own is not known.
+            state.cursors_are_stale = True
 
 
 def forget(thread_id: str) -> None:
@@ -117,34 +125,45 @@ def forget(thread_id: str) -> None:
 
 def known(thread_id: str) -> ThreadState | None:
     with _known_lock:
-        return _known.get(thread_id)
+        state = _known.get(thread_id)
+        if state is not None:
+            _known.move_to_end(thread_id)
+        return state
 
 
-def note(person: Participant, change: Change) -> None:
-    """What this process itself has just changed of a participant, it need not read again."""
+def note(person: Participant) -> None:
+    """A participant as the store gave it, after a write of this process to that item alone."""
     state = known(person.thread_id)
-    if state is not None and person.user_id in state.people:
-        change.apply(state.people[person.user_id])
+    if state is None:
+        return
+    with changing:
+        believed = state.people.get(person.user_id)
+        if believed is None:
+            return
+        if believed.last_seq <= person.last_seq:
+            state.people[person.user_id] = person.copy()
+        elif believed.last_read_seq < person.last_read_seq:
+            # Lines were sent since. Which of them are this person's own is not known.
+            state.cursors_are_stale = True
 
 
 @contextmanager
 def turn(thread_id: str, *, patience: float = 10.0) -> Iterator[None]:
-    """This process writes one thread's messages one after the other: no races with itself."""
+    """This process writes one thread's messages one after the other, first come, first served:
+    no races with itself, and nobody who writes much keeps the others waiting."""
+    mine = threading.Event()
     with _known_lock:
-        lock, waiting = _turns.get(thread_id, (threading.Lock(), 0))
-        _turns[thread_id] = (lock, waiting + 1)
-    started = time.monotonic()
-    acquired = lock.acquire(timeout=patience)
+        queue = _turns.setdefault(thread_id, deque())
+        queue.append(mine)
+        queue[0].set()
     try:
-        if not acquired:
-            raise Refusal("TRY_AGAIN", retry_after=int(time.monotonic() - started))
+        if not mine.wait(patience):
+            raise Refusal("TRY_AGAIN")
         yield
     finally:
-        if acquired:
-            lock.release()
         with _known_lock:
-            lock, waiting = _turns[thread_id]
-            if waiting == 1:
-                del _turns[thread_id]
+            queue.remove(mine)
+            if queue:
+                queue[0].set()
             else:
-                _turns[thread_id] = (lock, waiting - 1)
+                del _turns[thread_id]

@@ -1,6 +1,6 @@
 """People, their conversation, and what was told to whom."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from uuid import uuid4
 
@@ -8,10 +8,14 @@ import pytest
 
 from accounts.models import User
 from realtime import delivery
+from tests.threads.elsewhere import Elsewhere
+from tests.threads.trouble import Trouble
 from threads import state
+from threads.actions.cursors import mark_delivered, mark_read
 from threads.actions.messages import send_message
 from threads.actions.start import start_thread
-from threads.models import Message
+from threads.models import Message, Participant, Thread, keys
+from threads.models.table import Item, query
 
 numbers = count(1)
 
@@ -69,6 +73,53 @@ def say(sender: User, thread: str, body: str = "", *, seen_seq: int = 0) -> Mess
     )
 
 
+def messages_of(thread: str) -> list[Message]:
+    """All of them, in the order of their keys."""
+    where = Item.sk.startswith(keys.MESSAGES)
+    page = query(keys.thread_pk(thread), where, limit=1000)
+    found = page.of(Message)
+    while page.next_key:
+        page = query(keys.thread_pk(thread), where, limit=1000, after=page.next_key)
+        found += page.of(Message)
+    return found
+
+
+def thread_item(thread: str) -> Thread:
+    return Thread.find(keys.thread_pk(thread), keys.THREAD)
+
+
+def row(thread: str, user: User) -> Participant:
+    return Participant.find(keys.thread_pk(thread), keys.participant_sk(user.id))
+
+
+def read_up_to(user: User, message: Message) -> None:
+    mark_read(
+        user,
+        thread_id=message.thread_id,
+        message_id=message.id,
+        seq=message.seq,
+        tally=message.tally,
+    )
+
+
+def deliver_up_to(user: User, message: Message) -> None:
+    mark_delivered(
+        user,
+        thread_id=message.thread_id,
+        message_id=message.id,
+        seq=message.seq,
+        tally=message.tally,
+    )
+
+
+def read_newest(user: User, thread: str) -> None:
+    read_up_to(user, messages_of(thread)[-1])
+
+
+def deliver_newest(user: User, thread: str) -> None:
+    deliver_up_to(user, messages_of(thread)[-1])
+
+
 @pytest.fixture
 def cold() -> Callable[[str], None]:
     """As in a process that has not heard of a thread."""
@@ -91,3 +142,29 @@ def delivered(monkeypatch: pytest.MonkeyPatch) -> Delivered:
 
     monkeypatch.setattr(delivery, "_send", record)
     return told
+
+
+@pytest.fixture(scope="session")
+def _other_processes() -> Iterator[tuple[Elsewhere, Elsewhere]]:
+    both = Elsewhere(), Elsewhere()
+    yield both
+    for process in both:
+        process.close()
+
+
+@pytest.fixture
+def elsewhere(_other_processes: tuple[Elsewhere, Elsewhere]) -> Elsewhere:
+    """Another process of the service."""
+    return _other_processes[0]
+
+
+@pytest.fixture
+def far_away(_other_processes: tuple[Elsewhere, Elsewhere]) -> Elsewhere:
+    """A third one."""
+    return _other_processes[1]
+
+
+@pytest.fixture
+def trouble(monkeypatch: pytest.MonkeyPatch) -> Trouble:
+    """The store misbehaves as told, between the service and the real engine."""
+    return Trouble(monkeypatch)

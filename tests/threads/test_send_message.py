@@ -7,25 +7,12 @@ import pytest
 import time_machine
 
 from accounts.refusals import Refusal
-from tests.threads.conftest import say, start
+from tests.threads.conftest import messages_of, row, say, start, thread_item
 from threads.actions.messages import send_message
 from threads.models import ArchiveDue, Message, Participant, SentMarker, Thread, keys
 from threads.models.changes import Change
 from threads.models.store import counting
-from threads.models.table import Item, query
 from threads.models.thread import LOCKED
-
-
-def messages_of(thread: str) -> list[Message]:
-    return query(keys.thread_pk(thread), Item.sk.startswith(keys.MESSAGES), limit=1000).of(Message)
-
-
-def thread_item(thread: str) -> Thread:
-    return Thread.find(keys.thread_pk(thread), keys.THREAD)
-
-
-def row(thread: str, user) -> Participant:
-    return Participant.find(keys.thread_pk(thread), keys.participant_sk(user.id))
 
 
 def test_is_stored_with_all_that_goes_with_it(thread, buyer, seller):

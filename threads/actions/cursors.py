@@ -1,6 +1,8 @@
 """What has been delivered and read: cursors that move forward only, and never beyond what is."""
 
-from pynamodb.exceptions import UpdateError
+from collections.abc import Callable
+from typing import NamedTuple
+
 from pynamodb.expressions.condition import Condition
 
 from accounts.models import User
@@ -9,8 +11,8 @@ from realtime.delivery import deliver
 from realtime.events import CursorMoved
 from threads import state as states
 from threads.models import Message, Participant, keys
-from threads.models.changes import Change
-from threads.models.table import Item, Page, query
+from threads.models.changes import Change, update
+from threads.models.table import Item, query
 from threads.telling import inbox_changed
 from threads.writing.line import now_ms
 from threads.writing.rows import CAUGHT_UP
@@ -18,25 +20,26 @@ from threads.writing.rows import CAUGHT_UP
 MOST_RACES = 10
 WINDOW = 1000
 
-NO_UNREAD = ("marked_unread", "unread_pk", "unread_sk")
+
+class Place(NamedTuple):
+    """Where a client says that it has got to."""
+
+    thread_id: str
+    message_id: str
+    seq: int
+    tally: int
+
+
+# From one's own item, and that message with what came after it: what moves, if anything does.
+Earlier = Callable[[Participant, list[Message], Place], Change | None]
+
+NO_UNREAD = ("unread_pk", "unread_sk")
 NO_PENDING = ("first_undelivered_seq", "first_undelivered_message_id", "pending_pk", "pending_sk")
 
 
 def mark_read(user: User, *, thread_id: str, message_id: str, seq: int, tally: int) -> None:
     """Everything up to that message was seen. `seq` and `tally` are checked, never believed."""
-    person = Participant(keys.thread_pk(thread_id), keys.participant_sk(user.id))
-    newest = _at_newest(message_id, seq, tally)
-    moved = _update(person, newest, _is_newest(message_id, seq, tally))
-    for _ in range(MOST_RACES):
-        if moved is not None:
-            _tell(user, moved)
-            return
-        moved = _read_earlier(user, person, message_id, seq, tally)
-    raise Refusal("TRY_AGAIN")
-
-
-def _at_newest(message_id: str, seq: int, tally: int) -> Change:
-    return Change(
+    newest = Change(
         set={
             "last_read_seq": seq,
             "last_read_message_id": message_id,
@@ -47,28 +50,42 @@ def _at_newest(message_id: str, seq: int, tally: int) -> Change:
         },
         remove=CAUGHT_UP,
     )
+    _move(user, Place(thread_id, message_id, seq, tally), newest, _read_earlier)
 
 
-def _is_newest(message_id: str, seq: int, tally: int) -> Condition:
-    at = keys.iso(keys.message_time(message_id))
+def mark_delivered(user: User, *, thread_id: str, message_id: str, seq: int, tally: int) -> None:
+    """A device has it. The pending row goes only when there is nothing newer."""
+    newest = Change(set={"delivered_seq": seq}, remove=NO_PENDING)
+    _move(user, Place(thread_id, message_id, seq, tally), newest, _delivered_earlier)
+
+
+def _move(user: User, place: Place, newest: Change, earlier: Earlier) -> None:
+    """One update if it is the newest message; otherwise one looks, then moves."""
+    person = Participant(keys.thread_pk(place.thread_id), keys.participant_sk(user.id))
+    moved = _update(person, newest, _is_newest(place))
+    for _ in range(MOST_RACES):
+        if moved is not None:
+            _tell(user, moved)
+            return
+        current, after = _look(person, place)
+        change = earlier(current, after, place)
+        moved = _update(person, change, _as_read(current)) if change else current
+    raise Refusal("TRY_AGAIN")
+
+
+def _is_newest(place: Place) -> Condition:
     return (
-        (Participant.last_seq == seq)
-        & (Participant.last_tally == tally)
-        & (Participant.last_message_at == at)
+        (Participant.last_seq == place.seq)
+        & (Participant.last_tally == place.tally)
+        & (Participant.last_message_at == keys.iso(keys.message_time(place.message_id)))
     )
 
 
-def _read_earlier(
-    user: User, person: Participant, message_id: str, seq: int, tally: int
-) -> Participant | None:
-    """Somebody wrote in between, or an earlier place was meant: look, then move."""
-    current, after = _from(user, person, message_id)
-    message = after[0]
-    if (message.seq, message.tally) != (seq, tally):
-        raise Refusal("BAD_FRAME")
-    if message.seq < current.last_read_seq:
-        return current
-    own = sum(later.author_id == user.id for later in after[1:])
+def _read_earlier(current: Participant, after: list[Message], place: Place) -> Change | None:
+    if place.seq < current.last_read_seq:
+        return None
+    message = _checked(current, after, place)
+    own = sum(later.author_id == current.user_id for later in after[1:])
     change = Change(
         set={
             "last_read_seq": message.seq,
@@ -80,86 +97,78 @@ def _read_earlier(
         remove=("marked_unread",),
     )
     if message.seq > current.delivered_seq:
-        change.set["delivered_seq"] = message.seq
+        _take_delivery(change, current, after)
     if message.tally + own == current.last_tally:
-        change.remove = NO_UNREAD
-    if message.seq == current.last_seq:
-        change.remove = CAUGHT_UP
-    as_read = (Participant.last_seq == current.last_seq) & (
-        Participant.last_read_seq == current.last_read_seq
-    )
-    return _update(person, change, as_read)
+        change.remove += NO_UNREAD
+    return change
 
 
-def mark_delivered(user: User, *, thread_id: str, message_id: str, seq: int, tally: int) -> None:
-    """A device has it. The pending row goes only when there is nothing newer."""
-    person = Participant(keys.thread_pk(thread_id), keys.participant_sk(user.id))
-    change = Change(set={"delivered_seq": seq}, remove=NO_PENDING)
-    moved = _update(person, change, _is_newest(message_id, seq, tally))
-    for _ in range(MOST_RACES):
-        if moved is not None:
-            _tell(user, moved)
-            return
-        moved = _delivered_earlier(user, person, message_id, seq, tally)
-    raise Refusal("TRY_AGAIN")
+def _delivered_earlier(current: Participant, after: list[Message], place: Place) -> Change | None:
+    if place.seq <= current.delivered_seq:
+        return None
+    _checked(current, after, place)
+    change = Change()
+    _take_delivery(change, current, after)
+    return change
 
 
-def _delivered_earlier(
-    user: User, person: Participant, message_id: str, seq: int, tally: int
-) -> Participant | None:
-    current, after = _from(user, person, message_id)
+def _take_delivery(change: Change, current: Participant, after: list[Message]) -> None:
+    """What is still pending begins after it; the row goes only when nothing is."""
     message = after[0]
-    if (message.seq, message.tally) != (seq, tally):
-        raise Refusal("BAD_FRAME")
-    if message.seq <= current.delivered_seq:
-        return current
-    change = Change(set={"delivered_seq": message.seq})
+    change.set["delivered_seq"] = message.seq
     if message.seq == current.last_seq:
-        change.remove = NO_PENDING
-    elif len(after) > 1:
+        change.remove += NO_PENDING
+    elif current.first_undelivered_seq and current.first_undelivered_seq <= message.seq:
         change.set["first_undelivered_seq"] = after[1].seq
         change.set["first_undelivered_message_id"] = after[1].id
-    as_read = (Participant.last_seq == current.last_seq) & (
-        Participant.delivered_seq == current.delivered_seq
+
+
+def _checked(current: Participant, after: list[Message], place: Place) -> Message:
+    message = after[0] if after else None
+    if message is None or (message.id, message.seq, message.tally) != place[1:]:
+        raise Refusal("BAD_FRAME")
+    if message.seq < current.visible_from_seq:
+        raise Refusal("BAD_FRAME")
+    return message
+
+
+def _as_read(current: Participant) -> Condition:
+    return (
+        (Participant.last_seq == current.last_seq)
+        & (Participant.last_read_seq == current.last_read_seq)
+        & (Participant.delivered_seq == current.delivered_seq)
     )
-    return _update(person, change, as_read)
 
 
-def _from(user: User, person: Participant, message_id: str) -> tuple[Participant, list[Message]]:
-    """That message and what came after it, with one's own item: one Query, if not far back."""
-    page = _read_down_to(person, message_id)
-    mine = [item for item in page.of(Participant) if item.user_id == user.id]
+def _look(person: Participant, place: Place) -> tuple[Participant, list[Message]]:
+    """One's own item, and that message with what came after it: one Query, if not far back."""
+    where = Item.sk.between(keys.message_sk(place.message_id), person.sk)
+    page = query(person.pk, where, limit=WINDOW, newest_first=True)
+    mine = [item for item in page.of(Participant) if item.sk == person.sk]
     if not mine:
         raise Refusal("THREAD_NOT_FOUND")
-    messages = page.of(Message)[::-1]
-    if not messages or messages[0].id != message_id or messages[0].seq < mine[0].visible_from_seq:
-        raise Refusal("BAD_FRAME")
-    return mine[0], messages
-
-
-def _read_down_to(person: Participant, message_id: str) -> Page:
-    where = Item.sk.between(keys.message_sk(message_id), person.sk)
-    page = query(person.pk, where, limit=WINDOW, newest_first=True)
-    while page.next_key:
-        rest = query(person.pk, where, limit=WINDOW, newest_first=True, after=page.next_key)
-        page = Page(page.items + rest.items, rest.next_key)
-    return page
+    messages = page.of(Message)
+    # Not below what is claimed, nor below what was read: an id from long ago would cost much.
+    floor = max(place.seq, mine[0].last_read_seq)
+    while page.next_key and messages[-1].seq > floor:
+        page = query(person.pk, where, limit=WINDOW, newest_first=True, after=page.next_key)
+        messages += page.of(Message)
+    return mine[0], messages[::-1]
 
 
 def _update(person: Participant, change: Change, condition: Condition) -> Participant | None:
     """None if the condition did not hold, whatever the reason."""
-    try:
-        person.update(change.actions(Participant), condition=condition)
-    except UpdateError as error:
-        if error.cause_response_code != "ConditionalCheckFailedException":
-            raise
+    if not update(person, change, condition):
         return None
-    states.note(person, change)
+    states.note(person)
     return person
 
 
 def _tell(user: User, person: Participant) -> None:
     state = states.recall(person.thread_id)
+    if state.thread.last_seq < person.last_seq:
+        # Another process wrote here: whoever it removed must not hear of this.
+        state = states.look(person.thread_id)
     moved = CursorMoved(
         type="cursor.moved",
         thread=person.thread_id,

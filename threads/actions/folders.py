@@ -2,16 +2,17 @@
 
 from collections.abc import Callable
 
-from pynamodb.exceptions import UpdateError
+from pynamodb.expressions.condition import Condition
 
 from accounts.models import User
 from accounts.refusals import Refusal
 from realtime.delivery import deliver
 from threads import state as states
 from threads.models import Participant, keys
-from threads.models.changes import Change
+from threads.models.changes import Change, update
 from threads.models.participant import ARCHIVED_FOLDER, INBOX
 from threads.telling import inbox_changed
+from threads.writing.rows import has_read_as, listed_unread
 
 MOST_RACES = 20
 
@@ -39,20 +40,21 @@ def _place(user: User, thread_id: str, wanted: Callable[[Participant], dict[str,
         if person is None:
             raise Refusal("THREAD_NOT_FOUND")
         change = placing(person, wanted(person))
-        as_read = (
-            (Participant.last_seq == person.last_seq)
-            & (Participant.folder == person.folder)
-            & (Participant.pinned == person.pinned)
-        )
-        try:
-            person.update(change.actions(Participant), condition=as_read)
-        except UpdateError as error:
-            if error.cause_response_code != "ConditionalCheckFailedException":
-                raise
-            continue
-        _tell(person, change)
-        return
+        if update(person, change, _as_read(person)):
+            states.note(person)
+            deliver(inbox_changed(person, unread=person.unread), to=[person.user_id])
+            return
     raise Refusal("TRY_AGAIN")
+
+
+def _as_read(person: Participant) -> Condition:
+    """With the read cursor, since whether the row is listed as unread depends on it."""
+    return (
+        (Participant.last_seq == person.last_seq)
+        & (Participant.folder == person.folder)
+        & (Participant.pinned == person.pinned)
+        & has_read_as(person)
+    )
 
 
 def placing(person: Participant, wanted: dict[str, object]) -> Change:
@@ -67,14 +69,8 @@ def placing(person: Participant, wanted: dict[str, object]) -> Change:
             "inbox_sk": keys.inbox_sk(person.last_message_at, person.thread_id, pinned=pinned),
         }
     )
-    if folder == INBOX and (person.unread or person.marked_unread):
-        change.set["unread_pk"] = keys.unread_pk(person.user_id)
-        change.set["unread_sk"] = person.thread_id
+    if folder == INBOX and person.has_unread:
+        change.set |= listed_unread(person)
     else:
         change.remove = ("unread_pk", "unread_sk")
     return change
-
-
-def _tell(person: Participant, change: Change) -> None:
-    states.note(person, change)
-    deliver(inbox_changed(person, unread=person.unread), to=[person.user_id])

@@ -57,15 +57,19 @@ def check_may_write(state: ThreadState, user_id: str) -> None:
     person = state.people.get(user_id)
     if person is None:
         raise Refusal("THREAD_NOT_FOUND")
-    if state.thread.is_locked:
-        raise Refusal("THREAD_LOCKED")
-    if state.thread.soft_block:
-        raise Refusal("SAFETY_SOFT_BLOCK")
+    check_is_open(state)
     if person.blocked_by and not state.is_group:
         raise Refusal("MSG_BLOCKED_BY_USER")
     wait = seconds_until(person.blocked_until)
     if wait > 0:
         raise Refusal("RATE_LIMITED", retry_after=wait)
+
+
+def check_is_open(state: ThreadState) -> None:
+    if state.thread.is_locked:
+        raise Refusal("THREAD_LOCKED")
+    if state.thread.soft_block:
+        raise Refusal("SAFETY_SOFT_BLOCK")
 
 
 def seconds_until(moment: str | None) -> int:

@@ -2,7 +2,7 @@
 
 from accounts.models import User
 from accounts.refusals import Refusal
-from threads.actions.messages import check_may_write
+from threads.actions.messages import check_is_open, check_may_write
 from threads.actions.start import new_participant
 from threads.models import ActionWaiting, Draft, Pair, Participant, Thread, keys
 from threads.models.message import SYSTEM
@@ -12,11 +12,7 @@ from threads.models.thread import MAX_PARTICIPANTS
 from threads.profiles import person_of
 from threads.state import ThreadState
 from threads.telling import tell_appended, tell_roster
-from threads.writing import Appended, Line, Roster, append
-
-
-class _NothingToDo(Exception):
-    """It is as it should be already: a repeat is not an error."""
+from threads.writing import Appended, Line, NothingToDo, Plan, Roster, append
 
 
 def add_participant(actor: User, *, thread_id: str, user: User) -> None:
@@ -25,14 +21,14 @@ def add_participant(actor: User, *, thread_id: str, user: User) -> None:
     def plan(state: ThreadState) -> tuple[Line, Roster]:
         check_manages_people(state, actor.id)
         if user.id in state.people:
-            raise _NothingToDo
+            raise NothingToDo
         if len(state.people) >= MAX_PARTICIPANTS:
             raise Refusal(
                 "ACTION_FORBIDDEN", f"A conversation can have at most {MAX_PARTICIPANTS} people."
             )
         text = f"{actor.display_name} added {user.display_name}."
         return (
-            system_line(state, f"add:{user.id}", text),
+            system_line(state, f"add:{user.id}:{actor.id}", text),
             Roster(joining=[_newcomer(state, user, actor)]),
         )
 
@@ -45,13 +41,13 @@ def remove_participant(actor: User, *, thread_id: str, user_id: str) -> None:
         check_manages_people(state, actor.id)
         person = state.people.get(user_id)
         if person is None:
-            raise _NothingToDo
+            raise NothingToDo
         if user_id in (state.thread.buyer_id, state.thread.seller_id):
             raise Refusal(
                 "ACTION_FORBIDDEN", "The buyer and the seller of a conversation cannot be removed."
             )
         text = f"{actor.display_name} removed {person.person['name']}."
-        return system_line(state, f"remove:{user_id}", text), _departure(person)
+        return system_line(state, f"remove:{user_id}:{actor.id}", text), _departure(person)
 
     _change_roster(thread_id, plan)
 
@@ -61,16 +57,17 @@ def leave_thread(actor: User, *, thread_id: str) -> None:
         person = state.people.get(actor.id)
         if person is None:
             raise Refusal("THREAD_NOT_FOUND")
+        check_is_open(state)
         line = system_line(state, f"leave:{actor.id}", f"{actor.display_name} left.")
         return line, _departure(person)
 
     _change_roster(thread_id, plan)
 
 
-def _change_roster(thread_id: str, plan: object) -> Appended | None:
+def _change_roster(thread_id: str, plan: Plan) -> Appended | None:
     try:
-        appended = append(thread_id, plan)  # type: ignore[arg-type]
-    except _NothingToDo:
+        appended = append(thread_id, plan)
+    except NothingToDo:
         return None
     tell_appended(appended)
     tell_roster(appended.state)
@@ -106,7 +103,6 @@ def _newcomer(state: ThreadState, user: User, actor: User) -> Participant:
     thread = state.thread
     role = SELLER if actor.id == thread.seller_id else BUYER
     person = new_participant(thread, user, role=role, other=actor)
-    person.others_count = len(thread.participants)
     # Both cursors stand before the line that says they came, which is the first that they see.
     seq = thread.last_seq
     person.last_read_seq = person.delivered_seq = seq

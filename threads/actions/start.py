@@ -12,13 +12,13 @@ from threads.models import Message, Pair, PairThread, Participant, StartMarker, 
 from threads.models.changes import Cancelled, Change, Transaction
 from threads.models.message import TEXT
 from threads.models.participant import BUYER, INBOX, SELLER
-from threads.models.store import StoreUnavailable
+from threads.models.store import PATIENCE, StoreUnavailable
 from threads.models.thread import INQUIRY, OPEN
 from threads.profiles import person_of
 from threads.state import ThreadState
 from threads.telling import tell_appended
 from threads.writing import Appended, Line, seal
-from threads.writing.append import PATIENCE, unused
+from threads.writing.build import unused
 from threads.writing.line import MARKER_LIFE, make_archive_due, make_marker, now_ms
 from threads.writing.rows import caught_up
 
@@ -32,6 +32,8 @@ def start_thread(
     line = text_line(buyer.id, client_id=client_id, body=body)
     mark = start_seal(line, seller=seller, subject=subject, city=city)
     deadline = time.monotonic() + PATIENCE
+    # Those whose answer was lost on the way: they may have been stored.
+    unsure: dict[str, Appended] = {}
     while True:
         state, message = new_thread(
             buyer,
@@ -46,14 +48,18 @@ def start_thread(
             _store(state, message, line, mark).commit()
         except StoreUnavailable:
             # It may have been written: the start marker will tell.
+            unsure[state.thread.id] = Appended(state, message)
             _pause(deadline)
         except Cancelled as cancelled:
             thread_id = _judge(cancelled, mark)
+            if thread_id in unsure:
+                tell_appended(unsure[thread_id])
             if thread_id:
                 return thread_id
             _pause(deadline)
         else:
-            tell_appended(Appended(states.remember(state), message))
+            states.remember(state.copy())
+            tell_appended(Appended(state, message))
             return state.thread.id
 
 

@@ -1,15 +1,17 @@
 """Writes: what changes of an item, said once for the store and for the copy in memory;
 and several of them in one transaction, all or nothing."""
 
-from collections.abc import Callable
+import random
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from pynamodb.exceptions import CancellationReason, TransactWriteError
+from pynamodb.exceptions import CancellationReason, TransactWriteError, UpdateError
 from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.update import Action
 from pynamodb.transactions import TransactWrite
 
+from threads.models.store import PATIENCE, StoreUnavailable
 from threads.models.table import Item, connection
 
 ALL_OLD = "ALL_OLD"
@@ -50,6 +52,24 @@ class Change:
             setattr(item, name, None)
 
 
+def update(item: Item, change: Change, condition: Condition) -> bool:
+    """One write by itself. Whether its condition held; `item` is then as the store has it now."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            item.update(change.actions(type(item)), condition=condition)
+            return True
+        except UpdateError as error:
+            if error.cause_response_code == "ConditionalCheckFailedException":
+                return False
+            # A transaction has the same item in hand. On AWS that is a matter of milliseconds.
+            if error.cause_response_code != "TransactionConflictException":
+                raise
+        if time.monotonic() > deadline:
+            raise StoreUnavailable("TransactionConflict")
+        time.sleep(random.uniform(0.005, 0.1))
+
+
 class Cancelled(Exception):
     """A condition did not hold, or the store was busy with the same items; nothing was written."""
 
@@ -77,7 +97,6 @@ class Transaction:
         self._deletes: list[str] = []
         self._puts: list[str] = []
         self._updates: list[str] = []
-        self._on_commit: list[Callable[[], None]] = []
 
     def check(self, name: str, item: Item, condition: Condition) -> None:
         self._checks.append(name)
@@ -94,12 +113,10 @@ class Transaction:
     def update(
         self, name: str, item: Item, change: Change, condition: Condition | None = None
     ) -> None:
-        """The copy in memory takes the same change once it is committed."""
         self._updates.append(name)
         self._write.update(
             item, change.actions(type(item)), condition=condition, return_values=ALL_OLD
         )
-        self._on_commit.append(lambda: change.apply(item))
 
     def commit(self) -> None:
         try:
@@ -108,8 +125,6 @@ class Transaction:
             if error.cause_response_code != "TransactionCanceledException":
                 raise
             raise Cancelled(self._by_name(error.cancellation_reasons)) from error
-        for apply in self._on_commit:
-            apply()
 
     def _by_name(self, reasons: list[CancellationReason | None]) -> dict[str, CancellationReason]:
         names = [*self._checks, *self._deletes, *self._puts, *self._updates]

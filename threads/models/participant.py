@@ -68,6 +68,10 @@ class Participant(Item):
         """Exact, and counts only what others wrote."""
         return max(0, self.last_tally - self.last_read_tally - self.own_since_read)
 
+    @property
+    def has_unread(self) -> bool:
+        return bool(self.unread or self.marked_unread)
+
 
 class FormerParticipant(Item):
     """Somebody who is no longer in the thread; what they wrote is, and needs a name."""

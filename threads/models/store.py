@@ -1,4 +1,4 @@
-"""The one door to DynamoDB: every request of every model goes through `Store.dispatch`.
+"""The one door to DynamoDB: every request of every model goes through `Store._make_api_call`.
 
 What the store answers stays what it is; when it does not answer, that is `StoreUnavailable`, which
 every edge shows as TRY_AGAIN.
@@ -28,8 +28,9 @@ PASSING = {
     "TransactionInProgressException",
 }
 
+# How long one goes on trying, in seconds, when the store is busy or away.
+PATIENCE = 2.0
 
-Request = dict[str, Any]
 Answer = dict[str, Any]
 
 

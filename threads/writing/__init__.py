@@ -3,7 +3,7 @@
 docs/data-model.md, "Sending", says what is written and on which conditions.
 """
 
-from threads.writing.append import Appended, append, find_stored
+from threads.writing.append import Appended, NothingToDo, Plan, append, find_stored
 from threads.writing.line import Line, Roster, seal
 
-__all__ = ["Appended", "Line", "Roster", "append", "find_stored", "seal"]
+__all__ = ["Appended", "Line", "NothingToDo", "Plan", "Roster", "append", "find_stored", "seal"]

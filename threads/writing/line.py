@@ -62,8 +62,11 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def make_message(state: ThreadState, line: Line, message_id: str) -> Message:
-    thread = state.thread
+def make_message(
+    state: ThreadState, line: Line, message_id: str, roster: Roster | None = None
+) -> Message:
+    thread, roster = state.thread, roster or Roster()
+    there = [*state.others(line.author_id), *roster.joining]
     return Message(
         thread.pk,
         keys.message_sk(message_id),
@@ -73,7 +76,7 @@ def make_message(state: ThreadState, line: Line, message_id: str) -> Message:
         type=line.type,
         body=line.body,
         author_id=line.author_id,
-        receiver_ids=[person.user_id for person in state.others(line.author_id)],
+        receiver_ids=[p.user_id for p in there if p.user_id not in roster.leaving_ids],
         reply_to=line.reply_to,
         created_at=keys.iso(keys.message_time(message_id)),
     )

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from pynamodb.expressions.condition import Condition
+
 from threads.models import Message, Participant, Thread, keys
 from threads.models.changes import Change
 from threads.models.participant import ARCHIVED_FOLDER, INBOX
@@ -54,6 +56,8 @@ def sender_change(state: ThreadState, person: Participant, line: Line, message: 
     row = _row(person, line, message)
     seen = state.thread.last_seq
     if line.seen_seq < seen and person.last_read_seq + person.own_since_read != seen:
+        if _comes_back_unread(person):
+            row |= listed_unread(person)
         return Change(set=row, add={"own_since_read": 1})
     return Change(set=row | caught_up(message), remove=CAUGHT_UP)
 
@@ -62,9 +66,8 @@ def receiver_change(person: Participant, line: Line, message: Message) -> Change
     row = _row(person, line, message)
     row["pending_pk"] = keys.pending_pk(person.user_id)
     row["pending_sk"] = message.thread_id
-    if message.is_by_person and row["folder"] == INBOX:
-        row["unread_pk"] = keys.unread_pk(person.user_id)
-        row["unread_sk"] = message.thread_id
+    if row["folder"] == INBOX and (message.is_by_person or _comes_back_unread(person)):
+        row |= listed_unread(person)
     return Change(
         set=row,
         set_if_absent={
@@ -72,6 +75,32 @@ def receiver_change(person: Participant, line: Line, message: Message) -> Change
             "first_undelivered_message_id": message.id,
         },
     )
+
+
+def company(state: ThreadState, roster: Roster) -> dict[str, Any]:
+    """How many others there are, if that changes."""
+    if not roster.joining and not roster.leaving:
+        return {}
+    return {"others_count": len(state.people) + len(roster.joining) - len(roster.leaving) - 1}
+
+
+def listed_unread(person: Participant) -> dict[str, Any]:
+    return {"unread_pk": keys.unread_pk(person.user_id), "unread_sk": person.thread_id}
+
+
+def has_read_as(person: Participant) -> Condition:
+    """Nobody has moved the read cursor since this was read."""
+    marked = Participant.marked_unread
+    return (
+        (Participant.last_read_seq == person.last_read_seq)
+        & (Participant.own_since_read == person.own_since_read)
+        & (marked.exists() if person.marked_unread else marked.does_not_exist())
+    )
+
+
+def _comes_back_unread(person: Participant) -> bool:
+    """What was unread when it was archived is so again; the archived one was not listed."""
+    return person.folder == ARCHIVED_FOLDER and person.has_unread
 
 
 def caught_up(message: Message) -> dict[str, Any]:

@@ -1,0 +1,160 @@
+"""Whether all items of a thread tell the same story. Read from the table itself, item by item."""
+
+from collections.abc import Iterator
+
+from threads.models import (
+    ArchiveDue,
+    Message,
+    Participant,
+    SentMarker,
+    Thread,
+    keys,
+)
+from threads.models.message import PREVIEW, SYSTEM
+from threads.models.participant import INBOX
+from threads.models.table import Item, query
+
+
+def read_partition(thread_id: str) -> list[Item]:
+    page = query(keys.thread_pk(thread_id), limit=1000)
+    items = page.items
+    while page.next_key:
+        page = query(keys.thread_pk(thread_id), limit=1000, after=page.next_key)
+        items += page.items
+    return items
+
+
+def assert_consistent(*thread_ids: str) -> None:
+    for thread_id in thread_ids:
+        problems = list(find_problems(read_partition(thread_id)))
+        assert not problems, "\n".join([thread_id, *problems])
+
+
+def find_problems(items: list[Item]) -> Iterator[str]:
+    (thread,) = (item for item in items if isinstance(item, Thread))
+    messages = [item for item in items if isinstance(item, Message)]
+    people = [item for item in items if isinstance(item, Participant)]
+    markers = {item.sk: item for item in items if isinstance(item, SentMarker)}
+    yield from _wrong_messages(messages)
+    yield from _wrong_thread(thread, messages, people)
+    yield from _wrong_markers(messages, markers)
+    for person in people:
+        for problem in _wrong_person(person, thread, messages):
+            yield f"{person.person['name']}: {problem}"
+
+
+def _wrong_messages(messages: list[Message]) -> Iterator[str]:
+    """In the order of their keys, since that is how they were read."""
+    seqs = [message.seq for message in messages]
+    if seqs != list(range(1, len(messages) + 1)):
+        yield f"in key order the seqs are {seqs}"
+    tally = 0
+    for message in messages:
+        tally += message.author_id is not None
+        if message.tally != tally:
+            yield f"message {message.seq} has tally {message.tally}, should be {tally}"
+        if message.sk != keys.message_sk(message.id):
+            yield f"message {message.seq} is not where its id says"
+        if message.created_at != keys.iso(keys.message_time(message.id)):
+            yield f"message {message.seq} was not made when its id says"
+    for day in {message.created_at[:10] for message in messages}:
+        if ArchiveDue.find(keys.archive_pk(day, messages[0].thread_id), messages[0].pk) is None:
+            yield f"the messages of {day} are not due for the archive"
+
+
+def _wrong_thread(
+    thread: Thread, messages: list[Message], people: list[Participant]
+) -> Iterator[str]:
+    newest = messages[-1]
+    found = (thread.last_seq, thread.last_tally, thread.last_message_id, thread.last_message_at)
+    wanted = (newest.seq, newest.tally, newest.id, newest.created_at)
+    if found != wanted:
+        yield f"the thread says {found}, its newest message {wanted}"
+    last = thread.last_message
+    if (last["author"], last["type"]) != (newest.author_id, newest.type):
+        yield f"the thread shows {last}, its newest message is {newest.author_id} {newest.type}"
+    if len(last["text"]) > PREVIEW or (newest.body or "")[:1] != last["text"][:1]:
+        yield f"the thread shows {last['text']!r}, its newest message is {newest.body!r}"
+    if sorted(thread.participants) != sorted(person.user_id for person in people):
+        yield "the thread names other people than are in it"
+
+
+def _wrong_markers(messages: list[Message], markers: dict[str, SentMarker]) -> Iterator[str]:
+    if len(markers) != len(messages):
+        yield f"{len(markers)} markers for {len(messages)} messages"
+    for message in messages:
+        marker = markers.get(keys.sent_sk(message.author_id or SYSTEM, message.client_id))
+        if marker is None or (marker.message_id, marker.seq) != (message.id, message.seq):
+            yield f"message {message.seq} has not its marker"
+
+
+def _wrong_person(person: Participant, thread: Thread, messages: list[Message]) -> Iterator[str]:
+    row = (person.last_seq, person.last_tally, person.last_message_at, person.last_message)
+    if row != (
+        thread.last_seq,
+        thread.last_tally,
+        thread.last_message_at,
+        thread.last_message,
+    ):
+        yield f"the row says {row}"
+    if person.others_count != len(thread.participants) - 1:
+        yield f"the row counts {person.others_count} others"
+    yield from _wrong_place(person)
+    yield from _wrong_cursors(person, messages)
+    yield from _wrong_unread(person, messages)
+    yield from _wrong_pending(person, messages)
+
+
+def _wrong_place(person: Participant) -> Iterator[str]:
+    pk = keys.inbox_pk(person.user_id, person.folder)
+    sk = keys.inbox_sk(person.last_message_at, person.thread_id, pinned=person.pinned)
+    if (person.inbox_pk, person.inbox_sk) != (pk, sk):
+        yield f"{person.folder}, pinned {person.pinned}: {person.inbox_pk} {person.inbox_sk}"
+
+
+def _wrong_cursors(person: Participant, messages: list[Message]) -> Iterator[str]:
+    if not 0 <= person.last_read_seq <= person.last_seq:
+        yield f"has read {person.last_read_seq} of {person.last_seq}"
+    if not person.last_read_seq <= person.delivered_seq <= person.last_seq:
+        yield f"has read {person.last_read_seq} and got {person.delivered_seq}"
+    if person.last_read_seq:
+        read = messages[person.last_read_seq - 1]
+        cursor = (person.last_read_message_id, person.last_read_tally)
+        if cursor != (read.id, read.tally):
+            yield f"the read cursor {person.last_read_seq} says {cursor}"
+
+
+def _wrong_unread(person: Participant, messages: list[Message]) -> Iterator[str]:
+    later = [message for message in messages if message.seq > person.last_read_seq]
+    own = sum(message.author_id == person.user_id for message in later)
+    if person.own_since_read != own:
+        yield f"wrote {own} since the cursor, the item says {person.own_since_read}"
+    unread = sum(message.author_id not in (None, person.user_id) for message in later)
+    # Not `person.unread`, which never goes below zero.
+    counted = person.last_tally - person.last_read_tally - person.own_since_read
+    if counted != unread:
+        yield f"{unread} unread, counted as {counted}"
+    listed = bool(unread or person.marked_unread) and person.folder == INBOX
+    index = (keys.unread_pk(person.user_id), person.thread_id) if listed else (None, None)
+    if (person.unread_pk, person.unread_sk) != index:
+        yield f"{unread} unread in {person.folder}, GSI4 says {person.unread_pk}"
+
+
+def _wrong_pending(person: Participant, messages: list[Message]) -> Iterator[str]:
+    first = person.first_undelivered_seq
+    index = (keys.pending_pk(person.user_id), person.thread_id) if first else (None, None)
+    if (person.pending_pk, person.pending_sk) != index:
+        yield f"first undelivered {first}, GSI3 says {person.pending_pk}"
+    if first and messages[first - 1].id != person.first_undelivered_message_id:
+        yield f"first undelivered {first} has another id"
+    missed = [
+        message.seq
+        for message in messages
+        if message.seq > person.delivered_seq and message.author_id != person.user_id
+    ]
+    if missed and (first is None or first > missed[0]):
+        yield f"misses {missed[0]}, pending from {first}"
+    if first and first <= person.delivered_seq:
+        yield f"has got {person.delivered_seq}, pending from {first}"
+    if first and person.delivered_seq == person.last_seq:
+        yield "has got everything, and is pending"

@@ -1,0 +1,136 @@
+"""Other processes of the service: each with beliefs, turns and a clock of its own.
+
+Nothing of the service is imported here: a new process reads this before Django is set up.
+"""
+
+import contextlib
+import multiprocessing
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import time_machine
+
+
+@dataclass
+class Outcome:
+    """What an action gave (a refusal: its code), and whom it told: (user id, event)."""
+
+    value: Any = None
+    told: list[tuple[str, dict]] = field(default_factory=list)
+
+
+class Elsewhere:
+    """One process, which does what it is given, one after the other."""
+
+    def __init__(self) -> None:
+        spawn = multiprocessing.get_context("spawn")
+        self._pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=_wake)
+
+    def begin(
+        self, action: Callable[..., Any], *args: Any, at: float = 0, ahead: float = 0, **kwargs: Any
+    ) -> Future[Outcome]:
+        """`at` that time, so that several begin at once; `ahead`: how wrong its clock is."""
+        return self._pool.submit(_do, action, args, kwargs, at, ahead)
+
+    def do(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Outcome:
+        return self.begin(action, *args, **kwargs).result(30)
+
+    def close(self) -> None:
+        self._pool.shutdown()
+
+
+def _wake() -> None:
+    import django
+
+    django.setup()
+
+
+def _do(action: Callable[..., Any], args: Any, kwargs: Any, at: float, ahead: float) -> Outcome:
+    from accounts.refusals import Refusal
+
+    time.sleep(max(0, at - time.time()))
+    clock = time_machine.travel(datetime.now(UTC) + timedelta(seconds=ahead))
+    outcome = Outcome()
+    with _recorded(outcome.told), clock if ahead else contextlib.nullcontext():
+        try:
+            outcome.value = action(*args, **kwargs)
+        except Refusal as refusal:
+            outcome.value = refusal.code
+    return outcome
+
+
+@contextlib.contextmanager
+def _recorded(told: list[tuple[str, dict]]):
+    from realtime import delivery
+
+    def record(group: str, message: dict) -> None:
+        told.append((group.removeprefix("user."), message["event"]))
+
+    real, delivery._send = delivery._send, record
+    try:
+        yield
+    finally:
+        delivery._send = real
+
+
+# --- Things to do, whose answers can travel between processes
+
+
+def send(user: Any, thread_id: str, body: str, client_id: str = "", seen_seq: int = 0) -> tuple:
+    from threads.actions.messages import send_message
+
+    message = send_message(
+        user,
+        thread_id=thread_id,
+        client_id=client_id or str(uuid4()),
+        body=body,
+        seen_seq=seen_seq,
+    )
+    return message.id, message.seq
+
+
+def send_many(user: Any, thread_id: str, count: int, pause: float = 0) -> list[tuple]:
+    sent = []
+    for number in range(count):
+        sent.append(send(user, thread_id, f"{user.display_name} {number}"))
+        time.sleep(pause)
+    return sent
+
+
+def send_from_threads(users: list, thread_id: str, count: int) -> list[tuple]:
+    """All of them at once, as their sockets would."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(len(users)) as pool:
+        parts = pool.map(lambda user: send_many(user, thread_id, count), users)
+        return [sent for part in parts for sent in part]
+
+
+def send_same(users: list, thread_id: str, client_id: str) -> list[tuple]:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(len(users)) as pool:
+        return list(pool.map(lambda user: send(user, thread_id, "Once", client_id), users))
+
+
+def read_many(user: Any, thread_id: str, count: int) -> None:
+    """Reads what is there, as a page does that shows it; every third time only in part."""
+    from threads.actions.cursors import mark_delivered, mark_read
+    from threads.queries import open_thread
+
+    for number in range(count):
+        messages = open_thread(user, thread_id).messages
+        message = messages[-1 if number % 3 else len(messages) // 2]
+        mark = mark_delivered if number % 4 == 0 else mark_read
+        mark(
+            user,
+            thread_id=thread_id,
+            message_id=message.id,
+            seq=message.seq,
+            tally=message.tally,
+        )

@@ -1,0 +1,432 @@
+"""Several who write at once: threads of one process, and processes that know nothing of each other.
+
+What must hold in the end is in checker.py.
+"""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pytest
+import time_machine
+
+from accounts.refusals import Refusal
+from tests.threads import elsewhere as there
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import (
+    deliver_newest,
+    make_person,
+    messages_of,
+    read_newest,
+    row,
+    say,
+    start,
+    thread_item,
+)
+from threads import state as states
+from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread
+from threads.actions.messages import send_message
+from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.queries import open_thread
+
+
+def crowd(buyer, seller, size: int) -> tuple[str, list]:
+    thread = start(buyer, seller)
+    people = [buyer, seller]
+    for number in range(size - 2):
+        people.append(make_person(f"Guest{number}"))
+        add_participant(buyer, thread_id=thread, user=people[-1])
+    return thread, people
+
+
+def seqs_of(thread: str) -> list[int]:
+    return [message.seq for message in messages_of(thread)]
+
+
+# --- Order
+
+
+def test_twenty_people_in_one_process_end_in_one_order(buyer, seller):
+    thread, people = crowd(buyer, seller, 20)
+    before = thread_item(thread).last_seq
+
+    sent = there.send_from_threads(people, thread, 2)
+
+    assert sorted(seq for _, seq in sent) == list(range(before + 1, before + 41))
+    assert_consistent(thread)
+
+
+def test_twenty_senders_in_three_processes_end_in_one_order(buyer, seller, elsewhere, far_away):
+    """Several sockets each, as of people with several devices."""
+    thread, people = crowd(buyer, seller, 4)
+    before = thread_item(thread).last_seq
+    senders = people * 5
+
+    at = time.time() + 0.2
+    theirs = [
+        elsewhere.begin(there.send_from_threads, senders[:7], thread, 3, at=at),
+        far_away.begin(there.send_from_threads, senders[7:14], thread, 3, at=at),
+    ]
+    time.sleep(max(0, at - time.time()))
+    sent = there.send_from_threads(senders[14:], thread, 3)
+    for outcome in theirs:
+        sent += outcome.result(60).value
+
+    assert sorted(seq for _, seq in sent) == list(range(before + 1, before + 61))
+    assert [m.id for m in messages_of(thread)][before:] == [
+        message_id for message_id, _ in sorted(sent, key=lambda each: each[1])
+    ]
+    assert_consistent(thread)
+
+
+def test_in_one_process_whoever_came_first_writes_first(thread):
+    order = []
+    waiting = [threading.Event() for _ in range(8)]
+
+    def write(number: int) -> None:
+        waiting[number].set()
+        with states.turn(thread):
+            order.append(number)
+
+    with ThreadPoolExecutor(8) as pool, states.turn(thread):
+        for number in range(8):
+            pool.submit(write, number)
+            waiting[number].wait()
+            wait_until(lambda queued=number + 2: len(states._turns[thread]) == queued)
+    assert order == list(range(8))
+    assert thread not in states._turns
+
+
+def test_nobody_waits_for_a_turn_for_ever(thread, buyer):
+    with states.turn(thread), ThreadPoolExecutor(1) as pool:
+
+        def write() -> None:
+            with states.turn(thread, patience=0.05):
+                pass
+
+        with pytest.raises(Refusal) as refused:
+            pool.submit(write).result()
+    assert refused.value.code == "TRY_AGAIN"
+    assert say(buyer, thread).seq == 2
+
+
+def wait_until(true) -> None:
+    until = time.monotonic() + 5
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.001)
+
+
+def test_what_one_sends_after_the_other_is_stored_in_that_order(thread, buyer, seller, elsewhere):
+    sent = [say(buyer, thread, "first").id]
+    for number in range(3):
+        sent.append(elsewhere.do(there.send, seller, thread, f"theirs {number}").value[0])
+        sent.append(say(buyer, thread, f"mine {number}").id)
+
+    assert [message.id for message in messages_of(thread)][1:] == sent
+    assert_consistent(thread)
+
+
+def test_a_wrong_clock_puts_no_message_behind_another(thread, buyer, seller, elsewhere, far_away):
+    sent = []
+    for _ in range(2):
+        sent.append(elsewhere.do(there.send, seller, thread, "A minute ahead", ahead=60).value)
+        sent.append(far_away.do(there.send, seller, thread, "A minute behind", ahead=-60).value)
+        message = say(buyer, thread, "In time")
+        sent.append((message.id, message.seq))
+
+    assert [seq for _, seq in sent] == [2, 3, 4, 5, 6, 7]
+    assert [message_id for message_id, _ in sent] == sorted(message_id for message_id, _ in sent)
+    assert_consistent(thread)
+
+
+def test_wrong_clocks_at_once_put_no_message_behind_another(
+    thread, buyer, seller, elsewhere, far_away
+):
+    at = time.time() + 0.2
+    ahead = elsewhere.begin(there.send_many, seller, thread, 10, at=at, ahead=60)
+    behind = far_away.begin(there.send_many, buyer, thread, 10, at=at, ahead=-60)
+    there.send_many(buyer, thread, 10)
+    assert len(ahead.result(30).value) == len(behind.result(30).value) == 10
+
+    assert seqs_of(thread) == list(range(1, 32))
+    assert_consistent(thread)
+
+
+def test_messages_of_one_millisecond_keep_their_order(thread, buyer, seller):
+    with time_machine.travel(datetime.now(UTC), tick=False):
+        sent = [say(person, thread).id for person in (buyer, seller, buyer, buyer, seller)]
+
+    assert sent == sorted(sent)
+    assert [message.id for message in messages_of(thread)][1:] == sent
+    assert_consistent(thread)
+
+
+def test_two_processes_in_the_same_millisecond_make_no_message_twice(thread, buyer, seller):
+    """Both would give the same id: the last one plus one."""
+    with time_machine.travel(datetime.now(UTC), tick=False):
+        say(buyer, thread)
+        belief = states.recall(thread).copy()
+        say(buyer, thread, "Written by the one")
+        states.forget(thread)
+        states.remember(belief)
+        say(seller, thread, "Written by the other, who does not know")
+
+    assert [m.body for m in messages_of(thread)][-2:] == [
+        "Written by the one",
+        "Written by the other, who does not know",
+    ]
+    assert_consistent(thread)
+
+
+# --- Once
+
+
+def test_the_same_client_id_from_three_processes_is_stored_and_told_once(
+    thread, buyer, seller, elsewhere, far_away, delivered
+):
+    client_id = str(uuid4())
+    for process in (elsewhere, far_away):
+        process.do(there.send, buyer, thread, "So that it knows the thread")
+    delivered.clear()
+
+    at = time.time() + 0.2
+    theirs = [
+        process.begin(there.send_same, [buyer] * 4, thread, client_id, at=at)
+        for process in (elsewhere, far_away)
+    ]
+    time.sleep(max(0, at - time.time()))
+    answers = there.send_same([buyer] * 2, thread, client_id)
+    told = list(delivered)
+    for outcome in theirs:
+        answers += outcome.result(30).value
+        told += outcome.result().told
+
+    assert len(answers) == 10
+    assert len(set(answers)) == 1
+    assert seqs_of(thread) == [1, 2, 3, 4]
+    heard = [user_id for user_id, event in told if event["type"] == "message.sent"]
+    assert sorted(heard) == sorted([buyer.id, seller.id])
+    assert_consistent(thread)
+
+
+# --- People who come and go
+
+
+def test_a_person_removed_elsewhere_is_not_written_back(
+    thread, buyer, seller, stranger, elsewhere, delivered
+):
+    add_participant(buyer, thread_id=thread, user=stranger)
+    elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=stranger.id)
+    delivered.clear()
+
+    sent = say(buyer, thread, "Not for them")
+
+    assert row(thread, stranger) is None
+    assert not delivered.to(stranger)
+    assert sent.receiver_ids == [seller.id]
+    assert_consistent(thread)
+
+
+def test_a_person_added_elsewhere_is_not_forgotten(
+    thread, buyer, seller, stranger, elsewhere, delivered
+):
+    say(buyer, thread)
+    elsewhere.do(add_participant, buyer, thread_id=thread, user=stranger)
+
+    sent = say(seller, thread, "For all three")
+
+    assert row(thread, stranger).unread == 1
+    assert row(thread, stranger).last_seq == sent.seq
+    assert [event["seq"] for event in delivered.to(stranger, "message.sent")] == [sent.seq]
+    assert_consistent(thread)
+
+
+def test_a_cursor_is_not_told_to_somebody_removed_elsewhere(
+    thread, buyer, seller, stranger, elsewhere, delivered
+):
+    add_participant(buyer, thread_id=thread, user=stranger)
+    elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=stranger.id)
+    delivered.clear()
+
+    read_newest(seller, thread)
+
+    assert delivered.to(buyer, "cursor.moved")
+    assert not delivered.to(stranger)
+
+
+def test_a_cursor_is_told_to_somebody_added_elsewhere(
+    thread, buyer, seller, stranger, elsewhere, delivered
+):
+    say(buyer, thread)
+    elsewhere.do(add_participant, buyer, thread_id=thread, user=stranger)
+
+    deliver_newest(seller, thread)
+
+    assert delivered.to(stranger, "cursor.moved")
+
+
+def test_somebody_removed_elsewhere_can_be_added_again(thread, buyer, stranger, elsewhere):
+    add_participant(buyer, thread_id=thread, user=stranger)
+    elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=stranger.id)
+
+    add_participant(buyer, thread_id=thread, user=stranger)
+
+    assert row(thread, stranger) is not None
+    assert_consistent(thread)
+
+
+def test_somebody_added_elsewhere_can_be_removed(thread, buyer, stranger, elsewhere):
+    say(buyer, thread)
+    elsewhere.do(add_participant, buyer, thread_id=thread, user=stranger)
+
+    remove_participant(buyer, thread_id=thread, user_id=stranger.id)
+
+    assert row(thread, stranger) is None
+    assert_consistent(thread)
+
+
+def test_somebody_removed_elsewhere_cannot_write(thread, buyer, stranger, elsewhere):
+    add_participant(buyer, thread_id=thread, user=stranger)
+    elsewhere.do(there.send, stranger, thread, "Still in")
+    remove_participant(buyer, thread_id=thread, user_id=stranger.id)
+
+    assert elsewhere.do(there.send, stranger, thread, "Not any more").value == "THREAD_NOT_FOUND"
+    assert_consistent(thread)
+
+
+def test_people_come_and_go_while_others_write(thread, buyer, seller, elsewhere, far_away):
+    guests = [make_person(f"Guest{number}") for number in range(4)]
+    at = time.time() + 0.2
+    writing = [
+        elsewhere.begin(there.send_many, buyer, thread, 15, at=at),
+        far_away.begin(there.send_many, seller, thread, 15, at=at),
+    ]
+    time.sleep(max(0, at - time.time()))
+    for guest in guests:
+        add_participant(seller, thread_id=thread, user=guest)
+    remove_participant(buyer, thread_id=thread, user_id=guests[0].id)
+    leave_thread(guests[1], thread_id=thread)
+    for outcome in writing:
+        assert len(outcome.result(30).value) == 15
+
+    assert [row(thread, guest) is not None for guest in guests] == [False, False, True, True]
+    assert thread_item(thread).roster_version == 7
+    assert_consistent(thread)
+
+
+# --- Folders, pins and cursors against sends
+
+
+def test_pins_and_folders_end_in_their_place_while_others_write(thread, buyer, seller, elsewhere):
+    writing = elsewhere.begin(there.send_many, seller, thread, 40)
+    while not writing.done():
+        for place in (pin_thread, archive_thread, unpin_thread, restore_thread):
+            place(buyer, thread_id=thread)
+    pin_thread(buyer, thread_id=thread)
+
+    assert row(thread, buyer).pinned
+    assert_consistent(thread)
+    assert len(writing.result().value) == 40
+
+
+def test_one_process_archives_while_another_thinks_it_in_the_inbox(
+    thread, buyer, seller, elsewhere
+):
+    say(seller, thread)
+    elsewhere.do(archive_thread, buyer, thread_id=thread)
+    assert row(thread, buyer).folder == "archived"
+    elsewhere.do(pin_thread, buyer, thread_id=thread)
+
+    say(seller, thread, "Brings it back")
+
+    assert (row(thread, buyer).folder, row(thread, buyer).pinned) == ("inbox", True)
+    assert_consistent(thread)
+
+
+def test_unread_stays_exact_while_one_reads_and_the_others_write(thread, buyer, seller, elsewhere):
+    writing = elsewhere.begin(there.send_many, seller, thread, 40)
+    while not writing.done():
+        read_newest(buyer, thread)
+        say(buyer, thread)
+        deliver_newest(buyer, thread)
+    assert_consistent(thread)
+
+    read_newest(buyer, thread)
+    assert row(thread, buyer).unread == 0
+    assert row(thread, buyer).unread_pk is None
+    assert_consistent(thread)
+
+
+def test_unread_stays_exact_when_two_devices_on_two_servers_read(
+    thread, buyer, seller, elsewhere, far_away
+):
+    at = time.time() + 0.2
+    reading = [
+        process.begin(there.read_many, buyer, thread, 25, at=at)
+        for process in (elsewhere, far_away)
+    ]
+    time.sleep(max(0, at - time.time()))
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda user: there.send_many(user, thread, 20), (buyer, seller)))
+    for outcome in reading:
+        outcome.result(30)
+
+    assert_consistent(thread)
+
+
+def test_opening_while_others_write_shows_no_seq_that_is_not_on_the_page(thread, buyer, seller):
+    """The page and the beliefs of the process are two things: a send must not change a page."""
+    opened = open_thread(buyer, thread)
+    say(seller, thread, "After it was read")
+
+    assert opened.state.thread.last_seq == opened.messages[-1].seq == 1
+    assert opened.me.last_seq == 1
+    assert opened.state.thread.last_message["text"] == "Are you free in May?"
+
+
+def test_a_line_is_told_to_those_who_were_there_when_it_was_stored(
+    thread, buyer, seller, stranger, delivered, monkeypatch
+):
+    """Somebody comes between the commit and the telling."""
+    from threads import telling
+
+    render = telling.render_message
+
+    def slowly(message, state):
+        monkeypatch.setattr(telling, "render_message", render)
+        add_participant(buyer, thread_id=thread, user=stranger)
+        return render(message, state)
+
+    monkeypatch.setattr(telling, "render_message", slowly)
+    sent = say(seller, thread, "Before they came")
+
+    assert sent.seq == 2
+    assert [event["seq"] for event in delivered.to(stranger, "message.sent")] == [3]
+    assert [event["seq"] for event in delivered.to(buyer, "message.sent")] == [3, 2]
+
+
+@pytest.mark.parametrize("read_first", [True, False])
+def test_two_threads_of_one_process_send_and_read(thread, buyer, seller, delivered, read_first):
+    with ThreadPoolExecutor(3) as pool:
+        jobs = [pool.submit(there.send_many, user, thread, 15) for user in (buyer, seller)]
+        if read_first:
+            jobs.append(pool.submit(there.read_many, buyer, thread, 15))
+        for job in jobs:
+            job.result()
+    assert_consistent(thread)
+    # What this process believes is what is stored, since nobody else wrote.
+    believed = states.known(thread)
+    for person in (buyer, seller):
+        assert believed.people[person.id].last_seq == row(thread, person).last_seq
+        assert believed.people[person.id].unread == row(thread, person).unread
+
+
+def test_a_send_that_was_refused_here_but_stored_elsewhere_is_not_refused(thread, buyer, elsewhere):
+    client_id = str(uuid4())
+    message_id, _ = elsewhere.do(there.send, buyer, thread, "Once", client_id).value
+    thread_item(thread).update([type(thread_item(thread)).status.set("locked")])
+    again = send_message(buyer, thread_id=thread, client_id=client_id, body="Once")
+    assert again.id == message_id

@@ -1,0 +1,98 @@
+"""A store that misbehaves: what botocore would raise, before or after the engine did its work."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.client import BaseClient
+from botocore.exceptions import (
+    ClientError,
+    ConnectionClosedError,
+    EndpointConnectionError,
+    ReadTimeoutError,
+)
+
+WRITE = "TransactWriteItems"
+UPDATE = "UpdateItem"
+HERE = "http://127.0.0.1"
+
+Error = Callable[[str, dict], Exception]
+
+
+class Trouble:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.happened = 0
+        self._plans: list[tuple[str, Error, float, bool]] = []
+        self._watchers: list[tuple[str, Callable[[], None]]] = []
+        real = BaseClient._make_api_call
+
+        def call(client: BaseClient, operation: str, arguments: dict) -> Any:
+            for watched, watcher in list(self._watchers):
+                if watched == operation:
+                    self._watchers.remove((watched, watcher))
+                    watcher()
+            for place, (wanted, error, times, after) in enumerate(self._plans):
+                if wanted in (operation, "*") and times:
+                    self._plans[place] = (wanted, error, times - 1, after)
+                    self.happened += 1
+                    if after:
+                        real(client, operation, arguments)
+                    raise error(operation, arguments)
+            return real(client, operation, arguments)
+
+        monkeypatch.setattr(BaseClient, "_make_api_call", call)
+
+    def before(self, operation: str, error: Error, times: float = 1) -> None:
+        """The engine does not hear of the request."""
+        self._plans.append((operation, error, times, False))
+
+    def after(self, operation: str, error: Error, times: float = 1) -> None:
+        """The engine does it; its answer is lost."""
+        self._plans.append((operation, error, times, True))
+
+    def meanwhile(self, operation: str, happens: Callable[[], object]) -> None:
+        """Once, just before the next such request: what somebody else did in between."""
+        self._watchers.append((operation, happens))
+
+    def over(self) -> None:
+        self._plans.clear()
+
+
+def refused(code: str, status: int = 400) -> Error:
+    def error(operation: str, arguments: dict) -> ClientError:
+        answer = {"Error": {"Code": code, "Message": code}}
+        answer["ResponseMetadata"] = {"HTTPStatusCode": status, "HTTPHeaders": {}}
+        return ClientError(answer, operation)
+
+    return error
+
+
+def cancelled(code: str) -> Error:
+    """The whole transaction, for one reason at its first item; the others had none."""
+
+    def error(operation: str, arguments: dict) -> ClientError:
+        reasons = [{"Code": "None"} for _ in arguments["TransactItems"]]
+        reasons[0] = {"Code": code, "Message": code}
+        answer = {
+            "Error": {"Code": "TransactionCanceledException", "Message": code},
+            "CancellationReasons": reasons,
+            "ResponseMetadata": {"HTTPStatusCode": 400, "HTTPHeaders": {}},
+        }
+        return ClientError(answer, operation)
+
+    return error
+
+
+def hung_up(operation: str, arguments: dict) -> Exception:
+    return ConnectionClosedError(endpoint_url=HERE)
+
+
+def no_answer(operation: str, arguments: dict) -> Exception:
+    return ReadTimeoutError(endpoint_url=HERE)
+
+
+def away(operation: str, arguments: dict) -> Exception:
+    return EndpointConnectionError(endpoint_url=HERE)
+
+
+FOREVER = float("inf")

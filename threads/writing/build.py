@@ -1,0 +1,132 @@
+"""The transaction that a line becomes: what it writes, and on which conditions."""
+
+import time
+from dataclasses import dataclass, field
+
+from pynamodb.expressions.condition import Condition
+
+from threads import state as states
+from threads.models import Message, Participant, SentMarker, StartMarker, Thread, keys
+from threads.models.changes import Change, Transaction
+from threads.models.participant import ARCHIVED_FOLDER
+from threads.models.thread import LOCKED
+from threads.state import ThreadState
+from threads.writing.line import (
+    Line,
+    Roster,
+    make_archive_due,
+    make_former,
+    make_marker,
+    make_message,
+    now_ms,
+)
+from threads.writing.rows import (
+    company,
+    has_read_as,
+    receiver_change,
+    sender_change,
+    thread_change,
+)
+
+
+@dataclass
+class Attempt:
+    """A line on its way, and what it changes of what we believe once it is stored."""
+
+    state: ThreadState
+    line: Line
+    roster: Roster
+    message: Message
+    write: Transaction = field(default_factory=Transaction)
+    thread_change: Change = field(default_factory=Change)
+    changes: dict[str, Change] = field(default_factory=dict)
+
+    def commit(self) -> None:
+        self.write.commit()
+        with states.changing:
+            self.thread_change.apply(self.state.thread)
+            for user_id, change in self.changes.items():
+                person = self.state.people[user_id]
+                # A cursor that moved just now may have brought this line along from the store.
+                if person.last_seq < self.message.seq:
+                    change.apply(person)
+            self._move_people()
+
+    def _move_people(self) -> None:
+        for person in self.roster.leaving:
+            del self.state.people[person.user_id]
+            self.state.former[person.user_id] = person.person
+        for person in self.roster.joining:
+            self.state.people[person.user_id] = person
+
+
+def build(state: ThreadState, line: Line, roster: Roster) -> Attempt:
+    message_id = keys.next_message_id(state.thread.last_message_id, now_ms())
+    attempt = Attempt(state, line, roster, make_message(state, line, message_id, roster))
+    write, message = attempt.write, attempt.message
+    write.put("message", message)
+    write.put("marker", make_marker(message, line), unused(SentMarker))
+    attempt.thread_change = thread_change(state, line, message, roster)
+    write.update("thread", state.thread, attempt.thread_change, _as_is(state))
+    for person in state.people.values():
+        if person.user_id not in roster.leaving_ids:
+            _update_person(attempt, person)
+    _move_people(attempt)
+    if message.created_at[:10] != state.thread.last_message_at[:10]:
+        write.put("archive", make_archive_due(message))
+    return attempt
+
+
+def unused(kind: type[SentMarker] | type[StartMarker]) -> Condition:
+    return kind.pk.does_not_exist() | (kind.ttl <= int(time.time()))
+
+
+def _update_person(attempt: Attempt, person: Participant) -> None:
+    state, line, message = attempt.state, attempt.line, attempt.message
+    # The index key depends on folder and pin. Of an item that is not there neither holds.
+    condition = (Participant.folder == person.folder) & (Participant.pinned == person.pinned)
+    if person.folder == ARCHIVED_FOLDER:
+        # Whether it comes back as unread depends on what they have read.
+        condition &= has_read_as(person)
+    if person.user_id == line.author_id:
+        change = sender_change(state, person, line, message)
+        condition &= _may_write(state)
+    else:
+        change = receiver_change(person, line, message)
+    change.set |= company(state, attempt.roster)
+    attempt.changes[person.user_id] = change
+    attempt.write.update(person.sk, person, change, condition)
+
+
+def _move_people(attempt: Attempt) -> None:
+    write, roster = attempt.write, attempt.roster
+    for person in roster.leaving:
+        write.delete(f"leaving {person.user_id}", person, Participant.pk.exists())
+        write.put(f"former {person.user_id}", make_former(person))
+    for item in roster.belongings:
+        write.delete(f"belonging {item.sk}", item)
+    for person in roster.joining:
+        # Their row shows the line with which they came, and nothing from before it.
+        receiver_change(person, attempt.line, attempt.message).apply(person)
+        Change(set=company(attempt.state, roster)).apply(person)
+        write.put(f"joining {person.user_id}", person, Participant.pk.does_not_exist())
+
+
+def _as_is(state: ThreadState) -> Condition:
+    thread = state.thread
+    return (
+        (Thread.last_seq == thread.last_seq)
+        & (Thread.last_message_id == thread.last_message_id)
+        & (Thread.roster_version == thread.roster_version)
+        & (Thread.status != LOCKED)
+        & Thread.soft_block.does_not_exist()
+    )
+
+
+def _may_write(state: ThreadState) -> Condition:
+    now = keys.iso(keys.moment_of_ms(now_ms()))
+    allowed = Participant.blocked_until.does_not_exist() | (Participant.blocked_until <= now)
+    if state.is_group:
+        # A block between two of many does not silence them in front of the others.
+        return allowed
+    return allowed & Participant.blocked_by.does_not_exist()
