@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo
 FOLDER = Path(__file__).parent
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "mo": 2_629_800}
 WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 SEASONS = ["winter", "spring", "summer", "autumn"]
 HOLIDAYS = [(12, 24), (12, 25), (12, 26), (12, 31), (1, 1)]
 SHOOT = 12  # the day of a job on which the pictures are taken
@@ -111,11 +112,15 @@ def _times(lines: list[dict[str, str]], end: datetime, rng: Random) -> list[date
 
 def _waking(at: datetime, zones: set[ZoneInfo], rng: Random) -> datetime:
     """This moment if everybody is up, otherwise one before it, less than a day earlier."""
-    moments = [at - timedelta(minutes=11 * step) for step in range(131)]
-    good = [m for m in moments if all(8 <= m.astimezone(zone).hour < 21 for zone in zones)]
-    if not good or good[0] == at:
+    if _awake(at, zones):
         return at
-    return rng.choice(good[:40])
+    moments = (at - timedelta(minutes=11 * step) for step in range(131))
+    good = [moment for moment in moments if _awake(moment, zones)]
+    return rng.choice(good[:40]) if good else at
+
+
+def _awake(at: datetime, zones: set[ZoneInfo]) -> bool:
+    return all(8 <= at.astimezone(zone).hour < 21 for zone in zones)
 
 
 def _end(story: dict[str, Any], now: datetime, rng: Random) -> datetime:
@@ -150,17 +155,20 @@ def _calendar() -> Any:
 
 
 def _days(story: dict[str, Any], times: list[datetime], now: datetime) -> dict[str, Day]:
-    """The rule "now +9 sat": the first Saturday from nine days on. "end" and "m12" are messages."""
+    """A rule like "now +9 sat sep": from nine days on, the first Saturday in a September.
+
+    It counts from "now", the "end", a message ("m12") or a day that was named before.
+    """
+    moments = {"now": now, "end": times[-1]} | {f"m{n}": at for n, at in enumerate(times, 1)}
     zone = _zones()[story["buyer"]]
-    days = {}
+    known = {name: at.astimezone(zone).date() for name, at in moments.items()}
     for name, rule in story["dates"].items():
-        base, offset, *weekday = rule.split()
-        start = {"now": now, "end": times[-1]}.get(base) or times[int(base[1:]) - 1]
-        day = start.astimezone(zone).date() + timedelta(days=int(offset))
-        if weekday:
-            day += timedelta(days=(WEEKDAYS.index(weekday[0]) - day.weekday()) % 7)
-        days[name] = Day(day, story["language"])
-    return days
+        base, offset, *names = rule.split()
+        day = known[base] + int(offset) * DAY
+        while not set(names) <= {WEEKDAYS[day.weekday()], MONTHS[day.month - 1]}:
+            day += DAY
+        known[name] = day
+    return {name: Day(known[name], story["language"]) for name in story["dates"]}
 
 
 def _short_messages(story: dict[str, Any], now: datetime) -> list[Message]:
