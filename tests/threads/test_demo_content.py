@@ -192,6 +192,12 @@ def test_people_use_the_markdown_that_we_render(mark: str):
     assert len(used) >= 2
 
 
+def test_no_answer_turns_into_a_list_because_it_begins_with_a_number():
+    for key, message in every_message(NOW):
+        listed = re.findall(r"^\d+[.)](?:\s|$)", message.text, re.MULTILINE)
+        assert len(listed) != 1, (key, message.text)
+
+
 def test_the_long_conversation_repeats_no_sentence_within_forty_messages(now: datetime):
     last_said: dict[str, int] = {}
     for number, message in enumerate(loaded(now)["mara-tomas"].messages):
