@@ -28,6 +28,8 @@ def sign_up(page: Page, site, name: str) -> str:
     page.wait_for_url("**/confirm-email/")
     page.goto(confirmation_link(site.folder / "mail", email))
     page.get_by_role("button", name=re.compile("Confirm")).click()
+    page.wait_for_url(lambda url: "confirm-email" not in url)
+    page.context.clear_cookies()
     return email
 
 
