@@ -1,0 +1,410 @@
+"""Data to see, and data to measure with."""
+
+import json
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from uuid import uuid4
+
+import pytest
+import time_machine
+from allauth.account.models import EmailAddress
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from accounts.models import OutboxEntry, User
+from inbox.queries import list_folder
+from tests.threads.conftest import say
+from threads import demo, history
+from threads.management.commands import seed_demo
+from threads.models import Message, Participant, Profile, keys
+from threads.models.store import Store, counting
+from threads.models.table import Item, query
+from threads.queries import open_thread
+
+pytestmark = pytest.mark.storage
+
+HOSTS = (f"10.1.{part // 250}.{part % 250}" for part in range(60_000))
+SHORT = 6
+
+
+@pytest.fixture(autouse=True)
+def installation(db, settings, tmp_path):
+    """One of its own, with embedded stores, for every test."""
+    settings.SECRET_KEY = secrets.token_urlsafe(64)
+    settings.DATA_DIR = tmp_path / "data"
+    settings.EMBEDDED = True
+    return settings
+
+
+@pytest.fixture
+def few(monkeypatch) -> None:
+    """Only some of the conversations, where it does not matter which."""
+    real = demo.conversations
+    monkeypatch.setattr(demo, "conversations", lambda now: real(now)[:SHORT])
+
+
+def run(command: str, *options: str) -> str:
+    out = StringIO()
+    call_command(command, *options, stdout=out)
+    return out.getvalue()
+
+
+def client_with(cookie: str, settings) -> Client:
+    client = Client()
+    client.cookies[settings.SESSION_COOKIE_NAME] = cookie
+    return client
+
+
+def can_sign_in(email: str, password: str) -> bool:
+    client = Client(REMOTE_ADDR=next(HOSTS))
+    client.post("/accounts/login/", {"login": email, "password": password})
+    return client.get("/settings/").status_code == 200
+
+
+def messages_of(thread: str) -> list[Message]:
+    where = Item.sk.startswith(keys.MESSAGES)
+    page = query(keys.thread_pk(thread), where, limit=1000)
+    messages = page.of(Message)
+    while page.next_key:
+        page = query(keys.thread_pk(thread), where, limit=1000, after=page.next_key)
+        messages += page.of(Message)
+    return messages
+
+
+def rows_of(user: User, folder: str = "inbox") -> list[Participant]:
+    page = list_folder(user, folder)
+    rows = page.rows
+    while page.cursor:
+        page = list_folder(user, folder, after=page.cursor)
+        rows += page.rows
+    return rows
+
+
+def told(joined: datetime) -> dict[tuple[str, str, str], list[str]]:
+    """What everybody should find: texts by buyer, seller and subject."""
+    emails = {person.key: person.email for person in demo.people()}
+    return {
+        (emails[story.buyer], emails[story.seller], story.subject): [
+            line.text.strip() for line in story.messages
+        ]
+        for story in demo.conversations(joined)
+    }
+
+
+def found() -> dict[tuple[str, str, str], list[str]]:
+    people = {user.id: user for user in User.objects.all()}
+    threads: dict[tuple[str, str, str], list[str]] = {}
+    for user in people.values():
+        for row in rows_of(user) + rows_of(user, "archived"):
+            if row.role == "buyer":
+                seller = people[row.other_side["id"]].email
+                messages = messages_of(row.thread_id)
+                assert [m.seq for m in messages] == list(range(1, len(messages) + 1))
+                assert (user.email, seller, row.subject) not in threads
+                threads[user.email, seller, row.subject] = [m.body for m in messages]
+    return threads
+
+
+def joined() -> datetime:
+    return User.objects.earliest("date_joined").date_joined
+
+
+# --- seed_demo
+
+
+def test_shows_every_demo_person_and_conversation():
+    run("seed_demo")
+
+    assert User.objects.count() == len(demo.people()) >= 12
+    assert found() == told(joined())
+    assert len(found()) >= 24
+    assert max(map(len, found().values())) >= 2000
+    assert not OutboxEntry.objects.filter(done_at=None)
+    for user in User.objects.all():
+        profile = Profile.find(keys.user_pk(user.id), keys.PROFILE)
+        assert (profile.handle, profile.city) == (user.handle, user.city)
+
+
+def test_folders_pins_and_unread_are_as_the_stories_say(few):
+    run("seed_demo")
+
+    people = {person.key: User.objects.get(email=person.email) for person in demo.people()}
+    for story in demo.conversations(joined()):
+        for key in (story.buyer, story.seller):
+            folder = "archived" if key in story.archived_by else "inbox"
+            (row,) = [r for r in rows_of(people[key], folder) if r.subject == story.subject]
+            assert row.unread == story.unread_for.get(key, 0)
+            assert row.pinned == (key in story.pinned_by)
+            assert open_thread(people[key], row.thread_id).messages[-1].seq == len(story.messages)
+
+
+def test_everybody_can_sign_in_with_what_is_kept(few, installation):
+    printed = run("seed_demo")
+
+    path = installation.DATA_DIR / "demo.json"
+    assert path.stat().st_mode & 0o777 == 0o600
+    kept = json.loads(path.read_text())
+    assert [set(person) for person in kept] == [{"name", "email", "password", "role"}] * len(kept)
+    assert len({person["password"] for person in kept}) == len(kept) == len(demo.people())
+    for person in kept:
+        assert can_sign_in(person["email"], person["password"])
+        assert f"{person['email']} " in printed
+        assert person["password"] in printed
+    assert EmailAddress.objects.filter(verified=True, primary=True).count() == len(kept)
+
+
+def test_says_first_who_buys_and_who_sells(installation):
+    mara, tomas, *others = seed_demo.list_sign_ins(demo.conversations(datetime.now(UTC)))
+    assert (mara["email"], mara["role"]) == ("mara@parley.example", "buyer")
+    assert (tomas["email"], tomas["role"]) == ("tomas@parley.example", "seller")
+    assert {person["role"] for person in others} == {"buyer", "seller"}
+
+
+def test_another_installation_has_other_passwords(installation):
+    here = {person["password"] for person in seed_demo.list_sign_ins([])}
+    installation.SECRET_KEY = secrets.token_urlsafe(64)
+    there = {person["password"] for person in seed_demo.list_sign_ins([])}
+    assert not here & there
+
+
+def test_a_second_run_changes_nothing_and_says_so(few, installation):
+    first = run("seed_demo")
+    assert "Added" in first
+    mara = User.objects.get(email="mara@parley.example")
+    mara.set_password("one of her own")
+    mara.save()
+    thread = rows_of(mara)[0].thread_id
+    say(mara, thread, "Since then")
+    path = installation.DATA_DIR / "demo.json"
+    before = (list(User.objects.values()), path.stat().st_mtime_ns, found())
+
+    with counting() as requests, time_machine.travel(datetime.now(UTC) + timedelta(days=3)):
+        second = run("seed_demo")
+
+    assert "Nothing was changed" in second
+    assert second.splitlines()[1:] == first.splitlines()[1:]
+    assert set(requests) == {"BatchGetItem"}
+    assert (list(User.objects.values()), path.stat().st_mtime_ns, found()) == before
+    assert messages_of(thread)[-1].body == "Since then"
+
+
+class Killed(BaseException):
+    """As if the process were gone, from here on."""
+
+
+@contextmanager
+def killed_at(operation: str, number: int) -> Iterator[None]:
+    """The nth request of a kind is the last thing that happens, and its answer is not heard."""
+    real, left = Store._make_api_call, [number]
+
+    def call(self: Store, name: str, kwargs: dict) -> dict:
+        answer = real(self, name, kwargs)
+        left[0] -= name == operation
+        if left[0] == 0:
+            raise Killed
+        return answer
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Store, "_make_api_call", call)
+        yield
+
+
+@pytest.mark.parametrize(
+    ("operation", "number"),
+    [
+        ("PutItem", 3),
+        ("BatchGetItem", 1),
+        ("BatchWriteItem", 2),
+        ("TransactWriteItems", 1),
+        ("TransactWriteItems", 2),
+    ],
+)
+def test_what_was_interrupted_is_finished_later(few, monkeypatch, installation, operation, number):
+    monkeypatch.setattr(history, "AT_ONCE", SHORT // 2)
+    with killed_at(operation, number), pytest.raises(Killed):
+        run("seed_demo")
+
+    with time_machine.travel(datetime.now(UTC) + timedelta(days=2)):
+        run("seed_demo")
+        assert "Nothing was changed" in run("seed_demo")
+
+    assert found() == told(joined())
+    assert not OutboxEntry.objects.filter(done_at=None)
+    for person in json.loads((installation.DATA_DIR / "demo.json").read_text())[:2]:
+        assert can_sign_in(person["email"], person["password"])
+
+
+def test_people_are_added_all_or_none(few, monkeypatch):
+    real, left = User.objects.create_user, iter([1, 2, 3])
+
+    def create(*args: object, **fields: object) -> User:
+        if next(left, None) is None:
+            raise Killed
+        return real(*args, **fields)
+
+    monkeypatch.setattr(User.objects, "create_user", create)
+    with pytest.raises(Killed):
+        run("seed_demo")
+    assert not User.objects.exists()
+    assert not OutboxEntry.objects.exists()
+
+
+# --- Refusals
+
+
+@pytest.mark.parametrize("command", ["seed_demo", "seed_load --pairs 1 --messages 1"])
+@pytest.mark.parametrize(
+    ("embedded", "endpoint"),
+    [
+        (False, "http://127.0.0.1:8000"),
+        (True, None),
+        (True, "https://dynamodb.eu-central-1.amazonaws.com"),
+        (True, "http://10.0.0.7:8000"),
+        (True, "http://127.0.0.1.example.org:8000"),
+    ],
+)
+def test_refuses_stores_that_are_not_embedded(few, installation, command, embedded, endpoint):
+    installation.EMBEDDED = embedded
+    # Only what is decided on; the connection of this process stays the test's own.
+    installation.DYNAMODB = installation.DYNAMODB | {"endpoint": endpoint}
+    with counting() as requests, pytest.raises(CommandError, match="--force"):
+        run(*command.split())
+    assert not requests
+    assert not User.objects.exists()
+
+    run(*command.split(), "--force")
+    assert User.objects.exists()
+
+
+@pytest.mark.parametrize("endpoint", ["http://localhost:1", "http://127.0.0.9:1", "http://[::1]:1"])
+def test_takes_an_engine_of_this_machine(few, installation, endpoint):
+    installation.DYNAMODB = installation.DYNAMODB | {"endpoint": endpoint}
+    run("seed_load", "--pairs", "1", "--messages", "1")
+    assert User.objects.count() == 2
+
+
+def test_leaves_somebody_alone_who_has_the_address_of_a_demo_person(few):
+    User.objects.create_user("mara@parley.example", "her own", handle="m-l", display_name="M")
+    with pytest.raises(CommandError, match="mara@parley.example"):
+        run("seed_demo")
+    assert User.objects.get().display_name == "M"
+
+
+def test_leaves_somebody_alone_who_has_the_handle_of_a_demo_person(few):
+    handle = demo.people()[3].handle
+    User.objects.create_user("x@parley.example", "a password", handle=handle, display_name="X")
+    with pytest.raises(CommandError, match="handle"):
+        run("seed_demo")
+    assert User.objects.get().display_name == "X"
+
+
+# --- seed_load
+
+
+@pytest.fixture
+def load(capsys) -> Callable[..., list[dict]]:
+    def seed(**options: int) -> list[dict]:
+        named = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+        call_command("seed_load", "--json", *named)
+        # All of what was printed, not only its last line.
+        (pairs,) = json.loads(capsys.readouterr().out).values()
+        return pairs
+
+    return seed
+
+
+def sides(pairs: list[dict]) -> Iterator[dict]:
+    for pair in pairs:
+        yield pair["buyer"]
+        yield pair["seller"]
+
+
+def test_prints_pairs_and_nothing_else(load):
+    pairs = load(pairs=3, messages=2)
+
+    assert [set(pair) for pair in pairs] == [{"thread", "buyer", "seller"}] * 3
+    for side in sides(pairs):
+        assert set(side) == {"id", "email", "password", "cookie"}
+    assert len({side["id"] for side in sides(pairs)}) == User.objects.count() == 6
+    assert len({side["cookie"] for side in sides(pairs)}) == 6
+
+
+def test_the_cookie_signs_in_until_the_password_changes(load, installation):
+    pairs = load(pairs=2, messages=1)
+
+    for side in sides(pairs):
+        page = client_with(side["cookie"], installation).get("/inbox/")
+        assert page.status_code == 200
+        assert page.wsgi_request.user.id == side["id"]
+    buyer = pairs[0]["buyer"]
+    person = User.objects.get(pk=buyer["id"])
+    person.set_password("another one")
+    person.save()
+    page = client_with(buyer["cookie"], installation).get("/inbox/")
+    assert page.status_code == 302
+
+
+def test_the_password_signs_in(load):
+    for side in sides(load(pairs=2, messages=1)):
+        assert can_sign_in(side["email"], side["password"])
+        assert not can_sign_in(side["email"], "a wrong one")
+
+
+def test_people_are_as_complete_as_those_who_signed_up(load):
+    load(pairs=2, messages=1)
+    for person in User.objects.all():
+        person.full_clean()
+        address = EmailAddress.objects.get(user=person)
+        assert (address.email, address.verified, address.primary) == (person.email, True, True)
+        assert Profile.find(keys.user_pk(person.id), keys.PROFILE).handle == person.handle
+    assert OutboxEntry.objects.exclude(done_at=None).count() == 4
+    assert not OutboxEntry.objects.filter(done_at=None)
+
+
+def test_pairs_can_talk(load, installation):
+    (pair,) = load(pairs=1, messages=120)
+    assert [m.seq for m in messages_of(pair["thread"])] == list(range(1, 121))
+    buyer, seller = (
+        client_with(pair[side]["cookie"], installation) for side in ("buyer", "seller")
+    )
+
+    url = f"/threads/{pair['thread']}/"
+    assert buyer.get(url).status_code == 200
+    fields = {"client_id": str(uuid4()), "body": "Still there?", "seen_seq": "120"}
+    assert buyer.post(f"{url}messages/", fields).status_code == 302
+
+    assert "Still there?" in seller.get(url).content.decode()
+    (row,) = rows_of(User.objects.get(pk=pair["seller"]["id"]))
+    assert (row.unread, row.last_message["text"]) == (1, "Still there?")
+
+
+def test_inboxes_have_as_many_rows_as_asked_for(load):
+    pairs = load(pairs=2, messages=3, threads_per_user=61)
+    for pair in pairs:
+        for side in ("buyer", "seller"):
+            rows = rows_of(User.objects.get(pk=pair[side]["id"]))
+            assert len(rows) == len({row.thread_id for row in rows}) == 61
+            assert rows[0].thread_id == pair["thread"]
+            assert not any(row.unread for row in rows)
+
+
+def test_every_run_adds_others(load):
+    first, second = load(pairs=1, messages=1), load(pairs=1, messages=1)
+    assert first[0]["thread"] != second[0]["thread"]
+    assert User.objects.count() == 4
+
+
+def test_says_it_in_words_without_json():
+    said = run("seed_load", "--pairs", "2", "--messages", "1")
+    for person in User.objects.all():
+        assert person.email in said
+
+
+@pytest.mark.parametrize("options", [(0, 1), (1, 0), (-1, 5)])
+def test_refuses_less_than_one(options):
+    with pytest.raises(CommandError, match="one is the least"):
+        run("seed_load", f"--pairs={options[0]}", f"--messages={options[1]}")
+    assert not User.objects.exists()
