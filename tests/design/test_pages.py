@@ -59,7 +59,7 @@ def test_a_menu_opens_inside_the_window_and_is_in_order(signed_in, site, scene, 
     assert box["y"] >= 0
     assert box["x"] + box["width"] <= size["width"]
     assert box["y"] + box["height"] <= size["height"]
-    assert problems(page) == []
+    assert problems(page, within=f"#{menu}") == []
 
 
 def test_without_a_script_menus_open_and_a_thread_opens_at_its_newest_message(
@@ -73,6 +73,18 @@ def test_without_a_script_menus_open_and_a_thread_opens_at_its_newest_message(
     assert composer["y"] + composer["height"] <= PHONE["height"]
     page.click("[popovertarget=thread-menu]")
     assert page.locator("#thread-menu").is_visible()
+
+
+def test_a_word_without_an_end_stays_in_the_box_when_it_is_refused(signed_in, site, scene):
+    context = signed_in(viewport=PHONE, java_script_enabled=False)
+    page = open_page(context, f"{site.url}/threads/{scene['thread']}/")
+    page.fill("#compose", "x" * 8001)
+    page.click(".send")
+    assert page.locator("[data-composer] [role=alert]").is_visible()
+    assert page.input_value("#compose") == "x" * 8001
+    box = page.locator(".composer-box").bounding_box()
+    assert box["x"] + box["width"] <= PHONE["width"]
+    assert box["y"] + box["height"] <= PHONE["height"]
 
 
 def test_a_link_to_a_message_shows_it_without_a_script(signed_in, site, scene):
@@ -121,13 +133,13 @@ def open_page(context, url: str, *, status: int = 200):
     return page
 
 
-def problems(page) -> list[str]:
+def problems(page, *, within: str = "html") -> list[str]:
     """What axe finds in light and in dark, and what sticks out at the side."""
     told: list[str] = []
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
         page.evaluate(SETTLED)
-        found = Axe().run(page).response["violations"]
+        found = Axe().run(page, within).response["violations"]
         told += [f"{theme}, {one['id']}: {node['html']}" for one in found for node in one["nodes"]]
     wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     return told + ([f"{wider} px too wide"] if wider > 0 else [])
