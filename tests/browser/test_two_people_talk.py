@@ -97,6 +97,10 @@ def test_works_without_javascript(site, visit, pair):
     expect(row).to_contain_text("Sent by a form")
     row.get_by_role("link").click()
     expect(seller.locator(".message em").last).to_have_text("form")
+    seller.get_by_role("button", name="Mark as read").click()
+    expect(seller.locator(f".row[data-thread='{pair.thread}']")).to_have_attribute(
+        "data-unread", "0"
+    )
     write(seller, "And answered by one")
     buyer.reload()
     assert texts(buyer)[-2:] == ["Sent by a form", "And answered by one"]
