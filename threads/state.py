@@ -84,9 +84,12 @@ def state_of(page: Page) -> ThreadState | None:
     threads = page.of(Thread)
     if not threads:
         return None
+    order = {user_id: place for place, user_id in enumerate(threads[0].participants)}
+    people = {person.user_id: person for person in page.of(Participant)}
     return ThreadState(
         threads[0],
-        {person.user_id: person for person in page.of(Participant)},
+        # As they came, whichever way they were read.
+        dict(sorted(people.items(), key=lambda each: order.get(each[0], len(order)))),
         {former.user_id: former.person for former in page.of(FormerParticipant)},
     )
 
