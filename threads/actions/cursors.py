@@ -148,9 +148,10 @@ def _look(person: Participant, place: Place) -> tuple[Participant, list[Message]
     if not mine:
         raise Refusal("THREAD_NOT_FOUND")
     messages = page.of(Message)
-    # Not below what is claimed, nor below what was read: an id from long ago would cost much.
-    floor = max(place.seq, mine[0].last_read_seq)
-    while page.next_key and messages[-1].seq > floor:
+    # Not below what is claimed, and not at all below what was read: an id from long ago must not
+    # make us read the whole thread.
+    is_behind = place.seq < mine[0].last_read_seq
+    while page.next_key and not is_behind and messages[-1].seq > place.seq:
         page = query(person.pk, where, limit=WINDOW, newest_first=True, after=page.next_key)
         messages += page.of(Message)
     return mine[0], messages[::-1]

@@ -29,6 +29,8 @@ STATE = "STATE"
 PAIR_THREADS = "THR#"
 
 ARCHIVE_SHARDS = 16
+# The last millisecond of the year 9999; a ULID could go on for centuries.
+LAST_MS = 253_402_300_799_999
 # Sorts above every date, so that a pinned row comes first when read from the end.
 PINNED = "PIN#"
 
@@ -144,7 +146,9 @@ def moment(text: str) -> datetime:
 
 
 def message_time(message_id: str) -> datetime:
-    return moment_of_ms(ULID.from_str(message_id.removeprefix("msg_")).milliseconds)
+    milliseconds = ULID.from_str(message_id.removeprefix("msg_")).milliseconds
+    # An id may come from anybody. One past the calendar leads to its end, where nothing is.
+    return moment_of_ms(min(milliseconds, LAST_MS))
 
 
 def moment_of_ms(milliseconds: int) -> datetime:

@@ -1,0 +1,414 @@
+"""mark_delivered and mark_read: forward only, exact, and never beyond what exists."""
+
+import contextlib
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from ulid import ULID
+
+from accounts.refusals import Refusal
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import (
+    deliver_newest,
+    deliver_up_to,
+    messages_of,
+    read_newest,
+    read_up_to,
+    row,
+    say,
+    start,
+)
+from threads.actions import cursors as cursors_module
+from threads.actions.cursors import mark_delivered, mark_read
+from threads.actions.folders import archive_thread
+from threads.actions.people import add_participant
+from threads.history import PastThread, Said, write_history
+from threads.models import Participant, keys
+from threads.models.store import counting
+from threads.models.table import Item, query
+
+
+def pending_of(user) -> list[str]:
+    page = query(keys.pending_pk(user.id), limit=50, index=Item.pending)
+    return [row.thread_id for row in page.of(Participant)]
+
+
+def unread_of(user) -> list[str]:
+    page = query(keys.unread_pk(user.id), limit=50, index=Item.unread_threads)
+    return [row.thread_id for row in page.of(Participant)]
+
+
+def cursors(thread, user) -> tuple[int, int, int]:
+    mine = row(thread, user)
+    return mine.delivered_seq, mine.last_read_seq, mine.unread
+
+
+# --- Reading
+
+
+def test_reading_the_newest_leaves_nothing_unread_and_nothing_pending(thread, buyer, seller):
+    last = say(buyer, thread)
+    assert (pending_of(seller), unread_of(seller)) == ([thread], [thread])
+
+    read_newest(seller, thread)
+
+    assert cursors(thread, seller) == (2, 2, 0)
+    mine = row(thread, seller)
+    assert (mine.last_read_message_id, mine.last_read_tally) == (last.id, 2)
+    assert mine.last_read_at is not None
+    assert (pending_of(seller), unread_of(seller)) == ([], [])
+    assert_consistent(thread)
+
+
+def test_reading_is_told_to_all_and_clears_ones_own_inbox(thread, buyer, seller, delivered):
+    say(buyer, thread)
+    delivered.clear()
+    read_newest(seller, thread)
+
+    for person in (buyer, seller):
+        (moved,) = delivered.to(person, "cursor.moved")
+        assert (moved["user"], moved["read_seq"], moved["delivered_seq"]) == (seller.id, 2, 2)
+    (changed,) = delivered.to(seller, "inbox.changed")
+    assert changed["unread"] == 0
+    assert not delivered.to(buyer, "inbox.changed")
+
+
+def test_reading_an_earlier_one_leaves_the_rest(thread, buyer, seller):
+    middle = say(buyer, thread)
+    say(buyer, thread)
+    say(buyer, thread)
+
+    read_up_to(seller, middle)
+
+    assert cursors(thread, seller) == (2, 2, 2)
+    assert row(thread, seller).first_undelivered_seq == 3
+    assert (pending_of(seller), unread_of(seller)) == ([thread], [thread])
+    assert_consistent(thread)
+
+
+def test_ones_own_messages_in_between_are_not_unread(thread, buyer, seller):
+    say(seller, thread, seen_seq=1)
+    middle = say(buyer, thread)
+    say(seller, thread)
+    say(buyer, thread)
+    say(seller, thread)
+
+    read_up_to(seller, middle)
+
+    mine = row(thread, seller)
+    assert (mine.last_read_seq, mine.own_since_read, mine.unread) == (3, 2, 1)
+    assert unread_of(seller) == [thread]
+    assert_consistent(thread)
+
+
+def test_only_own_messages_after_it_leave_nothing_unread(thread, buyer, seller):
+    theirs = say(buyer, thread)
+    say(seller, thread)
+    say(seller, thread)
+
+    read_up_to(seller, theirs)
+
+    assert row(thread, seller).unread == 0
+    assert unread_of(seller) == []
+    # No device has said that it holds what came after.
+    assert pending_of(seller) == [thread]
+    assert_consistent(thread)
+
+
+def test_only_system_lines_after_it_leave_nothing_unread(thread, buyer, seller, stranger):
+    theirs = say(buyer, thread)
+    add_participant(buyer, thread_id=thread, user=stranger)
+    assert unread_of(seller) == [thread]
+
+    read_up_to(seller, theirs)
+
+    assert cursors(thread, seller) == (2, 2, 0)
+    assert unread_of(seller) == []
+    assert pending_of(seller) == [thread]
+    assert_consistent(thread)
+
+
+def test_a_system_line_is_pending_but_not_unread(thread, buyer, seller, stranger):
+    read_newest(seller, thread)
+    add_participant(buyer, thread_id=thread, user=stranger)
+
+    assert (pending_of(seller), unread_of(seller)) == ([thread], [])
+    assert row(thread, seller).unread == 0
+    assert_consistent(thread)
+
+
+def test_reading_backwards_moves_nothing(thread, buyer, seller):
+    first = messages_of(thread)[0]
+    middle = say(buyer, thread)
+    say(buyer, thread)
+    read_newest(seller, thread)
+    before = row(thread, seller)
+
+    for earlier in (first, middle):
+        read_up_to(seller, earlier)
+        deliver_up_to(seller, earlier)
+
+    now = row(thread, seller)
+    assert cursors(thread, seller) == (3, 3, 0)
+    assert now.last_read_message_id == before.last_read_message_id
+    assert_consistent(thread)
+
+
+def test_reading_twice_is_reading_once(thread, buyer, seller):
+    middle = say(buyer, thread)
+    say(buyer, thread)
+    for _ in range(2):
+        read_up_to(seller, middle)
+        assert cursors(thread, seller) == (2, 2, 1)
+    for _ in range(2):
+        read_newest(seller, thread)
+        assert cursors(thread, seller) == (3, 3, 0)
+    assert_consistent(thread)
+
+
+def test_reading_where_one_has_read_clears_the_unread_mark(thread, buyer, seller):
+    read_newest(seller, thread)
+    mine = row(thread, seller)
+    mine.update(
+        [
+            Participant.marked_unread.set(True),
+            Participant.unread_pk.set(keys.unread_pk(seller.id)),
+            Participant.unread_sk.set(thread),
+        ]
+    )
+    assert_consistent(thread)
+
+    read_newest(seller, thread)
+
+    assert row(thread, seller).marked_unread is None
+    assert unread_of(seller) == []
+    assert_consistent(thread)
+
+
+def test_reading_in_the_middle_clears_the_unread_mark_but_not_what_is_unread(thread, buyer, seller):
+    middle = say(buyer, thread)
+    say(buyer, thread)
+    read_up_to(seller, middle)
+    row(thread, seller).update([Participant.marked_unread.set(True)])
+
+    read_up_to(seller, middle)
+
+    assert row(thread, seller).marked_unread is None
+    assert (row(thread, seller).unread, unread_of(seller)) == (1, [thread])
+    assert_consistent(thread)
+
+
+def test_what_is_archived_is_never_listed_as_unread(thread, buyer, seller):
+    middle = say(buyer, thread)
+    say(buyer, thread)
+    archive_thread(seller, thread_id=thread)
+    read_up_to(seller, middle)
+
+    assert (row(thread, seller).unread, unread_of(seller)) == (1, [])
+    assert_consistent(thread)
+
+
+def test_a_message_that_came_in_between_stays_unread(thread, buyer, seller, trouble):
+    seen = say(buyer, thread)
+    trouble.meanwhile("UpdateItem", lambda: say(buyer, thread, "Just now"))
+
+    read_up_to(seller, seen)
+
+    assert cursors(thread, seller) == (2, 2, 1)
+    assert (pending_of(seller), unread_of(seller)) == ([thread], [thread])
+    assert_consistent(thread)
+
+
+def test_messages_that_come_between_looking_and_moving_stay_unread(thread, buyer, seller, trouble):
+    seen = say(buyer, thread)
+    say(seller, thread)
+    trouble.meanwhile(
+        "UpdateItem", lambda: trouble.meanwhile("UpdateItem", lambda: say(seller, thread))
+    )
+    read_up_to(seller, seen)
+
+    assert row(thread, seller).own_since_read == 2
+    assert_consistent(thread)
+
+
+# --- Getting
+
+
+def test_a_device_that_has_the_newest_leaves_nothing_pending(thread, buyer, seller, delivered):
+    say(buyer, thread)
+    delivered.clear()
+    deliver_newest(seller, thread)
+
+    assert cursors(thread, seller) == (2, 0, 2)
+    assert row(thread, seller).first_undelivered_seq is None
+    assert (pending_of(seller), unread_of(seller)) == ([], [thread])
+    (moved,) = delivered.to(buyer, "cursor.moved")
+    assert (moved["delivered_seq"], moved["read_seq"]) == (2, 0)
+    assert delivered.to(seller, "inbox.changed")[0]["unread"] == 2
+    assert_consistent(thread)
+
+
+def test_a_device_that_has_an_earlier_one_misses_the_rest(thread, buyer, seller):
+    middle = say(buyer, thread)
+    after = say(buyer, thread)
+    deliver_up_to(seller, middle)
+
+    mine = row(thread, seller)
+    assert (mine.delivered_seq, mine.first_undelivered_seq) == (2, 3)
+    assert mine.first_undelivered_message_id == after.id
+    assert pending_of(seller) == [thread]
+    assert_consistent(thread)
+
+
+def test_what_is_sent_after_everything_was_delivered_is_pending_again(thread, buyer, seller):
+    deliver_newest(seller, thread)
+    assert pending_of(seller) == []
+    after = say(buyer, thread)
+    say(buyer, thread)
+
+    assert row(thread, seller).first_undelivered_message_id == after.id
+    assert pending_of(seller) == [thread]
+    assert_consistent(thread)
+
+
+def test_ones_own_message_on_another_device_makes_nothing_pending(thread, buyer, seller):
+    say(seller, thread, seen_seq=0)
+    deliver_newest(seller, thread)
+    first = say(seller, thread, seen_seq=0)
+    say(seller, thread, seen_seq=0)
+
+    deliver_up_to(seller, first)
+
+    mine = row(thread, seller)
+    assert (mine.first_undelivered_seq, mine.pending_pk) == (None, None)
+    assert_consistent(thread)
+
+
+# --- Refused
+
+
+@pytest.mark.parametrize("mark", [mark_read, mark_delivered])
+def test_a_stranger_is_told_that_there_is_no_such_thread(thread, stranger, mark, delivered):
+    message = messages_of(thread)[0]
+    place = {"message_id": message.id, "seq": 1, "tally": 1}
+    with counting() as theirs, pytest.raises(Refusal) as refused:
+        mark(stranger, thread_id=thread, **place)
+    with counting() as nobodys, pytest.raises(Refusal) as unknown:
+        mark(stranger, thread_id="thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ", **place)
+
+    assert refused.value.code == unknown.value.code == "THREAD_NOT_FOUND"
+    assert theirs == nobodys
+    # An update makes an item where there is none: the condition must not let it.
+    assert row(thread, stranger) is None
+    assert not delivered
+
+
+def _later(message) -> str:
+    at = keys.message_time(message.id) + timedelta(days=1)
+    return f"msg_{ULID.from_datetime(at)}"
+
+
+@pytest.mark.parametrize("mark", [mark_read, mark_delivered])
+def test_what_does_not_exist_is_a_bad_frame(thread, buyer, seller, mark, delivered):
+    middle, last = say(buyer, thread), say(buyer, thread)
+    elsewhere = messages_of(start(buyer, seller))[0]
+    delivered.clear()
+    wrong = [
+        (_later(last), 4, 4),
+        (_later(last), 3, 3),
+        (last.id, 4, 4),
+        (last.id, 3, 2),
+        (last.id, 3, 4),
+        (last.id, 2, 2),
+        (middle.id, 3, 3),
+        (middle.id, 2, 3),
+        (elsewhere.id, 3, 3),
+        (elsewhere.id, 1, 1),
+        ("msg_00000000000000000000000000", 3, 3),
+        ("msg_00000000000000000000000000", 1, 1),
+        ("msg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ", 3, 3),
+        ("msg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ", 1, 1),
+    ]
+    for message_id, seq, tally in wrong:
+        with pytest.raises(Refusal) as refused:
+            mark(seller, thread_id=thread, message_id=message_id, seq=seq, tally=tally)
+        assert refused.value.code == "BAD_FRAME", (message_id, seq, tally)
+    assert cursors(thread, seller) == (0, 0, 3)
+    assert not delivered
+    assert_consistent(thread)
+
+
+@pytest.mark.parametrize("mark", [mark_read, mark_delivered])
+def test_a_newcomer_cannot_point_below_where_they_began(thread, buyer, seller, stranger, mark):
+    hidden = say(buyer, thread)
+    add_participant(buyer, thread_id=thread, user=stranger)
+    before = row(thread, stranger)
+    for message in messages_of(thread)[:2]:
+        place = {"message_id": message.id, "seq": message.seq, "tally": message.tally}
+        with contextlib.suppress(Refusal):
+            mark(stranger, thread_id=thread, **place)
+    after = row(thread, stranger)
+    assert after.last_read_seq == before.last_read_seq == hidden.seq
+    assert after.delivered_seq == before.delivered_seq == hidden.seq
+    assert_consistent(thread)
+
+
+# --- Far back
+
+
+@pytest.fixture
+def long_thread(buyer, seller, monkeypatch) -> str:
+    """320 messages, of which the seller wrote every third, and read the first 40.
+
+    What is read at once is made smaller than in life, so that this is far back.
+    """
+    monkeypatch.setattr(cursors_module, "WINDOW", 100)
+    began = datetime.now(UTC) - timedelta(days=3)
+    said = [
+        Said((buyer, buyer, seller)[n % 3].id, f"Number {n + 1}", began + timedelta(seconds=n))
+        for n in range(320)
+    ]
+    unread = sum(each.author_id == buyer.id for each in said[40:])
+    thread = f"thrd_{ULID()}"
+    write_history([PastThread(thread, buyer, seller, "Long", said, unread={seller.id: unread})])
+    return thread
+
+
+def test_reading_far_back_counts_exactly(long_thread, seller):
+    messages = messages_of(long_thread)
+    assert row(long_thread, seller).last_read_seq == 40
+
+    with counting() as requests:
+        read_up_to(seller, messages[49])
+    assert requests.count("Query") == 4
+
+    assert row(long_thread, seller).last_read_seq == 50
+    assert row(long_thread, seller).unread == sum(
+        message.author_id != seller.id for message in messages[50:]
+    )
+    assert_consistent(long_thread)
+
+
+def test_an_id_of_long_ago_does_not_make_us_read_the_whole_thread(long_thread, seller):
+    place = {"thread_id": long_thread, "message_id": "msg_00000000000000000000000001"}
+    for mark in (mark_read, mark_delivered):
+        for seq in (320, 250):
+            with counting() as requests, pytest.raises(Refusal):
+                mark(seller, seq=seq, tally=seq, **place)
+            assert requests == ["UpdateItem", "Query"]
+        with counting() as requests:
+            mark(seller, seq=10, tally=10, **place)
+        # And one more, since this process has to find out whom to tell.
+        assert requests[:2] == ["UpdateItem", "Query"]
+        assert len(requests) <= 3
+    assert cursors(long_thread, seller)[:2] == (40, 40)
+
+
+def test_an_earlier_place_long_past_costs_no_more_than_one_look(long_thread, seller):
+    messages = messages_of(long_thread)
+    read_newest(seller, long_thread)
+    with counting() as requests:
+        read_up_to(seller, messages[10])
+        deliver_up_to(seller, messages[10])
+    assert requests == ["UpdateItem", "Query"] * 2
+    assert row(long_thread, seller).last_read_seq == 320
