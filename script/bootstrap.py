@@ -46,9 +46,17 @@ def install(files: tuple[str, ...]) -> None:
 @contextmanager
 def exclusive() -> Iterator[None]:
     """Two commands started at once in one clone set it up one after the other."""
-    VENV.mkdir(exist_ok=True)
-    with (VENV / "set-up.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        VENV.mkdir(exist_ok=True)
+        lock = (VENV / "set-up.lock").open("w")
+    except OSError as error:
+        raise Problem(f"{VENV} cannot be written to: {error.strerror}.") from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("Another command is setting up this clone; waiting for it ...")
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
@@ -62,7 +70,9 @@ def _stamp(files: tuple[str, ...]) -> Path:
 
 
 def _fingerprint(files: tuple[str, ...]) -> str:
-    return hashlib.sha256(b"".join((ROOT / name).read_bytes() for name in files)).hexdigest()
+    """Of what is asked for, and of the Python behind .venv, which the system may replace."""
+    parts = [(ROOT / name).read_bytes() for name in files]
+    return hashlib.sha256(b"".join(parts) + os.fsencode(os.path.realpath(PYTHON))).hexdigest()
 
 
 # --- The virtual environment --------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """script/manage: a management command on an installation's data."""
 
-from contextlib import ExitStack
+import sys
+from contextlib import ExitStack, redirect_stdout
 
 import bootstrap
 import installation
@@ -13,10 +14,12 @@ from terminal import Problem
 def main(arguments: list[str]) -> int:
     data, command = _parse(arguments)
     with ExitStack() as stack:
-        bootstrap.install(bootstrap.SERVER)
-        env = stores.borrow(data, stack)
-        if not (data / installation.PREPARED).exists():
-            stores.prepare(data, env, [])
+        # What the command itself says may be for another program to read.
+        with redirect_stdout(sys.stderr):
+            bootstrap.install(bootstrap.SERVER)
+            env = stores.borrow(data, stack)
+            if not (data / installation.PREPARED).exists():
+                stores.prepare(data, env, [])
         return processes.run_in_foreground(
             [bootstrap.PYTHON, bootstrap.ROOT / "manage.py", *command], env
         )

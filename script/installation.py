@@ -37,7 +37,7 @@ class Data:
     @contextmanager
     def held(self, by: str) -> Iterator[int]:
         """Take the folder for ourselves; who asks meanwhile is told by whom it is held."""
-        self._open()
+        self.open()
         with (self / LOCK).open("w") as lock:
             self._take(lock)
             (self / STATE).unlink(missing_ok=True)
@@ -58,7 +58,8 @@ class Data:
                     raise InUse(self) from None
             time.sleep(0.05)
 
-    def _open(self) -> None:
+    def open(self) -> None:
+        """Make the folder, if it is not there, and mark it as ours."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not self._is_ours() and any(self.path.iterdir()):

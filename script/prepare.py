@@ -9,6 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # Here, and not beside this file, are the modules of the service.
 sys.path[0] = str(ROOT)
+# What goes wrong is said in a sentence at the end; the log would say it again.
+os.environ.setdefault("PARLEY_LOG_LEVEL", "CRITICAL")
 
 import django  # noqa: E402
 from django.conf import settings  # noqa: E402
@@ -16,9 +18,13 @@ from django.core.exceptions import ImproperlyConfigured  # noqa: E402
 from django.core.management import CommandError, call_command  # noqa: E402
 from django.db import OperationalError  # noqa: E402
 
+from accounts.refusals import Refusal  # noqa: E402
+
 
 def main(steps: list[str]) -> None:
     try:
+        # One connection is enough, and a pool would wait long for a database that is away.
+        settings.DATABASES["default"].get("OPTIONS", {}).pop("pool", None)
         django.setup()
         call_command("migrate", verbosity=0, interactive=False)
         call_command("create_table", stdout=io.StringIO())
@@ -32,6 +38,10 @@ def main(steps: list[str]) -> None:
         sys.exit(str(error))
     except OperationalError as error:
         sys.exit(f"The database does not answer: {str(error).strip().splitlines()[0]}")
+    except Refusal as refusal:
+        sys.exit(
+            f"DynamoDB at {settings.DYNAMODB['endpoint']} does not answer: {refusal.__cause__}"
+        )
 
 
 def collect_static() -> None:

@@ -101,8 +101,11 @@ def start_on_free_port(
     """Between finding a port free and using it somebody else may take it, so try a few."""
     for _ in range(5):
         port = free_port()
-        with log.open("wb") as output:
-            program = start(command(port), stdout=output, stderr=subprocess.STDOUT, **options)
+        try:
+            with log.open("wb") as output:
+                program = start(command(port), stdout=output, stderr=subprocess.STDOUT, **options)
+        except OSError as error:
+            raise Problem(f"{what} does not start: {error.strerror}.") from None
         try:
             if _comes_up(program, lambda port=port: is_ready(port)):
                 return program, port

@@ -109,4 +109,4 @@ def _watch(server: processes.Program, started: engine.Engine | None, data: Data)
     except Stopped:
         say("\nStopping ...")
         return 0
-    return server.returncode or 1
+    raise Problem(f"The server has ended by itself, with code {server.returncode}.")

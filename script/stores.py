@@ -39,6 +39,7 @@ def start(data: Data, lock: int, stack: ExitStack) -> tuple[dict[str, str], engi
 def borrow(data: Data, stack: ExitStack) -> dict[str, str]:
     """Use the running server's engine, or have one of our own for as long as the stack is open."""
     if os.environ.get(ENDPOINT):
+        data.open()
         return base_environment(data)
     waiting = False
     while True:

@@ -1,6 +1,7 @@
 """script/server and script/manage, started for real."""
 
 import json
+import secrets
 import signal
 import socket
 import urllib.request
@@ -153,3 +154,23 @@ def test_a_deployment_without_a_secret_is_told_so_in_one_sentence(tmp_path, own_
     assert refused.returncode == 1
     assert refused.stderr.startswith("Set SECRET_KEY to at least 50 random characters")
     assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        ({"PARLEY_DYNAMODB_ENDPOINT": "http://127.0.0.1:1"}, "DynamoDB at http://127.0.0.1:1"),
+        ({"DATABASE_URL": "postgres://mara@127.0.0.1:1/none"}, "The database does not answer: "),
+    ],
+)
+def test_a_store_that_does_not_answer_is_named_in_one_sentence(tmp_path, own_engine, named, words):
+    env = own_engine | {"SECRET_KEY": secrets.token_urlsafe(64)} | named
+    refused = run(SERVER, "--data", tmp_path / "data", "--port", "0", env=env)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(words)
+    assert refused.stderr.count("\n") == 1
+
+
+def test_what_a_command_prints_is_not_mixed_with_what_the_script_says(tmp_path):
+    done = run(MANAGE, "--data", tmp_path / "data", "shell", "-v", "0", "-c", "print(1)")
+    assert done.stdout == "1\n"
