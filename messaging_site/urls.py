@@ -2,6 +2,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from messaging_site import health, views
+from messaging_site.styleguide import styleguide
 
 urlpatterns = [
     path("", views.welcome, name="welcome"),
@@ -12,4 +13,5 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("healthz", health.alive, name="healthz"),
     path("readyz", health.ready, name="readyz"),
+    path("styleguide/", styleguide, name="styleguide"),
 ]

@@ -129,6 +129,7 @@ VIEWS: dict[str, View] = {
     "welcome": View(row(nobody=200, suspended=200, others=302)),
     "healthz": View(OPEN),
     "readyz": View(OPEN),
+    "styleguide": View(OPEN),
     "accounts:profile": View(SIGNED_IN, handle_of_seller),
     "accounts:settings": View(SIGNED_IN),
     "accounts:theme": View(row(others=302), post=posting(theme="dark")),
