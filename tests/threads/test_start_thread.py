@@ -1,0 +1,162 @@
+"""Starting a conversation: all of it or nothing."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
+
+import pytest
+
+from accounts.refusals import Refusal
+from inbox.queries import list_folder
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import messages_of, row, say, start, thread_item
+from threads.actions.blocks import block_person, unblock_person
+from threads.models import ArchiveDue, Pair, PairThread, SentMarker, StartMarker, keys
+from threads.models.store import counting
+from threads.models.table import Item, query
+
+
+def threads_of(one, other) -> list[str]:
+    where = Item.sk.startswith(keys.PAIR_THREADS)
+    page = query(keys.pair_pk(one.id, other.id), where, limit=100)
+    return [each.thread_id for each in page.of(PairThread)]
+
+
+def test_all_of_it_is_stored(buyer, seller):
+    client_id = str(uuid4())
+    thread = start(buyer, seller, "Hello **Sam**", client_id=client_id, city="Lisbon")
+
+    item = thread_item(thread)
+    assert (item.kind, item.subject, item.city) == ("inquiry", "A wedding in May", "Lisbon")
+    assert (item.buyer_id, item.seller_id) == (buyer.id, seller.id)
+    assert item.participants == [buyer.id, seller.id]
+    assert (item.roster_version, item.rev, item.status) == (1, 0, "open")
+    assert (item.last_seq, item.last_tally, item.waiting_for) == (1, 1, seller.id)
+    (message,) = messages_of(thread)
+    assert (message.body, message.author_id) == ("Hello **Sam**", buyer.id)
+    assert message.receiver_ids == [seller.id]
+    assert item.last_message == {"author": buyer.id, "type": "text", "text": "Hello Sam"}
+    pair = Pair.find(keys.pair_pk(buyer.id, seller.id), keys.STATE)
+    assert (pair.accepted, pair.blocked_by) == (True, None)
+    assert threads_of(buyer, seller) == [thread]
+    marker = StartMarker.find(keys.user_pk(buyer.id), keys.start_sk(client_id))
+    assert marker.thread_id == thread
+    assert SentMarker.find(message.pk, keys.sent_sk(buyer.id, client_id)).message_id == message.id
+    assert ArchiveDue.find(keys.archive_pk(message.created_at[:10], thread), message.pk)
+    assert_consistent(thread)
+
+
+def test_both_sides_have_it_in_their_inbox(buyer, seller):
+    thread = start(buyer, seller)
+    (mine,) = list_folder(buyer, "inbox").rows
+    (theirs,) = list_folder(seller, "inbox").rows
+
+    assert mine.thread_id == theirs.thread_id == thread
+    assert (mine.unread, theirs.unread) == (0, 1)
+    assert (mine.other_side["name"], theirs.other_side["name"]) == ("Sam", "Bea")
+    assert (mine.role, theirs.role) == ("buyer", "seller")
+    assert row(thread, seller).first_undelivered_seq == 1
+    assert row(thread, buyer).pending_pk is None
+
+
+def test_both_sides_are_told(buyer, seller, delivered):
+    thread = start(buyer, seller)
+    for person in (buyer, seller):
+        (sent,) = delivered.to(person, "message.sent")
+        assert (sent["thread"], sent["seq"]) == (thread, 1)
+    assert delivered.to(seller, "inbox.changed")[0]["unread"] == 1
+
+
+def test_it_is_one_request_and_the_next_message_is_one_more(buyer, seller):
+    with counting() as requests:
+        say(buyer, start(buyer, seller))
+    assert requests == ["TransactWriteItems", "TransactWriteItems"]
+
+
+def refused(*args, **kwargs) -> str:
+    with pytest.raises(Refusal) as refusal:
+        start(*args, **kwargs)
+    return refusal.value.code
+
+
+def test_not_with_oneself(buyer, delivered):
+    assert refused(buyer, buyer) == "ACTION_FORBIDDEN"
+    assert list_folder(buyer, "inbox").rows == []
+    assert not delivered
+
+
+def test_neither_side_of_a_block_can_start(buyer, seller, delivered):
+    block_person(seller, blocked=buyer)
+    assert refused(buyer, seller) == "MSG_BLOCKED_BY_USER"
+    assert refused(seller, buyer) == "MSG_BLOCKED_BY_USER"
+    assert threads_of(buyer, seller) == []
+    assert list_folder(seller, "inbox").rows == []
+    assert not delivered
+
+    unblock_person(seller, blocked=buyer)
+    thread = start(buyer, seller)
+    assert threads_of(buyer, seller) == [thread]
+
+
+def test_a_start_that_was_stored_is_not_refused_when_it_is_repeated_after_a_block(buyer, seller):
+    client_id = str(uuid4())
+    thread = start(buyer, seller, client_id=client_id)
+    block_person(seller, blocked=buyer)
+    assert start(buyer, seller, client_id=client_id) == thread
+
+
+@pytest.mark.parametrize(("body", "code"), [(" ", "MSG_EMPTY"), ("x" * 8001, "MSG_TOO_LONG")])
+def test_nothing_and_too_much_are_refused(buyer, seller, body, code):
+    assert refused(buyer, seller, body) == code
+    assert threads_of(buyer, seller) == []
+
+
+def test_a_start_keeps_what_the_pair_holds(buyer, seller):
+    start(buyer, seller)
+    start(seller, buyer)
+    assert len(threads_of(buyer, seller)) == 2
+    assert Pair.find(keys.pair_pk(seller.id, buyer.id), keys.STATE).accepted
+
+
+def test_a_repeat_is_told_to_nobody(buyer, seller, delivered):
+    client_id = str(uuid4())
+    thread = start(buyer, seller, client_id=client_id)
+    delivered.clear()
+    assert start(buyer, seller, client_id=client_id) == thread
+    assert not delivered
+    assert threads_of(buyer, seller) == [thread]
+
+
+@pytest.mark.parametrize("other", ["body", "subject", "city"])
+def test_a_repeat_with_anything_else_is_refused(buyer, seller, other):
+    fields = {"client_id": str(uuid4()), "city": "Lisbon"}
+    start(buyer, seller, **fields)
+    assert refused(buyer, seller, **{**fields, other: "Another"}) == "CLIENT_ID_REUSED"
+
+
+def test_a_repeat_with_somebody_else_is_refused(buyer, seller, stranger):
+    client_id = str(uuid4())
+    start(buyer, seller, client_id=client_id)
+    assert refused(buyer, stranger, client_id=client_id) == "CLIENT_ID_REUSED"
+
+
+def test_ten_at_once_make_one_thread(buyer, seller):
+    client_id = str(uuid4())
+    together = threading.Barrier(10)
+
+    def begin(_: int) -> str:
+        together.wait()
+        return start(buyer, seller, client_id=client_id)
+
+    with ThreadPoolExecutor(10) as pool:
+        (thread,) = set(pool.map(begin, range(10)))
+    assert threads_of(buyer, seller) == [thread]
+    assert_consistent(thread)
+
+
+def test_a_block_that_comes_in_between_leaves_no_thread_that_it_does_not_reach(
+    buyer, seller, trouble
+):
+    trouble.meanwhile("TransactWriteItems", lambda: block_person(seller, blocked=buyer))
+    assert refused(buyer, seller) == "MSG_BLOCKED_BY_USER"
+    assert threads_of(buyer, seller) == []
