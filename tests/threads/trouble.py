@@ -22,7 +22,7 @@ Error = Callable[[str, dict], Exception]
 class Trouble:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.happened = 0
-        self._plans: list[tuple[str, Error, float, bool]] = []
+        self._plans: list[tuple[str, Error | None, float, bool]] = []
         self._watchers: list[tuple[str, Callable[[], None]]] = []
         real = BaseClient._make_api_call
 
@@ -34,6 +34,8 @@ class Trouble:
             for place, (wanted, error, times, after) in enumerate(self._plans):
                 if wanted in (operation, "*") and times:
                     self._plans[place] = (wanted, error, times - 1, after)
+                    if error is None:
+                        break
                     self.happened += 1
                     if after:
                         real(client, operation, arguments)
@@ -49,6 +51,10 @@ class Trouble:
     def after(self, operation: str, error: Error, times: float = 1) -> None:
         """The engine does it; its answer is lost."""
         self._plans.append((operation, error, times, True))
+
+    def let(self, operation: str, times: int) -> None:
+        """So many go through before what comes next."""
+        self._plans.append((operation, None, times, False))
 
     def meanwhile(self, operation: str, happens: Callable[[], object]) -> None:
         """Once, just before the next such request: what somebody else did in between."""

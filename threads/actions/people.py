@@ -27,10 +27,8 @@ def add_participant(actor: User, *, thread_id: str, user: User) -> None:
                 "ACTION_FORBIDDEN", f"A conversation can have at most {MAX_PARTICIPANTS} people."
             )
         text = f"{actor.display_name} added {user.display_name}."
-        return (
-            system_line(state, f"add:{user.id}:{actor.id}", text),
-            Roster(joining=[_newcomer(state, user, actor)]),
-        )
+        line = system_line(state, f"add:{user.id}:{actor.id}", text)
+        return line, _with_pair(state, Roster(joining=[_newcomer(state, user, actor)]))
 
     _check_may_meet(actor, user)
     _change_roster(thread_id, plan)
@@ -47,7 +45,8 @@ def remove_participant(actor: User, *, thread_id: str, user_id: str) -> None:
                 "ACTION_FORBIDDEN", "The buyer and the seller of a conversation cannot be removed."
             )
         text = f"{actor.display_name} removed {person.person['name']}."
-        return system_line(state, f"remove:{user_id}:{actor.id}", text), _departure(person)
+        line = system_line(state, f"remove:{user_id}:{actor.id}", text)
+        return line, _with_pair(state, _departure(person))
 
     _change_roster(thread_id, plan)
 
@@ -59,7 +58,7 @@ def leave_thread(actor: User, *, thread_id: str) -> None:
             raise Refusal("THREAD_NOT_FOUND")
         check_is_open(state)
         line = system_line(state, f"leave:{actor.id}", f"{actor.display_name} left.")
-        return line, _departure(person)
+        return line, _with_pair(state, _departure(person))
 
     _change_roster(thread_id, plan)
 
@@ -119,6 +118,16 @@ def _departure(person: Participant) -> Roster:
     prefix = keys.waiting_sk(person.thread_id, "")
     waiting = query(pk, Item.sk.startswith(prefix), limit=40).of(ActionWaiting)
     return Roster(leaving=[person], belongings=[draft, *waiting])
+
+
+def _with_pair(state: ThreadState, roster: Roster) -> Roster:
+    """Of three, two who did not begin it may be left: what holds between them has to hold here."""
+    people = [*state.people.values(), *roster.joining]
+    sides = [p.user_id for p in people if p.role != ADMIN and p.user_id not in roster.leaving_ids]
+    if len(sides) == 2:
+        pair_pk = keys.pair_pk(*sides)
+        roster.pair = Pair.find(pair_pk, keys.STATE) or Pair(pair_pk, keys.STATE)
+    return roster
 
 
 __all__ = ["add_participant", "leave_thread", "person_of", "remove_participant"]

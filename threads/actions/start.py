@@ -19,7 +19,13 @@ from threads.state import ThreadState
 from threads.telling import tell_appended
 from threads.writing import Appended, Line, seal
 from threads.writing.build import unused
-from threads.writing.line import MARKER_LIFE, make_archive_due, make_marker, now_ms
+from threads.writing.line import (
+    MARKER_LIFE,
+    make_archive_due,
+    make_marker,
+    make_thread_of_pair,
+    now_ms,
+)
 from threads.writing.rows import caught_up
 
 
@@ -186,11 +192,7 @@ def accept_pair(write: Transaction, pair_pk: str) -> None:
 
 
 def make_pair_thread(thread: Thread) -> PairThread:
-    return PairThread(
-        keys.pair_pk(thread.buyer_id, thread.seller_id),
-        keys.pair_thread_sk(thread.id),
-        created_at=thread.created_at,
-    )
+    return make_thread_of_pair(keys.pair_pk(thread.buyer_id, thread.seller_id), thread)
 
 
 def _judge(cancelled: Cancelled, mark: str) -> str | None:

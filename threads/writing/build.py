@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pynamodb.expressions.condition import Condition
 
 from threads import state as states
-from threads.models import Message, Participant, SentMarker, StartMarker, Thread, keys
+from threads.models import Message, Pair, Participant, SentMarker, StartMarker, Thread, keys
 from threads.models.changes import Change, Transaction
 from threads.models.participant import ARCHIVED_FOLDER
 from threads.models.thread import LOCKED
@@ -18,10 +18,11 @@ from threads.writing.line import (
     make_former,
     make_marker,
     make_message,
+    make_thread_of_pair,
     now_ms,
 )
 from threads.writing.rows import (
-    company,
+    company_change,
     has_read_as,
     receiver_change,
     sender_change,
@@ -72,6 +73,7 @@ def build(state: ThreadState, line: Line, roster: Roster) -> Attempt:
         if person.user_id not in roster.leaving_ids:
             _update_person(attempt, person)
     _move_people(attempt)
+    _bind_pair(attempt)
     if message.created_at[:10] != state.thread.last_message_at[:10]:
         write.put("archive", make_archive_due(message))
     return attempt
@@ -93,7 +95,9 @@ def _update_person(attempt: Attempt, person: Participant) -> None:
         condition &= _may_write(state)
     else:
         change = receiver_change(person, line, message)
-    change.set |= company(state, attempt.roster)
+    company = company_change(state, person, attempt.roster)
+    change.set |= company.set
+    change.remove += company.remove
     attempt.changes[person.user_id] = change
     attempt.write.update(person.sk, person, change, condition)
 
@@ -108,8 +112,19 @@ def _move_people(attempt: Attempt) -> None:
     for person in roster.joining:
         # Their row shows the line with which they came, and nothing from before it.
         receiver_change(person, attempt.line, attempt.message).apply(person)
-        Change(set=company(attempt.state, roster)).apply(person)
+        company_change(attempt.state, person, roster).apply(person)
         write.put(f"joining {person.user_id}", person, Participant.pk.does_not_exist())
+
+
+def _bind_pair(attempt: Attempt) -> None:
+    """Two who are left by themselves are reached by a block, whoever began the thread."""
+    pair = attempt.roster.pair
+    if pair is None:
+        return
+    blocked_by = Pair.blocked_by
+    as_read = blocked_by == pair.blocked_by if pair.blocked_by else blocked_by.does_not_exist()
+    attempt.write.check("pair", pair, as_read)
+    attempt.write.put("pair thread", make_thread_of_pair(pair.pk, attempt.state.thread))
 
 
 def _as_is(state: ThreadState) -> Condition:

@@ -6,7 +6,17 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from threads.models import ArchiveDue, FormerParticipant, Message, Participant, SentMarker, keys
+from threads.models import (
+    ArchiveDue,
+    FormerParticipant,
+    Message,
+    Pair,
+    PairThread,
+    Participant,
+    SentMarker,
+    Thread,
+    keys,
+)
 from threads.models.message import SYSTEM, TEXT
 from threads.models.table import Item
 from threads.state import ThreadState
@@ -47,6 +57,8 @@ class Roster:
     joining: list[Participant] = field(default_factory=list)
     leaving: list[Participant] = field(default_factory=list)
     belongings: list[Item] = field(default_factory=list)
+    # What holds between the two who are then by themselves, if that is what it comes to.
+    pair: Pair | None = None
 
     @property
     def leaving_ids(self) -> set[str]:
@@ -95,6 +107,10 @@ def make_marker(message: Message, line: Line) -> SentMarker:
 
 def make_archive_due(message: Message) -> ArchiveDue:
     return ArchiveDue(keys.archive_pk(message.created_at[:10], message.thread_id), message.pk)
+
+
+def make_thread_of_pair(pair_pk: str, thread: Thread) -> PairThread:
+    return PairThread(pair_pk, keys.pair_thread_sk(thread.id), created_at=thread.created_at)
 
 
 def make_former(person: Participant) -> FormerParticipant:

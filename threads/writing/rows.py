@@ -6,7 +6,7 @@ from pynamodb.expressions.condition import Condition
 
 from threads.models import Message, Participant, Thread, keys
 from threads.models.changes import Change
-from threads.models.participant import ARCHIVED_FOLDER, INBOX
+from threads.models.participant import ADMIN, ARCHIVED_FOLDER, INBOX
 from threads.models.thread import OPEN
 from threads.state import ThreadState
 from threads.writing.line import Line, Roster
@@ -77,11 +77,18 @@ def receiver_change(person: Participant, line: Line, message: Message) -> Change
     )
 
 
-def company(state: ThreadState, roster: Roster) -> dict[str, Any]:
-    """How many others there are, if that changes."""
-    if not roster.joining and not roster.leaving:
-        return {}
-    return {"others_count": len(state.people) + len(roster.joining) - len(roster.leaving) - 1}
+def company_change(state: ThreadState, person: Participant, roster: Roster) -> Change:
+    """Who else is there now: how many, and whether a block stands between the last two."""
+    change = Change()
+    if roster.joining or roster.leaving:
+        people = len(state.people) + len(roster.joining) - len(roster.leaving)
+        change.set["others_count"] = people - 1
+    if roster.pair is not None and person.role != ADMIN:
+        if roster.pair.blocked_by:
+            change.set["blocked_by"] = roster.pair.blocked_by
+        else:
+            change.remove = ("blocked_by",)
+    return change
 
 
 def listed_unread(person: Participant) -> dict[str, Any]:

@@ -1,0 +1,261 @@
+"""Blocks: relational truth, copied to the pair and to every thread that the two share."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+
+from accounts.models import Block, OutboxEntry
+from accounts.refusals import Refusal
+from tests.threads import elsewhere as there
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import make_person, messages_of, row, say, start
+from tests.threads.trouble import FOREVER, UPDATE, away, refused
+from threads import relay
+from threads.actions.blocks import block_person, unblock_person
+from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.models import Pair, keys
+
+
+def blockers(one, other) -> set[str] | None:
+    pair = Pair.find(keys.pair_pk(one.id, other.id), keys.STATE)
+    return pair.blocked_by if pair else None
+
+
+def refusal_of(action) -> str:
+    with pytest.raises(Refusal) as refusal:
+        action()
+    return refusal.value.code
+
+
+def test_both_sides_fall_silent_in_all_their_threads(buyer, seller):
+    one, other = start(buyer, seller), start(seller, buyer)
+    block_person(seller, blocked=buyer)
+
+    assert Block.objects.filter(blocker=seller, blocked=buyer).exists()
+    assert blockers(buyer, seller) == {seller.id}
+    for thread in (one, other):
+        for person in (buyer, seller):
+            assert row(thread, person).blocked_by == {seller.id}
+            code = refusal_of(lambda thread=thread, person=person: say(person, thread))
+            assert code == "MSG_BLOCKED_BY_USER"
+        assert len(messages_of(thread)) == 1
+        assert_consistent(thread)
+
+
+def test_both_can_write_again_once_it_is_lifted(thread, buyer, seller):
+    block_person(buyer, blocked=seller)
+    unblock_person(buyer, blocked=seller)
+
+    assert blockers(buyer, seller) is None
+    assert row(thread, buyer).blocked_by is None
+    assert say(buyer, thread).seq == 2
+    assert say(seller, thread).seq == 3
+    assert_consistent(thread)
+
+
+def test_when_both_block_it_ends_when_both_have_lifted_it(thread, buyer, seller):
+    block_person(buyer, blocked=seller)
+    block_person(seller, blocked=buyer)
+    assert blockers(buyer, seller) == row(thread, buyer).blocked_by == {buyer.id, seller.id}
+
+    unblock_person(buyer, blocked=seller)
+    assert blockers(buyer, seller) == row(thread, seller).blocked_by == {seller.id}
+    assert refusal_of(lambda: say(buyer, thread)) == "MSG_BLOCKED_BY_USER"
+    # Lifting what the other one set does nothing.
+    unblock_person(buyer, blocked=seller)
+    assert refusal_of(lambda: say(seller, thread)) == "MSG_BLOCKED_BY_USER"
+
+    unblock_person(seller, blocked=buyer)
+    assert say(buyer, thread).seq == 2
+
+
+def test_others_are_not_touched(thread, buyer, seller, stranger):
+    others = start(stranger, seller)
+    block_person(seller, blocked=buyer)
+    assert say(stranger, others).seq == 2
+    assert row(others, seller).blocked_by is None
+
+
+def test_in_a_group_both_may_still_write(thread, buyer, seller, stranger):
+    add_participant(buyer, thread_id=thread, user=stranger)
+    block_person(seller, blocked=buyer)
+    for person in (buyer, seller, stranger):
+        say(person, thread)
+    assert_consistent(thread)
+
+
+def test_when_a_group_is_down_to_two_their_block_counts_again(thread, buyer, seller, stranger):
+    add_participant(buyer, thread_id=thread, user=stranger)
+    block_person(seller, blocked=buyer)
+    leave_thread(stranger, thread_id=thread)
+    for person in (buyer, seller):
+        code = refusal_of(lambda person=person: say(person, thread))
+        assert code == "MSG_BLOCKED_BY_USER"
+
+
+def test_a_block_counts_between_two_who_are_left_though_they_did_not_begin_it(
+    thread, buyer, seller, stranger
+):
+    add_participant(buyer, thread_id=thread, user=stranger)
+    block_person(seller, blocked=stranger)
+    say(stranger, thread)
+    leave_thread(buyer, thread_id=thread)
+
+    for person in (stranger, seller):
+        code = refusal_of(lambda person=person: say(person, thread))
+        assert code == "MSG_BLOCKED_BY_USER"
+    unblock_person(seller, blocked=stranger)
+    say(stranger, thread)
+    assert_consistent(thread)
+
+
+def test_two_who_are_left_can_block_each_other_later(thread, buyer, seller, stranger):
+    add_participant(seller, thread_id=thread, user=stranger)
+    leave_thread(buyer, thread_id=thread)
+    say(stranger, thread)
+    block_person(stranger, blocked=seller)
+
+    for person in (stranger, seller):
+        code = refusal_of(lambda person=person: say(person, thread))
+        assert code == "MSG_BLOCKED_BY_USER"
+    assert_consistent(thread)
+
+
+def test_a_block_between_two_who_are_left_is_not_lost_in_a_race(
+    thread, buyer, seller, stranger, trouble
+):
+    add_participant(seller, thread_id=thread, user=stranger)
+    trouble.meanwhile("TransactWriteItems", lambda: block_person(seller, blocked=stranger))
+    leave_thread(buyer, thread_id=thread)
+
+    assert refusal_of(lambda: say(stranger, thread)) == "MSG_BLOCKED_BY_USER"
+    assert row(thread, stranger).blocked_by == row(thread, seller).blocked_by == {seller.id}
+
+
+def test_removing_the_third_makes_the_block_count_again(thread, buyer, seller, person):
+    one, other = person("Ona"), person("Oto")
+    add_participant(buyer, thread_id=thread, user=one)
+    add_participant(seller, thread_id=thread, user=other)
+    block_person(other, blocked=seller)
+    leave_thread(buyer, thread_id=thread)
+    say(other, thread)
+    remove_participant(seller, thread_id=thread, user_id=one.id)
+
+    assert refusal_of(lambda: say(other, thread)) == "MSG_BLOCKED_BY_USER"
+
+
+def test_nobody_blocks_themself(buyer):
+    assert refusal_of(lambda: block_person(buyer, blocked=buyer)) == "ACTION_FORBIDDEN"
+    assert not Block.objects.filter(blocker=buyer).exists()
+
+
+def test_twice_is_once(thread, buyer, seller):
+    for _ in range(2):
+        block_person(seller, blocked=buyer)
+    assert Block.objects.filter(blocker=seller).count() == 1
+    assert blockers(buyer, seller) == {seller.id}
+    for _ in range(2):
+        unblock_person(seller, blocked=buyer)
+    assert blockers(buyer, seller) is None
+    assert say(buyer, thread).seq == 2
+
+
+def test_lifting_a_block_that_never_was_makes_no_stranger_acquainted(buyer, stranger):
+    unblock_person(buyer, blocked=stranger)
+    pair = Pair.find(keys.pair_pk(buyer.id, stranger.id), keys.STATE)
+    assert pair is None or not pair.accepted
+
+
+def test_a_process_that_believes_otherwise_refuses_too(thread, buyer, seller, elsewhere):
+    assert elsewhere.do(there.send, buyer, thread, "Before").value[1] == 2
+    block_person(seller, blocked=buyer)
+    assert elsewhere.do(there.send, buyer, thread, "After").value == "MSG_BLOCKED_BY_USER"
+    unblock_person(seller, blocked=buyer)
+    assert elsewhere.do(there.send, buyer, thread, "Again").value[1] == 3
+    assert_consistent(thread)
+
+
+# --- By the relay
+
+
+def waiting() -> int:
+    return OutboxEntry.objects.filter(done_at__isnull=True, kind="block").count()
+
+
+@pytest.fixture
+def nothing_waits(db) -> None:
+    OutboxEntry.objects.all().delete()
+
+
+def test_the_relay_finishes_what_an_outage_left(thread, buyer, seller, trouble, nothing_waits):
+    trouble.before("*", away, times=FOREVER)
+    block_person(seller, blocked=buyer)
+    assert waiting() == 1
+    assert relay.carry_waiting() == 0
+    trouble.over()
+    assert blockers(buyer, seller) is None
+
+    assert relay.carry_waiting() == 1
+    assert waiting() == 0
+    assert blockers(buyer, seller) == row(thread, buyer).blocked_by == {seller.id}
+
+
+@pytest.mark.parametrize("updates", [1, 2, 3, 4])
+def test_the_relay_finishes_what_was_left_half_done(buyer, seller, trouble, nothing_waits, updates):
+    threads = [start(buyer, seller) for _ in range(2)]
+    # The pair, then the two items of each thread: the store goes away after some of them.
+    trouble.let(UPDATE, updates)
+    trouble.before(UPDATE, away, times=FOREVER)
+    block_person(seller, blocked=buyer)
+    assert waiting() == 1
+
+    trouble.over()
+    assert relay.carry_waiting() == 1
+    for thread in threads:
+        for person in (buyer, seller):
+            assert row(thread, person).blocked_by == {seller.id}
+
+
+def test_carrying_it_again_and_late_writes_what_is_true_now(thread, buyer, seller, nothing_waits):
+    block_person(seller, blocked=buyer)
+    entry = OutboxEntry.objects.get()
+    unblock_person(seller, blocked=buyer)
+
+    assert relay.carry(entry)
+    assert blockers(buyer, seller) is None
+    assert row(thread, buyer).blocked_by is None
+
+
+def test_a_block_waits_for_a_transaction_on_the_same_items(thread, buyer, seller, trouble):
+    trouble.before(UPDATE, refused("TransactionConflictException"), times=3)
+    block_person(seller, blocked=buyer)
+    assert row(thread, buyer).blocked_by == row(thread, seller).blocked_by == {seller.id}
+    assert blockers(buyer, seller) == {seller.id}
+
+
+@pytest.mark.storage
+@pytest.mark.django_db(transaction=True)
+def test_blocking_and_lifting_at_once_end_as_the_database_says():
+    buyer, seller = make_person("Bea"), make_person("Sam")
+    thread = start(buyer, seller)
+    together = threading.Barrier(2)
+
+    def flip(blocker, blocked) -> None:
+        together.wait()
+        for _ in range(5):
+            block_person(blocker, blocked=blocked)
+            unblock_person(blocker, blocked=blocked)
+        if blocker == seller:
+            block_person(blocker, blocked=blocked)
+        connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        jobs = [pool.submit(flip, *pair) for pair in ((buyer, seller), (seller, buyer))]
+        for job in jobs:
+            job.result()
+
+    assert list(Block.objects.values_list("blocker_id", flat=True)) == [seller.id]
+    assert blockers(buyer, seller) == {seller.id}
+    assert row(thread, buyer).blocked_by == row(thread, seller).blocked_by == {seller.id}
