@@ -7,23 +7,22 @@ what the entry says, so that doing it twice, or late, changes nothing.
 
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import structlog
 from django.db import close_old_connections, connection, transaction
 from django.db.models import Q
 from django.utils import timezone
-from pynamodb.exceptions import UpdateError
+from pynamodb.expressions.condition import Condition
+from pynamodb.expressions.operand import Path
 
 from accounts.models import Block, OutboxEntry, User
 from threads import state as states
-from threads.models import Pair, PairThread, Participant, keys
-from threads.models.changes import Change
+from threads.models import Pair, PairThread, Participant, Person, Profile, keys
+from threads.models.changes import Change, update
 from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM
 from threads.models.store import StoreUnavailable
 from threads.models.table import Item, query
-from threads.profiles import person_of, profile_of
-from threads.writing.line import now_ms
+from threads.profiles import person_of, profile_change
 
 log = structlog.get_logger(__name__)
 
@@ -35,7 +34,7 @@ def carry(entry: OutboxEntry) -> bool:
     """Whether it is done; if the table does not answer, it waits for the next time."""
     try:
         with transaction.atomic():
-            CARRIERS[entry.kind](entry.payload)
+            CARRIERS[entry.kind](entry)
     except StoreUnavailable:
         log.warning("outbox_waits", entry=entry.pk, kind=entry.kind)
         return False
@@ -68,18 +67,18 @@ def carry_forever(stop: threading.Event) -> None:
 # --- Blocks
 
 
-def _carry_block(payload: dict[str, Any]) -> None:
-    one, other = payload["blocker"], payload["blocked"]
+def _carry_block(entry: OutboxEntry) -> None:
+    one, other = entry.payload["blocker"], entry.payload["blocked"]
     # Of two who carry at once, the second waits and then reads what the first left.
     list(User.objects.select_for_update().filter(pk__in=[one, other]).order_by("pk"))
     between = Q(blocker=one, blocked=other) | Q(blocker=other, blocked=one)
     blockers = set(Block.objects.filter(between).values_list("blocker_id", flat=True))
     pair = Pair(keys.pair_pk(one, other), keys.STATE)
-    pair.update(_blocked_by(blockers).actions(Pair))
+    update(pair, _blocked_by(blockers), None)
     for thread in _threads_of(pair):
         for user_id in (one, other):
             person = Participant(keys.thread_pk(thread.thread_id), keys.participant_sk(user_id))
-            _update_if_there(person, _blocked_by(blockers))
+            update(person, _blocked_by(blockers), Participant.pk.exists())
         states.forget(thread.thread_id)
 
 
@@ -100,11 +99,13 @@ def _threads_of(pair: Pair) -> list[PairThread]:
 # --- Profiles
 
 
-def _carry_profile(payload: dict[str, Any]) -> None:
-    user = User.objects.get(pk=payload["user"])
+def _carry_profile(entry: OutboxEntry) -> None:
+    user = User.objects.get(pk=entry.payload["user"])
     # Stamped, so that of two that are carried at once the older does not come out on top.
-    person = person_of(user) | {"rev": now_ms()}
-    profile_of(user).save()
+    person = person_of(user) | {"rev": entry.pk}
+    profile = Profile(keys.user_pk(user.id), keys.PROFILE)
+    not_newer = Profile.rev.does_not_exist() | (Profile.rev <= entry.pk)
+    update(profile, profile_change(user, rev=entry.pk), not_newer)
     for row in _rows_of(user.id):
         _copy_person(row, person)
         states.forget(row.thread_id)
@@ -123,24 +124,23 @@ def _rows_of(user_id: str) -> list[Participant]:
     return rows
 
 
-def _copy_person(row: Participant, person: dict[str, Any]) -> None:
+def _copy_person(row: Participant, person: Person) -> None:
     """To one's own item, and to the rows of those who see this person as the other side."""
-    _update_if_there(Participant(row.pk, row.sk), Change(set={"person": person}))
+    own = Participant.person["rev"]
+    change = Change(set={"person": person})
+    update(Participant(row.pk, row.sk), change, _not_newer(own, person))
     where = Item.sk.startswith(keys.PARTICIPANTS)
     for other in query(row.pk, where, limit=BATCH).of(Participant):
         if other.other_side["id"] == person["id"] and other.sk != row.sk:
-            _update_if_there(other, Change(set={"other_side": person}))
+            shown = Participant.other_side["rev"]
+            update(other, Change(set={"other_side": person}), _not_newer(shown, person))
 
 
-def _update_if_there(person: Participant, change: Change) -> None:
-    try:
-        person.update(change.actions(Participant), condition=Participant.pk.exists())
-    except UpdateError as error:
-        if error.cause_response_code != "ConditionalCheckFailedException":
-            raise
+def _not_newer(rev: Path, person: Person) -> Condition:
+    return Participant.pk.exists() & (rev.does_not_exist() | (rev <= person["rev"]))
 
 
-CARRIERS: dict[str, Callable[[dict[str, Any]], None]] = {
+CARRIERS: dict[str, Callable[[OutboxEntry], None]] = {
     "block": _carry_block,
     "profile": _carry_profile,
 }

@@ -73,7 +73,7 @@ def read(thread_id: str) -> ThreadState | None:
     page = query(
         keys.thread_pk(thread_id),
         Item.sk >= keys.PARTICIPANTS,
-        limit=2 * MAX_PARTICIPANTS + len(TAB_NAMES) + 1,
+        limit=1 + len(TAB_NAMES) + MAX_PARTICIPANTS,
         newest_first=True,
     )
     return state_of(page)

@@ -52,7 +52,7 @@ class Change:
             setattr(item, name, None)
 
 
-def update(item: Item, change: Change, condition: Condition) -> bool:
+def update(item: Item, change: Change, condition: Condition | None) -> bool:
     """One write by itself. Whether its condition held; `item` is then as the store has it now."""
     deadline = time.monotonic() + PATIENCE
     while True:

@@ -1,7 +1,7 @@
 """Every key of the table, spelled once. docs/data-model.md lists them; a test compares.
 
 In a thread's partition the order of the sort keys is part of the design: read from the end, they
-are THR, TAB#, PAST#, PART#, then MSG# newest first, so that one Query opens a thread. Whatever is
+are THR, TAB#, PART#, OUT#, then MSG# newest first, so that one Query opens a thread. Whatever is
 not needed for that sorts below MSG#.
 """
 
@@ -12,8 +12,9 @@ from ulid import ULID
 
 THREAD = "THR"
 TABS = "TAB#"
-FORMER_PARTICIPANTS = "PAST#"
 PARTICIPANTS = "PART#"
+# Below those who are in it: however many have left, nobody who is there is crowded out.
+FORMER_PARTICIPANTS = "OUT#"
 MESSAGES = "MSG#"
 SENT_MARKERS = "IDEM#"
 CARDS = "CARD#"

@@ -19,6 +19,8 @@ class Profile(Item):
     city = UnicodeAttribute(null=True)
     time_zone = UnicodeAttribute(attr_name="timeZone")
     last_seen_at = UnicodeAttribute(attr_name="lastSeenAt", null=True)
+    # Of the outbox entry that brought it: an older one does not undo a newer.
+    rev = IntAttribute(null=True)
 
 
 class Draft(Item):

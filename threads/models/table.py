@@ -272,6 +272,8 @@ def create_table() -> list[str]:
         described = connection().describe_table()
     except TableDoesNotExist:
         Item.create_table(wait=True)
+        # What has a ttl goes by itself, some day; until then every read passes over it.
+        connection().update_time_to_live(Item.ttl.attr_name)
         return []
     return differences(described)
 

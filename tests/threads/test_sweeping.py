@@ -1,0 +1,36 @@
+import time
+from uuid import uuid4
+
+from threads.models import RateBucket, keys
+from threads.models.table import connection, query
+from threads.sweeping import sweep_expired
+
+
+def bucket(ttl: int) -> RateBucket:
+    item = RateBucket(
+        keys.user_pk(f"usr_{uuid4().hex}"), keys.rate_sk("test"), tokens=1, updated_at="", ttl=ttl
+    )
+    item.save()
+    return item
+
+
+def is_in_table(item: RateBucket) -> bool:
+    return "Item" in connection().get_item(item.pk, item.sk)
+
+
+def test_what_has_expired_is_invisible_at_once_and_gone_after_a_sweep():
+    old, young = bucket(int(time.time()) - 5), bucket(int(time.time()) + 500)
+
+    assert RateBucket.find(old.pk, old.sk) is None
+    assert query(old.pk, limit=5).items == []
+    assert is_in_table(old)
+
+    assert sweep_expired() >= 1
+    assert not is_in_table(old)
+    assert is_in_table(young)
+
+
+def test_the_table_itself_expires_items_where_the_store_does_that():
+    answer = connection().connection.client.describe_time_to_live(TableName=connection().table_name)
+    assert answer["TimeToLiveDescription"]["TimeToLiveStatus"] in ("ENABLED", "ENABLING")
+    assert answer["TimeToLiveDescription"]["AttributeName"] == "ttl"
