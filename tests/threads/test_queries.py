@@ -1,0 +1,350 @@
+"""Reading: pages, places and people, and never anything from before somebody came."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from ulid import ULID
+
+from accounts.refusals import Refusal
+from tests.threads.conftest import messages_of, row, say, start
+from threads import state as states
+from threads.actions.people import add_participant, remove_participant
+from threads.history import PastThread, Said, write_history
+from threads.models import FormerParticipant, Message, keys
+from threads.models.store import counting
+from threads.models.table import put_many
+from threads.queries import (
+    access_people,
+    catch_up,
+    get_message,
+    get_rows,
+    list_newer,
+    list_older,
+    list_participants,
+    open_thread,
+    open_thread_at,
+)
+
+NOWHERE = "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
+PAST_THE_CALENDAR = "msg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ"
+
+
+def past_thread(buyer, seller, size: int, **fields) -> str:
+    began = datetime.now(UTC) - timedelta(days=9)
+    said = [
+        Said((buyer, seller)[n % 2].id, f"Number {n + 1}", began + timedelta(seconds=n))
+        for n in range(size)
+    ]
+    thread = f"thrd_{ULID()}"
+    write_history([PastThread(thread, buyer, seller, "Long ago", said, **fields)])
+    return thread
+
+
+@pytest.fixture
+def long_thread(buyer, seller) -> str:
+    return past_thread(buyer, seller, 160)
+
+
+def seqs(opened) -> list[int]:
+    return [message.seq for message in opened.messages]
+
+
+def at(thread: str, seq: int) -> Message:
+    return messages_of(thread)[seq - 1]
+
+
+# --- Pages
+
+
+def test_opening_shows_the_newest_fifty_oldest_first(long_thread, buyer):
+    opened = open_thread(buyer, long_thread)
+    assert seqs(opened) == list(range(111, 161))
+    assert (opened.has_older, opened.has_newer) == (True, False)
+    assert opened.me.user_id == buyer.id
+    assert opened.state.thread.last_seq == 160
+
+
+def test_opening_warm_and_cold_shows_the_same(long_thread, buyer, cold):
+    cold(long_thread)
+    first = open_thread(buyer, long_thread)
+    again = open_thread(buyer, long_thread)
+    assert seqs(first) == seqs(again)
+    assert list(first.state.people) == list(again.state.people)
+    assert (first.has_older, again.has_older) == (True, True)
+
+
+@pytest.mark.parametrize("size", [1, 2, 49, 50, 51, 58, 59, 60, 109])
+def test_there_is_an_older_page_exactly_if_something_is_on_it(buyer, seller, size):
+    thread = past_thread(buyer, seller, size)
+    for _ in range(2):
+        opened = open_thread(buyer, thread)
+        assert seqs(opened) == list(range(max(1, size - 49), size + 1))
+        assert opened.has_older == (size > 50)
+
+
+def test_pages_back_meet_without_gap_or_double_and_end(long_thread, buyer):
+    opened = open_thread(buyer, long_thread)
+    seen = seqs(opened)
+    while opened.has_older:
+        opened = list_older(buyer, long_thread, before=opened.messages[0].id)
+        assert len(opened.messages) <= 50
+        seen = seqs(opened) + seen
+    assert seen == list(range(1, 161))
+
+
+def test_pages_forward_meet_without_gap_or_double_and_end(long_thread, buyer):
+    opened = open_thread_at(buyer, long_thread, at(long_thread, 20).id)
+    seen = seqs(opened)
+    while opened.has_newer:
+        opened = list_newer(buyer, long_thread, after=opened.messages[-1].id)
+        seen += seqs(opened)
+    assert seen == list(range(seen[0], 161))
+
+
+def test_a_link_to_a_message_shows_what_is_around_it(long_thread, buyer):
+    opened = open_thread_at(buyer, long_thread, at(long_thread, 60).id)
+    assert 60 in seqs(opened)
+    assert seqs(opened) == list(range(36, 86))
+    assert (opened.has_older, opened.has_newer) == (True, True)
+
+
+@pytest.mark.parametrize("seq", [1, 5, 25, 26, 110, 111, 160])
+def test_a_link_near_an_end_shows_that_end(long_thread, buyer, seq):
+    opened = open_thread_at(buyer, long_thread, at(long_thread, seq).id)
+    assert seq in seqs(opened)
+    assert seqs(opened) == list(range(seqs(opened)[0], seqs(opened)[-1] + 1))
+    assert opened.has_older == (seqs(opened)[0] > 1)
+
+
+def test_what_was_missed_comes_in_order_page_by_page(long_thread, buyer):
+    after = at(long_thread, 20).id
+    seen = []
+    more = True
+    while more:
+        opened = catch_up(buyer, long_thread, after=after)
+        seen += seqs(opened)
+        after, more = opened.messages[-1].id, opened.has_newer
+        assert opened.state.thread.last_seq == 160
+    assert seen == list(range(21, 161))
+
+
+def test_whoever_missed_nothing_gets_nothing(long_thread, buyer):
+    opened = catch_up(buyer, long_thread, after=at(long_thread, 160).id)
+    assert seqs(opened) == []
+    assert opened.has_newer is False
+
+
+@pytest.mark.parametrize("missed", [1, 49, 50, 51, 58, 59, 60])
+def test_nothing_is_skipped_whatever_was_missed(long_thread, buyer, missed):
+    after = at(long_thread, 160 - missed).id
+    seen, more = [], True
+    while more:
+        opened = catch_up(buyer, long_thread, after=after)
+        seen += seqs(opened)
+        more = opened.has_newer and bool(opened.messages)
+        after = opened.messages[-1].id if opened.messages else after
+    assert seen == list(range(161 - missed, 161))
+
+
+def test_eight_thousand_characters_fifty_times_are_shown_in_pages(buyer, seller):
+    """More than a megabyte, which is where one Query ends."""
+    began = datetime.now(UTC) - timedelta(days=9)
+    said = [Said(buyer.id, "🐘" * 8000, began + timedelta(seconds=n)) for n in range(60)]
+    thread = f"thrd_{ULID()}"
+    write_history([PastThread(thread, buyer, seller, "Elephants", said)])
+    opened = open_thread(buyer, thread)
+    seen = seqs(opened)
+    assert seen[-1] == 60
+    assert opened.has_older
+    while opened.has_older:
+        opened = list_older(buyer, thread, before=opened.messages[0].id)
+        seen = seqs(opened) + seen
+    assert seen == list(range(1, 61))
+    assert [m.seq for m in _all_missed(buyer, thread, at(thread, 1).id)] == list(range(2, 61))
+
+
+def _all_missed(user, thread: str, after: str) -> list[Message]:
+    missed, more = [], True
+    while more:
+        opened = catch_up(user, thread, after=after)
+        missed += opened.messages
+        after, more = missed[-1].id, opened.has_newer
+    return missed
+
+
+# --- One message, many threads, people
+
+
+def test_one_message(thread, buyer, seller):
+    sent = say(buyer, thread, "This one")
+    assert get_message(seller, thread, sent.id).body == "This one"
+
+
+def test_many_threads_in_the_order_asked_for_and_only_ones_own(buyer, seller, stranger):
+    mine = [start(buyer, seller) for _ in range(3)]
+    theirs = start(stranger, seller)
+    asked = [mine[2], NOWHERE, theirs, mine[0], mine[1]]
+    assert [each.thread_id for each in get_rows(buyer, asked)] == [mine[2], mine[0], mine[1]]
+
+
+def test_people_are_who_is_in_it(thread, buyer, seller, stranger):
+    add_participant(buyer, thread_id=thread, user=stranger)
+    people = {each.user_id for each in list_participants(seller, thread)}
+    assert people == {buyer.id, seller.id, stranger.id}
+    remove_participant(buyer, thread_id=thread, user_id=stranger.id)
+    people = {each.user_id for each in list_participants(seller, thread)}
+    assert people == {buyer.id, seller.id}
+    assert access_people(buyer, thread).name_of(stranger.id)["name"] == "Stig"
+
+
+# --- Strangers
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda user, thread, message: open_thread(user, thread),
+        lambda user, thread, message: open_thread_at(user, thread, message),
+        lambda user, thread, message: list_older(user, thread, before=message),
+        lambda user, thread, message: list_newer(user, thread, after=message),
+        lambda user, thread, message: catch_up(user, thread, after=message),
+        lambda user, thread, message: get_message(user, thread, message),
+        lambda user, thread, message: list_participants(user, thread),
+    ],
+)
+def test_what_is_not_ones_own_does_not_exist(thread, buyer, stranger, ask, cold):
+    message = messages_of(thread)[0].id
+    with counting() as theirs, pytest.raises(Refusal) as refused:
+        ask(stranger, thread, message)
+    cold(thread)
+    with counting() as nobodys, pytest.raises(Refusal) as unknown:
+        ask(stranger, NOWHERE, message)
+    assert refused.value.code == unknown.value.code == "THREAD_NOT_FOUND"
+    assert refused.value.message == unknown.value.message
+    assert theirs == nobodys
+
+
+@pytest.mark.parametrize("message", ["msg_00000000000000000000000000", PAST_THE_CALENDAR])
+def test_an_id_from_nowhere_leads_nowhere(thread, buyer, message):
+    for ask in (open_thread_at, get_message):
+        with pytest.raises(Refusal) as refused:
+            ask(buyer, thread, message)
+        assert refused.value.code == "THREAD_NOT_FOUND"
+    for opened in (
+        list_older(buyer, thread, before=message),
+        list_newer(buyer, thread, after=message),
+        catch_up(buyer, thread, after=message),
+    ):
+        assert len(opened.messages) <= 1
+
+
+# --- Somebody added sees from then on
+
+
+@pytest.fixture
+def late_thread(long_thread, buyer, stranger) -> str:
+    """The stranger came with line 161; ten more follow."""
+    add_participant(buyer, thread_id=long_thread, user=stranger)
+    for _ in range(10):
+        say(buyer, long_thread)
+    return long_thread
+
+
+def test_no_page_shows_a_newcomer_what_came_before(late_thread, stranger, cold):
+    visible = list(range(161, 172))
+    opened = open_thread(stranger, late_thread)
+    assert seqs(opened) == visible
+    assert opened.has_older is False
+    cold(late_thread)
+    assert seqs(open_thread(stranger, late_thread)) == visible
+
+    for seq in (10, 150, 160, 161):
+        older = list_older(stranger, late_thread, before=at(late_thread, seq).id)
+        assert (seqs(older), older.has_older) == ([], False)
+    older = list_older(stranger, late_thread, before=at(late_thread, 165).id)
+    assert (seqs(older), older.has_older) == ([161, 162, 163, 164], False)
+
+
+def test_no_newer_page_shows_a_newcomer_what_came_before(late_thread, stranger):
+    for seq in (1, 100, 155):
+        seen, after = [], at(late_thread, seq).id
+        for _ in range(10):
+            opened = list_newer(stranger, late_thread, after=after)
+            seen += seqs(opened)
+            if not opened.messages:
+                break
+            after = opened.messages[-1].id
+        assert seen in ([], list(range(161, 172)))
+
+
+def test_no_catching_up_shows_a_newcomer_what_came_before(late_thread, stranger):
+    for seq in (1, 50, 120, 155, 160, 163):
+        opened = catch_up(stranger, late_thread, after=at(late_thread, seq).id)
+        assert all(each >= 161 for each in seqs(opened))
+    assert seqs(catch_up(stranger, late_thread, after=at(late_thread, 163).id)) == list(
+        range(164, 172)
+    )
+
+
+def test_no_link_shows_a_newcomer_what_came_before(late_thread, stranger):
+    for seq in (1, 150, 160):
+        message = at(late_thread, seq).id
+        for ask in (open_thread_at, get_message):
+            with pytest.raises(Refusal) as refused:
+                ask(stranger, late_thread, message)
+            assert refused.value.code == "THREAD_NOT_FOUND"
+    for seq in (161, 162, 171):
+        message = at(late_thread, seq).id
+        assert seqs(open_thread_at(stranger, late_thread, message)) == list(range(161, 172))
+        assert get_message(stranger, late_thread, message).seq == seq
+
+
+def test_no_link_around_shows_a_newcomer_what_came_before(late_thread, buyer, stranger):
+    for _ in range(60):
+        say(buyer, late_thread)
+    opened = open_thread_at(stranger, late_thread, at(late_thread, 165).id)
+    assert seqs(opened)[0] == 161
+    assert opened.has_older is False
+    assert opened.has_newer is True
+
+
+def test_an_inbox_row_shows_a_newcomer_nothing_from_before(long_thread, buyer, stranger):
+    say(buyer, long_thread, "Secret")
+    add_participant(buyer, thread_id=long_thread, user=stranger)
+    (mine,) = get_rows(stranger, [long_thread])
+    assert mine.last_message["text"] == "Bea added Stig."
+    assert mine.unread == 0
+
+
+# --- However many have left
+
+
+@pytest.mark.parametrize("is_cold", [False, True])
+def test_those_who_left_crowd_out_neither_people_nor_messages(
+    long_thread, buyer, seller, cold, is_cold
+):
+    gone = [
+        FormerParticipant(
+            keys.thread_pk(long_thread),
+            keys.former_participant_sk(f"usr_{number:026d}"),
+            person={"id": f"usr_{number:026d}", "name": f"Gone {number}", "handle": "gone"},
+        )
+        for number in range(180)
+    ]
+    put_many(gone)
+    if is_cold:
+        cold(long_thread)
+    with counting() as requests:
+        opened = open_thread(buyer, long_thread)
+    assert len(requests) <= 2
+    assert set(opened.state.people) == {buyer.id, seller.id}
+    assert seqs(opened) == list(range(111, 161))
+    assert opened.has_older
+
+    cold(long_thread)
+    assert set(states.recall(long_thread).people) == {buyer.id, seller.id}
+    assert say(seller, long_thread).seq == 161
+    assert row(long_thread, buyer).unread == 1
+    assert seqs(list_older(buyer, long_thread, before=at(long_thread, 60).id)) == list(
+        range(10, 60)
+    )
