@@ -1,0 +1,239 @@
+"""Profiles on their way to the table; and what the relay does when it cannot go on."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+
+from accounts.actions import change_profile
+from accounts.models import OutboxEntry, User
+from inbox.queries import list_folder
+from tests.threads.checker import assert_consistent, read_partition
+from tests.threads.conftest import make_person, row, say, start
+from tests.threads.trouble import FOREVER, UPDATE, away, refused
+from threads import relay
+from threads.actions.blocks import block_person
+from threads.actions.folders import archive_thread
+from threads.actions.people import add_participant, remove_participant
+from threads.models import Pair, Profile, keys
+from threads.queries import open_thread
+
+
+@pytest.fixture
+def nothing_waits(db) -> None:
+    OutboxEntry.objects.all().delete()
+
+
+def rename(user: User, name: str, **fields: str) -> OutboxEntry:
+    values = {
+        "display_name": name,
+        "handle": user.handle,
+        "city": user.city,
+        "time_zone": user.time_zone,
+        "headline": "",
+        "about": "",
+        **fields,
+    }
+    change_profile(user, **values)
+    return OutboxEntry.objects.filter(kind="profile", payload__user=user.id).latest("id")
+
+
+def profile(user: User) -> Profile:
+    return Profile.find(keys.user_pk(user.id), keys.PROFILE)
+
+
+def test_a_new_person_has_a_profile_in_the_table(nothing_waits):
+    user = make_person("Bea")
+    assert relay.carry_waiting() == 1
+    copied = profile(user)
+    assert (copied.display_name, copied.handle) == ("Bea", user.handle)
+    assert (copied.time_zone, copied.verified, copied.city) == ("UTC", False, None)
+
+
+def test_a_new_name_reaches_the_profile_ones_own_item_and_the_others_rows(
+    thread, buyer, seller, stranger, nothing_waits
+):
+    add_participant(buyer, thread_id=thread, user=stranger)
+    archived = start(seller, buyer)
+    archive_thread(buyer, thread_id=archived)
+    rename(buyer, "Beatrix", city="Porto", time_zone="Europe/Lisbon")
+
+    assert relay.carry_waiting() == 1
+
+    assert (profile(buyer).display_name, profile(buyer).city) == ("Beatrix", "Porto")
+    for each in (thread, archived):
+        assert row(each, buyer).person["name"] == "Beatrix"
+        assert row(each, buyer).person["timeZone"] == "Europe/Lisbon"
+        assert row(each, seller).other_side["name"] == "Beatrix"
+        # Their own sides stay as they are.
+        assert row(each, seller).person["name"] == "Sam"
+        assert row(each, buyer).other_side["name"] == "Sam"
+        assert_consistent(each)
+    assert row(thread, stranger).other_side["name"] == "Beatrix"
+    assert [each.other_side["name"] for each in list_folder(seller, "inbox").rows] == [
+        "Beatrix",
+        "Beatrix",
+    ]
+    assert open_thread(seller, thread).state.name_of(buyer.id)["name"] == "Beatrix"
+
+
+def test_what_is_sent_next_bears_the_new_name(thread, buyer, delivered, nothing_waits):
+    say(buyer, thread)
+    rename(buyer, "Beatrix")
+    relay.carry_waiting()
+    delivered.clear()
+    say(buyer, thread)
+    assert "Beatrix" in delivered.to(buyer, "message.sent")[0]["html"]
+
+
+def test_carrying_it_twice_changes_nothing(thread, buyer, nothing_waits):
+    entry = rename(buyer, "Beatrix")
+    assert relay.carry(entry)
+    once = [item.attribute_values for item in read_partition(thread)]
+    profiled = profile(buyer).attribute_values
+
+    assert relay.carry(entry)
+
+    assert [item.attribute_values for item in read_partition(thread)] == once
+    assert profile(buyer).attribute_values == profiled
+
+
+def test_an_old_entry_carried_late_does_not_undo_a_newer_one(thread, buyer, seller, nothing_waits):
+    old, new = rename(buyer, "Beatrix"), rename(buyer, "Trixie")
+    assert relay.carry(new)
+    # As if it had read the person before the newer change.
+    User.objects.filter(pk=buyer.pk).update(display_name="Beatrix")
+    assert relay.carry(old)
+
+    assert profile(buyer).display_name == "Trixie"
+    assert row(thread, buyer).person["name"] == "Trixie"
+    assert row(thread, seller).other_side["name"] == "Trixie"
+
+
+def test_a_profile_that_is_copied_keeps_when_somebody_was_last_seen(buyer, nothing_waits):
+    relay.carry(rename(buyer, "Beatrix"))
+    profile(buyer).update([Profile.last_seen_at.set("2026-05-04T09:30:00.125Z")])
+    relay.carry(rename(buyer, "Trixie", city=""))
+    assert profile(buyer).last_seen_at == "2026-05-04T09:30:00.125Z"
+
+
+@pytest.mark.parametrize("updates", range(6))
+def test_a_copy_that_was_left_half_done_is_finished(buyer, seller, trouble, nothing_waits, updates):
+    threads = [start(buyer, seller) for _ in range(2)]
+    rename(buyer, "Beatrix")
+    trouble.let(UPDATE, updates)
+    trouble.before(UPDATE, away, times=FOREVER)
+    relay.carry_waiting()
+
+    trouble.over()
+    relay.carry_waiting()
+    assert not OutboxEntry.objects.filter(done_at__isnull=True).exists()
+    for thread in threads:
+        assert row(thread, buyer).person["name"] == "Beatrix"
+        assert row(thread, seller).other_side["name"] == "Beatrix"
+
+
+def test_a_copy_waits_for_a_transaction_on_the_same_item(
+    thread, buyer, seller, trouble, nothing_waits
+):
+    rename(buyer, "Beatrix")
+    trouble.before(UPDATE, refused("TransactionConflictException"), times=3)
+    assert relay.carry_waiting() == 1
+    assert row(thread, seller).other_side["name"] == "Beatrix"
+
+
+def test_somebody_removed_while_it_is_copied_is_not_written_back(
+    thread, buyer, stranger, trouble, nothing_waits
+):
+    add_participant(buyer, thread_id=thread, user=stranger)
+    rename(stranger, "Stig the Second")
+
+    def leave() -> None:
+        remove_participant(buyer, thread_id=thread, user_id=stranger.id)
+
+    # The first update is the profile's own; just before the next one, they are gone.
+    trouble.meanwhile(UPDATE, lambda: trouble.meanwhile(UPDATE, leave))
+    assert relay.carry_waiting() == 1
+    assert row(thread, stranger) is None
+    assert_consistent(thread)
+
+
+# --- When it cannot go on
+
+
+def test_one_entry_that_cannot_be_carried_does_not_hold_up_the_rest(
+    thread, buyer, seller, trouble, nothing_waits
+):
+    OutboxEntry.objects.create(kind="no such kind", payload={})
+    trouble.before("*", away, times=FOREVER)
+    block_person(seller, blocked=buyer)
+    trouble.over()
+
+    assert relay.carry_waiting() == 1
+
+    assert Pair.find(keys.pair_pk(buyer.id, seller.id), keys.STATE).blocked_by == {seller.id}
+    (left,) = OutboxEntry.objects.filter(done_at__isnull=True)
+    assert left.kind == "no such kind"
+
+
+def test_the_profile_of_somebody_who_is_gone_is_done(nothing_waits):
+    OutboxEntry.objects.create(kind="profile", payload={"user": "usr_of_somebody_deleted"})
+    assert relay.carry_waiting() == 1
+    assert not OutboxEntry.objects.filter(done_at__isnull=True).exists()
+
+
+def test_while_the_store_is_away_it_does_not_try_them_all(buyer, trouble, nothing_waits):
+    for number in range(5):
+        rename(buyer, f"Bea {number}")
+    trouble.before("*", away, times=FOREVER)
+    assert relay.carry_waiting() == 0
+    assert trouble.happened == 1
+    trouble.over()
+    assert relay.carry_waiting() == 5
+
+
+@pytest.mark.storage
+@pytest.mark.django_db(transaction=True)
+def test_nobody_waits_for_the_database_while_a_profile_is_copied(trouble):
+    buyer, seller = make_person("Bea"), make_person("Sam")
+    start(buyer, seller)
+    entry = rename(buyer, "Beatrix")
+    written = threading.Event()
+
+    def write() -> None:
+        User.objects.filter(pk=seller.pk).update(city="Porto")
+        written.set()
+        connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+
+        def meanwhile() -> None:
+            pool.submit(write)
+            assert written.wait(3), "the copy holds the database"
+
+        trouble.meanwhile(UPDATE, meanwhile)
+        assert relay.carry(entry)
+    assert written.is_set()
+
+
+@pytest.mark.storage
+@pytest.mark.django_db(transaction=True)
+def test_two_changes_carried_at_once_end_with_the_newest_name():
+    buyer, seller = make_person("Bea"), make_person("Sam")
+    thread = start(buyer, seller)
+    entries = [rename(buyer, f"Bea {number}") for number in range(6)]
+    together = threading.Barrier(3)
+
+    def carry(part: list[OutboxEntry]) -> None:
+        together.wait()
+        for entry in part:
+            relay.carry(entry)
+        connection.close()
+
+    with ThreadPoolExecutor(3) as pool:
+        for job in [pool.submit(carry, entries[place::3]) for place in range(3)]:
+            job.result()
+    assert row(thread, buyer).person["name"] == "Bea 5"
+    assert row(thread, seller).other_side["name"] == "Bea 5"
+    assert profile(buyer).display_name == "Bea 5"
