@@ -100,6 +100,9 @@ def catch_up(user: User, thread_id: str, *, after: str) -> Opened:
     # More than a page was missed: begin where the client stopped, not at the end.
     page = query(opened.state.thread.pk, _messages_from(keys.message_sk(after)), limit=PAGE + 1)
     missed = [message for message in page.of(Message) if message.id != after]
+    if missed and missed[-1].seq < opened.me.visible_from_seq:
+        # They went and came back, and hold a message from before: begin anew, at the end.
+        return opened
     return _opened(opened.state, opened.me, missed, has_older=False, has_newer=page.more)
 
 

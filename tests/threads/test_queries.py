@@ -7,6 +7,7 @@ from ulid import ULID
 
 from accounts.refusals import Refusal
 from tests.threads.conftest import messages_of, row, say, start
+from threads import queries
 from threads import state as states
 from threads.actions.people import add_participant, remove_participant
 from threads.history import PastThread, Said, write_history
@@ -167,6 +168,7 @@ def _all_missed(user, thread: str, after: str) -> list[Message]:
     missed, more = [], True
     while more:
         opened = catch_up(user, thread, after=after)
+        assert opened.messages, "there is more, and one would ask for it for ever"
         missed += opened.messages
         after, more = missed[-1].id, opened.has_newer
     return missed
@@ -348,3 +350,20 @@ def test_those_who_left_crowd_out_neither_people_nor_messages(
     assert seqs(list_older(buyer, long_thread, before=at(long_thread, 60).id)) == list(
         range(10, 60)
     )
+
+
+def test_somebody_who_comes_back_gets_the_newest_page(thread, buyer, stranger, monkeypatch):
+    """Their page still holds a message from before they went; what lies between is not theirs."""
+    monkeypatch.setattr(queries, "PAGE", 10)
+    add_participant(buyer, thread_id=thread, user=stranger)
+    held = say(buyer, thread)
+    remove_participant(buyer, thread_id=thread, user_id=stranger.id)
+    for _ in range(40):
+        say(buyer, thread, "While they were out")
+    add_participant(buyer, thread_id=thread, user=stranger)
+    for _ in range(25):
+        say(buyer, thread)
+
+    missed = _all_missed(stranger, thread, held.id)
+
+    assert [message.seq for message in missed] == list(range(61, 71))
