@@ -48,6 +48,11 @@ REFUSALS: dict[str, Words] = {
     "MSG_BLOCKED_BY_USER": Words(
         403, "You cannot write to each other.", "One of you has blocked the other."
     ),
+    "MSG_NOT_EDITABLE": Words(
+        403,
+        "This message can no longer be changed.",
+        "A message can be edited by its author for 15 minutes.",
+    ),
     "MSG_EMPTY": Words(400, "Write something first.", "A message needs at least one character."),
     "MSG_TOO_LONG": Words(
         400,

@@ -43,6 +43,60 @@ class MessageSent(TypedDict):
     client_id: str | None
 
 
+class MessageEdited(TypedDict):
+    type: Literal["message.edited"]
+    thread: str
+    message: str
+    seq: int
+    rev: int
+    html: str
+
+
+class MessageRemoved(TypedDict):
+    type: Literal["message.removed"]
+    thread: str
+    message: str
+    seq: int
+    rev: int
+    html: str
+
+
+class MessageReacted(TypedDict):
+    type: Literal["message.reacted"]
+    thread: str
+    message: str
+    seq: int
+    rev: int
+    html: str
+
+
+class TypingStarted(TypedDict):
+    type: Literal["typing.started"]
+    thread: str
+    user: str
+
+
+class TypingStopped(TypedDict):
+    type: Literal["typing.stopped"]
+    thread: str
+    user: str
+
+
+class PresenceChanged(TypedDict):
+    type: Literal["presence.changed"]
+    thread: str
+    user: str
+    online: bool
+    last_seen_at: str
+
+
+class DraftChanged(TypedDict):
+    type: Literal["draft.changed"]
+    thread: str
+    text: str
+    version: int
+
+
 class ThreadSynced(TypedDict):
     type: Literal["thread.synced"]
     thread: str
@@ -72,6 +126,8 @@ class CursorMoved(TypedDict):
     user: str
     delivered_seq: int
     read_seq: int
+    read_tally: int
+    own_since_read: int
 
 
 class InboxChanged(TypedDict):
@@ -93,6 +149,7 @@ class Error(TypedDict):
     hint: str
     corr_id: str
     client_id: NotRequired[str]
+    message_id: NotRequired[str]
     retry_after: NotRequired[int]
 
 
@@ -101,6 +158,13 @@ Event = (
     | Pong
     | MessageAccepted
     | MessageSent
+    | MessageEdited
+    | MessageRemoved
+    | MessageReacted
+    | TypingStarted
+    | TypingStopped
+    | PresenceChanged
+    | DraftChanged
     | ThreadSynced
     | ThreadChanged
     | CursorMoved

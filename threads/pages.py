@@ -18,6 +18,7 @@ from threads.models import Participant, Thread
 from threads.models.participant import ARCHIVED_FOLDER
 from threads.queries import Opened
 from threads.rendering import arrange
+from threads.telling import cursors_of
 
 
 @dataclass
@@ -57,6 +58,8 @@ def thread_page(user: User, opened: Opened, **extra: Any) -> dict[str, Any]:
         "others": others,
         "newest": opened.messages[-1] if opened.messages else None,
         "unread": me.unread,
+        "first_unread": _first_unread(user, opened),
+        "cursors": cursors_of(opened, reader_id=user.id),
         "compose": compose_form(opened),
         "can_write": refusal is None,
         "refusal": refusal,
@@ -68,6 +71,13 @@ def thread_page(user: User, opened: Opened, **extra: Any) -> dict[str, Any]:
         **timeline_page(user, opened),
         **extra,
     }
+
+
+def _first_unread(user: User, opened: Opened) -> str:
+    """Where the line "new messages" goes, if it is in sight."""
+    read = opened.me.last_read_seq
+    unread = [m for m in opened.messages if m.seq > read and m.author_id not in (None, user.id)]
+    return unread[0].id if opened.me.unread and unread else ""
 
 
 def timeline_page(user: User, opened: Opened) -> dict[str, Any]:

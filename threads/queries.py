@@ -68,7 +68,7 @@ def open_thread_at(user: User, thread_id: str, message_id: str) -> Opened:
     opened.messages, opened.has_older, opened.has_newer = _around(
         thread_id, message_id, opened.me.visible_from_seq
     )
-    return opened
+    return with_quotes(opened)
 
 
 def _around(thread_id: str, message_id: str, from_seq: int) -> tuple[list[Message], bool, bool]:
@@ -90,6 +90,44 @@ def list_older(user: User, thread_id: str, *, before: str) -> Opened:
 
 def list_newer(user: User, thread_id: str, *, after: str) -> Opened:
     return _page_beside(user, thread_id, after, newest_first=False)
+
+
+def open_thread_to_read(user: User, thread_id: str) -> Opened:
+    """Where reading stopped: the newest page, or, if that lies further back, the one from there."""
+    opened = open_thread(user, thread_id)
+    me, messages = opened.me, opened.messages
+    if not me.unread or not messages or me.last_read_seq + 1 >= messages[0].seq:
+        return opened
+    floor = keys.message_sk(me.last_read_message_id) if me.last_read_message_id else keys.MESSAGES
+    page = query(opened.state.thread.pk, _messages_from(floor), limit=PAGE)
+    has_older = me.last_read_message_id is not None
+    return _opened(opened.state, me, page.of(Message), has_older=has_older, has_newer=True)
+
+
+def list_changed(opened: Opened, *, oldest: str, newest: str, since: int) -> list[Message]:
+    """What was edited, removed, hidden or reacted to in a client's window since a revision."""
+    if opened.state.thread.rev <= since:
+        return []
+    where = Item.sk.between(keys.message_sk(oldest), keys.message_sk(newest))
+    page = query(opened.state.thread.pk, where, limit=1000)
+    messages = page.of(Message)
+    while page.next_key:
+        page = query(opened.state.thread.pk, where, limit=1000, after=page.next_key)
+        messages += page.of(Message)
+    window = Opened(opened.state, opened.me, messages)
+    with_quotes(window)
+    from_seq = opened.me.visible_from_seq
+    return [one for one in _with_quoted(window) if one.rev > since and one.seq >= from_seq]
+
+
+def _with_quoted(window: Opened) -> list[Message]:
+    """The quoted ones too, wherever they stand: what became of them shows in the quotes."""
+    known = {message.id for message in window.messages}
+    quoted = [message.reply_to for message in window.messages if message.reply_to]
+    found = [
+        window.state.quoted.get(message_id) for message_id in quoted if message_id not in known
+    ]
+    return window.messages + [message for message in found if message is not None]
 
 
 def catch_up(user: User, thread_id: str, *, after: str) -> Opened:
@@ -129,7 +167,20 @@ def _opened(
     """Nothing from before somebody came, whatever was asked for."""
     visible = [message for message in messages if message.seq >= me.visible_from_seq]
     reached_start = bool(messages) and messages[0].seq <= me.visible_from_seq
-    return Opened(state, me, visible, has_older and not reached_start, has_newer)
+    has_older = has_older and not reached_start
+    return with_quotes(Opened(state, me, visible, has_older, has_newer))
+
+
+def with_quotes(opened: Opened) -> Opened:
+    """The messages that these quote: those at hand, and the rest by one more request."""
+    quoted = opened.state.quoted
+    quoted |= {message.id: message for message in opened.messages}
+    wanted = {message.reply_to for message in opened.messages if message.reply_to} - quoted.keys()
+    if wanted:
+        pk = keys.thread_pk(opened.me.thread_id)
+        found = get_many([(pk, keys.message_sk(message_id)) for message_id in sorted(wanted)])
+        quoted |= {item.id: item for item in found if isinstance(item, Message)}
+    return opened
 
 
 def access_people(user: User, thread_id: str) -> ThreadState:

@@ -15,7 +15,7 @@ from django.urls import reverse
 from threads.labels import day_label, time_label
 from threads.markdown import to_html, to_text
 from threads.models import Message, Person, keys
-from threads.models.message import SYSTEM
+from threads.models.message import EDITABLE_FOR, PREVIEW, REACTIONS, SYSTEM
 from threads.state import ThreadState
 
 JOINS_WITHIN = timedelta(minutes=5)
@@ -34,8 +34,12 @@ class MessageView:
     time_label: str
     url: str
     client_id: str
+    rev: int
     edited: bool
     removed: bool
+    reactions: list[dict[str, Any]]
+    quote: dict[str, Any] | None
+    can_be_edited_until: str
 
 
 @dataclass
@@ -50,8 +54,7 @@ class Entry:
 
 def view_of(message: Message, state: ThreadState, zone: tzinfo = UTC) -> MessageView:
     at = keys.moment(message.created_at).astimezone(zone)
-    removed = bool(message.removed_at or message.hidden_at)
-    body = "" if removed else message.body or ""
+    body = "" if message.is_gone else message.body or ""
     return MessageView(
         id=message.id,
         seq=message.seq,
@@ -64,9 +67,46 @@ def view_of(message: Message, state: ThreadState, zone: tzinfo = UTC) -> Message
         time_label=time_label(at),
         url=message_url(message.thread_id, message.id),
         client_id=message.client_id or "",
+        rev=message.rev,
         edited=bool(message.edited_at),
-        removed=removed,
+        removed=message.is_gone,
+        reactions=_reactions_of(message),
+        quote=_quote_of(message, state),
+        can_be_edited_until=keys.iso(at + timedelta(seconds=EDITABLE_FOR)) if body else "",
     )
+
+
+def _reactions_of(message: Message) -> list[dict[str, Any]]:
+    given = {} if message.is_gone else message.reactions or {}
+    return [
+        {"emoji": emoji, "users": given[emoji], "count": len(given[emoji])}
+        for emoji in REACTIONS
+        if given.get(emoji)
+    ]
+
+
+def _quote_of(message: Message, state: ThreadState) -> dict[str, Any] | None:
+    """From the quoted message itself, so that it follows what becomes of that. If there is somebody
+    who may not see it, nobody gets more than a link: the fragment is the same for all."""
+    if message.reply_to is None or message.is_gone:
+        return None
+    quoted = state.quoted.get(message.reply_to)
+    newest_arrival = max(person.visible_from_seq for person in state.people.values())
+    link_only = quoted is None or quoted.seq < newest_arrival
+    author = state.name_of(quoted.author_id) if quoted and quoted.author_id else {}
+    return {
+        "id": message.reply_to,
+        "url": message_url(message.thread_id, message.reply_to),
+        "author_name": "" if link_only else author.get("name", ""),
+        "text": "" if link_only else quote_text(quoted),
+        "is_link_only": link_only,
+    }
+
+
+def quote_text(quoted: Message | None) -> str:
+    if quoted is None or quoted.is_gone:
+        return "This message was removed."
+    return to_text(quoted.body or "")[:PREVIEW]
 
 
 def message_url(thread_id: str, message_id: str) -> str:

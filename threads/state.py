@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from accounts.refusals import Refusal
-from threads.models import FormerParticipant, Participant, Person, Thread, keys
+from threads.models import FormerParticipant, Message, Participant, Person, Thread, keys
 from threads.models.participant import ADMIN
 from threads.models.tab import TAB_NAMES
 from threads.models.table import Item, Page, query
@@ -27,6 +27,8 @@ class ThreadState:
     former: dict[str, Person] = field(default_factory=dict)
     # Another process wrote here since this was read: what it did to people's cursors is unknown.
     cursors_are_stale: bool = False
+    # Messages that others quote, as far as somebody has read them for showing.
+    quoted: dict[str, Message] = field(default_factory=dict)
 
     def copy(self) -> "ThreadState":
         """For whoever shows it, while this process goes on learning."""
@@ -99,7 +101,7 @@ def remember(state: ThreadState) -> ThreadState:
     with _known_lock:
         before = _known.get(state.thread.id)
         if before is not None and before is not state:
-            if before.thread.last_seq > state.thread.last_seq:
+            if _place(before) > _place(state):
                 return before
             _keep_newer_cursors(before, state)
         _known[state.thread.id] = state
@@ -107,6 +109,10 @@ def remember(state: ThreadState) -> ThreadState:
         while len(_known) > KEPT:
             _known.popitem(last=False)
     return state
+
+
+def _place(state: ThreadState) -> tuple[int, int]:
+    return state.thread.last_seq, state.thread.rev
 
 
 def _keep_newer_cursors(before: ThreadState, state: ThreadState) -> None:

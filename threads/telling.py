@@ -1,8 +1,11 @@
 """Events of threads: made from what was stored, after it was stored."""
 
+from typing import Any
+
 from realtime.delivery import deliver
 from realtime.events import InboxChanged, MessageAccepted, MessageSent, ThreadChanged
 from threads.models import Message, Participant
+from threads.queries import Opened
 from threads.rendering import render_message
 from threads.state import ThreadState
 from threads.writing import Appended
@@ -20,7 +23,6 @@ def message_accepted(message: Message) -> MessageAccepted:
 
 
 def message_sent(message: Message, state: ThreadState) -> MessageSent:
-    removed = bool(message.removed_at or message.hidden_at)
     return MessageSent(
         type="message.sent",
         thread=message.thread_id,
@@ -30,11 +32,29 @@ def message_sent(message: Message, state: ThreadState) -> MessageSent:
         author=message.author_id,
         created_at=message.created_at,
         message_type=message.type,
-        body="" if removed else message.body or "",
+        body="" if message.is_gone else message.body or "",
         html=render_message(message, state),
-        attachments=[] if removed else message.attachments or [],
+        attachments=[] if message.is_gone else message.attachments or [],
         client_id=message.client_id,
     )
+
+
+def revised(message: Message, state: ThreadState) -> dict[str, Any]:
+    """A changed message, as events and `thread.synced` carry it."""
+    return {
+        "thread": message.thread_id,
+        "message": message.id,
+        "seq": message.seq,
+        "rev": message.rev,
+        "html": render_message(message, state),
+    }
+
+
+def tell_revised(kind: str, state: ThreadState, message: Message) -> None:
+    event: Any = {"type": kind, **revised(message, state)}
+    deliver(event, to=list(state.people))
+    if message.id == state.thread.last_message_id:
+        tell_inboxes(state)
 
 
 def inbox_changed(person: Participant, *, unread: int | None) -> InboxChanged:
@@ -47,6 +67,20 @@ def inbox_changed(person: Participant, *, unread: int | None) -> InboxChanged:
         folder=person.folder,
         pinned=person.pinned,
     )
+
+
+def cursors_of(opened: Opened, *, reader_id: str) -> list[dict[str, Any]]:
+    """How far the others have got; nothing passes between two who blocked each other."""
+    if opened.me.blocked_by and not opened.state.is_group:
+        return []
+    return [
+        {
+            "user": person.user_id,
+            "delivered_seq": person.delivered_seq,
+            "read_seq": person.last_read_seq,
+        }
+        for person in opened.state.others(reader_id)
+    ]
 
 
 def thread_changed(state: ThreadState, banner: str = "") -> ThreadChanged:

@@ -66,7 +66,7 @@ def _status(form: StartThread, refusal: Refusal | None) -> int:
 @require_safe
 @login_required
 def thread(request: Request, thread_id: str) -> HttpResponse:
-    opened = queries.open_thread(request.user, thread_id)
+    opened = queries.open_thread_to_read(request.user, thread_id)
     return render(request, "threads/thread.html", thread_page(request.user, opened))
 
 

@@ -62,7 +62,9 @@ def mark_delivered(user: User, *, thread_id: str, message_id: str, seq: int, tal
 def _move(user: User, place: Place, newest: Change, earlier: Earlier) -> None:
     """One update if it is the newest message; otherwise one looks, then moves."""
     person = Participant(keys.thread_pk(place.thread_id), keys.participant_sk(user.id))
-    moved = _update(person, newest, _is_newest(place))
+    moved = None
+    if not _is_known_to_be_earlier(user, place):
+        moved = _update(person, newest, _is_newest(place))
     for _ in range(MOST_RACES):
         if moved is not None:
             _tell(user, moved)
@@ -71,6 +73,14 @@ def _move(user: User, place: Place, newest: Change, earlier: Earlier) -> None:
         change = earlier(current, after, place)
         moved = _update(person, change, _as_read(current)) if change else current
     raise Refusal("TRY_AGAIN")
+
+
+def _is_known_to_be_earlier(user: User, place: Place) -> bool:
+    """Then trying the newest would be in vain. Of a stranger nothing is known."""
+    believed = states.known(place.thread_id)
+    if believed is None or user.id not in believed.people:
+        return False
+    return place.seq < believed.thread.last_seq
 
 
 def _is_newest(place: Place) -> Condition:
@@ -176,6 +186,8 @@ def _tell(user: User, person: Participant) -> None:
         user=user.id,
         delivered_seq=person.delivered_seq,
         read_seq=person.last_read_seq,
+        read_tally=person.last_read_tally,
+        own_since_read=person.own_since_read,
     )
     deliver(moved, to=list(state.people))
     deliver(inbox_changed(person, unread=person.unread), to=[user.id])

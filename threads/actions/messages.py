@@ -3,7 +3,7 @@
 from accounts.models import User
 from accounts.refusals import Refusal
 from threads.markdown import to_text
-from threads.models import Message, keys
+from threads.models import Message, Participant, keys
 from threads.models.message import MAX_BODY, PREVIEW
 from threads.state import ThreadState
 from threads.telling import tell_appended
@@ -12,13 +12,24 @@ from threads.writing.line import now_ms
 
 
 def send_message(
-    sender: User, *, thread_id: str, client_id: str, body: str, seen_seq: int = 0
+    sender: User,
+    *,
+    thread_id: str,
+    client_id: str,
+    body: str,
+    seen_seq: int = 0,
+    reply_to: str | None = None,
 ) -> Message:
     """Stores a message once, however often it is sent with the same client id, and tells people."""
-    line = text_line(sender.id, client_id=client_id, body=body, seen_seq=seen_seq)
+    line = text_line(
+        sender.id, client_id=client_id, body=body, seen_seq=seen_seq, reply_to=reply_to
+    )
+    quoted = _find_quoted(thread_id, reply_to)
 
     def plan(state: ThreadState) -> tuple[Line, Roster]:
         check_may_write(state, sender.id)
+        if reply_to and not _can_quote(quoted, state.people[sender.id]):
+            raise Refusal("BAD_FRAME", "The message that you answer is not there.")
         return line, Roster()
 
     try:
@@ -28,11 +39,26 @@ def send_message(
         if stored is None:
             raise
         return stored
+    if quoted is not None:
+        appended.state.quoted[quoted.id] = quoted
     tell_appended(appended)
     return appended.message
 
 
-def text_line(author_id: str, *, client_id: str, body: str, seen_seq: int = 0) -> Line:
+def _find_quoted(thread_id: str, reply_to: str | None) -> Message | None:
+    if reply_to is None:
+        return None
+    return Message.find(keys.thread_pk(thread_id), keys.message_sk(reply_to))
+
+
+def _can_quote(quoted: Message | None, person: Participant) -> bool:
+    """Only what they may see themselves."""
+    return quoted is not None and quoted.seq >= person.visible_from_seq
+
+
+def text_line(
+    author_id: str, *, client_id: str, body: str, seen_seq: int = 0, reply_to: str | None = None
+) -> Line:
     body = check_body(body)
     return Line(
         client_id=client_id,
@@ -40,6 +66,7 @@ def text_line(author_id: str, *, client_id: str, body: str, seen_seq: int = 0) -
         preview=to_text(body)[:PREVIEW],
         author_id=author_id,
         seen_seq=seen_seq,
+        reply_to=reply_to,
     )
 
 

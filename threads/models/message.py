@@ -7,6 +7,8 @@ from threads.models.table import Item
 TEXT, ASSET, SYSTEM, ACTION = "text", "asset", "system", "action"
 MAX_BODY = 8000
 PREVIEW = 140
+EDITABLE_FOR = 15 * 60
+REACTIONS = ("👍", "❤️", "😄", "🎉", "👀", "✅")
 
 
 class Message(Item):
@@ -46,6 +48,11 @@ class Message(Item):
     @property
     def is_by_person(self) -> bool:
         return self.author_id is not None
+
+    @property
+    def is_gone(self) -> bool:
+        """Removed by its author or hidden by staff: people see that, and not what it said."""
+        return bool(self.removed_at or self.hidden_at)
 
 
 class SentMarker(Item):

@@ -92,7 +92,7 @@ def _update_person(attempt: Attempt, person: Participant) -> None:
         condition &= has_read_as(person)
     if person.user_id == line.author_id:
         change = sender_change(state, person, line, message)
-        condition &= _may_write(state)
+        condition &= may_write(state)
     else:
         change = receiver_change(person, line, message)
     company = company_change(state, person, attempt.roster)
@@ -138,7 +138,7 @@ def _as_is(state: ThreadState) -> Condition:
     )
 
 
-def _may_write(state: ThreadState) -> Condition:
+def may_write(state: ThreadState) -> Condition:
     now = keys.iso(keys.moment_of_ms(now_ms()))
     allowed = Participant.blocked_until.does_not_exist() | (Participant.blocked_until <= now)
     if state.is_group:
