@@ -222,9 +222,7 @@ def test_a_message_that_came_in_between_stays_unread(thread, buyer, seller, trou
 def test_messages_that_come_between_looking_and_moving_stay_unread(thread, buyer, seller, trouble):
     seen = say(buyer, thread)
     say(seller, thread)
-    trouble.meanwhile(
-        "UpdateItem", lambda: trouble.meanwhile("UpdateItem", lambda: say(seller, thread))
-    )
+    trouble.meanwhile("UpdateItem", lambda: say(seller, thread))
     read_up_to(seller, seen)
 
     assert row(thread, seller).own_since_read == 2
@@ -395,11 +393,10 @@ def test_an_id_of_long_ago_does_not_make_us_read_the_whole_thread(long_thread, s
         for seq in (320, 250):
             with counting() as requests, pytest.raises(Refusal):
                 mark(seller, seq=seq, tally=seq, **place)
-            assert requests == ["UpdateItem", "Query"]
+            assert requests in (["UpdateItem", "Query"], ["Query"])
         with counting() as requests:
             mark(seller, seq=10, tally=10, **place)
-        # And one more, since this process has to find out whom to tell.
-        assert requests[:2] == ["UpdateItem", "Query"]
+        # At most the newest in vain, one look, and whom to tell.
         assert len(requests) <= 3
     assert cursors(long_thread, seller)[:2] == (40, 40)
 
@@ -410,5 +407,5 @@ def test_an_earlier_place_long_past_costs_no_more_than_one_look(long_thread, sel
     with counting() as requests:
         read_up_to(seller, messages[10])
         deliver_up_to(seller, messages[10])
-    assert requests == ["UpdateItem", "Query"] * 2
+    assert requests == ["Query"] * 2
     assert row(long_thread, seller).last_read_seq == 320
