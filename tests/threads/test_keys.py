@@ -1,0 +1,174 @@
+"""Keys: an id alone gives its key, key order is time order, and a thread reads from its end."""
+
+import random
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ulid import ULID
+
+from threads.models import keys
+from threads.models.table import Item
+
+# The years in which people will write, and the first and the last that can be written down.
+MILLISECONDS = st.integers(0, keys.LAST_MS)
+RANDOM_BITS = st.integers(0, 2**80 - 1)
+
+
+def message_id(milliseconds: int, bits: int) -> str:
+    return f"msg_{ULID.from_int((milliseconds << 80) | bits)}"
+
+
+@given(MILLISECONDS, RANDOM_BITS)
+def test_a_message_id_gives_its_key_and_back(milliseconds, bits):
+    an_id = message_id(milliseconds, bits)
+    sk = keys.message_sk(an_id)
+    prefix, time, found = sk.split("#")
+    assert (prefix, found) == ("MSG", an_id)
+    assert len(time) == 24
+    assert keys.moment(time) == keys.message_time(an_id)
+
+
+@given(MILLISECONDS)
+def test_no_millisecond_is_lost_on_the_way(milliseconds):
+    moment = keys.moment_of_ms(milliseconds)
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    assert (since.days * 86_400_000 + since.seconds * 1000) + since.microseconds // 1000 == (
+        milliseconds
+    )
+    assert keys.iso(moment).endswith(f".{milliseconds % 1000:03d}Z")
+
+
+def test_ten_thousand_milliseconds_of_our_time_are_exact():
+    chance = random.Random(11)
+    for _ in range(10_000):
+        milliseconds = chance.randrange(1_600_000_000_000, 2_000_000_000_000)
+        time = keys.iso(keys.message_time(message_id(milliseconds, 0)))
+        seconds, rest = divmod(milliseconds, 1000)
+        assert time == f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:03d}Z"
+
+
+@given(st.lists(st.tuples(MILLISECONDS, RANDOM_BITS), min_size=2, max_size=20))
+def test_keys_sort_as_ids_do(parts):
+    ids = [message_id(*part) for part in parts]
+    assert sorted(ids) == [each.rpartition("#")[2] for each in sorted(map(keys.message_sk, ids))]
+
+
+@given(MILLISECONDS, RANDOM_BITS, st.integers(0, 2**41))
+def test_an_id_is_always_later_than_the_last(milliseconds, bits, now_ms):
+    last = message_id(milliseconds, bits)
+    following = keys.next_message_id(last, now_ms)
+    assert following > last
+    if milliseconds < keys.LAST_MS:
+        assert keys.message_sk(following) > keys.message_sk(last)
+    if now_ms > milliseconds:
+        assert ULID.from_str(following.removeprefix("msg_")).milliseconds == now_ms
+
+
+def test_in_the_same_millisecond_it_is_the_last_plus_one():
+    last = message_id(1_700_000_000_123, 41)
+    for now_ms in (1_700_000_000_123, 1_699_999_999_999, 0):
+        assert keys.next_message_id(last, now_ms) == message_id(1_700_000_000_123, 42)
+
+
+def test_when_a_millisecond_is_full_it_runs_over_into_the_next():
+    last = message_id(1_700_000_000_123, 2**80 - 1)
+    following = keys.next_message_id(last, 1_700_000_000_123)
+    assert following == message_id(1_700_000_000_124, 0)
+    assert keys.message_sk(following) > keys.message_sk(last)
+
+
+def test_an_id_past_the_calendar_leads_to_its_end():
+    sk = keys.message_sk("msg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ")
+    assert sk.startswith("MSG#9999-12-31T23:59:59.999Z#")
+
+
+def test_the_first_id_bears_the_time_of_now():
+    assert keys.iso(keys.message_time(keys.next_message_id(None, 1_700_000_000_123))) == (
+        "2023-11-14T22:13:20.123Z"
+    )
+
+
+@given(MILLISECONDS, MILLISECONDS)
+def test_a_pinned_row_sorts_above_every_date(one, other):
+    times = [keys.iso(keys.moment_of_ms(each)) for each in (one, other)]
+    pinned = keys.inbox_sk(times[0], "thrd_0", pinned=True)
+    assert pinned > keys.inbox_sk(times[1], "thrd_Z", pinned=False)
+
+
+@given(MILLISECONDS, MILLISECONDS)
+def test_pinned_rows_sort_by_time_as_others_do(one, other):
+    early, late = sorted((one, other))
+    for pinned in (True, False):
+        rows = [
+            keys.inbox_sk(keys.iso(keys.moment_of_ms(each)), "thrd_1", pinned=pinned)
+            for each in (early, late)
+        ]
+        assert rows == sorted(rows)
+
+
+IN_A_THREAD = [
+    keys.THREAD,
+    keys.tab_sk("brief"),
+    keys.tab_sk("shotlist"),
+    keys.participant_sk("usr_7ZZZZZZZZZZZZZZZZZZZZZZZZZ"),
+    keys.participant_sk("usr_00000000000000000000000000"),
+    keys.former_participant_sk("usr_7ZZZZZZZZZZZZZZZZZZZZZZZZZ"),
+    keys.former_participant_sk("usr_00000000000000000000000000"),
+    keys.message_sk("msg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ"),
+    keys.message_sk("msg_00000000000000000000000000"),
+]
+BELOW = [
+    keys.sent_sk("usr_7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "zzzz"),
+    keys.sent_sk("system", "zzzz"),
+    keys.card_sk("msg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ"),
+]
+
+
+def test_a_thread_read_from_its_end_begins_with_what_a_page_needs():
+    rank = {"THR": 0, "TAB": 1, "PART": 2, "OUT": 3, "MSG": 4}
+    read = sorted(IN_A_THREAD + BELOW, reverse=True)
+    assert [rank.get(sk.partition("#")[0], 5) for sk in read] == [
+        0,
+        1,
+        1,
+        2,
+        2,
+        3,
+        3,
+        4,
+        4,
+        5,
+        5,
+        5,
+    ]
+
+
+def test_every_kind_of_item_in_a_thread_has_its_place():
+    """A new kind must say on which side of the messages it sorts."""
+    kinds = {kind.sk_prefix for kind in Item.kinds if kind.pk_prefix == "THR#"}
+    placed = {kind for kind in kinds if any(sk.startswith(kind) for sk in IN_A_THREAD + BELOW)}
+    assert kinds == placed
+
+
+def test_both_ways_round_a_pair_is_one():
+    assert keys.pair_pk("usr_A", "usr_B") == keys.pair_pk("usr_B", "usr_A") == "PAIR#usr_A#usr_B"
+
+
+def test_a_thread_is_archived_in_the_same_shard_by_every_process():
+    thread = "thrd_01M7HB2E6JQE35JFC7AKW4TY66"
+    assert keys.archive_pk("2026-05-04", thread) == "ARCHIVE#2026-05-04#15"
+
+
+@pytest.mark.parametrize(
+    ("folder", "pk"),
+    [
+        ("inbox", "PARTICIPANT#usr_A"),
+        ("requests", "PARTICIPANT#usr_A#requests"),
+        ("archived", "PARTICIPANT#usr_A#archived"),
+        ("spam", "PARTICIPANT#usr_A#spam"),
+    ],
+)
+def test_each_folder_is_a_partition_of_its_own(folder, pk):
+    assert keys.inbox_pk("usr_A", folder) == pk

@@ -1,0 +1,284 @@
+"""The table itself: made once, and a shape that differs is said; what has expired is not there."""
+
+import time
+from collections.abc import Iterator
+from io import StringIO
+from uuid import uuid4
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from threads.models import (
+    Connection,
+    Draft,
+    RateBucket,
+    SentMarker,
+    UserConnection,
+    keys,
+)
+from threads.models.changes import Cancelled, Change, Transaction
+from threads.models.table import (
+    Item,
+    connection,
+    create_table,
+    differences,
+    get_many,
+    load,
+    put_many,
+    query,
+)
+
+
+def test_it_is_made_once_and_made_again_without_harm(thread):
+    assert create_table() == []
+    assert create_table() == []
+    assert query(keys.thread_pk(thread), limit=10).items
+
+
+# --- Other shapes
+
+
+class Elsewhere:
+    """Tables of other shapes on the same engine."""
+
+    def __init__(self) -> None:
+        self.client = connection().connection.client
+        self.made: list[str] = []
+
+    def make(self, indexes: list[dict], sort_key: str = "sk") -> dict:
+        name = f"other_{uuid4().hex}"
+        keyed = {"pk", sort_key}
+        keyed |= {key["AttributeName"] for index in indexes for key in index["KeySchema"]}
+        self.client.create_table(
+            TableName=name,
+            BillingMode="PAY_PER_REQUEST",
+            AttributeDefinitions=[
+                {"AttributeName": each, "AttributeType": "S"} for each in sorted(keyed)
+            ],
+            KeySchema=_schema("pk", sort_key),
+            **({"GlobalSecondaryIndexes": indexes} if indexes else {}),
+        )
+        self.made.append(name)
+        return self.client.describe_table(TableName=name)["Table"]
+
+
+def _schema(pk: str, sk: str) -> list[dict]:
+    return [
+        {"AttributeName": pk, "KeyType": "HASH"},
+        {"AttributeName": sk, "KeyType": "RANGE"},
+    ]
+
+
+def index_of(name: str, projection: dict | None = None, keyed_by: str = "") -> dict:
+    ours = connection().connection.client.describe_table(TableName=connection().table_name)
+    (index,) = (
+        each for each in ours["Table"]["GlobalSecondaryIndexes"] if each["IndexName"] == name
+    )
+    return {
+        "IndexName": name,
+        "KeySchema": _schema(*keyed_by.split()) if keyed_by else index["KeySchema"],
+        "Projection": projection or index["Projection"],
+    }
+
+
+@pytest.fixture
+def other_tables(table) -> Iterator[Elsewhere]:
+    tables = Elsewhere()
+    yield tables
+    for name in tables.made:
+        tables.client.delete_table(TableName=name)
+
+
+ALL = ["GSI1", "GSI2", "GSI3", "GSI4"]
+
+
+def test_one_of_our_shape_differs_in_nothing(other_tables):
+    assert differences(other_tables.make([index_of(name) for name in ALL])) == []
+
+
+def test_a_missing_index_is_named(other_tables):
+    described = other_tables.make([index_of(name) for name in ALL if name != "GSI3"])
+    assert differences(described) == ["index GSI3 is missing"]
+
+
+def test_a_table_without_indexes_misses_all(other_tables):
+    assert differences(other_tables.make([])) == [f"index {name} is missing" for name in ALL]
+
+
+def test_an_index_too_many_is_named(other_tables):
+    more = index_of("GSI2") | {"IndexName": "GSI9"}
+    described = other_tables.make([*(index_of(name) for name in ALL), more])
+    assert differences(described) == ["index GSI9 is not one of ours"]
+
+
+def test_another_projection_is_described(other_tables):
+    whole = index_of("GSI1", {"ProjectionType": "ALL"})
+    described = other_tables.make([whole, *(index_of(name) for name in ALL[1:])])
+    (difference,) = differences(described)
+    assert difference.startswith("GSI1 is ")
+    assert "ALL" in difference
+    assert "lastMessage" in difference
+
+
+def test_one_attribute_less_in_an_index_is_described(other_tables):
+    less = {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["firstUndeliveredSeq"]}
+    indexes = [index_of(name, less if name == "GSI3" else None) for name in ALL]
+    (difference,) = differences(other_tables.make(indexes))
+    assert difference.startswith("GSI3 is ")
+    assert "firstUndeliveredMsgId" in difference
+
+
+def test_other_keys_are_described(other_tables):
+    indexes = [index_of(name, keyed_by="GSI4PK GSI1SK" if name == "GSI4" else "") for name in ALL]
+    (difference,) = differences(other_tables.make(indexes))
+    assert difference.startswith("GSI4 is ")
+    (difference,) = differences(
+        other_tables.make([index_of(name) for name in ALL], sort_key="created")
+    )
+    assert difference.startswith("table is ")
+
+
+def test_the_command_says_that_all_is_well():
+    said = StringIO()
+    call_command("create_table", stdout=said)
+    assert connection().table_name in said.getvalue()
+
+
+def test_the_command_fails_if_something_differs(monkeypatch):
+    import threads.management.commands.create_table as command
+
+    monkeypatch.setattr(command, "create_table", lambda: ["index GSI3 is missing"])
+    with pytest.raises(CommandError, match="index GSI3 is missing"):
+        call_command("create_table", stdout=StringIO())
+
+
+def expires_by() -> str | None:
+    client = connection().connection.client
+    answer = client.describe_time_to_live(TableName=connection().table_name)
+    return answer["TimeToLiveDescription"].get("AttributeName")
+
+
+def let_expire(by: str, *, enabled: bool) -> None:
+    connection().connection.client.update_time_to_live(
+        TableName=connection().table_name,
+        TimeToLiveSpecification={"Enabled": enabled, "AttributeName": by},
+    )
+
+
+def test_a_table_whose_making_was_interrupted_is_finished():
+    let_expire("ttl", enabled=False)
+    assert expires_by() is None
+    assert create_table() == []
+    assert expires_by() == "ttl"
+
+
+def test_a_table_that_expires_by_something_else_is_said():
+    let_expire("ttl", enabled=False)
+    let_expire("expires", enabled=True)
+    try:
+        assert create_table() == ["items expire by expires, should by ttl"]
+    finally:
+        let_expire("expires", enabled=False)
+        assert create_table() == []
+
+
+# --- Expired is expired
+
+
+def marker(thread: str, name: str, ttl: int) -> SentMarker:
+    pk = keys.thread_pk(thread)
+    return SentMarker(pk, keys.sent_sk("system", name), message_id="m", seq=1, hash="h", ttl=ttl)
+
+
+def test_what_has_expired_is_in_no_read(thread):
+    now = int(time.time())
+    gone, there = marker(thread, "gone", now - 1), marker(thread, "there", now + 60)
+    put_many([gone, there])
+
+    assert SentMarker.find(gone.pk, gone.sk) is None
+    assert SentMarker.find(there.pk, there.sk) is not None
+    found = get_many([(gone.pk, gone.sk), (there.pk, there.sk)])
+    assert [item.sk for item in found] == [there.sk]
+    page = query(gone.pk, Item.sk.startswith(keys.sent_sk("system", "")), limit=10)
+    assert [item.sk for item in page.items] == [there.sk]
+
+
+def test_it_is_gone_in_the_very_second_in_which_it_expires(thread):
+    item = marker(thread, "now", int(time.time()))
+    put_many([item])
+    assert SentMarker.find(item.pk, item.sk) is None
+
+
+def test_every_kind_that_expires_does_so(buyer):
+    now = int(time.time())
+    pk, at = keys.user_pk(buyer.id), "2026-05-04T09:30:00.125Z"
+    fields = {
+        "user_id": buyer.id,
+        "connected_at": at,
+        "last_seen_at": at,
+        "device": "phone",
+        "session_hash": "x",
+    }
+    for ttl, expected in ((now - 5, 0), (now + 60, 3)):
+        items = [
+            RateBucket(pk, keys.rate_sk("starts"), tokens=3, updated_at=at, ttl=ttl),
+            UserConnection(pk, keys.connection_sk("conn_1"), ttl=ttl, **fields),
+            Connection(keys.connection_pk(buyer.id), keys.METADATA, ttl=ttl, **fields),
+        ]
+        put_many(items)
+        assert sum(type(item).find(item.pk, item.sk) is not None for item in items) == expected
+        assert len(get_many((item.pk, item.sk) for item in items)) == expected
+        assert len(query(pk, limit=10).items) == max(0, expected - 1)
+
+
+def test_what_does_not_expire_stays(buyer):
+    draft = Draft(
+        keys.user_pk(buyer.id), keys.draft_sk("thrd_1"), text="", version=1, updated_at=""
+    )
+    put_many([draft])
+    assert Draft.find(draft.pk, draft.sk) is not None
+
+
+# --- Reading and writing
+
+
+def test_many_come_in_chunks_and_each_once(thread):
+    items = [marker(thread, f"{number:03d}", int(time.time()) + 60) for number in range(130)]
+    put_many(items)
+    wanted = [(item.pk, item.sk) for item in items]
+    found = get_many([*wanted, *wanted])
+    assert sorted(item.sk for item in found) == sorted(item.sk for item in items)
+
+
+def test_an_item_of_no_kind_of_ours_is_an_error():
+    with pytest.raises(LookupError):
+        load({"pk": {"S": "NONE#1"}, "sk": {"S": "NONE"}})
+
+
+def test_every_item_is_loaded_as_its_own_kind():
+    for kind in Item.kinds:
+        raw = {"pk": {"S": f"{kind.pk_prefix}x"}, "sk": {"S": kind.sk_prefix}}
+        assert type(load(raw)) is kind
+
+
+def test_a_transaction_names_what_failed_whatever_the_order_of_its_parts(thread):
+    """PynamoDB sorts them by what they do: checks, deletes, puts, updates."""
+    pk = keys.thread_pk(thread)
+    one, two, three, four = (
+        marker(thread, name, int(time.time()) + 60) for name in ("one", "two", "three", "four")
+    )
+    put_many([one, two, three, four])
+    absent, present = SentMarker.pk.does_not_exist(), SentMarker.pk.exists()
+    for wrong in ("check", "delete", "put", "update"):
+        write = Transaction()
+        conditions = dict.fromkeys(("check", "delete", "put", "update"), present)
+        conditions[wrong] = absent
+        write.update("update", four, Change(set={"seq": 9}), conditions["update"])
+        write.put("put", three, conditions["put"])
+        write.delete("delete", two, conditions["delete"])
+        write.check("check", one, conditions["check"])
+        with pytest.raises(Cancelled) as cancelled:
+            write.commit()
+        assert list(cancelled.value.reasons) == [wrong]
+        assert cancelled.value.failed(wrong)
+    assert SentMarker.find(pk, four.sk).seq == 1
