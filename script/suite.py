@@ -73,6 +73,9 @@ def _run_pass(
 ) -> None:
     say(f"\n{name[0].upper()}{name[1:]}")
     report = Path(env["PARLEY_DATA"]) / f"{name}.xml"
-    command = [bootstrap.PYTHON, "-m", "pytest", "-n", "2", "--tb", "short", "-m", marks]
-    code = processes.run_in_foreground([*command, "--junitxml", report, *for_pytest], env)
+    # Half of the files each, as far as that is fair: what a module has started is started once.
+    command = [bootstrap.PYTHON, "-m", "pytest", "-n", "2", "--dist", "worksteal", "-m", marks]
+    code = processes.run_in_foreground(
+        [*command, "--tb", "short", "--junitxml", report, *for_pytest], env
+    )
     outcome.add_pass(name, report, code)

@@ -59,11 +59,10 @@ class Server:
     def said(self) -> str:
         return self.output.read_text()
 
-    def wait_until_it_listens(self, patience: float = 60) -> "Server":
-        wait_for(lambda: "address" in self.state() or self.process.poll() is not None, patience)
-        assert self.process.poll() is None, self.said()
-        # The words follow the state by a moment.
-        wait_for(lambda: "Ctrl-C ends it." in self.said())
+    def wait_until_it_listens(self, patience: float = 120) -> "Server":
+        ended = self.process.poll
+        wait_for(lambda: "Ctrl-C ends it." in self.said() or ended() is not None, patience)
+        assert ended() is None, self.said()
         return self
 
     def state(self) -> dict:

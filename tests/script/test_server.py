@@ -1,12 +1,16 @@
 """script/server and script/manage, started for real."""
 
 import json
+import re
 import secrets
 import signal
 import socket
 import urllib.request
 
 import pytest
+import serve
+from addresses import Address
+from installation import Data
 from serve import SHOWN_SIGN_INS
 
 from tests.script.conftest import ROOT, Server, answers, run, wait_for
@@ -18,7 +22,8 @@ ENDPOINT = "from django.conf import settings; print(settings.DYNAMODB['endpoint'
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    server = Server(tmp_path_factory.mktemp("parley") / "data", "--no-demo")
+    """One server for all that only look at it, on its first run."""
+    server = Server(tmp_path_factory.mktemp("parley") / "data")
     yield server.wait_until_it_listens()
     server.end()
 
@@ -30,20 +35,21 @@ def test_serves_at_the_address_that_it_prints(server):
         assert answer.status == 200
 
 
-def test_refuses_data_that_a_server_is_running_on(server):
-    second = run(SERVER, "--data", server.data)
+def test_the_first_run_brings_demo_people_and_says_how_to_sign_in(server):
+    people = json.loads((server.data / "demo.json").read_text())
+    assert len(people) > SHOWN_SIGN_INS
+    assert all(person["password"] in server.said() for person in people)
+
+
+@pytest.mark.parametrize("options", [[], ["--reset"]])
+def test_refuses_data_that_a_server_is_running_on(server, options):
+    second = run(SERVER, "--data", server.data, *options)
     address, pid = server.state()["address"], server.process.pid
     assert second.returncode == 1
     assert second.stdout == ""
     assert second.stderr == (
         f"Parley is already running on {server.data}: {address} (process {pid}).\n"
     )
-
-
-def test_does_not_reset_data_that_a_server_is_running_on(server):
-    second = run(SERVER, "--data", server.data, "--reset")
-    assert second.returncode == 1
-    assert "already running" in second.stderr
     assert (server.data / "engine.db").exists()
 
 
@@ -52,19 +58,28 @@ def test_a_command_uses_the_engine_of_the_running_server(server):
     assert done.stdout.strip() == server.state()["endpoint"]
 
 
-def test_ctrl_c_ends_all_that_was_started_and_the_data_stays(start_server):
+def test_a_command_gives_back_the_exit_code(server):
+    done = run(MANAGE, "--data", server.data, "no_such_command")
+    assert done.returncode == 1
+    assert "Unknown command" in done.stderr
+
+
+def test_ctrl_c_ends_all_that_was_started_and_the_next_start_finds_the_data(start_server):
     server = start_server("--no-demo").wait_until_it_listens()
-    state = server.state()
-    run(MANAGE, "--data", server.data, "shell", "-c", MAKE_MARA)
+    state, key = server.state(), (server.data / "secret_key").read_text()
     assert server.end(signal.SIGINT) == 0
     assert "Traceback" not in server.said()
     assert not answers(state["address"])
     assert not answers(state["endpoint"])
 
-    again = start_server("--no-demo").wait_until_it_listens()
+    made = run(MANAGE, "--data", server.data, "shell", "-v", "0", "-c", MAKE_MARA)
+    assert made.returncode == 0, made.stderr
+    again = start_server().wait_until_it_listens()
     assert "Preparing" not in again.said()
+    assert "Sign in as" not in again.said(), "What began without demo people stays without them."
+    assert (again.data / "secret_key").read_text() == key
     found = run(MANAGE, "--data", again.data, "shell", "-v", "0", "-c", FIND_MARA)
-    assert found.stdout.strip() == "Mara"
+    assert found.stdout == "Mara\n"
 
 
 MAKE_MARA = """
@@ -74,58 +89,39 @@ User.objects.create_user("mara@example.com", "x", handle="mara", display_name="M
 FIND_MARA = 'from accounts.models import User; print(User.objects.get(handle="mara").display_name)'
 
 
-def test_the_first_run_brings_demo_people_and_later_ones_name_the_first_few(start_server):
-    server = start_server().wait_until_it_listens()
-    people = json.loads((server.data / "demo.json").read_text())
-    assert len(people) > SHOWN_SIGN_INS
-    assert all(person["password"] in server.said() for person in people)
-    server.end()
-
-    again = start_server().wait_until_it_listens()
-    assert "Adding demo people" not in again.said()
-    assert people[0]["password"] in again.said()
-    assert people[-1]["password"] not in again.said()
-    assert f"and {len(people) - SHOWN_SIGN_INS} more, in" in again.said()
-    assert json.loads((again.data / "demo.json").read_text()) == people
-
-
-def test_a_start_without_demo_people_stays_without_them(start_server):
-    start_server("--no-demo").wait_until_it_listens().end()
-    again = start_server().wait_until_it_listens()
-    assert "Sign in as" not in again.said()
-    assert not (again.data / "demo.json").exists()
-
-
-def test_reset_begins_anew(start_server):
+def test_nothing_outlives_a_server_that_was_killed_and_a_reset_begins_anew(start_server):
     server = start_server("--no-demo").wait_until_it_listens()
-    key = (server.data / "secret_key").read_text()
-    server.end()
-    again = start_server("--no-demo", "--reset").wait_until_it_listens()
-    assert "Preparing the data" in again.said()
-    assert (again.data / "secret_key").read_text() != key
-
-
-def test_nothing_outlives_a_server_that_was_killed(start_server):
-    server = start_server("--no-demo").wait_until_it_listens()
-    state = server.state()
+    state, key = server.state(), (server.data / "secret_key").read_text()
     server.process.kill()
     wait_for(lambda: not answers(state["endpoint"]))
     wait_for(lambda: not answers(state["address"]))
-    start_server("--no-demo").wait_until_it_listens()
+
+    again = start_server("--no-demo", "--reset").wait_until_it_listens()
+    assert "Preparing the data" in again.said()
+    assert (again.data / "secret_key").read_text() != key
 
 
 def test_a_command_without_a_server_has_an_engine_for_its_own_time(tmp_path):
     data = tmp_path / "data"
     done = run(MANAGE, f"--data={data}", "shell", "-v", "0", "-c", ENDPOINT)
     assert done.returncode == 0, done.stderr
+    # The whole of it: what the script says is not mixed with what the command prints.
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+\n", done.stdout)
     assert not answers(done.stdout.strip())
     assert (data / "engine.db").exists()
 
 
-def test_a_command_gives_back_the_exit_code(tmp_path):
-    done = run(MANAGE, "--data", tmp_path / "data", "no_such_command")
-    assert done.returncode == 1
-    assert "Unknown command" in done.stderr
+def test_a_later_start_names_the_first_few_people_and_where_the_others_are(tmp_path, capsys):
+    people = [
+        {"name": f"P{n}", "email": f"p{n}@example.com", "password": f"word-{n}", "role": "buyer"}
+        for n in range(9)
+    ]
+    (tmp_path / "demo.json").write_text(json.dumps(people))
+    serve._welcome(Data(tmp_path), Address("127.0.0.1", 8000), first_run=False)
+    said = capsys.readouterr().out
+    assert f"word-{SHOWN_SIGN_INS - 1}" in said
+    assert f"word-{SHOWN_SIGN_INS}" not in said
+    assert f"and {9 - SHOWN_SIGN_INS} more, in {tmp_path}/demo.json" in said
 
 
 def test_starts_no_engine_where_the_environment_names_one(start_server, own_engine):
@@ -169,8 +165,3 @@ def test_a_store_that_does_not_answer_is_named_in_one_sentence(tmp_path, own_eng
     assert refused.returncode == 1
     assert refused.stderr.startswith(words)
     assert refused.stderr.count("\n") == 1
-
-
-def test_what_a_command_prints_is_not_mixed_with_what_the_script_says(tmp_path):
-    done = run(MANAGE, "--data", tmp_path / "data", "shell", "-v", "0", "-c", "print(1)")
-    assert done.stdout == "1\n"
