@@ -14,7 +14,8 @@ PAGE = 50
 FOLDERS = (INBOX, ARCHIVED_FOLDER)
 # Where a page ends: the index's own sort key, which names the thread.
 CURSOR = re.compile(
-    rf"(?:{keys.PINNED})?\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z#(thrd_{ULID_PATTERN})"
+    rf"(?:{keys.PINNED})?\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z#(thrd_{ULID_PATTERN})",
+    re.ASCII,
 )
 
 

@@ -1,0 +1,149 @@
+"""A folder: pinned, then newest, in pages that meet; and nobody else's, whatever is asked for."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import time_machine
+from ulid import ULID
+
+from accounts.refusals import Refusal
+from inbox.queries import get_row, list_folder
+from tests.threads.conftest import make_person, row, say, start
+from threads.actions.folders import archive_thread, pin_thread
+from threads.models import keys
+from threads.models.table import put_many
+
+
+def ids(page) -> list[str]:
+    return [each.thread_id for each in page.rows]
+
+
+def fill(user, seller, size: int, pinned: int = 0) -> list[str]:
+    """Rows a second apart, newest first as they should come out; some of them pinned."""
+    model = row(start(user, seller), user)
+    model.delete()
+    began = datetime(2026, 5, 4, 9, 30, tzinfo=UTC)
+    rows = []
+    for number in range(size):
+        each, thread = model.copy(), f"thrd_{ULID()}"
+        each.pk = keys.thread_pk(thread)
+        each.pinned = number < pinned
+        each.last_message_at = keys.iso(began + timedelta(seconds=number))
+        each.inbox_sk = keys.inbox_sk(each.last_message_at, thread, pinned=each.pinned)
+        rows.append(each)
+    put_many(rows)
+    rows.sort(key=lambda each: each.inbox_sk, reverse=True)
+    return [each.thread_id for each in rows]
+
+
+def test_the_newest_activity_comes_first(buyer, seller):
+    one, two, three = (start(buyer, seller) for _ in range(3))
+    assert ids(list_folder(buyer, "inbox")) == [three, two, one]
+    say(seller, one)
+    assert ids(list_folder(buyer, "inbox")) == [one, three, two]
+    assert ids(list_folder(seller, "inbox")) == [one, three, two]
+
+
+def test_a_row_is_complete(buyer, seller):
+    thread = start(buyer, seller, "Hello *Sam*", subject="Portraits")
+    (mine,) = list_folder(seller, "inbox").rows
+    assert (mine.thread_id, mine.subject, mine.kind) == (thread, "Portraits", "inquiry")
+    assert mine.other_side["name"] == "Bea"
+    assert mine.last_message == {"author": buyer.id, "type": "text", "text": "Hello Sam"}
+    assert (mine.unread, mine.pinned, mine.muted, mine.folder) == (1, False, False, "inbox")
+    assert mine.others_count == 1
+    full = row(thread, seller)
+    for name in ("last_seq", "last_tally", "last_message_at", "role", "marked_unread"):
+        assert getattr(mine, name) == getattr(full, name)
+
+
+@pytest.mark.parametrize("size", [1, 49, 50, 51, 100, 123])
+def test_pages_meet_without_gap_or_double_and_end(buyer, seller, size):
+    expected = fill(buyer, seller, size, pinned=min(size, 3))
+    page, seen = list_folder(buyer, "inbox"), []
+    for _ in range(10):
+        seen += ids(page)
+        if not page.cursor:
+            break
+        page = list_folder(buyer, "inbox", after=page.cursor)
+    assert seen == expected
+
+
+def test_pinned_ones_go_on_over_the_end_of_a_page(buyer, seller):
+    expected = fill(buyer, seller, 70, pinned=60)
+    first = list_folder(buyer, "inbox")
+    second = list_folder(buyer, "inbox", after=first.cursor)
+    assert ids(first) + ids(second) == expected
+    assert [each.pinned for each in second.rows] == [True] * 10 + [False] * 10
+
+
+def test_what_comes_while_one_pages_does_not_repeat_what_was_seen(buyer, seller):
+    fill(buyer, seller, 60)
+    first = list_folder(buyer, "inbox")
+    new = start(seller, buyer)
+    second = list_folder(buyer, "inbox", after=first.cursor)
+    assert not set(ids(first)) & set(ids(second))
+    assert len(ids(first) + ids(second)) == 60
+    assert ids(list_folder(buyer, "inbox"))[0] == new
+
+
+def test_each_folder_is_its_own(buyer, seller):
+    kept, archived = start(buyer, seller), start(buyer, seller)
+    archive_thread(buyer, thread_id=archived)
+    assert ids(list_folder(buyer, "inbox")) == [kept]
+    assert ids(list_folder(buyer, "archived")) == [archived]
+    assert ids(list_folder(buyer, "requests")) == ids(list_folder(buyer, "spam")) == []
+
+
+def test_an_empty_folder_is_empty(stranger):
+    page = list_folder(stranger, "inbox")
+    assert (page.rows, page.cursor) == ([], "")
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        "x",
+        "PIN#",
+        "2026-05-04T09:30:00.125Z",
+        "2026-05-04T09:30:00.125Z#thrd_x",
+        "2026-05-04T09:30:00.125Z#thrd_01M7HB2E6JQE35JFC7AKW4TY66 ",
+        "2026-05-04T09:30:00.125Z#thrd_01M7HB2E6JQE35JFC7AKW4TY66\n",
+        "PIN#PIN#2026-05-04T09:30:00.125Z#thrd_01M7HB2E6JQE35JFC7AKW4TY66",
+        "٢٠٢٦-05-04T09:30:00.125Z#thrd_01M7HB2E6JQE35JFC7AKW4TY66",
+        "x" * 5000,
+    ],
+)
+def test_a_cursor_that_is_none_is_refused(buyer, cursor):
+    with pytest.raises(Refusal) as refused:
+        list_folder(buyer, "inbox", after=cursor)
+    assert refused.value.code == "BAD_FRAME"
+
+
+def test_a_cursor_of_somebody_else_shows_only_ones_own(buyer, seller):
+    theirs = fill(seller, make_person("Una"), 60)
+    start(buyer, make_person("Oto"))
+    cursor = list_folder(seller, "inbox").cursor
+    assert cursor
+    assert not set(ids(list_folder(buyer, "inbox", after=cursor))) & set(theirs)
+
+
+def test_ones_own_row(thread, buyer, stranger):
+    assert get_row(buyer, thread).user_id == buyer.id
+    for user, asked in ((stranger, thread), (buyer, "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ")):
+        with pytest.raises(Refusal) as refused:
+            get_row(user, asked)
+        assert refused.value.code == "THREAD_NOT_FOUND"
+
+
+def test_two_threads_of_one_millisecond_both_have_a_row(buyer, seller):
+    with time_machine.travel(datetime.now(UTC), tick=False):
+        threads = {start(buyer, seller) for _ in range(3)}
+    assert set(ids(list_folder(buyer, "inbox"))) == threads
+
+
+def test_pins_of_different_people_do_not_mix(thread, buyer, seller):
+    newer = start(buyer, seller)
+    pin_thread(buyer, thread_id=thread)
+    assert ids(list_folder(buyer, "inbox")) == [thread, newer]
+    assert ids(list_folder(seller, "inbox")) == [newer, thread]
