@@ -128,6 +128,7 @@ DYNAMODB = {
 }
 
 REDIS_URL = env.str("REDIS_URL", default="")
+REDIS_PREFIX = env.str("PARLEY_REDIS_PREFIX", default="parley")
 # A channel that is full drops frames without a word; clients notice by seq and ask again.
 CHANNEL_CAPACITY = 1500
 if REDIS_URL:
@@ -139,7 +140,7 @@ if REDIS_URL:
                 "hosts": [{"address": REDIS_URL, "socket_timeout": 30}],
                 "capacity": CHANNEL_CAPACITY,
                 "expiry": 60,
-                "prefix": env.str("PARLEY_REDIS_PREFIX", default="parley"),
+                "prefix": REDIS_PREFIX,
             },
         }
     }
@@ -147,7 +148,7 @@ if REDIS_URL:
         "default": {
             "BACKEND": "django.core.cache.backends.redis.RedisCache",
             "LOCATION": REDIS_URL,
-            "KEY_PREFIX": env.str("PARLEY_REDIS_PREFIX", default="parley"),
+            "KEY_PREFIX": REDIS_PREFIX,
         }
     }
 else:
