@@ -95,6 +95,19 @@ class Block(models.Model):
         return f"{self.blocker_id} blocks {self.blocked_id}"
 
 
+class SignIn(models.Model):
+    """A session and whose it is: what "Your devices" lists and can end."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="sign_ins")
+    session_key = models.CharField(max_length=40, unique=True)
+    device = models.CharField(max_length=60)
+    address = models.GenericIPAddressField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.device}, since {self.created_at:%d %b %Y}"
+
+
 class OutboxEntry(models.Model):
     """Something that happened here and has to be made true in the table too.
 

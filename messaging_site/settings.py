@@ -160,6 +160,10 @@ else:
     }
     CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 
+# Frames that one socket may send: so many a second, and so many at once.
+SOCKET_RATE = env.float("PARLEY_SOCKET_RATE", default=50.0)
+SOCKET_BURST = env.int("PARLEY_SOCKET_BURST", default=300)
+
 # --- People -----------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "accounts.User"

@@ -3,3 +3,6 @@ from django.apps import AppConfig
 
 class RealtimeConfig(AppConfig):
     name = "realtime"
+
+    def ready(self) -> None:
+        from realtime import sign_outs  # noqa: F401  (it listens)

@@ -6,72 +6,55 @@ from typing import Any
 
 from accounts.models import User
 from accounts.refusals import Refusal
-from realtime.events import Event, ThreadSynced
+from realtime.events import Event
+from realtime.syncing import open_and_sync
 from threads.actions.cursors import mark_delivered, mark_read
+from threads.actions.drafts import save_draft
 from threads.actions.messages import send_message
-from threads.forms import Command, MoveCursor, OpenThread, SendMessage
-from threads.queries import Opened, catch_up, open_thread
-from threads.telling import message_accepted, message_sent
+from threads.actions.revisions import edit_message, react, remove_message
+from threads.forms import (
+    Command,
+    EditMessage,
+    MoveCursor,
+    OfMessage,
+    OpenThread,
+    React,
+    SaveDraft,
+    SendMessage,
+)
+from threads.telling import message_accepted
 
 
 @dataclass(frozen=True)
 class Handler:
     form: type[Command]
-    run: Callable[..., Event | None]
+    run: Callable[..., Event | list[Event] | None]
 
 
 def _send(user: User, **arguments: Any) -> Event:
     return message_accepted(send_message(user, **arguments))
 
 
-def _open(user: User, *, thread_id: str, after: str | None) -> Event:
-    if after is None:
-        return synced(open_thread(user, thread_id), more=False)
-    opened = catch_up(user, thread_id, after=after)
-    return synced(opened, more=opened.has_newer)
-
-
-def synced(opened: Opened, *, more: bool) -> ThreadSynced:
-    state = opened.state
-    return ThreadSynced(
-        type="thread.synced",
-        thread=state.thread.id,
-        messages=[message_sent(message, state) for message in opened.messages],
-        changed=[],
-        cursors=[
-            {
-                "user": person.user_id,
-                "delivered_seq": person.delivered_seq,
-                "read_seq": person.last_read_seq,
-            }
-            for person in state.people.values()
-        ],
-        status=state.thread.status,
-        tabs={},
-        rev=state.thread.rev,
-        last_seq=state.thread.last_seq,
-        more=more,
-    )
-
-
-def _mark_read(user: User, **arguments: Any) -> None:
-    mark_read(user, **arguments)
-
-
-def _mark_delivered(user: User, **arguments: Any) -> None:
-    mark_delivered(user, **arguments)
-
-
+# Those without an answer of their own: what they did is told to everybody, the asker too.
 COMMANDS: dict[str, Handler] = {
     "message.send": Handler(SendMessage, _send),
-    "thread.open": Handler(OpenThread, _open),
-    "thread.mark_read": Handler(MoveCursor, _mark_read),
-    "thread.mark_delivered": Handler(MoveCursor, _mark_delivered),
+    "message.edit": Handler(EditMessage, edit_message),
+    "message.remove": Handler(OfMessage, remove_message),
+    "message.react": Handler(React, react),
+    "thread.open": Handler(OpenThread, open_and_sync),
+    "thread.mark_read": Handler(MoveCursor, mark_read),
+    "thread.mark_delivered": Handler(MoveCursor, mark_delivered),
+    "draft.save": Handler(SaveDraft, save_draft),
 }
+# These touch no store, and are answered by the socket itself.
+OF_THE_SOCKET = ("ping", "thread.close", "typing.start", "typing.stop")
 
 
-def handle(user: User, frame: dict[str, Any]) -> Event | None:
+def handle(user: User, frame: dict[str, Any]) -> list[Event]:
     handler = COMMANDS.get(frame["type"])
     if handler is None:
         raise Refusal("BAD_FRAME", hint="We do not know this type of frame.")
-    return handler.run(user, **handler.form.read(frame))
+    answer = handler.run(user, **handler.form.read(frame))
+    if answer is None:
+        return []
+    return answer if isinstance(answer, list) else [answer]

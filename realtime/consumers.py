@@ -1,30 +1,41 @@
 """The socket: a switchboard. Commands go to their actions, events go out to the page."""
 
 import secrets
+import time
 from typing import Any
 
 import structlog
 from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
 
 from accounts.ids import new_id
 from accounts.models import User
 from accounts.refusals import Refusal
+from accounts.sessions import session_hash
 from realtime.commands import handle
-from realtime.delivery import group_of
-from realtime.events import Error, Event, Hello, Pong
+from realtime.delivery import ORIGIN, group_of
+from realtime.events import Error, Event, Hello
 from realtime.frames import MOST_BYTES, FrameTooLarge, decode, encode
+from realtime.heartbeat import Heartbeat
+from realtime.limits import Bucket
+from realtime.presence_telling import PresenceTelling
 from threads.models import keys
+from threads.queries import list_pending
+from threads.state import learn
 from threads.writing.line import now_ms
 
 log = structlog.get_logger(__name__)
 
-PROTOCOL = 1
-# What the client makes of a close: sign in again; mend what it sends.
-SIGNED_OUT, TOO_LARGE = 4401, 4413
+PROTOCOL = 2
+# What the client makes of a close: sign in again; mend what it sends; come back more slowly.
+SIGNED_OUT, TOO_LARGE, TOO_MANY = 4401, 4413, 4429
+# Frames over the limit before the socket is closed.
+FORBEARANCE = 100
+OF_OPEN_THREADS = ("typing.started", "typing.stopped")
 
 
-class Socket(AsyncWebsocketConsumer):
+class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
     user: User
 
     async def connect(self) -> None:
@@ -34,15 +45,20 @@ class Socket(AsyncWebsocketConsumer):
         if not user.is_authenticated or not user.is_active:
             await self.close(SIGNED_OUT)
             return
-        self.user = user
         self.connection_id = new_id("conn")
+        self.session_key = self.scope["session"].session_key
+        self.session = session_hash(self.session_key)
+        self.frames = Bucket(rate=settings.SOCKET_RATE, burst=settings.SOCKET_BURST)
         structlog.contextvars.bind_contextvars(connection=self.connection_id)
         await self.channel_layer.group_add(group_of(user.id), self.channel_name)
-        await self._say(self._hello())
+        self.user = user
+        await self.say(await self._hello())
+        await self.arrive()
 
     async def disconnect(self, code: int) -> None:
         if hasattr(self, "user"):
             await self.channel_layer.group_discard(group_of(self.user.id), self.channel_name)
+            await self.depart()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """One after the other, in the order in which the client gave them."""
@@ -50,6 +66,7 @@ class Socket(AsyncWebsocketConsumer):
             return
         frame: dict[str, Any] = {}
         try:
+            self._check_rate()
             if text_data is None:
                 raise Refusal("BAD_FRAME", hint="Frames are text.")
             frame = decode(text_data)
@@ -63,39 +80,69 @@ class Socket(AsyncWebsocketConsumer):
         except Exception:
             log.exception("command_failed", command=frame.get("type"))
             await self._refuse(Refusal("TRY_AGAIN"), frame)
+        if self.frames.refused > FORBEARANCE:
+            await self.close(TOO_MANY)
+
+    def _check_rate(self) -> None:
+        wait = self.frames.take()
+        if wait:
+            raise Refusal("RATE_LIMITED", retry_after=int(wait) + 1)
 
     async def _answer(self, frame: dict[str, Any]) -> None:
-        if frame["type"] == "ping":
-            await self._say(Pong(type="pong", t=frame.get("t"), pending=[]))
-            return
-        # Commands touch only the table, so they need not queue for the one thread of the ORM.
-        answer = await sync_to_async(handle, thread_sensitive=False)(self.user, frame)
-        if answer is not None:
-            await self._say(answer)
+        match frame["type"]:
+            case "ping":
+                await self.beat(frame)
+            case "thread.close":
+                await self.close_thread(frame)
+            case "typing.start" | "typing.stop":
+                await self.type(frame)
+            case _:
+                # Commands touch only the table, so they need not queue for the ORM's one thread.
+                for answer in await sync_to_async(handle, thread_sensitive=False)(self.user, frame):
+                    await self.say(answer)
+                if frame["type"] == "thread.open":
+                    await self.open_thread(frame["thread"])
 
     async def _refuse(self, refusal: Refusal, frame: dict[str, Any]) -> None:
         corr_id = secrets.token_hex(8)
         log.info("refused", code=refusal.code, command=frame.get("type"), corr_id=corr_id)
-        error = Error(type="error", **refusal.described(corr_id))  # type: ignore[typeddict-item]
-        client_id = frame.get("client_id")
-        if isinstance(client_id, str):
-            error["client_id"] = client_id
-        await self._say(error)
+        error: Any = Error(type="error", **refusal.described(corr_id))  # type: ignore[typeddict-item]
+        for name, given in (("client_id", "client_id"), ("message_id", "message")):
+            if isinstance(frame.get(given), str):
+                error[name] = frame[given]
+        await self.say(error)
+
+    # --- What comes from elsewhere
 
     async def tell(self, message: dict[str, Any]) -> None:
         """Every event that happened, on its way to this page."""
-        await self._say(message["event"])
+        event = message["event"]
+        if message["origin"] != ORIGIN:
+            learn(event)
+        if event["type"] in OF_OPEN_THREADS and event["thread"] not in self.watching.threads:
+            return
+        await self.say(event)
 
-    async def _say(self, event: Event) -> None:
+    async def end_session(self, message: dict[str, Any]) -> None:
+        if message["session"] == self.session:
+            await self.close(SIGNED_OUT)
+
+    async def recheck_session(self, message: dict[str, Any]) -> None:
+        if not await self.is_signed_in():
+            await self.close(SIGNED_OUT)
+
+    async def say(self, event: Event) -> None:
         await self.send(text_data=encode(event))
 
-    def _hello(self) -> Hello:
+    async def _hello(self) -> Hello:
+        pending, more = await sync_to_async(list_pending, thread_sensitive=False)(self.user)
+        self.told_pending_at = time.monotonic()
         return Hello(
             type="hello",
             user=self.user.id,
             connection=self.connection_id,
             server_time=keys.iso(keys.moment_of_ms(now_ms())),
             protocol=PROTOCOL,
-            pending=[],
-            more=False,
+            pending=pending,
+            more=more,
         )

@@ -6,6 +6,7 @@ logged and harms nothing that is stored, and nobody waits for a Redis that is aw
 """
 
 import asyncio
+import secrets
 from collections.abc import Iterable
 
 import structlog
@@ -17,6 +18,9 @@ from realtime.outage import redis_outage
 
 log = structlog.get_logger(__name__)
 
+# This process: what it told itself, it need not learn.
+ORIGIN = secrets.token_hex(8)
+
 
 def group_of(user_id: str) -> str:
     return f"user.{user_id}"
@@ -25,9 +29,27 @@ def group_of(user_id: str) -> str:
 def deliver(event: Event, *, to: Iterable[str]) -> None:
     for user_id in to:
         try:
-            _send(group_of(user_id), {"type": "tell", "event": event})
+            _send(group_of(user_id), {"type": "tell", "event": event, "origin": ORIGIN})
         except Exception:
             log.exception("delivery_failed", event_type=event["type"], user=user_id)
+
+
+def end_session(user_id: str, session: str) -> None:
+    """Closes the sockets of one sign-in, on whatever server they are."""
+    _tell_sockets(user_id, {"type": "end.session", "session": session})
+
+
+def recheck_sessions(user_id: str) -> None:
+    """Makes every socket of a person look whether its sign-in still counts."""
+    _tell_sockets(user_id, {"type": "recheck.session"})
+
+
+def _tell_sockets(user_id: str, message: dict[str, object]) -> None:
+    try:
+        _send(group_of(user_id), message)
+    except Exception:
+        # They find out at their next heartbeat.
+        log.exception("delivery_failed", control=message["type"], user=user_id)
 
 
 def _send(group: str, message: dict[str, object]) -> None:

@@ -144,6 +144,13 @@ VIEWS: dict[str, View] = {
         handle_of_seller,
         post=lambda scene, kind: {"what": "A shoot", "message": "Hello", "client_id": str(uuid4())},
     ),
+    "threads:devices": View(SIGNED_IN),
+    "threads:sign_out_others": View(SIGNED_IN_POST, post=posting()),
+    "threads:sign_out_device": View(
+        row(others=404, nobody="in", suspended="in"),
+        lambda scene, kind: ["999999999"],
+        post=posting(),
+    ),
     "threads:thread": View(OF_THREAD, of_thread),
     "threads:messages": View(
         row(nobody="in", suspended="in", participant=302, blocked=403, others=404),
@@ -262,26 +269,36 @@ def bare(response: HttpResponse) -> str:
 
 # --- Frames
 
+NOT_THERE = row(participant="ok", blocked="BAD_FRAME", others="THREAD_NOT_FOUND", nobody="closed")
+MUTE = row(
+    participant="ok", blocked="MSG_BLOCKED_BY_USER", others="THREAD_NOT_FOUND", nobody="closed"
+)
+READS = row(participant="ok", blocked="ok", others="THREAD_NOT_FOUND", nobody="closed")
 FRAMES: dict[str, dict[str, object]] = {
-    "message.send": row(
-        participant="ok", blocked="MSG_BLOCKED_BY_USER", others="THREAD_NOT_FOUND", nobody="closed"
-    ),
-    "thread.open": row(participant="ok", blocked="ok", others="THREAD_NOT_FOUND", nobody="closed"),
-    "thread.mark_read": row(
-        participant="ok", blocked="BAD_FRAME", others="THREAD_NOT_FOUND", nobody="closed"
-    ),
-    "thread.mark_delivered": row(
-        participant="ok", blocked="BAD_FRAME", others="THREAD_NOT_FOUND", nobody="closed"
-    ),
+    "message.send": MUTE,
+    "message.edit": MUTE,
+    "message.remove": MUTE,
+    "message.react": MUTE,
+    "thread.open": READS,
+    "thread.mark_read": NOT_THERE,
+    "thread.mark_delivered": NOT_THERE,
+    "draft.save": READS,
 }
 
 
 def frame(command: str, scene: Scene, kind: str) -> dict[str, object]:
-    fields = {"type": command, "thread": scene.thread_for(kind)}
-    if command == "message.send":
-        return fields | a_message(scene, kind)
-    if command == "thread.open":
-        return fields
+    fields: dict[str, object] = {"type": command, "thread": scene.thread_for(kind)}
+    match command:
+        case "message.send":
+            return fields | a_message(scene, kind)
+        case "thread.open":
+            return fields
+        case "draft.save":
+            return fields | {"text": "Not yet", "version": 0}
+        case "message.edit":
+            return fields | {"message": scene.message.id, "body": "Otherwise"}
+        case "message.react":
+            return fields | {"message": scene.message.id, "reaction": "👍", "on": True}
     return fields | the_newest(scene, kind)
 
 

@@ -67,6 +67,20 @@ class Count(forms.IntegerField):
         return super().to_python(value)
 
 
+class Flag(forms.Field):
+    """Yes or no, as JSON says it; a form says it with a word."""
+
+    def to_python(self, value: Any) -> bool:
+        if isinstance(value, bool):
+            return value
+        if value in ("true", "false"):
+            return bool(value == "true")
+        raise ValidationError("Neither yes nor no.")
+
+    def validate(self, value: Any) -> None:
+        """No is an answer, too."""
+
+
 class Command(forms.Form):
     """Something that is asked of a thread."""
 
@@ -88,6 +102,7 @@ class Command(forms.Form):
 
 class SendMessage(Command):
     client_id = ClientId()
+    reply_to = Id("msg", required=False)
     # Empty and too long are refused by the action, with a sentence of their own.
     body = Text(required=False)
     seen_seq = Count(required=False)
@@ -95,13 +110,14 @@ class SendMessage(Command):
     def arguments(self) -> dict[str, Any]:
         data = super().arguments()
         data["seen_seq"] = data["seen_seq"] or 0
+        data["reply_to"] = data["reply_to"] or None
         return data
 
 
-class MoveCursor(Command):
+class OfMessage(Command):
+    """Something that is asked of one message."""
+
     message = Id("msg")
-    seq = Count()
-    tally = Count()
 
     def arguments(self) -> dict[str, Any]:
         data = super().arguments()
@@ -109,13 +125,32 @@ class MoveCursor(Command):
         return data
 
 
+class EditMessage(OfMessage):
+    body = Text(required=False)
+
+
+class React(OfMessage):
+    reaction = Text()
+    on = Flag()
+
+
+class SaveDraft(Command):
+    text = Text(required=False)
+    version = Count()
+
+
+class MoveCursor(OfMessage):
+    seq = Count()
+    tally = Count()
+
+
 class OpenThread(Command):
     after = Id("msg", required=False)
+    oldest = Id("msg", required=False)
+    rev = Count(required=False)
 
     def arguments(self) -> dict[str, Any]:
-        data = super().arguments()
-        data["after"] = data["after"] or None
-        return data
+        return {name: value or None for name, value in super().arguments().items()}
 
 
 class PersonOfThread(Command):

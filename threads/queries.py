@@ -1,13 +1,14 @@
 """Reading threads. Whoever may not see one is told that it does not exist."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from pynamodb.expressions.condition import Condition
 
 from accounts.models import User
 from accounts.refusals import Refusal
 from threads import state as states
-from threads.models import FormerParticipant, Message, Participant, Thread, keys
+from threads.models import FormerParticipant, Message, Participant, Profile, Thread, keys
 from threads.models.tab import TAB_NAMES
 from threads.models.table import Item, get_many, query
 from threads.models.thread import MAX_PARTICIPANTS
@@ -15,6 +16,7 @@ from threads.state import ThreadState, state_of
 
 PAGE = 50
 HEAD = 1 + len(TAB_NAMES)
+MOST_PENDING = 100
 
 
 @dataclass
@@ -181,6 +183,30 @@ def with_quotes(opened: Opened) -> Opened:
         found = get_many([(pk, keys.message_sk(message_id)) for message_id in sorted(wanted)])
         quoted |= {item.id: item for item in found if isinstance(item, Message)}
     return opened
+
+
+def list_pending(user: User) -> tuple[list[dict[str, Any]], bool]:
+    """Conversations with something that no device of this person has yet, and whether more."""
+    page = query(keys.pending_pk(user.id), limit=MOST_PENDING, index=Item.pending)
+    rows = [
+        {
+            "thread": row.thread_id,
+            "first_undelivered": row.first_undelivered_message_id,
+            "first_undelivered_seq": row.first_undelivered_seq,
+        }
+        for row in page.of(Participant)
+    ]
+    return rows, page.more
+
+
+def list_last_seen(user_ids: list[str]) -> dict[str, str]:
+    """To the minute: presence is a hint."""
+    profiles = get_many([(keys.user_pk(user_id), keys.PROFILE) for user_id in user_ids])
+    return {
+        profile.pk.removeprefix(Profile.pk_prefix): profile.last_seen_at[:16] + "Z"
+        for profile in profiles
+        if isinstance(profile, Profile) and profile.last_seen_at
+    }
 
 
 def access_people(user: User, thread_id: str) -> ThreadState:

@@ -9,6 +9,7 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from accounts.refusals import Refusal
 from threads.models import FormerParticipant, Message, Participant, Person, Thread, keys
@@ -154,6 +155,28 @@ def note(person: Participant) -> None:
         elif believed.last_read_seq < person.last_read_seq:
             # Lines were sent since. Which of them are this person's own is not known.
             state.cursors_are_stale = True
+
+
+def learn(event: Any) -> None:
+    """From another process, as told to somebody here: what it changed is no longer believed."""
+    kind, thread_id = event["type"], event.get("thread", "")
+    if kind == "cursor.moved":
+        _learn_cursor(event)
+    elif kind.startswith(("message.", "thread.")):
+        forget(thread_id)
+
+
+def _learn_cursor(event: Any) -> None:
+    state = known(event["thread"])
+    person = state.people.get(event["user"]) if state else None
+    if person is None:
+        return
+    with changing:
+        if event["read_seq"] >= person.last_read_seq:
+            person.last_read_seq = event["read_seq"]
+            person.last_read_tally = event["read_tally"]
+            person.own_since_read = event["own_since_read"]
+        person.delivered_seq = max(person.delivered_seq, event["delivered_seq"])
 
 
 @contextmanager

@@ -15,7 +15,7 @@ MESSAGES = 180
 
 @pytest.fixture(scope="module")
 def long_talk(site):
-    made = site.manage("seed_load", "--pairs", "1", "--messages", str(MESSAGES), "--json")
+    made = site.seed_load("--pairs", "1", "--messages", str(MESSAGES))
     return read_pair(json.loads(made)["pairs"][0])
 
 

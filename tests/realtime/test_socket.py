@@ -27,7 +27,7 @@ def test_says_hello_to_whoever_is_signed_in(site, pair):
         hello = client.hear("hello")
     assert hello["user"] == pair.buyer.id
     assert hello["connection"].startswith("conn_")
-    assert hello["protocol"] == 1
+    assert hello["protocol"] == 2
 
 
 def test_a_message_is_accepted_and_reaches_both_sides(pair, buyer, seller):

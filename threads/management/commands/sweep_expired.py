@@ -6,7 +6,9 @@ from threads.sweeping import sweep_expired
 
 
 class Command(BaseCommand):
-    help = "Removes items whose time has passed, by a Scan. Not needed on AWS, which does it itself."
+    help = (
+        "Removes items whose time has passed, by a Scan. Not needed on AWS, which does it itself."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.stdout.write(f"{sweep_expired()} expired items removed.")

@@ -1,0 +1,25 @@
+"""Whoever signs out or changes the password is gone from all sockets of that sign-in, at once."""
+
+from typing import Any
+
+from allauth.account.signals import password_changed, password_reset, password_set
+from django.contrib.auth.signals import user_logged_out
+from django.db import transaction
+from django.dispatch import receiver
+from django.http import HttpRequest
+
+from accounts.models import User
+from accounts.sessions import session_hash
+from realtime.delivery import end_session, recheck_sessions
+
+
+@receiver(user_logged_out)
+def close_sockets(sender: Any, request: HttpRequest, user: User | None, **_: Any) -> None:
+    session_key = request.session.session_key
+    if user is not None and session_key:
+        end_session(user.id, session_hash(session_key))
+
+
+@receiver([password_changed, password_reset, password_set])
+def recheck_sockets(sender: Any, user: User, **_: Any) -> None:
+    transaction.on_commit(lambda: recheck_sessions(user.id))
