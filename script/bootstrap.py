@@ -8,12 +8,10 @@ import re
 import shutil
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import apt
 import processes
 from terminal import Problem, Progress, say
 
@@ -21,12 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 
-# Debian has Python without pip; with this no root is needed to get it.
-PIP = (
-    "https://packages.invalid/07/25/"
-    "ee8c38ae72d66b844ce8eb9711ba905dba21ca1a8a0c960057c41cd23337/pip-26.3-py3-none-any.whl"
-)
-PIP_SHA256 = "f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"
+# Debian has Python without pip; with this one, brought along, no root is needed to get it.
+PIP = ROOT / "script" / "vendor" / "pip-26.3-py3-none-any.whl"
 
 SERVER = ("requirements.txt",)
 TESTS = ("requirements.txt", "requirements-dev.txt")
@@ -110,20 +104,7 @@ def _make_venv_without_ensurepip() -> None:
         [sys.executable, "-m", "venv", "--without-pip", VENV],
         "The Python environment cannot be made",
     )
-    wheel = VENV / PIP.rsplit("/", 1)[1]
-    try:
-        with urllib.request.urlopen(PIP, timeout=60) as answer:
-            wheel.write_bytes(answer.read())
-    except OSError:
-        raise Problem(_no_pip()) from None
-    if hashlib.sha256(wheel.read_bytes()).hexdigest() != PIP_SHA256:
-        raise Problem("The downloaded pip is not the one that was expected: try again later.")
-    _run([PYTHON, wheel / "pip", "install", "--no-index", wheel], "pip cannot be installed")
-
-
-def _no_pip() -> str:
-    package = f"python3.{sys.version_info.minor}-venv"
-    return f"This Python has no pip: run `{apt.command(package)}`, then start again."
+    _run([PYTHON, PIP / "pip", "install", "--no-index", PIP], "pip cannot be installed")
 
 
 # --- The packages -------------------------------------------------------------------------------

@@ -1,13 +1,10 @@
 """script/test: what tests need, the checks, the tests, and how many passed."""
 
 import argparse
-import importlib.util
 import os
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-import apt
 import bootstrap
 import checks
 import chromium
@@ -49,8 +46,6 @@ def _parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
 
 
 def _install_packages() -> None:
-    if importlib.util.find_spec("ensurepip") is None and apt.may_install():
-        apt.install(f"python3.{sys.version_info.minor}-venv")
     bootstrap.install(bootstrap.TESTS)
 
 
