@@ -1,0 +1,147 @@
+"""One run from beginning to end."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.soak.background import Background
+from tests.soak.chaos import Chaos
+from tests.soak.checker import check
+from tests.soak.crowd import Crowd, gather
+from tests.soak.device import NAMES_PENDING, Device
+from tests.soak.report import Report
+from tests.soak.stored import Reader, Stored
+from tests.soak.view import View
+from tests.soak.world import TABLE, World, running_world
+
+# A heartbeat and its answer, and some more where the machine has much else to do.
+PATIENCE = 75.0
+
+
+@dataclass
+class Options:
+    minutes: float
+    seed: int
+    pairs: int = 16
+    groups: int = 5
+    pace: float = 1.5
+    keep: Path | None = None
+
+
+def soak(options: Options, tell: Callable[[str], None]) -> Report:
+    began = time.monotonic()
+    tell("Starting two services, the engine, Redis and PostgreSQL ...")
+    with (
+        Background() as background,
+        running_world(
+            background,
+            pairs=options.pairs,
+            groups=options.groups,
+            seed=options.seed,
+            keep=options.keep,
+        ) as world,
+    ):
+        return _Run(options, world, background, tell).go(began)
+
+
+class _Run:
+    def __init__(
+        self, options: Options, world: World, background: Background, tell: Callable[[str], None]
+    ) -> None:
+        self.options, self.world, self.background, self.tell = options, world, background, tell
+        self.reader = Reader(world.engine_endpoint, TABLE)
+        ports = [service.port for service in world.services]
+        self.crowd: Crowd = gather(
+            world.plot, self._read(), ports, seed=options.seed, pace=options.pace
+        )
+        self.surprises: list[str] = []
+
+    def go(self, began: float) -> Report:
+        chaos = Chaos(self.world, self.options.seed)
+        self.tell(f"{len(self.crowd.devices)} devices talk. Seed {self.options.seed}")
+        self.background.run(self.crowd.begin())
+        chaos.run(self.options.minutes * 60, self.tell)
+        self.tell("No more chaos: everybody comes back and catches up ...")
+        chaos.stop()
+        settled_in = self._settle()
+        self.background.run(self.crowd.end())
+        return self._report(chaos, time.monotonic() - began, settled_in)
+
+    def _read(self) -> Stored:
+        return self.reader.read(self.world.plot.threads, self.world.plot.cookies)
+
+    # --- Until it is quiet
+
+    def _settle(self) -> float:
+        """First by themselves: what a heartbeat or `pending` must find. Then they look at every
+        conversation once, and say what they have got."""
+        began = time.monotonic()
+        self.background.run(self.crowd.rest())
+        self._wait("what is open on the screen is not up to date", self._by_itself)
+        self.background.run(self.crowd.look_everywhere())
+        self._wait("not everything has arrived", lambda device: list(device.views.values()))
+        self._wait_for_cursors()
+        return time.monotonic() - began
+
+    def _by_itself(self, device: Device) -> list[View]:
+        alone = sum(other.user == device.user for other in self.crowd.devices) == 1
+        if alone and device.protocol >= NAMES_PENDING:
+            return list(device.views.values())
+        return [device.views[device.visible]]
+
+    def _wait(self, problem: str, which: Callable[[Device], list[View]]) -> None:
+        behind = ["?"]
+        deadline = time.monotonic() + PATIENCE
+        while behind and time.monotonic() < deadline:
+            self._tend()
+            last = {thread: items[-1]["seq"] for thread, items in self._read().messages.items()}
+            behind = [
+                f"{device.name} {view.thread} {view.last_seq} of {last[view.thread]}"
+                for device in self.crowd.devices
+                for view in which(device)
+                if view.outbox or not device.socket or view.last_seq != last[view.thread]
+            ]
+        if behind:
+            self.surprises.append(f"{problem}: {len(behind)}, such as {behind[0]}")
+
+    def _wait_for_cursors(self) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            self._tend()
+            people = self._read().participants.values()
+            if all("firstUndeliveredSeq" not in person for person in people):
+                # One who read and one who delivered may both be on their way still.
+                time.sleep(2)
+                return
+
+    def _tend(self) -> None:
+        for program in self.world.programs:
+            program.tend()
+        time.sleep(1)
+
+    # --- What came out
+
+    def _report(self, chaos: Chaos, took: float, settled_in: float) -> Report:
+        witnesses = [device.witness for device in self.crowd.devices]
+        if self.options.keep:
+            self.options.keep.mkdir(parents=True, exist_ok=True)
+            for witness in witnesses:
+                witness.save(self.options.keep)
+        counts = dict(sorted(self.crowd.counts.items()))
+        if counts.get("signed out"):
+            self.surprises.append(f"{counts['signed out']} times somebody was signed out")
+        return Report(
+            verdict=check(self._read(), witnesses),
+            seed=self.options.seed,
+            minutes=self.options.minutes,
+            took=took,
+            people=len(self.world.plot.cookies),
+            devices=len(self.crowd.devices),
+            reconnects=self.crowd.reconnects,
+            settled_in=settled_in,
+            done=dict(sorted(chaos.done.items())),
+            injected=dict(sorted(self.world.proxy.happened.items())),
+            counts=counts,
+            surprises=self.surprises + self.world.surprises,
+        )
