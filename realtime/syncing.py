@@ -39,9 +39,21 @@ def sync_if_behind(user: User, *, thread_id: str, seq: int, rev: int) -> Event |
     if thread is None or (thread.last_seq <= seq and thread.rev <= rev):
         return None
     opened = open_thread(user, thread_id)
+    if not _reaches(opened, seq, rev):
+        # It lacks more than this page holds. What came before must not be left out: let it ask.
+        event = synced(opened, [], [], more=True)
+        event["rev"] = rev
+        return event
     changed = [revised(m, opened.state) for m in opened.messages if m.rev > rev and m.seq <= seq]
     messages = [message_sent(m, opened.state) for m in opened.messages if m.seq > seq]
-    return synced(opened, _fitting(messages), changed, more=False)
+    kept = _fitting(messages)
+    return synced(opened, kept, changed, more=len(kept) < len(messages))
+
+
+def _reaches(opened: Opened, seq: int, rev: int) -> bool:
+    if not opened.has_older:
+        return True
+    return opened.state.thread.rev <= rev and opened.messages[0].seq <= seq + 1
 
 
 def synced(
