@@ -11,6 +11,7 @@ from django.db import connection as database
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
+from messaging_site.leaving import leaving
 from threads.models.table import connection as table
 
 log = structlog.get_logger(__name__)
@@ -26,7 +27,9 @@ def alive(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def ready(request: HttpRequest) -> HttpResponse:
-    """Each store answers, and the clock is right; says which does not."""
+    """Each store answers, and the clock is right; says which does not. Not while we leave."""
+    if leaving.is_set():
+        return JsonResponse({"ready": False, "checks": {"server": "leaving"}}, status=503)
     found = {name: _try(name, check) for name, check in CHECKS.items()}
     is_ready = all(answer == "ok" for answer in found.values())
     return JsonResponse({"ready": is_ready, "checks": found}, status=200 if is_ready else 503)

@@ -1,34 +1,120 @@
 """Serve the site: daphne, with limits of our own. `python -m messaging_site.server --port 8000`"""
 
 # First: daphne chooses the kind of event loop before anything else can.
-from daphne.server import Server  # isort: skip
+from daphne.server import Server, twisted_loop  # isort: skip
 
 import argparse
+import asyncio
 import os
+import signal
 import sys
 import threading
 from functools import partial
 from importlib import import_module
 from typing import Any
 
+import structlog
+from autobahn.websocket.types import ConnectionDeny
 from daphne.endpoints import build_endpoint_description_strings
+from daphne.ws_protocol import WebSocketProtocol
+from twisted.internet import reactor
+
+from messaging_site.leaving import GOING_AWAY, LEAVE, leaving, spread, told_to_leave
+
+log = structlog.get_logger(__name__)
 
 APPLICATION = "messaging_site.asgi:application"
 # A backstop: the consumer refuses from 64 KiB on, with an error that people can read.
 MAX_FRAME = 128 * 1024
 # Many sockets come back at the same moment when a server was away.
 BACKLOG = 1024
+# What is being done when we leave may take so many seconds more.
+FINISHING = 10.0
 
 
 class ParleyServer(Server):
+    """Daphne drops its sockets without a word when it is told to end; this one leaves in order."""
+
+    def __init__(self, *, drain_seconds: float, **options: Any) -> None:
+        super().__init__(signal_handlers=False, **options)
+        self.drain_seconds = drain_seconds
+        self.ports: list[Any] = []
+
+    def run(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            twisted_loop.add_signal_handler(number, self.told_to_end)
+        super().run()
+
+    def listen_success(self, port: Any) -> None:
+        super().listen_success(port)
+        self.ports.append(port)
+
     def listen_error(self, failure: Any) -> None:
         print(f"Cannot listen: {failure.getErrorMessage()}", file=sys.stderr)
         self.stop()
 
+    def told_to_end(self) -> None:
+        if leaving.is_set():
+            # Twice means now.
+            os._exit(1)
+        leaving.set()
+        log.info("leaving", seconds=self.drain_seconds)
+        self.departure = twisted_loop.create_task(self._leave())
+
+    async def _leave(self) -> None:
+        sockets = [one for one in self.connections if isinstance(one, WebSocketProtocol)]
+        goodbyes = [partial(one.application_queue.put_nowait, LEAVE) for one in sockets]
+        await spread(goodbyes, self.drain_seconds)
+        for port in self.ports:
+            port.stopListening()
+        try:
+            async with asyncio.timeout(FINISHING):
+                await self._finished()
+        except TimeoutError:
+            log.warning("left_something_unfinished")
+            # Waiting for its threads would be for ever.
+            os._exit(1)
+        self.stop()
+
+    async def _finished(self) -> None:
+        """Commands and requests are done, and their answers are written."""
+        while running := self._running():
+            await asyncio.wait(running)
+        while reactor.getWriters():  # type: ignore[misc]  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+    def _running(self) -> list[asyncio.Future[None]]:
+        found = (details.get("application_instance") for details in self.connections.values())
+        return [instance for instance in found if instance and not instance.done()]
+
+    def protocol_connected(self, protocol: Any) -> None:
+        super().protocol_connected(protocol)
+        if leaving.is_set() and isinstance(protocol, WebSocketProtocol):
+            # Not one of ours, so that a balancer may ask the next server.
+            raise ConnectionDeny(503, "This server is leaving.")
+
+    async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
+        if leaving.is_set() and message["type"] == "http.response.start":
+            # Or the next request on this connection would find nobody.
+            message["headers"] = [*message.get("headers", []), (b"connection", b"close")]
+        if message.get("code") == GOING_AWAY and protocol.state == protocol.STATE_OPEN:
+            # By its front door Autobahn closes with no codes but those that browsers may use.
+            protocol.sendCloseFrame(code=GOING_AWAY)
+        else:
+            await super().handle_reply(protocol, message)
+
+    def kill_all_applications(self) -> Any:
+        # Daphne takes for granted that each connection still has one.
+        for protocol, details in list(self.connections.items()):
+            if "application_instance" not in details:
+                del self.connections[protocol]
+        return super().kill_all_applications()
+
 
 def serve(host: str, port: int, ready_fd: int | None) -> int:
     server = ParleyServer(
-        application=_load(APPLICATION),
+        application=told_to_leave(_load(APPLICATION)),
+        drain_seconds=_drain_seconds(),
         endpoints=[
             f"{endpoint}:backlog={BACKLOG}"
             for endpoint in build_endpoint_description_strings(host=host, port=port)
@@ -40,19 +126,23 @@ def serve(host: str, port: int, ready_fd: int | None) -> int:
         ready_callable=None,
     )
     server.ready_callable = partial(_tell, server, ready_fd)
-    stop = _start_relay()
+    _start_relay(stop := threading.Event())
     server.run()
     stop.set()
     return 1 if server.abort_start else 0
 
 
-def _start_relay() -> threading.Event:
+def _start_relay(stop: threading.Event) -> None:
     """What a crash or an outage left undone between the two stores is finished here."""
     from threads.relay import carry_forever
 
-    stop = threading.Event()
     threading.Thread(target=carry_forever, args=[stop], name="relay", daemon=True).start()
-    return stop
+
+
+def _drain_seconds() -> float:
+    from django.conf import settings
+
+    return settings.DRAIN_SECONDS
 
 
 def _load(path: str) -> Any:

@@ -250,6 +250,9 @@ STORAGES = {
     "staticfiles": {"BACKEND": "messaging_site.storage.StaticFiles"},
 }
 
+# How long the server goes on listening when it is told to end, so that a balancer notices.
+DRAIN_SECONDS = env.float("PARLEY_DRAIN_SECONDS", default=1.0 if EMBEDDED else 5.0)
+
 HTTPS = env.bool("PARLEY_HTTPS", default=not EMBEDDED)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = HTTPS

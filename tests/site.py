@@ -77,6 +77,16 @@ class Site:
             self.process.terminate()
             self.process.wait(20)
 
+    @contextmanager
+    def another(self) -> Iterator["Site"]:
+        """A second server on the same stores."""
+        other = Site(self.folder, self.env)
+        other.start()
+        try:
+            yield other
+        finally:
+            other.stop()
+
     def pair(self) -> Pair:
         """Two people who talk, whom no other test has."""
         if not self._pairs:
@@ -168,6 +178,7 @@ def prepared_site(folder: Path) -> Site:
         "PARLEY_TABLE": name,
         "PARLEY_REDIS_PREFIX": name,
         "PARLEY_DATA": str(folder),
+        "PARLEY_DRAIN_SECONDS": "1",
     }
     if "DATABASE_URL" in env:
         env["DATABASE_URL"] = _new_database(env["DATABASE_URL"], name)

@@ -1,0 +1,55 @@
+"""Going away in good order, for a server that is replaced or ended.
+
+Whoever balances hears first that we leave, then every socket is closed with a code that says so,
+spread over a while so that not all come back at once, after the command that it is at.
+"""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from typing import Any
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+GOING_AWAY = 1001
+# Put among what a socket's client sent: what came before it is answered, what comes after is not.
+LEAVE: Message = {"type": "server.leave"}
+
+# Asked by /readyz, which runs in other threads.
+leaving = threading.Event()
+
+
+def told_to_leave(application: Application) -> Application:
+    """The application as it is, but a socket closes when LEAVE is found among its frames."""
+
+    async def run(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        async def receive_until_leaving() -> Message:
+            message = await receive()
+            if message is not LEAVE:
+                return message
+            await send({"type": "websocket.close", "code": GOING_AWAY})
+            return await _closing(receive)
+
+        listens = scope["type"] == "websocket"
+        await application(scope, receive_until_leaving if listens else receive, send)
+
+    return run
+
+
+async def _closing(receive: Receive) -> Message:
+    """Commands that come now would be done without an answer: the client sends them again."""
+    while (message := await receive())["type"] != "websocket.disconnect":
+        pass
+    return message
+
+
+async def spread(doings: Sequence[Callable[[], None]], seconds: float) -> None:
+    """One after the other, evenly over the time, all of which this takes."""
+    for do in doings:
+        do()
+        await asyncio.sleep(seconds / len(doings))
+    if not doings:
+        await asyncio.sleep(seconds)
