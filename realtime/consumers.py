@@ -121,6 +121,8 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
             learn(event)
         if event["type"] in OF_OPEN_THREADS and event["thread"] not in self.watching.threads:
             return
+        if event["type"] == "thread.changed":
+            await self.look_again(event["thread"])
         await self.say(event)
 
     async def end_session(self, message: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """Being there: who comes, who goes, who is typing; told to those who have the thread open."""
 
+import contextlib
 import time
 from typing import Any
 
@@ -8,6 +9,7 @@ from asgiref.sync import sync_to_async
 
 from accounts.devices import device_of
 from accounts.models import User
+from accounts.refusals import Refusal
 from realtime import presence
 from realtime.delivery import ORIGIN, group_of
 from realtime.events import Event, PresenceChanged, TypingStarted, TypingStopped
@@ -102,6 +104,17 @@ class PresenceTelling:
         thread_id = Command.read(frame)["thread_id"]
         for user_id in self.watching.close(thread_id):
             await self.channel_layer.group_discard(presence_group(user_id), self.channel_name)
+
+    async def look_again(self, thread_id: str) -> None:
+        """Somebody came, went or was blocked: who may be seen is another set now."""
+        if thread_id not in self.watching.threads:
+            return
+        for user_id in self.watching.close(thread_id):
+            await self.channel_layer.group_discard(presence_group(user_id), self.channel_name)
+        with contextlib.suppress(Refusal):
+            state = await sync_to_async(states.recall, thread_sensitive=False)(thread_id)
+            if self.user.id in state.people:
+                await self.open_thread(thread_id)
 
     async def presence_told(self, message: dict[str, Any]) -> None:
         self.watching.online[message["user"]] = message["online"]

@@ -23,6 +23,7 @@ from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM
 from threads.models.store import StoreUnavailable
 from threads.models.table import Item, query
 from threads.profiles import person_of, profile_change
+from threads.telling import tell_standing
 
 log = structlog.get_logger(__name__)
 
@@ -83,6 +84,7 @@ def _carry_block(entry: OutboxEntry) -> None:
             person = Participant(keys.thread_pk(thread.thread_id), keys.participant_sk(user_id))
             update(person, _blocked_by(blockers), Participant.pk.exists())
         states.forget(thread.thread_id)
+        tell_standing(thread.thread_id)
 
 
 def _blocked_by(blockers: set[str]) -> Change:

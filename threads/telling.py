@@ -7,8 +7,11 @@ from realtime.events import InboxChanged, MessageAccepted, MessageSent, ThreadCh
 from threads.models import Message, Participant
 from threads.queries import Opened
 from threads.rendering import render_message
-from threads.state import ThreadState
+from threads.state import ThreadState, read
 from threads.writing import Appended
+
+# What a thread's status is for whoever is no longer in it.
+LEFT = "left"
 
 
 def message_accepted(message: Message) -> MessageAccepted:
@@ -111,5 +114,24 @@ def tell_inboxes(state: ThreadState) -> None:
         deliver(inbox_changed(person, unread=unread), to=[person.user_id])
 
 
-def tell_roster(state: ThreadState) -> None:
+def tell_roster(state: ThreadState, gone: list[Participant]) -> None:
+    """Those who are there now, and those who no longer are: their pages close at once."""
     deliver(thread_changed(state), to=list(state.people))
+    for person in gone:
+        _tell_left(state, person)
+
+
+def _tell_left(state: ThreadState, person: Participant) -> None:
+    left = thread_changed(state, "You are no longer in this conversation.")
+    left["status"], left["roster"] = LEFT, []
+    deliver(left, to=[person.user_id])
+    row = inbox_changed(person, unread=0)
+    row["folder"] = ""
+    deliver(row, to=[person.user_id])
+
+
+def tell_standing(thread_id: str) -> None:
+    """Something changed about who may write: open pages look again."""
+    state = read(thread_id)
+    if state is not None:
+        deliver(thread_changed(state), to=list(state.people))

@@ -256,7 +256,9 @@ def test_removing_takes_the_person_and_what_was_theirs(trio, buyer, seller, gues
     assert_consistent(trio)
 
 
-def test_those_who_stay_are_told_and_the_one_who_goes_is_not(trio, buyer, seller, guest, delivered):
+def test_those_who_stay_are_told_and_who_goes_hears_only_that(
+    trio, buyer, seller, guest, delivered
+):
     delivered.clear()
     remove_participant(buyer, thread_id=trio, user_id=guest.id)
     say(seller, trio)
@@ -265,7 +267,13 @@ def test_those_who_stay_are_told_and_the_one_who_goes_is_not(trio, buyer, seller
         assert len(delivered.to(person, "message.sent")) == 2
         (changed,) = delivered.to(person, "thread.changed")
         assert [each["name"] for each in changed["roster"]] == ["Bea", "Sam"]
-    assert not delivered.to(guest)
+    assert_hears_only_that_it_is_over(guest, delivered)
+
+
+def assert_hears_only_that_it_is_over(guest, delivered):
+    out, row_gone = delivered.to(guest)
+    assert (out["type"], out["status"], out["roster"]) == ("thread.changed", "left", [])
+    assert (row_gone["type"], row_gone["folder"]) == ("inbox.changed", "")
 
 
 def test_what_they_wrote_stays_with_their_name(trio, buyer, guest, cold):
@@ -334,7 +342,7 @@ def test_leaving_is_told_to_those_who_stay(trio, buyer, seller, guest, delivered
     assert row(trio, guest) is None
     assert messages_of(trio)[-1].body == "Gil left."
     assert len(delivered.to(seller, "thread.changed")) == 1
-    assert not delivered.to(guest)
+    assert_hears_only_that_it_is_over(guest, delivered)
     assert thread_item(trio).participants == [buyer.id, seller.id]
     assert_consistent(trio)
 

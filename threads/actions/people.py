@@ -69,7 +69,7 @@ def _change_roster(thread_id: str, plan: Plan) -> Appended | None:
     except NothingToDo:
         return None
     tell_appended(appended)
-    tell_roster(appended.state)
+    tell_roster(appended.state, appended.gone)
     return appended
 
 

@@ -3,7 +3,7 @@
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -34,6 +34,8 @@ class Appended:
     message: Message
     # False when an earlier request stored it: then everybody was told already.
     is_new: bool = True
+    # Those who went with it.
+    gone: list[Participant] = field(default_factory=list)
 
 
 def append(thread_id: str, plan: Plan) -> Appended:
@@ -92,7 +94,7 @@ class _Attempts:
         except Cancelled as cancelled:
             return self._learn(attempt, cancelled)
         states.remember(attempt.state)
-        return Appended(attempt.state.copy(), attempt.message)
+        return Appended(attempt.state.copy(), attempt.message, gone=attempt.roster.leaving)
 
     def _prepare(self) -> tuple[ThreadState, Line, Roster]:
         """A refusal that rests on what we believe is given only after looking."""
@@ -137,7 +139,7 @@ class _Attempts:
             for user_id, person in state.people.items()
             if person.visible_from_seq <= marker.seq
         }
-        return Appended(state, attempt.message)
+        return Appended(state, attempt.message, gone=attempt.roster.leaving)
 
     def _stored_before(self, line: Line, marker: SentMarker) -> Appended:
         if marker.hash != line.hash:
