@@ -1,22 +1,19 @@
 // The list of conversations: what happens elsewhere moves its row, without a reload.
 
+import { fetchFragment } from "../site/fragments.js";
 import { rowLabel } from "../site/labels.js";
 
-export function keepInbox(list, socket) {
-  const inbox = new Inbox(list);
-  socket.addEventListener("inbox.changed", ({ detail }) => inbox.change(detail));
-  socket.addEventListener("hello", () => inbox.refresh());
-  inbox.loadMore();
-}
-
-class Inbox {
-  #greeted = false;
+export class Inbox {
   #fetching = new Map();
+  #title = document.title;
 
-  constructor(list) {
+  constructor(list, socket) {
     this.list = list;
     this.folder = list.dataset.folder;
     this.me = document.documentElement.dataset.me;
+    socket.addEventListener("inbox.changed", ({ detail }) => this.change(detail));
+    this.loadMore();
+    this.#settle();
   }
 
   row(thread) {
@@ -42,13 +39,10 @@ class Inbox {
     this.#place(row);
   }
 
-  /** After having been away: what changed meanwhile, in one request. */
+  /** After having been away, if only since the page was made: what changed, in one request. */
   async refresh() {
-    if (this.#greeted) {
-      const page = await fetchFragment(`/inbox/rows/?folder=${this.folder}`).catch(() => null);
-      if (page) this.#replace(page);
-    }
-    this.#greeted = true;
+    const page = await fetchFragment(`/inbox/rows/?folder=${this.folder}`).catch(() => null);
+    if (page) this.#replace(page);
   }
 
   loadMore() {
@@ -69,11 +63,26 @@ class Inbox {
   }
 
   #replace(page) {
-    for (const row of [...page.querySelectorAll("[data-thread]")]) {
-      this.row(row.dataset.thread)?.remove();
-      this.#place(row);
+    const rows = [...page.querySelectorAll("[data-thread]")];
+    const isAll = !page.querySelector("[data-rows-more]");
+    const here = new Set(rows.map((row) => row.dataset.thread));
+    for (const row of this.list.querySelectorAll("[data-thread]")) {
+      // What should be among these and is not has gone elsewhere.
+      const isMissing = isAll || isAbove(row, rows.at(-1));
+      if (isMissing && !here.has(row.dataset.thread)) row.remove();
     }
+    for (const row of rows) this.#put(row);
     this.#markCurrent();
+    this.#settle();
+  }
+
+  /** In place of the one that is there, so that the focus stays. */
+  #put(row) {
+    const before = this.row(row.dataset.thread);
+    const hadFocus = before?.contains(document.activeElement);
+    before?.remove();
+    this.#place(row);
+    if (hadFocus) row.querySelector("a").focus({ preventScroll: true });
   }
 
   async #fetch(thread) {
@@ -85,8 +94,7 @@ class Inbox {
     this.#fetching.delete(thread);
     const row = page?.querySelector("[data-thread]");
     if (row) {
-      this.row(thread)?.remove();
-      this.#place(row);
+      this.#put(row);
       this.#markCurrent();
     }
     if (again) this.#fetch(thread);
@@ -100,15 +108,19 @@ class Inbox {
     const place = before ?? this.list.querySelector("[data-rows-more]");
     if (row.nextElementSibling !== place || !row.parentElement) this.list.insertBefore(row, place);
     focused?.focus({ preventScroll: true });
-    this.#showEmpty();
+    this.#settle();
   }
 
   #remove(row) {
     row?.remove();
-    this.#showEmpty();
+    this.#settle();
   }
 
-  #showEmpty() {
+  /** What depends on all rows: the number in the title, and whether there is anything. */
+  #settle() {
+    const rows = [...this.list.querySelectorAll("[data-thread]")];
+    const unread = rows.reduce((sum, row) => sum + Number(row.dataset.unread), 0);
+    document.title = unread ? `(${unread}) ${this.#title}` : this.#title;
     const isEmpty = !this.list.querySelector("[data-thread]");
     this.list.hidden = isEmpty;
     const empty = document.querySelector("[data-rows-empty]");
@@ -127,12 +139,4 @@ function isAbove(row, other) {
   const pinned = ("pinned" in row.dataset) - ("pinned" in other.dataset);
   if (pinned) return pinned > 0;
   return new Date(row.dataset.at) > new Date(other.dataset.at);
-}
-
-async function fetchFragment(url) {
-  const answer = await fetch(url, { headers: { "X-Fragment": "1" } });
-  if (!answer.ok) throw new Error(answer.status);
-  const holder = document.createElement("template");
-  holder.innerHTML = await answer.text();
-  return holder.content;
 }

@@ -37,6 +37,19 @@ export function rowLabel(moment, now = new Date()) {
   return `${day} ${month}${year === split(now).year ? "" : ` ${year}`}`;
 }
 
+/** How long ago somebody was there: a hint, so not to the minute. */
+export function presenceLabel(online, seenAt, now = new Date()) {
+  if (online) return "Online";
+  if (!seenAt) return "";
+  const minutes = (now - new Date(seenAt)) / 60_000;
+  if (minutes < 5) return "Active just now";
+  if (minutes < 60) return `Active ${Math.floor(minutes / 5) * 5} min ago`;
+  if (minutes < 24 * 60) return `Active ${Math.floor(minutes / 60)} h ago`;
+  const days = Math.floor(minutes / (24 * 60));
+  if (days < 30) return days === 1 ? "Active yesterday" : `Active ${days} days ago`;
+  return "Not active lately";
+}
+
 function split(moment) {
   const found = Object.fromEntries(parts.formatToParts(moment).map((p) => [p.type, p.value]));
   return { ...found, month: found.month.slice(0, 3) };

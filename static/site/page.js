@@ -1,27 +1,53 @@
 // Every page of somebody who is signed in: one socket, and what on the page wants to hear it.
 
-import { keepInbox } from "../inbox/inbox.js";
+import { Inbox } from "../inbox/inbox.js";
+import { Elsewhere } from "../realtime/elsewhere.js";
 import { Socket } from "../realtime/socket.js";
-import { openThread } from "../threads/thread.js";
+import { Courier } from "../store/courier.js";
+import { Outbox } from "../store/outbox.js";
+import { Thread } from "../threads/thread.js";
 import { toast } from "./notices.js";
 
 const QUIET = 2_000;
+const INBOX_PATIENCE = 3_000;
 
-const socket = new Socket();
-const timeline = document.querySelector("[data-timeline]");
-if (timeline) openThread(timeline, socket);
+const root = document.documentElement;
+root.dataset.scripted = "";
+const user = root.dataset.me;
+const socket = new Socket({ user });
+const outbox = new Outbox(user);
+const courier = new Courier(socket, outbox);
 const rows = document.querySelector("[data-rows]");
-if (rows) keepInbox(rows, socket);
+const inbox = rows && new Inbox(rows, socket);
+const timeline = document.querySelector("[data-timeline]");
+const thread = timeline && new Thread(timeline, socket, outbox, courier);
+const elsewhere = new Elsewhere(socket, courier, { shown: () => thread?.id ?? null });
+if (thread) socket.shown = () => thread.shown;
+
+// First what others said, then the list, and only then what waits to be sent.
+if (thread) thread.addEventListener("synced", () => catchUp());
+else socket.addEventListener("hello", () => catchUp());
+
+async function catchUp() {
+  const patience = new Promise((resolve) => setTimeout(resolve, INBOX_PATIENCE));
+  await Promise.race([inbox?.refresh(), patience]);
+  if (thread) courier.ready(thread.id);
+  elsewhere.flush();
+}
+
+courier.addEventListener("refused", ({ detail }) => {
+  if (detail.thread !== thread?.id) toast("A message could not be sent. Its conversation says why.");
+});
 
 // A short absence is nobody's business; a longer one is said, quietly.
-let sayIt = null;
+let sayIt = setTimeout(() => socket.isLive || say("Not live: trying to connect."), 2 * QUIET);
 socket.addEventListener("state", ({ detail: state }) => {
   clearTimeout(sayIt);
   if (state === "live") return say("");
   if (state === "closed") return location.assign(`/accounts/login/?next=${location.pathname}`);
+  if (state === "outdated") return reload();
   sayIt = setTimeout(() => say("Not live: reconnecting. What you write is kept and goes out then."), QUIET);
 });
-sayIt = setTimeout(() => socket.isLive || say("Not live: trying to connect."), 2 * QUIET);
 
 function say(text) {
   for (const line of document.querySelectorAll("[data-connection]")) {
@@ -30,10 +56,10 @@ function say(text) {
   }
 }
 
-document.addEventListener("click", async (event) => {
-  const link = event.target.closest("[data-copy-link]");
-  if (!link || event.ctrlKey || event.metaKey || !navigator.clipboard) return;
-  event.preventDefault();
-  await navigator.clipboard.writeText(link.href);
-  toast("Link copied");
-});
+/** Drafts and what waits are kept; but not over and over, if the new page is no newer. */
+function reload() {
+  const last = Number(sessionStorage.getItem("reloaded") ?? 0);
+  if (Date.now() - last < 60_000) return say("Please reload this page.");
+  sessionStorage.setItem("reloaded", Date.now());
+  location.reload();
+}

@@ -3,27 +3,37 @@
 const MOST = 8_000;
 const COUNT_FROM = 7_000;
 
-export class Composer {
+export class Composer extends EventTarget {
+  #replyTo = null;
+
   constructor(form, { onSend }) {
+    super();
     this.form = form;
     this.box = form.elements.body;
     this.counter = form.querySelector("[data-counter]");
     this.place = form.querySelector("[data-composer-error]");
+    this.replying = form.querySelector("[data-replying]");
     this.onSend = onSend;
     form.addEventListener("submit", (event) => this.#submit(event));
     this.box.addEventListener("keydown", (event) => this.#key(event));
     this.box.addEventListener("input", () => this.#changed());
+    this.replying.querySelector("button").addEventListener("click", () => this.answer(null));
     form.querySelector("[data-enter-hint]")?.removeAttribute("hidden");
-    this.#changed();
+    this.#count();
   }
 
   get text() {
     return this.box.value;
   }
 
-  clear() {
-    this.box.value = "";
-    this.#changed();
+  /** Puts a text into the box; the cursor stays where it was in what one is writing. */
+  write(text, { before = 0 } = {}) {
+    const { selectionStart, selectionEnd } = this.box;
+    this.box.value = text;
+    if (this.box === document.activeElement) {
+      this.box.setSelectionRange(selectionStart + before, selectionEnd + before);
+    }
+    this.#count();
   }
 
   /** Gives back what could not be sent, without taking what was typed since. */
@@ -33,24 +43,54 @@ export class Composer {
     this.box.focus();
   }
 
+  /** Says above the box what is being answered: { id, url, name, text }, or null. */
+  answer(quote) {
+    this.#answering(quote);
+    this.box.focus();
+  }
+
+  #answering(quote) {
+    this.#replyTo = quote;
+    this.form.elements.reply_to.value = quote?.id ?? "";
+    this.replying.hidden = !quote;
+    this.replying.querySelector("[data-reply-name]").textContent = quote?.name ?? "";
+    this.replying.querySelector("[data-reply-text]").textContent = quote?.text ?? "";
+  }
+
+  /** What is written can be taken along, and not be sent. */
+  close() {
+    this.box.readOnly = true;
+    this.#answering(null);
+    this.form.querySelector(".send").hidden = true;
+    this.form.hidden = !this.text;
+  }
+
+  reopen() {
+    this.box.readOnly = false;
+    this.form.querySelector(".send").hidden = this.form.hidden = false;
+  }
+
   #submit(event) {
     const text = this.text.trim();
-    if (!text || text.length > MOST) {
+    if (!text || text.length > MOST || this.box.readOnly) {
       event.preventDefault();
       this.box.focus();
       return;
     }
-    if (this.onSend(text)) {
+    if (this.onSend({ body: text, quote: this.#replyTo, replyTo: this.#replyTo?.id ?? null })) {
       event.preventDefault();
       this.place?.replaceChildren();
-      this.clear();
-      this.box.focus();
+      this.box.value = "";
+      this.#count();
+      this.answer(null);
+      this.dispatchEvent(new Event("sent"));
     }
   }
 
   #key(event) {
     // 229: some input methods end a word with an Enter that is theirs.
     const isComposing = event.isComposing || event.keyCode === 229;
+    if (event.key === "Escape" && this.#replyTo) return this.answer(null);
     if (event.key !== "Enter" || event.shiftKey || event.altKey || isComposing) return;
     if (matchMedia("(pointer: coarse)").matches && !event.ctrlKey) return;
     event.preventDefault();
@@ -58,6 +98,11 @@ export class Composer {
   }
 
   #changed() {
+    this.#count();
+    this.dispatchEvent(new Event("change"));
+  }
+
+  #count() {
     const length = this.text.length;
     this.counter.hidden = length < COUNT_FROM;
     const over = length - MOST;

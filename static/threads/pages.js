@@ -1,51 +1,64 @@
 // Earlier and later messages load as one comes near them; the links do the same without a script.
 
+import { fetchFragment, fromTemplate } from "../site/fragments.js";
+
 const NEAR = "600px";
 
-export function keepLoading(timeline) {
-  const watcher = new IntersectionObserver(
-    (entries) => {
-      for (const { isIntersecting, target } of entries) {
-        if (isIntersecting) load(timeline, target, watcher);
-      }
-    },
-    { root: timeline.scroller, rootMargin: NEAR },
-  );
-  for (const end of ends(timeline.scroller)) watcher.observe(end);
-  timeline.scroller.addEventListener("click", (event) => {
-    const end = event.target.closest("[data-older], [data-newer]");
-    if (!end || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    load(timeline, end, watcher);
-  });
-}
+export class Pages {
+  #watcher;
 
-const ends = (root) => root.querySelectorAll("[data-older], [data-newer]");
-
-async function load(timeline, end, watcher) {
-  if (end.ariaBusy === "true") return;
-  end.ariaBusy = "true";
-  watcher.unobserve(end);
-  const page = await fetchStretch(end.querySelector("a").href).catch(() => null);
-  if (!page) {
-    // The link stays, and is tried again on a press.
-    end.ariaBusy = "false";
-    return;
+  constructor(timeline, { onEnd }) {
+    this.timeline = timeline;
+    this.onEnd = onEnd;
+    const { scroller } = timeline;
+    this.#watcher = new IntersectionObserver(
+      (entries) => {
+        for (const { isIntersecting, target } of entries) if (isIntersecting) this.#load(target);
+      },
+      { root: scroller, rootMargin: NEAR },
+    );
+    for (const end of scroller.querySelectorAll("[data-older], [data-newer]")) {
+      this.#watcher.observe(end);
+    }
+    scroller.addEventListener("click", (event) => {
+      const end = event.target.closest("[data-older], [data-newer]");
+      if (!end || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      this.#load(end);
+    });
   }
-  const isOlder = end.matches("[data-older]");
-  const items = [...page.querySelector("[data-stretch]").children];
-  if (isOlder) timeline.prepend(items);
-  else timeline.append(items);
-  const next = page.querySelector(isOlder ? "[data-older]" : "[data-newer]");
-  if (!next) return end.remove();
-  end.replaceWith(next);
-  watcher.observe(next);
-}
 
-async function fetchStretch(url) {
-  const answer = await fetch(url, { headers: { "X-Fragment": "1" } });
-  if (!answer.ok) throw new Error(answer.status);
-  const holder = document.createElement("template");
-  holder.innerHTML = await answer.text();
-  return holder.content;
+  async #load(end) {
+    if (end.ariaBusy === "true") return;
+    end.ariaBusy = "true";
+    this.#watcher.unobserve(end);
+    const page = await fetchFragment(end.querySelector("a").href).catch(() => null);
+    if (!page || !end.isConnected) {
+      // The link stays, and is tried again on a press.
+      end.ariaBusy = "false";
+      return;
+    }
+    const isOlder = end.matches("[data-older]");
+    const items = [...page.querySelector("[data-stretch]").children];
+    if (isOlder) this.timeline.prepend(items);
+    else this.timeline.append(items);
+    const next = page.querySelector(isOlder ? "[data-older]" : "[data-newer]");
+    if (next) {
+      end.replaceWith(next);
+      this.#watcher.observe(next);
+      return;
+    }
+    end.remove();
+    if (!isOlder) this.onEnd();
+  }
+
+  /** Only the newest messages are here now: those above them can be had again. */
+  startAt(message) {
+    const { scroller, list, thread } = this.timeline;
+    for (const end of scroller.querySelectorAll("[data-older], [data-newer]")) end.remove();
+    const end = fromTemplate("older-messages");
+    end.querySelector("a").href = `/threads/${thread}/messages/?before=${message.dataset.message}`;
+    list.before(end);
+    this.#watcher.observe(end);
+  }
 }

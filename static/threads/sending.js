@@ -1,89 +1,106 @@
-// Messages on their way: shown at once, sent in order, each until it is stored or refused.
+// Messages on their way, as one sees them: there at once, until they are stored or refused.
 
-const AGAIN = 2_000;
+import { fromTemplate } from "../site/fragments.js";
+import { isTooOld } from "../store/outbox.js";
 
 export class Sending {
-  #waiting = new Map(); // client id -> { body, element, handed }
-  #template = document.getElementById("pending-message");
-
-  constructor(timeline, socket, { onDiscard }) {
+  constructor(timeline, outbox, courier, { onDiscard, onLate }) {
     this.timeline = timeline;
-    this.socket = socket;
+    this.outbox = outbox;
+    this.courier = courier;
     this.onDiscard = onDiscard;
-    socket.addEventListener("message.accepted", ({ detail }) => this.#stored(detail));
-    socket.addEventListener("error", ({ detail }) => this.#refused(detail));
-    socket.addEventListener("state", () => this.#notHanded());
-    addEventListener("beforeunload", (event) => {
-      if (this.#waiting.size) event.preventDefault();
-    });
+    this.onLate = onLate;
+    courier.addEventListener("stored", ({ detail }) => this.#stored(detail));
+    courier.addEventListener("refused", ({ detail }) => this.#refused(detail.client_id, detail));
+    outbox.addEventListener("change", ({ detail }) => this.#elsewhere(detail));
   }
 
-  add(body) {
-    const clientId = newId();
-    const element = this.#show(clientId, body);
-    this.#waiting.set(clientId, { body, element, handed: false });
-    this.flush();
+  async add(message) {
+    const entry = await this.outbox.add({ ...message, thread: this.timeline.thread });
+    this.#show(entry);
+    this.timeline.jumpToEnd();
+    this.courier.flush(entry.thread);
   }
 
-  /** Only after the thread was caught up with: in any other order messages get lost. */
-  flush() {
-    if (!this.timeline.isSynced) return;
-    for (const [clientId, one] of this.#waiting) {
-      if (one.handed || one.element.classList.contains("failed")) continue;
-      one.handed = this.socket.send({
-        type: "message.send",
-        thread: this.timeline.thread,
-        client_id: clientId,
-        body: one.body,
-        seen_seq: this.timeline.lastSeq,
-      });
+  /** What waited when the page was left, by whatever way. */
+  async restore() {
+    for (const entry of await this.outbox.list(this.timeline.thread)) {
+      if (isTooOld(entry)) await this.#giveBack(entry.client);
+      else this.#show(entry);
     }
   }
 
-  #notHanded() {
-    // The connection went: whether it arrived nobody knows, and sending it again is safe.
-    for (const one of this.#waiting.values()) one.handed = false;
+  #elsewhere({ thread, client, what }) {
+    if (thread !== this.timeline.thread) return;
+    if (what === "discarded") this.timeline.pending(client)?.remove();
+    else if (what !== "stored") this.restore();
   }
 
-  #stored({ client_id: clientId }) {
-    const one = this.#waiting.get(clientId);
-    if (!one) return;
-    this.#waiting.delete(clientId);
-    one.element.classList.add("stored");
+  #show(entry) {
+    const shown = this.timeline.list.querySelector(`[data-client="${CSS.escape(entry.client)}"]`);
+    const element = shown ?? this.#add(entry);
+    if (!element.matches(".sending")) return;
+    element.classList.toggle("failed", Boolean(entry.failed));
+    if (entry.failed) this.#refused(entry.client, entry.failed);
   }
 
-  #refused({ client_id: clientId, code, message }) {
-    const one = this.#waiting.get(clientId);
-    if (!one) return;
-    one.handed = false;
-    if (code === "TRY_AGAIN") return setTimeout(() => this.flush(), AGAIN * (1 + Math.random()));
-    one.element.classList.add("failed");
-    one.element.querySelector("[data-reason]").textContent = message;
-  }
-
-  #show(clientId, body) {
-    const element = this.#template.content.firstElementChild.cloneNode(true);
-    element.id = "";
-    element.dataset.client = clientId;
+  #add({ client, body, at, quote }) {
+    const element = fromTemplate("pending-message");
+    element.removeAttribute("id");
+    element.dataset.client = client;
     element.dataset.author = this.timeline.me;
-    element.dataset.at = new Date().toISOString();
+    element.dataset.at = new Date(at).toISOString();
     element.querySelector("[data-body]").append(...lines(body));
-    element.querySelector("[data-retry]").addEventListener("click", () => this.#retry(clientId));
-    element.querySelector("[data-discard]").addEventListener("click", () => this.#drop(clientId));
+    if (quote) this.#quote(element.querySelector("[data-quote]"), quote);
+    element.querySelector("[data-retry]").addEventListener("click", () => this.#retry(client));
+    element.querySelector("[data-discard]").addEventListener("click", () => this.#discard(client));
     this.timeline.addPending(element);
     return element;
   }
 
-  #retry(clientId) {
-    this.#waiting.get(clientId)?.element.classList.remove("failed");
-    this.flush();
+  #quote(place, { id, url, name, text }) {
+    place.hidden = false;
+    place.dataset.quote = id;
+    place.href = url;
+    place.querySelector("[data-quote-name]").textContent = name;
+    place.querySelector("[data-quote-text]").textContent = text;
   }
 
-  #drop(clientId) {
-    const one = this.#waiting.get(clientId);
-    this.#waiting.delete(clientId);
-    one.element.remove();
-    this.onDiscard(one.body);
+  #stored({ client_id: client }) {
+    this.timeline.pending(client)?.classList.add("stored");
+  }
+
+  #refused(client, { message }) {
+    const element = this.timeline.pending(client);
+    if (!element) return;
+    element.classList.add("failed");
+    element.querySelector("[data-reason]").textContent = message;
+  }
+
+  async #retry(client) {
+    const entry = await this.outbox.find(client);
+    this.timeline.pending(client)?.classList.remove("failed");
+    if (entry?.failed?.code === "CLIENT_ID_REUSED") {
+      await this.#remove(client);
+      return this.add({ ...entry, at: Date.now() });
+    }
+    await this.outbox.retry(client);
+    this.courier.flush(this.timeline.thread);
+  }
+
+  async #discard(client) {
+    const entry = await this.#remove(client);
+    if (entry) this.onDiscard(entry.body);
+  }
+
+  async #remove(client) {
+    this.timeline.pending(client)?.remove();
+    return this.outbox.remove(client, "discarded");
+  }
+
+  async #giveBack(client) {
+    const entry = await this.#remove(client);
+    if (entry) this.onLate(entry);
   }
 }
 
@@ -94,14 +111,4 @@ function lines(body) {
     paragraph.append(line);
   });
   return [paragraph];
-}
-
-function newId() {
-  if (crypto.randomUUID) return crypto.randomUUID();
-  // Plain http on a local network has no randomUUID, but has random numbers.
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = (bytes[6] & 0x0f) | 0x40;
-  bytes[8] = (bytes[8] & 0x3f) | 0x80;
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }

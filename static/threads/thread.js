@@ -1,142 +1,336 @@
-// An open conversation: what arrives is shown in order, gaps are asked for, what was seen is said.
+// An open conversation: what arrives is shown in order, gaps are asked for, and only then is what
+// waits sent. The parts do the rest.
 
-import { announce } from "../site/notices.js";
+import { fragment, fromTemplate } from "../site/fragments.js";
+import { dayLabel } from "../site/labels.js";
+import { announce, toast } from "../site/notices.js";
+import { Actions } from "./actions.js";
+import { Changing } from "./changing.js";
+import { Company } from "./company.js";
 import { Composer } from "./composer.js";
-import { keepLoading } from "./pages.js";
+import { Draft } from "./draft.js";
+import { Pages } from "./pages.js";
+import { refreshParts, showBanner } from "./parts.js";
+import { Reading } from "./reading.js";
 import { Sending } from "./sending.js";
 import { Timeline } from "./timeline.js";
 
-const READ_AT_MOST_EVERY = 1_000;
+const AGAIN = 500;
+const ECHO = 1_500; // After this a stored message should have come back to its author.
+const PATIENCE = 5_000;
+const UNANSWERED = 8_000;
+const SPOKEN_AT_ONCE = 3;
 
-export function openThread(list, socket) {
-  const timeline = new Timeline(list);
-  const thread = new Thread(timeline, socket);
-  const form = document.querySelector("[data-composer]");
-  if (form) thread.writeIn(form);
-  keepLoading(timeline);
-  return thread;
-}
+export class Thread extends EventTarget {
+  #asked = false; // the answer to come is whole: everything after what is here
+  #toEnd = false; // the next answer is the newest page, in place of what is here
+  #bodies = new Map(); // my messages, as typed
+  #timers = {};
+  #hasLeft = false;
+  isSynced = false;
 
-class Thread {
-  #read = { seq: 0, timer: null };
-
-  constructor(timeline, socket) {
-    this.timeline = timeline;
-    this.socket = socket;
-    this.jump = document.querySelector("[data-jump]");
-    timeline.isSynced = false;
-    const on = (type, heard) => socket.addEventListener(type, ({ detail }) => heard(detail));
-    on("hello", () => this.#sync());
-    on("state", (state) => this.#state(state));
-    this.#ofThis("thread.synced", (event) => this.#synced(event));
-    this.#ofThis("message.sent", (event) => this.#sent(event));
-    this.#watchReading();
-    this.#goToTarget();
+  constructor(list, socket, outbox, courier) {
+    super();
+    Object.assign(this, { socket, outbox, courier });
+    this.timeline = new Timeline(list);
+    this.id = this.timeline.thread;
+    this.pages = new Pages(this.timeline, { onEnd: () => this.#open() });
+    this.reading = new Reading(this.timeline, socket, { onJump: () => this.#jump() });
+    this.company = new Company(this.id, socket);
+    this.changing = new Changing(this.timeline, socket, { sourceOf: (one) => this.#sourceOf(one) });
+    this.sending = new Sending(this.timeline, outbox, courier, {
+      onDiscard: (text) => this.composer?.restore(text),
+      onLate: (entry) => this.#late(entry),
+    });
+    new Actions(this.timeline, {
+      onReply: (quote) => this.composer?.answer(quote),
+      onReact: (...given) => this.changing.react(...given),
+      onEdit: (message) => this.changing.edit(message),
+      onRemove: (message) => this.changing.remove(message),
+    });
+    this.#listen();
+    this.#start();
   }
 
-  writeIn(form) {
-    const composer = new Composer(form, {
-      // Without a socket the form itself is posted: nothing is held back for want of being live.
-      onSend: (text) => {
-        if (!this.socket.wasLive || !this.timeline.hasEnd) return false;
-        this.sending.add(text);
-        return true;
-      },
-    });
-    this.sending = new Sending(this.timeline, this.socket, {
-      onDiscard: (text) => composer.restore(text),
+  /** For the heartbeat. */
+  get shown() {
+    if (!this.isSynced || !this.timeline.hasEnd) return {};
+    const { seq, rev } = this.timeline.held;
+    return { thread: this.id, seq, rev };
+  }
+
+  #listen() {
+    this.socket.addEventListener("hello", () => this.#open());
+    this.socket.addEventListener("state", ({ detail }) => detail !== "live" && this.#away());
+    this.courier.addEventListener("stored", ({ detail }) => this.#expectEcho(detail));
+    const ofThis = (type, heard) =>
+      this.socket.addEventListener(type, ({ detail }) => detail.thread === this.id && heard(detail));
+    ofThis("thread.synced", (event) => this.#synced(event));
+    ofThis("message.sent", (event) => this.#sent(event));
+    for (const what of ["edited", "removed", "hidden", "reacted"]) {
+      ofThis(`message.${what}`, (event) => this.#revised(event));
+    }
+    ofThis("cursor.moved", (event) => this.#moved(event));
+    ofThis("thread.changed", (event) => this.#changed(event));
+    this.socket.addEventListener("error", ({ detail: { code, client_id, message_id, message } }) => {
+      if (code !== "THREAD_NOT_FOUND" || client_id || message_id || !this.#asked) return;
+      this.#left(message);
     });
   }
 
-  #ofThis(type, heard) {
-    this.socket.addEventListener(type, ({ detail }) => {
-      if (detail.thread === this.timeline.thread) heard(detail);
-    });
+  async #start() {
+    const form = document.querySelector("[data-composer]");
+    if (form) this.#writeIn(form);
+    if (!this.#goToTarget()) this.reading.openAtLine();
+    await this.sending.restore();
   }
 
-  #state(state) {
-    if (state === "live") return;
-    this.timeline.isSynced = false;
+  #writeIn(form) {
+    const composer = new Composer(form, { onSend: (message) => this.#send(message) });
+    const { socket, id: thread } = this;
+    this.composer = composer;
+    this.draft = new Draft(socket, {
+      user: this.outbox.user,
+      thread,
+      read: () => composer.text,
+      write: (text, options) => composer.write(text, options),
+    });
+    composer.addEventListener("change", () => {
+      this.draft.changed();
+      this.company.typed(composer.text);
+    });
+    composer.addEventListener("sent", () => {
+      this.draft.sent();
+      this.company.stopped();
+    });
+    composer.box.addEventListener("blur", () => this.company.stopped());
+    this.draft.restore().then(() => this.isSynced && this.draft.synced());
+  }
+
+  #send(message) {
+    // Without a socket the form itself is posted: nothing is held back for want of being live.
+    if (!this.socket.wasLive && !this.timeline.firstPending && navigator.onLine) return false;
+    if (!this.timeline.hasEnd) this.#jump();
+    this.reading.answered();
+    this.sending.add({ ...message, seenSeq: this.reading.seenSeq });
+    return true;
+  }
+
+  // --- Catching up: open, take what is missing, then the inbox, then send what waits
+
+  #open() {
+    const { oldest, newest, held } = this.timeline;
+    const has = newest
+      ? { after: newest.dataset.message, oldest: oldest.dataset.message, rev: held.rev }
+      : {};
+    this.#ask(has);
+  }
+
+  #ask(has) {
+    this.#asked = this.socket.send({ type: "thread.open", thread: this.id, ...has });
+    clearTimeout(this.#timers.asked);
+    this.#timers.asked = setTimeout(() => this.#asked && this.#open(), UNANSWERED);
+    return this.#asked;
+  }
+
+  #away() {
+    this.isSynced = false;
+    this.#asked = false;
+    this.#toEnd = false;
     document.documentElement.dataset.live = "no";
   }
 
-  #sync() {
-    this.socket.send({
-      type: "thread.open",
-      thread: this.timeline.thread,
-      after: this.timeline.newest?.dataset.message ?? null,
-    });
+  #synced(event) {
+    const isWhole = this.#asked;
+    this.#asked = false;
+    const fresh = this.#take(event.messages, { isWhole });
+    for (const change of event.changed) this.timeline.revise(change);
+    this.#takeCursors(event.cursors);
+    if (event.more && this.timeline.hasEnd) return this.#open();
+    if (isWhole) this.timeline.held.caughtUp(event.rev);
+    else if (event.rev > this.timeline.held.rev) return this.#open();
+    this.#speak(fresh);
+    this.#becomeLive();
+    this.#lookAgain();
   }
 
-  #synced({ messages, more }) {
-    for (const message of messages) this.#show(message);
-    if (more) return this.#sync();
-    this.timeline.isSynced = true;
-    document.documentElement.dataset.live = "yes";
-    this.sending?.flush();
-    this.#seen();
+  #take(messages, { isWhole }) {
+    const { timeline } = this;
+    for (const { author, message, body } of messages) {
+      if (author === timeline.me) this.#bodies.set(message, body);
+    }
+    if (!messages.length || !this.#makeRoom(messages[0].seq, isWhole)) return [];
+    const shown = messages.map((message) => this.#show(message)).filter(Boolean);
+    if (this.#toEnd) {
+      this.#toEnd = false;
+      this.pages.startAt(timeline.oldest);
+      timeline.jumpToEnd();
+      history.replaceState(null, "", `/threads/${this.id}/`);
+    }
+    return shown;
   }
 
-  #sent(event) {
-    if (event.seq > this.timeline.lastSeq + 1 && this.timeline.hasEnd) return this.#sync();
-    this.#show(event);
-    if (event.author !== this.timeline.me) announce(spoken(event));
-    this.#seen();
+  /** Whether these messages belong on this page; it is begun anew where they do not join on. */
+  #makeRoom(first, isWhole) {
+    const { timeline } = this;
+    if (!timeline.hasEnd && !this.#toEnd) return false;
+    const { seq } = timeline.held;
+    if (this.#toEnd || (isWhole && seq && first > seq + 1)) {
+      this.#toEnd = true;
+      timeline.clear();
+    }
+    return true;
   }
 
   #show(event) {
-    if (!this.timeline.hasEnd) return;
-    const wasAtEnd = this.timeline.isAtEnd;
-    this.timeline.place(event);
-    this.#offerJump(!wasAtEnd && event.author !== this.timeline.me);
+    const { timeline } = this;
+    const is = timeline.held.hear(event.seq);
+    if (is === "known") timeline.settle(event);
+    if (is !== "next") return null;
+    const message = timeline.place(event);
+    if (event.author && event.author !== timeline.me) this.reading.arrived(message);
+    else this.reading.look();
+    return message;
   }
 
-  #offerJump(offered) {
-    if (offered) this.jump.hidden = false;
+  #takeCursors(cursors) {
+    const { timeline } = this;
+    const mine = cursors.find(({ user }) => user === timeline.me);
+    timeline.cursors.replace(cursors.filter((cursor) => cursor !== mine));
+    timeline.showTicks();
+    if (mine) this.reading.begin(mine);
   }
 
-  #watchReading() {
-    const { scroller } = this.timeline;
-    scroller.addEventListener("scroll", () => this.#seen(), { passive: true });
-    addEventListener("focus", () => this.#seen());
-    document.addEventListener("visibilitychange", () => this.#seen());
-    this.jump.hidden = this.timeline.hasEnd;
-    this.jump.addEventListener("click", () => {
-      if (this.timeline.hasEnd) this.timeline.jumpToEnd();
-      else location.assign(`/threads/${this.timeline.thread}/`);
-    });
+  #becomeLive() {
+    document.documentElement.dataset.live = "yes";
+    if (this.isSynced) return;
+    this.isSynced = true;
+    this.draft?.synced();
+    this.dispatchEvent(new Event("synced"));
   }
 
-  /** Read is what was on the screen of somebody who was there. */
-  #seen() {
-    if (!this.timeline.isAtEnd) return;
-    this.jump.hidden = true;
-    if (document.visibilityState !== "visible" || !document.hasFocus()) return;
-    const newest = this.timeline.newest;
-    if (!newest || !this.timeline.isSynced || Number(newest.dataset.seq) <= this.#read.seq) return;
-    this.#read.timer ??= setTimeout(() => this.#markRead(), READ_AT_MOST_EVERY / 4);
+  /** What was heard while the answer was on its way may not have been in it. */
+  #lookAgain() {
+    clearTimeout(this.#timers.again);
+    if (!this.timeline.held.isBehind || !this.timeline.hasEnd) return;
+    this.#timers.again = setTimeout(() => this.timeline.held.isBehind && this.#open(), AGAIN);
   }
 
-  #markRead() {
-    this.#read.timer = null;
-    const { message, seq, tally } = this.timeline.newest.dataset;
-    const { thread } = this.timeline;
-    const frame = { type: "thread.mark_read", thread, message, seq: Number(seq), tally: Number(tally) };
-    if (this.socket.send(frame)) this.#read.seq = Number(seq);
+  // --- What happens meanwhile
+
+  #sent(event) {
+    if (event.author === this.timeline.me) this.#bodies.set(event.message, event.body);
+    if (!this.timeline.hasEnd || !this.isSynced) return void this.timeline.held.note(event.seq);
+    const message = this.#show(event);
+    if (message) this.#speak([message]);
+    else if (this.timeline.held.isBehind && !this.#asked) this.#open();
+  }
+
+  #revised(event) {
+    this.#bodies.delete(event.message);
+    this.timeline.revise(event);
+    if (!this.timeline.held.hearChange(event.rev) && this.isSynced && !this.#asked) this.#open();
+  }
+
+  #moved(event) {
+    if (event.user === this.timeline.me) return this.reading.moved(event);
+    this.timeline.cursors.move(event);
+    this.timeline.showTicks();
+  }
+
+  async #changed({ status, banner, rev }) {
+    if (status === "left") return this.#left(banner);
+    if (this.#hasLeft) return location.reload();
+    this.timeline.held.hearChange(rev);
+    // Whose cursors count may be different now.
+    if (this.isSynced) this.#open();
+    const place = await refreshParts(this.id);
+    if (place) this.#placeComposer(place);
+    this.company.showPresence();
+  }
+
+  /** It may have been closed or opened. What was typed stays either way. */
+  #placeComposer(fresh) {
+    const place = document.querySelector("[data-composer-place]");
+    const form = fresh.querySelector("[data-composer]");
+    if (!form) {
+      this.composer?.close();
+      place.replaceChildren(...fresh.childNodes, ...(this.composer ? [this.composer.form] : []));
+    } else if (this.composer) {
+      if (this.composer.box.readOnly) place.replaceChildren(this.composer.form);
+      this.composer.reopen();
+    } else {
+      place.replaceChildren(form);
+      this.#writeIn(form);
+    }
+  }
+
+  #left(banner) {
+    this.isSynced = false;
+    this.#hasLeft = true;
+    document.querySelector(".room").classList.add("left");
+    showBanner(banner);
+    this.composer?.close();
+  }
+
+  #expectEcho({ thread, seq }) {
+    if (thread !== this.id) return;
+    setTimeout(() => {
+      if (this.isSynced && this.timeline.hasEnd && this.timeline.held.seq < seq) this.#open();
+    }, ECHO);
+  }
+
+  #speak(messages) {
+    const theirs = messages.filter((one) => one.dataset.author && !one.matches(".mine"));
+    if (theirs.length > SPOKEN_AT_ONCE) return announce(`${theirs.length} new messages`);
+    for (const message of theirs) announce(spoken(message));
+  }
+
+  // --- Moving about
+
+  #jump() {
+    if (this.timeline.hasEnd) return this.timeline.jumpToEnd();
+    this.#toEnd = this.#ask({});
+    if (!this.#toEnd) toast("You are not connected just now.");
   }
 
   #goToTarget() {
-    const target = document.getElementById(this.timeline.list.dataset.target || location.hash.slice(1));
-    if (!target?.matches(".message")) return;
-    target.scrollIntoView({ block: "center" });
-    target.focus({ preventScroll: true });
+    const { target } = this.timeline.list.dataset;
+    const message = document.getElementById(target || location.hash.slice(1));
+    if (!message?.matches(".message")) return false;
+    message.scrollIntoView({ block: "center" });
+    message.focus({ preventScroll: true });
+    return true;
+  }
+
+  // --- Texts
+
+  /** A message as it was typed; null if nobody can say just now. */
+  async #sourceOf(message) {
+    const id = message.dataset.message;
+    if (!this.#bodies.has(id)) await this.#askFor(message);
+    return this.#bodies.get(id) ?? null;
+  }
+
+  #askFor(message) {
+    const before = this.timeline.bySeq(Number(message.dataset.seq) - 1)?.dataset.message;
+    const frame = { type: "thread.open", thread: this.id, after: before };
+    return new Promise((resolve) => {
+      this.socket.addEventListener("thread.synced", resolve, { once: true });
+      setTimeout(resolve, this.socket.send(frame) ? PATIENCE : 0);
+    });
+  }
+
+  #late({ body, at }) {
+    this.composer?.restore(body);
+    const note = fromTemplate("late-message");
+    note.querySelector("[data-late-day]").textContent = dayLabel(new Date(at));
+    this.composer?.place.replaceChildren(note);
   }
 }
 
-function spoken({ html }) {
-  const holder = document.createElement("template");
-  holder.innerHTML = html;
-  const name = holder.content.querySelector(".message-name")?.textContent ?? "";
-  const text = holder.content.querySelector(".prose")?.textContent ?? "";
+function spoken(message) {
+  const name = message.querySelector(".message-name")?.textContent ?? "";
+  const text = message.querySelector(".prose")?.textContent ?? "";
   return `${name}: ${text}`.trim();
 }

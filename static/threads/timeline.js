@@ -1,10 +1,15 @@
 // The list of messages. The server's fragments are put in as they are; what differs between readers
-// (mine or theirs, times in my zone, days, what joins what) is decided here from data attributes.
+// (mine or theirs, ticks, times in my zone, days, what joins what) is decided here from data.
 
+import { fragment, fromTemplate } from "../site/fragments.js";
 import { dayLabel, dayOf, timeLabel } from "../site/labels.js";
+import { Cursors, showTick } from "./ticks.js";
+import { Sequence } from "./sequence.js";
 
 const JOINS_WITHIN = 5 * 60_000;
 const AT_THE_END = 80;
+const QUOTED = 140;
+const anchors = CSS.supports("overflow-anchor", "auto");
 
 export class Timeline {
   constructor(list) {
@@ -12,10 +17,13 @@ export class Timeline {
     this.scroller = list.closest("[data-scroller]");
     this.me = list.dataset.me;
     this.thread = list.dataset.thread;
-    this.dayTemplate = document.getElementById("day-separator");
+    this.cursors = Cursors.read(list.dataset.cursors);
+    const newest = this.newest;
+    this.held = new Sequence(Number(newest?.dataset.seq ?? 0), Number(list.dataset.rev));
+    for (const message of this.stored) this.dress(message);
   }
 
-  /** False while a link into the past is open: what is newest is then not here. */
+  /** False while a place in the past is open: what is newest is then not here. */
   get hasEnd() {
     return !this.scroller.querySelector("[data-newer]");
   }
@@ -29,17 +37,24 @@ export class Timeline {
     return this.list.querySelectorAll(".message[data-seq]:not([data-seq=''])");
   }
 
+  get oldest() {
+    return this.stored[0] ?? null;
+  }
+
   get newest() {
-    const all = this.stored;
-    return all[all.length - 1] ?? null;
+    return [...this.stored].at(-1) ?? null;
   }
 
-  get lastSeq() {
-    return Number(this.newest?.dataset.seq ?? 0);
+  get firstPending() {
+    return this.list.querySelector(":scope > .sending");
   }
 
-  has(seq) {
-    return this.list.querySelector(`.message[data-seq="${seq}"]`) !== null;
+  bySeq(seq) {
+    return this.list.querySelector(`.message[data-seq="${seq}"]`);
+  }
+
+  byId(id) {
+    return this.list.querySelector(`.message[data-message="${CSS.escape(id)}"]`);
   }
 
   pending(clientId) {
@@ -47,51 +62,79 @@ export class Timeline {
     return this.list.querySelector(`.message.sending[data-client="${mark}"]`);
   }
 
-  /** Puts a message in its place; a pending one with its client id makes room for it. */
-  place({ seq, html, client_id: clientId, author }) {
-    const pending = author === this.me ? this.pending(clientId) : null;
-    if (this.has(seq)) return pending?.remove();
-    const message = fragment(html);
-    pending?.remove();
-    this.list.insertBefore(message, this.#placeFor(seq));
-    this.dress(message);
+  /** Puts the next message at the end; a pending one with its client id makes room for it. */
+  place({ html, client_id: clientId, author }) {
+    const wasAtEnd = this.isAtEnd;
+    const message = fragment(html).firstElementChild;
+    this.#keepingPlace(() => {
+      if (author === this.me) this.pending(clientId)?.remove();
+      this.list.insertBefore(message, this.firstPending);
+      this.dress(message);
+      if (this.firstPending) this.dress(this.firstPending);
+    });
+    if (wasAtEnd) this.jumpToEnd();
     return message;
   }
 
-  #placeFor(seq) {
-    for (const item of this.list.children) {
-      if (item.matches(".sending") || Number(item.dataset.seq) > seq) {
-        const before = item.previousElementSibling;
-        return before?.matches(".day") && !item.matches(".sending") ? before : item;
-      }
-    }
-    return null;
+  /** It is here already: only the one on its way has to make room. */
+  settle({ client_id: clientId, author }) {
+    if (author === this.me) this.pending(clientId)?.remove();
   }
 
   addPending(message) {
     this.list.append(message);
     this.dress(message);
-    this.jumpToEnd();
+  }
+
+  /** A message that was edited, removed or reacted to; and where it is quoted. */
+  revise({ message: id, rev, html }) {
+    const now = fragment(html).firstElementChild;
+    const before = this.byId(id);
+    if (before && Number(before.dataset.rev) < rev) this.#keepingPlace(() => this.#swap(before, now));
+    for (const quote of this.list.querySelectorAll(`[data-quote="${CSS.escape(id)}"]`)) {
+      quoteIn(quote, now);
+    }
+    return before ? now : null;
+  }
+
+  #swap(before, now) {
+    const hadFocus = before.contains(document.activeElement);
+    now.tabIndex = before.tabIndex;
+    this.list.dispatchEvent(new CustomEvent("revising", { detail: { before, now } }));
+    before.replaceWith(now);
+    this.dress(now);
+    if (hadFocus && !now.contains(document.activeElement)) now.focus({ preventScroll: true });
   }
 
   /** Older messages above what is there; the scroller keeps its place by itself. */
   prepend(items) {
     const first = this.list.firstElementChild;
-    this.list.prepend(...items);
+    const fresh = items.filter((item) => !this.#has(item));
+    this.list.prepend(...fresh);
     if (first?.matches(".day")) first.remove();
-    const message = this.list.querySelector(`:scope > .message`);
-    if (!message) return;
-    for (const item of items) if (item.matches(".message")) this.dress(item);
-    const junction = items.at(-1)?.nextElementSibling;
-    if (junction?.matches(".message")) this.dress(junction);
+    for (const item of fresh) if (item.matches(".message")) this.dress(item);
+    let junction = fresh.at(-1)?.nextElementSibling;
+    while (junction && !junction.matches(".message")) junction = junction.nextElementSibling;
+    if (junction) this.dress(junction);
   }
 
   append(items) {
-    this.list.append(...items);
     for (const item of items) {
-      if (item.matches(".day")) item.remove();
-      else this.dress(item);
+      if (item.matches(".day") || this.#has(item)) continue;
+      this.list.insertBefore(item, this.firstPending);
+      this.dress(item);
+      this.held.startAt(Number(item.dataset.seq));
     }
+  }
+
+  #has(item) {
+    return item.matches(".message") && this.bySeq(item.dataset.seq) !== null;
+  }
+
+  /** Begins anew: what was here has no connection with what comes. */
+  clear() {
+    for (const item of [...this.list.children]) if (!item.matches(".sending")) item.remove();
+    this.held.startAt(0);
   }
 
   /** What a reader of their own sees of it; the same whenever it is asked again. */
@@ -99,17 +142,35 @@ export class Timeline {
     const at = new Date(message.dataset.at);
     const before = previousMessage(message);
     const sameDay = before && dayOf(new Date(before.dataset.at)) === dayOf(at);
-    message.classList.toggle("mine", message.dataset.author === this.me);
+    const isMine = message.dataset.author === this.me;
+    message.classList.toggle("mine", isMine);
     message.classList.toggle("joins", Boolean(sameDay && joins(before, message, at)));
     for (const time of message.querySelectorAll("time")) time.textContent = timeLabel(at);
-    if (!sameDay) this.#separate(message, at);
+    for (const reaction of message.querySelectorAll("[data-users]")) this.#press(reaction);
+    if (isMine && message.dataset.seq) this.#tick(message);
+    if (sameDay) separatorOf(message)?.remove();
+    else this.#separate(message, at);
+  }
+
+  #press(reaction) {
+    const isMine = reaction.dataset.users.split(" ").includes(this.me);
+    reaction.setAttribute("aria-pressed", String(isMine));
+  }
+
+  #tick(message) {
+    showTick(message, this.cursors.tickOf(Number(message.dataset.seq)));
+  }
+
+  showTicks() {
+    for (const message of this.stored) if (message.matches(".mine")) this.#tick(message);
   }
 
   #separate(message, at) {
-    let day = message.previousElementSibling;
-    if (!day?.matches(".day")) {
-      day = this.dayTemplate.content.firstElementChild.cloneNode(true);
-      message.before(day);
+    let day = separatorOf(message);
+    if (!day) {
+      day = fromTemplate("day-separator");
+      const line = message.previousElementSibling;
+      (line?.matches(".unread-line") ? line : message).before(day);
     }
     day.firstElementChild.textContent = dayLabel(at);
   }
@@ -117,12 +178,14 @@ export class Timeline {
   jumpToEnd() {
     this.scroller.scrollTop = 0;
   }
-}
 
-export function fragment(html) {
-  const holder = document.createElement("template");
-  holder.innerHTML = html;
-  return holder.content.firstElementChild;
+  /** Where a browser does not hold on to what one reads by itself. */
+  #keepingPlace(change) {
+    if (anchors || this.isAtEnd) return change();
+    const { scrollHeight } = this.scroller;
+    change();
+    this.scroller.scrollTop -= this.scroller.scrollHeight - scrollHeight;
+  }
 }
 
 function previousMessage(message) {
@@ -131,8 +194,32 @@ function previousMessage(message) {
   return before;
 }
 
+function separatorOf(message) {
+  let before = message.previousElementSibling;
+  if (before?.matches(".unread-line")) before = before.previousElementSibling;
+  return before?.matches(".day") ? before : null;
+}
+
 function joins(before, message, at) {
   if ("system" === before.dataset.type || "system" === message.dataset.type) return false;
   const close = at - new Date(before.dataset.at) <= JOINS_WITHIN;
   return before.dataset.author === message.dataset.author && close;
+}
+
+/** As the server shortens it for a quote: one line, without the marks. */
+export function quotedText(message) {
+  const body = message.querySelector("[data-body]");
+  if (!body) return message.querySelector(".message-removed")?.textContent ?? "";
+  return [...words(body).split(/\s+/).filter(Boolean).join(" ")].slice(0, QUOTED).join("");
+}
+
+function words(node) {
+  if (node.nodeType === Node.TEXT_NODE) return node.data;
+  const inside = [...node.childNodes].map(words).join("");
+  return /^(A|STRONG|EM|CODE)$/.test(node.nodeName) ? inside : ` ${inside} `;
+}
+
+function quoteIn(quote, message) {
+  const place = quote.querySelector("[data-quote-text]");
+  if (place && !("linkOnly" in quote.dataset)) place.textContent = quotedText(message);
 }

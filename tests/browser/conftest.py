@@ -1,11 +1,19 @@
 """Real Chromium; each person in a context of their own, as on a device of their own."""
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    WebSocketRoute,
+    expect,
+    sync_playwright,
+)
 
 from tests.site import Account, Site
 
@@ -34,6 +42,7 @@ def visit(chromium: Browser, site: Site) -> Iterator[Visit]:
 
     def open_page(account: Account | None, path: str = "/inbox/", **options: Any) -> Page:
         expected = options.pop("expected_status", None)
+        deaf_to = options.pop("deaf_to", ())
         context = chromium.new_context(base_url=site.url, **(DESKTOP | options))
         context.set_default_timeout(15_000)
         contexts.append(context)
@@ -41,6 +50,8 @@ def visit(chromium: Browser, site: Site) -> Iterator[Visit]:
             cookie = {"name": "sessionid", "value": account.cookie, "url": site.url}
             context.add_cookies([cookie])  # type: ignore[list-item]
         page = context.new_page()
+        if deaf_to:
+            page.route_web_socket("**/ws/", lambda socket: _drop(socket, deaf_to))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda said: _note(said, complaints, expected))
         page.goto(path)
@@ -52,12 +63,24 @@ def visit(chromium: Browser, site: Site) -> Iterator[Visit]:
     assert complaints == []
 
 
+def _drop(socket: WebSocketRoute, types: tuple[str, ...]) -> None:
+    """Frames of these types get lost on the way to the page."""
+    server = socket.connect_to_server()
+    server.on_message(lambda text: None if json.loads(text)["type"] in types else socket.send(text))
+
+
 def _note(said: Any, complaints: list[str], expected: int | None) -> None:
     if said.type not in ("error", "warning"):
         return
     if expected and f"status of {expected}" in said.text:
         return
     complaints.append(said.text)
+
+
+def live(page: Page) -> Page:
+    """Caught up with: from here on what is written arrives by itself."""
+    expect(page.locator("html")).to_have_attribute("data-live", "yes")
+    return page
 
 
 def write(page: Page, text: str) -> None:

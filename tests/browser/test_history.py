@@ -74,7 +74,9 @@ def test_a_link_to_a_message_opens_the_conversation_around_it(visit, long_talk):
     expect(page.locator("[data-jump]")).to_be_visible()
     page.locator("[data-jump]").click()
     page.wait_for_url(f"**/threads/{long_talk.thread}/")
-    assert seqs(page)[-1] == MESSAGES
+    expect(page.locator(f".message[data-seq='{MESSAGES}']")).to_be_in_viewport()
+    shown = seqs(page)
+    assert shown == list(range(shown[0], MESSAGES + 1))
 
 
 def test_without_javascript_the_whole_conversation_can_be_read(visit, long_talk):

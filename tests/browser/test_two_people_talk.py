@@ -5,17 +5,11 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import PHONE, texts, write
+from tests.browser.conftest import PHONE, live, texts, write
 
 pytestmark = pytest.mark.browser
 
 PASSWORD = "correct horse battery"
-
-
-def live(page: Page) -> Page:
-    """Caught up with: from here on what is written arrives by itself."""
-    expect(page.locator("html")).to_have_attribute("data-live", "yes")
-    return page
 
 
 def sign_up(page: Page, site, name: str) -> str:
@@ -153,7 +147,9 @@ def test_reading_clears_the_count(visit, pair):
 
 
 def test_a_refused_message_stays_says_why_and_can_be_taken_back(visit, pair):
-    buyer = live(visit(pair.buyer, f"/threads/{pair.thread}/"))
+    # The news of the block gets lost, so that the page learns of it by writing.
+    page = visit(pair.buyer, f"/threads/{pair.thread}/", deaf_to=("thread.changed",))
+    buyer = live(page)
     seller = visit(pair.seller, f"/threads/{pair.thread}/")
     seller.get_by_role("button", name="What you can do").click()
     seller.get_by_role("button", name=re.compile("^Block")).click()

@@ -1,0 +1,76 @@
+// What has to outlive the page: messages on their way, and drafts. A thin layer over IndexedDB; in
+// a browser that has none to give (some private windows), memory does, as long as the page lives.
+
+const NAME = "parley";
+const STORES = { outbox: "client", drafts: ["user", "thread"] };
+
+let opening = null;
+const memory = { outbox: new Map(), drafts: new Map() };
+
+function open() {
+  opening ??= new Promise((resolve, reject) => {
+    const request = indexedDB.open(NAME, 1);
+    request.onupgradeneeded = () => {
+      for (const [name, keyPath] of Object.entries(STORES)) {
+        request.result.createObjectStore(name, { keyPath }).createIndex("user", "user");
+      }
+    };
+    request.onsuccess = () => {
+      // Another tab with a newer page wants to change the shape: make room, and open again later.
+      request.result.onversionchange = () => request.result.close();
+      request.result.onclose = () => (opening = null);
+      resolve(request.result);
+    };
+    request.onerror = () => reject(request.error);
+  });
+  return opening;
+}
+
+async function run(store, mode, work, instead) {
+  let database;
+  try {
+    database = await open();
+  } catch {
+    return instead(memory[store]);
+  }
+  return new Promise((resolve, reject) => {
+    const transaction = database.transaction(store, mode);
+    const request = work(transaction.objectStore(store));
+    transaction.oncomplete = () => resolve(request.result);
+    transaction.onabort = () => reject(transaction.error);
+  });
+}
+
+const keyOf = (store, value) => JSON.stringify([STORES[store]].flat().map((name) => value[name]));
+
+export const put = (store, value) =>
+  run(
+    store,
+    "readwrite",
+    (items) => items.put(value),
+    (items) => void items.set(keyOf(store, value), value),
+  );
+
+export const remove = (store, key) =>
+  run(
+    store,
+    "readwrite",
+    (items) => items.delete(key),
+    (items) => void items.delete(JSON.stringify([key].flat())),
+  );
+
+export const get = (store, key) =>
+  run(
+    store,
+    "readonly",
+    (items) => items.get(key),
+    (items) => items.get(JSON.stringify([key].flat())),
+  );
+
+export const ofUser = (store, user) =>
+  run(
+    store,
+    "readonly",
+    (items) => items.index("user").getAll(user),
+    (items) => [...items.values()].filter((value) => value.user === user),
+  );

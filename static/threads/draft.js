@@ -1,0 +1,101 @@
+// What somebody is writing: kept in this browser at once, on the server a little later, and never
+// at the cost of a different text that was written on another device.
+
+import { get, put } from "../store/database.js";
+
+const HERE = 300;
+const THERE = 2_000;
+
+/**
+ * What to do about a draft that the server tells of. `synced` is the text that we last agreed on,
+ * `saving` the one that we have just sent, null if none.
+ */
+export function reconcile({ typed, synced, saving }, told) {
+  if (told === typed) return { text: typed, agreed: true };
+  if (saving !== null && told === saving) return { text: typed, agreed: true };
+  // Another device was faster: the server has put ours behind its text. What was typed since stays.
+  if (saving && told.endsWith(saving)) {
+    const before = told.slice(0, -saving.length);
+    return { text: typed.startsWith(saving) ? before + typed : told, agreed: true };
+  }
+  if (typed === synced || !typed.trim()) return { text: told, agreed: true };
+  // Ours differs and is not saved: on the old version, so that the server keeps both.
+  return { text: typed, agreed: false };
+}
+
+export class Draft extends EventTarget {
+  #version = 0;
+  #synced = "";
+  #saving = null;
+  #timers = {};
+  #isOpen = false;
+
+  constructor(socket, { user, thread, read, write }) {
+    super();
+    Object.assign(this, { socket, user, thread, read, write });
+    addEventListener("pagehide", () => this.#keep());
+    document.addEventListener("visibilitychange", () => this.#keep());
+    socket.addEventListener("state", () => (this.#saving = null));
+    socket.addEventListener("draft.changed", ({ detail }) => {
+      if (detail.thread === thread) this.#told(detail);
+    });
+  }
+
+  async restore() {
+    const kept = await get("drafts", [this.user, this.thread]);
+    if (!kept) return;
+    this.#version = kept.version;
+    this.#synced = kept.synced;
+    // What a refused form gave back is newer than what was kept.
+    if (!this.read()) this.write(kept.text);
+  }
+
+  changed() {
+    clearTimeout(this.#timers.here);
+    clearTimeout(this.#timers.there);
+    this.#timers.here = setTimeout(() => this.#keep(), HERE);
+    this.#timers.there = setTimeout(() => this.#save(), THERE);
+  }
+
+  /** What was written was sent: at once, or a reload would bring it back. */
+  async sent() {
+    await this.#keep();
+    this.#save();
+  }
+
+  /** The thread was caught up with: whatever was written while away goes to the server, too. */
+  synced() {
+    this.#isOpen = true;
+    this.changed();
+  }
+
+  #keep() {
+    clearTimeout(this.#timers.here);
+    const { user, thread } = this;
+    const kept = { user, thread, text: this.read(), version: this.#version, synced: this.#synced };
+    return put("drafts", kept);
+  }
+
+  #save() {
+    clearTimeout(this.#timers.there);
+    const text = this.read();
+    if (!this.#isOpen || this.#saving !== null || text === this.#synced) return;
+    const { thread } = this;
+    const frame = { type: "draft.save", thread, text, version: this.#version };
+    if (this.socket.send(frame)) this.#saving = text;
+  }
+
+  #told({ text: told, version }) {
+    if (version < this.#version) return;
+    const typed = this.read();
+    const { text, agreed } = reconcile({ typed, synced: this.#synced, saving: this.#saving }, told);
+    if (agreed) {
+      this.#version = version;
+      this.#synced = told;
+    }
+    this.#saving = null;
+    if (text !== typed) this.write(text, { before: text.length - typed.length });
+    if (text === told) this.#keep();
+    else this.changed();
+  }
+}

@@ -1,0 +1,22 @@
+// Who is in a conversation, what may be done in it and what is said above it are made by the
+// server; when they change, they are fetched and put in place of the old ones.
+
+import { fetchPage, fromTemplate } from "../site/fragments.js";
+
+/** Everything but the messages and the box one writes in, which is returned as it would be now. */
+export async function refreshParts(thread) {
+  const page = await fetchPage(`/threads/${thread}/`).catch(() => null);
+  if (!page) return null;
+  for (const part of document.querySelectorAll("[data-part]")) {
+    const fresh = page.querySelector(`[data-part="${part.dataset.part}"]`);
+    if (fresh) part.replaceChildren(...fresh.childNodes);
+  }
+  return page.querySelector("[data-composer-place]");
+}
+
+/** A sentence above the messages, in the words of the server. */
+export function showBanner(text) {
+  const banner = fromTemplate("banner");
+  banner.querySelector("p").textContent = text;
+  document.querySelector("[data-banners]").replaceChildren(banner);
+}

@@ -1,0 +1,159 @@
+// Read is what was on the screen of somebody who was there: the page visible, the window in focus,
+// the message in sight, and everything before it, too.
+
+import { Pace } from "../realtime/pace.js";
+import { fromTemplate } from "../site/fragments.js";
+
+const AT_MOST_EVERY = 1_000;
+const FAR = 400;
+
+export class Reading {
+  #inSight = new Set(); // elements
+  #seen = new Set(); // numbers
+  #read = null; // the last that is known to be read; null until the server has said
+  #delivered = 0;
+  #marking = new Pace(AT_MOST_EVERY, () => this.#mark());
+  #observer;
+
+  constructor(timeline, socket, { onJump }) {
+    this.timeline = timeline;
+    this.socket = socket;
+    this.jump = document.querySelector("[data-jump]");
+    this.line = timeline.list.querySelector(".unread-line");
+    this.jump.addEventListener("click", onJump);
+    this.#watch();
+    for (const [target, type] of [
+      [timeline.scroller, "scroll"],
+      [window, "focus"],
+      [document, "visibilitychange"],
+    ]) {
+      target.addEventListener(type, () => this.look(), { passive: true });
+    }
+    this.#offerJump();
+  }
+
+  get isAttentive() {
+    return document.visibilityState === "visible" && document.hasFocus();
+  }
+
+  /** The newest up to which everything was in sight. */
+  get seenSeq() {
+    let seq = this.#read ?? 0;
+    while (this.#wasSeen(seq + 1)) seq += 1;
+    return seq;
+  }
+
+  #wasSeen(seq) {
+    if (this.#seen.has(seq)) return true;
+    return this.timeline.bySeq(seq)?.dataset.author === this.timeline.me;
+  }
+
+  /** The server's word on how far I have got: what was marked and did not arrive is marked again. */
+  begin({ read_seq: read, delivered_seq: delivered }) {
+    this.#read = read;
+    this.#delivered = Math.max(delivered, read);
+    this.look();
+  }
+
+  /** On this device or on another of mine. */
+  moved({ read_seq: read, delivered_seq: delivered }) {
+    this.#read = Math.max(this.#read, read);
+    this.#delivered = Math.max(this.#delivered, delivered, read);
+    this.look();
+  }
+
+  /** A message of somebody else was put in: where reading stopped there is a line. */
+  arrived(message) {
+    if (!(this.isAttentive && this.timeline.isAtEnd)) this.#drawLine(message);
+    this.look();
+  }
+
+  #drawLine(message) {
+    const first = this.line?.isConnected ? nextMessage(this.line) : null;
+    if (first && Number(first.dataset.seq) > this.seenSeq) return;
+    this.line?.remove();
+    this.line = fromTemplate("unread-line");
+    message.before(this.line);
+  }
+
+  /** Whoever answers has caught up. */
+  answered() {
+    if (this.timeline.hasEnd) this.line?.remove();
+  }
+
+  openAtLine() {
+    this.line?.scrollIntoView({ block: "start" });
+  }
+
+  look() {
+    this.#offerJump();
+    if (this.isAttentive) for (const { dataset } of this.#inSight) this.#seen.add(Number(dataset.seq));
+    if (this.#read !== null && this.socket.isLive) this.#marking.push("");
+  }
+
+  #watch() {
+    const { list, scroller } = this.timeline;
+    this.#observer = new IntersectionObserver((entries) => this.#sighted(entries), {
+      root: scroller,
+      threshold: [0, 0.25, 0.5, 0.75, 1],
+    });
+    for (const message of this.timeline.stored) this.#observer.observe(message);
+    new MutationObserver((changes) => {
+      for (const { addedNodes, removedNodes } of changes) {
+        for (const node of addedNodes) if (node.dataset?.seq) this.#observer.observe(node);
+        for (const node of removedNodes) this.#inSight.delete(node);
+      }
+    }).observe(list, { childList: true });
+  }
+
+  #sighted(entries) {
+    for (const { target, intersectionRatio, intersectionRect, rootBounds } of entries) {
+      // Half of it, or as much of it as fills half of the screen.
+      const much = intersectionRatio >= 0.5 || intersectionRect.height >= rootBounds?.height / 2;
+      if (much && target.isConnected) this.#inSight.add(target);
+      else this.#inSight.delete(target);
+    }
+    this.look();
+  }
+
+  #mark() {
+    const seen = this.timeline.bySeq(this.seenSeq);
+    if (seen && Number(seen.dataset.seq) > this.#read) {
+      if (this.#say("thread.mark_read", seen)) this.#read = Number(seen.dataset.seq);
+    }
+    const { newest, hasEnd } = this.timeline;
+    const seq = Number(newest?.dataset.seq ?? 0);
+    if (!hasEnd || seq <= Math.max(this.#delivered, this.#read)) return;
+    if (this.#say("thread.mark_delivered", newest)) this.#delivered = seq;
+  }
+
+  #say(type, { dataset: { message, seq, tally } }) {
+    const { thread } = this.timeline;
+    return this.socket.send({ type, thread, message, seq: Number(seq), tally: Number(tally) });
+  }
+
+  #offerJump() {
+    const { timeline } = this;
+    const below = timeline.hasEnd ? this.#unseen() : Number(timeline.list.dataset.unread || 0);
+    const isFar = -timeline.scroller.scrollTop > FAR || !timeline.hasEnd;
+    this.jump.hidden = timeline.isAtEnd || !(isFar || below);
+    const count = this.jump.querySelector("[data-jump-count]");
+    count.hidden = !below;
+    count.firstElementChild.textContent = below;
+  }
+
+  #unseen() {
+    const { me, stored } = this.timeline;
+    const from = this.#read ?? Infinity;
+    return [...stored].filter(({ dataset }) => {
+      const seq = Number(dataset.seq);
+      return dataset.author && dataset.author !== me && seq > from && !this.#seen.has(seq);
+    }).length;
+  }
+}
+
+function nextMessage(line) {
+  let next = line.nextElementSibling;
+  while (next && !next.matches(".message")) next = next.nextElementSibling;
+  return next;
+}
