@@ -6,6 +6,7 @@ what the entry says, so that doing it twice, or late, changes nothing.
 """
 
 import threading
+import time
 from collections.abc import Callable
 
 import structlog
@@ -18,9 +19,9 @@ from pynamodb.expressions.operand import Path
 from accounts.models import Block, OutboxEntry, User
 from threads import state as states
 from threads.models import Pair, PairThread, Participant, Person, Profile, keys
-from threads.models.changes import Change, update
+from threads.models.changes import Cancelled, Change, Transaction, update
 from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM
-from threads.models.store import StoreUnavailable
+from threads.models.store import PATIENCE, StoreUnavailable, pause
 from threads.models.table import Item, query
 from threads.profiles import person_of, profile_change
 from threads.telling import tell_standing
@@ -80,11 +81,26 @@ def _carry_block(entry: OutboxEntry) -> None:
     pair = Pair(keys.pair_pk(one, other), keys.STATE)
     update(pair, _blocked_by(blockers), None)
     for thread in _threads_of(pair):
-        for user_id in (one, other):
-            person = Participant(keys.thread_pk(thread.thread_id), keys.participant_sk(user_id))
-            update(person, _blocked_by(blockers), Participant.pk.exists())
+        _set_for_both(thread.thread_id, (one, other), _blocked_by(blockers))
         states.forget(thread.thread_id)
         tell_standing(thread.thread_id)
+
+
+def _set_for_both(thread_id: str, users: tuple[str, str], change: Change) -> None:
+    """Both or neither: where one of the two has left, it is between others now."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        write = Transaction()
+        for user_id in users:
+            person = Participant(keys.thread_pk(thread_id), keys.participant_sk(user_id))
+            write.update(user_id, person, change, Participant.pk.exists())
+        try:
+            write.commit()
+            return
+        except Cancelled as cancelled:
+            if any(cancelled.failed(user_id) for user_id in users):
+                return
+        pause(deadline)
 
 
 def _blocked_by(blockers: set[str]) -> Change:

@@ -4,6 +4,7 @@ import contextlib
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import time_machine
 from ulid import ULID
 
 from accounts.refusals import Refusal
@@ -18,6 +19,7 @@ from tests.threads.conftest import (
     say,
     start,
 )
+from threads import state as states
 from threads.actions import cursors as cursors_module
 from threads.actions.cursors import mark_delivered, mark_read
 from threads.actions.folders import archive_thread
@@ -279,6 +281,19 @@ def test_ones_own_message_on_another_device_makes_nothing_pending(thread, buyer,
 
     mine = row(thread, seller)
     assert (mine.first_undelivered_seq, mine.pending_pk) == (None, None)
+    assert_consistent(thread)
+
+
+def test_a_line_of_the_same_millisecond_stays_pending(thread, buyer, seller, stranger):
+    """A line of the service has the tally of the message before it, and here its time, too."""
+    with time_machine.travel(datetime.now(UTC), tick=False):
+        sent = say(buyer, thread)
+        add_participant(buyer, thread_id=thread, user=stranger)
+    states.forget(thread)
+    deliver_up_to(seller, sent)
+
+    assert row(thread, seller).delivered_seq == 2
+    assert pending_of(seller) == [thread]
     assert_consistent(thread)
 
 

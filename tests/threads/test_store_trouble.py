@@ -197,7 +197,8 @@ def test_somebody_removed_whose_answer_was_lost_is_told_of(
     assert row(thread, stranger) is None
     assert len(delivered.to(seller, "message.sent")) == 1
     assert len(delivered.to(seller, "thread.changed")) == 1
-    assert not delivered.to(stranger)
+    assert delivered.to(stranger, "thread.changed")[0]["status"] == "left"
+    assert not delivered.to(stranger, "message.sent")
     assert_consistent(thread)
 
 

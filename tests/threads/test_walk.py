@@ -254,20 +254,36 @@ class Walk:
                 self._check_folder(user, folder)
 
     def _wrong_row(self, model: Model, member: Member, row: Participant) -> list[str]:
-        wanted = {
-            "visible_from_seq": member.visible_from,
-            "last_read_seq": member.read,
-            "delivered_seq": member.delivered,
-            "folder": member.folder,
-            "pinned": member.pinned,
-            "unread": model.unread(row.user_id),
-            "others_count": len(model.members) - 1,
+        def past_own(seq: int) -> int:
+            # A process that had not heard of a cursor leaves it where it was, and counts what one
+            # wrote oneself after it: that is the same place.
+            while seq < model.last and model.authors[seq] == row.user_id:
+                seq += 1
+            return seq
+
+        found = {
+            "visible from": (row.visible_from_seq, member.visible_from),
+            "read": (past_own(row.last_read_seq), past_own(member.read)),
+            "delivered": (past_own(row.delivered_seq), past_own(member.delivered)),
+            "folder": (row.folder, member.folder),
+            "pinned": (row.pinned, member.pinned),
+            "unread": (row.unread, model.unread(row.user_id)),
+            "others": (row.others_count, len(model.members) - 1),
         }
+        if len(model.members) == 2:
+            found["blocked by"] = (row.blocked_by or set(), self.blockers_in(model))
         return [
-            f"{row.person['name']}: {name} is {getattr(row, name)}, should be {value}"
-            for name, value in wanted.items()
-            if getattr(row, name) != value
+            f"{row.person['name']}: {name} is {is_}, should be {should}"
+            for name, (is_, should) in found.items()
+            if is_ != should
         ]
+
+    def blockers_in(self, model: Model) -> set[str]:
+        return {
+            blocker
+            for blocker, blocked in self.blocks
+            if blocker in model.members and blocked in model.members
+        }
 
     def _check_folder(self, user: User, folder: str) -> None:
         mine = [

@@ -127,6 +127,9 @@ def _with_pair(state: ThreadState, roster: Roster) -> Roster:
     if len(sides) == 2:
         pair_pk = keys.pair_pk(*sides)
         roster.pair = Pair.find(pair_pk, keys.STATE) or Pair(pair_pk, keys.STATE)
+        roster.blockers = roster.pair.blocked_by or set()
+    if len(sides) < 2:
+        roster.blockers = set()
     return roster
 
 

@@ -1,6 +1,5 @@
 """Starting a conversation: thread, people, first message and all that goes with it, or nothing."""
 
-import random
 import time
 
 from accounts.ids import new_id
@@ -12,7 +11,7 @@ from threads.models import Message, Pair, PairThread, Participant, StartMarker, 
 from threads.models.changes import Cancelled, Change, Transaction
 from threads.models.message import TEXT
 from threads.models.participant import BUYER, INBOX, SELLER
-from threads.models.store import PATIENCE, StoreUnavailable
+from threads.models.store import PATIENCE, StoreUnavailable, pause
 from threads.models.thread import INQUIRY, OPEN
 from threads.profiles import person_of
 from threads.state import ThreadState
@@ -55,14 +54,14 @@ def start_thread(
         except StoreUnavailable:
             # It may have been written: the start marker will tell.
             unsure[state.thread.id] = Appended(state, message)
-            _pause(deadline)
+            pause(deadline)
         except Cancelled as cancelled:
             thread_id = _judge(cancelled, mark)
             if thread_id in unsure:
                 tell_appended(unsure[thread_id])
             if thread_id:
                 return thread_id
-            _pause(deadline)
+            pause(deadline)
         else:
             states.remember(state.copy())
             tell_appended(Appended(state, message))
@@ -204,9 +203,3 @@ def _judge(cancelled: Cancelled, mark: str) -> str | None:
     if cancelled.failed("pair"):
         raise Refusal("MSG_BLOCKED_BY_USER")
     return None
-
-
-def _pause(deadline: float) -> None:
-    if time.monotonic() > deadline:
-        raise Refusal("TRY_AGAIN")
-    time.sleep(random.uniform(0.005, 0.1))

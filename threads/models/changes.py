@@ -1,7 +1,6 @@
 """Writes: what changes of an item, said once for the store and for the copy in memory;
 and several of them in one transaction, all or nothing."""
 
-import random
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,7 @@ from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.update import Action
 from pynamodb.transactions import TransactWrite
 
-from threads.models.store import PATIENCE, StoreUnavailable
+from threads.models.store import PATIENCE, pause
 from threads.models.table import Item, connection
 
 ALL_OLD = "ALL_OLD"
@@ -65,9 +64,7 @@ def update(item: Item, change: Change, condition: Condition | None) -> bool:
             # A transaction has the same item in hand. On AWS that is a matter of milliseconds.
             if error.cause_response_code != "TransactionConflictException":
                 raise
-        if time.monotonic() > deadline:
-            raise StoreUnavailable("TransactionConflict")
-        time.sleep(random.uniform(0.005, 0.1))
+        pause(deadline)
 
 
 class Cancelled(Exception):

@@ -5,6 +5,8 @@ every edge shows as TRY_AGAIN.
 """
 
 import contextlib
+import random
+import time
 from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
@@ -40,6 +42,13 @@ class StoreUnavailable(Refusal):
     def __init__(self, why: str) -> None:
         self.why = why
         super().__init__("TRY_AGAIN")
+
+
+def pause(deadline: float) -> None:
+    """Before the next attempt, for a while that differs each time; past the deadline, no more."""
+    if time.monotonic() > deadline:
+        raise StoreUnavailable("busy")
+    time.sleep(random.uniform(0.005, 0.1))
 
 
 class Requests(list[str]):

@@ -57,8 +57,10 @@ class Roster:
     joining: list[Participant] = field(default_factory=list)
     leaving: list[Participant] = field(default_factory=list)
     belongings: list[Item] = field(default_factory=list)
-    # What holds between the two who are then by themselves, if that is what it comes to.
+    # What holds between the two who are then by themselves, if that is what it comes to; and who
+    # stands between them. Nobody, if one is alone; None: as before.
     pair: Pair | None = None
+    blockers: set[str] | None = None
 
     @property
     def leaving_ids(self) -> set[str]:

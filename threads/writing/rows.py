@@ -83,9 +83,9 @@ def company_change(state: ThreadState, person: Participant, roster: Roster) -> C
     if roster.joining or roster.leaving:
         people = len(state.people) + len(roster.joining) - len(roster.leaving)
         change.set["others_count"] = people - 1
-    if roster.pair is not None and person.role != ADMIN:
-        if roster.pair.blocked_by:
-            change.set["blocked_by"] = roster.pair.blocked_by
+    if roster.blockers is not None and person.role != ADMIN:
+        if roster.blockers:
+            change.set["blocked_by"] = roster.blockers
         else:
             change.remove = ("blocked_by",)
     return change
