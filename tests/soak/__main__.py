@@ -37,7 +37,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=5.0, help="of chaos; 5 unless told")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="of the dice")
     parser.add_argument("--pairs", type=int, default=16, help="half as many as there are people")
-    parser.add_argument("--pace", type=float, default=1.5, help="seconds between two things done")
+    parser.add_argument("--pace", type=float, default=4.0, help="seconds between two things done")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="leave logs and diaries there")
     return parser.parse_args(arguments)

@@ -143,6 +143,10 @@ class Device:
 
     # --- What the person does
 
+    @property
+    def unsent(self) -> int:
+        return sum(len(view.outbox) for view in self.views.values())
+
     def show(self, thread: str) -> None:
         """Another conversation on the screen."""
         self.visible = thread

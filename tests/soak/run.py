@@ -25,7 +25,7 @@ class Options:
     seed: int
     pairs: int = 16
     groups: int = 5
-    pace: float = 1.5
+    pace: float = 4.0
     keep: Path | None = None
 
 
@@ -106,14 +106,14 @@ class _Run:
             self.surprises.append(f"{problem}: {len(behind)}, such as {behind[0]}")
 
     def _wait_for_cursors(self) -> None:
+        """Until nothing is pending and nothing moves: cursors may still be on their way."""
         deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
+        before, now = None, self._read()
+        while time.monotonic() < deadline and (before != now or _has_pending(now)):
             self._tend()
-            people = self._read().participants.values()
-            if all("firstUndeliveredSeq" not in person for person in people):
-                # One who read and one who delivered may both be on their way still.
-                time.sleep(2)
-                return
+            before, now = now, self._read()
+        if before != now:
+            self.surprises.append("the store did not come to rest")
 
     def _tend(self) -> None:
         for program in self.world.programs:
@@ -145,3 +145,7 @@ class _Run:
             counts=counts,
             surprises=self.surprises + self.world.surprises,
         )
+
+
+def _has_pending(stored: Stored) -> bool:
+    return any("firstUndeliveredSeq" in person for person in stored.participants.values())

@@ -35,7 +35,7 @@ def _make_groups(threads: dict[str, list[str]], groups: int, rng: random.Random)
     for number, (thread, people) in enumerate(list(threads.items())[:groups]):
         others = [user for user in everybody if user not in people]
         wanted = MOST_IN_GROUP if number == 0 else rng.randint(3, 5)
-        for user in rng.sample(others, wanted - 2):
+        for user in rng.sample(others, min(len(others), wanted - 2)):
             actor = User.objects.get(pk=people[0])
             add_participant(actor, thread_id=thread, user=User.objects.get(pk=user))
             people.append(user)
