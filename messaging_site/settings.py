@@ -134,10 +134,10 @@ CHANNEL_CAPACITY = 1500
 if REDIS_URL:
     CHANNEL_LAYERS = {
         "default": {
-            "BACKEND": "channels_redis.core.RedisChannelLayer",
+            "BACKEND": "realtime.layer.PatientRedisLayer",
             "CONFIG": {
-                # Well above the layer's own blocking read of 5 s, or consumers die of it.
-                "hosts": [{"address": REDIS_URL, "socket_timeout": 30}],
+                # Well above the layer's own blocking read of 5 s, or every quiet one would fail.
+                "hosts": [{"address": REDIS_URL, "socket_timeout": 15}],
                 "capacity": CHANNEL_CAPACITY,
                 "expiry": 60,
                 "prefix": REDIS_PREFIX,

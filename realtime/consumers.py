@@ -15,7 +15,7 @@ from accounts.refusals import Refusal
 from accounts.sessions import session_hash
 from realtime.commands import handle
 from realtime.delivery import ORIGIN, group_of
-from realtime.events import Error, Event, Hello
+from realtime.events import Error, Event, Hello, LiveChanged
 from realtime.frames import MOST_BYTES, FrameTooLarge, decode, encode
 from realtime.heartbeat import Heartbeat
 from realtime.limits import Bucket
@@ -124,6 +124,10 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
         if event["type"] == "thread.changed":
             await self.look_again(event["thread"])
         await self.say(event)
+
+    async def live_changed(self, message: dict[str, Any]) -> None:
+        """Redis went away or is back: what others say comes with the heartbeat, or at once."""
+        await self.say(LiveChanged(type="live.changed", live=message["live"]))
 
     async def end_session(self, message: dict[str, Any]) -> None:
         if message["session"] == self.session:

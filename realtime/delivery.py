@@ -2,10 +2,9 @@
 
 Addressed to people, not to rooms: whoever left a thread hears nothing more, with nothing to
 unsubscribe. It is at most once; what is lost here, clients find by seq. So a delivery that fails is
-logged and harms nothing that is stored, and nobody waits for a Redis that is away.
+logged and harms nothing that is stored.
 """
 
-import asyncio
 import secrets
 from collections.abc import Iterable
 
@@ -14,7 +13,6 @@ from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 
 from realtime.events import Event
-from realtime.outage import redis_outage
 
 log = structlog.get_logger(__name__)
 
@@ -53,13 +51,6 @@ def _tell_sockets(user_id: str, message: dict[str, object]) -> None:
 
 
 def _send(group: str, message: dict[str, object]) -> None:
-    if redis_outage.is_worth_a_try():
-        with redis_outage.watched():
-            async_to_sync(_send_in_time)(group, message)
-
-
-async def _send_in_time(group: str, message: dict[str, object]) -> None:
     layer = get_channel_layer()
     assert layer is not None
-    async with asyncio.timeout(redis_outage.patience):
-        await layer.group_send(group, message)
+    async_to_sync(layer.group_send)(group, message)

@@ -19,6 +19,11 @@ class Pong(TypedDict):
     pending: list[dict[str, Any]]
 
 
+class LiveChanged(TypedDict):
+    type: Literal["live.changed"]
+    live: bool
+
+
 class MessageAccepted(TypedDict):
     type: Literal["message.accepted"]
     client_id: str
@@ -156,6 +161,7 @@ class Error(TypedDict):
 Event = (
     Hello
     | Pong
+    | LiveChanged
     | MessageAccepted
     | MessageSent
     | MessageEdited

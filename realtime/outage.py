@@ -9,9 +9,9 @@ import structlog
 
 log = structlog.get_logger(__name__)
 
-AWAY = (redis.ConnectionError, redis.TimeoutError, OSError)
+AWAY = (redis.RedisError, OSError)
 # How long the first waits who finds it away, and how long those do who look whether it is back.
-PATIENCE, GLANCE = 1.0, 0.25
+PATIENCE, GLANCE = 2.0, 0.25
 # Between one look and the next.
 PAUSE = 1.0
 

@@ -13,9 +13,14 @@ from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError
 
 from realtime.outage import AWAY, redis_outage
 
+# A Redis that was away leaves dead connections behind: a second try opens another.
+ONCE_MORE = Retry(NoBackoff(), 1, supported_errors=(ConnectionError,))
 # A heartbeat comes every 25 s: two of them may get lost.
 EXPIRY = 60
 
@@ -127,7 +132,7 @@ class InRedis:
     def _client(self) -> Redis:
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            self._clients[loop] = Redis.from_url(self._url)
+            self._clients[loop] = Redis.from_url(self._url, retry=ONCE_MORE)
         return self._clients[loop]
 
 
