@@ -54,9 +54,11 @@ def revised(message: Message, state: ThreadState) -> dict[str, Any]:
 
 
 def tell_revised(kind: str, state: ThreadState, message: Message) -> None:
+    """To those who can see it: somebody may have come later than the message."""
     event: Any = {"type": kind, **revised(message, state)}
-    deliver(event, to=list(state.people))
-    if message.id == state.thread.last_message_id:
+    people = state.people.values()
+    deliver(event, to=[one.user_id for one in people if one.visible_from_seq <= message.seq])
+    if message.id == state.thread.last_message_id and kind != "message.reacted":
         tell_inboxes(state)
 
 

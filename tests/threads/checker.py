@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from threads.markdown import to_text
 from threads.models import (
     ArchiveDue,
     Message,
@@ -13,6 +14,7 @@ from threads.models import (
 from threads.models.message import PREVIEW, SYSTEM
 from threads.models.participant import INBOX
 from threads.models.table import Item, query
+from threads.writing.revise import GONE
 
 
 def read_partition(thread_id: str) -> list[Item]:
@@ -37,6 +39,7 @@ def find_problems(items: list[Item]) -> Iterator[str]:
     markers = {item.sk: item for item in items if isinstance(item, SentMarker)}
     yield from _wrong_messages(messages)
     yield from _wrong_thread(thread, messages, people)
+    yield from _wrong_revisions(thread, messages)
     yield from _wrong_markers(messages, markers)
     for person in people:
         for problem in _wrong_person(person, thread, messages):
@@ -73,10 +76,27 @@ def _wrong_thread(
     last = thread.last_message
     if (last["author"], last["type"]) != (newest.author_id, newest.type):
         yield f"the thread shows {last}, its newest message is {newest.author_id} {newest.type}"
-    if len(last["text"]) > PREVIEW or (newest.body or "")[:1] != last["text"][:1]:
+    if last["text"] != _shown(newest):
         yield f"the thread shows {last['text']!r}, its newest message is {newest.body!r}"
     if sorted(thread.participants) != sorted(person.user_id for person in people):
         yield "the thread names other people than are in it"
+
+
+def _shown(message: Message) -> str:
+    if message.removed_at:
+        return GONE
+    body = message.body or ""
+    return body if message.type == SYSTEM else to_text(body)[:PREVIEW]
+
+
+def _wrong_revisions(thread: Thread, messages: list[Message]) -> Iterator[str]:
+    """Each change has a number of its own, and the last one is on what it changed."""
+    revs = sorted(message.rev for message in messages if message.rev)
+    if len(set(revs)) != len(revs) or max(revs, default=0) != thread.rev:
+        yield f"the thread is at revision {thread.rev}, its messages at {revs}"
+    for message in messages:
+        if bool(message.edited_at) != bool(message.earlier_bodies):
+            yield f"message {message.seq} was edited, and what it said is not kept, or the reverse"
 
 
 def _wrong_markers(messages: list[Message], markers: dict[str, SentMarker]) -> Iterator[str]:

@@ -63,13 +63,16 @@ def start(buyer: User, seller: User, body: str = "Are you free in May?", **field
     )
 
 
-def say(sender: User, thread: str, body: str = "", *, seen_seq: int = 0) -> Message:
+def say(
+    sender: User, thread: str, body: str = "", *, seen_seq: int = 0, reply_to: str | None = None
+) -> Message:
     return send_message(
         sender,
         thread_id=thread,
         client_id=str(uuid4()),
         body=body or f"Message number {next(numbers)}",
         seen_seq=seen_seq,
+        reply_to=reply_to,
     )
 
 

@@ -4,26 +4,27 @@ None of these is a send: each adds one to the thread's `rev` and stamps it on th
 how a client that was away finds it.
 """
 
+import contextlib
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 from accounts.models import User
 from accounts.refusals import Refusal
 from threads import state as states
 from threads.actions.messages import check_body, check_may_write
-from threads.markdown import to_text
-from threads.models import Message, Participant, Thread, keys
-from threads.models.changes import Cancelled, Change, Transaction
-from threads.models.message import EDITABLE_FOR, PREVIEW, REACTIONS, TEXT
-from threads.models.thread import LOCKED
+from threads.models import Message, keys
+from threads.models.changes import Cancelled, Change
+from threads.models.message import EDITABLE_FOR, REACTIONS, TEXT
+from threads.models.store import PATIENCE, StoreUnavailable, pause
 from threads.state import ThreadState
 from threads.telling import tell_revised
-from threads.writing.build import may_write
 from threads.writing.line import now_ms
+from threads.writing.revise import Revision, now
 
 MOST_RACES = 20
-GONE = "Message removed"
+# What an item can hold has an end, and whoever opens the thread reads all of it.
+MOST_KEPT = 200 * 1024
 
 # What becomes of the message, or None if it is so already.
 Decide = Callable[[Message], Change | None]
@@ -40,7 +41,7 @@ def edit_message(user: User, *, thread_id: str, message_id: str, body: str) -> N
         age = now_ms() / 1000 - keys.moment(message.created_at).timestamp()
         if message.type != TEXT or age > EDITABLE_FOR:
             raise Refusal("MSG_NOT_EDITABLE")
-        return Change(set={"body": body, "edited_at": _now(), "earlier_bodies": _kept(message)})
+        return Change(set={"body": body, "edited_at": now(), "earlier_bodies": _kept(message)})
 
     _revise(user, thread_id, message_id, decide, "message.edited")
 
@@ -50,7 +51,7 @@ def remove_message(user: User, *, thread_id: str, message_id: str) -> None:
         if message.author_id == user.id and message.removed_at:
             return None
         _check_is_mine(user, message)
-        return Change(set={"removed_at": _now()})
+        return Change(set={"removed_at": now()})
 
     _revise(user, thread_id, message_id, decide, "message.removed")
 
@@ -63,10 +64,10 @@ def react(user: User, *, thread_id: str, message_id: str, reaction: str, on: boo
         if message.is_gone or not message.is_by_person:
             raise Refusal("MSG_NOT_EDITABLE", "There is nothing to react to any more.")
         given = dict(message.reactions or {})
-        people = [person for person in given.get(reaction, []) if person != user.id]
-        given[reaction] = [*people, user.id] if on else people
-        if given[reaction] == (message.reactions or {}).get(reaction, []):
+        people = given.get(reaction, [])
+        if on == (user.id in people):
             return None
+        given[reaction] = [*people, user.id] if on else [one for one in people if one != user.id]
         return Change(set={"reactions": {emoji: who for emoji, who in given.items() if who}})
 
     _revise(user, thread_id, message_id, decide, "message.reacted")
@@ -79,117 +80,63 @@ def _check_is_mine(user: User, message: Message) -> None:
 
 def _kept(message: Message) -> list[dict[str, str]]:
     since = message.edited_at or message.created_at
-    return [*(message.earlier_bodies or []), {"body": message.body or "", "since": since}]
-
-
-@dataclass
-class _Revision:
-    state: ThreadState
-    message: Message
-    change: Change
-
-    @property
-    def is_newest(self) -> bool:
-        return self.message.id == self.state.thread.last_message_id
+    kept = [*(message.earlier_bodies or []), {"body": message.body or "", "since": since}]
+    if sum(len(earlier["body"].encode()) for earlier in kept) > MOST_KEPT:
+        raise Refusal("MSG_NOT_EDITABLE", "This message was edited too often.")
+    return kept
 
 
 def _revise(user: User, thread_id: str, message_id: str, decide: Decide, kind: Kind) -> None:
-    with states.turn(thread_id):
-        state, message = _until_stored(user, thread_id, message_id, decide)
-    tell_revised(kind, state, message)
-
-
-def _until_stored(
-    user: User, thread_id: str, message_id: str, decide: Decide
-) -> tuple[ThreadState, Message]:
     """A repeat finds it done; then people are told again, which harms nobody."""
+    with states.turn(thread_id):
+        revision = _until_stored(user, thread_id, message_id, decide)
+        state = revision.state.copy()
+    state.quoted = revision.quoted
+    tell_revised(kind, state, revision.message)
+
+
+def _until_stored(user: User, thread_id: str, message_id: str, decide: Decide) -> Revision:
+    deadline = time.monotonic() + PATIENCE
     for _ in range(MOST_RACES):
-        state, message = _access(user, thread_id, message_id)
-        change = decide(message)
-        if change is None:
-            return state.copy(), message
-        revision = _Revision(state, message, change)
+        revision = _prepare(user, thread_id, message_id, decide)
+        if revision.is_done:
+            return revision
         try:
-            _build(user, revision).commit()
-        except Cancelled:
+            revision.commit(user.id)
+            return revision
+        except Cancelled as cancelled:
             states.forget(thread_id)
-            continue
-        _settle(revision)
-        return state.copy(), message
+            if cancelled.is_conflict:
+                pause(deadline)
+        except StoreUnavailable:
+            # It may have been written: looking will tell.
+            states.forget(thread_id)
+            pause(deadline)
     raise Refusal("TRY_AGAIN")
 
 
-def _access(user: User, thread_id: str, message_id: str) -> tuple[ThreadState, Message]:
-    state = states.recall(thread_id)
-    try:
-        check_may_write(state, user.id)
-    except Refusal:
-        # What we believe may be old: a refusal is given only after looking.
-        state = states.look(thread_id)
-        check_may_write(state, user.id)
-    message = Message.find(keys.thread_pk(thread_id), keys.message_sk(message_id))
+def _prepare(user: User, thread_id: str, message_id: str, decide: Decide) -> Revision:
+    """That it is refused, or done already, is never said from memory alone."""
+    believed = states.known(thread_id)
+    if believed is not None:
+        with contextlib.suppress(Refusal):
+            revision = _decided(user, believed, message_id, decide)
+            if not revision.is_done:
+                return revision
+    return _decided(user, states.look(thread_id), message_id, decide)
+
+
+def _decided(user: User, state: ThreadState, message_id: str, decide: Decide) -> Revision:
+    check_may_write(state, user.id)
+    message = _find(state, message_id)
     if message is None or message.seq < state.people[user.id].visible_from_seq:
         raise Refusal("THREAD_NOT_FOUND", "There is no such message.")
-    return state, message
+    revision = Revision(state, message, decide(message) or Change())
+    quoted = _find(state, message.reply_to) if message.reply_to else None
+    if quoted is not None:
+        revision.quoted[quoted.id] = quoted
+    return revision
 
 
-def _build(user: User, revision: _Revision) -> Transaction:
-    state, message = revision.state, revision.message
-    thread = state.thread
-    rev = thread.rev + 1
-    revision.change.set["rev"] = rev
-    write = Transaction()
-    write.update("message", message, revision.change, Message.rev == message.rev)
-    as_is = (
-        (Thread.rev == thread.rev)
-        & (Thread.roster_version == thread.roster_version)
-        & (Thread.status != LOCKED)
-        & Thread.soft_block.does_not_exist()
-    )
-    if revision.is_newest:
-        as_is &= Thread.last_message_id == message.id
-    write.update("thread", thread, _thread_change(revision, rev), as_is)
-    for person in state.people.values():
-        _update_row(write, user, revision, person)
-    return write
-
-
-def _thread_change(revision: _Revision, rev: int) -> Change:
-    change = Change(set={"rev": rev, "updated_at": _now()})
-    if revision.is_newest:
-        change.set["last_message"] = _summary(revision)
-    return change
-
-
-def _update_row(write: Transaction, user: User, revision: _Revision, person: Participant) -> None:
-    is_me = person.user_id == user.id
-    if revision.is_newest:
-        condition = Participant.last_seq == revision.message.seq
-        if is_me:
-            condition &= may_write(revision.state)
-        write.update(person.sk, person, Change(set={"last_message": _summary(revision)}), condition)
-    elif is_me:
-        write.check(person.sk, person, may_write(revision.state) & Participant.pk.exists())
-
-
-def _summary(revision: _Revision) -> dict[str, object]:
-    message, changes = revision.message, revision.change.set
-    text = GONE if "removed_at" in changes else to_text(changes.get("body", message.body) or "")
-    return {"author": message.author_id, "type": message.type, "text": text[:PREVIEW]}
-
-
-def _settle(revision: _Revision) -> None:
-    """The belief takes in what was written."""
-    revision.change.apply(revision.message)
-    with states.changing:
-        state = revision.state
-        state.thread.rev = revision.message.rev
-        if revision.is_newest:
-            summary = _summary(revision)
-            state.thread.last_message = summary
-            for person in state.people.values():
-                person.last_message = summary
-
-
-def _now() -> str:
-    return keys.iso(keys.moment_of_ms(now_ms()))
+def _find(state: ThreadState, message_id: str) -> Message | None:
+    return Message.find(state.thread.pk, keys.message_sk(message_id))

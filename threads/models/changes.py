@@ -74,6 +74,11 @@ class Cancelled(Exception):
         self.reasons = reasons
         super().__init__(", ".join(f"{name}: {reason.code}" for name, reason in reasons.items()))
 
+    @property
+    def is_conflict(self) -> bool:
+        """The store had one of the items in hand: the same may succeed in a moment."""
+        return any(reason.code != "ConditionalCheckFailed" for reason in self.reasons.values())
+
     def failed(self, name: str) -> bool:
         reason = self.reasons.get(name)
         return reason is not None and reason.code == "ConditionalCheckFailed"
