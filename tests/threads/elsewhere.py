@@ -134,3 +134,18 @@ def read_many(user: Any, thread_id: str, count: int) -> None:
             seq=message.seq,
             tally=message.tally,
         )
+
+
+def react_with_all(user: Any, thread_id: str, message_id: str) -> None:
+    from threads.actions.revisions import react
+    from threads.models.message import REACTIONS
+
+    for reaction in REACTIONS:
+        react(user, thread_id=thread_id, message_id=message_id, reaction=reaction, on=True)
+
+
+def edit_all(user: Any, thread_id: str, message_ids: list[str]) -> None:
+    from threads.actions.revisions import edit_message
+
+    for message_id in message_ids:
+        edit_message(user, thread_id=thread_id, message_id=message_id, body="Edited")

@@ -22,7 +22,7 @@ from threads.telling import tell_revised
 from threads.writing.line import now_ms
 from threads.writing.revise import Revision, now
 
-MOST_RACES = 20
+MOST_RACES = 100
 # What an item can hold has an end, and whoever opens the thread reads all of it.
 MOST_KEPT = 200 * 1024
 

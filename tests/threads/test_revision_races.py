@@ -1,0 +1,235 @@
+"""Several who change at once, or while others write: nothing is lost, and `rev` has no gap."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from accounts.refusals import Refusal
+from tests.threads import elsewhere as there
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import make_person, messages_of, row, say, thread_item
+from tests.threads.test_revisions import HEART, THUMB, edit, give, refused, remove, stored
+from tests.threads.trouble import FOREVER, WRITE, away, cancelled, hung_up
+from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.revisions import edit_message, react, remove_message
+from threads.models.message import REACTIONS
+
+
+def together(*doings) -> list:
+    with ThreadPoolExecutor(len(doings)) as pool:
+        return [done.result(30) for done in [pool.submit(*doing) for doing in doings]]
+
+
+def outcome(action, *args) -> str:
+    try:
+        action(*args)
+    except Refusal as refusal:
+        return refusal.code
+    return ""
+
+
+# --- Many at once
+
+
+def test_all_who_react_at_once_in_one_process_count(thread, buyer, seller):
+    (message,) = messages_of(thread)
+    together(*[(give, person, message, r) for r in REACTIONS for person in (buyer, seller)])
+    given = stored(message).reactions
+    assert {reaction: sorted(who) for reaction, who in given.items()} == {
+        reaction: sorted([buyer.id, seller.id]) for reaction in REACTIONS
+    }
+    assert thread_item(thread).rev == stored(message).rev == 12
+    assert_consistent(thread)
+
+
+def test_all_who_react_at_once_in_three_processes_count(thread, buyer, seller, elsewhere, far_away):
+    guest = make_person("Gil")
+    add_participant(buyer, thread_id=thread, user=guest)
+    message = say(buyer, thread)
+    at = time.time() + 0.2
+    theirs = [
+        process.begin(there.react_with_all, person, thread, message.id, at=at)
+        for process, person in ((elsewhere, seller), (far_away, guest))
+    ]
+    time.sleep(max(0, at - time.time()))
+    there.react_with_all(buyer, thread, message.id)
+    for one in theirs:
+        assert one.result(60).value is None
+    assert all(len(who) == 3 for who in stored(message).reactions.values())
+    assert thread_item(thread).rev == stored(message).rev == 3 * len(REACTIONS)
+    assert_consistent(thread)
+
+
+def test_changes_of_several_messages_in_two_processes_leave_no_gap(
+    thread, buyer, seller, elsewhere
+):
+    mine = [say(buyer, thread) for _ in range(4)]
+    theirs = [say(seller, thread) for _ in range(4)]
+    at = time.time() + 0.2
+    other = elsewhere.begin(there.edit_all, seller, thread, [m.id for m in theirs], at=at)
+    time.sleep(max(0, at - time.time()))
+    there.edit_all(buyer, thread, [m.id for m in mine])
+    assert other.result(60).value is None
+    assert sorted(stored(m).rev for m in mine + theirs) == list(range(1, 9))
+    assert thread_item(thread).rev == 8
+    assert_consistent(thread)
+
+
+# --- Against a send
+
+
+def test_an_edit_of_the_newest_while_others_write(thread, buyer, seller, elsewhere):
+    at = time.time() + 0.2
+    writing = elsewhere.begin(there.send_many, seller, thread, 10, at=at)
+    time.sleep(max(0, at - time.time()))
+    for number in range(6):
+        message = say(buyer, thread)
+        edit(buyer, message, f"Edited {number}")
+    writing.result(60)
+    bodies = [m.body for m in messages_of(thread)]
+    assert [body for body in bodies if body.startswith("Edited")] == [
+        f"Edited {n}" for n in range(6)
+    ]
+    assert_consistent(thread)
+
+
+def test_a_send_in_the_middle_of_an_edit_of_the_newest_stays_the_newest(
+    thread, buyer, seller, trouble, elsewhere
+):
+    message = say(buyer, thread, "First")
+    trouble.meanwhile(WRITE, lambda: elsewhere.do(there.send, seller, thread, "Faster"))
+    edit(buyer, message, "Second")
+    assert stored(message).body == "Second"
+    for item in (thread_item(thread), row(thread, buyer), row(thread, seller)):
+        assert item.last_message["text"] == "Faster"
+    assert_consistent(thread)
+
+
+@pytest.mark.parametrize("change", [edit, remove])
+def test_what_is_newest_without_this_process_knowing_is_shown_changed(
+    thread, buyer, seller, elsewhere, change
+):
+    say(seller, thread)
+    elsewhere.do(there.send, buyer, thread, "Sent elsewhere")
+    message = messages_of(thread)[-1]
+    change(buyer, message)
+    shown = {edit: "Otherwise", remove: "Message removed"}[change]
+    assert row(thread, seller).last_message["text"] == shown
+    assert_consistent(thread)
+
+
+def test_a_send_right_after_knows_what_was_changed_elsewhere(thread, buyer, seller, elsewhere):
+    message = say(buyer, thread)
+    elsewhere.do(edit_message, buyer, thread_id=thread, message_id=message.id, body="Elsewhere")
+    say(seller, thread)
+    give(seller, message)
+    assert (stored(message).body, stored(message).reactions) == ("Elsewhere", {THUMB: [seller.id]})
+    assert thread_item(thread).rev == 2
+    assert_consistent(thread)
+
+
+# --- Against each other
+
+
+def test_an_edit_against_a_removal_leaves_it_removed(thread, buyer, elsewhere):
+    for number in range(5):
+        message = say(buyer, thread, "As it was")
+        at = time.time() + 0.1
+        fields = {"thread_id": thread, "message_id": message.id}
+        removing = elsewhere.begin(remove_message, buyer, **fields, at=at)
+        time.sleep(max(0, at - time.time() + 0.002 * (number - 2)))
+        edited = outcome(edit, buyer, message)
+        assert removing.result(30).value is None
+        assert edited in ("", "MSG_NOT_EDITABLE")
+        now = stored(message)
+        assert now.removed_at
+        assert (now.body, now.rev > 0) == ("As it was" if edited else "Otherwise", True)
+        assert row(thread, buyer).last_message["text"] == "Message removed"
+        assert_consistent(thread)
+
+
+def test_a_reaction_and_an_edit_at_once_are_both_kept(thread, buyer, seller, trouble, elsewhere):
+    message = say(buyer, thread)
+    fields = {"thread_id": thread, "message_id": message.id, "reaction": HEART, "on": True}
+    trouble.meanwhile(WRITE, lambda: elsewhere.do(react, seller, **fields))
+    edit(buyer, message)
+    assert (stored(message).body, stored(message).reactions) == ("Otherwise", {HEART: [seller.id]})
+    assert_consistent(thread)
+
+
+def test_two_edits_at_once_keep_both_texts(thread, buyer, trouble, elsewhere):
+    message = say(buyer, thread, "First")
+    fields = {"thread_id": thread, "message_id": message.id, "body": "From the phone"}
+    trouble.meanwhile(WRITE, lambda: elsewhere.do(edit_message, buyer, **fields))
+    edit(buyer, message, "From the desk")
+    now = stored(message)
+    assert now.body == "From the desk"
+    assert [kept["body"] for kept in now.earlier_bodies] == ["First", "From the phone"]
+    assert_consistent(thread)
+
+
+# --- Against people who come and go
+
+
+def test_whoever_was_removed_a_moment_before_changes_nothing(thread, buyer, trouble, elsewhere):
+    guest = make_person("Gil")
+    add_participant(buyer, thread_id=thread, user=guest)
+    message = say(guest, thread, "Mine")
+    fields = {"thread_id": thread, "user_id": guest.id}
+    trouble.meanwhile(WRITE, lambda: elsewhere.do(remove_participant, buyer, **fields))
+    assert refused(edit, guest, message) == "THREAD_NOT_FOUND"
+    assert stored(message).body == "Mine"
+    assert_consistent(thread)
+
+
+def test_whoever_left_a_moment_before_is_not_told(thread, buyer, trouble, elsewhere, delivered):
+    guest = make_person("Gil")
+    add_participant(buyer, thread_id=thread, user=guest)
+    message = say(buyer, thread)
+    delivered.clear()
+    trouble.meanwhile(WRITE, lambda: elsewhere.do(leave_thread, guest, thread_id=thread))
+    edit(buyer, message, "Without you")
+    assert not delivered.to(guest)
+    assert delivered.to(buyer, "message.edited")
+    assert_consistent(thread)
+
+
+# --- Against a store that is busy or away
+
+
+def test_a_store_that_is_busy_is_asked_again(thread, buyer, trouble):
+    message = say(buyer, thread)
+    trouble.before(WRITE, cancelled("TransactionConflict"), times=5)
+    edit(buyer, message)
+    assert stored(message).body == "Otherwise"
+    assert_consistent(thread)
+
+
+def test_a_store_that_stays_busy_is_left_alone_after_a_while(thread, buyer, trouble):
+    message = say(buyer, thread)
+    trouble.before(WRITE, cancelled("TransactionConflict"), times=FOREVER)
+    began = time.monotonic()
+    assert refused(edit, buyer, message) == "TRY_AGAIN"
+    assert 1 < time.monotonic() - began < 10
+    assert trouble.happened < 200
+
+
+def test_an_answer_that_was_lost_changes_it_once_and_is_told(thread, buyer, trouble, delivered):
+    message = say(buyer, thread, "First")
+    trouble.after(WRITE, hung_up)
+    edit(buyer, message)
+    now = stored(message)
+    assert (now.body, now.rev, len(now.earlier_bodies)) == ("Otherwise", 1, 1)
+    assert delivered.to(buyer, "message.edited")
+    assert_consistent(thread)
+
+
+def test_a_store_that_is_away_is_said_so_and_changes_nothing(thread, buyer, trouble):
+    message = say(buyer, thread, "First")
+    trouble.before("*", away, times=FOREVER)
+    assert refused(edit, buyer, message) == "TRY_AGAIN"
+    trouble.over()
+    assert stored(message).body == "First"
+    edit(buyer, message)
+    assert_consistent(thread)
