@@ -38,7 +38,7 @@ class Elsewhere:
         return self._pool.submit(_do, action, args, kwargs, at, ahead)
 
     def do(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Outcome:
-        return self.begin(action, *args, **kwargs).result(30)
+        return self.begin(action, *args, **kwargs).result(120)
 
     def close(self) -> None:
         self._pool.shutdown()

@@ -72,7 +72,7 @@ def test_twenty_senders_in_three_processes_end_in_one_order(buyer, seller, elsew
     time.sleep(max(0, at - time.time()))
     sent = there.send_from_threads(senders[14:], thread, 3)
     for outcome in theirs:
-        sent += outcome.result(60).value
+        sent += outcome.result(120).value
 
     assert sorted(seq for _, seq in sent) == list(range(before + 1, before + 61))
     assert [m.id for m in messages_of(thread)][before:] == [
@@ -149,7 +149,7 @@ def test_wrong_clocks_at_once_put_no_message_behind_another(
     ahead = elsewhere.begin(there.send_many, seller, thread, 10, at=at, ahead=60)
     behind = far_away.begin(there.send_many, buyer, thread, 10, at=at, ahead=-60)
     there.send_many(buyer, thread, 10)
-    assert len(ahead.result(30).value) == len(behind.result(30).value) == 10
+    assert len(ahead.result(120).value) == len(behind.result(120).value) == 10
 
     assert seqs_of(thread) == list(range(1, 32))
     assert_consistent(thread)
@@ -201,7 +201,7 @@ def test_the_same_client_id_from_three_processes_is_stored_and_told_once(
     answers = there.send_same([buyer] * 2, thread, client_id)
     told = list(delivered)
     for outcome in theirs:
-        answers += outcome.result(30).value
+        answers += outcome.result(120).value
         told += outcome.result().told
 
     assert len(answers) == 10
@@ -310,7 +310,7 @@ def test_people_come_and_go_while_others_write(thread, buyer, seller, elsewhere,
     remove_participant(buyer, thread_id=thread, user_id=guests[0].id)
     leave_thread(guests[1], thread_id=thread)
     for outcome in writing:
-        assert len(outcome.result(30).value) == 15
+        assert len(outcome.result(120).value) == 15
 
     assert [row(thread, guest) is not None for guest in guests] == [False, False, True, True]
     assert thread_item(thread).roster_version == 7
@@ -372,7 +372,7 @@ def test_unread_stays_exact_when_two_devices_on_two_servers_read(
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda user: there.send_many(user, thread, 20), (buyer, seller)))
     for outcome in reading:
-        outcome.result(30)
+        outcome.result(120)
 
     assert_consistent(thread)
 
