@@ -1,7 +1,5 @@
 """docs/protocol.md says of the socket what the code says."""
 
-import inspect
-import re
 import types
 from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
 
@@ -11,8 +9,9 @@ from django.conf import settings
 from accounts.refusals import REFUSALS
 from messaging_site.server import MAX_FRAME
 from realtime import consumers, events
-from realtime.commands import COMMANDS
+from realtime.commands import COMMANDS, OF_THE_SOCKET
 from realtime.frames import MOST_BYTES
+from realtime.heartbeat import WhatIsShown
 from tests.docs import pages
 from threads import forms, queries
 from threads.models.message import MAX_BODY
@@ -20,7 +19,7 @@ from threads.models.message import MAX_BODY
 PAGE = pages.read("protocol.md")
 EVENTS = {get_args(get_type_hints(event)["type"])[0]: event for event in get_args(events.Event)}
 # A day old; none at all, as a browser puts it; an exception that nobody caught.
-OF_THE_SERVER = {1000, 1006, 1011}
+OF_THE_SERVER = {1000, 1001, 1006, 1011}
 WORDS = {
     str: "string",
     int: "integer",
@@ -46,7 +45,7 @@ def names_under(heading: str) -> set[str]:
 
 
 def test_lists_every_command_and_no_other():
-    assert names_under("## Commands") == {*COMMANDS, "ping"}
+    assert names_under("## Commands") == {*COMMANDS, *OF_THE_SOCKET}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -63,6 +62,8 @@ def _asked(field: Any) -> str:
             kind = "UUID or ULID"
         case forms.Count():
             kind = "integer"
+        case forms.Flag():
+            kind = "boolean"
         case forms.Text():
             kind = "string"
         case _:
@@ -71,9 +72,9 @@ def _asked(field: Any) -> str:
 
 
 def test_lists_what_a_ping_carries():
-    answering = inspect.getsource(consumers.Socket._answer)
-    read = re.findall(r'frame\.get\("(\w+)"', answering)
-    assert described("ping") == dict.fromkeys(read, "anything, optional")
+    shown = {name: _asked(field) for name, field in WhatIsShown.base_fields.items()}
+    optional = {name: f"{kind}, optional" for name, kind in shown.items()}
+    assert described("ping") == {"t": "anything, optional", **optional}
 
 
 # --- Events
@@ -119,7 +120,9 @@ def test_lists_every_refusal_with_its_words():
 
 def test_names_no_refusal_that_does_not_exist():
     named = {word for word in pages.quoted(PAGE) if word.isupper() and "_" in word}
-    assert named - {"ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS"} <= set(REFUSALS)
+    settings = {"ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS"}
+    settings |= {"PARLEY_SOCKET_RATE", "PARLEY_SOCKET_BURST"}
+    assert named - settings <= set(REFUSALS)
 
 
 def test_the_limits_are_those_of_the_code():
@@ -127,6 +130,8 @@ def test_the_limits_are_those_of_the_code():
     assert {row["limit"]: row["value"].split()[0] for row in listed} == {
         "a frame from a client": f"{MOST_BYTES:,}",
         "a frame that is read at all": f"{MAX_FRAME:,}",
+        "frames from one socket": f"{settings.SOCKET_RATE:.0f}",
+        "a frame to a client": "262,144",
         "the body of a message": f"{MAX_BODY:,}",
         "messages in one `thread.synced`": f"{queries.PAGE:,}",
         "events that wait for a slow socket": f"{settings.CHANNEL_CAPACITY:,}",
@@ -135,7 +140,8 @@ def test_the_limits_are_those_of_the_code():
 
 def test_lists_every_code_with_which_a_socket_is_closed():
     listed = {int(row["code"]) for row in pages.rows(pages.section(PAGE, "## Closing"))}
-    assert listed == {consumers.SIGNED_OUT, consumers.TOO_LARGE, *OF_THE_SERVER}
+    ours = {consumers.SIGNED_OUT, consumers.TOO_LARGE, consumers.TOO_MANY}
+    assert listed == ours | set(OF_THE_SERVER)
 
 
 def test_hello_says_the_version_that_the_page_describes():
