@@ -1,0 +1,232 @@
+"""Answers to a message: what is stored, how the quote follows what becomes of it, who may quote."""
+
+from uuid import uuid4
+
+import pytest
+
+from accounts.refusals import Refusal
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import make_person, messages_of, say, start
+from tests.threads.test_revisions import edit, remove
+from threads.actions.messages import send_message
+from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.models import Message
+from threads.models.store import counting
+from threads.queries import list_newer, list_older, open_thread, open_thread_at
+from threads.rendering import render_message, view_of
+
+NO_MESSAGE = "msg_01JZZZZZZZZZZZZZZZZZZZZZZZ"
+
+
+def quote_in(opened, message: Message) -> dict:
+    (shown,) = [one for one in opened.messages if one.id == message.id]
+    return view_of(shown, opened.state).quote
+
+
+def fresh(user, message: Message) -> dict:
+    """The quote as a page that is loaded now shows it."""
+    return quote_in(open_thread(user, message.thread_id), message)
+
+
+def refused(*args, **kwargs) -> str:
+    with pytest.raises(Refusal) as refusal:
+        say(*args, **kwargs)
+    return refusal.value.code
+
+
+# --- What is stored, who is told
+
+
+def test_an_answer_names_what_it_answers(thread, buyer, seller):
+    (first,) = messages_of(thread)
+    answer = say(seller, thread, "Yes", reply_to=first.id)
+    assert Message.find(answer.pk, answer.sk).reply_to == first.id
+    assert_consistent(thread)
+
+
+def test_both_sides_are_told_with_the_quote_of_a_fresh_page(thread, buyer, seller, delivered, cold):
+    (first,) = messages_of(thread)
+    answer = say(seller, thread, "Yes", reply_to=first.id)
+    cold(thread)
+    opened = open_thread(buyer, thread)
+    for person in (buyer, seller):
+        (event,) = delivered.to(person, "message.sent")
+        assert event["html"] == render_message(opened.messages[-1], opened.state)
+        assert "Are you free in May?" in event["html"]
+    assert fresh(buyer, answer) == {
+        "id": first.id,
+        "url": f"/threads/{thread}/messages/{first.id}/#{first.id}",
+        "author_name": "Bea",
+        "text": "Are you free in May?",
+        "is_link_only": False,
+    }
+
+
+def test_a_quote_is_short_and_without_marks(thread, buyer, seller):
+    first = say(buyer, thread, "**" + "x" * 200 + "** <b>")
+    answer = say(seller, thread, reply_to=first.id)
+    assert fresh(buyer, answer)["text"] == "x" * 140
+
+
+def test_an_answer_to_an_answer_quotes_only_that(thread, buyer, seller):
+    (first,) = messages_of(thread)
+    second = say(seller, thread, "The second", reply_to=first.id)
+    third = say(buyer, thread, "The third", reply_to=second.id)
+    assert fresh(buyer, third)["text"] == "The second"
+
+
+# --- What becomes of the quoted one
+
+
+def test_a_quote_follows_an_edit(thread, buyer, seller):
+    first = say(buyer, thread, "In May")
+    answer = say(seller, thread, reply_to=first.id)
+    edit(buyer, first, "In June")
+    assert fresh(seller, answer)["text"] == "In June"
+
+
+def test_a_quote_follows_a_removal(thread, buyer, seller):
+    first = say(buyer, thread, "Unforgettable")
+    answer = say(seller, thread, reply_to=first.id)
+    remove(buyer, first)
+    assert fresh(seller, answer)["text"] == "This message was removed."
+    opened = open_thread(seller, thread)
+    assert "Unforgettable" not in "".join(render_message(m, opened.state) for m in opened.messages)
+
+
+def test_a_removed_answer_quotes_no_more(thread, buyer, seller):
+    (first,) = messages_of(thread)
+    answer = say(seller, thread, reply_to=first.id)
+    remove(seller, answer)
+    assert fresh(buyer, answer) is None
+
+
+def test_a_quote_from_far_back_is_there_on_every_page(thread, buyer, seller):
+    (first,) = messages_of(thread)
+    answers = []
+    for _ in range(3):
+        answers.append(say(seller, thread, reply_to=first.id))
+        for _ in range(30):
+            say(buyer, thread)
+    newest = open_thread(buyer, thread)
+    assert newest.messages[0].seq > answers[1].seq
+    assert quote_in(newest, answers[2])["text"] == "Are you free in May?"
+    older = list_older(buyer, thread, before=newest.messages[0].id)
+    assert quote_in(older, answers[1])["text"] == "Are you free in May?"
+    newer = list_newer(buyer, thread, after=answers[0].id)
+    assert quote_in(newer, answers[1])["text"] == "Are you free in May?"
+    around = open_thread_at(buyer, thread, answers[1].id)
+    assert quote_in(around, answers[1])["text"] == "Are you free in May?"
+
+
+# --- Somebody who came later
+
+
+def test_a_quote_is_only_a_link_while_somebody_is_there_who_came_later(thread, buyer, seller):
+    (first,) = messages_of(thread)
+    guest = make_person("Gil")
+    add_participant(buyer, thread_id=thread, user=guest)
+    answer = say(seller, thread, reply_to=first.id)
+    for person in (buyer, seller, guest):
+        quote = fresh(person, answer)
+        assert (quote["is_link_only"], quote["text"], quote["author_name"]) == (True, "", "")
+        assert quote["url"].endswith(first.id)
+    remove_participant(buyer, thread_id=thread, user_id=guest.id)
+    assert fresh(buyer, answer)["text"] == "Are you free in May?"
+
+
+def test_nobody_is_told_more_than_the_link_then(thread, buyer, seller, delivered):
+    (first,) = messages_of(thread)
+    guest = make_person("Gil")
+    add_participant(buyer, thread_id=thread, user=guest)
+    delivered.clear()
+    answer = say(seller, thread, "Yes", reply_to=first.id)
+    edit(seller, answer, "No")
+    assert "free in May" not in str(delivered)
+    assert first.id in delivered.to(guest, "message.edited")[0]["html"]
+
+
+def test_what_all_can_see_is_quoted_in_full(thread, buyer):
+    guest = make_person("Gil")
+    add_participant(buyer, thread_id=thread, user=guest)
+    second = say(buyer, thread, "For all three")
+    answer = say(guest, thread, reply_to=second.id)
+    assert fresh(guest, answer)["text"] == "For all three"
+
+
+# --- What cannot be quoted
+
+
+def test_what_one_cannot_see_cannot_be_quoted(thread, buyer, seller):
+    (first,) = messages_of(thread)
+    guest = make_person("Gil")
+    add_participant(buyer, thread_id=thread, user=guest)
+    assert refused(guest, thread, reply_to=first.id) == "BAD_FRAME"
+    assert refused(guest, thread, reply_to=NO_MESSAGE) == "BAD_FRAME"
+    assert len(messages_of(thread)) == 2
+
+
+def test_whoever_went_and_came_back_cannot_quote_what_was_said_before(thread, buyer, elsewhere):
+    guest = make_person("Gil")
+    add_participant(buyer, thread_id=thread, user=guest)
+    heard = say(buyer, thread)
+    elsewhere.do(leave_thread, guest, thread_id=thread)
+    elsewhere.do(add_participant, buyer, thread_id=thread, user=guest)
+    # Though this process believes that they were there all the time.
+    assert refused(guest, thread, reply_to=heard.id) == "BAD_FRAME"
+
+
+def test_a_message_of_another_thread_cannot_be_quoted(thread, buyer, seller):
+    foreign = messages_of(start(buyer, seller))[0]
+    assert refused(buyer, thread, reply_to=foreign.id) == "BAD_FRAME"
+    assert len(messages_of(thread)) == 1
+
+
+def test_a_stranger_learns_nothing_by_quoting(thread, stranger):
+    (first,) = messages_of(thread)
+    assert refused(stranger, thread, reply_to=first.id) == "THREAD_NOT_FOUND"
+    assert refused(stranger, thread, reply_to=NO_MESSAGE) == "THREAD_NOT_FOUND"
+
+
+# --- A repeat, and what it costs
+
+
+def test_a_repeat_is_one_answer(thread, seller, delivered):
+    (first,) = messages_of(thread)
+    fields = {"thread_id": thread, "client_id": str(uuid4()), "body": "Yes", "reply_to": first.id}
+    once, again = send_message(seller, **fields), send_message(seller, **fields)
+    assert (once.id, once.seq) == (again.id, again.seq)
+    assert len(delivered.to(seller, "message.sent")) == 1
+
+
+@pytest.mark.parametrize("other", ["none", "another"])
+def test_the_same_id_with_another_quote_is_another_message(thread, buyer, seller, other):
+    (first,) = messages_of(thread)
+    reply_to = None if other == "none" else say(buyer, thread).id
+    fields = {"thread_id": thread, "client_id": str(uuid4()), "body": "Yes"}
+    send_message(seller, **fields, reply_to=first.id)
+    count = len(messages_of(thread))
+    with pytest.raises(Refusal) as refusal:
+        send_message(seller, **fields, reply_to=reply_to)
+    assert refusal.value.code == "CLIENT_ID_REUSED"
+    assert len(messages_of(thread)) == count
+
+
+def test_costs_two_requests(thread, seller):
+    (first,) = messages_of(thread)
+    with counting() as requests:
+        say(seller, thread, reply_to=first.id)
+    assert requests == ["GetItem", "TransactWriteItems"]
+
+
+def test_a_page_costs_one_more_only_if_a_quote_points_outside(thread, buyer, seller):
+    (first,) = messages_of(thread)
+    say(seller, thread, reply_to=first.id)
+    with counting() as requests:
+        open_thread(buyer, thread)
+    assert requests == ["Query"]
+    for _ in range(49):
+        say(buyer, thread)
+    with counting() as requests:
+        open_thread(buyer, thread)
+    assert requests == ["Query", "BatchGetItem"]
