@@ -1,38 +1,58 @@
 """What somebody was writing, kept over their devices. A different draft is never overwritten."""
 
+import time
+
 from accounts.models import User
 from accounts.refusals import Refusal
 from realtime.delivery import deliver
 from realtime.events import DraftChanged
-from threads import state as states
-from threads.models import Draft, keys
-from threads.models.changes import Change, update
+from threads.models import Draft, Participant, keys
+from threads.models.changes import Cancelled, Change, Transaction
 from threads.models.message import MAX_BODY
+from threads.models.store import PATIENCE, pause
 from threads.writing.line import now_ms
 
-MOST_RACES = 5
+MOST_RACES = 100
+# More than a message may have: whoever wrote too much has to shorten it somewhere.
+MOST_CHARACTERS = 2 * MAX_BODY
 
 
 def save_draft(user: User, *, thread_id: str, text: str, version: int) -> None:
     """On the version that it was written on; if another device was faster, both texts stay."""
-    if user.id not in states.recall(thread_id).people:
-        raise Refusal("THREAD_NOT_FOUND")
-    draft = Draft(keys.user_pk(user.id), keys.draft_sk(thread_id))
+    deadline = time.monotonic() + PATIENCE
+    kept = text
     for _ in range(MOST_RACES):
-        if _store(draft, text, version):
-            break
-        current = find_draft(user, thread_id)
-        version = current.version if current else 0
-        text = both(current.text, text) if current else text
-    deliver(draft_changed(thread_id, text, version + 1), to=[user.id])
+        if len(kept) > MOST_CHARACTERS:
+            raise Refusal("MSG_TOO_LONG")
+        try:
+            _build(user, thread_id, kept, version).commit()
+        except Cancelled as cancelled:
+            if cancelled.failed("person"):
+                raise Refusal("THREAD_NOT_FOUND") from cancelled
+            if cancelled.is_conflict:
+                pause(deadline)
+                continue
+            current = cancelled.current("draft", Draft)
+            version = current.version if current else 0
+            kept = both(current.text, text) if current else text
+        else:
+            deliver(draft_changed(thread_id, kept, version + 1), to=[user.id])
+            return
+    raise Refusal("TRY_AGAIN")
 
 
-def _store(draft: Draft, text: str, version: int) -> bool:
+def _build(user: User, thread_id: str, text: str, version: int) -> Transaction:
     """An empty one stays as a version, so that an older text of another device cannot come back."""
+    draft = Draft(keys.user_pk(user.id), keys.draft_sk(thread_id))
+    person = Participant(keys.thread_pk(thread_id), keys.participant_sk(user.id))
     as_read = Draft.version == version if version else Draft.version.does_not_exist()
     now = keys.iso(keys.moment_of_ms(now_ms()))
-    change = Change(set={"text": text[:MAX_BODY], "version": version + 1, "updated_at": now})
-    return update(draft, change, as_read)
+    change = Change(set={"text": text, "version": version + 1, "updated_at": now})
+    write = Transaction()
+    # Whoever goes takes the draft along: it must not come back after them.
+    write.check("person", person, Participant.pk.exists())
+    write.update("draft", draft, change, as_read)
+    return write
 
 
 def both(stored: str, text: str) -> str:

@@ -1,0 +1,262 @@
+"""Drafts over devices: versions, both texts kept, who is told, who is refused."""
+
+import time
+
+import pytest
+
+from accounts.refusals import Refusal
+from tests.threads.conftest import make_person, start, thread_item
+from tests.threads.trouble import FOREVER, WRITE, cancelled, hung_up
+from threads.actions.blocks import block_person
+from threads.actions.drafts import MOST_CHARACTERS, find_draft, save_draft
+from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.models import Thread
+from threads.models.store import counting
+from threads.models.thread import LOCKED
+
+
+def save(user, thread: str, text: str, version: int = 0) -> None:
+    save_draft(user, thread_id=thread, text=text, version=version)
+
+
+def draft(user, thread: str) -> tuple[str, int]:
+    found = find_draft(user, thread)
+    return (found.text, found.version)
+
+
+def refused(*args, **kwargs) -> str:
+    with pytest.raises(Refusal) as refusal:
+        save(*args, **kwargs)
+    return refusal.value.code
+
+
+# --- Versions
+
+
+def test_is_kept_with_a_version_that_grows(thread, buyer):
+    assert find_draft(buyer, thread) is None
+    save(buyer, thread, "Could we")
+    assert draft(buyer, thread) == ("Could we", 1)
+    save(buyer, thread, "Could we meet", 1)
+    assert draft(buyer, thread) == ("Could we meet", 2)
+
+
+def test_is_kept_as_it_was_typed(thread, buyer):
+    text = "  Two blanks,\n\ta tab, 写 and a line at the end\n"
+    save(buyer, thread, text)
+    assert draft(buyer, thread) == (text, 1)
+
+
+def test_an_empty_one_stays_as_a_version(thread, buyer):
+    save(buyer, thread, "Sent a moment later")
+    save(buyer, thread, "", 1)
+    assert draft(buyer, thread) == ("", 2)
+    save(buyer, thread, "The next", 2)
+    assert draft(buyer, thread) == ("The next", 3)
+
+
+def test_is_ones_own_and_of_one_thread(thread, buyer, seller):
+    other = start(buyer, seller)
+    save(buyer, thread, "Here")
+    assert find_draft(seller, thread) is None
+    assert find_draft(buyer, other) is None
+
+
+# --- Two devices
+
+
+def test_a_different_text_on_an_older_version_is_kept_below_the_first(thread, buyer):
+    save(buyer, thread, "From the desk")
+    save(buyer, thread, "From the phone", 0)
+    assert draft(buyer, thread) == ("From the desk\n\nFrom the phone", 2)
+
+
+@pytest.mark.parametrize(
+    ("stored", "text", "kept"),
+    [
+        ("Could we", "Could we meet", "Could we meet"),
+        ("Could we meet", "Could we", "Could we meet"),
+        ("Could we meet", "Could we meet", "Could we meet"),
+        ("", "Could we", "Could we"),
+        ("  \n", "Could we", "Could we"),
+        ("Could we", "", "Could we"),
+        ("Could we", "  ", "Could we"),
+    ],
+)
+def test_what_is_in_the_other_already_is_not_kept_twice(thread, buyer, stored, text, kept):
+    save(buyer, thread, "Something", 0)
+    save(buyer, thread, stored, 1)
+    save(buyer, thread, text, 1)
+    assert draft(buyer, thread) == (kept, 3)
+
+
+def test_a_repeat_does_not_double_the_text(thread, buyer):
+    for _ in range(3):
+        save(buyer, thread, "Could we meet", 0)
+    assert draft(buyer, thread)[0] == "Could we meet"
+
+
+def test_a_version_that_is_not_there_is_taken_for_none(thread, buyer):
+    save(buyer, thread, "From a device that was away for long", 7)
+    assert draft(buyer, thread) == ("From a device that was away for long", 1)
+    save(buyer, thread, "Something else", 99)
+    assert draft(buyer, thread)[0] == "From a device that was away for long\n\nSomething else"
+
+
+def test_two_devices_at_once_keep_both(thread, buyer, trouble, elsewhere):
+    fields = {"thread_id": thread, "text": "From the phone", "version": 0}
+    trouble.meanwhile(WRITE, lambda: elsewhere.do(save_draft, buyer, **fields))
+    save(buyer, thread, "From the desk")
+    assert draft(buyer, thread) == ("From the phone\n\nFrom the desk", 2)
+
+
+def test_three_processes_at_once_lose_nothing(thread, buyer, elsewhere, far_away):
+    at = time.time() + 0.2
+    devices = [
+        process.begin(save_draft, buyer, thread_id=thread, text=text, version=0, at=at)
+        for process, text in ((elsewhere, "From the phone"), (far_away, "From the tablet"))
+    ]
+    time.sleep(max(0, at - time.time()))
+    save(buyer, thread, "From the desk")
+    for device in devices:
+        assert device.result(30).value is None
+    text, version = draft(buyer, thread)
+    assert sorted(text.split("\n\n")) == ["From the desk", "From the phone", "From the tablet"]
+    assert version == 3
+
+
+# --- Who is told
+
+
+def test_ones_own_devices_are_told_and_nobody_else(thread, buyer, seller, delivered):
+    save(buyer, thread, "Could we")
+    assert delivered == [
+        (buyer.id, {"type": "draft.changed", "thread": thread, "text": "Could we", "version": 1})
+    ]
+
+
+def test_what_is_told_is_what_is_stored(thread, buyer, delivered):
+    for text, version in [("One", 0), ("Two", 0), ("", 1), ("Three", 3)]:
+        save(buyer, thread, text, version)
+        told = delivered.to(buyer, "draft.changed")[-1]
+        assert (told["text"], told["version"]) == draft(buyer, thread)
+
+
+# --- Limits
+
+
+def test_takes_more_than_a_message_may_have(thread, buyer, delivered):
+    """Whoever wrote too much shortens it later, on whatever device."""
+    text = "写" * MOST_CHARACTERS
+    save(buyer, thread, text)
+    assert draft(buyer, thread) == (text, 1)
+    assert delivered.to(buyer, "draft.changed")[0]["text"] == text
+
+
+def test_too_much_is_refused_and_what_is_stored_stays(thread, buyer, delivered):
+    save(buyer, thread, "As it is")
+    delivered.clear()
+    assert refused(buyer, thread, "x" * (MOST_CHARACTERS + 1), 1) == "MSG_TOO_LONG"
+    assert draft(buyer, thread) == ("As it is", 1)
+    assert not delivered
+
+
+def test_two_that_are_too_much_together_are_refused_and_the_first_stays(thread, buyer, delivered):
+    first, second = "x" * MOST_CHARACTERS, "y" * MOST_CHARACTERS
+    save(buyer, thread, first)
+    delivered.clear()
+    assert refused(buyer, thread, second, 0) == "MSG_TOO_LONG"
+    assert draft(buyer, thread) == (first, 1)
+    assert not delivered
+
+
+# --- Who is refused
+
+
+def test_a_stranger_has_no_draft_and_learns_nothing(thread, stranger, cold, delivered):
+    nowhere = "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
+    for forget in (True, False):
+        if forget:
+            cold(thread)
+        with counting() as asked_for_theirs, pytest.raises(Refusal) as theirs:
+            save(stranger, thread, "Hello")
+        with counting() as asked_for_none, pytest.raises(Refusal) as none:
+            save(stranger, nowhere, "Hello")
+        assert theirs.value.described("") == none.value.described("")
+        assert theirs.value.code == "THREAD_NOT_FOUND"
+        assert asked_for_theirs == asked_for_none
+    assert find_draft(stranger, thread) is None
+    assert not delivered
+
+
+def test_whoever_was_removed_keeps_none_even_if_this_process_has_not_heard(
+    thread, buyer, elsewhere, delivered
+):
+    guest = make_person("Gil")
+    add_participant(buyer, thread_id=thread, user=guest)
+    save(guest, thread, "Not sent")
+    elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=guest.id)
+    assert find_draft(guest, thread) is None
+    delivered.clear()
+    assert refused(guest, thread, "Still typing", 1) == "THREAD_NOT_FOUND"
+    assert find_draft(guest, thread) is None
+    assert not delivered
+
+
+def test_whoever_came_a_moment_ago_has_one_even_if_this_process_has_not_heard(
+    thread, buyer, elsewhere
+):
+    guest = make_person("Gil")
+    elsewhere.do(add_participant, buyer, thread_id=thread, user=guest)
+    save(guest, thread, "Hello")
+    assert draft(guest, thread) == ("Hello", 1)
+
+
+def test_goes_with_the_person(thread, buyer):
+    guest = make_person("Gil")
+    add_participant(buyer, thread_id=thread, user=guest)
+    save(guest, thread, "Not sent")
+    leave_thread(guest, thread_id=thread)
+    assert find_draft(guest, thread) is None
+
+
+def test_one_may_write_what_one_may_not_send_yet(thread, buyer, seller):
+    block_person(seller, blocked=buyer)
+    thread_item(thread).update([Thread.status.set(LOCKED)])
+    save(buyer, thread, "For when it is open again")
+    assert draft(buyer, thread)[1] == 1
+
+
+# --- What it costs, and a store in trouble
+
+
+def test_costs_one_request_and_one_more_after_a_race(thread, buyer, cold):
+    for state in ("warm", "cold"):
+        if state == "cold":
+            cold(thread)
+        with counting() as requests:
+            save(buyer, thread, f"Text {state}", int(state == "cold"))
+        assert requests == ["TransactWriteItems"]
+    with counting() as requests:
+        save(buyer, thread, "From elsewhere", 0)
+    assert requests == ["TransactWriteItems"] * 2
+
+
+def test_a_store_that_is_busy_is_asked_again(thread, buyer, trouble):
+    trouble.before(WRITE, cancelled("TransactionConflict"), times=4)
+    save(buyer, thread, "Could we")
+    assert draft(buyer, thread) == ("Could we", 1)
+
+
+def test_nobody_is_told_of_what_could_not_be_stored(thread, buyer, trouble, delivered):
+    trouble.before(WRITE, cancelled("TransactionConflict"), times=FOREVER)
+    assert refused(buyer, thread, "Could we") == "TRY_AGAIN"
+    assert find_draft(buyer, thread) is None
+    assert not delivered
+
+
+def test_an_answer_that_was_lost_does_not_double_the_text(thread, buyer, trouble):
+    trouble.after(WRITE, hung_up)
+    assert refused(buyer, thread, "Could we") == "TRY_AGAIN"
+    save(buyer, thread, "Could we", 0)
+    assert draft(buyer, thread)[0] == "Could we"
