@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -24,10 +25,13 @@ from messaging_site.leaving import GOING_AWAY, LEAVE, leaving, spread, told_to_l
 log = structlog.get_logger(__name__)
 
 APPLICATION = "messaging_site.asgi:application"
-# A backstop: the consumer refuses from 64 KiB on, with an error that people can read.
-MAX_FRAME = 128 * 1024
+# Both ways: what we send has at most this. Of what comes, the consumer refuses more than 64 KiB,
+# with an error that people can read.
+MAX_FRAME = 256 * 1024
 # Many sockets come back at the same moment when a server was away.
 BACKLOG = 1024
+# What may wait for a client that does not read, and for how many seconds.
+MOST_UNREAD, MOST_PATIENCE = 1024 * 1024, 10.0
 # What is being done when we leave may take so many seconds more.
 FINISHING = 10.0
 
@@ -102,6 +106,18 @@ class ParleyServer(Server):
             protocol.sendCloseFrame(code=GOING_AWAY)
         else:
             await super().handle_reply(protocol, message)
+        if message["type"] == "websocket.send":
+            await self._wait_for_reader(protocol)
+
+    async def _wait_for_reader(self, protocol: Any) -> None:
+        """Who does not read holds up only their own socket, and loses it: daphne would keep all."""
+        deadline = time.monotonic() + MOST_PATIENCE
+        while _unread_bytes(protocol.transport) > MOST_UNREAD:
+            if leaving.is_set() or time.monotonic() > deadline:
+                log.info("slow_reader_dropped")
+                protocol.dropConnection(abort=True)
+                return
+            await asyncio.sleep(0.05)
 
     def kill_all_applications(self) -> Any:
         # Daphne takes for granted that each connection still has one.
@@ -109,6 +125,11 @@ class ParleyServer(Server):
             if "application_instance" not in details:
                 del self.connections[protocol]
         return super().kill_all_applications()
+
+
+def _unread_bytes(transport: Any) -> int:
+    """What Twisted holds because the kernel takes no more."""
+    return len(transport.dataBuffer) - transport.offset + transport._tempDataLen
 
 
 def serve(host: str, port: int, ready_fd: int | None) -> int:
