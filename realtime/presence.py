@@ -38,12 +38,19 @@ async def who_is_online(user_ids: Iterable[str]) -> set[str]:
     return await _presence().who_is_online(list(user_ids))
 
 
+async def list_alive(user_id: str) -> set[str]:
+    """Which of a person's connections: those of a server that died are not."""
+    return await _presence().list_alive(user_id)
+
+
 class Presence(Protocol):
     async def touch(self, user_id: str, connection_id: str) -> None: ...
 
     async def gone(self, user_id: str, connection_id: str) -> None: ...
 
     async def who_is_online(self, user_ids: list[str]) -> set[str]: ...
+
+    async def list_alive(self, user_id: str) -> set[str]: ...
 
 
 @cache
@@ -69,6 +76,9 @@ class InMemory:
     async def who_is_online(self, user_ids: list[str]) -> set[str]:
         return {user_id for user_id in user_ids if self._alive(user_id)}
 
+    async def list_alive(self, user_id: str) -> set[str]:
+        return set(self._alive(user_id))
+
     def _alive(self, user_id: str) -> dict[str, float]:
         since = time.monotonic() - EXPIRY
         known = self._alive_at.get(user_id, {})
@@ -87,6 +97,10 @@ local since = '(' .. redis.call('TIME')[1] - ARGV[1]
 local found = {}
 for i, key in ipairs(KEYS) do found[i] = redis.call('ZCOUNT', key, since, '+inf') end
 return found
+"""
+LIST_ALIVE = """
+local since = '(' .. redis.call('TIME')[1] - ARGV[1]
+return redis.call('ZRANGEBYSCORE', KEYS[1], since, '+inf')
 """
 
 
@@ -117,6 +131,11 @@ class InRedis:
         return known | {
             user_id for user_id, count in zip(others, counts or (), strict=False) if count
         }
+
+    async def list_alive(self, user_id: str) -> set[str]:
+        known = await self._own.list_alive(user_id)
+        found = await self._try(lambda redis: redis.eval(LIST_ALIVE, 1, _key(user_id), EXPIRY))
+        return known | {connection_id.decode() for connection_id in found or ()}
 
     async def _try(self, ask: Callable[[Redis], Awaitable[Any]]) -> Any:
         """What Redis says, or None when it is away."""

@@ -43,6 +43,7 @@ class PresenceTelling:
 
     async def arrive(self) -> None:
         self.watching = Watching()
+        self.since = connections.now()
         was_online = self.user.id in await presence.who_is_online([self.user.id])
         await presence.touch(self.user.id, self.connection_id)
         await self._note()
@@ -74,6 +75,7 @@ class PresenceTelling:
             connection_id=self.connection_id,
             device=device_of(agent),
             session=self.session,
+            since=self.since,
         )
 
     async def _in_thread(self, action: Any, **arguments: Any) -> None:

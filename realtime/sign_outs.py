@@ -1,10 +1,11 @@
-"""Whoever signs out or changes the password is gone from all sockets of that sign-in, at once."""
+"""Whoever signs out, changes the password or is suspended is gone from those sockets at once."""
 
 from typing import Any
 
 from allauth.account.signals import password_changed, password_reset, password_set
 from django.contrib.auth.signals import user_logged_out
 from django.db import transaction
+from django.db.models.signals import post_save
 from django.dispatch import receiver
 from django.http import HttpRequest
 
@@ -23,3 +24,9 @@ def close_sockets(sender: Any, request: HttpRequest, user: User | None, **_: Any
 @receiver([password_changed, password_reset, password_set])
 def recheck_sockets(sender: Any, user: User, **_: Any) -> None:
     transaction.on_commit(lambda: recheck_sessions(user.id))
+
+
+@receiver(post_save, sender=User)
+def recheck_suspended(sender: Any, instance: User, **_: Any) -> None:
+    if not instance.is_active:
+        transaction.on_commit(lambda: recheck_sessions(instance.id))

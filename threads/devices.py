@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from asgiref.sync import async_to_sync
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -12,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.models import SignIn
 from accounts.refusals import Refusal
 from accounts.sessions import list_sign_ins, session_hash
+from realtime.presence import list_alive
 from threads.actions.connections import list_connections, sign_out_device
 from threads.views import Request
 
@@ -29,7 +31,8 @@ class Device:
 @require_safe
 @login_required
 def devices(request: Request) -> HttpResponse:
-    live = [connection.session_hash for connection in list_connections(request.user)]
+    alive = async_to_sync(list_alive)(request.user.id)
+    live = [one.session_hash for one in list_connections(request.user) if one.id in alive]
     found = [_device(request, one, live) for one in list_sign_ins(request.user)]
     found.sort(key=lambda device: not device.is_this)
     return render(request, "threads/devices.html", {"devices": found})

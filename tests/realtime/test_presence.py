@@ -47,6 +47,17 @@ async def test_whoever_was_never_there_is_not_online(known, mara):
     assert await known.who_is_online([]) == set()
 
 
+async def test_lists_the_connections_that_are_alive_wherever_they_are(known, elsewhere, mara):
+    assert await known.list_alive(mara) == set()
+    await known.touch(mara, "desk")
+    await known.touch(mara, "phone")
+    assert await known.list_alive(mara) == {"desk", "phone"}
+    if isinstance(known, presence.InRedis):
+        assert await elsewhere.list_alive(mara) == {"desk", "phone"}
+    await known.gone(mara, "phone")
+    assert await known.list_alive(mara) == {"desk"}
+
+
 async def test_a_person_is_online_until_the_last_device_goes(known, mara):
     await known.touch(mara, "desk")
     await known.touch(mara, "phone")

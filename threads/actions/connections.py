@@ -15,13 +15,14 @@ LIFE = 24 * 3600
 MOST = 200
 
 
-def note_connection(user: User, *, connection_id: str, device: str, session: str) -> None:
+def note_connection(
+    user: User, *, connection_id: str, device: str, session: str, since: str
+) -> None:
     """On connecting, and hourly from then on."""
-    now = _now()
     values: dict[str, Any] = {
         "user_id": user.id,
-        "connected_at": now,
-        "last_seen_at": now,
+        "connected_at": since,
+        "last_seen_at": now(),
         "device": device,
         "session_hash": session,
         "ttl": int(time.time()) + LIFE,
@@ -42,7 +43,7 @@ def forget_connection(user: User, *, connection_id: str) -> None:
 def note_last_seen(user: User) -> None:
     """When the last of their connections ended. Somebody without a profile is not made one."""
     profile = Profile(keys.user_pk(user.id), keys.PROFILE)
-    update(profile, Change(set={"last_seen_at": _now()}), Profile.pk.exists())
+    update(profile, Change(set={"last_seen_at": now()}), Profile.pk.exists())
 
 
 def list_connections(user: User) -> list[UserConnection]:
@@ -57,5 +58,5 @@ def sign_out_device(user: User, *, sign_in: SignIn) -> None:
     end_session(user.id, ended)
 
 
-def _now() -> str:
+def now() -> str:
     return keys.iso(keys.moment_of_ms(now_ms()))

@@ -22,3 +22,7 @@ class UserConnection(_ConnectionItem):
     """Which connections has this person? The same, from the other side."""
 
     pk_prefix, sk_prefix = "USER#", keys.CONNECTIONS
+
+    @property
+    def id(self) -> str:
+        return self.sk.removeprefix(self.sk_prefix)

@@ -1,0 +1,137 @@
+"""Live connections in the table: both directions, how long they live, and who was last seen."""
+
+from datetime import UTC, datetime, timedelta
+
+import time_machine
+
+from accounts.models import OutboxEntry
+from tests.threads.conftest import make_person
+from threads import relay
+from threads.actions.connections import (
+    forget_connection,
+    list_connections,
+    note_connection,
+    note_last_seen,
+)
+from threads.models import Connection, Profile, UserConnection, keys
+from threads.models.store import counting
+from threads.models.table import connection
+from threads.queries import list_last_seen
+from threads.sweeping import sweep_expired
+
+ID = "conn_01JZZZZZZZZZZZZZZZZZZZZZZZ"
+SINCE = "2026-05-04T09:30:00.125Z"
+
+
+def note(user, connection_id: str = ID, session: str = "a hash") -> None:
+    note_connection(
+        user,
+        connection_id=connection_id,
+        device="Firefox on Linux",
+        session=session,
+        since=SINCE,
+    )
+
+
+def both(user, connection_id: str = ID) -> tuple[Connection | None, UserConnection | None]:
+    return (
+        Connection.find(keys.connection_pk(connection_id), keys.METADATA),
+        UserConnection.find(keys.user_pk(user.id), keys.connection_sk(connection_id)),
+    )
+
+
+def later(**length: float) -> time_machine.travel:
+    return time_machine.travel(datetime.now(UTC) + timedelta(**length))
+
+
+def raw(pk: str, sk: str) -> dict | None:
+    return connection().get_item(pk, sk).get("Item")
+
+
+def test_is_found_by_itself_and_by_its_person(buyer):
+    note(buyer)
+    for found in both(buyer):
+        assert (found.user_id, found.device) == (buyer.id, "Firefox on Linux")
+        assert (found.session_hash, found.connected_at) == ("a hash", SINCE)
+        assert found.last_seen_at > SINCE
+        assert 24 * 3600 - 60 < found.ttl - datetime.now(UTC).timestamp() <= 24 * 3600
+    assert [one.sk for one in list_connections(buyer)] == [keys.connection_sk(ID)]
+
+
+def test_is_gone_in_both_directions_when_it_is_closed(buyer):
+    note(buyer)
+    forget_connection(buyer, connection_id=ID)
+    assert both(buyer) == (None, None)
+    assert list_connections(buyer) == []
+    # A repeat harms nobody.
+    forget_connection(buyer, connection_id=ID)
+
+
+def test_an_hour_later_it_has_been_seen_and_is_as_old_as_it_was(buyer):
+    note(buyer)
+    before = both(buyer)
+    with later(hours=1):
+        note(buyer)
+        for found, first in zip(both(buyer), before, strict=True):
+            assert found.connected_at == first.connected_at == SINCE
+            assert found.last_seen_at > first.last_seen_at
+            assert 3500 <= found.ttl - first.ttl <= 3700
+
+
+def test_is_gone_after_a_day_of_silence_removed_or_not(buyer):
+    note(buyer)
+    with later(hours=24, seconds=5):
+        assert both(buyer) == (None, None)
+        assert list_connections(buyer) == []
+        assert raw(keys.connection_pk(ID), keys.METADATA)
+        sweep_expired()
+        assert raw(keys.connection_pk(ID), keys.METADATA) is None
+        assert raw(keys.user_pk(buyer.id), keys.connection_sk(ID)) is None
+
+
+def test_everybody_has_their_own(buyer, seller):
+    ids = [f"conn_01JZZZZZZZZZZZZZZZZZZZZZZ{letter}" for letter in "ABC"]
+    for connection_id in ids:
+        note(buyer, connection_id)
+    note(seller)
+    assert [one.sk.removeprefix("CONNECTION#") for one in list_connections(buyer)] == ids
+    assert len(list_connections(seller)) == 1
+
+
+def test_what_it_costs(buyer):
+    with counting() as requests:
+        note(buyer)
+        list_connections(buyer)
+    assert requests == ["BatchWriteItem", "Query"]
+    with counting() as requests:
+        forget_connection(buyer, connection_id=ID)
+    assert requests == ["DeleteItem", "DeleteItem"]
+
+
+# --- Last seen
+
+
+def test_last_seen_is_kept_to_the_minute_for_whoever_asks(buyer, seller):
+    relay.carry_waiting()
+    note_last_seen(buyer)
+    at = Profile.find(keys.user_pk(buyer.id), keys.PROFILE).last_seen_at
+    assert list_last_seen([buyer.id, seller.id]) == {buyer.id: f"{at[:16]}Z"}
+
+
+def test_a_changed_profile_leaves_it_as_it_is(buyer):
+    relay.carry_waiting()
+    note_last_seen(buyer)
+    before = list_last_seen([buyer.id])
+    buyer.display_name = "Beatrix"
+    buyer.save()
+    relay.carry(OutboxEntry.add_profile(buyer))
+    assert Profile.find(keys.user_pk(buyer.id), keys.PROFILE).display_name == "Beatrix"
+    assert list_last_seen([buyer.id]) == before
+
+
+def test_somebody_without_a_profile_is_not_made_one(db):
+    nobody = make_person("Nil")
+    Profile(keys.user_pk(nobody.id), keys.PROFILE).delete()
+    note_last_seen(nobody)
+    assert Profile.find(keys.user_pk(nobody.id), keys.PROFILE) is None
+    assert list_last_seen([nobody.id]) == {}
