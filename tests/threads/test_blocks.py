@@ -232,6 +232,20 @@ def test_a_process_that_believes_otherwise_refuses_too(thread, buyer, seller, el
     assert_consistent(thread)
 
 
+def test_nobody_gets_round_a_block_by_adding_a_third_elsewhere(
+    thread, buyer, seller, stranger, elsewhere
+):
+    """In a group both may write: a process that has not heard of the block must not make one."""
+    elsewhere.do(there.send, buyer, thread, "So that it knows the thread")
+    block_person(seller, blocked=buyer)
+
+    done = elsewhere.do(add_participant, buyer, thread_id=thread, user=stranger)
+
+    assert done.value == "MSG_BLOCKED_BY_USER"
+    assert row(thread, stranger) is None
+    assert_consistent(thread)
+
+
 # --- By the relay
 
 

@@ -27,7 +27,7 @@ def add_participant(actor: User, *, thread_id: str, user: User) -> None:
                 "ACTION_FORBIDDEN", f"A conversation can have at most {MAX_PARTICIPANTS} people."
             )
         text = f"{actor.display_name} added {user.display_name}."
-        line = system_line(state, f"add:{user.id}:{actor.id}", text)
+        line = system_line(state, f"add:{user.id}", text, by=actor)
         return line, _with_pair(state, Roster(joining=[_newcomer(state, user, actor)]))
 
     _check_may_meet(actor, user)
@@ -45,7 +45,7 @@ def remove_participant(actor: User, *, thread_id: str, user_id: str) -> None:
                 "ACTION_FORBIDDEN", "The buyer and the seller of a conversation cannot be removed."
             )
         text = f"{actor.display_name} removed {person.person['name']}."
-        line = system_line(state, f"remove:{user_id}:{actor.id}", text)
+        line = system_line(state, f"remove:{user_id}", text, by=actor)
         return line, _with_pair(state, _departure(person))
 
     _change_roster(thread_id, plan)
@@ -92,10 +92,11 @@ def _check_may_meet(actor: User, user: User) -> None:
         raise Refusal("MSG_BLOCKED_BY_USER", "You cannot add somebody you have no contact with.")
 
 
-def system_line(state: ThreadState, about: str, text: str) -> Line:
+def system_line(state: ThreadState, about: str, text: str, *, by: User | None = None) -> Line:
     # With the roster's version, so that adding the same person again later is another line.
-    key = f"{about}:{state.thread.roster_version}"
-    return Line(client_id=key, body=text, preview=text, type=SYSTEM)
+    actor_id = by.id if by else None
+    key = ":".join(filter(None, [about, actor_id, str(state.thread.roster_version)]))
+    return Line(client_id=key, body=text, preview=text, actor_id=actor_id, type=SYSTEM)
 
 
 def _newcomer(state: ThreadState, user: User, actor: User) -> Participant:

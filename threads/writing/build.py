@@ -90,9 +90,10 @@ def _update_person(attempt: Attempt, person: Participant) -> None:
     if person.folder == ARCHIVED_FOLDER:
         # Whether it comes back as unread depends on what they have read.
         condition &= has_read_as(person)
+    if person.user_id in (line.author_id, line.actor_id):
+        condition &= may_write(state)
     if person.user_id == line.author_id:
         change = sender_change(state, person, line, message)
-        condition &= may_write(state)
     else:
         change = receiver_change(person, line, message)
     company = company_change(state, person, attempt.roster)

@@ -32,6 +32,8 @@ class Line:
     body: str
     preview: str
     author_id: str | None = None
+    # On whose behalf the service speaks: somebody who could write themself, if it is anybody.
+    actor_id: str | None = None
     type: str = TEXT
     seen_seq: int = 0
     reply_to: str | None = None
