@@ -26,6 +26,7 @@ from tests.threads.conftest import (
     thread_item,
 )
 from threads import state as states
+from threads.actions.drafts import find_draft, save_draft
 from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread
 from threads.actions.messages import send_message
 from threads.actions.people import add_participant, leave_thread, remove_participant
@@ -285,6 +286,20 @@ def test_somebody_added_elsewhere_can_be_removed(thread, buyer, stranger, elsewh
     remove_participant(buyer, thread_id=thread, user_id=stranger.id)
 
     assert row(thread, stranger) is None
+    assert_consistent(thread)
+
+
+def test_somebody_added_elsewhere_can_do_all_that_people_do(
+    thread, buyer, seller, stranger, elsewhere
+):
+    say(buyer, thread)
+    elsewhere.do(add_participant, buyer, thread_id=thread, user=stranger)
+
+    save_draft(stranger, thread_id=thread, text="Not yet", version=0)
+    pin_thread(stranger, thread_id=thread)
+    read_newest(stranger, thread)
+    assert say(stranger, thread).seq == 4
+    assert find_draft(stranger, thread).text == "Not yet"
     assert_consistent(thread)
 
 
