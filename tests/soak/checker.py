@@ -15,7 +15,10 @@ FAULTS = (LOST, DOUBLED, OUT_OF_ORDER, PHANTOM, WRONG_UNREAD, WRONG_ROW, LEFT_PE
 
 PREVIEW = 140
 PINNED = "PIN#"
+REMOVED = "Message removed"
 
+# Thread -> message -> the fragment that a page shows of it.
+Pages = dict[str, dict[str, str]]
 # A fault, and the sentence that says where.
 Found = tuple[str, str]
 
@@ -32,7 +35,8 @@ class Verdict:
         return not any(self.faults.values())
 
 
-def check(stored: Stored, witnesses: list[Witness]) -> Verdict:
+def check(stored: Stored, witnesses: list[Witness], fresh: Pages | None = None) -> Verdict:
+    """`fresh`: what pages look like that somebody loads now."""
     verdict = Verdict()
     began = _began(witnesses)
     for thread, messages in stored.messages.items():
@@ -41,7 +45,7 @@ def check(stored: Stored, witnesses: list[Witness]) -> Verdict:
     for witness in witnesses:
         verdict.acknowledged += len({each.client_id for each in witness.of(Acknowledged)})
         verdict.delivered += sum(len(shown) for shown in witness.shown_by_thread().values())
-    for fault, sentence in _all(stored, witnesses):
+    for fault, sentence in _all(stored, witnesses, fresh or {}):
         verdict.faults[fault].append(sentence)
     return verdict
 
@@ -50,11 +54,11 @@ def _began(witnesses: list[Witness]) -> dict[str, int]:
     return {thread: seq for witness in witnesses for thread, seq in witness.began_at.items()}
 
 
-def _all(stored: Stored, witnesses: list[Witness]) -> Iterator[Found]:
+def _all(stored: Stored, witnesses: list[Witness], fresh: Pages) -> Iterator[Found]:
     for thread in stored.messages:
         yield from _messages(thread, stored.messages[thread])
     for witness in witnesses:
-        yield from _device(witness, stored)
+        yield from _device(witness, stored, fresh)
     for (thread, user), person in stored.participants.items():
         newest, messages = stored.threads[thread], stored.messages[thread]
         yield from _unread(thread, user, person, messages, stored)
@@ -101,7 +105,7 @@ def _row(
     summary = {
         "author": newest.get("authorUserId"),
         "type": newest["type"],
-        "text": (newest.get("body") or "")[:PREVIEW],
+        "text": REMOVED if "removedAt" in newest else (newest.get("body") or "")[:PREVIEW],
     }
     wanted = (newest["seq"], newest["tally"], newest["createdAt"], summary)
     for what, item in (("thread", head), ("row", person)):
@@ -138,11 +142,12 @@ def _pending(
 # --- What a device did and saw
 
 
-def _device(witness: Witness, stored: Stored) -> Iterator[Found]:
+def _device(witness: Witness, stored: Stored, fresh: Pages) -> Iterator[Found]:
     yield from _acknowledged(witness, stored)
     yield from _order_of_sending(witness)
     for thread in witness.began_at:
         yield from _shown(witness, thread, stored.messages[thread])
+        yield from _page(witness, thread, fresh.get(thread, {}))
 
 
 def _acknowledged(witness: Witness, stored: Stored) -> Iterator[Found]:
@@ -198,9 +203,20 @@ def _shown(witness: Witness, thread: str, messages: list[Item]) -> Iterator[Foun
 
 
 def _is(message: Item | None, shown: Any) -> bool:
-    return message is not None and (
-        message["seq"],
-        message.get("clientId"),
-        message.get("authorUserId"),
-        message.get("body") or "",
-    ) == (shown.seq, shown.client_id, shown.author, shown.body)
+    if message is None:
+        return False
+    place = (message["seq"], message.get("clientId"), message.get("authorUserId"))
+    return place == (shown.seq, shown.client_id, shown.author) and shown.body in _bodies(message)
+
+
+def _bodies(message: Item) -> set[str]:
+    """All that it has ever said."""
+    earlier = {each["body"] for each in message.get("earlierBodies", [])}
+    return earlier | {message.get("body") or ""} | ({""} if "removedAt" in message else set())
+
+
+def _page(witness: Witness, thread: str, fresh: dict[str, str]) -> Iterator[Found]:
+    """What a page shows after catching up is what a fresh one shows."""
+    for message, fragment in witness.page[thread].items():
+        if message in fresh and fresh[message] != fragment:
+            yield PHANTOM, f"{witness.device}: {thread} {message} is shown as it was, not as it is"

@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from dataclasses import dataclass, field
 
+from tests.soak.checker import Pages
 from tests.soak.device import Device
 from tests.soak.stored import Stored
 from tests.soak.view import View
@@ -31,6 +32,12 @@ class Crowd:
             self._tasks.append(asyncio.create_task(device.live()))
             self._habits.append(asyncio.create_task(self._behave(device)))
 
+    def raise_if_broken(self) -> None:
+        """A device that fell over by a fault of its own must not look like one that is away."""
+        for task in self._tasks + self._habits:
+            if task.done() and not task.cancelled():
+                task.result()
+
     async def rest(self) -> None:
         """Nobody begins anything any more; what waits is still sent."""
         for habit in self._habits:
@@ -44,6 +51,11 @@ class Crowd:
         for device in self.devices:
             for view in device.views.values():
                 device.open(view)
+
+    async def fresh_pages(self) -> Pages:
+        """Every thread as somebody finds it who comes now."""
+        somebody = {thread: device for device in self.devices for thread in device.views}
+        return {thread: await device.load(thread) for thread, device in somebody.items()}
 
     async def end(self) -> None:
         for task in self._tasks:
@@ -84,6 +96,12 @@ class Crowd:
             device.show(device.rng.choice(list(device.views)))
         elif dice < 0.35:
             device.looked_at = not device.looked_at
+        elif dice < 0.50:
+            device.react()
+        elif dice < 0.60:
+            device.edit(f"{device.name} changed their mind: {device.rng.random()}")
+        elif dice < 0.64:
+            device.remove()
 
 
 def gather(plot: Plot, stored: Stored, ports: list[int], *, seed: int, pace: float) -> Crowd:
@@ -122,4 +140,13 @@ def _device(
         for thread, message in newest.items()
     }
     visible = rng.choice(threads)
-    return Device(name, user, cookie, ports, views, witness, rng, visible=visible)
+    return Device(
+        name=name,
+        cookie=cookie,
+        ports=ports,
+        rng=rng,
+        user=user,
+        views=views,
+        witness=witness,
+        visible=visible,
+    )

@@ -61,12 +61,17 @@ class _Run:
         chaos = Chaos(self.world, self.options.seed)
         self.tell(f"{len(self.crowd.devices)} devices talk. Seed {self.options.seed}")
         self.background.run(self.crowd.begin())
-        chaos.run(self.options.minutes * 60, self.tell)
+        chaos.run(self.options.minutes * 60, self._follow)
         self.tell("No more chaos: everybody comes back and catches up ...")
         chaos.stop()
         settled_in = self._settle()
         self.background.run(self.crowd.end())
+        self.fresh = self.background.run(self.crowd.fresh_pages())
         return self._report(chaos, time.monotonic() - began, settled_in)
+
+    def _follow(self, what: str) -> None:
+        self.crowd.raise_if_broken()
+        self.tell(what)
 
     def _read(self) -> Stored:
         return self.reader.read(self.world.plot.threads, self.world.plot.cookies)
@@ -116,6 +121,7 @@ class _Run:
             self.surprises.append("the store did not come to rest")
 
     def _tend(self) -> None:
+        self.crowd.raise_if_broken()
         for program in self.world.programs:
             program.tend()
         time.sleep(1)
@@ -132,7 +138,7 @@ class _Run:
         if counts.get("signed out"):
             self.surprises.append(f"{counts['signed out']} times somebody was signed out")
         return Report(
-            verdict=check(self._read(), witnesses),
+            verdict=check(self._read(), witnesses, self.fresh),
             seed=self.options.seed,
             minutes=self.options.minutes,
             took=took,

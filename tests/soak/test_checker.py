@@ -216,6 +216,21 @@ def test_finds_a_message_that_was_shown_and_is_not_stored(story):
     assert story.found() == {PHANTOM: 1}
 
 
+def test_finds_a_page_that_missed_a_change(story):
+    story.phone.page[THREAD]["msg_3"] = "<li>before</li>"
+    fresh = {THREAD: {"msg_3": "<li>after</li>"}}
+    assert len(check(story.stored, story.witnesses, fresh).faults[PHANTOM]) == 1
+    story.phone.page[THREAD]["msg_3"] = "<li>after</li>"
+    assert check(story.stored, story.witnesses, fresh).is_clean
+
+
+def test_takes_a_message_that_was_edited_or_removed_later_for_the_same(story):
+    story.message(2).update(body="edited", earlierBodies=[{"body": "body 2", "since": _time(2)}])
+    story.message(3).update(removedAt=_time(3))
+    _change(story.phone, _shown(3), replace(_shown(3), body=""))
+    assert story.found() == {}
+
+
 # --- Wrong unread
 
 
@@ -254,6 +269,11 @@ def test_finds_a_row_that_does_not_show_the_newest_message(story, change):
     story.person(SELLER).update(change)
     story.stored.rows["GSI1", THREAD, SELLER][0].update(change)
     assert story.found()[WRONG_ROW] >= 1
+
+
+def test_finds_a_row_that_still_shows_what_was_removed(story):
+    story.message(4)["removedAt"] = _time(4)
+    assert WRONG_ROW in story.found()
 
 
 def test_finds_a_thread_that_does_not_name_its_newest_message(story):

@@ -55,6 +55,8 @@ class Witness:
     user: str
     # Thread -> the seq of the newest message on the page as it was first loaded.
     began_at: dict[str, int]
+    # Thread -> message -> the fragment that the page shows of it now. This alone changes.
+    page: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
     entries: list[Entry] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
 
