@@ -27,7 +27,7 @@ export class Socket extends EventTarget {
     this.user = user;
     this.#url = url;
     addEventListener("online", () => this.#retryNow());
-    addEventListener("offline", () => this.#check());
+    addEventListener("offline", () => this.#socket && this.#giveUp());
     document.addEventListener("visibilitychange", () => {
       if (document.visibilityState === "visible") this.#retryNow();
     });
@@ -40,7 +40,7 @@ export class Socket extends EventTarget {
 
   /** Whether it was handed over; what happened to it, only an answer can say. */
   send(frame) {
-    if (!this.isLive) return false;
+    if (!this.isLive || this.#socket.readyState !== WebSocket.OPEN) return false;
     this.#socket.send(JSON.stringify(frame));
     return true;
   }

@@ -10,6 +10,7 @@ import { toast } from "./notices.js";
 
 const QUIET = 2_000;
 const INBOX_PATIENCE = 3_000;
+const ANOTHER_TAB = 10_000;
 
 const root = document.documentElement;
 root.dataset.scripted = "";
@@ -34,6 +35,13 @@ async function catchUp() {
   if (thread) courier.ready(thread.id);
   elsewhere.flush();
 }
+
+// Written in another tab, which may be gone by then: whatever still waits is sent from here.
+let look = null;
+outbox.addEventListener("change", () => {
+  clearTimeout(look);
+  look = setTimeout(() => socket.isLive && elsewhere.flush(), ANOTHER_TAB);
+});
 
 courier.addEventListener("refused", ({ detail }) => {
   if (detail.thread !== thread?.id) toast("A message could not be sent. Its conversation says why.");

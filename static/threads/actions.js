@@ -8,11 +8,13 @@ import { quotedText } from "./timeline.js";
 
 const LONG_PRESS = 450;
 const SLIP = 10;
+const LIFTED = 100;
 
 export class Actions {
   #tools = fromTemplate("message-tools");
   #menu = document.getElementById("message-menu");
   #target = null;
+  #isHeld = false; // the finger that opened the menu is still down, maybe on one of its buttons
 
   constructor(timeline, { onReply, onReact, onEdit, onRemove }) {
     this.timeline = timeline;
@@ -88,7 +90,7 @@ export class Actions {
 
   #press(event) {
     const button = event.target.closest("[data-act]");
-    if (!button) return;
+    if (!button || this.#isHeld) return;
     const message = this.#menu.contains(button) ? this.#target : messageOf(event);
     const { act } = button.dataset;
     if (button.hasAttribute("popovertarget")) return this.#prepare(message, act === "react");
@@ -117,6 +119,22 @@ export class Actions {
     next?.focus();
   }
 
+  /** By hand: an automatic one would close again as soon as the finger is lifted. */
+  #openByTouch() {
+    const menu = this.#menu;
+    const away = ({ target }) => menu.contains(target) || menu.hidePopover();
+    menu.popover = "manual";
+    menu.showPopover();
+    this.#isHeld = true;
+    document.addEventListener("pointerdown", away);
+    menu.addEventListener("toggle", () => {
+      if (menu.matches(":popover-open")) return;
+      document.removeEventListener("pointerdown", away);
+      menu.popover = "auto";
+    });
+    navigator.vibrate?.(10);
+  }
+
   #watchTouch(list) {
     let timer = null;
     let start = null;
@@ -128,14 +146,18 @@ export class Actions {
       start = event;
       timer = setTimeout(() => {
         this.#prepare(message, false);
-        this.#menu.showPopover();
-        navigator.vibrate?.(10);
+        this.#openByTouch();
       }, LONG_PRESS);
     });
     list.addEventListener("pointermove", (event) => {
       if (start && Math.hypot(event.x - start.x, event.y - start.y) > SLIP) forget();
     });
-    for (const type of ["pointerup", "pointercancel"]) list.addEventListener(type, forget);
+    for (const type of ["pointerup", "pointercancel"]) {
+      list.addEventListener(type, () => {
+        forget();
+        setTimeout(() => (this.#isHeld = false), LIFTED);
+      });
+    }
     // Ours instead of the browser's, where a finger asks for it.
     list.addEventListener("contextmenu", (event) => {
       if (event.pointerType === "touch" && !event.target.closest("a")) event.preventDefault();

@@ -3,13 +3,16 @@
 
 import { Pace } from "../realtime/pace.js";
 import { fromTemplate } from "../site/fragments.js";
+import { toast } from "../site/notices.js";
 
 const AT_MOST_EVERY = 1_000;
 const FAR = 400;
+const SCROLLED = 3; // screens between two looks: a fast scroll on a slow machine
 
 export class Reading {
   #inSight = new Set(); // elements
   #seen = new Set(); // numbers
+  #lastLook = null; // what was in sight then: first, last, and where
   #read = null; // the last that is known to be read; null until the server has said
   #delivered = 0;
   #marking = new Pace(AT_MOST_EVERY, () => this.#mark());
@@ -85,10 +88,35 @@ export class Reading {
     this.line?.scrollIntoView({ block: "start" });
   }
 
+  /** What one leapt over was not in sight, so it is not read, unless one says so. */
+  leapt() {
+    this.#lastLook = null;
+    const unread = this.#below();
+    if (!unread) return;
+    toast(`${unread} you have not seen are above`, {
+      label: "Mark as read",
+      run: () => this.#say("thread.mark_read", this.timeline.newest),
+    });
+  }
+
   look() {
     this.#offerJump();
-    if (this.isAttentive) for (const { dataset } of this.#inSight) this.#seen.add(Number(dataset.seq));
+    if (this.isAttentive) for (const one of this.#inSight) this.#seen.add(seqOf(one));
     if (this.#read !== null && this.socket.isLive) this.#marking.push("");
+  }
+
+  /** What one scrolled past since the last look was in sight, too; a leap is no scrolling. */
+  #scrolledPast() {
+    const seqs = [...this.#inSight].map(seqOf);
+    if (!seqs.length || !this.isAttentive) return;
+    const { scrollTop: top, clientHeight } = this.timeline.scroller;
+    const now = { first: Math.min(...seqs), last: Math.max(...seqs), top };
+    const last = this.#lastLook ?? now;
+    const isLeap = Math.abs(top - last.top) > SCROLLED * clientHeight;
+    this.#lastLook = now;
+    if (isLeap) return;
+    const [from, to] = last.last < now.first ? [last.last, now.first] : [now.last, last.first];
+    for (let seq = from; seq <= to; seq += 1) this.#seen.add(seq);
   }
 
   #watch() {
@@ -113,6 +141,7 @@ export class Reading {
       if (much && target.isConnected) this.#inSight.add(target);
       else this.#inSight.delete(target);
     }
+    this.#scrolledPast();
     this.look();
   }
 
@@ -134,12 +163,20 @@ export class Reading {
 
   #offerJump() {
     const { timeline } = this;
-    const below = timeline.hasEnd ? this.#unseen() : Number(timeline.list.dataset.unread || 0);
+    const below = this.#below();
     const isFar = -timeline.scroller.scrollTop > FAR || !timeline.hasEnd;
     this.jump.hidden = timeline.isAtEnd || !(isFar || below);
     const count = this.jump.querySelector("[data-jump-count]");
     count.hidden = !below;
     count.firstElementChild.textContent = below;
+  }
+
+  /** How many there are that were not in sight. */
+  #below() {
+    const { list, hasEnd, held } = this.timeline;
+    const read = this.#read ?? held.seq;
+    const isHere = hasEnd && (read >= held.seq || this.timeline.bySeq(read + 1));
+    return isHere ? this.#unseen() : Number(list.dataset.unread || 0);
   }
 
   #unseen() {
@@ -151,6 +188,8 @@ export class Reading {
     }).length;
   }
 }
+
+const seqOf = ({ dataset }) => Number(dataset.seq);
 
 function nextMessage(line) {
   let next = line.nextElementSibling;

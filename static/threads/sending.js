@@ -34,6 +34,8 @@ export class Sending {
     if (thread !== this.timeline.thread) return;
     if (what === "discarded") this.timeline.pending(client)?.remove();
     else if (what !== "stored") this.restore();
+    // The tab it was written in may go before it is sent: then it is ours to send.
+    this.courier.flush(thread);
   }
 
   #show(entry) {

@@ -166,6 +166,7 @@ export class Thread extends EventTarget {
       this.pages.startAt(timeline.oldest);
       timeline.jumpToEnd();
       history.replaceState(null, "", `/threads/${this.id}/`);
+      this.reading.leapt();
     }
     return shown;
   }
@@ -289,7 +290,10 @@ export class Thread extends EventTarget {
   // --- Moving about
 
   #jump() {
-    if (this.timeline.hasEnd) return this.timeline.jumpToEnd();
+    if (this.timeline.hasEnd) {
+      this.timeline.jumpToEnd();
+      return this.reading.leapt();
+    }
     this.#toEnd = this.#ask({});
     if (!this.#toEnd) toast("You are not connected just now.");
   }

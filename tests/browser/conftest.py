@@ -21,6 +21,33 @@ DESKTOP = {"viewport": {"width": 1440, "height": 900}}
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 
 Visit = Callable[..., Page]
+# What can be wrong with a page's connection; see Wire.
+TROUBLES = ("deaf_to", "lose_first", "hold", "mute")
+# So that a test can break what is open.
+KEEP_SOCKETS = """
+  globalThis.sockets = [];
+  globalThis.WebSocket = class extends WebSocket {
+    constructor(...given) { super(...given); sockets.push(this); }
+  };
+"""
+# A page in the background, which comes to the front by look().
+UNSEEN = {
+    "without_focus": """
+      document.hasFocus = () => false;
+      globalThis.look = () => {
+        document.hasFocus = () => true;
+        dispatchEvent(new Event("focus"));
+      };
+    """,
+    "hidden": """
+      let state = "hidden";
+      Object.defineProperty(document, "visibilityState", { get: () => state });
+      globalThis.look = () => {
+        state = "visible";
+        document.dispatchEvent(new Event("visibilitychange"));
+      };
+    """,
+}
 
 
 @pytest.fixture(scope="session")
@@ -42,16 +69,19 @@ def visit(chromium: Browser, site: Site) -> Iterator[Visit]:
 
     def open_page(account: Account | None, path: str = "/inbox/", **options: Any) -> Page:
         expected = options.pop("expected_status", None)
-        deaf_to = options.pop("deaf_to", ())
+        trouble = {name: options.pop(name) for name in TROUBLES if name in options}
+        unseen = [script for name, script in UNSEEN.items() if options.pop(name, False)]
         context = chromium.new_context(base_url=site.url, **(DESKTOP | options))
         context.set_default_timeout(15_000)
         contexts.append(context)
         if account:
             cookie = {"name": "sessionid", "value": account.cookie, "url": site.url}
             context.add_cookies([cookie])  # type: ignore[list-item]
+        for script in (KEEP_SOCKETS, *unseen):
+            context.add_init_script(script)
         page = context.new_page()
-        if deaf_to:
-            page.route_web_socket("**/ws/", lambda socket: _drop(socket, deaf_to))
+        if trouble:
+            page.route_web_socket("**/ws/", Wire(page, **trouble).connect)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda said: _note(said, complaints, expected))
         page.goto(path)
@@ -63,16 +93,55 @@ def visit(chromium: Browser, site: Site) -> Iterator[Visit]:
     assert complaints == []
 
 
-def _drop(socket: WebSocketRoute, types: tuple[str, ...]) -> None:
-    """Frames of these types get lost on the way to the page."""
-    server = socket.connect_to_server()
-    server.on_message(lambda text: None if json.loads(text)["type"] in types else socket.send(text))
+class Wire:
+    """Between one page and the server. A mute one lets nothing be sent, until it is reconnected."""
+
+    def __init__(
+        self,
+        page: Page,
+        *,
+        deaf_to: tuple[str, ...] = (),
+        lose_first: str = "",
+        hold: str = "",
+        mute: bool = False,
+    ) -> None:
+        self.deaf_to, self.lose_first, self.hold, self.mute = deaf_to, lose_first, hold, mute
+        self.held: list[str] = []
+        page.expose_function("release", self.release)
+
+    def connect(self, socket: WebSocketRoute) -> None:
+        self.server = socket.connect_to_server()
+        server, mute, self.mute = self.server, self.mute, False
+        server.on_message(lambda text: self._to_page(socket, str(text)))
+        socket.on_message(lambda text: self._to_server(server, str(text), mute=mute))
+
+    def _to_page(self, socket: WebSocketRoute, text: str) -> None:
+        """Frames of some types get lost on the way."""
+        type_ = json.loads(text)["type"]
+        if type_ == self.lose_first:
+            self.lose_first = ""
+        elif type_ not in self.deaf_to:
+            socket.send(text)
+
+    def _to_server(self, server: WebSocketRoute, text: str, *, mute: bool) -> None:
+        type_ = json.loads(text)["type"]
+        if type_ == self.hold:
+            self.held.append(text)
+        elif not (mute and type_ == "message.send"):
+            server.send(text)
+
+    def release(self) -> None:
+        self.hold = ""
+        for text in self.held:
+            self.server.send(text)
 
 
 def _note(said: Any, complaints: list[str], expected: int | None) -> None:
     if said.type not in ("error", "warning"):
         return
     if expected and f"status of {expected}" in said.text:
+        return
+    if "ERR_INTERNET_DISCONNECTED" in said.text:  # Only where a test has taken the network away.
         return
     complaints.append(said.text)
 

@@ -1,0 +1,287 @@
+"""Nothing that was written is lost, doubled or out of order, whatever happens to the connection."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import live, texts, write
+
+pytestmark = pytest.mark.browser
+
+SENDING = ".message.sending"
+
+
+def thread_of(pair) -> str:
+    return f"/threads/{pair.thread}/"
+
+
+def wait_until_sent(page: Page) -> None:
+    expect(page.locator(SENDING)).to_have_count(0)
+
+
+def go_offline(page: Page) -> None:
+    page.context.set_offline(True)
+    expect(page.locator("html")).to_have_attribute("data-live", "no")
+
+
+def go_online(page: Page) -> None:
+    page.context.set_offline(False)
+    live(page)
+
+
+def test_written_while_offline_arrives_once_and_in_order(visit, pair):
+    buyer = live(visit(pair.buyer, thread_of(pair)))
+    seller = live(visit(pair.seller, thread_of(pair)))
+    write(buyer, "Before")
+    wait_until_sent(buyer)
+    go_offline(buyer)
+    write(buyer, "First of the tunnel")
+    buyer.get_by_role("textbox", name="Your message").press_sequentially("Half a sen")
+    write(seller, "Are you still there?")
+    buyer.get_by_role("textbox", name="Your message").press_sequentially("tence")
+    buyer.get_by_role("button", name="Send").click()
+    expect(buyer.locator(SENDING)).to_have_count(2)
+    expect(buyer.locator("[data-connection]")).to_contain_text("What you write is kept")
+    go_online(buyer)
+    wait_until_sent(buyer)
+
+    expected = ["Before", "Are you still there?", "First of the tunnel", "Half a sentence"]
+    for page in (buyer, seller):
+        expect(page.locator(".message .prose").last).to_have_text("Half a sentence")
+        assert texts(page)[-4:] == expected
+        page.reload()
+        assert texts(page)[-4:] == expected
+
+
+def test_a_reload_in_the_middle_loses_nothing(visit, pair):
+    buyer = live(visit(pair.buyer, thread_of(pair), mute=True))
+    write(buyer, "Sent into silence")
+    write(buyer, "And one more")
+    expect(buyer.locator(SENDING)).to_have_count(2)
+    buyer.reload()
+    expect(buyer.locator(".message .prose").last).to_have_text("And one more")
+    wait_until_sent(buyer)
+    assert texts(buyer)[-2:] == ["Sent into silence", "And one more"]
+    assert texts(buyer).count("Sent into silence") == 1
+
+
+def test_a_page_that_was_closed_with_something_unsent_sends_it_when_one_comes_back(visit, pair):
+    seller = live(visit(pair.seller, thread_of(pair)))
+    buyer = live(visit(pair.buyer, thread_of(pair), mute=True))
+    write(buyer, "The browser crashes now")
+    expect(buyer.locator(SENDING)).to_have_count(1)
+    context = buyer.context
+    buyer.close()
+
+    # Not even the conversation has to be opened.
+    again = context.new_page()
+    again.goto("/inbox/")
+    expect(seller.locator(".message .prose").last).to_have_text("The browser crashes now")
+    again.goto(thread_of(pair))
+    live(again)
+    expect(again.locator(SENDING)).to_have_count(0)
+    assert texts(again).count("The browser crashes now") == 1
+
+
+def test_somebody_else_on_the_same_browser_neither_sees_nor_sends_it(visit, site, pair):
+    buyer = live(visit(pair.buyer, thread_of(pair), mute=True))
+    write(buyer, "Mine alone")
+    expect(buyer.locator(SENDING)).to_have_count(1)
+    context = buyer.context
+    buyer.close()
+    context.add_cookies([{"name": "sessionid", "value": pair.seller.cookie, "url": site.url}])
+    seller = context.new_page()
+    seller.goto(thread_of(pair))
+    live(seller)
+    seller.wait_for_timeout(500)
+    assert "Mine alone" not in texts(seller)
+    expect(seller.locator(SENDING)).to_have_count(0)
+    context.add_cookies([{"name": "sessionid", "value": pair.buyer.cookie, "url": site.url}])
+    seller.goto(thread_of(pair))
+    wait_until_sent(seller)
+    assert texts(seller)[-1] == "Mine alone"
+
+
+def test_two_tabs_share_what_is_unsent_and_send_it_once(visit, pair):
+    first = live(visit(pair.buyer, thread_of(pair), mute=True))
+    second = first.context.new_page()
+    second.goto(thread_of(pair))
+    live(second)
+    write(first, "Seen in both tabs")
+    expect(second.locator(SENDING)).to_have_count(1)
+    first.close()
+    # The lock went with the tab: the other one sends.
+    wait_until_sent(second)
+    assert texts(second).count("Seen in both tabs") == 1
+
+
+def test_what_is_discarded_in_one_tab_goes_in_the_other(visit, pair):
+    first = live(visit(pair.buyer, thread_of(pair), deaf_to=("thread.changed",)))
+    second = first.context.new_page()
+    second.goto(thread_of(pair))
+    live(second)
+    seller = visit(pair.seller, thread_of(pair))
+    press_in_menu(seller, "Block")
+    write(first, "Into the wall")
+    expect(first.locator(".message.failed")).to_have_count(1)
+    expect(second.locator(".message.failed")).to_contain_text("You cannot write to each other.")
+    first.get_by_role("button", name="Discard").click()
+    expect(second.locator(SENDING)).to_have_count(0)
+
+
+def test_a_failed_one_keeps_its_reason_over_a_reload_and_can_be_sent_again(visit, pair):
+    page = live(visit(pair.buyer, thread_of(pair), deaf_to=("thread.changed",)))
+    seller = visit(pair.seller, thread_of(pair))
+    press_in_menu(seller, "Block")
+    write(page, "Not yet")
+    expect(page.locator(".message.failed")).to_contain_text("You cannot write to each other.")
+    page.reload()
+    expect(page.locator(".message.failed")).to_contain_text("You cannot write to each other.")
+    press_in_menu(seller, "Unblock")
+    page.get_by_role("button", name="Try again").click()
+    wait_until_sent(page)
+    assert texts(page)[-1] == "Not yet"
+
+
+def press_in_menu(page: Page, name: str) -> None:
+    page.get_by_role("button", name="What you can do with this conversation").click()
+    page.locator("#thread-menu").get_by_role("button", name=re.compile(f"^{name}")).click()
+    page.wait_for_load_state()
+
+
+def test_what_waited_too_long_is_a_draft_again_and_asks(visit, pair):
+    page = live(visit(pair.buyer, thread_of(pair), mute=True))
+    write(page, "From last month")
+    expect(page.locator(SENDING)).to_have_count(1)
+    page.evaluate("""() => new Promise((done) => {
+        indexedDB.open("parley").onsuccess = ({ target }) => {
+          const items = target.result.transaction("outbox", "readwrite").objectStore("outbox");
+          items.openCursor().onsuccess = ({ target: { result: found } }) => {
+            const at = found.value.at - 31 * 24 * 3600000;
+            found.update({ ...found.value, at }).onsuccess = done;
+          };
+        };
+    })""")
+    page.reload()
+    live(page)
+    expect(page.get_by_role("textbox", name="Your message")).to_have_value("From last month")
+    expect(page.locator("[data-composer-error]")).to_contain_text("never sent")
+    page.wait_for_timeout(300)
+    assert "From last month" not in texts(page)
+    page.get_by_role("button", name="Send").click()
+    wait_until_sent(page)
+    assert texts(page)[-1] == "From last month"
+
+
+def test_a_lost_frame_is_noticed_and_nothing_is_shown_before_what_was_said_before(
+    visit, pair, site
+):
+    buyer = live(visit(pair.buyer, thread_of(pair), lose_first="message.sent"))
+    with site.connect(pair.seller) as seller:
+        seller.send(pair.thread, "Lost on the way")
+        seller.send(pair.thread, "Arrives")
+        expect(buyer.locator(".message .prose").last).to_have_text("Arrives")
+    assert texts(buyer)[-2:] == ["Lost on the way", "Arrives"]
+
+
+def test_what_was_missed_while_away_comes_without_a_reload(visit, pair, site):
+    buyer = live(visit(pair.buyer, thread_of(pair)))
+    go_offline(buyer)
+    with site.connect(pair.seller) as seller:
+        for number in range(60):
+            seller.send(pair.thread, f"Missed {number}")
+            seller.hear("message.accepted")
+    go_online(buyer)
+    expect(buyer.locator(".message .prose").last).to_have_text("Missed 59")
+    assert texts(buyer)[-60:] == [f"Missed {number}" for number in range(60)]
+
+
+def test_ticks_go_from_a_clock_to_two_filled_ones(visit, pair, site):
+    buyer = live(visit(pair.buyer, thread_of(pair), hold="message.send"))
+    tick = buyer.locator(".message.mine:not(.sending) [data-ticks]").last
+    write(buyer, "How far did it get?")
+    expect(buyer.locator(SENDING)).to_contain_text("Sending")
+    buyer.evaluate("globalThis.release()")
+    wait_until_sent(buyer)
+    expect(buyer.locator(".message").last).to_contain_text("How far did it get?")
+    expect(tick).to_have_attribute("data-tick", "sent")
+    expect(tick).to_have_text("Sent")
+
+    # A device of theirs has it: the page is open at the inbox.
+    seller = visit(pair.seller, "/inbox/")
+    expect(tick).to_have_attribute("data-tick", "delivered")
+    expect(tick).to_have_text("Delivered")
+    hollow = tick.locator(".tick").last.evaluate("one => getComputedStyle(one).fill")
+    seller.goto(thread_of(pair))
+    expect(tick).to_have_attribute("data-tick", "read")
+    expect(tick).to_have_text("Read")
+    assert (
+        hollow == "none" != tick.locator(".tick").last.evaluate("one => getComputedStyle(one).fill")
+    )
+    buyer.reload()
+    expect(tick).to_have_attribute("data-tick", "read")
+
+
+def test_only_the_last_of_a_group_shows_ticks(visit, pair):
+    buyer = live(visit(pair.buyer, thread_of(pair)))
+    for text in ("One", "Two", "Three"):
+        write(buyer, text)
+    wait_until_sent(buyer)
+    mine = buyer.locator(".message.mine")
+    expect(mine.last.locator("[data-ticks]")).to_be_visible()
+    for place in (-3, -2):
+        expect(mine.nth(place).locator("[data-ticks]")).to_be_hidden()
+
+
+def test_who_was_away_has_everything_delivered_on_return_without_opening_it(visit, pair, site):
+    buyer = live(visit(pair.buyer, thread_of(pair)))
+    for text in ("Nobody", "is", "there"):
+        write(buyer, text)
+    wait_until_sent(buyer)
+    tick = buyer.locator(".message.mine [data-ticks]").last
+    expect(tick).to_have_attribute("data-tick", "sent")
+    visit(pair.seller, "/settings/")
+    buyer.wait_for_timeout(300)
+    expect(tick).to_have_attribute("data-tick", "sent")  # A page without a socket gets nothing.
+    seller = visit(pair.seller, "/inbox/")
+    expect(tick).to_have_attribute("data-tick", "delivered")
+    expect(seller.locator(f".row[data-thread='{pair.thread}']")).not_to_have_attribute(
+        "data-unread", "0"
+    )
+
+
+def test_the_title_counts_what_is_unread(visit, pair, site):
+    seller = visit(pair.seller, "/inbox/")
+    buyer = live(visit(pair.buyer, thread_of(pair)))
+    before = int((re.match(r"\((\d+)\)", seller.title()) or [0, 0])[1])
+    write(buyer, "One more")
+    expect(seller).to_have_title(re.compile(rf"^\({before + 1}\) Inbox"))
+    seller.goto(thread_of(pair))
+    expect(seller).to_have_title(re.compile(r"^[^(]"))
+
+
+def test_a_screen_reader_hears_what_is_new_once_and_not_the_history(visit, pair):
+    seller = live(visit(pair.seller, thread_of(pair)))
+    expect(seller.locator("[data-announcer] p")).to_have_count(0)
+    buyer = live(visit(pair.buyer, thread_of(pair)))
+    write(buyer, "Hear this")
+    expect(seller.locator("[data-announcer] p")).to_have_text(re.compile("Buyer.*: Hear this"))
+    expect(buyer.locator("[data-announcer] p")).to_have_count(0)
+
+
+def test_signed_out_elsewhere_leads_to_the_sign_in_and_keeps_what_was_written(visit, pair, site):
+    page = live(visit(pair.buyer, thread_of(pair), mute=True))
+    write(page, "Unsent")
+    page.get_by_role("textbox", name="Your message").fill("A draft")
+    page.wait_for_timeout(400)
+    cookie = pair.buyer.cookie
+    page.context.clear_cookies()
+    page.evaluate("globalThis.sockets.forEach((socket) => socket.close())")
+    page.wait_for_url("**/accounts/login/?next=**")
+    page.context.add_cookies([{"name": "sessionid", "value": cookie, "url": site.url}])
+    page.goto(thread_of(pair))
+    live(page)
+    wait_until_sent(page)
+    assert texts(page)[-1] == "Unsent"
+    expect(page.get_by_role("textbox", name="Your message")).to_have_value("A draft")

@@ -1,0 +1,109 @@
+"""What somebody is writing follows them, and never overwrites what they wrote elsewhere."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import live, write
+
+pytestmark = pytest.mark.browser
+
+# Longer than a draft waits before it goes to the server.
+SAVED = 8_000
+
+
+def thread_of(pair) -> str:
+    return f"/threads/{pair.thread}/"
+
+
+def box(page: Page):
+    return page.get_by_role("textbox", name="Your message")
+
+
+def kept(page: Page, text: str) -> None:
+    """In this browser, whatever the server knows."""
+    page.wait_for_function(
+        """(text) => new Promise((done) => {
+            indexedDB.open("parley").onsuccess = ({ target }) => {
+              const drafts = target.result.transaction("drafts").objectStore("drafts").getAll();
+              drafts.onsuccess = () => done(drafts.result.some((one) => one.text === text));
+            };
+        })""",
+        arg=text,
+    )
+
+
+def test_a_draft_survives_a_reload_even_offline(visit, pair):
+    page = live(visit(pair.buyer, thread_of(pair)))
+    page.context.set_offline(True)
+    box(page).press_sequentially("Not finis")
+    kept(page, "Not finis")
+    page.context.set_offline(False)
+    page.reload()
+    expect(box(page)).to_have_value("Not finis")
+
+
+def test_a_draft_follows_to_another_device_and_goes_when_it_was_sent(visit, pair):
+    desk = live(visit(pair.buyer, thread_of(pair)))
+    phone = live(visit(pair.buyer, thread_of(pair)))
+    box(desk).press_sequentially("Begun at the desk")
+    expect(box(phone)).to_have_value("Begun at the desk", timeout=SAVED)
+    third = live(visit(pair.buyer, thread_of(pair)))
+    expect(box(third)).to_have_value("Begun at the desk")
+    write(phone, "Ended on the phone")
+    expect(box(desk)).to_have_value("", timeout=SAVED)
+    third.reload()
+    live(third)
+    expect(box(third)).to_have_value("", timeout=SAVED)
+
+
+def test_two_drafts_are_both_kept_and_both_visible(visit, pair):
+    desk = live(visit(pair.buyer, thread_of(pair)))
+    phone = live(visit(pair.buyer, thread_of(pair)))
+    phone.context.set_offline(True)
+    expect(phone.locator("html")).to_have_attribute("data-live", "no")
+    box(phone).press_sequentially("From the train")
+    kept(phone, "From the train")
+    box(desk).press_sequentially("From the desk")
+    fresh = live(visit(pair.buyer, thread_of(pair)))
+    expect(box(fresh)).to_have_value("From the desk", timeout=SAVED)
+    phone.context.set_offline(False)
+    live(phone)
+    both = "From the desk\n\nFrom the train"
+    for page in (phone, desk, fresh):
+        expect(box(page)).to_have_value(both, timeout=SAVED)
+
+
+def test_what_one_is_typing_is_not_touched_by_another_device(visit, pair):
+    desk = live(visit(pair.buyer, thread_of(pair), deaf_to=("draft.changed",)))
+    phone = live(visit(pair.buyer, thread_of(pair)))
+    box(phone).press_sequentially("On the phone")
+    kept(phone, "On the phone")
+    box(desk).press_sequentially("At the desk")
+    desk.wait_for_timeout(3_000)
+    # The desk's was saved, or will be; either way the phone shows what it had, first or second.
+    expect(box(phone)).to_have_value("On the phone\n\nAt the desk", timeout=SAVED)
+    expect(box(desk)).to_have_value("At the desk")
+
+
+def test_typing_is_seen_by_the_other_and_ends_with_the_message(visit, pair):
+    buyer = live(visit(pair.buyer, thread_of(pair)))
+    seller = live(visit(pair.seller, thread_of(pair)))
+    typing = seller.locator("[data-typing]")
+    box(buyer).press_sequentially("Let me")
+    expect(typing).to_contain_text("is typing")
+    box(buyer).press("Enter")
+    expect(typing).to_have_text("")
+    box(buyer).press_sequentially("And")
+    expect(typing).to_contain_text("is typing")
+    box(buyer).fill("")
+    expect(typing).to_have_text("")
+
+
+def test_presence_comes_and_goes(visit, pair):
+    buyer = live(visit(pair.buyer, thread_of(pair)))
+    presence = buyer.locator(".thread-title [data-presence]")
+    expect(presence).not_to_have_text("Online")
+    seller = live(visit(pair.seller, thread_of(pair)))
+    expect(presence).to_have_text("Online")
+    seller.close()
+    expect(presence).to_have_text("Active just now")

@@ -1,0 +1,393 @@
+"""The modules of the page by themselves, in a real browser and without a server."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Route
+
+pytestmark = pytest.mark.browser
+
+STATIC = Path(__file__).parents[2] / "static"
+ORIGIN = "https://modules.example"
+# A socket that says nothing by itself, and keeps what was said to it.
+FAKE_SOCKET = """
+  globalThis.FakeSocket = class extends EventTarget {
+    said = []; isLive = true;
+    send(frame) { if (this.isLive) this.said.push(frame); return this.isLive; }
+    hear(type, fields) {
+      this.dispatchEvent(new CustomEvent(type, { detail: { type, ...fields } }));
+    }
+    become(state) { this.isLive = state === "live"; this.hear("state", {}); }
+  };
+  globalThis.until = async (check) => {
+    for (let turn = 0; turn < 500; turn++) {
+      if (await check()) return;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    throw new Error(`never: ${check}`);
+  };
+"""
+
+
+@pytest.fixture(scope="module")
+def shared(chromium: Browser) -> Iterator[BrowserContext]:
+    context = chromium.new_context()
+    context.route(f"{ORIGIN}/**", _serve)
+    context.add_init_script(FAKE_SOCKET)
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def logic(shared: BrowserContext) -> Page:
+    """For what keeps nothing."""
+    page = shared.new_page()
+    page.goto(f"{ORIGIN}/")
+    return page
+
+
+@pytest.fixture
+def page(shared: BrowserContext) -> Iterator[Page]:
+    """For what is kept: an empty database."""
+    others = list(shared.pages)
+    page = shared.new_page()
+    page.goto(f"{ORIGIN}/")
+    page.evaluate("new Promise((done) => (indexedDB.deleteDatabase('parley').onsuccess = done))")
+    yield page
+    for tab in shared.pages:
+        if tab not in others:
+            tab.close()
+
+
+def _serve(route: Route) -> None:
+    path = route.request.url.removeprefix(f"{ORIGIN}/")
+    if path:
+        route.fulfill(path=STATIC / path, content_type="text/javascript")
+    else:
+        route.fulfill(body="<!doctype html><html data-zone='Europe/Lisbon'>")
+
+
+def test_shows_the_next_asks_for_a_gap_and_knows_what_it_has(logic):
+    heard = logic.evaluate("""async () => {
+        const { Sequence } = await import("/threads/sequence.js");
+        const held = new Sequence(7, 3);
+        const told = [8, 8, 10].map((seq) => held.hear(seq));
+        const behind = held.isBehind;
+        told.push(held.hear(9), held.hear(10));
+        return { told, behind, after: held.isBehind, seq: held.seq };
+    }""")
+    assert heard == {
+        "told": ["next", "known", "gap", "next", "next"],
+        "behind": True,
+        "after": False,
+        "seq": 10,
+    }
+
+
+def test_a_page_without_messages_takes_whatever_comes_first(logic):
+    assert (
+        logic.evaluate("""async () => {
+        const { Sequence } = await import("/threads/sequence.js");
+        return new Sequence(0, 0).hear(41);
+    }""")
+        == "next"
+    )
+
+
+def test_a_change_that_follows_another_that_was_lost_leaves_the_page_behind(logic):
+    assert logic.evaluate("""async () => {
+        const { Sequence } = await import("/threads/sequence.js");
+        const held = new Sequence(7, 3);
+        const told = [held.hearChange(4), held.hearChange(6), held.isBehind];
+        held.caughtUp(6);
+        return [...told, held.isBehind];
+    }""") == [True, False, True, False]
+
+
+def test_a_tick_counts_only_when_everybody_has_got_that_far(logic):
+    assert logic.evaluate("""async () => {
+        const { Cursors } = await import("/threads/ticks.js");
+        const nobody = new Cursors().tickOf(1);
+        const two = Cursors.read("usr_a:5:5 usr_b:3:0 ");
+        const seen = [two.tickOf(6), two.tickOf(4), two.tickOf(3)];
+        two.move({ user: "usr_b", delivered_seq: 5, read_seq: 4 });
+        two.move({ user: "usr_b", delivered_seq: 2, read_seq: 2 });
+        seen.push(two.tickOf(5), two.tickOf(4));
+        two.replace([{ user: "usr_a", delivered_seq: 5, read_seq: 5 }]);
+        return [nobody, ...seen, two.tickOf(5)];
+    }""") == ["sent", "sent", "sent", "delivered", "delivered", "read", "read"]
+
+
+def test_what_is_unsent_is_kept_in_order_and_only_for_its_author(page):
+    assert page.evaluate("""async () => {
+        const { Outbox } = await import("/store/outbox.js");
+        const mine = new Outbox("usr_me");
+        // The clock is put back between the two.
+        await mine.add({ thread: "thrd_1", body: "one", at: 2000 });
+        await mine.add({ thread: "thrd_1", body: "two", at: 1000 });
+        await mine.add({ thread: "thrd_2", body: "elsewhere" });
+        const other = new Outbox("usr_other");
+        const [first] = await mine.list("thrd_1");
+        await other.remove(first.client);
+        return {
+          mine: (await mine.list("thrd_1")).map((one) => one.body),
+          other: await other.list("thrd_1"),
+          found: await other.find(first.client),
+        };
+    }""") == {"mine": ["one", "two"], "other": [], "found": None}
+
+
+def test_what_is_unsent_is_there_after_a_reload(page):
+    page.evaluate("""async () => {
+        const { Outbox } = await import("/store/outbox.js");
+        await new Outbox("usr_me").add({ thread: "thrd_1", body: "still here" });
+    }""")
+    page.reload()
+    assert page.evaluate("""async () => {
+        const { Outbox } = await import("/store/outbox.js");
+        return (await new Outbox("usr_me").list("thrd_1")).map((one) => one.body);
+    }""") == ["still here"]
+
+
+SENDS = """async (story) => {
+    const { Outbox } = await import("/store/outbox.js");
+    const { Courier } = await import("/store/courier.js");
+    const socket = new FakeSocket();
+    const outbox = new Outbox("usr_me");
+    const courier = new Courier(socket, outbox);
+    const sent = () => socket.said.filter((frame) => frame.type === "message.send");
+    const bodies = () => sent().map((frame) => frame.body);
+    const accept = (frame) => socket.hear("message.accepted", { client_id: frame.client_id });
+    const left = async () => (await outbox.list("thrd_1")).map((one) => one.body);
+    for (const body of ["one", "two"]) await outbox.add({ thread: "thrd_1", body });
+    return await (%s)({ socket, outbox, courier, sent, bodies, accept, left });
+}"""
+
+
+def test_nothing_is_sent_before_the_conversation_was_caught_up_with(page):
+    assert page.evaluate(
+        SENDS
+        % """async ({ courier, bodies }) => {
+            await courier.flush("thrd_1");
+            const before = bodies();
+            courier.ready("thrd_1");
+            await until(() => bodies().length);
+            return [before, bodies()];
+        }"""
+    ) == [[], ["one"]]
+
+
+def test_the_second_goes_only_when_the_first_is_answered(page):
+    assert page.evaluate(
+        SENDS
+        % """async ({ courier, sent, bodies, accept, left }) => {
+            courier.ready("thrd_1");
+            await until(() => sent().length === 1);
+            await new Promise((resolve) => setTimeout(resolve, 50));
+            const first = bodies();
+            accept(sent()[0]);
+            await until(() => sent().length === 2);
+            accept(sent()[1]);
+            await until(async () => !(await left()).length);
+            return [first, bodies()];
+        }"""
+    ) == [["one"], ["one", "two"]]
+
+
+def test_what_was_handed_over_when_the_connection_broke_is_sent_again_by_the_same_name(page):
+    assert page.evaluate(
+        SENDS
+        % """async ({ socket, courier, sent, left }) => {
+            courier.ready("thrd_1");
+            await until(() => sent().length === 1);
+            socket.become("away");
+            await new Promise((resolve) => setTimeout(resolve, 50));
+            const meanwhile = sent().length;
+            socket.become("live");
+            courier.ready("thrd_1");
+            await until(() => sent().length === 2);
+            return [meanwhile, sent()[0].client_id === sent()[1].client_id, await left()];
+        }"""
+    ) == [1, True, ["one", "two"]]
+
+
+def test_the_echo_does_for_an_answer(page):
+    assert page.evaluate(
+        SENDS
+        % """async ({ socket, courier, sent, bodies, left }) => {
+            courier.ready("thrd_1");
+            await until(() => sent().length === 1);
+            socket.hear("message.sent", { author: "usr_me", client_id: sent()[0].client_id });
+            await until(() => sent().length === 2);
+            return [bodies(), await left()];
+        }"""
+    ) == [["one", "two"], ["two"]]
+
+
+def test_a_refused_one_stays_with_its_reason_and_the_next_goes_on(page):
+    assert page.evaluate(
+        SENDS
+        % """async ({ socket, outbox, courier, sent, bodies }) => {
+            courier.ready("thrd_1");
+            await until(() => sent().length === 1);
+            const { client_id } = sent()[0];
+            socket.hear("error", { client_id, code: "MSG_TOO_LONG", message: "Too long." });
+            await until(() => sent().length === 2);
+            const { failed } = await outbox.find(client_id);
+            await outbox.retry(client_id);
+            return [bodies(), failed.message, "failed" in (await outbox.find(client_id))];
+        }"""
+    ) == [["one", "two"], "Too long.", False]
+
+
+def test_one_that_the_server_cannot_take_now_is_tried_again_and_nothing_overtakes_it(page):
+    assert page.evaluate(
+        SENDS
+        % """async ({ socket, courier, sent, bodies }) => {
+            courier.ready("thrd_1");
+            await until(() => sent().length === 1);
+            const { client_id } = sent()[0];
+            socket.hear("error", { client_id, code: "RATE_LIMITED", retry_after: 0.1 });
+            await until(() => sent().length === 2);
+            return bodies();
+        }"""
+    ) == ["one", "one"]
+
+
+def test_two_tabs_do_not_send_the_same_at_once(page):
+    """The tabs share a context, and so the outbox and its lock."""
+    other = page.context.new_page()
+    other.goto(f"{ORIGIN}/")
+    begin = """async (add) => {
+        const { Outbox } = await import("/store/outbox.js");
+        const { Courier } = await import("/store/courier.js");
+        globalThis.socket = new FakeSocket();
+        const outbox = new Outbox("usr_me");
+        if (add) await outbox.add({ thread: "thrd_1", body: "once" });
+        globalThis.courier = new Courier(socket, outbox);
+        courier.ready("thrd_1");
+    }"""
+    page.evaluate(begin, True)
+    page.evaluate("until(() => socket.said.length === 1)")
+    other.evaluate(begin, False)
+    other.wait_for_timeout(150)
+    assert other.evaluate("socket.said.length") == 0
+    page.evaluate("socket.hear('message.accepted', { client_id: socket.said[0].client_id })")
+    other.wait_for_timeout(150)
+    assert other.evaluate("socket.said.length") == 0
+
+
+def test_a_tab_whose_connection_is_gone_lets_another_send(page):
+    other = page.context.new_page()
+    other.goto(f"{ORIGIN}/")
+    begin = """async (add) => {
+        const { Outbox } = await import("/store/outbox.js");
+        const { Courier } = await import("/store/courier.js");
+        globalThis.socket = new FakeSocket();
+        const outbox = new Outbox("usr_me");
+        if (add) await outbox.add({ thread: "thrd_1", body: "once" });
+        new Courier(socket, outbox).ready("thrd_1");
+    }"""
+    page.evaluate(begin, True)
+    page.evaluate("until(() => socket.said.length === 1)")
+    other.evaluate(begin, False)
+    page.evaluate("socket.become('away')")
+    other.evaluate("until(() => socket.said.length === 1)")
+
+
+RECONCILED = [
+    # typed, synced, saving, told -> text, agreed
+    ("", "", None, "from the phone", "from the phone", True),
+    ("same", "old", None, "same", "same", True),
+    ("old", "old", None, "newer", "newer", True),
+    ("hello wor", "", "hello", "hello", "hello wor", True),
+    ("mine", "", None, "theirs", "mine", False),
+    ("mine", "", "mine", "theirs\n\nmine", "theirs\n\nmine", True),
+    ("mine, longer", "", "mine", "theirs\n\nmine", "theirs\n\nmine, longer", True),
+    ("old", "old", None, "", "", True),
+    ("", "was sent", "", "", "", True),
+]
+
+
+@pytest.mark.parametrize(("typed", "synced", "saving", "told", "text", "agreed"), RECONCILED)
+def test_a_draft_from_elsewhere_never_takes_what_was_typed(
+    logic, typed, synced, saving, told, text, agreed
+):
+    found = logic.evaluate(
+        """async ([given, told]) => {
+            const { reconcile } = await import("/threads/draft.js");
+            return reconcile(given, told);
+        }""",
+        [{"typed": typed, "synced": synced, "saving": saving}, told],
+    )
+    assert found == {"text": text, "agreed": agreed}
+
+
+def test_waits_before_coming_back_grow_and_are_spread(logic):
+    waits = logic.evaluate("""async () => {
+        const { waitAfter } = await import("/realtime/socket.js");
+        return {
+          first: [waitAfter(1006, 0, 0), waitAfter(1006, 0, 1)],
+          later: waitAfter(1006, 20, 1),
+          leaving: [waitAfter(1001, 0, 0), waitAfter(1001, 0, 1)],
+          tooMany: waitAfter(4429, 0, 0),
+        };
+    }""")
+    assert waits == {
+        "first": [250, 500],
+        "later": 15_000,
+        "leaving": [500, 5_000],
+        "tooMany": 3_750,
+    }
+
+
+def test_at_most_one_a_while_and_of_several_the_newest(logic):
+    assert logic.evaluate("""async () => {
+        const { Pace } = await import("/realtime/pace.js");
+        const done = [];
+        const pace = new Pace(80, (value) => done.push(value));
+        pace.push("a", 1);
+        pace.push("b", 10);
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        for (const value of [2, 3, 4]) pace.push("a", value);
+        const early = [...done];
+        await until(() => done.length === 3);
+        return [early, done];
+    }""") == [[1, 10], [1, 10, 4]]
+
+
+LABELS = [
+    ("presenceLabel(true, '')", "Online"),
+    ("presenceLabel(false, '')", ""),
+    ("presenceLabel(false, '2026-05-04T11:58Z', now)", "Active just now"),
+    ("presenceLabel(false, '2026-05-04T11:22Z', now)", "Active 35 min ago"),
+    ("presenceLabel(false, '2026-05-04T09:31Z', now)", "Active 2 h ago"),
+    ("presenceLabel(false, '2026-05-03T09:31Z', now)", "Active yesterday"),
+    ("presenceLabel(false, '2026-04-30T09:31Z', now)", "Active 4 days ago"),
+    ("presenceLabel(false, '2025-04-30T09:31Z', now)", "Not active lately"),
+    ("dayLabel(new Date('2026-05-03T23:30Z'), now)", "Today"),  # Past midnight in Lisbon.
+    ("dayLabel(new Date('2026-05-03T22:30Z'), now)", "Yesterday"),
+    ("rowLabel(new Date('2025-12-24T12:00Z'), now)", "24 Dec 2025"),
+    ("timeLabel(now)", "13:00"),
+]
+
+
+@pytest.mark.parametrize(("call", "said"), LABELS)
+def test_times_are_said_as_people_say_them(logic, call, said):
+    assert (
+        logic.evaluate(f"""async () => {{
+            const labels = await import("/site/labels.js");
+            const {{ dayLabel, presenceLabel, rowLabel, timeLabel }} = labels;
+            const now = new Date("2026-05-04T12:00Z");
+            return {call};
+        }}""")
+        == said
+    )
+
+
+def test_says_who_is_typing(logic):
+    assert logic.evaluate("""async () => {
+        const { typingLabel } = await import("/threads/company.js");
+        return [[], ["Mara"], ["Mara", "Jonas"], ["A", "B", "C"]].map(typingLabel);
+    }""") == ["", "Mara is typing", "Mara and Jonas are typing", "Several people are typing"]

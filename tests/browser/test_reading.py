@@ -1,0 +1,162 @@
+"""Read is what somebody really saw; the place where one reads does not move by itself."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import live, texts, write
+
+pytestmark = pytest.mark.browser
+
+LINE = ".unread-line"
+AT_END = """() => !document.querySelector("[data-newer]")
+    && document.querySelector("[data-scroller]").scrollTop > -5"""
+
+
+def thread_of(pair) -> str:
+    return f"/threads/{pair.thread}/"
+
+
+def say_many(site, pair, count: int, word: str = "Line") -> None:
+    with site.connect(pair.seller) as seller:
+        for number in range(count):
+            seller.send(pair.thread, f"{word} {number}\n\nwith a second paragraph")
+        for _ in range(count):
+            seller.hear("message.accepted")
+
+
+def unread(page: Page, pair) -> int:
+    row = page.locator(f".row[data-thread='{pair.thread}']")
+    return int(row.get_attribute("data-unread"))
+
+
+def read_all(visit, pair) -> Page:
+    page = live(visit(pair.buyer, thread_of(pair)))
+    row = page.locator(f".row[data-thread='{pair.thread}']")
+    expect(row).to_have_attribute("data-unread", "0")
+    return page
+
+
+def read_down(page: Page) -> None:
+    """To the very end, as somebody does who reads."""
+    for _ in range(300):
+        page.locator("[data-scroller]").evaluate("one => one.scrollBy(0, 400)")
+        page.wait_for_timeout(50)
+        if page.evaluate(AT_END):
+            return
+
+
+def scroll(page: Page, top: int) -> None:
+    page.locator("[data-scroller]").evaluate("(one, top) => { one.scrollTop = top }", top)
+
+
+@pytest.mark.parametrize("why", ["without_focus", "hidden"])
+def test_nothing_is_read_by_a_page_that_nobody_looks_at(visit, pair, site, why):
+    read_all(visit, pair).close()
+    page = live(visit(pair.buyer, thread_of(pair), **{why: True}))
+    seller = live(visit(pair.seller, thread_of(pair)))
+    write(seller, "Do you see this?")
+    expect(page.locator(".message .prose").last).to_have_text("Do you see this?")
+    tick = seller.locator(".message.mine [data-ticks]").last
+    expect(tick).to_have_attribute("data-tick", "delivered")
+    page.wait_for_timeout(1500)
+    assert unread(page, pair) == 1
+    expect(tick).to_have_attribute("data-tick", "delivered")
+    expect(page.locator(LINE)).to_be_visible()
+
+    page.evaluate("globalThis.look()")
+    expect(tick).to_have_attribute("data-tick", "read")
+    # It stays while one reads.
+    expect(page.locator(LINE)).to_be_visible()
+
+
+def test_opens_where_reading_stopped_and_reads_only_what_comes_into_sight(visit, pair, site):
+    read_all(visit, pair).close()
+    say_many(site, pair, 40)
+    page = live(visit(pair.buyer, thread_of(pair)))
+    expect(page.locator(LINE)).to_be_in_viewport()
+    before = page.locator(".message[data-seq='3']")
+    expect(before).to_be_in_viewport()  # Some of what was read before is there, too.
+    expect(page.locator(f".row[data-thread='{pair.thread}']")).not_to_have_attribute(
+        "data-unread", "40"
+    )
+    page.wait_for_timeout(1500)
+    left = unread(page, pair)
+    assert 10 < left < 40
+    expect(page.locator("[data-jump] .count")).to_have_text(str(left))
+
+    read_down(page)
+    expect(page.locator(f".row[data-thread='{pair.thread}']")).to_have_attribute("data-unread", "0")
+    expect(page.locator(LINE)).to_have_count(1)
+    expect(page.locator("[data-jump]")).to_be_hidden()
+
+
+def test_from_far_back_scrolling_down_reaches_the_live_end(visit, pair, site):
+    read_all(visit, pair).close()
+    say_many(site, pair, 120)
+    page = live(visit(pair.buyer, thread_of(pair)))
+    expect(page.locator(LINE)).to_be_in_viewport()
+    assert "Line 119" not in page.locator(".message .prose").last.inner_text()
+    expect(page.locator("[data-jump] .count")).to_be_visible()
+
+    read_down(page)
+    assert [text.split("\n")[0] for text in texts(page)[-120:]] == [f"Line {n}" for n in range(120)]
+    with site.connect(pair.seller) as seller:
+        seller.send(pair.thread, "Live again")
+        expect(page.locator(".message .prose").last).to_have_text("Live again")
+    expect(page.locator(f".row[data-thread='{pair.thread}']")).to_have_attribute("data-unread", "0")
+
+
+def test_jumping_to_the_latest_leaves_unread_what_was_leapt_over(visit, pair, site):
+    read_all(visit, pair).close()
+    say_many(site, pair, 120)
+    page = live(visit(pair.buyer, thread_of(pair)))
+    page.locator("[data-jump]").click()
+    expect(page.locator(".message .prose").last).to_be_in_viewport()
+    expect(page.locator(".message .prose").last).to_contain_text("Line 119")
+    page.wait_for_timeout(1500)
+    assert unread(page, pair) > 60
+    page.get_by_role("button", name="Mark as read").click()
+    expect(page.locator(f".row[data-thread='{pair.thread}']")).to_have_attribute("data-unread", "0")
+
+
+def test_an_answer_from_far_back_goes_to_the_end(visit, pair, site):
+    read_all(visit, pair).close()
+    say_many(site, pair, 120)
+    page = live(visit(pair.buyer, thread_of(pair)))
+    write(page, "My answer")
+    expect(page.locator(".message.sending")).to_have_count(0)
+    expect(page.locator(".message .prose").last).to_have_text("My answer")
+    assert [text.split("\n")[0] for text in texts(page)[-2:]] == ["Line 119", "My answer"]
+
+
+def test_what_others_write_does_not_move_what_one_reads(visit, pair, site):
+    read_all(visit, pair).close()
+    say_many(site, pair, 30)
+    page = live(visit(pair.buyer, thread_of(pair)))
+    read_down(page)
+    expect(page.locator(f".row[data-thread='{pair.thread}']")).to_have_attribute("data-unread", "0")
+    scroll(page, -900)
+    page.wait_for_timeout(300)
+    watched = page.locator(".message[data-seq='20']")
+    top = watched.bounding_box()["y"]
+    say_many(site, pair, 3, "Meanwhile")
+    expect(page.locator(".message .prose").last).to_contain_text("Meanwhile 2")
+    expect(page.locator("[data-jump] .count")).to_have_text("3")
+    page.wait_for_timeout(200)
+    assert abs(watched.bounding_box()["y"] - top) <= 1
+    page.get_by_role("button", name=re.compile("Jump to latest")).click()
+    expect(page.locator(".message .prose").last).to_be_in_viewport()
+    expect(page.locator(LINE)).to_have_count(1)
+
+
+def test_reading_here_is_reading_there(visit, pair, site):
+    page = read_all(visit, pair)
+    other = page.context.new_page()
+    other.goto("/inbox/")
+    row = other.locator(f".row[data-thread='{pair.thread}']")
+    with site.connect(pair.seller) as seller:
+        seller.send(pair.thread, "In both")
+        expect(row).to_contain_text("In both")
+    expect(row).to_have_attribute("data-unread", "0")
