@@ -17,6 +17,8 @@ from threads.actions.blocks import block_person, unblock_person
 from threads.actions.people import add_participant, leave_thread, remove_participant
 from threads.models import Pair, keys
 
+pytestmark = pytest.mark.storage
+
 
 def blockers(one, other) -> set[str] | None:
     pair = Pair.find(keys.pair_pk(one.id, other.id), keys.STATE)
@@ -305,7 +307,6 @@ def test_a_block_waits_for_a_transaction_on_the_same_items(thread, buyer, seller
     assert blockers(buyer, seller) == {seller.id}
 
 
-@pytest.mark.storage
 @pytest.mark.django_db(transaction=True)
 def test_blocking_and_lifting_at_once_end_as_the_database_says():
     buyer, seller = make_person("Bea"), make_person("Sam")

@@ -19,6 +19,8 @@ from threads.actions.people import add_participant, remove_participant
 from threads.models import Pair, Profile, keys
 from threads.queries import open_thread
 
+pytestmark = pytest.mark.storage
+
 
 @pytest.fixture
 def nothing_waits(db) -> None:
@@ -193,7 +195,6 @@ def test_while_the_store_is_away_it_does_not_try_them_all(buyer, trouble, nothin
     assert relay.carry_waiting() == 5
 
 
-@pytest.mark.storage
 @pytest.mark.django_db(transaction=True)
 def test_nobody_waits_for_the_database_while_a_profile_is_copied(trouble):
     buyer, seller = make_person("Bea"), make_person("Sam")
@@ -217,7 +218,6 @@ def test_nobody_waits_for_the_database_while_a_profile_is_copied(trouble):
     assert written.is_set()
 
 
-@pytest.mark.storage
 @pytest.mark.django_db(transaction=True)
 def test_two_changes_carried_at_once_end_with_the_newest_name():
     buyer, seller = make_person("Bea"), make_person("Sam")
