@@ -146,9 +146,10 @@ if REDIS_URL:
     }
     CACHES = {
         "default": {
-            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "BACKEND": "messaging_site.cache.PatientRedisCache",
             "LOCATION": REDIS_URL,
             "KEY_PREFIX": REDIS_PREFIX,
+            "OPTIONS": {"socket_timeout": 0.5, "socket_connect_timeout": 0.5},
         }
     }
 else:
