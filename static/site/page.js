@@ -57,6 +57,12 @@ socket.addEventListener("state", ({ detail: state }) => {
   sayIt = setTimeout(() => say("Not live: reconnecting. What you write is kept and goes out then."), QUIET);
 });
 
+// The servers cannot hear each other: what is written is stored, and others see it a little later.
+socket.addEventListener("live.changed", ({ detail: { live } }) => {
+  say(live ? "" : "Not quite live: messages are stored, and appear with some delay.");
+  if (live && !thread) catchUp();
+});
+
 function say(text) {
   for (const line of document.querySelectorAll("[data-connection]")) {
     line.textContent = text;

@@ -61,6 +61,8 @@ export class Thread extends EventTarget {
 
   #listen() {
     this.socket.addEventListener("hello", () => this.#open());
+    // What was told while the servers could not hear each other is asked for.
+    this.socket.addEventListener("live.changed", ({ detail }) => detail.live && this.#open());
     this.socket.addEventListener("state", ({ detail }) => detail !== "live" && this.#away());
     this.courier.addEventListener("stored", ({ detail }) => this.#expectEcho(detail));
     const ofThis = (type, heard) =>
