@@ -75,8 +75,4 @@ class Report:
 
 
 def _table(rows: dict[str, int]) -> list[str]:
-    return [f"{name:<36}{count:>10,}" for name, count in sorted_by_kind(rows)]
-
-
-def sorted_by_kind(rows: dict[str, int]) -> list[tuple[str, int]]:
-    return list(rows.items())
+    return [f"{name:<36}{count:>10,}" for name, count in rows.items()]
