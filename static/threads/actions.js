@@ -122,7 +122,10 @@ export class Actions {
   /** By hand: an automatic one would close again as soon as the finger is lifted. */
   #openByTouch() {
     const menu = this.#menu;
-    const away = ({ target }) => menu.contains(target) || menu.hidePopover();
+    const away = ({ target }) => {
+      this.#isHeld = false;
+      if (!menu.contains(target)) menu.hidePopover();
+    };
     menu.popover = "manual";
     menu.showPopover();
     this.#isHeld = true;

@@ -1,6 +1,7 @@
 // What somebody is writing: kept in this browser at once, on the server a little later, and never
 // at the cost of a different text that was written on another device.
 
+import { Pace } from "../realtime/pace.js";
 import { get, put } from "../store/database.js";
 
 const HERE = 300;
@@ -27,8 +28,10 @@ export class Draft extends EventTarget {
   #version = 0;
   #synced = "";
   #saving = null;
-  #timers = {};
+  #keeping = new Pace(HERE, () => this.#keep());
+  #saveLater = null;
   #isOpen = false;
+  #restored; // until then the box is empty only because nobody has looked
 
   constructor(socket, { user, thread, read, write }) {
     super();
@@ -41,7 +44,12 @@ export class Draft extends EventTarget {
     });
   }
 
-  async restore() {
+  restore() {
+    this.#restored = this.#restore();
+    return this.#restored;
+  }
+
+  async #restore() {
     const kept = await get("drafts", [this.user, this.thread]);
     if (!kept) return;
     this.#version = kept.version;
@@ -51,10 +59,9 @@ export class Draft extends EventTarget {
   }
 
   changed() {
-    clearTimeout(this.#timers.here);
-    clearTimeout(this.#timers.there);
-    this.#timers.here = setTimeout(() => this.#keep(), HERE);
-    this.#timers.there = setTimeout(() => this.#save(), THERE);
+    this.#keeping.push("");
+    clearTimeout(this.#saveLater);
+    this.#saveLater = setTimeout(() => this.#save(), THERE);
   }
 
   /** What was written was sent: at once, or a reload would bring it back. */
@@ -69,15 +76,16 @@ export class Draft extends EventTarget {
     this.changed();
   }
 
-  #keep() {
-    clearTimeout(this.#timers.here);
+  async #keep() {
+    await this.#restored;
     const { user, thread } = this;
     const kept = { user, thread, text: this.read(), version: this.#version, synced: this.#synced };
     return put("drafts", kept);
   }
 
-  #save() {
-    clearTimeout(this.#timers.there);
+  async #save() {
+    clearTimeout(this.#saveLater);
+    await this.#restored;
     const text = this.read();
     if (!this.#isOpen || this.#saving !== null || text === this.#synced) return;
     const { thread } = this;
@@ -85,7 +93,8 @@ export class Draft extends EventTarget {
     if (this.socket.send(frame)) this.#saving = text;
   }
 
-  #told({ text: told, version }) {
+  async #told({ text: told, version }) {
+    await this.#restored;
     if (version < this.#version) return;
     const typed = this.read();
     const { text, agreed } = reconcile({ typed, synced: this.#synced, saving: this.#saving }, told);

@@ -50,7 +50,8 @@ UNSEEN = {
 }
 
 
-@pytest.fixture(scope="session")
+# Not for the whole session: two of these cannot be open at once, and the design has one, too.
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(

@@ -9,6 +9,13 @@ pytestmark = pytest.mark.browser
 
 # Longer than a draft waits before it goes to the server.
 SAVED = 8_000
+KEPT = """() => new Promise((done) => {
+    indexedDB.open("parley").onsuccess = ({ target: { result: database } }) => {
+      const drafts = database.transaction("drafts").objectStore("drafts").getAll();
+      drafts.onsuccess = () => done(drafts.result.map((one) => one.text));
+      database.close();
+    };
+})"""
 
 
 def thread_of(pair) -> str:
@@ -21,15 +28,11 @@ def box(page: Page):
 
 def kept(page: Page, text: str) -> None:
     """In this browser, whatever the server knows."""
-    page.wait_for_function(
-        """(text) => new Promise((done) => {
-            indexedDB.open("parley").onsuccess = ({ target }) => {
-              const drafts = target.result.transaction("drafts").objectStore("drafts").getAll();
-              drafts.onsuccess = () => done(drafts.result.some((one) => one.text === text));
-            };
-        })""",
-        arg=text,
-    )
+    for _ in range(100):
+        if text in page.evaluate(KEPT):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(page.evaluate(KEPT))
 
 
 def test_a_draft_survives_a_reload_even_offline(visit, pair):
