@@ -61,6 +61,12 @@ export class Company {
     this.place.textContent = typingLabel(names);
   }
 
+  /** Who may be seen is different now; those who may are told of anew. */
+  forget() {
+    this.#presence.clear();
+    this.showPresence();
+  }
+
   showPresence() {
     for (const place of document.querySelectorAll("[data-presence]")) {
       const known = this.#presence.get(place.dataset.presence);

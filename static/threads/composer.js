@@ -84,6 +84,8 @@ export class Composer extends EventTarget {
       this.#count();
       this.answer(null);
       this.dispatchEvent(new Event("sent"));
+    } else {
+      this.dispatchEvent(new Event("posted"));
     }
   }
 

@@ -70,6 +70,12 @@ export class Draft extends EventTarget {
     this.#save();
   }
 
+  /** The form takes the text along, and brings it back if it is refused. */
+  posted() {
+    this.read = () => "";
+    this.#keep();
+  }
+
   /** The thread was caught up with: whatever was written while away goes to the server, too. */
   synced() {
     this.#isOpen = true;

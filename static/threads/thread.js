@@ -105,6 +105,7 @@ export class Thread extends EventTarget {
       this.draft.sent();
       this.company.stopped();
     });
+    composer.addEventListener("posted", () => this.draft.posted());
     composer.box.addEventListener("blur", () => this.company.stopped());
     this.draft.restore().then(() => this.isSynced && this.draft.synced());
   }
@@ -245,7 +246,8 @@ export class Thread extends EventTarget {
     if (status === "left") return this.#left(banner);
     if (this.#hasLeft) return location.reload();
     this.timeline.held.hearChange(rev);
-    // Whose cursors count may be different now.
+    // Whose cursors count and who may be seen may be different now.
+    this.company.forget();
     if (this.isSynced) this.#open();
     const place = await refreshParts(this.id);
     if (place) this.#placeComposer(place);

@@ -22,7 +22,7 @@ PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobil
 
 Visit = Callable[..., Page]
 # What can be wrong with a page's connection; see Wire.
-TROUBLES = ("deaf_to", "lose_first", "hold", "mute")
+TROUBLES = ("deaf_to", "lose_first", "hold", "mute", "no_socket")
 # So that a test can break what is open.
 KEEP_SOCKETS = """
   globalThis.sockets = [];
@@ -105,12 +105,17 @@ class Wire:
         lose_first: str = "",
         hold: str = "",
         mute: bool = False,
+        no_socket: bool = False,
     ) -> None:
+        self.no_socket = no_socket
         self.deaf_to, self.lose_first, self.hold, self.mute = deaf_to, lose_first, hold, mute
         self.held: list[str] = []
         page.expose_function("release", self.release)
 
     def connect(self, socket: WebSocketRoute) -> None:
+        if self.no_socket:
+            socket.close()
+            return
         self.server = socket.connect_to_server()
         server, mute, self.mute = self.server, self.mute, False
         server.on_message(lambda text: self._to_page(socket, str(text)))

@@ -199,6 +199,7 @@ def test_what_changed_while_one_was_away_is_caught_up_with(two):
 
 def test_a_block_closes_the_box_and_keeps_what_was_typed(two):
     buyer, seller = two
+    expect(buyer.locator(".thread-title [data-presence]")).to_have_text("Online")
     buyer.get_by_role("textbox", name="Your message").fill("Half a sentence")
     menu = seller.get_by_role("button", name="What you can do with this conversation")
     menu.click()
@@ -208,6 +209,7 @@ def test_a_block_closes_the_box_and_keeps_what_was_typed(two):
     expect(box).to_have_value("Half a sentence")
     expect(buyer.locator(".send")).to_be_hidden()
     expect(buyer.locator("[data-composer-closed]")).to_contain_text("cannot write")
+    expect(buyer.locator(".thread-title [data-presence]")).to_have_text("")
     menu.click()
     seller.locator("#thread-menu").get_by_role("button", name=re.compile("^Unblock")).click()
     expect(buyer.locator(".send")).to_be_visible()

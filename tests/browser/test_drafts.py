@@ -110,3 +110,15 @@ def test_presence_comes_and_goes(visit, pair):
     expect(presence).to_have_text("Online")
     seller.close()
     expect(presence).to_have_text("Active just now")
+
+
+def test_what_was_sent_by_the_form_does_not_come_back_as_a_draft(visit, pair):
+    """Where sockets cannot be opened, sending is a form; the page is loaded anew."""
+    page = visit(pair.buyer, thread_of(pair), no_socket=True)
+    box(page).press_sequentially("By the form")
+    kept(page, "By the form")
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator(".message .prose").last).to_have_text("By the form")
+    expect(box(page)).to_have_value("")
+    page.wait_for_timeout(500)
+    expect(box(page)).to_have_value("")
