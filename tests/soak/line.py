@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -19,6 +20,7 @@ FIRST_HEARTBEAT = 3.5
 SILENCE = 10.0
 LONGEST_WAIT = 4.0
 SIGNED_OUT = 4401
+WRONG_CLOCK = 30.0
 
 GONE = (OSError, WebSocketException, TimeoutError, EOFError)
 
@@ -107,7 +109,9 @@ class Line(ABC):
         hello = json.loads(await asyncio.wait_for(socket.recv(), SILENCE))
         self.socket, self._attempts = socket, 0
         self.connections += 1
-        self.protocol = hello.get("protocol", 1)
+        self.protocol = hello["protocol"]
+        ahead = datetime.fromisoformat(hello["server_time"]).timestamp() - time.time()
+        self.counts["hellos from a wrong clock"] += ahead > WRONG_CLOCK
         self.begin(hello)
 
     async def _listen(self, socket: ClientConnection) -> None:

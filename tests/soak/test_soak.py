@@ -38,6 +38,7 @@ def test_nothing_is_lost_doubled_or_wrong_while_everything_is_killed_in_turn(tmp
     assert all(report["done"][fault] for fault in INJECTED)
     assert sum(report["injected"].values()) > 20
     assert report["reconnects"] > report["devices"]
+    assert report["counts"]["hellos from a wrong clock"] > 5
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
