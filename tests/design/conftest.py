@@ -13,7 +13,8 @@ from tests.site import Site, running_site
 MAKE_SCENE = "from tests.design.scene import make; make()"
 
 
-@pytest.fixture(scope="session")
+# Not for the whole session: while one is open, no test with an event loop of its own can run.
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         path = os.environ["PARLEY_TEST_CHROMIUM"]
