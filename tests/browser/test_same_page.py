@@ -72,8 +72,11 @@ class Person:
         self.page.evaluate("(frame) => sockets.at(-1).send(JSON.stringify(frame))", frame)
 
     def _one(self, locator):
-        count = locator.count()
-        return locator.nth(self.dice.randrange(max(0, count - 12), count)) if count else None
+        # By its id, since the other may remove one of them at any moment.
+        ids = locator.evaluate_all("all => all.map((one) => one.dataset.message)")[-12:]
+        if not ids:
+            return None
+        return self.page.locator(f"[data-timeline] > [data-message='{self.dice.choice(ids)}']")
 
     def react(self) -> None:
         one = self._one(self.page.locator(".message:not(.sending):has([data-body])"))
@@ -86,7 +89,7 @@ class Person:
         if not one:
             return
         one.evaluate("one => one.focus()")
-        one.locator(".tools [data-act=reply]").evaluate("one => one.click()")
+        one.evaluate("one => one.querySelector('.tools [data-act=reply]')?.click()")
         self.write()
 
     def edit(self) -> None:
