@@ -1,36 +1,90 @@
 """Catching up: what a client that was away has missed, so that its page equals a fresh one."""
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
 from accounts.models import User
-from realtime.events import Event, MessageSent, ThreadSynced
+from realtime.events import Event, ThreadSynced
 from threads.actions.drafts import draft_changed, find_draft
-from threads.models import Thread, keys
+from threads.models import Message, Thread, keys
 from threads.queries import Opened, catch_up, list_changed, open_thread
+from threads.state import ThreadState
 from threads.telling import cursors_of, message_sent, revised
 
-# A frame has at most 256 KB; what is longer comes in pages.
+# What a frame to a client has at most; what is longer comes in pages.
+MOST_BYTES = 256 * 1024
+# Of it for messages: one alone, made of nothing but links, takes 150 KB.
 ROOM = 200 * 1024
+
+Show = Callable[[Message, ThreadState], Any]
+
+
+@dataclass
+class Parcel:
+    """What goes into one frame. Made one by one: what does not fit is not rendered in vain."""
+
+    state: ThreadState
+    room: int = ROOM
+    changed: list[Any] = field(default_factory=list)
+    messages: list[Any] = field(default_factory=list)
+
+    def take_changed(self, messages: list[Message]) -> bool:
+        """Whether it took all. By `rev`, so that a client can go on from the last that it got."""
+        return self._take(self.changed, messages, revised)
+
+    def take_messages(self, messages: list[Message]) -> bool:
+        return self._take(self.messages, messages, message_sent)
+
+    def _take(self, taken: list[Any], messages: Iterable[Message], show: Show) -> bool:
+        for message in messages:
+            shown: Any = show(message, self.state)
+            size = len(orjson.dumps(shown))
+            if size > self.room and (self.changed or self.messages):
+                return False
+            self.room -= size
+            taken.append(shown)
+        return True
 
 
 def open_and_sync(
     user: User, *, thread_id: str, after: str | None, oldest: str | None, rev: int | None
 ) -> list[Event]:
-    opened = catch_up(user, thread_id, after=after) if after else open_thread(user, thread_id)
-    changed: list[dict[str, Any]] = []
-    if after and oldest:
-        window = list_changed(opened, oldest=oldest, newest=after, since=rev or 0)
-        changed = [revised(message, opened.state) for message in window]
-    messages = [message_sent(message, opened.state) for message in opened.messages]
-    kept = _fitting(messages) if after else _fitting(messages[::-1])[::-1]
-    more = bool(after) and (opened.has_newer or len(kept) < len(messages))
-    events: list[Event] = [synced(opened, kept, changed, more=more)]
+    if after:
+        opened = catch_up(user, thread_id, after=after)
+        event = _catch_up(opened, after, oldest, rev or 0)
+    else:
+        opened = open_thread(user, thread_id)
+        event = _begin(opened)
     draft = find_draft(user, thread_id)
-    if draft is not None:
-        events.append(draft_changed(thread_id, draft.text, draft.version))
-    return events
+    if draft is None:
+        return [event]
+    return [event, draft_changed(thread_id, draft.text, draft.version)]
+
+
+def _begin(opened: Opened) -> ThreadSynced:
+    """The newest that fit; what is above them is an older page, as it is for everybody."""
+    parcel = Parcel(opened.state)
+    parcel.take_messages(opened.messages[::-1])
+    parcel.messages.reverse()
+    return synced(opened, parcel)
+
+
+def _catch_up(opened: Opened, after: str, oldest: str | None, rev: int) -> ThreadSynced:
+    changed = list_changed(opened, oldest=oldest, newest=after, since=rev) if oldest else []
+    return _filled(opened, changed, opened.messages, more=opened.has_newer)
+
+
+def _filled(
+    opened: Opened, changed: list[Message], messages: list[Message], *, more: bool
+) -> ThreadSynced:
+    parcel = Parcel(opened.state)
+    if not parcel.take_changed(changed):
+        return synced(opened, parcel, rev=parcel.changed[-1]["rev"], more=True)
+    has_all = parcel.take_messages(messages)
+    return synced(opened, parcel, more=more or not has_all)
 
 
 def sync_if_behind(user: User, *, thread_id: str, seq: int, rev: int) -> Event | None:
@@ -41,13 +95,10 @@ def sync_if_behind(user: User, *, thread_id: str, seq: int, rev: int) -> Event |
     opened = open_thread(user, thread_id)
     if not _reaches(opened, seq, rev):
         # It lacks more than this page holds. What came before must not be left out: let it ask.
-        event = synced(opened, [], [], more=True)
-        event["rev"] = rev
-        return event
-    changed = [revised(m, opened.state) for m in opened.messages if m.rev > rev and m.seq <= seq]
-    messages = [message_sent(m, opened.state) for m in opened.messages if m.seq > seq]
-    kept = _fitting(messages)
-    return synced(opened, kept, changed, more=len(kept) < len(messages))
+        return synced(opened, Parcel(opened.state), rev=rev, more=True)
+    changed = [message for message in opened.messages if message.rev > rev and message.seq <= seq]
+    missed = [message for message in opened.messages if message.seq > seq]
+    return _filled(opened, sorted(changed, key=lambda one: one.rev), missed, more=False)
 
 
 def _reaches(opened: Opened, seq: int, rev: int) -> bool:
@@ -57,28 +108,19 @@ def _reaches(opened: Opened, seq: int, rev: int) -> bool:
 
 
 def synced(
-    opened: Opened, messages: list[MessageSent], changed: list[dict[str, Any]], *, more: bool
+    opened: Opened, parcel: Parcel, *, rev: int | None = None, more: bool = False
 ) -> ThreadSynced:
     thread, me = opened.state.thread, opened.me
     own = {"user": me.user_id, "delivered_seq": me.delivered_seq, "read_seq": me.last_read_seq}
     return ThreadSynced(
         type="thread.synced",
         thread=thread.id,
-        messages=messages,
-        changed=changed,
+        messages=parcel.messages,
+        changed=parcel.changed,
         cursors=[own, *cursors_of(opened, reader_id=me.user_id)],
         status=thread.status,
         tabs={},
-        rev=thread.rev,
+        rev=thread.rev if rev is None else rev,
         last_seq=thread.last_seq,
         more=more,
     )
-
-
-def _fitting(messages: list[MessageSent]) -> list[MessageSent]:
-    room = ROOM
-    for place, message in enumerate(messages):
-        room -= len(orjson.dumps(message))
-        if room < 0 and place:
-            return messages[:place]
-    return messages

@@ -17,6 +17,7 @@ from threads.state import ThreadState, state_of
 PAGE = 50
 HEAD = 1 + len(TAB_NAMES)
 MOST_PENDING = 100
+WINDOW = 1000
 
 
 @dataclass
@@ -107,19 +108,20 @@ def open_thread_to_read(user: User, thread_id: str) -> Opened:
 
 
 def list_changed(opened: Opened, *, oldest: str, newest: str, since: int) -> list[Message]:
-    """What was edited, removed, hidden or reacted to in a client's window since a revision."""
-    if opened.state.thread.rev <= since:
+    """What was edited, removed, hidden or reacted to in a client's window, as it happened."""
+    if opened.state.thread.rev <= since or keys.message_sk(oldest) > keys.message_sk(newest):
         return []
     where = Item.sk.between(keys.message_sk(oldest), keys.message_sk(newest))
-    page = query(opened.state.thread.pk, where, limit=1000)
+    page = query(opened.state.thread.pk, where, limit=WINDOW)
     messages = page.of(Message)
     while page.next_key:
-        page = query(opened.state.thread.pk, where, limit=1000, after=page.next_key)
+        page = query(opened.state.thread.pk, where, limit=WINDOW, after=page.next_key)
         messages += page.of(Message)
     window = Opened(opened.state, opened.me, messages)
     with_quotes(window)
     from_seq = opened.me.visible_from_seq
-    return [one for one in _with_quoted(window) if one.rev > since and one.seq >= from_seq]
+    changed = [one for one in _with_quoted(window) if one.rev > since and one.seq >= from_seq]
+    return sorted(changed, key=lambda one: one.rev)
 
 
 def _with_quoted(window: Opened) -> list[Message]:

@@ -29,7 +29,6 @@ class MessageView:
     type: str
     author: Person | None
     html: str
-    text: str
     at: datetime
     time_label: str
     url: str
@@ -62,7 +61,6 @@ def view_of(message: Message, state: ThreadState, zone: tzinfo = UTC) -> Message
         type=message.type,
         author=state.name_of(message.author_id) if message.author_id else None,
         html=to_html(body),
-        text=to_text(body),
         at=at,
         time_label=time_label(at),
         url=message_url(message.thread_id, message.id),
