@@ -190,7 +190,7 @@ def test_without_anybody_there_it_ends_soon(start, number):
     told_to_end(server, number)
     begun = time.monotonic()
     assert server.process.wait(10) == 0
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 20
 
 
 def test_told_twice_it_ends_at_once(start, stores):
