@@ -19,14 +19,17 @@ export class Outbox extends EventTarget {
     });
   }
 
-  async add({ thread, body, replyTo = null, quote = null, seenSeq = 0, at = Date.now() }) {
+  /** An entry with a name and a place of its own; not kept yet. */
+  make({ thread, body, replyTo = null, quote = null, seenSeq = 0, at = Date.now() }) {
     // In the order in which they were written, even if the clock was put back meanwhile.
     newest = Math.max(newest + 1, at);
     const { user } = this;
-    const entry = { client: newId(), user, thread, body, replyTo, quote, seenSeq, at, order: newest };
+    return { client: newId(), user, thread, body, replyTo, quote, seenSeq, at, order: newest };
+  }
+
+  async add(entry) {
     await put("outbox", entry);
     this.#tell(entry, "added");
-    return entry;
   }
 
   /** Of one conversation, in the order in which they were written. */

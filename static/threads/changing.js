@@ -11,10 +11,10 @@ export class Changing {
   #forms = new Map(); // message id -> its form
   #removing = new Map(); // message id -> timer
 
-  constructor(timeline, socket, { sourceOf }) {
+  constructor(timeline, socket, sources) {
     this.timeline = timeline;
     this.socket = socket;
-    this.sourceOf = sourceOf;
+    this.sources = sources;
     const on = (type, heard) => socket.addEventListener(type, ({ detail }) => heard(detail));
     on("message.edited", ({ message }) => this.#isSaving(message) && this.#closeForm(message));
     on("message.removed", ({ message }) => this.#closeForm(message));
@@ -41,7 +41,7 @@ export class Changing {
   async edit(message) {
     const id = message.dataset.message;
     if (this.#forms.has(id)) return this.#forms.get(id).elements.body.focus();
-    const source = await this.sourceOf(message);
+    const source = await this.sources.of(message);
     if (source === null) return toast(NOT_LIVE);
     const form = fromTemplate("edit-form");
     form.elements.body.value = source;

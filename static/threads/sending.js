@@ -15,10 +15,16 @@ export class Sending {
     outbox.addEventListener("change", ({ detail }) => this.#elsewhere(detail));
   }
 
+  /** On the screen at once, then kept, then sent. */
   async add(message) {
-    const entry = await this.outbox.add({ ...message, thread: this.timeline.thread });
+    const entry = this.outbox.make({ ...message, thread: this.timeline.thread });
     this.#show(entry);
     this.timeline.jumpToEnd();
+    try {
+      await this.outbox.add(entry);
+    } catch {
+      return this.#refused(entry.client, { message: "This browser has no room to keep it." });
+    }
     this.courier.flush(entry.thread);
   }
 

@@ -1,30 +1,26 @@
 // An open conversation: what arrives is shown in order, gaps are asked for, and only then is what
 // waits sent. The parts do the rest.
 
-import { fragment, fromTemplate } from "../site/fragments.js";
-import { dayLabel } from "../site/labels.js";
 import { announce, toast } from "../site/notices.js";
 import { Actions } from "./actions.js";
 import { Changing } from "./changing.js";
 import { Company } from "./company.js";
-import { Composer } from "./composer.js";
-import { Draft } from "./draft.js";
 import { Pages } from "./pages.js";
 import { refreshParts, showBanner } from "./parts.js";
 import { Reading } from "./reading.js";
 import { Sending } from "./sending.js";
+import { Sources } from "./sources.js";
 import { Timeline } from "./timeline.js";
+import { Writing } from "./writing.js";
 
 const AGAIN = 500;
 const ECHO = 1_500; // After this a stored message should have come back to its author.
-const PATIENCE = 5_000;
 const UNANSWERED = 8_000;
 const SPOKEN_AT_ONCE = 3;
 
 export class Thread extends EventTarget {
   #asked = false; // the answer to come is whole: everything after what is here
   #toEnd = false; // the next answer is the newest page, in place of what is here
-  #bodies = new Map(); // my messages, as typed
   #timers = {};
   #hasLeft = false;
   isSynced = false;
@@ -37,13 +33,17 @@ export class Thread extends EventTarget {
     this.pages = new Pages(this.timeline, { onEnd: () => this.#open() });
     this.reading = new Reading(this.timeline, socket, { onJump: () => this.#jump() });
     this.company = new Company(this.id, socket);
-    this.changing = new Changing(this.timeline, socket, { sourceOf: (one) => this.#sourceOf(one) });
+    this.changing = new Changing(this.timeline, socket, new Sources(this.timeline, socket));
+    this.writing = new Writing(this.id, socket, this.company, {
+      user: outbox.user,
+      onSend: (message) => this.#send(message),
+    });
     this.sending = new Sending(this.timeline, outbox, courier, {
-      onDiscard: (text) => this.composer?.restore(text),
-      onLate: (entry) => this.#late(entry),
+      onDiscard: (text) => this.writing.giveBack(text),
+      onLate: (entry) => this.writing.giveBackLate(entry),
     });
     new Actions(this.timeline, {
-      onReply: (quote) => this.composer?.answer(quote),
+      onReply: (quote) => this.writing.answer(quote),
       onReact: (...given) => this.changing.react(...given),
       onEdit: (message) => this.changing.edit(message),
       onRemove: (message) => this.changing.remove(message),
@@ -81,33 +81,8 @@ export class Thread extends EventTarget {
   }
 
   async #start() {
-    const form = document.querySelector("[data-composer]");
-    if (form) this.#writeIn(form);
     if (!this.#goToTarget()) this.reading.openAtLine();
     await this.sending.restore();
-  }
-
-  #writeIn(form) {
-    const composer = new Composer(form, { onSend: (message) => this.#send(message) });
-    const { socket, id: thread } = this;
-    this.composer = composer;
-    this.draft = new Draft(socket, {
-      user: this.outbox.user,
-      thread,
-      read: () => composer.text,
-      write: (text, options) => composer.write(text, options),
-    });
-    composer.addEventListener("change", () => {
-      this.draft.changed();
-      this.company.typed(composer.text);
-    });
-    composer.addEventListener("sent", () => {
-      this.draft.sent();
-      this.company.stopped();
-    });
-    composer.addEventListener("posted", () => this.draft.posted());
-    composer.box.addEventListener("blur", () => this.company.stopped());
-    this.draft.restore().then(() => this.isSynced && this.draft.synced());
   }
 
   #send(message) {
@@ -159,9 +134,6 @@ export class Thread extends EventTarget {
 
   #take(messages, { isWhole }) {
     const { timeline } = this;
-    for (const { author, message, body } of messages) {
-      if (author === timeline.me) this.#bodies.set(message, body);
-    }
     if (!messages.length || !this.#makeRoom(messages[0].seq, isWhole)) return [];
     const shown = messages.map((message) => this.#show(message)).filter(Boolean);
     if (this.#toEnd) {
@@ -209,7 +181,7 @@ export class Thread extends EventTarget {
     document.documentElement.dataset.live = "yes";
     if (this.isSynced) return;
     this.isSynced = true;
-    this.draft?.synced();
+    this.writing.synced();
     this.dispatchEvent(new Event("synced"));
   }
 
@@ -223,7 +195,6 @@ export class Thread extends EventTarget {
   // --- What happens meanwhile
 
   #sent(event) {
-    if (event.author === this.timeline.me) this.#bodies.set(event.message, event.body);
     if (!this.timeline.hasEnd || !this.isSynced) return void this.timeline.held.note(event.seq);
     const message = this.#show(event);
     if (message) this.#speak([message]);
@@ -231,7 +202,6 @@ export class Thread extends EventTarget {
   }
 
   #revised(event) {
-    this.#bodies.delete(event.message);
     this.timeline.revise(event);
     if (!this.timeline.held.hearChange(event.rev) && this.isSynced && !this.#asked) this.#open();
   }
@@ -250,24 +220,8 @@ export class Thread extends EventTarget {
     this.company.forget();
     if (this.isSynced) this.#open();
     const place = await refreshParts(this.id);
-    if (place) this.#placeComposer(place);
+    if (place) this.writing.place(place);
     this.company.showPresence();
-  }
-
-  /** It may have been closed or opened. What was typed stays either way. */
-  #placeComposer(fresh) {
-    const place = document.querySelector("[data-composer-place]");
-    const form = fresh.querySelector("[data-composer]");
-    if (!form) {
-      this.composer?.close();
-      place.replaceChildren(...fresh.childNodes, ...(this.composer ? [this.composer.form] : []));
-    } else if (this.composer) {
-      if (this.composer.box.readOnly) place.replaceChildren(this.composer.form);
-      this.composer.reopen();
-    } else {
-      place.replaceChildren(form);
-      this.#writeIn(form);
-    }
   }
 
   #left(banner) {
@@ -275,7 +229,7 @@ export class Thread extends EventTarget {
     this.#hasLeft = true;
     document.querySelector(".room").classList.add("left");
     showBanner(banner);
-    this.composer?.close();
+    this.writing.close();
   }
 
   #expectEcho({ thread, seq }) {
@@ -309,31 +263,6 @@ export class Thread extends EventTarget {
     message.scrollIntoView({ block: "center" });
     message.focus({ preventScroll: true });
     return true;
-  }
-
-  // --- Texts
-
-  /** A message as it was typed; null if nobody can say just now. */
-  async #sourceOf(message) {
-    const id = message.dataset.message;
-    if (!this.#bodies.has(id)) await this.#askFor(message);
-    return this.#bodies.get(id) ?? null;
-  }
-
-  #askFor(message) {
-    const before = this.timeline.bySeq(Number(message.dataset.seq) - 1)?.dataset.message;
-    const frame = { type: "thread.open", thread: this.id, after: before };
-    return new Promise((resolve) => {
-      this.socket.addEventListener("thread.synced", resolve, { once: true });
-      setTimeout(resolve, this.socket.send(frame) ? PATIENCE : 0);
-    });
-  }
-
-  #late({ body, at }) {
-    this.composer?.restore(body);
-    const note = fromTemplate("late-message");
-    note.querySelector("[data-late-day]").textContent = dayLabel(new Date(at));
-    this.composer?.place.replaceChildren(note);
   }
 }
 

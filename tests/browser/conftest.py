@@ -21,6 +21,8 @@ DESKTOP = {"viewport": {"width": 1440, "height": 900}}
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 
 Visit = Callable[..., Page]
+# A machine that is busy with other things must not fail a test.
+expect.set_options(timeout=15_000)
 # What can be wrong with a page's connection; see Wire.
 TROUBLES = ("deaf_to", "lose_first", "hold", "mute", "no_socket")
 # So that a test can break what is open.
@@ -73,7 +75,7 @@ def visit(chromium: Browser, site: Site) -> Iterator[Visit]:
         trouble = {name: options.pop(name) for name in TROUBLES if name in options}
         unseen = [script for name, script in UNSEEN.items() if options.pop(name, False)]
         context = chromium.new_context(base_url=site.url, **(DESKTOP | options))
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(30_000)
         contexts.append(context)
         if account:
             cookie = {"name": "sessionid", "value": account.cookie, "url": site.url}

@@ -124,9 +124,9 @@ def test_what_is_unsent_is_kept_in_order_and_only_for_its_author(page):
         const { Outbox } = await import("/store/outbox.js");
         const mine = new Outbox("usr_me");
         // The clock is put back between the two.
-        await mine.add({ thread: "thrd_1", body: "one", at: 2000 });
-        await mine.add({ thread: "thrd_1", body: "two", at: 1000 });
-        await mine.add({ thread: "thrd_2", body: "elsewhere" });
+        await mine.add(mine.make({ thread: "thrd_1", body: "one", at: 2000 }));
+        await mine.add(mine.make({ thread: "thrd_1", body: "two", at: 1000 }));
+        await mine.add(mine.make({ thread: "thrd_2", body: "elsewhere" }));
         const other = new Outbox("usr_other");
         const [first] = await mine.list("thrd_1");
         await other.remove(first.client);
@@ -141,7 +141,8 @@ def test_what_is_unsent_is_kept_in_order_and_only_for_its_author(page):
 def test_what_is_unsent_is_there_after_a_reload(page):
     page.evaluate("""async () => {
         const { Outbox } = await import("/store/outbox.js");
-        await new Outbox("usr_me").add({ thread: "thrd_1", body: "still here" });
+        const outbox = new Outbox("usr_me");
+        await outbox.add(outbox.make({ thread: "thrd_1", body: "still here" }));
     }""")
     page.reload()
     assert page.evaluate("""async () => {
@@ -160,7 +161,7 @@ SENDS = """async (story) => {
     const bodies = () => sent().map((frame) => frame.body);
     const accept = (frame) => socket.hear("message.accepted", { client_id: frame.client_id });
     const left = async () => (await outbox.list("thrd_1")).map((one) => one.body);
-    for (const body of ["one", "two"]) await outbox.add({ thread: "thrd_1", body });
+    for (const body of ["one", "two"]) await outbox.add(outbox.make({ thread: "thrd_1", body }));
     return await (%s)({ socket, outbox, courier, sent, bodies, accept, left });
 }"""
 
@@ -264,7 +265,7 @@ def test_two_tabs_do_not_send_the_same_at_once(page):
         const { Courier } = await import("/store/courier.js");
         globalThis.socket = new FakeSocket();
         const outbox = new Outbox("usr_me");
-        if (add) await outbox.add({ thread: "thrd_1", body: "once" });
+        if (add) await outbox.add(outbox.make({ thread: "thrd_1", body: "once" }));
         globalThis.courier = new Courier(socket, outbox);
         courier.ready("thrd_1");
     }"""
@@ -286,7 +287,7 @@ def test_a_tab_whose_connection_is_gone_lets_another_send(page):
         const { Courier } = await import("/store/courier.js");
         globalThis.socket = new FakeSocket();
         const outbox = new Outbox("usr_me");
-        if (add) await outbox.add({ thread: "thrd_1", body: "once" });
+        if (add) await outbox.add(outbox.make({ thread: "thrd_1", body: "once" }));
         new Courier(socket, outbox).ready("thrd_1");
     }"""
     page.evaluate(begin, True)
