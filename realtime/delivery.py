@@ -42,6 +42,11 @@ def recheck_sessions(user_id: str) -> None:
     _tell_sockets(user_id, {"type": "recheck.session"})
 
 
+def look_again(user_id: str) -> None:
+    """Whom a person may see in what they have open is another set now."""
+    _tell_sockets(user_id, {"type": "look.again.everywhere"})
+
+
 def _tell_sockets(user_id: str, message: dict[str, object]) -> None:
     try:
         _send(group_of(user_id), message)

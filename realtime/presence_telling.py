@@ -17,7 +17,7 @@ from realtime.watching import Watching, presence_group
 from threads import state as states
 from threads.actions import connections
 from threads.forms import Command
-from threads.queries import list_last_seen
+from threads.queries import list_blocked, list_last_seen
 from threads.state import ThreadState
 
 log = structlog.get_logger(__name__)
@@ -94,13 +94,21 @@ class PresenceTelling:
     async def open_thread(self, thread_id: str) -> None:
         state = states.known(thread_id)
         if state is None:
-            return
-        for user_id in self.watching.open(thread_id, _visible_to(self.user.id, state)):
+            state = await sync_to_async(states.recall, thread_sensitive=False)(thread_id)
+        people = await self._visible(state)
+        for user_id in self.watching.open(thread_id, people):
             await self.channel_layer.group_add(presence_group(user_id), self.channel_name)
-        alive = await presence.who_is_online(self.watching.threads[thread_id])
-        for user_id in self.watching.threads[thread_id]:
-            self.watching.online[user_id] = user_id in alive
-        await self._say_presence({user_id: user_id in alive for user_id in self.watching.people})
+        alive = await presence.who_is_online(people)
+        self.watching.online |= {user_id: user_id in alive for user_id in people}
+        await self._say_presence({user_id: user_id in alive for user_id in people}, [thread_id])
+
+    async def _visible(self, state: ThreadState) -> set[str]:
+        people = _visible_to(self.user.id, state)
+        if state.is_group:
+            # A block between two of many is not in the thread: both may go on writing there.
+            ask = sync_to_async(list_blocked, thread_sensitive=False)
+            people -= await ask(self.user, people)
+        return people
 
     async def close_thread(self, frame: dict[str, Any]) -> None:
         thread_id = Command.read(frame)["thread_id"]
@@ -118,15 +126,21 @@ class PresenceTelling:
             if self.user.id in state.people:
                 await self.open_thread(thread_id)
 
+    async def look_again_everywhere(self, message: dict[str, Any]) -> None:
+        for thread_id in list(self.watching.threads):
+            await self.look_again(thread_id)
+
     async def presence_told(self, message: dict[str, Any]) -> None:
         self.watching.online[message["user"]] = message["online"]
         await self._say_presence({message["user"]: message["online"]})
 
-    async def _say_presence(self, changed: dict[str, bool]) -> None:
+    async def _say_presence(
+        self, changed: dict[str, bool], threads: list[str] | None = None
+    ) -> None:
         away = [user_id for user_id, online in changed.items() if not online]
         seen = await sync_to_async(list_last_seen, thread_sensitive=False)(away) if away else {}
         for user_id, online in changed.items():
-            for thread_id in self.watching.threads_with(user_id):
+            for thread_id in threads or self.watching.threads_with(user_id):
                 event = PresenceChanged(
                     type="presence.changed",
                     thread=thread_id,
@@ -141,16 +155,18 @@ class PresenceTelling:
     async def type(self, frame: dict[str, Any]) -> None:
         """Never stored, never waited for: told to the others, if they have the thread open."""
         thread_id = Command.read(frame)["thread_id"]
+        people = self.watching.threads.get(thread_id, set())
         state = states.known(thread_id)
-        if thread_id not in self.watching.threads or state is None:
-            return
+        if state is not None:
+            # What this process knows may be newer than what this socket was told.
+            people = people & _visible_to(self.user.id, state)
         event: Event
         if frame["type"] == "typing.start":
             event = TypingStarted(type="typing.started", thread=thread_id, user=self.user.id)
         else:
             event = TypingStopped(type="typing.stopped", thread=thread_id, user=self.user.id)
         message = {"type": "tell", "event": event, "origin": ORIGIN}
-        for user_id in _visible_to(self.user.id, state):
+        for user_id in people:
             await self.channel_layer.group_send(group_of(user_id), message)
 
 

@@ -1,5 +1,6 @@
 """Reading threads. Whoever may not see one is told that it does not exist."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +9,7 @@ from pynamodb.expressions.condition import Condition
 from accounts.models import User
 from accounts.refusals import Refusal
 from threads import state as states
-from threads.models import FormerParticipant, Message, Participant, Profile, Thread, keys
+from threads.models import FormerParticipant, Message, Pair, Participant, Profile, Thread, keys
 from threads.models.tab import TAB_NAMES
 from threads.models.table import Item, get_many, query
 from threads.models.thread import MAX_PARTICIPANTS
@@ -199,6 +200,13 @@ def list_pending(user: User) -> tuple[list[dict[str, Any]], bool]:
         for row in page.of(Participant)
     ]
     return rows, page.more
+
+
+def list_blocked(user: User, user_ids: Iterable[str]) -> set[str]:
+    """Those of them with whom this person has no contact, whoever of the two wants it so."""
+    pairs = {keys.pair_pk(user.id, user_id): user_id for user_id in user_ids}
+    found = get_many([(pk, keys.STATE) for pk in pairs])
+    return {pairs[item.pk] for item in found if isinstance(item, Pair) and item.blocked_by}
 
 
 def list_last_seen(user_ids: list[str]) -> dict[str, str]:

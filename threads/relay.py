@@ -17,6 +17,7 @@ from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.operand import Path
 
 from accounts.models import Block, OutboxEntry, User
+from realtime.delivery import look_again
 from threads import state as states
 from threads.models import Pair, PairThread, Participant, Person, Profile, keys
 from threads.models.changes import Cancelled, Change, Transaction, update
@@ -84,6 +85,8 @@ def _carry_block(entry: OutboxEntry) -> None:
         _set_for_both(thread.thread_id, (one, other), _blocked_by(blockers))
         states.forget(thread.thread_id)
         tell_standing(thread.thread_id)
+    for user_id in (one, other):
+        look_again(user_id)
 
 
 def _set_for_both(thread_id: str, users: tuple[str, str], change: Change) -> None:

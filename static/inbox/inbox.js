@@ -4,7 +4,8 @@ import { fetchFragment } from "../site/fragments.js";
 import { rowLabel } from "../site/labels.js";
 
 export class Inbox {
-  #fetching = new Map();
+  #fetching = new Set(); // threads
+  #onTheWay = new Set(); // what was heard since each request that is not answered yet
   #title = document.title;
 
   constructor(list, socket) {
@@ -20,7 +21,8 @@ export class Inbox {
     return this.list.querySelector(`[data-thread="${CSS.escape(thread)}"]`);
   }
 
-  async change(event) {
+  change(event) {
+    for (const heard of this.#onTheWay) heard.set(event.thread, event);
     const row = this.row(event.thread);
     if (event.folder !== this.folder) return this.#remove(row);
     if (!row || event.unread === null || event.pinned !== "pinned" in row.dataset) {
@@ -41,25 +43,37 @@ export class Inbox {
 
   /** After having been away, if only since the page was made: what changed, in one request. */
   async refresh() {
-    const page = await fetchFragment(`/inbox/rows/?folder=${this.folder}`).catch(() => null);
-    if (page) this.#replace(page);
+    await this.#take(`/inbox/rows/?folder=${this.folder}`, (page) => page && this.#replace(page));
+  }
+
+  /** What was heard meanwhile may be newer than the answer: it is heard once more. */
+  async #take(address, put) {
+    const heard = new Map();
+    this.#onTheWay.add(heard);
+    const page = await fetchFragment(address).catch(() => null);
+    this.#onTheWay.delete(heard);
+    put(page);
+    for (const event of heard.values()) this.change(event);
   }
 
   loadMore() {
     const more = this.list.querySelector("[data-rows-more]");
     if (!more) return;
-    const watcher = new IntersectionObserver(async ([{ isIntersecting }]) => {
+    const watcher = new IntersectionObserver(([{ isIntersecting }]) => {
       if (!isIntersecting) return;
       watcher.disconnect();
-      const page = await fetchFragment(more.querySelector("a").href).catch(() => null);
-      if (!page) return;
-      const known = [...page.querySelectorAll("[data-thread]")];
-      for (const row of known) this.row(row.dataset.thread)?.remove();
-      more.replaceWith(page);
-      this.#markCurrent();
-      this.loadMore();
+      const { href } = more.querySelector("a");
+      this.#take(href, (page) => page && this.#append(page, more));
     });
     watcher.observe(more);
+  }
+
+  #append(page, more) {
+    const known = [...page.querySelectorAll("[data-thread]")];
+    for (const row of known) this.row(row.dataset.thread)?.remove();
+    more.replaceWith(page);
+    this.#markCurrent();
+    this.loadMore();
   }
 
   #replace(page) {
@@ -86,18 +100,15 @@ export class Inbox {
   }
 
   async #fetch(thread) {
-    // One request for a burst: the row that comes is the newest there is.
-    if (this.#fetching.has(thread)) return this.#fetching.set(thread, true);
-    this.#fetching.set(thread, false);
-    const page = await fetchFragment(`/inbox/rows/${thread}/`).catch(() => null);
-    const again = this.#fetching.get(thread);
-    this.#fetching.delete(thread);
-    const row = page?.querySelector("[data-thread]");
-    if (row) {
-      this.#put(row);
+    // One request for a burst: what is heard meanwhile asks again, once.
+    if (this.#fetching.has(thread)) return;
+    this.#fetching.add(thread);
+    await this.#take(`/inbox/rows/${thread}/`, (page) => {
+      this.#fetching.delete(thread);
+      const row = page?.querySelector("[data-thread]");
+      if (row) this.#put(row);
       this.#markCurrent();
-    }
-    if (again) this.#fetch(thread);
+    });
   }
 
   #place(row) {

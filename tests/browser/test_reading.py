@@ -92,6 +92,25 @@ def test_opens_where_reading_stopped_and_reads_only_what_comes_into_sight(visit,
     expect(page.locator("[data-jump]")).to_be_hidden()
 
 
+def test_rows_that_come_late_do_not_undo_what_was_heard_meanwhile(visit, pair, site):
+    read_all(visit, pair).close()
+    say_many(site, pair, 3)
+    page = visit(pair.buyer, "/settings/")
+
+    def hold_back(route):
+        answer = route.fetch()  # As it was before the message was read.
+        page.wait_for_timeout(3000)
+        route.fulfill(response=answer)
+
+    page.route("**/inbox/rows/?*", hold_back)
+    page.goto(thread_of(pair))
+    row = page.locator(f".row[data-thread='{pair.thread}']")
+    with page.expect_response("**/inbox/rows/?*"):
+        expect(row).to_have_attribute("data-unread", "0")
+    page.wait_for_timeout(300)
+    assert unread(page, pair) == 0
+
+
 def test_from_far_back_scrolling_down_reaches_the_live_end(visit, pair, site):
     read_all(visit, pair).close()
     say_many(site, pair, 120)

@@ -194,7 +194,9 @@ def _tell(user: User, person: Participant) -> None:
         read_tally=person.last_read_tally,
         own_since_read=person.own_since_read,
     )
-    deliver(moved, to=list(state.people))
+    # Nothing passes between two who blocked each other.
+    is_apart = person.blocked_by and not state.is_group
+    deliver(moved, to=[user.id] if is_apart else list(state.people))
     deliver(inbox_changed(person, unread=person.unread), to=[user.id])
 
 
