@@ -1,0 +1,40 @@
+"""The labelled set for the detector: what is in `corpus/`, one example a line."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "corpus"
+OPEN = "open"
+KEPT_APART = "kept_apart"
+CIRCUMVENTION = "circumvention"
+HARMLESS = "harmless"
+
+
+@dataclass(frozen=True)
+class Example:
+    id: str
+    language: str
+    label: str
+    kind: str
+    disguise: str | None
+    # Not shown: a failing test must not print what is kept apart.
+    messages: tuple[str, ...] = field(repr=False)
+
+    @property
+    def is_circumvention(self) -> bool:
+        return self.label == CIRCUMVENTION
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.messages)
+
+
+def read(name: str) -> list[Example]:
+    lines = (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    return [_example(json.loads(line)) for line in lines]
+
+
+def _example(row: dict) -> Example:
+    # A field too many or too few is refused here: the keys are the fields.
+    return Example(**{**row, "messages": tuple(row["messages"])})

@@ -1,0 +1,180 @@
+"""The labelled set is what it says: well formed, balanced, and its two halves are two.
+
+Failures name ids, never texts, so that a red run shows nobody the half that is kept apart.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+
+import pytest
+
+from tests.moderation import labelled
+from tests.moderation.labelled import CIRCUMVENTION, HARMLESS, KEPT_APART, OPEN, Example
+
+HALVES = {name: labelled.read(name) for name in (OPEN, KEPT_APART)}
+EVERYTHING = [example for half in HALVES.values() for example in half]
+PREFIX = {OPEN: "open", KEPT_APART: "kept"}
+
+FIRST_SIX = {"en", "de", "es", "fr", "pt", "it"}
+LANGUAGES = FIRST_SIX | {"nl", "pl", "tr", "ja", "ar"}
+KINDS = {
+    CIRCUMVENTION: {"phone", "email", "handle", "payment", "link", "phrase"},
+    HARMLESS: {"lookalike", "plain"},
+}
+DISGUISES = {
+    "at_dot", "emoji", "fullwidth", "hint", "homoglyph", "invisible", "leet", "mixed",
+    "reversed", "spacing", "split", "words",
+}  # fmt: skip
+LONGEST_MESSAGE = 8000
+# Two texts that share more of their words than this are the same text told twice.
+TOLD_TWICE = 0.6
+
+each_half = pytest.mark.parametrize("half", HALVES.values(), ids=HALVES)
+
+
+def share(part: int, of: int) -> float:
+    return part / of
+
+
+def ids(examples: list[Example]) -> list[str]:
+    return [each.id for each in examples]
+
+
+@each_half
+def test_a_half_is_large_enough(half):
+    assert len(half) >= 240
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_ids_are_the_name_of_the_half_and_the_line(name):
+    assert ids(HALVES[name]) == [f"{PREFIX[name]}-{n:03}" for n in range(1, len(HALVES[name]) + 1)]
+
+
+def test_labels_kinds_and_disguises_are_words_of_the_readme():
+    wrong = [
+        each
+        for each in EVERYTHING
+        if each.language not in LANGUAGES
+        or each.kind not in KINDS.get(each.label, ())
+        or each.disguise not in {None, *DISGUISES}
+    ]
+    assert ids(wrong) == []
+
+
+def test_every_message_is_one_that_could_be_sent():
+    wrong = [
+        each
+        for each in EVERYTHING
+        if not 1 <= len(each.messages) <= 4
+        or any(not 0 < len(text.strip()) <= LONGEST_MESSAGE for text in each.messages)
+    ]
+    assert ids(wrong) == []
+
+
+def test_only_an_attempt_is_disguised_and_only_a_split_one_has_several_messages():
+    wrong = [
+        each
+        for each in EVERYTHING
+        if (not each.is_circumvention and each.disguise)
+        or (each.is_circumvention and (len(each.messages) > 1) != (each.disguise == "split"))
+    ]
+    assert ids(wrong) == []
+
+
+@each_half
+def test_attempts_and_harmless_ones_are_balanced(half):
+    assert 0.43 <= share(sum(each.is_circumvention for each in half), len(half)) <= 0.47
+
+
+@each_half
+def test_most_harmless_ones_look_like_attempts(half):
+    kinds = Counter(each.kind for each in half if not each.is_circumvention)
+    assert share(kinds["lookalike"], kinds.total()) >= 0.7
+
+
+@each_half
+def test_every_kind_is_there_more_than_once_or_twice(half):
+    kinds = Counter(each.kind for each in half)
+    assert all(kinds[kind] >= 8 for kind in KINDS[CIRCUMVENTION] | KINDS[HARMLESS])
+
+
+@each_half
+def test_many_attempts_are_disguised_in_many_ways(half):
+    disguises = [each.disguise for each in half if each.is_circumvention]
+    hidden = Counter(disguise for disguise in disguises if disguise)
+    assert share(hidden.total(), len(disguises)) >= 0.4
+    assert len(hidden) >= 10
+
+
+@each_half
+def test_several_messages_are_no_sign_of_an_attempt(half):
+    several = Counter(each.label for each in half if len(each.messages) > 1)
+    assert min(several[CIRCUMVENTION], several[HARMLESS]) >= 8
+
+
+@each_half
+def test_every_language_has_both_labels_and_six_carry_most(half):
+    assert {(each.language, each.label) for each in half} == {
+        (language, label) for language in LANGUAGES for label in KINDS
+    }
+    first = sum(each.language in FIRST_SIX for each in half)
+    assert 0.8 <= share(first, len(half)) <= 0.95
+    assert share(sum(each.language == "en" for each in half), len(half)) <= 0.45
+
+
+def test_the_halves_are_made_up_alike():
+    for trait in ("label", "language", "kind"):
+        one, other = (Counter(getattr(each, trait) for each in half) for half in HALVES.values())
+        apart = {
+            value
+            for value in one | other
+            if abs(share(one[value], one.total()) - share(other[value], other.total())) > 0.04
+        }
+        assert apart == set()
+
+
+def test_no_text_is_there_twice():
+    seen = Counter(_bare(each.text) for each in EVERYTHING)
+    assert ids([each for each in EVERYTHING if seen[_bare(each.text)] > 1]) == []
+
+
+def test_no_text_of_one_half_is_a_text_of_the_other_told_again():
+    words = {each.id: set(_bare(each.text).split()) for each in EVERYTHING}
+    again = [
+        (one.id, other.id)
+        for one in HALVES[OPEN]
+        for other in HALVES[KEPT_APART]
+        if _overlap(words[one.id], words[other.id]) > TOLD_TWICE
+    ]
+    assert again == []
+
+
+def test_disguises_that_an_editor_could_clean_away_are_still_in_the_file():
+    signs = {"homoglyph": _mixes_alphabets, "invisible": _hides, "fullwidth": _folds_to_ascii}
+    lost = [each for each in EVERYTHING if not signs.get(each.disguise, bool)(each.text)]
+    assert ids(lost) == []
+
+
+def _bare(text: str) -> str:
+    return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
+
+
+def _overlap(one: set[str], other: set[str]) -> float:
+    return len(one & other) / max(len(one | other), 1)
+
+
+def _mixes_alphabets(text: str) -> bool:
+    return any(
+        {"LATIN"} < {unicodedata.name(letter).split()[0] for letter in word if letter.isalpha()}
+        for word in text.split()
+    )
+
+
+def _hides(text: str) -> bool:
+    return any(unicodedata.category(character) == "Cf" for character in text)
+
+
+def _folds_to_ascii(text: str) -> bool:
+    folded = (unicodedata.normalize("NFKC", each) for each in text if not each.isascii())
+    return any(each.isascii() and each.isalnum() for each in folded)
