@@ -258,6 +258,7 @@ def test_presence_of_two_threads_is_not_mixed_up(site, pair, buyer, seller):
     visitor = Visitor.of(site, other.buyer)
     fields = {"handle": handle_of(pair.buyer)}
     assert visitor.post(f"/threads/{other.thread}/add/", **fields)[0] == 302
+    buyer.hear("thread.changed")  # While it is open, this would be a reason to look again.
     (there,) = watch(buyer, pair.thread)
     assert there["online"] is True
     told = watch(buyer, other.thread, people=2)
