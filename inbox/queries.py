@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from accounts.ids import ULID_PATTERN
 from accounts.models import User
 from accounts.refusals import Refusal
-from threads.models import Participant, keys
-from threads.models.participant import ARCHIVED_FOLDER, INBOX
-from threads.models.table import Item, query
+from threads.models import ActionWaiting, Participant, keys
+from threads.models.participant import ARCHIVED_FOLDER, INBOX, SPAM
+from threads.models.table import Item, count, query
+from threads.queries import get_rows
 
 PAGE = 50
-FOLDERS = (INBOX, ARCHIVED_FOLDER)
+# A filter shows no more than that, and says so.
+MOST = 100
+FOLDERS = (INBOX, ARCHIVED_FOLDER, SPAM)
+UNREAD, ACTION_REQUIRED = "unread", "action-required"
 # Where a page ends: the index's own sort key, which names the thread.
 CURSOR = re.compile(
     rf"(?:{keys.PINNED})?\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z#(thrd_{ULID_PATTERN})",
@@ -23,7 +27,9 @@ CURSOR = re.compile(
 class FolderPage:
     rows: list[Participant]
     # What to ask the next page with; empty at the end.
-    cursor: str
+    cursor: str = ""
+    # Of a filter: there are more than it shows.
+    is_cut: bool = False
 
 
 def list_folder(user: User, folder: str, *, after: str = "") -> FolderPage:
@@ -37,6 +43,52 @@ def list_folder(user: User, folder: str, *, after: str = "") -> FolderPage:
     )
     rows = page.of(Participant)
     return FolderPage(rows, rows[-1].inbox_sk if page.more and rows else "")
+
+
+def list_unread(user: User) -> FolderPage:
+    # One more than is shown, to know whether there are more.
+    page = query(
+        keys.unread_pk(user.id), limit=MOST + 1, index=Item.unread_threads, newest_first=True
+    )
+    threads = [row.thread_id for row in page.of(Participant)]
+    # The index may lag behind what the items themselves say.
+    rows = [row for row in _rows(user, threads[:MOST]) if row.has_unread]
+    return FolderPage(rows, is_cut=len(threads) > MOST)
+
+
+def list_action_required(user: User) -> FolderPage:
+    """Where a card waits for this person."""
+    threads, more = _threads_with_actions(user)
+    return FolderPage(_rows(user, threads[:MOST]), is_cut=more or len(threads) > MOST)
+
+
+FILTERS = {UNREAD: list_unread, ACTION_REQUIRED: list_action_required}
+
+
+def list_rows(user: User, folder: str, *, after: str = "") -> FolderPage:
+    """A folder, or a filter of the inbox."""
+    if folder in FILTERS:
+        return FILTERS[folder](user)
+    return list_folder(user, folder, after=after)
+
+
+def _rows(user: User, thread_ids: list[str]) -> list[Participant]:
+    """Filters are inside the inbox; pinned first, then the newest."""
+    rows = [row for row in get_rows(user, thread_ids) if row.folder == INBOX]
+    return sorted(rows, key=lambda row: row.inbox_sk, reverse=True)
+
+
+def count_rows(user: User) -> dict[str, int]:
+    """What the list of folders says beside their names: exact up to 99, and 100 is more."""
+    return {
+        UNREAD: count(keys.unread_pk(user.id), most=MOST, index=Item.unread_threads),
+        ACTION_REQUIRED: len(_threads_with_actions(user)[0]),
+    }
+
+
+def _threads_with_actions(user: User) -> tuple[list[str], bool]:
+    page = query(keys.user_pk(user.id), Item.sk.startswith(keys.WAITING), limit=MOST + 1)
+    return list(dict.fromkeys(item.thread_id for item in page.of(ActionWaiting))), page.more
 
 
 def get_row(user: User, thread_id: str) -> Participant:

@@ -1,4 +1,4 @@
-"""A row of the inbox, as a page shows it."""
+"""A row of the inbox, as a page shows it, and the column of rows with its folders."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,12 +8,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
-from inbox.queries import list_folder
+from inbox.queries import ACTION_REQUIRED, FILTERS, MOST, UNREAD, count_rows, list_rows
 from threads.labels import row_label
 from threads.models import Participant, Person, keys
-from threads.models.participant import ARCHIVED_FOLDER, INBOX
+from threads.models.participant import ARCHIVED_FOLDER, INBOX, SPAM
 
-LABELS = {INBOX: "Inbox", ARCHIVED_FOLDER: "Archived"}
+FOLDER_LABELS = {INBOX: "Inbox", ARCHIVED_FOLDER: "Archived", SPAM: "Spam"}
+FILTER_LABELS = {INBOX: "All", UNREAD: "Unread", ACTION_REQUIRED: "Action required"}
+LABELS = FILTER_LABELS | FOLDER_LABELS
 
 
 @dataclass
@@ -31,42 +33,92 @@ class Row:
     last_at: datetime
     last_at_label: str
     unread: int
+    is_marked: bool
+    waits_for: str
     pinned: bool
     muted: bool
+    muted_until: str
     is_current: bool
+
+
+@dataclass
+class Place:
+    """A folder or a filter, as one chooses it."""
+
+    key: str
+    label: str
+    url: str
+    is_current: bool
+    count: int = 0
+
+    @property
+    def shown_count(self) -> str:
+        return shown(self.count)
 
 
 @dataclass
 class Column:
     """A folder beside the conversation that is open."""
 
+    key: str
+    label: str
+    # A filter is inside the inbox.
     folder: str
-    folders: list[tuple[str, str, str, bool]]
     rows: list[Row]
     next_rows: str
+    is_cut: bool
+    folders: list[Place]
+    filters: list[Place]
 
 
-def column_of(user: User, folder: str, *, after: str = "", current: str = "") -> Column:
-    page = list_folder(user, folder, after=after)
-    query = urlencode({"folder": folder, "after": page.cursor})
+def column_of(user: User, key: str, *, after: str = "", current: str = "") -> Column:
+    column = rows_of(user, key, after=after, current=current)
+    counts = count_rows(user)
+    column.folders = [_place(each, FOLDER_LABELS[each], column.folder) for each in FOLDER_LABELS]
+    column.folders[0].count = counts[UNREAD]
+    if column.folder == INBOX:
+        column.filters = [_place(each, FILTER_LABELS[each], key) for each in FILTER_LABELS]
+        for place in column.filters:
+            place.count = counts.get(place.key, 0)
+    return column
+
+
+def rows_of(user: User, key: str, *, after: str = "", current: str = "") -> Column:
+    """The rows alone, for a page that has the rest."""
+    page = list_rows(user, key, after=after)
+    query = urlencode({"folder": key, "after": page.cursor})
     return Column(
-        folder=folder,
-        folders=[(key, label, folder_url(key), key == folder) for key, label in LABELS.items()],
-        rows=[row_of(user, participant, current=current) for participant in page.rows],
+        key=key,
+        label=LABELS[key],
+        folder=INBOX if key in FILTERS else key,
+        rows=[row_of(user, participant, key, current=current) for participant in page.rows],
         next_rows=f"{reverse('inbox:rows')}?{query}" if page.cursor else "",
+        is_cut=page.is_cut,
+        folders=[],
+        filters=[],
     )
 
 
-def folder_url(folder: str) -> str:
-    return reverse("inbox:inbox") if folder == INBOX else reverse("inbox:folder", args=[folder])
+def _place(key: str, label: str, current: str) -> Place:
+    return Place(key, label, folder_url(key), key == current)
 
 
-def row_of(user: User, participant: Participant, *, current: str = "") -> Row:
+def shown(count: int) -> str:
+    return f"{MOST - 1}+" if count >= MOST else str(count)
+
+
+def folder_url(key: str) -> str:
+    return reverse("inbox:inbox") if key == INBOX else reverse("inbox:folder", args=[key])
+
+
+def row_of(user: User, participant: Participant, key: str = INBOX, *, current: str = "") -> Row:
     at = keys.moment(participant.last_message_at).astimezone(timezone.get_current_timezone())
     last = participant.last_message
+    url = reverse("threads:thread", args=[participant.thread_id])
     return Row(
         thread_id=participant.thread_id,
-        url=reverse("threads:thread", args=[participant.thread_id]),
+        # So that the list beside the conversation stays the one that it was opened from.
+        url=url if key == INBOX else f"{url}?{urlencode({'in': key})}",
         subject=participant.subject,
         kind=participant.kind,
         folder=participant.folder,
@@ -78,7 +130,16 @@ def row_of(user: User, participant: Participant, *, current: str = "") -> Row:
         last_at=at,
         last_at_label=row_label(at, timezone.localdate()),
         unread=participant.unread,
+        is_marked=bool(participant.marked_unread),
+        waits_for=_waits_for(user, participant),
         pinned=participant.pinned,
-        muted=participant.muted,
+        muted=participant.is_muted,
+        muted_until=participant.muted_until or "",
         is_current=participant.thread_id == current,
     )
+
+
+def _waits_for(user: User, participant: Participant) -> str:
+    if not participant.waiting_for:
+        return ""
+    return "you" if participant.waiting_for == user.id else "them"

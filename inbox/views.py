@@ -1,11 +1,14 @@
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
-from inbox.queries import FOLDERS, get_row
-from inbox.rows import column_of, row_of
+from inbox.acts import perform
+from inbox.forms import ActOnThreads
+from inbox.queries import count_rows, get_row
+from inbox.rows import LABELS, column_of, folder_url, row_of, rows_of, shown
 from threads.models.participant import INBOX
 
 
@@ -18,28 +21,55 @@ class Request(HttpRequest):
 @require_safe
 @login_required
 def inbox(request: Request, folder: str = INBOX) -> HttpResponse:
-    return render(request, "inbox/inbox.html", {"folder": _known(folder)})
+    return _page(request, _known(folder))
 
 
 @require_safe
 @login_required
 def rows(request: Request) -> HttpResponse:
     """The next rows of a folder: a fragment for a script, a page for everybody else."""
-    folder = _known(request.GET.get("folder", INBOX))
-    column = column_of(request.user, folder, after=request.GET.get("after", ""))
-    template = "inbox/rows.html" if request.headers.get("X-Fragment") else "inbox/inbox.html"
-    return render(request, template, {"folder": folder, "column": column})
+    folder, after = _known(request.GET.get("folder", INBOX)), request.GET.get("after", "")
+    if not request.headers.get("X-Fragment"):
+        return _page(request, folder, after)
+    column = rows_of(request.user, folder, after=after)
+    return render(request, "inbox/rows.html", {"column": column})
 
 
 @require_safe
 @login_required
 def row(request: Request, thread_id: str) -> HttpResponse:
     """One row, for a page that was told of a conversation it does not have."""
+    folder = _known(request.GET.get("folder", INBOX))
     participant = get_row(request.user, thread_id)
-    return render(request, "inbox/row.html", {"row": row_of(request.user, participant)})
+    return render(request, "inbox/row.html", {"row": row_of(request.user, participant, folder)})
+
+
+@require_safe
+@login_required
+def counts(request: Request) -> HttpResponse:
+    return JsonResponse({key: shown(count) for key, count in count_rows(request.user).items()})
+
+
+@require_POST
+@login_required
+def act(request: Request) -> HttpResponse:
+    """A script shows what was done, with a way back; without one, the page that one came from."""
+    arguments = ActOnThreads.read(request.POST)
+    outcome = perform(request.user, **arguments)
+    if request.headers.get("X-Fragment"):
+        return JsonResponse({"said": outcome.said, "undo": outcome.undo})
+    messages.success(request, f"{outcome.said}.")
+    if request.POST.get("back") == "thread":
+        return redirect("threads:thread", arguments["thread_ids"][0])
+    return redirect(folder_url(_known(request.POST.get("back") or INBOX)))
+
+
+def _page(request: Request, folder: str, after: str = "") -> HttpResponse:
+    column = column_of(request.user, folder, after=after)
+    return render(request, "inbox/inbox.html", {"column": column})
 
 
 def _known(folder: str) -> str:
-    if folder not in FOLDERS:
+    if folder not in LABELS:
         raise Http404
     return folder

@@ -68,6 +68,7 @@ def _rows() -> list[SimpleNamespace]:
             LONG, "A subject that does not end where one would like it to", "Thank you", mine=True
         ),
         _row(JONAS, "Lookbook, 24 pages", "See you there 🎉", kind="project", others_count=3),
+        _row(JONAS, "Portraits", "Could you send an offer?", waits_for="you", is_marked=True),
     ]
 
 
@@ -78,6 +79,9 @@ def _row(other: dict[str, str], subject: str, text: str, **more: object) -> Simp
         "unread": 0,
         "pinned": False,
         "muted": False,
+        "muted_until": "",
+        "is_marked": False,
+        "waits_for": "",
         "is_current": False,
     }
     return SimpleNamespace(

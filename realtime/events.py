@@ -136,7 +136,8 @@ class CursorMoved(TypedDict):
 
 
 class InboxChanged(TypedDict):
-    """Without `unread` (another process wrote in between) the page fetches the row."""
+    """Without `unread` (another process wrote in between) the page fetches the row. The last three
+    come only with what one did oneself: otherwise they are as they were."""
 
     type: Literal["inbox.changed"]
     thread: str
@@ -145,6 +146,10 @@ class InboxChanged(TypedDict):
     last_message: dict[str, Any]
     folder: str
     pinned: bool
+    waiting_for: str
+    marked_unread: NotRequired[bool]
+    muted: NotRequired[bool]
+    muted_until: NotRequired[str]
 
 
 class Error(TypedDict):

@@ -137,6 +137,10 @@ VIEWS: dict[str, View] = {
     "inbox:folder": View(SIGNED_IN, lambda scene, kind: ["archived"]),
     "inbox:rows": View(SIGNED_IN),
     "inbox:row": View(OF_THREAD, of_thread),
+    "inbox:counts": View(SIGNED_IN),
+    "inbox:act": View(
+        ACT, post=lambda scene, kind: {"act": "pin", "thread": scene.thread_for(kind)}
+    ),
     "threads:start": View(
         SIGNED_IN
         | {"blocked": 403, "participant": 302, "stranger": 302, "removed": 302}
@@ -159,10 +163,6 @@ VIEWS: dict[str, View] = {
     ),
     "threads:message": View(OF_THREAD | {"blocked": 404}, of_message),
     "threads:read": View(ACT | {"blocked": 400}, of_thread, post=the_newest),
-    "threads:pin": View(ACT, of_thread, post=posting()),
-    "threads:unpin": View(ACT, of_thread, post=posting()),
-    "threads:archive": View(ACT, of_thread, post=posting()),
-    "threads:restore": View(ACT, of_thread, post=posting()),
     "threads:add": View(
         ACT | {"blocked": 403},
         of_thread,

@@ -41,6 +41,7 @@ from threads.writing.line import (
 )
 from threads.writing.rows import (
     CAUGHT_UP,
+    answering,
     caught_up,
     receiver_change,
     sender_change,
@@ -200,6 +201,7 @@ class _Replay:
                 change = sender_change(self.state, person, line, message)
             else:
                 change = receiver_change(person, line, message)
+            change.set |= answering(self.state.thread, line)
             changes.append((person, change))
         for item, change in changes:
             change.apply(item)

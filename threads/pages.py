@@ -15,7 +15,6 @@ from threads.actions.messages import check_may_write
 from threads.actions.people import can_manage_people
 from threads.forms import SendMessage
 from threads.models import Participant, Thread
-from threads.models.participant import ARCHIVED_FOLDER
 from threads.queries import Opened
 from threads.rendering import arrange
 from threads.telling import cursors_of
@@ -64,7 +63,9 @@ def thread_page(user: User, opened: Opened, **extra: Any) -> dict[str, Any]:
         "can_write": refusal is None,
         "refusal": refusal,
         "is_pinned": me.pinned,
-        "is_archived": me.folder == ARCHIVED_FOLDER,
+        "is_muted": me.is_muted,
+        "is_marked_unread": bool(me.marked_unread),
+        "folder": me.folder,
         "is_blocked_by_me": user.id in (me.blocked_by or ()),
         "can_manage_people": refusal is None and can_manage_people(opened.state.thread, me),
         "is_group": opened.state.is_group,

@@ -71,7 +71,17 @@ def inbox_changed(person: Participant, *, unread: int | None) -> InboxChanged:
         last_message=person.last_message,
         folder=person.folder,
         pinned=person.pinned,
+        waiting_for=person.waiting_for or "",
     )
+
+
+def inbox_settings(person: Participant) -> InboxChanged:
+    """From an item as the store has it: with what one that only remembers cannot vouch for."""
+    event = inbox_changed(person, unread=person.unread)
+    event["marked_unread"] = bool(person.marked_unread)
+    event["muted"] = person.is_muted
+    event["muted_until"] = (person.muted_until or "") if person.is_muted else ""
+    return event
 
 
 def cursors_of(opened: Opened, *, reader_id: str) -> list[dict[str, Any]]:

@@ -18,10 +18,6 @@ urlpatterns = [
         "threads/<thread:thread_id>/messages/<message:message_id>/", views.message, name="message"
     ),
     path("threads/<thread:thread_id>/read/", views.read, name="read"),
-    path("threads/<thread:thread_id>/pin/", views.pin, name="pin"),
-    path("threads/<thread:thread_id>/unpin/", views.unpin, name="unpin"),
-    path("threads/<thread:thread_id>/archive/", views.archive, name="archive"),
-    path("threads/<thread:thread_id>/restore/", views.restore, name="restore"),
     path("threads/<thread:thread_id>/add/", views.add, name="add"),
     path("threads/<thread:thread_id>/remove/", views.remove, name="remove"),
     path("threads/<thread:thread_id>/leave/", views.leave, name="leave"),

@@ -1,6 +1,5 @@
 """Pages of threads: they read what was sent, call an action, and say what came of it."""
 
-from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -17,7 +16,6 @@ from accounts.refusals import Refusal
 from threads import queries
 from threads.actions.blocks import block_person, unblock_person
 from threads.actions.cursors import mark_read
-from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread
 from threads.actions.messages import send_message
 from threads.actions.people import add_participant, leave_thread, remove_participant
 from threads.actions.start import start_thread
@@ -130,23 +128,11 @@ def read(request: Request, thread_id: str) -> HttpResponse:
     return redirect("threads:thread", thread_id)
 
 
-def _act(action: Callable[..., None], back_to: str) -> Callable[..., HttpResponse]:
-    """A press of a button that needs to know nothing but the thread."""
-
-    @require_POST
-    @login_required
-    def view(request: Request, thread_id: str) -> HttpResponse:
-        action(request.user, thread_id=thread_id)
-        return redirect(back_to, *([thread_id] if back_to == "threads:thread" else []))
-
-    return view
-
-
-pin = _act(pin_thread, "threads:thread")
-unpin = _act(unpin_thread, "threads:thread")
-archive = _act(archive_thread, "inbox:inbox")
-restore = _act(restore_thread, "threads:thread")
-leave = _act(leave_thread, "inbox:inbox")
+@require_POST
+@login_required
+def leave(request: Request, thread_id: str) -> HttpResponse:
+    leave_thread(request.user, thread_id=thread_id)
+    return redirect("inbox:inbox")
 
 
 @require_POST

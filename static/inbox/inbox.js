@@ -2,19 +2,28 @@
 
 import { fetchFragment } from "../site/fragments.js";
 import { rowLabel } from "../site/labels.js";
+import { Pace } from "../realtime/pace.js";
+import { Counts } from "./counts.js";
+
+const A_MINUTE = 60_000;
 
 export class Inbox {
   #fetching = new Set(); // threads
   #onTheWay = new Set(); // what was heard since each request that is not answered yet
   #title = document.title;
+  #counts = new Counts();
+  #refreshing = new Pace(1_000, () => this.refresh());
 
+  /** `key` is the folder, or the filter of the inbox, that is shown. */
   constructor(list, socket) {
     this.list = list;
     this.folder = list.dataset.folder;
+    this.key = list.dataset.key;
     this.me = document.documentElement.dataset.me;
     socket.addEventListener("inbox.changed", ({ detail }) => this.change(detail));
     this.loadMore();
     this.#settle();
+    setInterval(() => this.#endMutes(), A_MINUTE);
   }
 
   row(thread) {
@@ -24,7 +33,9 @@ export class Inbox {
   change(event) {
     for (const heard of this.#onTheWay) heard.set(event.thread, event);
     const row = this.row(event.thread);
-    if (event.folder !== this.folder) return this.#remove(row);
+    if (countsMayChange(event, row)) this.#counts.later();
+    if (!this.#belongs(event, row)) return this.#remove(row);
+    if (!row && this.key === "action-required") return this.#refreshing.push("");
     if (!row || event.unread === null || event.pinned !== "pinned" in row.dataset) {
       return this.#fetch(event.thread);
     }
@@ -32,7 +43,11 @@ export class Inbox {
     const { author, text } = event.last_message;
     row.dataset.at = event.last_message_at;
     row.dataset.unread = event.unread;
+    row.dataset.waitsFor = !event.waiting_for ? "" : event.waiting_for === this.me ? "you" : "them";
     row.toggleAttribute("data-mine", author === this.me);
+    row.toggleAttribute("data-marked", this.#isMarked(event, row));
+    if (event.muted === true) row.dataset.muted = event.muted_until;
+    if (event.muted === false) delete row.dataset.muted;
     row.querySelector("[data-row-text]").textContent = text;
     row.querySelector("[data-row-unread]").textContent = event.unread;
     const time = row.querySelector("[data-row-time]");
@@ -41,9 +56,29 @@ export class Inbox {
     this.#place(row);
   }
 
+  /** In the folder that is shown, and let through by the filter. */
+  #belongs(event, row) {
+    if (event.folder !== this.folder) return false;
+    if (this.key !== "unread" || event.unread === null) return true;
+    return event.unread > 0 || this.#isMarked(event, row);
+  }
+
+  /** Only what one does oneself says so outright; whoever writes has read. */
+  #isMarked({ marked_unread: marked, last_message: { author } }, row) {
+    return marked ?? (author !== this.me && row !== null && "marked" in row.dataset);
+  }
+
+  #endMutes() {
+    for (const row of this.list.querySelectorAll("[data-muted]")) {
+      const { muted } = row.dataset;
+      if (muted && new Date(muted) <= new Date()) delete row.dataset.muted;
+    }
+  }
+
   /** After having been away, if only since the page was made: what changed, in one request. */
   async refresh() {
-    await this.#take(`/inbox/rows/?folder=${this.folder}`, (page) => page && this.#replace(page));
+    this.#counts.later();
+    await this.#take(`/inbox/rows/?folder=${this.key}`, (page) => page && this.#replace(page));
   }
 
   /** What was heard meanwhile may be newer than the answer: it is heard once more. */
@@ -94,8 +129,10 @@ export class Inbox {
   #put(row) {
     const before = this.row(row.dataset.thread);
     const hadFocus = before?.contains(document.activeElement);
+    const wasPicked = before?.querySelector("[name=thread]").checked;
     before?.remove();
     this.#place(row);
+    if (wasPicked) row.querySelector("[name=thread]").checked = true;
     if (hadFocus) row.querySelector("a").focus({ preventScroll: true });
   }
 
@@ -103,7 +140,7 @@ export class Inbox {
     // One request for a burst: what is heard meanwhile asks again, once.
     if (this.#fetching.has(thread)) return;
     this.#fetching.add(thread);
-    await this.#take(`/inbox/rows/${thread}/`, (page) => {
+    await this.#take(`/inbox/rows/${thread}/?folder=${this.key}`, (page) => {
       this.#fetching.delete(thread);
       const row = page?.querySelector("[data-thread]");
       if (row) this.#put(row);
@@ -130,7 +167,8 @@ export class Inbox {
   /** What depends on all rows: the number in the title, and whether there is anything. */
   #settle() {
     const rows = [...this.list.querySelectorAll("[data-thread]")];
-    const unread = rows.reduce((sum, row) => sum + Number(row.dataset.unread), 0);
+    const heard = rows.filter((row) => !("muted" in row.dataset));
+    const unread = heard.reduce((sum, row) => sum + Number(row.dataset.unread), 0);
     document.title = unread ? `(${unread}) ${this.#title}` : this.#title;
     const isEmpty = !this.list.querySelector("[data-thread]");
     this.list.hidden = isEmpty;
@@ -143,6 +181,12 @@ export class Inbox {
     const link = open && this.row(open)?.querySelector(".row-link");
     link?.setAttribute("aria-current", "page");
   }
+}
+
+function countsMayChange({ unread, folder, marked_unread: marked }, row) {
+  if (!row || unread === null || folder !== "inbox") return true;
+  const was = Number(row.dataset.unread) > 0 || "marked" in row.dataset;
+  return was !== (unread > 0 || (marked ?? "marked" in row.dataset));
 }
 
 /** Pinned first, then the newest. */

@@ -1,10 +1,12 @@
 // Every page of somebody who is signed in: one socket, and what on the page wants to hear it.
 
+import { Acts } from "../inbox/acts.js";
 import { Inbox } from "../inbox/inbox.js";
 import { Elsewhere } from "../realtime/elsewhere.js";
 import { Socket } from "../realtime/socket.js";
 import { Courier } from "../store/courier.js";
 import { Outbox } from "../store/outbox.js";
+import { refreshParts } from "../threads/parts.js";
 import { Thread } from "../threads/thread.js";
 import { toast } from "./notices.js";
 
@@ -22,8 +24,16 @@ const rows = document.querySelector("[data-rows]");
 const inbox = rows && new Inbox(rows, socket);
 const timeline = document.querySelector("[data-timeline]");
 const thread = timeline && new Thread(timeline, socket, outbox, courier);
+if (rows) new Acts({ onDone: () => socket.isLive || inbox.refresh() });
 const elsewhere = new Elsewhere(socket, courier, { shown: () => thread?.id ?? null });
 if (thread) socket.shown = () => thread.shown;
+
+// Pinned, muted or moved, here or on another page of mine: the menu offers the opposite.
+socket.addEventListener("inbox.changed", ({ detail: { thread: id, folder, pinned, muted } }) => {
+  const menu = document.querySelector("[data-settings]");
+  if (id !== thread?.id || muted === undefined || !menu || !folder) return;
+  if (menu.dataset.settings !== `${folder} ${pinned} ${muted}`) refreshParts(id);
+});
 
 // First what others said, then the list, and only then what waits to be sent.
 if (thread) thread.addEventListener("synced", () => catchUp());
@@ -33,6 +43,7 @@ async function catchUp() {
   const patience = new Promise((resolve) => setTimeout(resolve, INBOX_PATIENCE));
   await Promise.race([inbox?.refresh(), patience]);
   if (thread) courier.ready(thread.id);
+  else root.dataset.live = socket.isLive ? "yes" : "no";
   elsewhere.flush();
 }
 

@@ -15,12 +15,14 @@ export class Reading {
   #lastLook = null; // what was in sight then: first, last, and where
   #read = null; // the last that is known to be read; null until the server has said
   #delivered = 0;
+  #isMarked; // as unread, by hand: being here again takes it back
   #marking = new Pace(AT_MOST_EVERY, () => this.#mark());
   #observer;
 
   constructor(timeline, socket, { onJump }) {
     this.timeline = timeline;
     this.socket = socket;
+    this.#isMarked = "marked" in timeline.list.dataset;
     this.jump = document.querySelector("[data-jump]");
     this.line = timeline.list.querySelector(".unread-line");
     this.jump.addEventListener("click", onJump);
@@ -152,6 +154,9 @@ export class Reading {
     }
     const { newest, hasEnd } = this.timeline;
     const seq = Number(newest?.dataset.seq ?? 0);
+    if (this.#isMarked && this.isAttentive && hasEnd && seq === this.#read) {
+      this.#isMarked = !this.#say("thread.mark_read", newest);
+    }
     if (!hasEnd || seq <= Math.max(this.#delivered, this.#read)) return;
     if (this.#say("thread.mark_delivered", newest)) this.#delivered = seq;
   }

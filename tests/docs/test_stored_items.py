@@ -12,6 +12,8 @@ from tests.docs.test_data_model import ITEMS, ON_EVERY_ITEM, PAGE, name_of
 from tests.threads.conftest import make_person, say, start
 from threads import relay
 from threads.actions.blocks import block_person
+from threads.actions.cursors import mark_all_read
+from threads.actions.folders import mark_unread, mute_thread
 from threads.actions.people import add_participant, remove_participant
 from threads.models import keys
 from threads.models.table import connection, load
@@ -30,6 +32,9 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     add_participant(buyer, thread_id=thread, user=guest)
     said = say(seller, thread)
     remove_participant(buyer, thread_id=thread, user_id=guest.id)
+    mute_thread(buyer, thread_id=thread, until=keys.now())
+    mark_all_read(seller, thread_id=thread)
+    mark_unread(seller, thread_id=thread)
     block_person(seller, blocked=buyer)
     partitions = [
         keys.thread_pk(thread),

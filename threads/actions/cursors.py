@@ -12,10 +12,10 @@ from accounts.refusals import Refusal
 from realtime.delivery import deliver
 from realtime.events import CursorMoved
 from threads import state as states
-from threads.models import Message, Participant, keys
+from threads.models import Message, Participant, Thread, keys
 from threads.models.changes import Change, update
-from threads.models.table import Item, query
-from threads.telling import inbox_changed
+from threads.models.table import Item, get_many, query
+from threads.telling import inbox_settings
 from threads.writing.line import now_ms
 from threads.writing.rows import CAUGHT_UP
 
@@ -53,6 +53,22 @@ def mark_read(user: User, *, thread_id: str, message_id: str, seq: int, tally: i
         remove=CAUGHT_UP,
     )
     _move(user, Place(thread_id, message_id, seq, tally), newest, _read_earlier)
+
+
+def mark_all_read(user: User, *, thread_id: str) -> Participant | None:
+    """Said of a whole conversation, from the list. The row as it was, if anything was unread."""
+    pk = keys.thread_pk(thread_id)
+    found = get_many([(pk, keys.participant_sk(user.id)), (pk, keys.THREAD)])
+    match sorted(found, key=lambda item: item.sk):
+        case [Participant() as person, Thread() as thread]:
+            place = thread.last_message_id, thread.last_seq, thread.last_tally
+        case _:
+            raise Refusal("THREAD_NOT_FOUND")
+    if not person.has_unread:
+        return None
+    message_id, seq, tally = place
+    mark_read(user, thread_id=thread_id, message_id=message_id, seq=seq, tally=tally)
+    return person
 
 
 def mark_delivered(user: User, *, thread_id: str, message_id: str, seq: int, tally: int) -> None:
@@ -197,7 +213,7 @@ def _tell(user: User, person: Participant) -> None:
     # Nothing passes between two who blocked each other.
     is_apart = person.blocked_by and not state.is_group
     deliver(moved, to=[user.id] if is_apart else list(state.people))
-    deliver(inbox_changed(person, unread=person.unread), to=[user.id])
+    deliver(inbox_settings(person), to=[user.id])
 
 
 def _now() -> str:

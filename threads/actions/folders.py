@@ -1,4 +1,7 @@
-"""Where a conversation stands in one person's own inbox."""
+"""Where a conversation stands in one person's own inbox: folder, pin, mute, marked as unread.
+
+Each returns the row as it was, for whoever wants to take it back, or None if nothing changed.
+"""
 
 from collections.abc import Callable
 
@@ -10,40 +13,74 @@ from realtime.delivery import deliver
 from threads import state as states
 from threads.models import Participant, keys
 from threads.models.changes import Change, update
-from threads.models.participant import ARCHIVED_FOLDER, INBOX
-from threads.telling import inbox_changed
+from threads.models.participant import ARCHIVED_FOLDER, INBOX, SPAM
+from threads.telling import inbox_settings
 from threads.writing.rows import has_read_as, listed_unread
 
 MOST_RACES = 20
 
-
-def pin_thread(user: User, *, thread_id: str) -> None:
-    _place(user, thread_id, lambda person: {"pinned": True})
-
-
-def unpin_thread(user: User, *, thread_id: str) -> None:
-    _place(user, thread_id, lambda person: {"pinned": False})
+# By Python names; None removes.
+Wanted = dict[str, object]
 
 
-def archive_thread(user: User, *, thread_id: str) -> None:
-    _place(user, thread_id, lambda person: {"folder": ARCHIVED_FOLDER})
+def pin_thread(user: User, *, thread_id: str) -> Participant | None:
+    return _place(user, thread_id, lambda person: {"pinned": True})
 
 
-def restore_thread(user: User, *, thread_id: str) -> None:
-    _place(user, thread_id, lambda person: {"folder": INBOX})
+def unpin_thread(user: User, *, thread_id: str) -> Participant | None:
+    return _place(user, thread_id, lambda person: {"pinned": False})
 
 
-def _place(user: User, thread_id: str, wanted: Callable[[Participant], dict[str, object]]) -> None:
+def archive_thread(user: User, *, thread_id: str) -> Participant | None:
+    return _place(user, thread_id, lambda person: {"folder": ARCHIVED_FOLDER})
+
+
+def restore_thread(user: User, *, thread_id: str) -> Participant | None:
+    return _place(user, thread_id, lambda person: {"folder": INBOX})
+
+
+def mark_spam(user: User, *, thread_id: str) -> Participant | None:
+    """Unlike an archived one it stays there, whatever is written."""
+    return _place(user, thread_id, lambda person: {"folder": SPAM})
+
+
+def mute_thread(user: User, *, thread_id: str, until: str | None = None) -> Participant | None:
+    """Until a time, or for good."""
+    return _place(user, thread_id, lambda person: {"muted": True, "muted_until": until})
+
+
+def unmute_thread(user: User, *, thread_id: str) -> Participant | None:
+    return _place(user, thread_id, lambda person: {"muted": False, "muted_until": None})
+
+
+def mark_unread(user: User, *, thread_id: str) -> Participant | None:
+    """A flag of its own: no cursor moves. What is unread anyway needs none."""
+    return _place(
+        user, thread_id, lambda person: {"marked_unread": True} if _is_read(person) else {}
+    )
+
+
+def _is_read(person: Participant) -> bool:
+    return not person.unread
+
+
+def _place(
+    user: User, thread_id: str, wanted: Callable[[Participant], Wanted]
+) -> Participant | None:
     """On what was read: a send in between would have moved the row, and is looked at again."""
     for _ in range(MOST_RACES):
         person = Participant.find(keys.thread_pk(thread_id), keys.participant_sk(user.id))
         if person is None:
             raise Refusal("THREAD_NOT_FOUND")
-        change = placing(person, wanted(person))
-        if update(person, change, _as_read(person)):
+        before, changes = person.copy(), wanted(person)
+        if all(
+            (getattr(person, name) or None) == (value or None) for name, value in changes.items()
+        ):
+            return None
+        if update(person, placing(person, changes), _as_read(person)):
             states.note(person)
-            deliver(inbox_changed(person, unread=person.unread), to=[person.user_id])
-            return
+            deliver(inbox_settings(person), to=[person.user_id])
+            return before
     raise Refusal("TRY_AGAIN")
 
 
@@ -57,20 +94,22 @@ def _as_read(person: Participant) -> Condition:
     )
 
 
-def placing(person: Participant, wanted: dict[str, object]) -> Change:
-    """The row's place in the indexes follows from its folder and its pin."""
+def placing(person: Participant, wanted: Wanted) -> Change:
+    """The row's place in the indexes follows from its folder, its pin and what is unread."""
     folder = str(wanted.get("folder", person.folder))
     pinned = bool(wanted.get("pinned", person.pinned))
     change = Change(
-        set={
+        set={name: value for name, value in wanted.items() if value is not None}
+        | {
             "folder": folder,
             "pinned": pinned,
             "inbox_pk": keys.inbox_pk(person.user_id, folder),
             "inbox_sk": keys.inbox_sk(person.last_message_at, person.thread_id, pinned=pinned),
-        }
+        },
+        remove=tuple(name for name, value in wanted.items() if value is None),
     )
-    if folder == INBOX and person.has_unread:
+    if folder == INBOX and (person.has_unread or wanted.get("marked_unread")):
         change.set |= listed_unread(person)
     else:
-        change.remove = ("unread_pk", "unread_sk")
+        change.remove += ("unread_pk", "unread_sk")
     return change

@@ -27,3 +27,7 @@ class ActionWaiting(Item):
 
     type = UnicodeAttribute()
     created_at = UnicodeAttribute(attr_name="createdAt")
+
+    @property
+    def thread_id(self) -> str:
+        return self.sk.removeprefix(self.sk_prefix).partition("#")[0]

@@ -5,6 +5,7 @@ are THR, TAB#, PART#, OUT#, then MSG# newest first, so that one Query opens a th
 not needed for that sorts below MSG#.
 """
 
+import time
 import zlib
 from datetime import UTC, datetime
 
@@ -140,6 +141,10 @@ def unread_pk(user_id: str) -> str:
 def iso(moment: datetime) -> str:
     """As stored: UTC, milliseconds, Z. Sorts as text."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def now() -> str:
+    return iso(moment_of_ms(time.time_ns() // 1_000_000))
 
 
 def moment(text: str) -> datetime:

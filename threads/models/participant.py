@@ -47,6 +47,8 @@ class Participant(Item):
     last_message = DocumentAttribute(attr_name="lastMessage")
     last_seq = IntAttribute(attr_name="lastSeq")
     last_tally = IntAttribute(attr_name="lastTally")
+    # As on the thread: a row says who owes whom an answer without reading it.
+    waiting_for = UnicodeAttribute(attr_name="waitingFor", null=True)
 
     inbox_pk = UnicodeAttribute(attr_name="GSI1PK")
     inbox_sk = UnicodeAttribute(attr_name="GSI1SK")
@@ -71,6 +73,11 @@ class Participant(Item):
     @property
     def has_unread(self) -> bool:
         return bool(self.unread or self.marked_unread)
+
+    @property
+    def is_muted(self) -> bool:
+        """For good, or until a time that has not come yet."""
+        return self.muted and (self.muted_until is None or self.muted_until > keys.now())
 
 
 class FormerParticipant(Item):

@@ -12,7 +12,7 @@ from django.conf import settings
 from pynamodb.attributes import UnicodeAttribute
 from pynamodb.connection.base import MetaTable
 from pynamodb.connection.table import TableConnection
-from pynamodb.constants import BATCH_GET_PAGE_LIMIT, BATCH_WRITE_PAGE_LIMIT
+from pynamodb.constants import BATCH_GET_PAGE_LIMIT, BATCH_WRITE_PAGE_LIMIT, COUNT
 from pynamodb.exceptions import TableDoesNotExist
 from pynamodb.expressions.condition import Condition
 from pynamodb.indexes import GlobalSecondaryIndex, IncludeProjection, KeysOnlyProjection
@@ -216,6 +216,24 @@ def query(
     )
     items = [load(raw) for raw in answer["Items"]]
     return Page([item for item in items if not item.is_expired], answer.get("LastEvaluatedKey"))
+
+
+def count(
+    pk: str,
+    where: Condition | None = None,
+    *,
+    most: int,
+    index: GlobalSecondaryIndex | None = None,
+) -> int:
+    """How many there are, up to so many; the items themselves stay where they are."""
+    answer = connection().query(
+        pk,
+        range_key_condition=where,
+        limit=most,
+        index_name=index.Meta.index_name if index else None,
+        select=COUNT,
+    )
+    return int(answer["Count"])
 
 
 def get_many(keys: Iterable[Key]) -> list[Item]:

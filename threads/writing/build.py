@@ -22,6 +22,7 @@ from threads.writing.line import (
     now_ms,
 )
 from threads.writing.rows import (
+    answering,
     company_change,
     has_read_as,
     receiver_change,
@@ -97,7 +98,7 @@ def _update_person(attempt: Attempt, person: Participant) -> None:
     else:
         change = receiver_change(person, line, message)
     company = company_change(state, person, attempt.roster)
-    change.set |= company.set
+    change.set |= company.set | answering(state.thread, line)
     change.remove += company.remove
     attempt.changes[person.user_id] = change
     attempt.write.update(person.sk, person, change, condition)

@@ -35,9 +35,7 @@ def thread_change(state: ThreadState, line: Line, message: Message, roster: Rost
             "status": OPEN,
         }
     )
-    answers = _who_answers(state.thread, line.author_id)
-    if answers:
-        change.set["waiting_for"] = answers
+    change.set |= answering(state.thread, line)
     if roster.joining or roster.leaving:
         gone = roster.leaving_ids
         staying = [user_id for user_id in state.thread.participants if user_id not in gone]
@@ -46,10 +44,11 @@ def thread_change(state: ThreadState, line: Line, message: Message, roster: Rost
     return change
 
 
-def _who_answers(thread: Thread, author_id: str | None) -> str | None:
+def answering(thread: Thread, line: Line) -> dict[str, Any]:
     """Who owes whom a reply is between the two principals; nobody else's words move it."""
     sides = {thread.buyer_id: thread.seller_id, thread.seller_id: thread.buyer_id}
-    return sides.get(author_id or "")
+    answers = sides.get(line.author_id or "")
+    return {"waiting_for": answers} if answers else {}
 
 
 def sender_change(state: ThreadState, person: Participant, line: Line, message: Message) -> Change:

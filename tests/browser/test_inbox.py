@@ -1,0 +1,120 @@
+"""The list of conversations: moved, muted, marked, many at once, taken back; live on all pages."""
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import PHONE, live, write
+from tests.site import Site, read_pair
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def many(site: Site):
+    """Two people with five conversations."""
+    made = json.loads(site.seed_load("--pairs", "1", "--messages", "3", "--threads-per-user", "5"))
+    return read_pair(made["pairs"][0])
+
+
+def row(page, thread):
+    return page.locator(f'.rows [data-thread="{thread}"]')
+
+
+def pick(page, number):
+    page.locator(".row-pick input").nth(number).check(force=True)
+
+
+def test_many_are_archived_at_once_and_come_back_by_undo(visit, many):
+    page = live(visit(many.seller))
+    expect(page.locator(".row")).to_have_count(5)
+    for number in (0, 2, 3):
+        pick(page, number)
+    expect(page.get_by_text("3 selected")).to_be_visible()
+    page.locator(".bulk").get_by_role("button", name="Archive").click()
+    expect(page.locator(".row")).to_have_count(2)
+    expect(page.locator(".bulk")).to_be_hidden()
+    toast = page.locator(".toast")
+    expect(toast).to_contain_text("Archived: 3 conversations")
+    toast.get_by_role("button", name="Undo").click()
+    expect(page.locator(".row")).to_have_count(5)
+
+
+def test_what_is_done_on_one_page_shows_on_the_other(visit, many):
+    here, there = live(visit(many.seller)), live(visit(many.seller))
+    page = live(visit(many.seller, f"/threads/{many.thread}/"))
+    page.get_by_role("button", name="What you can do").click()
+    page.get_by_role("button", name="Mute for an hour").click()
+    for other in (here, there):
+        expect(row(other, many.thread).locator(".row-muted")).to_be_visible()
+    page.get_by_role("button", name="What you can do").click()
+    expect(page.get_by_role("button", name="Unmute")).to_be_visible()
+    page.keyboard.press("Escape")
+    pick(here, 4)
+    here.locator(".bulk").get_by_role("button", name="More").click()
+    here.get_by_role("button", name="Pin to the top").click()
+    expect(there.locator(".row").first).to_have_attribute("data-pinned", "")
+
+
+def test_marked_as_unread_stays_so_until_one_looks_again(visit, many):
+    elsewhere = live(visit(many.seller, "/inbox/unread/"))
+    expect(elsewhere.get_by_text("Everything is read")).to_be_visible()
+    page = live(visit(many.seller, f"/threads/{many.thread}/"))
+    page.get_by_role("button", name="What you can do").click()
+    page.get_by_role("button", name="Mark as unread").click()
+    page.wait_for_url("**/inbox/")
+    expect(row(page, many.thread)).to_have_attribute("data-marked", "")
+    expect(row(elsewhere, many.thread)).to_be_visible()
+    expect(elsewhere.locator('.tabs [data-count="unread"]')).to_have_text("1")
+    row(page, many.thread).locator("a").click()
+    expect(elsewhere.get_by_text("Everything is read")).to_be_visible()
+    expect(elsewhere.locator('.tabs [data-count="unread"]')).to_be_hidden()
+
+
+def test_a_message_brings_an_archived_one_back_and_says_who_has_to_answer(visit, many):
+    seller = live(visit(many.seller))
+    row(seller, many.thread).locator("input").check(force=True)
+    seller.locator(".bulk").get_by_role("button", name="Archive").click()
+    expect(row(seller, many.thread)).to_have_count(0)
+    buyer = live(visit(many.buyer, f"/threads/{many.thread}/"))
+    write(buyer, "Are you still there?")
+    mine = row(seller, many.thread)
+    expect(mine).to_be_visible()
+    expect(mine.get_by_text("Waiting for you")).to_be_visible()
+    expect(row(buyer, many.thread).get_by_text("Waiting for you")).to_be_hidden()
+    expect(seller.locator('.tabs [data-count="unread"]')).to_have_text("1")
+
+
+def test_the_list_beside_stays_the_one_that_it_was_opened_from(visit, many):
+    page = live(visit(many.seller))
+    pick(page, 1)
+    page.locator(".bulk").get_by_role("button", name="Archive").click()
+    expect(page.locator(".row")).to_have_count(4)
+    page.goto("/inbox/archived/")
+    page.locator(".row-link").click()
+    live(page)
+    expect(page.get_by_role("heading", name="Archived")).to_be_visible()
+    expect(page.locator(".row")).to_have_count(1)
+
+
+def test_without_a_script_all_of_it_works(visit, many):
+    page = visit(many.seller, java_script_enabled=False)
+    page.locator(".row-pick input").nth(0).check()
+    page.locator(".bulk").get_by_role("button", name="Archive").click()
+    expect(page.get_by_text("Archived.")).to_be_visible()
+    expect(page.locator(".row")).to_have_count(4)
+    page.goto("/inbox/archived/")
+    page.locator(".row-pick input").nth(0).check()
+    page.locator(".bulk").get_by_role("button", name="Move to the inbox").click()
+    page.goto("/inbox/")
+    expect(page.locator(".row")).to_have_count(5)
+
+
+def test_on_a_phone_too(visit, many):
+    page = live(visit(many.seller, **PHONE))
+    page.locator(".row-pick").nth(0).tap()
+    page.locator(".row-pick").nth(1).tap()
+    expect(page.get_by_text("2 selected")).to_be_visible()
+    page.locator(".bulk").get_by_role("button", name="Archive").tap()
+    expect(page.locator(".row")).to_have_count(3)

@@ -1,0 +1,153 @@
+"""What one does from the list, to one or many, and back."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import time_machine
+from django.test import Client
+from django.utils import timezone
+
+from accounts.refusals import Refusal
+from inbox.acts import ACTS, muted_until, perform
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import make_person, read_newest, row, say, start
+from threads.actions.folders import mute_thread, pin_thread
+from threads.models import keys
+
+BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
+
+
+@pytest.fixture
+def client(buyer) -> Client:
+    client = Client()
+    client.force_login(buyer, backend=BACKEND)
+    return client
+
+
+def standing(thread, user) -> tuple:
+    item = row(thread, user)
+    return item.folder, item.pinned, item.is_muted, item.muted_until, item.has_unread
+
+
+def undo(user, outcome) -> None:
+    for step in outcome.undo:
+        fields = {name: value for name, value in step.items() if name not in ("act", "thread")}
+        perform(user, step["act"], step["thread"], **{k: v or None for k, v in fields.items()})
+
+
+@pytest.mark.parametrize("act", sorted(ACTS))
+def test_each_can_be_taken_back_whatever_was_before(act, buyer, seller):
+    """Of many, only those that it changed; each to where it was."""
+    threads = [start(seller, buyer) for _ in range(6)]
+    plain, pinned, muted, read, archived, spam = threads
+    later = keys.iso(datetime.now(UTC) + timedelta(hours=3))
+    pin_thread(buyer, thread_id=pinned)
+    mute_thread(buyer, thread_id=muted, until=later)
+    read_newest(buyer, read)
+    perform(buyer, "archive", [archived])
+    perform(buyer, "spam", [spam])
+    before = [standing(thread, buyer) for thread in threads]
+    outcome = perform(buyer, act, threads)
+    assert [standing(thread, buyer) for thread in threads] != before
+    undo(buyer, outcome)
+    assert [standing(thread, buyer) for thread in threads] == before
+    assert_consistent(*threads)
+
+
+@pytest.mark.parametrize("act", sorted(ACTS))
+def test_it_is_for_me_alone_and_a_stranger_finds_nothing(act, thread, buyer, seller, stranger):
+    before = standing(thread, seller)
+    perform(buyer, act, [thread])
+    assert standing(thread, seller) == before
+    with pytest.raises(Refusal) as refused:
+        perform(stranger, act, [thread])
+    assert refused.value.code == "THREAD_NOT_FOUND"
+
+
+def test_what_is_so_already_offers_no_way_back(thread, buyer):
+    assert perform(buyer, "pin", [thread]).undo
+    assert perform(buyer, "pin", [thread]).undo == []
+    assert perform(buyer, "restore", [thread]).undo == []
+
+
+def test_one_that_is_gone_keeps_nobody_from_the_others(thread, buyer, stranger):
+    theirs = start(stranger, make_person("Una"))
+    outcome = perform(buyer, "archive", [theirs, thread])
+    assert outcome.said == "Archived"
+    assert outcome.undo == [{"act": "restore", "thread": [thread]}]
+
+
+def test_a_mute_ends_by_itself(thread, buyer):
+    with time_machine.travel(datetime(2026, 11, 16, 22, 30, tzinfo=UTC)) as clock:
+        perform(buyer, "mute", [thread], until=muted_until("hour"))
+        assert row(thread, buyer).is_muted
+        clock.shift(timedelta(minutes=61))
+        assert not row(thread, buyer).is_muted
+        perform(buyer, "mute", [thread])
+        clock.shift(timedelta(days=4000))
+        assert row(thread, buyer).is_muted
+
+
+def test_until_tomorrow_is_a_morning_where_one_is():
+    with (
+        time_machine.travel(datetime(2026, 11, 16, 22, 30, tzinfo=UTC), tick=False),
+        timezone.override("Asia/Tokyo"),
+    ):
+        # It is the 17th there already.
+        assert muted_until("tomorrow") == "2026-11-17T23:00:00.000Z"
+        assert muted_until("hour") == "2026-11-16T23:30:00.000Z"
+        assert muted_until("good") is None
+
+
+def test_a_script_is_told_how_to_take_it_back(client, buyer, seller):
+    threads = [start(seller, buyer) for _ in range(2)]
+    answer = client.post(
+        "/inbox/act/", {"act": "mute hour", "thread": threads}, headers={"X-Fragment": "1"}
+    )
+    assert json.loads(answer.content) == {
+        "said": "Muted: 2 conversations",
+        "undo": [{"act": "unmute", "thread": threads}],
+    }
+    assert all(row(thread, buyer).muted_until for thread in threads)
+
+
+def test_without_a_script_one_comes_back_to_where_one_was(client, thread):
+    answer = client.post("/inbox/act/", {"act": "pin", "thread": thread, "back": "thread"})
+    assert answer["Location"] == f"/threads/{thread}/"
+    answer = client.post("/inbox/act/", {"act": "archive", "thread": thread, "back": "unread"})
+    assert answer["Location"] == "/inbox/unread/"
+    page = client.get("/inbox/archived/").content.decode()
+    assert "Archived." in page
+    assert thread in page
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({}, 400),
+        ({"act": "pin"}, 400),
+        ({"act": "burn", "thread": "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"}, 400),
+        ({"act": "pin", "thread": "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"}, 404),
+        ({"act": "pin", "thread": "../../etc"}, 404),
+        ({"act": "mute year", "thread": "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"}, 400),
+        ({"act": "mute", "until": "soon", "thread": "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"}, 400),
+        ({"act": "pin", "thread": [f"thrd_{n:026d}" for n in range(101)]}, 400),
+    ],
+)
+def test_what_makes_no_sense_is_refused(client, fields, status):
+    assert client.post("/inbox/act/", fields).status_code == status
+
+
+def test_the_pages_of_all_folders_and_filters_are_there(client, thread, buyer):
+    for place in ("", "archived/", "spam/", "unread/", "action-required/"):
+        assert client.get(f"/inbox/{place}").status_code == 200
+    assert client.get("/inbox/elsewhere/").status_code == 404
+    assert client.get(f"/threads/{thread}/?in=unread").status_code == 200
+    assert client.get(f"/threads/{thread}/?in=<script>").status_code == 200
+
+
+def test_a_row_says_who_has_to_answer(thread, buyer, seller):
+    assert row(thread, seller).waiting_for == row(thread, buyer).waiting_for == seller.id
+    say(seller, thread)
+    assert row(thread, seller).waiting_for == row(thread, buyer).waiting_for == buyer.id

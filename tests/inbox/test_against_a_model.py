@@ -1,0 +1,217 @@
+"""Folders and filters say what a plain model of them says, whatever happens, and in what order."""
+
+import random
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import pytest
+
+from inbox.queries import FOLDERS, UNREAD, count_rows, list_folder, list_unread
+from tests.inbox.test_list_folder import ids
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import make_person, row, say, start
+from threads.actions.cursors import mark_all_read
+from threads.actions.folders import (
+    archive_thread,
+    mark_spam,
+    mark_unread,
+    mute_thread,
+    pin_thread,
+    restore_thread,
+    unmute_thread,
+    unpin_thread,
+)
+
+OWN = {
+    "pin": pin_thread,
+    "unpin": unpin_thread,
+    "archive": archive_thread,
+    "restore": restore_thread,
+    "spam": mark_spam,
+    "mute": mute_thread,
+    "unmute": unmute_thread,
+    "unread": mark_unread,
+    "read": mark_all_read,
+}
+
+
+@dataclass
+class Standing:
+    """One thread in one person's inbox."""
+
+    folder: str = "inbox"
+    pinned: bool = False
+    muted: bool = False
+    marked: bool = False
+    at: int = 0
+    # Numbers of messages by people; one's own among those that came after what was read.
+    said: int = 0
+    read: int = 0
+    own: int = 0
+
+    def own_act(self, act: str) -> None:
+        match act:
+            case "pin" | "unpin":
+                self.pinned = act == "pin"
+            case "mute" | "unmute":
+                self.muted = act == "mute"
+            case "archive" | "restore" | "spam":
+                self.folder = {"archive": "archived", "restore": "inbox"}.get(act, act)
+            case "unread":
+                self.marked = self.marked or not self.unread
+            case "read":
+                self.read, self.own, self.marked = self.said, 0, False
+
+    def hear(self, at: int, *, mine: bool) -> None:
+        had_seen = self.read + self.own == self.said
+        self.at, self.said = at, self.said + 1
+        self.folder = "inbox" if self.folder == "archived" else self.folder
+        if mine and had_seen:
+            self.read, self.own, self.marked = self.said, 0, False
+        elif mine:
+            self.own += 1
+
+    @property
+    def unread(self) -> int:
+        return self.said - self.read - self.own
+
+
+@dataclass
+class Model:
+    threads: dict[str, dict[str, Standing]] = field(default_factory=dict)
+    clock: int = 0
+
+    def say(self, user, thread: str) -> None:
+        self.clock += 1
+        for user_id, standing in self.threads[thread].items():
+            standing.hear(self.clock, mine=user_id == user.id)
+
+    def of(self, user) -> dict[str, Standing]:
+        return {thread: people[user.id] for thread, people in self.threads.items()}
+
+    def listed(self, user, folder: str) -> list[str]:
+        mine = self.of(user)
+        there = [thread for thread, standing in mine.items() if standing.folder == folder]
+        return sorted(there, key=lambda t: (mine[t].pinned, mine[t].at), reverse=True)
+
+    def unread(self, user) -> list[str]:
+        mine = self.of(user)
+        return [t for t in self.listed(user, "inbox") if mine[t].unread or mine[t].marked]
+
+
+def begin(model: Model, buyer, seller) -> str:
+    thread = start(buyer, seller)
+    model.threads[thread] = {buyer.id: Standing(), seller.id: Standing()}
+    model.say(buyer, thread)
+    return thread
+
+
+def compare(model: Model, user) -> None:
+    for folder in FOLDERS:
+        assert ids(list_folder(user, folder)) == model.listed(user, folder)
+    assert ids(list_unread(user)) == model.unread(user)
+    assert count_rows(user)[UNREAD] == len(model.unread(user))
+    for thread, standing in model.of(user).items():
+        item = row(thread, user)
+        assert (item.unread, bool(item.marked_unread), item.is_muted) == (
+            standing.unread,
+            standing.marked,
+            standing.muted,
+        )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_after_the_other_they_agree_at_every_step(buyer, seller, seed):
+    dice, model = random.Random(seed), Model()
+    threads = [begin(model, buyer, seller) for _ in range(4)]
+    for _ in range(40):
+        user, thread = dice.choice((buyer, seller)), dice.choice(threads)
+        act = dice.choice(["say"] * 5 + list(OWN))
+        if act == "say":
+            say(user, thread)
+            model.say(user, thread)
+        else:
+            OWN[act](user, thread_id=thread)
+            model.threads[thread][user.id].own_act(act)
+        compare(model, user)
+    assert_consistent(*threads)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_under_concurrent_messages_nothing_is_lost_doubled_or_misplaced(buyer, seller, seed):
+    """People write from all sides while rows are moved; pages are right meanwhile and after."""
+    threads = [start(buyer, seller) for _ in range(5)]
+    over = threading.Event()
+    # Only the actions of one person on one thread come in a known order.
+    last_acts: dict[str, str] = {}
+
+    def write(user, number: int) -> None:
+        dice = random.Random(f"{seed} {number}")
+        for _ in range(12):
+            say(user, dice.choice(threads))
+
+    def move(thread: str) -> None:
+        dice = random.Random(f"{seed} {thread}")
+        for _ in range(10):
+            act = dice.choice(list(OWN))
+            OWN[act](seller, thread_id=thread)
+            if act in ("pin", "unpin"):
+                last_acts[f"pin {thread}"] = act
+            elif act in ("mute", "unmute"):
+                last_acts[f"mute {thread}"] = act
+            elif act in ("archive", "restore", "spam"):
+                last_acts[f"folder {thread}"] = act
+
+    def watch() -> int:
+        looks = 0
+        while not over.is_set() or not looks:
+            for folder in FOLDERS:
+                rows = list_folder(seller, folder).rows
+                assert [each.folder for each in rows] == [folder] * len(rows)
+                keys = [each.inbox_sk for each in rows]
+                assert keys == sorted(set(keys), reverse=True)
+                assert len({each.thread_id for each in rows}) == len(rows)
+            unread = list_unread(seller).rows
+            assert all(each.has_unread and each.folder == "inbox" for each in unread)
+            looks += 1
+        return looks
+
+    with ThreadPoolExecutor(12) as pool:
+        watching = pool.submit(watch)
+        jobs = [pool.submit(write, user, n) for n, user in enumerate((buyer, seller, buyer))]
+        jobs += [pool.submit(move, thread) for thread in threads]
+        try:
+            for job in jobs:
+                job.result()
+        finally:
+            over.set()
+        assert watching.result()
+
+    assert_consistent(*threads)
+    items = {thread: row(thread, seller) for thread in threads}
+    for folder in FOLDERS:
+        there = [item for item in items.values() if item.folder == folder]
+        there.sort(key=lambda item: item.inbox_sk, reverse=True)
+        assert ids(list_folder(seller, folder)) == [item.thread_id for item in there]
+    for thread, item in items.items():
+        if f"pin {thread}" in last_acts:
+            assert item.pinned == (last_acts[f"pin {thread}"] == "pin")
+        if f"mute {thread}" in last_acts:
+            assert item.is_muted == (last_acts[f"mute {thread}"] == "mute")
+        # Nothing but its owner moves a row, except that an archived one comes back.
+        allowed = {"spam": {"spam"}, "restore": {"inbox"}, "archive": {"archived", "inbox"}}
+        assert item.folder in allowed[last_acts.get(f"folder {thread}", "restore")]
+    unread = {item.thread_id for item in items.values() if item.unread_pk}
+    assert set(ids(list_unread(seller))) == unread
+    assert count_rows(seller)[UNREAD] == len(unread)
+
+
+def test_people_who_come_later_have_a_row_that_is_right(thread, buyer, seller):
+    from threads.actions.people import add_participant
+
+    guest = make_person("Gus")
+    say(seller, thread)
+    add_participant(buyer, thread_id=thread, user=guest)
+    assert row(thread, guest).waiting_for == buyer.id
+    assert_consistent(thread)
