@@ -348,9 +348,14 @@ def test_a_stranger_costs_two(thread, stranger):
 # --- The rest
 
 
-@pytest.mark.parametrize("place", [pin_thread, unpin_thread, archive_thread, restore_thread])
-def test_a_place_in_the_inbox_is_a_look_and_an_update(thread, buyer, place):
-    assert cost(place, buyer, thread_id=thread) == ["GetItem", "UpdateItem"]
+@pytest.mark.parametrize(
+    ("place", "back"), [(pin_thread, unpin_thread), (archive_thread, restore_thread)]
+)
+def test_a_place_in_the_inbox_is_a_look_and_an_update(thread, buyer, place, back):
+    for act in (place, back):
+        assert cost(act, buyer, thread_id=thread) == ["GetItem", "UpdateItem"]
+        # It is so already.
+        assert cost(act, buyer, thread_id=thread) == ["GetItem"]
 
 
 def test_people_come_and_go_with_few_requests(thread, buyer, stranger, person):
