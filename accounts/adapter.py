@@ -41,6 +41,10 @@ class AccountAdapter(DefaultAccountAdapter):
     def get_reset_password_from_key_url(self, key: str) -> str:
         return super().get_reset_password_from_key_url(key.removeprefix("usr_"))
 
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Wrong passwords are counted by axes, for one address. allauth's own count is left to the
+        second factor, where nobody gets without the password."""
+
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:
         return reverse("accounts:settings")
 

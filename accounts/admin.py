@@ -1,14 +1,11 @@
-"""People, for staff: to find, to verify, to suspend. Nobody is added or deleted here."""
+"""People, for staff: to find and to verify. Nobody is added or deleted here, and nobody suspended:
+that is done under a case, where it leaves a record."""
 
-from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.forms import ModelForm
 from django.http import HttpRequest
 
 from accounts.models import OutboxEntry, User
-
-# Staff sign in as everybody does: with the same lockout, and a confirmed address.
-admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 POWERS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
@@ -21,7 +18,7 @@ class UserAdmin(admin.ModelAdmin):
     ordering = ("-date_joined",)
     exclude = ("password",)
     filter_horizontal = ("groups", "user_permissions")
-    readonly_fields = ("id", "email", "date_joined", "last_login")
+    readonly_fields = ("id", "email", "is_active", "muted_until", "date_joined", "last_login")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -56,6 +56,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     time_zone = models.CharField(max_length=64, default=UTC, validators=[check_time_zone])
     verified = models.BooleanField(default=False)
     is_active = models.BooleanField(default=True)
+    # Until then they read and do not write; set by staff, under a case.
+    muted_until = models.DateTimeField(null=True, blank=True, editable=False)
     is_staff = models.BooleanField(default=False)
     date_joined = models.DateTimeField(auto_now_add=True)
 

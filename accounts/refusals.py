@@ -42,6 +42,9 @@ REFUSALS: dict[str, Words] = {
     ),
     "ACTION_FORBIDDEN": Words(403, "You cannot do this here.", "Ask somebody who can."),
     "BAD_FRAME": Words(400, "We could not read that.", "Reload the page and try again."),
+    "CASE_NOT_FOUND": Words(
+        404, "There is no such case.", "Go back to the queue to find the one you meant."
+    ),
     "CLIENT_ID_REUSED": Words(
         409, "This was already sent with another text.", "Send it again as a new message."
     ),

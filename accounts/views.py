@@ -30,15 +30,16 @@ def profile(request: HttpRequest, handle: str) -> HttpResponse:
         "person": person,
         "is_me": is_me,
         "local_time": time_in(person.time_zone),
-        "start_url": "" if is_me else _find_start_url(person),
+        "start_url": "" if is_me else _find_url("threads:start", person),
+        "report_url": "" if is_me else _find_url("moderation:report_person", person),
     }
     return render(request, "accounts/profile.html", context)
 
 
-def _find_start_url(person: User) -> str:
+def _find_url(name: str, person: User) -> str:
     try:
-        return reverse("threads:start", args=[person.handle])
-    except NoReverseMatch:  # Conversations are above us: there may be none in this site.
+        return reverse(name, args=[person.handle])
+    except NoReverseMatch:  # These are above us: there may be none in this site.
         return ""
 
 

@@ -37,14 +37,16 @@ INSTALLED_APPS = [
     "accounts",
     "threads",
     "inbox",
+    "moderation",
     "realtime",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
     "axes",
     "channels",
     "csp",
     "messaging_site",
-    "django.contrib.admin",
+    "messaging_site.staff.StaffConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.humanize",
@@ -209,9 +211,12 @@ ACCOUNT_EMAIL_NOTIFICATIONS = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
-# allauth would lock an account for everybody, so anybody could lock anybody out; axes locks it for
-# one address only.
-ACCOUNT_RATE_LIMITS = {"login_failed": None, "login": "60/m/ip"}
+# For wrong passwords allauth would lock an account for everybody, so anybody could lock anybody
+# out; axes locks it for one address only. Here it counts wrong codes: see accounts/adapter.py.
+ACCOUNT_RATE_LIMITS = {"login_failed": "5/5m/key", "login": "60/m/ip"}
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_TOTP_ISSUER = "Parley"
+MFA_TOTP_TOLERANCE = 1
 ALLAUTH_TRUSTED_PROXY_COUNT = int(env.bool("PARLEY_BEHIND_PROXY", default=False))
 
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
@@ -223,6 +228,7 @@ AXES_COOLOFF_TIME = 0.25  # In hours.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_RESET_ON_SUCCESS = True
 AXES_DISABLE_ACCESS_LOG = True
+AXES_ENABLE_ADMIN = False
 AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "login", "csrfmiddlewaretoken"]
 
 # --- Email ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ urlpatterns = [
     path("", include("accounts.urls")),
     path("", include("inbox.urls")),
     path("", include("threads.urls")),
+    path("", include("moderation.urls")),
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
     path("healthz", health.alive, name="healthz"),

@@ -66,6 +66,15 @@ class MessageRemoved(TypedDict):
     html: str
 
 
+class MessageHidden(TypedDict):
+    type: Literal["message.hidden"]
+    thread: str
+    message: str
+    seq: int
+    rev: int
+    html: str
+
+
 class MessageReacted(TypedDict):
     type: Literal["message.reacted"]
     thread: str
@@ -171,6 +180,7 @@ Event = (
     | MessageSent
     | MessageEdited
     | MessageRemoved
+    | MessageHidden
     | MessageReacted
     | TypingStarted
     | TypingStopped

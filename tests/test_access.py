@@ -125,6 +125,8 @@ def the_newest(scene: Scene, kind: str) -> dict[str, object]:
     return {"message": message.id, "seq": message.seq, "tally": message.tally}
 
 
+A_REPORT = posting(reason="spam", comment="Again and again")
+
 VIEWS: dict[str, View] = {
     "welcome": View(row(nobody=200, suspended=200, others=302)),
     "healthz": View(OPEN),
@@ -174,6 +176,9 @@ VIEWS: dict[str, View] = {
         post=lambda scene, kind: {"user_id": scene.added.id},
     ),
     "threads:leave": View(ACT, of_thread, post=posting()),
+    "moderation:report_thread": View(ACT, of_thread, post=A_REPORT),
+    "moderation:report_message": View(ACT | {"blocked": 404}, of_message, post=A_REPORT),
+    "moderation:report_person": View(SIGNED_IN_POST, handle_of_seller, post=A_REPORT),
     "threads:block": View(ACT, of_thread, post=lambda scene, kind: {"user_id": scene.seller.id}),
     "threads:unblock": View(ACT, of_thread, post=lambda scene, kind: {"user_id": scene.seller.id}),
 }
@@ -196,7 +201,17 @@ VIEWS |= {
     "account_reset_password_from_key_done": View(OPEN),
     "account_reauthenticate": View(SIGNED_IN),
     "account_confirm_login_code": View(row(nobody="in", suspended="in", others=302)),
-    "admin:*": View(row(staff=200, others=302)),
+    "mfa_index": View(SIGNED_IN),
+    "mfa_authenticate": View(row(nobody="in", suspended="in", others=302)),
+    "mfa_reauthenticate": View(SIGNED_IN_POST),
+    # Asks for the password once more, before anything about it is shown.
+    "mfa_activate_totp": View(SIGNED_IN_POST),
+    "mfa_deactivate_totp": View(row(nobody="in", suspended="in", others=404)),
+    "mfa_view_recovery_codes": View(row(nobody="in", suspended="in", others=404)),
+    "mfa_generate_recovery_codes": View(SIGNED_IN_POST),
+    "mfa_download_recovery_codes": View(row(nobody="in", suspended="in", others=404)),
+    # Here without a second factor; tests/moderation/test_admin_access.py has every page of it.
+    "admin:*": View(row(others=302)),
 }
 
 

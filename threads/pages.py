@@ -17,7 +17,7 @@ from threads.forms import SendMessage
 from threads.models import Participant, Thread
 from threads.queries import Opened
 from threads.rendering import arrange
-from threads.telling import cursors_of
+from threads.telling import banner_of, cursors_of
 
 
 @dataclass
@@ -113,14 +113,6 @@ def thread_view(thread: Thread) -> ThreadView:
         last_seq=thread.last_seq,
         rev=thread.rev,
     )
-
-
-def banner_of(thread: Thread) -> str:
-    if thread.is_locked:
-        return "Staff have locked this conversation. You can read it, and nobody can write."
-    if thread.soft_block:
-        return "This conversation is on hold while our safety team looks at it."
-    return ""
 
 
 def people_of(user: User, opened: Opened) -> list[PersonView]:

@@ -1,5 +1,7 @@
 """A person as the table knows them."""
 
+from django.utils import timezone
+
 from accounts.models import User
 from threads.models import Person, Profile, keys
 from threads.models.changes import Change
@@ -13,6 +15,12 @@ def person_of(user: User) -> Person:
         "avatar": user.avatar,
         "timeZone": user.time_zone,
     }
+
+
+def muted_until(user: User) -> str | None:
+    """Until when staff have told them not to write, if it is not over."""
+    until = user.muted_until
+    return keys.iso(until) if until and until > timezone.now() else None
 
 
 def profile_of(user: User) -> Profile:

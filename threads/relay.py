@@ -24,7 +24,7 @@ from threads.models.changes import Cancelled, Change, Transaction, update
 from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM
 from threads.models.store import PATIENCE, StoreUnavailable, pause
 from threads.models.table import Item, query
-from threads.profiles import person_of, profile_change
+from threads.profiles import muted_until, person_of, profile_change
 from threads.telling import tell_standing
 
 log = structlog.get_logger(__name__)
@@ -120,6 +120,21 @@ def _threads_of(pair: Pair) -> list[PairThread]:
     return threads
 
 
+# --- Staff have told somebody not to write
+
+
+def _carry_mute(entry: OutboxEntry) -> None:
+    user = User.objects.filter(pk=entry.payload["user"]).first()
+    if user is None:
+        return
+    until = muted_until(user)
+    change = Change(set={"blocked_until": until}) if until else Change(remove=("blocked_until",))
+    for row in _rows_of(user.id):
+        update(Participant(row.pk, row.sk), change, Participant.pk.exists())
+        states.forget(row.thread_id)
+        tell_standing(row.thread_id)
+
+
 # --- Profiles
 
 
@@ -169,5 +184,6 @@ def _not_newer(rev: Path, person: Person) -> Condition:
 
 CARRIERS: dict[str, Callable[[OutboxEntry], None]] = {
     "block": _carry_block,
+    "mute": _carry_mute,
     "profile": _carry_profile,
 }

@@ -36,6 +36,8 @@ class MessageView:
     rev: int
     edited: bool
     removed: bool
+    hidden: bool
+    redacted: bool
     reactions: list[dict[str, Any]]
     quote: dict[str, Any] | None
     can_be_edited_until: str
@@ -68,6 +70,8 @@ def view_of(message: Message, state: ThreadState, zone: tzinfo = UTC) -> Message
         rev=message.rev,
         edited=bool(message.edited_at),
         removed=message.is_gone,
+        hidden=bool(message.hidden_at),
+        redacted="redactedAt" in (message.flags or {}),
         reactions=_reactions_of(message),
         quote=_quote_of(message, state),
         can_be_edited_until=keys.iso(at + timedelta(seconds=EDITABLE_FOR)) if body else "",

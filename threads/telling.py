@@ -4,7 +4,7 @@ from typing import Any
 
 from realtime.delivery import deliver
 from realtime.events import InboxChanged, MessageAccepted, MessageSent, ThreadChanged
-from threads.models import Message, Participant
+from threads.models import Message, Participant, Thread
 from threads.queries import Opened
 from threads.rendering import render_message
 from threads.state import ThreadState, read
@@ -98,6 +98,15 @@ def cursors_of(opened: Opened, *, reader_id: str) -> list[dict[str, Any]]:
     ]
 
 
+def banner_of(thread: Thread) -> str:
+    if thread.is_locked:
+        why = f" {thread.lock_reason}" if thread.lock_reason else ""
+        return f"Staff have locked this conversation. You can read it, and nobody can write.{why}"
+    if thread.soft_block:
+        return "This conversation is on hold while our safety team looks at it."
+    return ""
+
+
 def thread_changed(state: ThreadState, banner: str = "") -> ThreadChanged:
     thread = state.thread
     return ThreadChanged(
@@ -106,7 +115,7 @@ def thread_changed(state: ThreadState, banner: str = "") -> ThreadChanged:
         status=thread.status,
         kind=thread.kind,
         roster=[dict(person.person, role=person.role) for person in state.people.values()],
-        banner=banner,
+        banner=banner or banner_of(thread),
         rev=thread.rev,
     )
 

@@ -24,6 +24,7 @@ export class Actions {
       react: (message, button) => onReact(message, button.dataset.react, !isPressed(message, button)),
       edit: onEdit,
       remove: onRemove,
+      report: (message) => location.assign(`${message.querySelector(".message-link").pathname}report/`),
       "copy-link": (message) => copy(message.querySelector(".message-link").href, "Link copied"),
       "copy-text": (message) => copy(message.querySelector("[data-body]").innerText, "Text copied"),
     };
@@ -82,6 +83,7 @@ export class Actions {
       edit: mayWrite && isHere && isMine && new Date(message.dataset.until) > new Date(),
       remove: mayWrite && isHere && isMine,
       "copy-text": isHere,
+      report: isHere && !isMine,
     };
     for (const button of place.querySelectorAll("[data-act]")) {
       button.hidden = may[button.dataset.act] === false;

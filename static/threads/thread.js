@@ -120,13 +120,17 @@ export class Thread extends EventTarget {
 
   #synced(event) {
     const isWhole = this.#asked;
+    const { rev } = this.timeline.held;
     this.#asked = false;
     const fresh = this.#take(event.messages, { isWhole });
     for (const change of event.changed) this.timeline.revise(change);
     this.#takeCursors(event.cursors);
     if (event.more && this.timeline.hasEnd) return this.#open();
-    if (isWhole) this.timeline.held.caughtUp(event.rev);
-    else if (event.rev > this.timeline.held.rev) return this.#open();
+    if (isWhole) {
+      this.timeline.held.caughtUp(event.rev);
+      // Not only messages change: it may have been locked meanwhile.
+      if (event.rev > rev) this.#refresh();
+    } else if (event.rev > this.timeline.held.rev) return this.#open();
     this.#speak(fresh);
     this.#becomeLive();
     this.#lookAgain();
@@ -219,6 +223,11 @@ export class Thread extends EventTarget {
     // Whose cursors count and who may be seen may be different now.
     this.company.forget();
     if (this.isSynced) this.#open();
+    await this.#refresh();
+  }
+
+  /** Who is there and what may be done, as the server would show it now. */
+  async #refresh() {
     const place = await refreshParts(this.id);
     if (place) this.writing.place(place);
     this.company.showPresence();

@@ -2,7 +2,7 @@ import pytest
 from django.contrib.auth.models import Permission
 
 from accounts.models import OutboxEntry, User
-from tests.accounts.conftest import sign_in
+from tests.moderation.conftest import sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -35,16 +35,16 @@ def form_of(person, **fields):
     return form | fields
 
 
-def test_staff_find_people_by_address_and_by_handle(client, root, mara, tomas):
-    sign_in(client, root)
+def test_staff_find_people_by_address_and_by_handle(root, mara, tomas):
+    client = sign_in(root)
     for text in (mara.email, mara.handle):
         page = client.get("/admin/accounts/user/", {"q": text}).content.decode()
         assert mara.email in page
         assert tomas.email not in page
 
 
-def test_nobody_sees_a_hash(client, root, mara):
-    sign_in(client, root)
+def test_nobody_sees_a_hash(root, mara):
+    client = sign_in(root)
     page = client.get(page_of(mara)).content.decode()
     assert mara.display_name in page
     assert mara.password not in page
@@ -52,33 +52,33 @@ def test_nobody_sees_a_hash(client, root, mara):
 
 
 @pytest.mark.storage
-def test_to_verify_or_suspend_is_told_to_the_table(client, helper, mara):
-    sign_in(client, helper)
+def test_to_verify_is_told_to_the_table_and_to_suspend_takes_a_case(helper, mara):
+    client = sign_in(helper)
     before = OutboxEntry.objects.filter(payload={"user": mara.id}).count()
     assert client.post(page_of(mara), form_of(mara, verified="on", is_active="")).status_code == 302
     stored = User.objects.get(pk=mara.pk)
     assert stored.verified
-    assert not stored.is_active
+    assert stored.is_active
     assert OutboxEntry.objects.filter(payload={"user": mara.id}).count() == before + 1
 
 
-def test_who_may_change_people_cannot_give_power(client, helper, mara):
-    sign_in(client, helper)
+def test_who_may_change_people_cannot_give_power(helper, mara):
+    client = sign_in(helper)
     for person in (mara, helper):
         client.post(page_of(person), form_of(person, is_staff="on", is_superuser="on"))
     assert not User.objects.get(pk=mara.pk).is_staff
     assert not User.objects.get(pk=helper.pk).is_superuser
 
 
-def test_nor_change_a_superuser(client, helper, root):
-    sign_in(client, helper)
+def test_nor_change_a_superuser(helper, root):
+    client = sign_in(helper)
     answer = client.post(page_of(root), form_of(root, display_name="Nobody", is_active=""))
     assert answer.status_code == 403
     assert User.objects.get(pk=root.pk).is_active
 
 
-def test_nobody_is_added_or_deleted_there(client, root, mara):
-    sign_in(client, root)
+def test_nobody_is_added_or_deleted_there(root, mara):
+    client = sign_in(root)
     assert client.get("/admin/accounts/user/add/").status_code == 403
     assert (
         client.post(page_of(mara).replace("change", "delete"), {"post": "yes"}).status_code == 403
@@ -87,5 +87,5 @@ def test_nobody_is_added_or_deleted_there(client, root, mara):
 
 def test_whoever_is_not_staff_stays_outside(client, mara):
     assert client.get("/admin/", follow=True).request["PATH_INFO"] == "/accounts/login/"
-    sign_in(client, mara)
+    client = sign_in(mara)
     assert client.get("/admin/", follow=True).status_code == 403

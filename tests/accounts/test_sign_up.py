@@ -194,5 +194,6 @@ def test_a_superuser_of_the_command_line_can_sign_in(client):
     root.set_password(PASSWORD)
     root.save()
     sign_in(client, root)
-    assert client.get("/admin/").status_code == 200
+    led_to = client.get("/admin/", follow=True).request["PATH_INFO"]
+    assert led_to == "/accounts/reauthenticate/"  # And from there to a second factor.
     assert OutboxEntry.objects.filter(payload={"user": root.id}).count() == 1

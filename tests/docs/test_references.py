@@ -15,7 +15,7 @@ from tests.docs.test_protocol import EVENTS
 from threads import queries
 
 PAGES = sorted(path.name for path in pages.DOCS.glob("*.md"))
-DOTTED = re.compile(r"(?:accounts|inbox|messaging_site|realtime|threads)(?:\.\w+)+")
+DOTTED = re.compile(r"(?:accounts|inbox|messaging_site|moderation|realtime|threads)(?:\.\w+)+")
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*/|(?:[\w.-]+/)+[\w.-]+\.(?:py|md|js|css|html)")
 # These make something of a person and ask the store for nothing.
 NO_ACCESS_PATTERN = {"threads.actions.start.new_thread"}

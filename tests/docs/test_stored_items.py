@@ -3,9 +3,11 @@
 import re
 import time
 from collections import defaultdict
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from tests.docs import pages
 from tests.docs.test_data_model import ITEMS, ON_EVERY_ITEM, PAGE, name_of
@@ -15,6 +17,8 @@ from threads.actions.blocks import block_person
 from threads.actions.cursors import mark_all_read
 from threads.actions.folders import mark_unread, mute_thread
 from threads.actions.people import add_participant, remove_participant
+from threads.actions.staff import hide_message, hold_thread, lock_thread, redact_message
+from threads.actions.standing import mute_person
 from threads.models import keys
 from threads.models.table import connection, load
 
@@ -36,6 +40,11 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     mark_all_read(seller, thread_id=thread)
     mark_unread(seller, thread_id=thread)
     block_person(seller, blocked=buyer)
+    hide_message(thread_id=thread, message_id=said.id)
+    redact_message(thread_id=thread, message_id=said.id, text=said.body[:3])
+    hold_thread(thread_id=thread, reason="Contact details", case_id="case_1")
+    lock_thread(thread_id=thread, reason="Keep calm.")
+    mute_person(buyer, until=timezone.now() + timedelta(days=1))
     partitions = [
         keys.thread_pk(thread),
         keys.pair_pk(buyer.id, seller.id),

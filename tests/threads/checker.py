@@ -83,7 +83,7 @@ def _wrong_thread(
 
 
 def _shown(message: Message) -> str:
-    if message.removed_at:
+    if message.is_gone:
         return GONE
     body = message.body or ""
     return body if message.type == SYSTEM else to_text(body)[:PREVIEW]

@@ -87,9 +87,24 @@ def check_may_write(state: ThreadState, user_id: str) -> None:
     check_is_open(state)
     if person.blocked_by and not state.is_group:
         raise Refusal("MSG_BLOCKED_BY_USER")
-    wait = seconds_until(person.blocked_until)
+    check_not_waiting(person.blocked_until)
+
+
+def check_not_waiting(until: str | None) -> None:
+    wait = seconds_until(until)
     if wait > 0:
-        raise Refusal("RATE_LIMITED", retry_after=wait)
+        raise Refusal(
+            "RATE_LIMITED", f"You can write again in {say_duration(wait)}.", retry_after=wait
+        )
+
+
+def say_duration(seconds: int) -> str:
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1)):
+        # Rounded up, and in the largest unit of which there are two.
+        if seconds >= 2 * length or length == 1:
+            count = -(-seconds // length)
+            return f"{count} {unit}{'s' if count > 1 else ''}"
+    return ""
 
 
 def check_is_open(state: ThreadState) -> None:

@@ -28,7 +28,7 @@ MOST_KEPT = 200 * 1024
 
 # What becomes of the message, or None if it is so already.
 Decide = Callable[[Message], Change | None]
-Kind = Literal["message.edited", "message.removed", "message.reacted"]
+Kind = Literal["message.edited", "message.removed", "message.reacted", "message.hidden"]
 
 
 def edit_message(user: User, *, thread_id: str, message_id: str, body: str) -> None:
@@ -43,7 +43,7 @@ def edit_message(user: User, *, thread_id: str, message_id: str, body: str) -> N
             raise Refusal("MSG_NOT_EDITABLE")
         return Change(set={"body": body, "edited_at": now(), "earlier_bodies": _kept(message)})
 
-    _revise(user, thread_id, message_id, decide, "message.edited")
+    revise(user, thread_id, message_id, decide, "message.edited")
 
 
 def remove_message(user: User, *, thread_id: str, message_id: str) -> None:
@@ -53,7 +53,7 @@ def remove_message(user: User, *, thread_id: str, message_id: str) -> None:
         _check_is_mine(user, message)
         return Change(set={"removed_at": now()})
 
-    _revise(user, thread_id, message_id, decide, "message.removed")
+    revise(user, thread_id, message_id, decide, "message.removed")
 
 
 def react(user: User, *, thread_id: str, message_id: str, reaction: str, on: bool) -> None:
@@ -70,7 +70,7 @@ def react(user: User, *, thread_id: str, message_id: str, reaction: str, on: boo
         given[reaction] = [*people, user.id] if on else [one for one in people if one != user.id]
         return Change(set={"reactions": {emoji: who for emoji, who in given.items() if who}})
 
-    _revise(user, thread_id, message_id, decide, "message.reacted")
+    revise(user, thread_id, message_id, decide, "message.reacted")
 
 
 def _check_is_mine(user: User, message: Message) -> None:
@@ -86,8 +86,9 @@ def _kept(message: Message) -> list[dict[str, str]]:
     return kept
 
 
-def _revise(user: User, thread_id: str, message_id: str, decide: Decide, kind: Kind) -> None:
-    """A repeat finds it done; then people are told again, which harms nobody."""
+def revise(user: User | None, thread_id: str, message_id: str, decide: Decide, kind: Kind) -> None:
+    """By one of its people, or, without a user, by staff. A repeat finds it done; then people are
+    told again, which harms nobody."""
     with states.turn(thread_id):
         revision = _until_stored(user, thread_id, message_id, decide)
         state = revision.state.copy()
@@ -95,14 +96,14 @@ def _revise(user: User, thread_id: str, message_id: str, decide: Decide, kind: K
     tell_revised(kind, state, revision.message)
 
 
-def _until_stored(user: User, thread_id: str, message_id: str, decide: Decide) -> Revision:
+def _until_stored(user: User | None, thread_id: str, message_id: str, decide: Decide) -> Revision:
     deadline = time.monotonic() + PATIENCE
     for _ in range(MOST_RACES):
         revision = _prepare(user, thread_id, message_id, decide)
         if revision.is_done:
             return revision
         try:
-            revision.commit(user.id)
+            revision.commit(user.id if user else None)
             return revision
         except Cancelled as cancelled:
             states.forget(thread_id)
@@ -115,7 +116,7 @@ def _until_stored(user: User, thread_id: str, message_id: str, decide: Decide) -
     raise Refusal("TRY_AGAIN")
 
 
-def _prepare(user: User, thread_id: str, message_id: str, decide: Decide) -> Revision:
+def _prepare(user: User | None, thread_id: str, message_id: str, decide: Decide) -> Revision:
     """That it is refused, or done already, is never said from memory alone."""
     believed = states.known(thread_id)
     if believed is not None:
@@ -126,10 +127,12 @@ def _prepare(user: User, thread_id: str, message_id: str, decide: Decide) -> Rev
     return _decided(user, states.look(thread_id), message_id, decide)
 
 
-def _decided(user: User, state: ThreadState, message_id: str, decide: Decide) -> Revision:
-    check_may_write(state, user.id)
+def _decided(user: User | None, state: ThreadState, message_id: str, decide: Decide) -> Revision:
+    if user is not None:
+        check_may_write(state, user.id)
     message = _find(state, message_id)
-    if message is None or message.seq < state.people[user.id].visible_from_seq:
+    from_seq = state.people[user.id].visible_from_seq if user else 0
+    if message is None or message.seq < from_seq:
         raise Refusal("THREAD_NOT_FOUND", "There is no such message.")
     revision = Revision(state, message, decide(message) or Change())
     quoted = _find(state, message.reply_to) if message.reply_to else None

@@ -6,14 +6,14 @@ from accounts.ids import new_id
 from accounts.models import User
 from accounts.refusals import Refusal
 from threads import state as states
-from threads.actions.messages import text_line
+from threads.actions.messages import check_not_waiting, text_line
 from threads.models import Message, Pair, PairThread, Participant, StartMarker, Thread, keys
 from threads.models.changes import Cancelled, Change, Transaction
 from threads.models.message import TEXT
 from threads.models.participant import BUYER, INBOX, SELLER
 from threads.models.store import PATIENCE, StoreUnavailable, pause
 from threads.models.thread import INQUIRY, OPEN
-from threads.profiles import person_of
+from threads.profiles import muted_until, person_of
 from threads.state import ThreadState
 from threads.telling import tell_appended
 from threads.writing import Appended, Line, seal
@@ -34,6 +34,7 @@ def start_thread(
     """The id of the thread; of the one that was made before, if this start is a repeat."""
     if buyer.id == seller.id:
         raise Refusal("ACTION_FORBIDDEN", "You cannot start a conversation with yourself.")
+    check_not_waiting(muted_until(buyer))
     line = text_line(buyer.id, client_id=client_id, body=body)
     mark = start_seal(line, seller=seller, subject=subject, city=city)
     deadline = time.monotonic() + PATIENCE
@@ -142,6 +143,7 @@ def new_participant(thread: Thread, user: User, *, role: str, other: User) -> Pa
         kind=thread.kind,
         other_side=person_of(other),
         others_count=max(1, len(thread.participants) - 1),
+        blocked_until=muted_until(user),
         last_message_at=thread.last_message_at,
         last_message=thread.last_message,
         last_seq=thread.last_seq,

@@ -38,6 +38,7 @@ class Thread(Item):
     # Grows with every change that is not a send: how a client that was away finds those.
     rev = IntAttribute()
     waiting_for = UnicodeAttribute(attr_name="waitingFor", null=True)
+    lock_reason = UnicodeAttribute(attr_name="lockReason", null=True)
     soft_block = DocumentAttribute(attr_name="softBlock", null=True)
 
     booking_pk = UnicodeAttribute(attr_name="GSI2PK", null=True)

@@ -16,6 +16,8 @@ from threads.writing.build import may_write
 from threads.writing.line import now_ms
 
 GONE = "Message removed"
+# What of a message an inbox would show otherwise.
+SHOWN = {"body", "removed_at", "hidden_at"}
 
 
 @dataclass
@@ -28,7 +30,7 @@ class Revision:
 
     @property
     def is_done(self) -> bool:
-        return not self.change.set
+        return not (self.change.set or self.change.remove)
 
     @property
     def shows_in_inboxes(self) -> bool:
@@ -37,10 +39,11 @@ class Revision:
     @property
     def rewrites(self) -> bool:
         """What it said; a reaction does not."""
-        return bool({"body", "removed_at"} & self.change.set.keys())
+        return bool(SHOWN & {*self.change.set, *self.change.remove})
 
-    def commit(self, user_id: str) -> None:
-        """Whoever changes it; they have to be there, and free to write."""
+    def commit(self, user_id: str | None) -> None:
+        """Whoever changes it has to be there, and free to write. Nobody stands for staff, who
+        change what is said in a thread without being in it, and in a locked one, too."""
         self.change.set["rev"] = self.state.thread.rev + 1
         summary = self._summary()
         self._build(user_id, summary).commit()
@@ -52,16 +55,17 @@ class Revision:
                 for person in self.state.people.values():
                     person.last_message = summary
 
-    def _build(self, user_id: str, summary: dict[str, Any]) -> Transaction:
+    def _build(self, user_id: str | None, summary: dict[str, Any]) -> Transaction:
         write = Transaction()
         write.update("message", self.message, self.change, Message.rev == self.message.rev)
         of_thread = Change(set={"rev": self.change.set["rev"], "updated_at": now()})
         if self.shows_in_inboxes:
             of_thread.set["last_message"] = summary
-        write.update("thread", self.state.thread, of_thread, self._as_is())
-        me = self.state.people[user_id]
+        write.update("thread", self.state.thread, of_thread, self._as_is(by_staff=user_id is None))
+        me = self.state.people[user_id] if user_id else None
         if not self.shows_in_inboxes:
-            write.check(me.sk, me, may_write(self.state) & Participant.pk.exists())
+            if me is not None:
+                write.check(me.sk, me, may_write(self.state) & Participant.pk.exists())
             return write
         for person in self.state.people.values():
             condition = Participant.last_seq == self.message.seq
@@ -70,14 +74,11 @@ class Revision:
             write.update(person.sk, person, Change(set={"last_message": summary}), condition)
         return write
 
-    def _as_is(self) -> Condition:
+    def _as_is(self, *, by_staff: bool) -> Condition:
         thread = self.state.thread
-        as_is = (
-            (Thread.rev == thread.rev)
-            & (Thread.roster_version == thread.roster_version)
-            & (Thread.status != LOCKED)
-            & Thread.soft_block.does_not_exist()
-        )
+        as_is = (Thread.rev == thread.rev) & (Thread.roster_version == thread.roster_version)
+        if not by_staff:
+            as_is &= (Thread.status != LOCKED) & Thread.soft_block.does_not_exist()
         if not self.rewrites:
             return as_is
         # Inboxes show the newest: that it is that, or is not, has to be true.
@@ -85,9 +86,10 @@ class Revision:
         return as_is & (newest == this if self.shows_in_inboxes else newest != this)
 
     def _summary(self) -> dict[str, Any]:
-        message, changes = self.message, self.change.set
-        text = GONE if "removed_at" in changes else to_text(changes.get("body") or "")
-        return {"author": message.author_id, "type": message.type, "text": text[:PREVIEW]}
+        after = self.message.copy()
+        self.change.apply(after)
+        text = GONE if after.is_gone else to_text(after.body or "")
+        return {"author": after.author_id, "type": after.type, "text": text[:PREVIEW]}
 
 
 def now() -> str:

@@ -1,0 +1,137 @@
+"""What staff do, under a case, with a reason. Each is written to the audit first and done then, by
+the same actions as everything else, so that people see it at once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.models import User
+from accounts.refusals import Refusal
+from moderation.audit import record
+from moderation.models import Case, CaseNote
+from moderation.queries import access_case, get_case, list_people
+from moderation.roles import RESTRICT, WORK
+from threads.actions import staff as in_thread
+from threads.actions.standing import mute_person, restore_person, suspend_person
+
+MESSAGE, THREAD, PERSON = "message", "thread", "person"
+
+
+@dataclass(frozen=True)
+class Act:
+    label: str
+    # What it is done to.
+    on: str
+    permission: str
+    run: Callable[..., None]
+
+
+def _mute(person: User, days: int) -> None:
+    mute_person(person, until=timezone.now() + timedelta(days=days))
+
+
+ACTS: dict[str, Act] = {
+    "message.hide": Act("Hide", MESSAGE, WORK, in_thread.hide_message),
+    "message.unhide": Act("Show again", MESSAGE, WORK, in_thread.unhide_message),
+    "message.redact": Act("Black out", MESSAGE, RESTRICT, in_thread.redact_message),
+    "thread.lock": Act("Lock", THREAD, RESTRICT, in_thread.lock_thread),
+    "thread.unlock": Act("Unlock", THREAD, RESTRICT, in_thread.unlock_thread),
+    "thread.hold": Act("Put on hold", THREAD, RESTRICT, in_thread.hold_thread),
+    "thread.lift_hold": Act("Lift the hold", THREAD, RESTRICT, in_thread.lift_hold),
+    "person.mute": Act("Mute", PERSON, RESTRICT, _mute),
+    "person.unmute": Act(
+        "Unmute", PERSON, RESTRICT, lambda person: mute_person(person, until=None)
+    ),
+    "person.suspend": Act("Suspend", PERSON, RESTRICT, suspend_person),
+    "person.restore": Act("Restore", PERSON, RESTRICT, restore_person),
+}
+
+
+def take_case(staff: User, *, case_id: str) -> Case:
+    """From the queue, or from a colleague; the audit shows from whom."""
+    case = get_case(case_id)
+    before = case.assignee_id or ""
+    record(staff, "case.take", case_id=case.id, before=before)
+    still = Q(assignee_id=case.assignee_id) & ~Q(status=Case.Status.RESOLVED)
+    taken = Case.objects.filter(still, pk=case.pk).update(
+        assignee=staff, status=Case.Status.ASSIGNED
+    )
+    if not taken:
+        raise Refusal("ACTION_FORBIDDEN", "It is resolved, or somebody was faster.")
+    return get_case(case_id)
+
+
+def note(staff: User, *, case_id: str, text: str) -> CaseNote:
+    case = access_case(staff, case_id)
+    record(staff, "case.note", case_id=case.id)
+    return CaseNote.objects.create(case=case, author=staff, text=text)
+
+
+def resolve(staff: User, *, case_id: str, reason: str) -> None:
+    case = access_case(staff, case_id)
+    record(staff, "case.resolve", case_id=case.id, reason=reason)
+    Case.objects.filter(pk=case.pk).update(
+        status=Case.Status.RESOLVED, resolved_at=timezone.now(), outcome=reason
+    )
+
+
+def look(
+    staff: User, case: Case, *, what: str = "case.look", reason: str = "", **details: Any
+) -> None:
+    """Before anything is shown."""
+    record(staff, what, case_id=case.id, target=case.thread_id, reason=reason, **details)
+
+
+def act(
+    staff: User, *, case_id: str, name: str, reason: str, target: str = "", **extra: Any
+) -> None:
+    case = access_case(staff, case_id)
+    chosen = ACTS[name]
+    if not staff.has_perm(chosen.permission):
+        raise Refusal("ACTION_FORBIDDEN", "This is for trust and safety to do.")
+    done_to, given = _target(staff, case, chosen, target, reason, extra)
+    record(staff, name, case_id=case.id, target=done_to, reason=reason, **_recorded(extra))
+    try:
+        chosen.run(**given) if chosen.on != PERSON else chosen.run(given.pop("person"), **given)
+    except Refusal as refusal:
+        record(staff, f"{name}.refused", case_id=case.id, target=done_to, code=refusal.code)
+        raise
+
+
+def _target(
+    staff: User, case: Case, chosen: Act, target: str, reason: str, extra: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """What it is done to, as the audit names it, and what the action is called with."""
+    if chosen.on == PERSON:
+        person = _person_of(staff, case, target)
+        return person.id, {"person": person, **extra}
+    if not case.thread_id:
+        raise Refusal("ACTION_FORBIDDEN", "No conversation belongs to this case.")
+    given: dict[str, Any] = {"thread_id": case.thread_id, **extra}
+    if chosen.on == MESSAGE:
+        return target, {**given, "message_id": target}
+    if chosen.run is in_thread.lock_thread:
+        given["reason"] = reason
+    if chosen.run is in_thread.hold_thread:
+        given |= {"reason": reason, "case_id": case.id}
+    return case.thread_id, given
+
+
+def _person_of(staff: User, case: Case, user_id: str) -> User:
+    """Somebody whom the case concerns. Staff are for superusers to deal with."""
+    people = {view.user.id: view.user for view in list_people(case)}
+    person = people.get(user_id)
+    if person is None:
+        raise Refusal("PERSON_NOT_FOUND")
+    if person == staff or (person.is_staff and not staff.is_superuser):
+        raise Refusal("ACTION_FORBIDDEN", "Not to staff.")
+    return person
+
+
+def _recorded(extra: dict[str, Any]) -> dict[str, Any]:
+    """What was blacked out must not live on in the audit."""
+    return {name: value for name, value in extra.items() if name != "text"}

@@ -1,0 +1,16 @@
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+
+class ModerationConfig(AppConfig):
+    name = "moderation"
+    verbose_name = "Safety"
+
+    def ready(self) -> None:
+        from moderation import cases, roles
+        from threads import relay
+
+        post_migrate.connect(roles.make, sender=self)
+
+        # Whoever needs a case writes an outbox entry; we are above them, so they cannot call us.
+        relay.CARRIERS["case"] = cases.open_from_outbox

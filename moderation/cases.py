@@ -1,0 +1,147 @@
+"""How a case comes to be: by a report, or by what the service itself noticed."""
+
+import hashlib
+import json
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from accounts.models import OutboxEntry, User
+from accounts.refusals import Refusal
+from moderation.models import Case, Report
+from threads import evidence
+from threads.actions.staff import hold_thread
+
+Reason = Report.Reason
+PRIORITIES = {
+    Reason.DANGER: Case.Priority.HIGH,
+    Reason.FRAUD: Case.Priority.HIGH,
+    Reason.SEXUAL: Case.Priority.HIGH,
+    Reason.SPAM: Case.Priority.LOW,
+}
+# Of two who open the same case at once one is refused by the constraint, and then joins.
+ATTEMPTS = 3
+
+
+def report_thread(
+    reporter: User, *, thread_id: str, message_id: str = "", reason: str, comment: str
+) -> Case:
+    """By somebody of the thread, about one message or all of it. Hides nothing from them."""
+    shown = evidence.reported(reporter, thread_id, message_id)
+    return _file(
+        about=Case.About.MESSAGE if message_id else Case.About.THREAD,
+        thread_id=thread_id,
+        person_id=_whom(shown, reporter),
+        reporter=reporter,
+        reason=reason,
+        comment=comment,
+        message_id=message_id,
+        shown=shown,
+    )
+
+
+def report_person(reporter: User, *, person: User, reason: str, comment: str) -> Case:
+    if reporter == person:
+        raise Refusal("ACTION_FORBIDDEN", "You cannot report yourself.")
+    fields = ("display_name", "handle", "headline", "about", "city", "avatar")
+    return _file(
+        about=Case.About.PERSON,
+        thread_id="",
+        person_id=person.id,
+        reporter=reporter,
+        reason=reason,
+        comment=comment,
+        message_id="",
+        shown={"profile": {name: getattr(person, name) for name in fields}},
+    )
+
+
+def open_from_outbox(entry: OutboxEntry) -> None:
+    """Payload: about, reason, and of thread, person, message, reporter, comment, shown what there
+    is; with `hold`, a reason, the thread is put on hold under the case."""
+    payload = entry.payload
+    if "case" in payload:
+        return
+    person = User.objects.filter(pk=payload.get("person")).first()
+    case = _file(
+        about=payload["about"],
+        thread_id=payload.get("thread", ""),
+        person_id=person.id if person else None,
+        reporter=User.objects.filter(pk=payload.get("reporter")).first(),
+        reason=payload["reason"],
+        comment=payload.get("comment", ""),
+        message_id=payload.get("message", ""),
+        shown=payload.get("shown", {}),
+        key=f"outbox {entry.pk}",
+    )
+    if payload.get("hold"):
+        hold_thread(thread_id=case.thread_id, reason=payload["hold"], case_id=case.id)
+    # What was said is with the case now, and needs to be nowhere else.
+    OutboxEntry.objects.filter(pk=entry.pk).update(payload={"case": case.id})
+
+
+def _whom(shown: dict[str, Any], reporter: User) -> str | None:
+    """The author of the message, or, between two, the other one."""
+    for message in shown["messages"]:
+        if message["id"] == shown["about"]:
+            return message["author"] or None
+    others = [person["id"] for person in shown["people"] if person["id"] != reporter.id]
+    return others[0] if len(others) == 1 and not shown["about"] else None
+
+
+def _file(
+    *,
+    about: str,
+    thread_id: str,
+    person_id: str | None,
+    reporter: User | None,
+    reason: str,
+    comment: str,
+    message_id: str,
+    shown: dict[str, Any],
+    key: str = "",
+) -> Case:
+    said = [reporter.id if reporter else "", thread_id, person_id, message_id, reason, comment]
+    done = Report.objects.filter(key=key).select_related("case").first() if key else None
+    if done is not None:
+        return done.case
+    for _ in range(ATTEMPTS):
+        try:
+            with transaction.atomic():
+                case = _open_or_join(about, thread_id, person_id, reason)
+                Report.objects.get_or_create(
+                    key=key or _seal([case.id, *said]),
+                    defaults={
+                        "case": case,
+                        "reporter": reporter,
+                        "reason": reason,
+                        "comment": comment,
+                        "message_id": message_id,
+                        "evidence": shown,
+                        "evidence_hash": _seal(shown),
+                    },
+                )
+                return case
+        except IntegrityError:
+            continue
+    raise Refusal("TRY_AGAIN")
+
+
+def _open_or_join(about: str, thread_id: str, person_id: str | None, reason: str) -> Case:
+    priority = PRIORITIES.get(Reason(reason), Case.Priority.NORMAL)
+    same = {"thread_id": thread_id} if thread_id else {"thread_id": "", "person_id": person_id}
+    case = Case.objects.exclude(status=Case.Status.RESOLVED).filter(**same).first()
+    if case is None:
+        return Case.objects.create(
+            about=about, thread_id=thread_id, person_id=person_id, priority=priority
+        )
+    if priority < case.priority:
+        Case.objects.filter(pk=case.pk).update(priority=priority)
+    return case
+
+
+def _seal(content: Any) -> str:
+    text = json.dumps(
+        content, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str
+    )
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,68 @@
+from typing import Any
+
+from django import forms
+
+from accounts.ids import is_id
+from moderation.actions import ACTS, PERSON
+from moderation.models import MOST_TEXT, Report
+
+LONGEST_MUTE = 365
+
+
+class ReportForm(forms.Form):
+    reason = forms.ChoiceField(
+        choices=[("", "Choose one"), *Report.Reason.choices], label="What is wrong?"
+    )
+    comment = forms.CharField(
+        required=False,
+        max_length=MOST_TEXT,
+        label="What should we know?",
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+
+
+class ReasonForm(forms.Form):
+    """Nothing is read or done without one."""
+
+    reason = forms.CharField(max_length=MOST_TEXT)
+
+
+class NoteForm(forms.Form):
+    text = forms.CharField(max_length=MOST_TEXT)
+
+
+class ReadForm(ReasonForm):
+    before = forms.CharField(required=False)
+
+    def clean_before(self) -> str:
+        before: str = self.cleaned_data["before"]
+        if before and not is_id("msg", before):
+            raise forms.ValidationError("Not a message.")
+        return before
+
+
+class ActForm(ReasonForm):
+    name = forms.ChoiceField(choices=[(name, name) for name in ACTS])
+    target = forms.CharField(required=False)
+    text = forms.CharField(required=False, max_length=MOST_TEXT, strip=False)
+    days = forms.IntegerField(required=False, min_value=1, max_value=LONGEST_MUTE)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        name, target = data.get("name", ""), data.get("target", "")
+        if name.startswith("message.") and not is_id("msg", target):
+            self.add_error("target", "Not a message.")
+        if name.startswith(f"{PERSON}.") and not is_id("usr", target):
+            self.add_error("target", "Not a person.")
+        for wanted, act in (("text", "message.redact"), ("days", "person.mute")):
+            if name == act and not data.get(wanted):
+                self.add_error(wanted, "This is missing.")
+        return data
+
+    def arguments(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        extra = {
+            "message.redact": {"text": data["text"]},
+            "person.mute": {"days": data["days"]},
+        }.get(data["name"], {})
+        return {key: data[key] for key in ("name", "target", "reason")} | extra

@@ -1,0 +1,20 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from moderation.audit import find_faults
+from moderation.models import AuditEntry
+
+
+class Command(BaseCommand):
+    help = "Checks that nothing in the audit was changed or removed."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        faults = list(find_faults())
+        for fault in faults:
+            self.stderr.write(fault)
+        if faults:
+            raise CommandError(f"The audit is not whole: {len(faults)} faults.")
+        last = AuditEntry.objects.order_by("-number").first()
+        end = f", the last with the hash {last.hash}" if last else ""
+        self.stdout.write(f"The audit is whole: {last.number if last else 0} entries{end}.")

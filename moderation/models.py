@@ -1,0 +1,152 @@
+"""Cases, what was reported, and the record of what staff did."""
+
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import models
+from django.db.models import Q
+
+from accounts.ids import new_id
+from accounts.models import User
+
+MOST_TEXT = 2000
+
+
+def new_case_id() -> str:
+    return new_id("case")
+
+
+class Case(models.Model):
+    """Something that staff have to look at. One is open at most for a thread, or, where no thread
+    is concerned, for a person: what is reported later joins it."""
+
+    class Status(models.TextChoices):
+        NEW = "new"
+        ASSIGNED = "assigned"
+        RESOLVED = "resolved"
+
+    class About(models.TextChoices):
+        THREAD = "thread", "A conversation"
+        MESSAGE = "message", "A message"
+        PERSON = "person", "A person"
+        CIRCUMVENTION = "circumvention", "Going round the site"
+        DISPUTE = "dispute", "A dispute"
+        SAFETY = "safety", "Safety"
+
+    class Priority(models.IntegerChoices):
+        HIGH = 1
+        NORMAL = 2
+        LOW = 3
+
+    id = models.CharField(primary_key=True, max_length=32, default=new_case_id, editable=False)
+    about = models.CharField(max_length=20, choices=About)
+    thread_id = models.CharField(max_length=32, blank=True)
+    # Whom it is about, if it is about one of them.
+    person = models.ForeignKey(User, models.PROTECT, null=True, related_name="cases")
+    priority = models.PositiveSmallIntegerField(choices=Priority, default=Priority.NORMAL)
+    status = models.CharField(max_length=10, choices=Status, default=Status.NEW)
+    assignee = models.ForeignKey(User, models.PROTECT, null=True, related_name="assigned_cases")
+    opened_at = models.DateTimeField(auto_now_add=True)
+    resolved_at = models.DateTimeField(null=True)
+    outcome = models.TextField(blank=True, max_length=MOST_TEXT)
+
+    class Meta:
+        ordering = ["priority", "opened_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["thread_id"],
+                condition=~Q(status="resolved") & ~Q(thread_id=""),
+                name="one_open_case_a_thread",
+            ),
+            models.UniqueConstraint(
+                fields=["person"],
+                condition=~Q(status="resolved") & Q(thread_id=""),
+                name="one_open_case_a_person",
+            ),
+        ]
+        permissions = [
+            ("work_case", "Take cases, read what they are about, hide messages, resolve"),
+            ("restrict", "Lock, hold and redact; mute and suspend people; export evidence"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_about_display()}, {self.id}"
+
+    @property
+    def is_open(self) -> bool:
+        return self.status != self.Status.RESOLVED
+
+
+class Report(models.Model):
+    """What somebody reported, or the service itself, with what it was about as it was then."""
+
+    class Reason(models.TextChoices):
+        SPAM = "spam", "Spam or advertising"
+        OFF_SITE = "off_site", "Wants to go round the site"
+        FRAUD = "fraud", "Fraud, or a false identity"
+        HARASSMENT = "harassment", "Harassment or insults"
+        SEXUAL = "sexual", "Sexual content that nobody asked for"
+        DANGER = "danger", "A threat, or somebody is in danger"
+        OTHER = "other", "Something else"
+
+    case = models.ForeignKey(Case, models.PROTECT, related_name="reports")
+    reporter = models.ForeignKey(User, models.PROTECT, null=True, related_name="reports")
+    reason = models.CharField(max_length=20, choices=Reason)
+    comment = models.TextField(blank=True, max_length=MOST_TEXT)
+    message_id = models.CharField(max_length=32, blank=True)
+    evidence = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
+    evidence_hash = models.CharField(max_length=64)
+    created_at = models.DateTimeField(auto_now_add=True)
+    # A repeat of the same finds this one.
+    key = models.CharField(max_length=80, unique=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.get_reason_display()}, {self.created_at:%d %b %Y}"
+
+
+class CaseNote(models.Model):
+    case = models.ForeignKey(Case, models.PROTECT, related_name="notes")
+    author = models.ForeignKey(User, models.PROTECT, related_name="case_notes")
+    text = models.TextField(max_length=MOST_TEXT)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+
+class AuditEntry(models.Model):
+    """What staff looked at and did. The database itself lets nobody change or remove one; each
+    holds the hash of the one before, so that one that is gone all the same leaves a gap."""
+
+    number = models.PositiveBigIntegerField(primary_key=True)
+    at = models.DateTimeField()
+    # Ids as text: nothing that happens to people or cases may reach in here.
+    actor = models.CharField(max_length=32)
+    act = models.CharField(max_length=40)
+    case = models.CharField(max_length=32)
+    target = models.CharField(max_length=80, blank=True)
+    reason = models.TextField(blank=True)
+    details = models.JSONField(default=dict)
+    previous_hash = models.CharField(max_length=64, blank=True)
+    hash = models.CharField(max_length=64)
+
+    class Meta:
+        ordering = ["number"]
+        verbose_name_plural = "audit"
+
+    def __str__(self) -> str:
+        return f"{self.number}: {self.act}"
+
+
+class AuditHead(models.Model):
+    """The newest entry's number and hash: without it, entries missing at the end would not show."""
+
+    number = models.PositiveBigIntegerField(default=0)
+    hash = models.CharField(max_length=64, blank=True)
+
+    def __str__(self) -> str:
+        return str(self.number)

@@ -1,0 +1,95 @@
+"""Cases as staff see them. What a case is about is shown to whoever has taken it, to nobody else;
+superusers are no exception."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from accounts.models import User
+from accounts.refusals import Refusal
+from moderation.models import AuditEntry, Case
+from moderation.roles import WORK
+from threads import evidence
+from threads.models import Thread, keys
+
+
+@dataclass
+class PersonView:
+    user: User
+    role: str
+    cases: list[Case]
+
+
+def get_case(case_id: str) -> Case:
+    case = Case.objects.select_related("person", "assignee").filter(pk=case_id).first()
+    if case is None:
+        raise Refusal("CASE_NOT_FOUND")
+    return case
+
+
+def access_case(staff: User, case_id: str) -> Case:
+    """For working on it: open, and taken by this very person."""
+    case = get_case(case_id)
+    if not has_taken(staff, case) or not case.is_open:
+        raise Refusal("ACTION_FORBIDDEN", "Take this case first.")
+    return case
+
+
+def has_taken(staff: User, case: Case) -> bool:
+    return staff.has_perm(WORK) and case.assignee_id == staff.id
+
+
+def find_thread(case: Case) -> Thread | None:
+    if not case.thread_id:
+        return None
+    return Thread.find(keys.thread_pk(case.thread_id), keys.THREAD)
+
+
+def list_evidence(case: Case) -> list[dict[str, Any]]:
+    """What the reports show, each message once, as it was reported, with how it is now."""
+    found: dict[str, dict[str, Any]] = {}
+    for report in case.reports.all():
+        for message in report.evidence.get("messages", []):
+            shown = found.setdefault(message["id"], message)
+            shown["is_reported"] = shown.get("is_reported") or message["id"] == report.message_id
+    if case.thread_id and found:
+        now = evidence.read_messages(case.thread_id, list(found))
+        for message_id, message in found.items():
+            _bring_up_to_date(message, now.get(message_id))
+    return sorted(found.values(), key=lambda message: message["seq"])
+
+
+def _bring_up_to_date(message: dict[str, Any], now: Any) -> None:
+    if now is None:
+        message["is_gone"] = True
+        return
+    message["hidden_at"] = now.hidden_at or ""
+    message["removed_at"] = now.removed_at or ""
+    message["flags"] = now.flags or {}
+    if (now.body or "") != message["body"]:
+        message["body_now"] = now.body or ""
+
+
+def read_more(case: Case, before: str) -> list[dict[str, Any]]:
+    state = evidence.read_state(case.thread_id)
+    page = evidence.read_page(case.thread_id, before)
+    return [evidence.described(message, state) for message in page]
+
+
+def list_people(case: Case) -> list[PersonView]:
+    """Those of the thread, or the one whom it is about, with their other cases."""
+    roles: dict[str, str] = {}
+    if find_thread(case) is not None:
+        state = evidence.read_state(case.thread_id)
+        roles = {user_id: person.role for user_id, person in state.people.items()}
+    if case.person_id:
+        roles.setdefault(case.person_id, "")
+    users = User.objects.filter(pk__in=roles)
+    past = Case.objects.filter(person__in=users).exclude(pk=case.pk).order_by("-opened_at")
+    return [
+        PersonView(user, roles[user.id], [one for one in past if one.person_id == user.id])
+        for user in users
+    ]
+
+
+def list_audit(case: Case) -> list[AuditEntry]:
+    return list(AuditEntry.objects.filter(case=case.id))

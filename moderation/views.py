@@ -1,0 +1,70 @@
+"""Reporting, from the page of what is reported."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from accounts.queries import get_person
+from moderation.cases import report_person, report_thread
+from moderation.forms import ReportForm
+from threads import queries
+from threads.rendering import quote_text
+from threads.views import Request
+
+THANKS = "Thank you. Our safety team will look at it. Nobody else learns that you told us."
+FORMS = require_http_methods(["GET", "HEAD", "POST"])
+
+
+@FORMS
+@login_required
+def thread(request: Request, thread_id: str) -> HttpResponse:
+    state = queries.access_people(request.user, thread_id)
+    others = [person.person["name"] for person in state.others(request.user.id)]
+    form = ReportForm(request.POST or None)
+    back = reverse("threads:thread", args=[thread_id])
+    if form.is_valid():
+        report_thread(request.user, thread_id=thread_id, **form.cleaned_data)
+        return _thank(request, back)
+    return _ask(request, form, back, what=f"the conversation with {', '.join(others)}")
+
+
+@FORMS
+@login_required
+def message(request: Request, thread_id: str, message_id: str) -> HttpResponse:
+    reported = queries.get_message(request.user, thread_id, message_id)
+    form = ReportForm(request.POST or None)
+    back = reverse("threads:message", args=[thread_id, message_id])
+    if form.is_valid():
+        report_thread(request.user, thread_id=thread_id, message_id=message_id, **form.cleaned_data)
+        return _thank(request, back)
+    return _ask(request, form, back, what="this message", quote=quote_text(reported))
+
+
+@FORMS
+@login_required
+def person(request: Request, handle: str) -> HttpResponse:
+    reported = get_person(handle)
+    form = ReportForm(request.POST or None)
+    back = reverse("accounts:profile", args=[handle])
+    if reported == request.user:
+        return redirect(back)
+    if form.is_valid():
+        report_person(request.user, person=reported, **form.cleaned_data)
+        return _thank(request, back)
+    return _ask(request, form, back, what=reported.display_name)
+
+
+def _ask(
+    request: Request, form: ReportForm, back: str, *, what: str, quote: str = ""
+) -> HttpResponse:
+    context = {"form": form, "what": what, "quote": quote, "back": back}
+    status = 400 if form.is_bound else 200
+    return render(request, "moderation/report.html", context, status=status)
+
+
+def _thank(request: Request, back: str) -> HttpResponse:
+    messages.success(request, THANKS)
+    return redirect(back)

@@ -1,0 +1,124 @@
+"""Blocked, reported, hidden, locked: seen at once on both screens."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import live, write
+from tests.browser.test_changes import act, last, say
+from tests.browser.test_changes import two as two  # noqa: PLC0414
+from tests.site import Account, Site
+
+pytestmark = pytest.mark.browser
+
+STAFF = """
+import json
+from importlib import import_module
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.auth.models import Group
+from accounts.models import User
+from uuid import uuid4
+tag = "mo-" + uuid4().hex[:10]
+user = User.objects.create_user(f"{tag}@x.example", "a long password", handle=tag,
+                                display_name="Mo", is_staff=True)
+user.groups.add(Group.objects.get(name="Trust and safety"))
+session = import_module(settings.SESSION_ENGINE).SessionStore()
+session[SESSION_KEY] = user.pk
+session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[-1]
+session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+session["account_authentication_methods"] = [{"method": "mfa", "at": 1.0}]
+session["account_authentication_methods_user"] = user.pk
+session.save()
+print(json.dumps([user.id, user.email, "", session.session_key]))
+"""
+
+
+@pytest.fixture
+def moderator(site: Site) -> Account:
+    return Account(*json.loads(site.manage("shell", "-v", "0", "-c", STAFF).splitlines()[-1]))
+
+
+def report_last(page: Page) -> None:
+    act(page, last(page), "Report")
+    page.get_by_label("What is wrong?").select_option("harassment")
+    page.get_by_label("What should we know?").fill("He insults me")
+    page.get_by_role("button", name="Report").click()
+    expect(page.get_by_text("Our safety team will look at it")).to_be_visible()
+
+
+def fold(page: Page, place, label: str, **fields: str) -> None:
+    opened = place.locator(
+        "details", has=page.locator("summary", has_text=re.compile(f"^{label}$"))
+    )
+    opened.first.locator("summary").click()
+    for name, value in fields.items():
+        opened.first.locator(f"[name={name}]").fill(value)
+    opened.first.get_by_role("button").click()
+    expect(page.get_by_text("Done.", exact=True)).to_be_visible()
+
+
+def test_staff_hide_a_reported_message_and_it_disappears_on_both_screens(
+    visit, site, pair, two, moderator
+):
+    buyer, seller = two
+    say(seller, "You utter fool", buyer)
+    reporting = live(visit(pair.buyer, f"/threads/{pair.thread}/"))
+    report_last(reporting)
+    # Nothing is hidden from whoever reported, and the other one learns nothing.
+    expect(last(buyer)).to_contain_text("You utter fool")
+
+    staff = visit(moderator, "/admin/moderation/case/")
+    staff.locator("#result_list th a").last.click()
+    expect(staff.locator(".case")).not_to_contain_text("You utter fool")
+    staff.get_by_role("button", name="Take this case").click()
+    reported = staff.locator(".case-message.is-reported")
+    expect(reported).to_contain_text("You utter fool")
+    fold(staff, reported, "Hide", reason="An insult")
+    for page in (buyer, seller):
+        expect(last(page)).to_contain_text("Our safety team has hidden this message.")
+        assert "You utter fool" not in page.locator("[data-timeline]").inner_text()
+
+    conversation = staff.locator("section", has_text="The conversation")
+    fold(staff, conversation, "Lock", reason="Please keep calm.")
+    for page in (buyer, seller):
+        expect(page.locator("[data-banners]")).to_contain_text("Please keep calm.")
+        expect(page.get_by_role("button", name="Send")).to_be_hidden()
+    fold(staff, conversation, "Unlock", reason="They have calmed down")
+    write(buyer, "Let us begin anew")
+    expect(last(seller)).to_contain_text("Let us begin anew")
+
+
+def test_who_was_away_when_it_was_locked_sees_it_on_return(visit, pair, two, moderator):
+    buyer, seller = two
+    say(seller, "You fool", buyer)
+    reporting = live(visit(pair.buyer, f"/threads/{pair.thread}/"))
+    report_last(reporting)
+    seller.context.set_offline(True)
+    seller.evaluate("sockets.at(-1).close()")
+    expect(seller.locator("html")).to_have_attribute("data-live", "no")
+    staff = visit(moderator, "/admin/moderation/case/")
+    staff.locator("#result_list th a").last.click()
+    staff.get_by_role("button", name="Take this case").click()
+    fold(staff, staff.locator("section", has_text="The conversation"), "Lock", reason="Keep calm.")
+    seller.context.set_offline(False)
+    expect(seller.locator("[data-banners]")).to_contain_text("Keep calm.")
+    expect(seller.get_by_role("button", name="Send")).to_be_hidden()
+
+
+def test_a_block_is_seen_live_on_every_page_of_both(visit, pair, two):
+    buyer, seller = two
+    second = live(visit(pair.buyer, f"/threads/{pair.thread}/"))
+    seller.locator("[popovertarget=thread-menu]").click()
+    seller.locator("#thread-menu").get_by_role("button", name=re.compile("^Block")).click()
+    expect(seller.locator("[data-banners]")).to_contain_text("You have blocked")
+    for page in (buyer, second):
+        expect(page.get_by_text("You cannot write to each other.")).to_be_visible()
+        expect(page.get_by_role("button", name="Send")).to_be_hidden()
+    seller.locator("[data-banners]").get_by_role("button", name="Unblock").click()
+    for page in (buyer, second):
+        expect(page.get_by_role("button", name="Send")).to_be_visible()
+    write(buyer, "Thank you")
+    expect(last(live(seller))).to_contain_text("Thank you")

@@ -1,0 +1,232 @@
+"""What staff do in a thread and about people: what is stored, who is told, who may, repeats."""
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from accounts.refusals import Refusal
+from moderation.actions import act, note, resolve, take_case
+from moderation.models import AuditEntry, Case
+from tests.moderation.conftest import BACKEND, make_staff, report, taken
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import messages_of, row, say, start, thread_item
+from threads.actions.blocks import block_person
+from threads.actions.people import add_participant
+from threads.actions.revisions import edit_message
+from threads.actions.start import start_thread
+
+pytestmark = pytest.mark.storage
+
+
+@pytest.fixture
+def case(thread, buyer, seller, moderator):
+    say(seller, thread, "You fool")
+    return taken(moderator, report(buyer, thread))
+
+
+def do(staff, case, name, target="", reason="It is against the rules", **extra):
+    act(staff, case_id=case.id, name=name, target=target, reason=reason, **extra)
+
+
+def code_of(action) -> str:
+    with pytest.raises(Refusal) as refusal:
+        action()
+    return refusal.value.code
+
+
+def page(user, thread) -> str:
+    client = Client()
+    client.force_login(user, backend=BACKEND)
+    return client.get(f"/threads/{thread}/").content.decode()
+
+
+# --- Messages
+
+
+def test_a_hidden_message_disappears_for_both_and_comes_back(
+    case, thread, buyer, seller, moderator, delivered
+):
+    bad = messages_of(thread)[-1]
+    do(moderator, case, "message.hide", bad.id)
+    for person in (buyer, seller):
+        (event,) = delivered.to(person, "message.hidden")
+        assert "You fool" not in event["html"]
+        assert "safety team has hidden" in event["html"]
+        assert (
+            delivered.to(person, "inbox.changed")[-1]["last_message"]["text"] == "Message removed"
+        )
+        assert "You fool" not in page(person, thread)
+    assert messages_of(thread)[-1].body == "You fool"
+    assert_consistent(thread)
+    do(moderator, case, "message.hide", bad.id)
+    do(moderator, case, "message.unhide", bad.id)
+    assert "You fool" in page(buyer, thread)
+    assert row(thread, buyer).last_message["text"] == "You fool"
+    assert_consistent(thread)
+
+
+def test_also_in_a_locked_thread_and_where_two_have_blocked_each_other(
+    case, thread, buyer, seller, moderator
+):
+    bad = messages_of(thread)[-1]
+    block_person(buyer, blocked=seller)
+    do(moderator, case, "thread.lock", reason="Threats.")
+    do(moderator, case, "message.hide", bad.id)
+    assert messages_of(thread)[-1].hidden_at
+
+
+def test_what_is_blacked_out_is_gone_for_good_from_every_version(case, thread, seller, moderator):
+    said = say(seller, thread, "Her street is Elm Row 5, ask for Ann")
+    edit_message(seller, thread_id=thread, message_id=said.id, body="Elm Row 5!")
+    do(moderator, case, "message.redact", said.id, text="Elm Row 5")
+    stored = messages_of(thread)[-1]
+    assert stored.body == "█████!"
+    assert stored.earlier_bodies[0]["body"] == "Her street is █████, ask for Ann"
+    assert "Elm Row" not in str([vars(entry) for entry in AuditEntry.objects.all()])
+    assert row(thread, seller).last_message["text"] == "█████!"
+    do(moderator, case, "message.redact", said.id, text="Elm Row 5")
+    assert_consistent(thread)
+
+
+def test_a_text_that_is_not_there_is_refused(case, thread, moderator):
+    bad = messages_of(thread)[-1]
+    assert (
+        code_of(lambda: do(moderator, case, "message.redact", bad.id, text="Other")) == "BAD_FRAME"
+    )
+    assert AuditEntry.objects.filter(case=case.id).last().act == "message.redact.refused"
+
+
+def test_a_message_of_another_thread_is_not_there(case, buyer, seller, moderator):
+    other = say(seller, start(seller, buyer), "Elsewhere")
+    assert code_of(lambda: do(moderator, case, "message.hide", other.id)) == "THREAD_NOT_FOUND"
+
+
+# --- Threads
+
+
+def test_a_locked_thread_is_read_only_and_everybody_sees_why(
+    case, thread, buyer, seller, moderator, delivered
+):
+    do(moderator, case, "thread.lock", reason="Please keep calm.")
+    for person in (buyer, seller):
+        event = delivered.to(person, "thread.changed")[-1]
+        assert event["status"] == "locked"
+        assert event["banner"].endswith("Please keep calm.")
+        assert "Please keep calm." in page(person, thread)
+        assert code_of(lambda person=person: say(person, thread)) == "THREAD_LOCKED"
+    do(moderator, case, "thread.unlock")
+    assert say(buyer, thread)
+    assert thread_item(thread).lock_reason is None
+
+
+def test_a_hold_stops_both_until_it_is_lifted(case, thread, buyer, seller, moderator, delivered):
+    do(moderator, case, "thread.hold")
+    assert thread_item(thread).soft_block["case"] == case.id
+    assert "on hold" in delivered.to(buyer, "thread.changed")[-1]["banner"]
+    assert code_of(lambda: say(seller, thread)) == "SAFETY_SOFT_BLOCK"
+    do(moderator, case, "thread.hold")
+    do(moderator, case, "thread.lift_hold")
+    do(moderator, case, "thread.lift_hold")
+    assert say(seller, thread)
+
+
+# --- People
+
+
+def test_a_muted_person_writes_nowhere_and_reads_on(
+    case, thread, buyer, seller, stranger, moderator
+):
+    other = start(stranger, seller)
+    do(moderator, case, "person.mute", seller.id, days=2)
+    for place in (thread, other):
+        with pytest.raises(Refusal) as refusal:
+            say(seller, place)
+        assert refusal.value.code == "RATE_LIMITED"
+        assert refusal.value.retry_after > 86_400
+    assert "You fool" in page(seller, thread)
+    seller.refresh_from_db()
+    with pytest.raises(Refusal):
+        start_thread(seller, seller=stranger, client_id="x" * 8, subject="Hi", body="Hi")
+    later = start(buyer, stranger)
+    add_participant(buyer, thread_id=later, user=seller)
+    assert code_of(lambda: say(seller, later)) == "RATE_LIMITED"
+    do(moderator, case, "person.unmute", seller.id)
+    assert say(seller, thread)
+    assert say(seller, other)
+
+
+def test_a_suspended_person_is_signed_out_and_not_there(
+    case, thread, buyer, seller, moderator, monkeypatch
+):
+    checked = []
+    monkeypatch.setattr("threads.actions.standing.recheck_sessions", checked.append)
+    client = Client()
+    client.force_login(seller, backend=BACKEND)
+    do(moderator, case, "person.suspend", seller.id)
+    assert checked == [seller.id]
+    assert client.get("/inbox/").status_code == 302
+    as_buyer = Client()
+    as_buyer.force_login(buyer, backend=BACKEND)
+    assert as_buyer.get(f"/people/{seller.handle}/").status_code == 404
+    do(moderator, case, "person.restore", seller.id)
+    assert User.objects.get(pk=seller.pk).is_active
+
+
+def test_only_people_of_the_case_and_never_staff(case, thread, buyer, stranger, moderator):
+    code = code_of(lambda: do(moderator, case, "person.suspend", stranger.id))
+    assert code == "PERSON_NOT_FOUND"
+    User.objects.filter(pk=buyer.pk).update(is_staff=True)
+    assert code_of(lambda: do(moderator, case, "person.suspend", buyer.id)) == "ACTION_FORBIDDEN"
+    assert User.objects.get(pk=buyer.pk).is_active
+
+
+# --- Who may, and what is left of it
+
+
+def test_support_hides_and_does_not_restrict(thread, buyer, seller, support):
+    bad = say(seller, thread, "You fool")
+    case = taken(support, report(buyer, thread))
+    do(support, case, "message.hide", bad.id)
+    for name, target, extra in (
+        ("message.redact", bad.id, {"text": "You"}),
+        ("thread.lock", "", {}),
+        ("thread.hold", "", {}),
+        ("person.mute", seller.id, {"days": 1}),
+        ("person.suspend", seller.id, {}),
+    ):
+        refused = code_of(
+            lambda name=name, target=target, extra=extra: do(support, case, name, target, **extra)
+        )
+        assert refused == "ACTION_FORBIDDEN"
+    assert thread_item(thread).status == "open"
+
+
+def test_nothing_is_done_without_the_case(thread, buyer, seller, moderator, support):
+    bad = say(seller, thread, "You fool")
+    case = report(buyer, thread)
+    boss = make_staff("Root")
+    User.objects.filter(pk=boss.pk).update(is_superuser=True)
+    boss.refresh_from_db()
+    for staff in (moderator, support, boss):
+        assert code_of(lambda staff=staff: do(staff, case, "message.hide", bad.id))
+        assert code_of(lambda staff=staff: note(staff, case_id=case.id, text="Hm"))
+    take_case(support, case_id=case.id)
+    assert code_of(lambda: do(boss, case, "message.hide", bad.id)) == "ACTION_FORBIDDEN"
+    resolve(support, case_id=case.id, reason="Done")
+    assert code_of(lambda: do(support, case, "message.hide", bad.id)) == "ACTION_FORBIDDEN"
+    assert code_of(lambda: take_case(moderator, case_id=case.id)) == "ACTION_FORBIDDEN"
+    assert messages_of(thread)[-1].hidden_at is None
+
+
+def test_every_act_is_in_the_audit_with_its_reason(case, thread, moderator):
+    bad = messages_of(thread)[-1]
+    do(moderator, case, "message.hide", bad.id, reason="An insult")
+    resolve(moderator, case_id=case.id, reason="Warned them")
+    acts = [(e.act, e.actor, e.target, e.reason) for e in AuditEntry.objects.filter(case=case.id)]
+    assert acts == [
+        ("case.take", moderator.id, "", ""),
+        ("message.hide", moderator.id, bad.id, "An insult"),
+        ("case.resolve", moderator.id, "", "Warned them"),
+    ]
+    case = Case.objects.get(pk=case.pk)
+    assert (case.status, case.outcome) == ("resolved", "Warned them")

@@ -1,0 +1,231 @@
+"""Who of the staff gets what: every page of the admin against every kind of staff.
+
+A page without a row fails. "in" sends one to sign in, or to a second factor; "head" is the page of
+a case without what it is about, "all" is all of it.
+"""
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import pytest
+from django.contrib.admin.utils import quote
+from django.contrib.auth.models import Group
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import get_resolver, reverse
+
+from accounts.models import User
+from moderation.models import AuditEntry, Case
+from tests.moderation.conftest import make_person, make_staff, report, sign_in, taken
+from tests.test_access import names
+from tests.threads.conftest import messages_of, say, start
+
+SECRET = "What only the two of us know"
+KINDS = (
+    "nobody",  # not signed in
+    "person",  # not staff
+    "one factor",  # trust and safety, signed in with a password alone
+    "no role",  # staff, and nothing else
+    "support",  # has not taken the case
+    "support with it",
+    "safety",  # trust and safety, has not taken it
+    "safety with it",
+    "superuser",  # has not taken it
+)
+
+
+@dataclass
+class Scene:
+    staff: dict[str, User | None]
+    cases: dict[str, Case]
+
+    def case_for(self, kind: str) -> Case:
+        return self.cases.get(kind, self.cases["support with it"])
+
+
+@pytest.fixture
+def scene(db: None) -> Scene:
+    staff: dict[str, User | None] = {
+        "nobody": None,
+        "person": make_person("Pat"),
+        "one factor": make_staff("Ole", "Trust and safety"),
+        "no role": make_staff("Nia"),
+        "support": make_staff("Sy", "Support"),
+        "support with it": make_staff("Sue", "Support"),
+        "safety": make_staff("Tor", "Trust and safety"),
+        "safety with it": make_staff("Tia", "Trust and safety"),
+        "superuser": make_staff("Root"),
+    }
+    User.objects.filter(pk=staff["superuser"].pk).update(is_superuser=True)
+    staff["superuser"] = User.objects.get(pk=staff["superuser"].pk)
+    cases = {kind: _case_of(staff[kind]) for kind in ("support with it", "safety with it")}
+    return Scene(staff, cases)
+
+
+def _case_of(holder: User) -> Case:
+    buyer, seller = make_person("Bea"), make_person("Sam")
+    thread = start(buyer, seller)
+    said = say(seller, thread, SECRET)
+    return taken(holder, report(buyer, thread, said.id))
+
+
+def row(*expected: object) -> dict[str, object]:
+    return dict(zip(KINDS, expected, strict=True))
+
+
+#             nobody person 1 fact. role  supp.  with   safety with   root
+INSIDE = row("in", 403, "in", 200, 200, 200, 200, 200, 200)
+SUPER = row("in", 403, "in", 403, 403, 403, 403, 403, 200)
+NEVER = row("in", 403, "in", 403, 403, 403, 403, 403, 403)
+QUEUE = row("in", 403, "in", 403, 200, 200, 200, 200, 200)
+AUDIT = row("in", 403, "in", 403, 403, 403, 200, 200, 200)
+HOLDERS = row("in", 403, "in", 404, 403, 302, 403, 302, 403)
+
+ROWS: dict[str, dict[str, object]] = {
+    "index": INSIDE,
+    "login": row("in", 403, "in", 302, 302, 302, 302, 302, 302),
+    "logout": row(302, 302, 302, 200, 200, 200, 200, 200, 200),
+    "password_change": INSIDE,
+    "password_change_done": INSIDE,
+    "jsi18n": INSIDE,
+    "autocomplete": NEVER,
+    "view_on_site": row("in", 403, "in", 404, 404, 404, 404, 404, 404),
+    "app_list": row("in", 403, "in", 404, 200, 200, 200, 200, 200),
+    "None": row("in", 403, "in", 404, 404, 404, 404, 404, 404),
+    "moderation_case_changelist": QUEUE,
+    "moderation_case_change": row("in", 403, "in", 404, "head", "all", "head", "all", "head"),
+    "moderation_case_take": row("in", 403, "in", 404, 302, 302, 302, 302, 302),
+    "moderation_case_act": HOLDERS | dict.fromkeys(("support", "safety", "superuser"), 302),
+    "moderation_case_note": HOLDERS,
+    "moderation_case_read": HOLDERS | {"support with it": "all", "safety with it": "all"},
+    "moderation_case_resolve": HOLDERS,
+    "moderation_case_export": HOLDERS | {"support with it": 403, "safety with it": 200},
+    "moderation_case_add": NEVER,
+    "moderation_case_delete": NEVER,
+    "moderation_case_history": QUEUE,
+    "moderation_auditentry_changelist": AUDIT,
+    "moderation_auditentry_change": AUDIT,
+    "moderation_auditentry_history": AUDIT,
+    "moderation_auditentry_add": NEVER,
+    "moderation_auditentry_delete": NEVER,
+    "accounts_user_changelist": SUPER,
+    "accounts_user_change": SUPER,
+    "accounts_user_history": SUPER,
+    "accounts_user_add": NEVER,
+    "accounts_user_delete": NEVER,
+}
+# Of Django's making.
+for page in ("changelist", "add", "change", "delete", "history"):
+    ROWS[f"auth_group_{page}"] = SUPER
+
+
+def found() -> set[str]:
+    return {name for name in names(get_resolver()) if name.startswith("admin:")}
+
+
+def test_every_page_of_the_admin_has_a_row():
+    assert {name.removeprefix("admin:") for name in found()} == set(ROWS)
+
+
+POSTS: dict[str, dict[str, str]] = {
+    "logout": {},
+    "moderation_case_take": {},
+    "moderation_case_act": {"name": "message.hide", "reason": "Because"},
+    "moderation_case_note": {"text": "A thought"},
+    "moderation_case_read": {"reason": "To understand"},
+    "moderation_case_resolve": {"reason": "Done"},
+    "moderation_case_export": {"reason": "For the court"},
+}
+
+
+def address_of(name: str, scene: Scene, kind: str) -> str:
+    if name == "None":
+        return "/admin/nowhere/at/all/"
+    if name == "view_on_site":
+        return "/admin/r/1/1/"
+    if name == "app_list":
+        return "/admin/moderation/"
+    case = scene.case_for(kind)
+    if name in POSTS and name.startswith("moderation_case"):
+        return reverse(f"admin:{name}", args=[case.id])
+    if name.startswith("moderation_case") and not name.endswith(("add", "changelist")):
+        return reverse(f"admin:{name}", args=[quote(case.id)])
+    if name.startswith("moderation_audit") and not name.endswith(("add", "changelist")):
+        return reverse(f"admin:{name}", args=[AuditEntry.objects.last().number])
+    if name.startswith("accounts_user") and not name.endswith(("add", "changelist")):
+        return reverse(f"admin:{name}", args=[quote(scene.staff["person"].id)])
+    if name.startswith("auth_group") and not name.endswith(("add", "changelist")):
+        return reverse(f"admin:{name}", args=[Group.objects.get(name="Support").pk])
+    return reverse(f"admin:{name}")
+
+
+def answer(name: str, scene: Scene, kind: str) -> object:
+    person = scene.staff[kind]
+    client = Client() if person is None else sign_in(person, second_factor=kind != "one factor")
+    url = address_of(name, scene, kind)
+    if name in POSTS:
+        data = dict(POSTS[name])
+        if name == "moderation_case_act":
+            data["target"] = messages_of(scene.case_for(kind).thread_id)[-1].id
+        response = client.post(url, data)
+    else:
+        response = client.get(url)
+    return _told(client, response, is_login=name == "logout")
+
+
+def _told(client, response: HttpResponse, *, is_login: bool) -> object:
+    """Follows where staff are sent before they get anything."""
+    while response.status_code == 302 and not is_login:
+        where = urlsplit(response["Location"]).path
+        if where.startswith(("/accounts/login/", "/accounts/2fa/")):
+            return "in"
+        if where != "/admin/login/":
+            break
+        response = client.get(response["Location"])
+    if response.status_code == 200 and b'class="case"' in response.content:
+        return "all" if SECRET in response.content.decode() else "head"
+    return response.status_code
+
+
+@pytest.mark.parametrize("name", sorted(POSTS))
+def test_staff_may_do_what_the_table_says(name, scene):
+    assert {kind: answer(name, scene, kind) for kind in KINDS} == ROWS[name]
+
+
+def test_staff_get_what_the_table_says(scene):
+    """All in one: setting the scene takes longer than looking at it."""
+    pages = sorted(set(ROWS) - set(POSTS))
+    got = {name: {kind: answer(name, scene, kind) for kind in KINDS} for name in pages}
+    assert got == {name: ROWS[name] for name in pages}
+
+
+def test_every_look_at_what_a_case_is_about_is_recorded(scene):
+    for kind in ("support", "safety", "superuser", "support with it"):
+        before = AuditEntry.objects.filter(act="case.look").count()
+        told = answer("moderation_case_change", scene, kind)
+        assert AuditEntry.objects.filter(act="case.look").count() - before == (told == "all")
+
+
+def test_reading_more_needs_a_reason_and_keeps_it(scene):
+    kind = "support with it"
+    case, client = scene.case_for(kind), sign_in(scene.staff[kind])
+    address = reverse("admin:moderation_case_read", args=[case.id])
+    assert client.post(address, {"reason": " "}).status_code == 302
+    assert not AuditEntry.objects.filter(act="thread.read").exists()
+    assert "Are you free" in client.post(address, {"reason": "What led to it"}).content.decode()
+    entry = AuditEntry.objects.get(act="thread.read")
+    assert (entry.reason, entry.target, entry.case) == ("What led to it", case.thread_id, case.id)
+
+
+def test_nothing_is_changed_by_looking_or_without_our_own_page(scene):
+    kind = "safety with it"
+    case = scene.case_for(kind)
+    for name, data in POSTS.items():
+        if name == "logout":
+            continue
+        address = reverse(f"admin:{name}", args=[case.id])
+        client = sign_in(scene.staff[kind])
+        assert client.get(address).status_code == 405
+        strict = Client(enforce_csrf_checks=True)
+        strict.cookies = client.cookies
+        assert strict.post(address, data).status_code == 403

@@ -1,0 +1,104 @@
+"""What staff do in a thread. Who may, and the record of it, is the moderation app's; here is what
+changes, and that people see it at once. None of it needs to be in the thread, and none is refused
+because it is locked."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from accounts.refusals import Refusal
+from threads import state as states
+from threads.actions.revisions import revise
+from threads.models import Message, Thread, keys
+from threads.models.changes import Change, update
+from threads.models.store import PATIENCE, pause
+from threads.models.thread import LOCKED, OPEN
+from threads.telling import tell_standing
+from threads.writing.revise import now
+
+BLACKED_OUT = "█████"
+
+
+def hide_message(*, thread_id: str, message_id: str) -> None:
+    def decide(message: Message) -> Change | None:
+        return None if message.hidden_at else Change(set={"hidden_at": now()})
+
+    revise(None, thread_id, message_id, decide, "message.hidden")
+
+
+def unhide_message(*, thread_id: str, message_id: str) -> None:
+    def decide(message: Message) -> Change | None:
+        return Change(remove=("hidden_at",)) if message.hidden_at else None
+
+    revise(None, thread_id, message_id, decide, "message.hidden")
+
+
+def redact_message(*, thread_id: str, message_id: str, text: str) -> None:
+    """Blacks out every occurrence of a text, for good: in what it says and in what it said."""
+
+    def decide(message: Message) -> Change | None:
+        bodies = [message.body or "", *(old["body"] for old in message.earlier_bodies or [])]
+        if not any(text in body for body in bodies):
+            if (message.flags or {}).get("redactedAt"):
+                return None
+            raise Refusal("BAD_FRAME", "This text is not in the message.")
+        return Change(set=_redacted(message, text))
+
+    revise(None, thread_id, message_id, decide, "message.edited")
+
+
+def _redacted(message: Message, text: str) -> dict[str, Any]:
+    change: dict[str, Any] = {
+        "body": (message.body or "").replace(text, BLACKED_OUT),
+        "flags": {**(message.flags or {}), "redactedAt": now()},
+    }
+    if message.earlier_bodies:
+        change["earlier_bodies"] = [
+            {**old, "body": old["body"].replace(text, BLACKED_OUT)}
+            for old in message.earlier_bodies
+        ]
+    return change
+
+
+def lock_thread(*, thread_id: str, reason: str) -> None:
+    """Read only for everybody, and everybody sees why."""
+    change = Change(set={"status": LOCKED, "lock_reason": reason})
+    _change_thread(thread_id, lambda thread: change)
+
+
+def unlock_thread(*, thread_id: str) -> None:
+    change = Change(set={"status": OPEN}, remove=("lock_reason",))
+    _change_thread(thread_id, lambda thread: change if thread.is_locked else None)
+
+
+def hold_thread(*, thread_id: str, reason: str, case_id: str) -> None:
+    """Nobody writes until staff have looked at it."""
+    hold = Change(set={"soft_block": {"reason": reason, "case": case_id}})
+    _change_thread(thread_id, lambda thread: None if thread.soft_block else hold)
+
+
+def lift_hold(*, thread_id: str) -> None:
+    lift = Change(remove=("soft_block",))
+    _change_thread(thread_id, lambda thread: lift if thread.soft_block else None)
+
+
+def _change_thread(thread_id: str, decide: Callable[[Thread], Change | None]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    with states.turn(thread_id):
+        while True:
+            thread = Thread.find(keys.thread_pk(thread_id), keys.THREAD)
+            if thread is None:
+                raise Refusal("THREAD_NOT_FOUND")
+            change = decide(thread)
+            if change is None or _store(thread, change):
+                break
+            pause(deadline)
+        states.forget(thread_id)
+    tell_standing(thread_id)
+
+
+def _store(thread: Thread, change: Change) -> bool:
+    rev = {"rev": thread.rev + 1, "updated_at": now()}
+    return update(
+        thread, Change(set=change.set | rev, remove=change.remove), Thread.rev == thread.rev
+    )
