@@ -79,6 +79,13 @@ def test_when_a_millisecond_is_full_it_runs_over_into_the_next():
     assert keys.message_sk(following) > keys.message_sk(last)
 
 
+def test_the_ids_of_two_threads_in_one_moment_have_nothing_in_common():
+    """Otherwise the one, counted on by a slow clock, would become the other."""
+    ids = [keys.next_message_id(None, 1_700_000_000_123) for _ in range(50)]
+    counted_on = [keys.next_message_id(one, 0) for one in ids]
+    assert not set(ids) & set(counted_on)
+
+
 def test_an_id_past_the_calendar_leads_to_its_end():
     sk = keys.message_sk("msg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ")
     assert sk.startswith("MSG#9999-12-31T23:59:59.999Z#")

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 
 from ulid import ULID
 
+from accounts.ids import new_ulid
+
 THREAD = "THR"
 TABS = "TAB#"
 PARTICIPANTS = "PART#"
@@ -166,8 +168,8 @@ def moment_of_ms(milliseconds: int) -> datetime:
 def next_message_id(last_message_id: str | None, now_ms: int) -> str:
     """Later than the last one whatever the clock says, so that key order is commit order."""
     if last_message_id is None:
-        return f"msg_{ULID.from_timestamp(now_ms)}"
+        return f"msg_{new_ulid(now_ms)}"
     last = ULID.from_str(last_message_id.removeprefix("msg_"))
     if now_ms > last.milliseconds:
-        return f"msg_{ULID.from_timestamp(now_ms)}"
+        return f"msg_{new_ulid(now_ms)}"
     return f"msg_{ULID.from_int(int(last) + 1)}"

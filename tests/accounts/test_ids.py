@@ -1,0 +1,12 @@
+"""Ids cannot be guessed, not even by somebody who got the one before."""
+
+from ulid import ULID
+
+from accounts.ids import is_id, new_id
+
+
+def test_ids_made_together_are_no_neighbours():
+    ids = [new_id("thrd") for _ in range(2000)]
+    assert all(is_id("thrd", one) for one in ids)
+    numbers = sorted(int(ULID.from_str(one.removeprefix("thrd_"))) for one in ids)
+    assert min(later - one for one, later in zip(numbers, numbers[1:], strict=False)) > 2**40
