@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from tests.site import Account, Site
-from threads.models.table import connection
+from tests.threads.botocore_client import botocore_client
 
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="(\w+)"')
 PATIENCE = 30
@@ -67,7 +67,7 @@ def handle_of(account: Account) -> str:
 
 def items_of(site: Site, pk: str, prefix: str = "") -> list[dict[str, Any]]:
     """What the site has in its table under a key."""
-    answer = connection().connection.client.query(
+    answer = botocore_client().query(
         TableName=site.env["PARLEY_TABLE"],
         KeyConditionExpression="pk = :pk AND begins_with(sk, :sk)" if prefix else "pk = :pk",
         ExpressionAttributeValues={":pk": {"S": pk}} | ({":sk": {"S": prefix}} if prefix else {}),

@@ -1,6 +1,7 @@
 import time
 from uuid import uuid4
 
+from tests.threads.botocore_client import botocore_client
 from threads.models import RateBucket, keys
 from threads.models.table import connection, query
 from threads.sweeping import sweep_expired
@@ -31,6 +32,6 @@ def test_what_has_expired_is_invisible_at_once_and_gone_after_a_sweep():
 
 
 def test_the_table_itself_expires_items_where_the_store_does_that():
-    answer = connection().connection.client.describe_time_to_live(TableName=connection().table_name)
+    answer = botocore_client().describe_time_to_live(TableName=connection().table_name)
     assert answer["TimeToLiveDescription"]["TimeToLiveStatus"] in ("ENABLED", "ENABLING")
     assert answer["TimeToLiveDescription"]["AttributeName"] == "ttl"

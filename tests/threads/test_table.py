@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 from django.core.management import CommandError, call_command
 
+from tests.threads.botocore_client import botocore_client
 from threads.models import (
     Connection,
     Draft,
@@ -42,7 +43,7 @@ class Elsewhere:
     """Tables of other shapes on the same engine."""
 
     def __init__(self) -> None:
-        self.client = connection().connection.client
+        self.client = botocore_client()
         self.made: list[str] = []
 
     def make(self, indexes: list[dict], sort_key: str = "sk") -> dict:
@@ -70,7 +71,7 @@ def _schema(pk: str, sk: str) -> list[dict]:
 
 
 def index_of(name: str, projection: dict | None = None, keyed_by: str = "") -> dict:
-    ours = connection().connection.client.describe_table(TableName=connection().table_name)
+    ours = botocore_client().describe_table(TableName=connection().table_name)
     (index,) = (
         each for each in ours["Table"]["GlobalSecondaryIndexes"] if each["IndexName"] == name
     )
@@ -153,13 +154,13 @@ def test_the_command_fails_if_something_differs(monkeypatch):
 
 
 def expires_by() -> str | None:
-    client = connection().connection.client
+    client = botocore_client()
     answer = client.describe_time_to_live(TableName=connection().table_name)
     return answer["TimeToLiveDescription"].get("AttributeName")
 
 
 def let_expire(by: str, *, enabled: bool) -> None:
-    connection().connection.client.update_time_to_live(
+    botocore_client().update_time_to_live(
         TableName=connection().table_name,
         TimeToLiveSpecification={"Enabled": enabled, "AttributeName": by},
     )

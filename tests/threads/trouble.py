@@ -1,16 +1,17 @@
-"""A store that misbehaves: what botocore would raise, before or after the engine did its work."""
+"""A store that misbehaves: what its client would raise, before or after the engine did its work."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from botocore.client import BaseClient
 from botocore.exceptions import (
     ClientError,
     ConnectionClosedError,
     EndpointConnectionError,
     ReadTimeoutError,
 )
+
+from threads.models.transport import Client
 
 WRITE = "TransactWriteItems"
 UPDATE = "UpdateItem"
@@ -24,9 +25,9 @@ class Trouble:
         self.happened = 0
         self._plans: list[tuple[str, Error | None, float, bool]] = []
         self._watchers: list[tuple[str, Callable[[], None]]] = []
-        real = BaseClient._make_api_call
+        real = Client._make_api_call
 
-        def call(client: BaseClient, operation: str, arguments: dict) -> Any:
+        def call(client: Client, operation: str, arguments: dict) -> Any:
             for watched, watcher in list(self._watchers):
                 if watched == operation:
                     self._watchers.remove((watched, watcher))
@@ -42,7 +43,7 @@ class Trouble:
                     raise error(operation, arguments)
             return real(client, operation, arguments)
 
-        monkeypatch.setattr(BaseClient, "_make_api_call", call)
+        monkeypatch.setattr(Client, "_make_api_call", call)
 
     def before(self, operation: str, error: Error, times: float = 1) -> None:
         """The engine does not hear of the request."""

@@ -16,6 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pynamodb.connection import Connection
 
 from accounts.refusals import Refusal
+from threads.models.transport import Client
 
 log = structlog.get_logger(__name__)
 
@@ -72,6 +73,14 @@ def counting() -> Iterator[Requests]:
 
 
 class Store(Connection):
+    def __init__(self, client: Client, *, region: str, endpoint: str | None) -> None:
+        super().__init__(region=region, host=endpoint)
+        self._client_of_ours = client
+
+    @property
+    def client(self) -> Any:
+        return self._client_of_ours
+
     def _make_api_call(
         self, operation_name: str, operation_kwargs: dict[str, Any]
     ) -> dict[str, Any]:

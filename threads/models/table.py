@@ -20,6 +20,7 @@ from pynamodb.models import Model
 
 from threads.models.attributes import IntAttribute
 from threads.models.store import Store, StoreUnavailable
+from threads.models.transport import Client
 
 ItemT = TypeVar("ItemT", bound="Item")
 Key = tuple[str, str]
@@ -147,14 +148,14 @@ class Item(Model):
 def connection() -> TableConnection:
     schema = Item._get_schema()
     table = TableConnection(settings.DYNAMODB["table"])
-    table.connection = Store(
-        region=settings.DYNAMODB["region"],
-        host=settings.DYNAMODB["endpoint"],
-        connect_timeout_seconds=settings.DYNAMODB["connect_timeout"],
-        read_timeout_seconds=settings.DYNAMODB["read_timeout"],
-        max_retry_attempts=1,
-        max_pool_connections=64,
+    region, endpoint = settings.DYNAMODB["region"], settings.DYNAMODB["endpoint"]
+    client = Client(
+        region=region,
+        endpoint=endpoint,
+        connect_timeout=settings.DYNAMODB["connect_timeout"],
+        read_timeout=settings.DYNAMODB["read_timeout"],
     )
+    table.connection = Store(client, region=region, endpoint=endpoint)
     table.connection.add_meta_table(
         MetaTable(
             {

@@ -1,0 +1,176 @@
+"""The way to the store, against servers that do what servers do on bad days."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+from botocore.exceptions import (
+    ClientError,
+    ConnectionClosedError,
+    EndpointConnectionError,
+    ReadTimeoutError,
+)
+
+from threads.models.transport import Client, Signer
+
+OK = b'HTTP/1.1 200 OK\r\nContent-Length: 11\r\nDate: now\r\n\r\n{"Item":{}}'
+BROKEN = b"HTTP/1.1 500 Oh\r\nContent-Length: 2\r\n\r\n{}"
+REFUSED = (
+    b"HTTP/1.1 400 Bad Request\r\nContent-Length: 65\r\n\r\n"
+    b'{"__type":"com.amazonaws#ValidationException","message":"Not so."}'
+)[:-1] + b"}"
+HANG_UP, SAY_NOTHING = b"", None
+
+
+class Server:
+    """Answers each request with the next of its answers; every connection is counted."""
+
+    def __init__(self, answers: list[bytes | None]) -> None:
+        self.answers, self.requests, self.connections = answers, [], 0
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.over = threading.Event()
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.listening.getsockname()[1]}"
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                plug, _ = self.listening.accept()
+            except OSError:
+                return
+            self.connections += 1
+            threading.Thread(target=self._talk, args=[plug], daemon=True).start()
+
+    def _talk(self, plug: socket.socket) -> None:
+        with closing(plug):
+            while request := plug.recv(65536):
+                self.requests.append(request)
+                answer = self.answers.pop(0)
+                if answer is SAY_NOTHING:
+                    self.over.wait(10)
+                if not answer:
+                    return
+                # In two pieces, as networks do.
+                plug.sendall(answer[:30])
+                time.sleep(0.01)
+                plug.sendall(answer[30:])
+
+
+@pytest.fixture
+def serve() -> Iterator:
+    servers = []
+
+    def begin(*answers: bytes | None) -> Server:
+        servers.append(Server(list(answers)))
+        return servers[-1]
+
+    yield begin
+    for server in servers:
+        server.over.set()
+        server.listening.close()
+
+
+def client_of(url: str, read_timeout: float = 2.0) -> Client:
+    return Client(region="eu-central-1", endpoint=url, connect_timeout=1, read_timeout=read_timeout)
+
+
+def get(client: Client) -> dict:
+    return client._make_api_call("GetItem", {"TableName": "parley"})
+
+
+def test_one_connection_serves_many_requests(serve):
+    server = serve(OK, OK, OK)
+    client = client_of(server.url)
+    for _ in range(3):
+        assert get(client)["Item"] == {}
+    assert (server.connections, len(server.requests)) == (1, 3)
+
+
+def test_the_answer_comes_with_the_stores_own_time(serve):
+    answer = get(client_of(serve(OK).url))
+    assert answer["ResponseMetadata"]["HTTPHeaders"]["date"] == "now"
+
+
+def test_a_connection_that_was_closed_meanwhile_is_replaced_without_asking_twice(serve):
+    server = serve(OK.replace(b"Date: now", b"Connection: close"), OK)
+    client = client_of(server.url)
+    get(client)
+    get(client)
+    assert (server.connections, len(server.requests)) == (2, 2)
+
+
+def test_asks_once_more_when_somebody_hangs_up_and_not_twice(serve):
+    assert get(client_of(serve(HANG_UP, OK).url))["Item"] == {}
+    with pytest.raises(ConnectionClosedError):
+        get(client_of(serve(HANG_UP, HANG_UP, OK).url))
+
+
+def test_asks_once_more_after_an_error_of_the_store(serve):
+    assert get(client_of(serve(BROKEN, OK).url))["Item"] == {}
+    with pytest.raises(ClientError) as error:
+        get(client_of(serve(BROKEN, BROKEN).url))
+    assert error.value.response["ResponseMetadata"]["HTTPStatusCode"] == 500
+
+
+def test_a_second_attempt_at_a_transaction_has_the_token_of_the_first(serve):
+    server = serve(HANG_UP, OK)
+    client_of(server.url)._make_api_call("TransactWriteItems", {"TransactItems": []})
+    first, second = (request.partition(b"\r\n\r\n")[2] for request in server.requests)
+    assert first == second
+    assert b"ClientRequestToken" in first
+
+
+def test_a_refusal_is_not_repeated_and_says_why(serve):
+    server = serve(REFUSED, OK)
+    with pytest.raises(ClientError) as error:
+        get(client_of(server.url))
+    assert error.value.response["Error"]["Code"] == "ValidationException"
+    assert len(server.requests) == 1
+
+
+def test_does_not_wait_for_ever(serve):
+    begun = time.monotonic()
+    with pytest.raises(ReadTimeoutError):
+        get(client_of(serve(SAY_NOTHING).url, read_timeout=0.3))
+    assert time.monotonic() - begun < 5
+
+
+def test_says_that_nobody_is_there():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with pytest.raises(EndpointConnectionError):
+        get(client_of(f"http://127.0.0.1:{port}"))
+
+
+@pytest.mark.parametrize("token", ["", "a token of a role"])
+def test_signs_as_botocore_does(token, monkeypatch):
+    signer = Signer("eu-west-1", "dynamodb.eu-west-1.amazonaws.com")
+    credentials = Credentials("AKIDEXAMPLE", "secret", token or None)
+    signer._credentials = credentials
+    body = b'{"TableName":"parley"}'
+    head, _, sent = signer.signed("GetItem", body).partition(b"\r\n\r\n")
+    assert sent == body
+    first, *lines = head.decode().split("\r\n")
+    assert first == "POST / HTTP/1.1"
+    ours = dict(line.split(":", 1) for line in lines)
+    signed = {name: ours[name] for name in ("content-type", "x-amz-target")}
+    request = AWSRequest("POST", f"https://{ours['host']}/", data=body, headers=signed)
+    auth = SigV4Auth(credentials, "dynamodb", "eu-west-1")
+    monkeypatch.setattr("botocore.auth.get_current_datetime", lambda: moment(ours["x-amz-date"]))
+    auth.add_auth(request)
+    assert ours["authorization"] == request.headers["Authorization"]
+
+
+def moment(text: str):
+    from datetime import UTC, datetime
+
+    return datetime.strptime(text, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
