@@ -133,19 +133,12 @@ REDIS_URL = env.str("REDIS_URL", default="")
 REDIS_PREFIX = env.str("PARLEY_REDIS_PREFIX", default="parley")
 # A channel that is full drops frames without a word; clients notice by seq and ask again.
 CHANNEL_CAPACITY = 1500
+CHANNEL_LAYERS: dict[str, Any] = {
+    "default": {"BACKEND": "realtime.layer.Layer", "CONFIG": {"capacity": CHANNEL_CAPACITY}}
+}
+CACHES: dict[str, Any]
 if REDIS_URL:
-    CHANNEL_LAYERS = {
-        "default": {
-            "BACKEND": "realtime.layer.PatientRedisLayer",
-            "CONFIG": {
-                # Well above the layer's own blocking read of 5 s, or every quiet one would fail.
-                "hosts": [{"address": REDIS_URL, "socket_timeout": 15}],
-                "capacity": CHANNEL_CAPACITY,
-                "expiry": 60,
-                "prefix": REDIS_PREFIX,
-            },
-        }
-    }
+    CHANNEL_LAYERS["default"]["CONFIG"] |= {"url": REDIS_URL, "prefix": REDIS_PREFIX}
     CACHES = {
         "default": {
             "BACKEND": "messaging_site.cache.PatientRedisCache",
@@ -155,12 +148,6 @@ if REDIS_URL:
         }
     }
 else:
-    CHANNEL_LAYERS = {
-        "default": {
-            "BACKEND": "channels.layers.InMemoryChannelLayer",
-            "CONFIG": {"capacity": CHANNEL_CAPACITY, "expiry": 60},
-        }
-    }
     CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 
 # Frames that one socket may send: so many a second, and so many at once.

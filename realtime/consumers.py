@@ -1,12 +1,15 @@
 """The socket: a switchboard. Commands go to their actions, events go out to the page."""
 
+import asyncio
 import secrets
 import time
 from typing import Any
 
 import structlog
 from asgiref.sync import sync_to_async
+from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
+from channels.layers import get_channel_layer
 from django.conf import settings
 
 from accounts.ids import new_id
@@ -30,6 +33,7 @@ log = structlog.get_logger(__name__)
 PROTOCOL = 2
 # What the client makes of a close: sign in again; mend what it sends; come back more slowly.
 SIGNED_OUT, TOO_LARGE, TOO_MANY = 4401, 4413, 4429
+BROKEN = 1011
 # Frames over the limit before the socket is closed.
 FORBEARANCE = 100
 OF_OPEN_THREADS = ("typing.started", "typing.stopped")
@@ -37,6 +41,45 @@ OF_OPEN_THREADS = ("typing.started", "typing.stopped")
 
 class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
     user: User
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """As Channels does it, without its tasks and threads for every single message."""
+        self.scope, self.base_send = scope, send
+        layer: Any = get_channel_layer()
+        self.channel_layer, self.channel_name = layer, await layer.new_channel()
+        # Commands and what comes from elsewhere, one after the other.
+        self.turn = asyncio.Lock()
+        self.hearing: asyncio.Task[None] | None = None
+        self.mailbox = layer.mailboxes[self.channel_name]
+        try:
+            while True:
+                message = await receive()
+                async with self.turn:
+                    await self.dispatch(message)
+        except StopConsumer:
+            pass
+        finally:
+            layer.forget(self.channel_name)
+            self.mailbox.on_mail = None
+
+    def _on_mail(self) -> None:
+        if self.hearing is None:
+            self.hearing = asyncio.create_task(self._hear())
+
+    async def _hear(self) -> None:
+        """What waits; a quiet socket has no task for it."""
+        try:
+            while self.mailbox.messages:
+                async with self.turn:
+                    await self.dispatch(self.mailbox.messages.popleft())
+        except Exception:
+            log.exception("not_told")
+            await self.close(BROKEN)
+        finally:
+            self.hearing = None
+
+    async def dispatch(self, message: Any) -> None:
+        await getattr(self, message["type"].replace(".", "_"))(message)
 
     async def connect(self) -> None:
         user: Any = self.scope["user"]
@@ -54,6 +97,9 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
         self.user = user
         await self.say(await self._hello())
         await self.arrive()
+        # Not before: the first that a page hears is the hello.
+        self.mailbox.on_mail = self._on_mail
+        self._on_mail()
 
     async def disconnect(self, code: int) -> None:
         if hasattr(self, "user"):
@@ -123,7 +169,7 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
             return
         if event["type"] == "thread.changed":
             await self.look_again(event["thread"])
-        await self.say(event)
+        await self.send(text_data=message["text"])
 
     async def live_changed(self, message: dict[str, Any]) -> None:
         """Redis went away or is back: what others say comes with the heartbeat, or at once."""

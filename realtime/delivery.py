@@ -7,14 +7,17 @@ logged and harms nothing that is stored.
 
 import secrets
 from collections.abc import Iterable
+from typing import Any
 
+import orjson
 import structlog
-from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 
 from realtime.events import Event
 
 log = structlog.get_logger(__name__)
+
+Message = dict[str, Any]
 
 # This process: what it told itself, it need not learn.
 ORIGIN = secrets.token_hex(8)
@@ -25,11 +28,13 @@ def group_of(user_id: str) -> str:
 
 
 def deliver(event: Event, *, to: Iterable[str]) -> None:
-    for user_id in to:
-        try:
-            _send(group_of(user_id), {"type": "tell", "event": event, "origin": ORIGIN})
-        except Exception:
-            log.exception("delivery_failed", event_type=event["type"], user=user_id)
+    """Encoded once, however many hear it."""
+    text = orjson.dumps(event).decode()
+    message: Message = {"type": "tell", "event": event, "origin": ORIGIN, "text": text}
+    try:
+        _send([group_of(user_id) for user_id in to], message)
+    except Exception:
+        log.exception("delivery_failed", event_type=event["type"])
 
 
 def end_session(user_id: str, session: str) -> None:
@@ -47,15 +52,14 @@ def look_again(user_id: str) -> None:
     _tell_sockets(user_id, {"type": "look.again.everywhere"})
 
 
-def _tell_sockets(user_id: str, message: dict[str, object]) -> None:
+def _tell_sockets(user_id: str, message: Message) -> None:
     try:
-        _send(group_of(user_id), message)
+        _send([group_of(user_id)], message)
     except Exception:
         # They find out at their next heartbeat.
         log.exception("delivery_failed", control=message["type"], user=user_id)
 
 
-def _send(group: str, message: dict[str, object]) -> None:
-    layer = get_channel_layer()
-    assert layer is not None
-    async_to_sync(layer.group_send)(group, message)
+def _send(groups: list[str], message: Message) -> None:
+    layer: Any = get_channel_layer()
+    layer.tell(groups, message)

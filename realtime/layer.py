@@ -1,128 +1,147 @@
-"""The channel layer on Redis, for what we use it for: hints that may get lost.
+"""The channel layer, for what we use it for: hints that may get lost, to people and not to rooms.
 
-By itself it lets every consumer die when Redis goes away, and does not notice that a Redis that is
-back has forgotten who listens. This one fails nobody, holds up nobody, and joins again.
+Whoever is on this process is told directly. Other processes, if there are any, hear of it by one
+publication for all of them, which carries everything that has come up since the last one.
 """
 
 import asyncio
-import time
-from collections import defaultdict
-from collections.abc import Awaitable, Callable
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable
 from typing import Any
+from uuid import uuid4
 
-import redis
-import structlog
-from channels_redis.core import RedisChannelLayer
+from channels.layers import BaseChannelLayer
 
-from realtime.outage import AWAY, PAUSE, redis_outage
+from realtime.between import Between
 
-log = structlog.get_logger(__name__)
-
-JOINING = 10.0
+Message = dict[str, Any]
 
 
-class PatientRedisLayer(RedisChannelLayer):
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        # What this process's sockets have joined, whatever Redis remembers of it.
-        self._joined: dict[str, set[str]] = defaultdict(set)
-        self._mending: asyncio.Task[None] | None = None
-        self._told_to_be_away: set[str] = set()
+class Mailbox:
+    """What waits for one socket. A full one drops what comes; the page finds out by seq."""
 
-    # --- Nothing raises because Redis is away
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.messages: deque[Message] = deque()
+        self.has_mail = asyncio.Event()
+        # Called when something comes into an empty one, in the place of somebody who waits.
+        self.on_mail: Callable[[], None] | None = None
+        # What this socket was told last of whether other processes can be heard.
+        self.is_live = True
 
-    async def group_add(self, group: str, channel: str) -> None:
-        self._joined[group].add(channel)
-        if not await self._try(super().group_add, group, channel):
-            self._mend()
-
-    async def group_discard(self, group: str, channel: str) -> None:
-        self._joined[group].discard(channel)
-        if not self._joined[group]:
-            del self._joined[group]
-        self._told_to_be_away.discard(channel)
-        await self._try(super().group_discard, group, channel)
-
-    async def group_send(self, group: str, message: dict[str, Any]) -> None:
-        await self._try(super().group_send, group, message)
-
-    async def _try(self, action: Callable[..., Awaitable[None]], *arguments: Any) -> bool:
-        if not redis_outage.is_worth_a_try():
+    def put(self, message: Message) -> bool:
+        if len(self.messages) >= self.capacity:
             return False
-        try:
-            with redis_outage.watched():
-                async with asyncio.timeout(redis_outage.patience):
-                    await _once_more(action, *arguments)
-        except AWAY:
-            return False
+        self.messages.append(message)
+        self.has_mail.set()
+        if self.on_mail is not None:
+            self.on_mail()
         return True
 
-    async def _clean_receive_backup(self, index: int, channel: str) -> None:
-        try:
-            await super()._clean_receive_backup(index, channel)
-        except AWAY:
-            # A frame may come twice, then; clients know it by its seq.
-            log.info("backup_not_cleaned")
-
-    # --- A socket hears that it is not live, waits, and hears that it is again
-
-    async def receive(self, channel: str) -> dict[str, Any]:
-        if mending := self._mending_now():
-            return await self._away(channel, mending)
-        if channel in self._told_to_be_away:
-            self._told_to_be_away.remove(channel)
-            return {"type": "live.changed", "live": True}
-        try:
-            return await super().receive(channel)
-        except AWAY as error:
-            redis_outage.begin(error)
-            return await self._away(channel, self._mend())
-
-    async def _away(self, channel: str, mending: asyncio.Task[None]) -> dict[str, Any]:
-        if channel not in self._told_to_be_away:
-            self._told_to_be_away.add(channel)
-            return {"type": "live.changed", "live": False}
-        await asyncio.shield(mending)
-        return await self.receive(channel)
-
-    def _mending_now(self) -> asyncio.Task[None] | None:
-        return None if self._mending is None or self._mending.done() else self._mending
-
-    def _mend(self) -> asyncio.Task[None]:
-        self._mending = self._mending_now() or asyncio.ensure_future(self._join_again())
-        return self._mending
-
-    async def _join_again(self) -> None:
-        while True:
-            await asyncio.sleep(PAUSE)
-            try:
-                with redis_outage.watched():
-                    async with asyncio.timeout(JOINING):
-                        await self._join_all()
-                break
-            except AWAY:
-                continue
-        # Other processes may notice a moment later, and tell nobody anything until then.
-        await asyncio.sleep(2 * PAUSE)
-
-    async def _join_all(self) -> None:
-        now = time.time()
-        for index in range(self.ring_size):
-            pipeline = self.connection(index).pipeline(transaction=False)
-            for group, channels in self._joined.items():
-                if self.consistent_hash(group) == index:
-                    key = self._group_key(group)
-                    pipeline.zadd(key, dict.fromkeys(channels, now))
-                    pipeline.expire(key, self.group_expiry)
-            await pipeline.execute()
+    async def get(self) -> Message:
+        while not self.messages:
+            self.has_mail.clear()
+            await self.has_mail.wait()
+        return self.messages.popleft()
 
 
-async def _once_more(action: Callable[..., Awaitable[None]], *arguments: Any) -> None:
-    """A Redis that was away leaves dead connections behind: the second try opens another.
+class Layer(BaseChannelLayer):
+    extensions = ["groups"]
 
-    Not so for `receive`, where a broken connection says that Redis may have forgotten us.
-    """
-    try:
-        await action(*arguments)
-    except redis.ConnectionError:
-        await action(*arguments)
+    def __init__(self, *, capacity: int, url: str = "", prefix: str = "parley") -> None:
+        super().__init__(capacity=capacity)
+        self.mailboxes: dict[str, Mailbox] = {}
+        self.groups: dict[str, set[str]] = defaultdict(set)
+        self.dropped = 0
+        self._between = Between(url, prefix, self._heard, self._live_changed) if url else None
+        # From other threads, on its way to the event loop.
+        self._coming: deque[tuple[list[str], Message]] = deque()
+        self._is_due = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._lock = threading.Lock()
+
+    # --- What Channels asks of a layer
+
+    async def new_channel(self, prefix: str = "socket") -> str:
+        self._loop = asyncio.get_running_loop()
+        if self._between is not None:
+            await self._between.begin(self._loop)
+        name = f"{prefix}.{uuid4().hex}"
+        box = self.mailboxes[name] = Mailbox(self.capacity)
+        if self._between is not None and not self._between.is_live:
+            self._tell_live(box, live=False)
+        return name
+
+    async def receive(self, channel: str) -> Message:
+        return await self.mailboxes[channel].get()
+
+    async def send(self, channel: str, message: Message) -> None:
+        box = self.mailboxes.get(channel)
+        if box is not None and not box.put(message):
+            self.dropped += 1
+
+    async def group_add(self, group: str, channel: str) -> None:
+        self.groups[group].add(channel)
+
+    async def group_discard(self, group: str, channel: str) -> None:
+        members = self.groups.get(group)
+        if members is not None:
+            members.discard(channel)
+            if not members:
+                del self.groups[group]
+
+    async def group_send(self, group: str, message: Message) -> None:
+        self._tell([group], message)
+
+    # --- Beyond that
+
+    def forget(self, channel: str) -> None:
+        """Nobody reads it any more. Its groups are left one by one, by whoever joined them."""
+        self.mailboxes.pop(channel, None)
+
+    def tell(self, groups: Iterable[str], message: Message) -> None:
+        """From any thread, without waiting; in the order in which each thread says it."""
+        loop = self._loop
+        if loop is None or not loop.is_running():
+            # A command, or a test: nobody is here. Whoever is elsewhere is told at once.
+            if self._between is not None:
+                self._between.publish_now([(list(groups), message)])
+            return
+        with self._lock:
+            self._coming.append((list(groups), message))
+            is_due, self._is_due = self._is_due, True
+        if not is_due:
+            loop.call_soon_threadsafe(self._take_in)
+
+    def _take_in(self) -> None:
+        with self._lock:
+            self._is_due = False
+            coming, self._coming = self._coming, deque()
+        for groups, message in coming:
+            self._tell(groups, message)
+
+    def _tell(self, groups: list[str], message: Message) -> None:
+        self._tell_here(groups, message)
+        if self._between is not None:
+            self._between.publish(groups, message)
+
+    def _tell_here(self, groups: list[str], message: Message) -> None:
+        for group in groups:
+            for channel in self.groups.get(group, ()):
+                if not self.mailboxes[channel].put(message):
+                    self.dropped += 1
+
+    # --- From other processes
+
+    def _heard(self, groups: list[str], message: Message) -> None:
+        self._tell_here(groups, message)
+
+    def _live_changed(self, live: bool) -> None:
+        for box in list(self.mailboxes.values()):
+            self._tell_live(box, live=live)
+
+    @staticmethod
+    def _tell_live(box: Mailbox, *, live: bool) -> None:
+        if box.is_live != live and box.put({"type": "live.changed", "live": live}):
+            box.is_live = live

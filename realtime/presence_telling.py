@@ -11,7 +11,7 @@ from accounts.devices import device_of
 from accounts.models import User
 from accounts.refusals import Refusal
 from realtime import presence
-from realtime.delivery import ORIGIN, group_of
+from realtime.delivery import deliver
 from realtime.events import Event, PresenceChanged, TypingStarted, TypingStopped
 from realtime.watching import Watching, presence_group
 from threads import state as states
@@ -165,9 +165,7 @@ class PresenceTelling:
             event = TypingStarted(type="typing.started", thread=thread_id, user=self.user.id)
         else:
             event = TypingStopped(type="typing.stopped", thread=thread_id, user=self.user.id)
-        message = {"type": "tell", "event": event, "origin": ORIGIN}
-        for user_id in people:
-            await self.channel_layer.group_send(group_of(user_id), message)
+        deliver(event, to=people)
 
 
 def _visible_to(user_id: str, state: ThreadState) -> set[str]:

@@ -42,7 +42,11 @@ def phone(make_client, mara):
 def told(monkeypatch) -> list[tuple[str, dict]]:
     """What sockets were told, besides events."""
     messages = []
-    monkeypatch.setattr(delivery, "_send", lambda group, message: messages.append((group, message)))
+
+    def record(groups: list[str], message: dict) -> None:
+        messages.extend((group, message) for group in groups)
+
+    monkeypatch.setattr(delivery, "_send", record)
     return messages
 
 

@@ -7,12 +7,11 @@ import time
 from uuid import uuid4
 
 import pytest
-from channels.layers import InMemoryChannelLayer
 from django.conf import settings
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from realtime.layer import PatientRedisLayer
+from realtime.layer import Layer
 from tests.site import Client
 
 pytestmark = pytest.mark.live
@@ -85,9 +84,9 @@ def is_closed(client: Client) -> bool:
 @pytest.fixture(params=["memory", "Redis"])
 def layer(request):
     if request.param == "memory":
-        return InMemoryChannelLayer(capacity=50)
-    hosts = [{"address": os.environ["PARLEY_TEST_REDIS_URL"], "socket_timeout": 15}]
-    return PatientRedisLayer(hosts=hosts, capacity=50, prefix=f"slow-{uuid4().hex}")
+        return Layer(capacity=50)
+    url = os.environ["PARLEY_TEST_REDIS_URL"]
+    return Layer(capacity=50, url=url, prefix=f"slow-{uuid4().hex}")
 
 
 async def test_a_full_channel_loses_frames_of_its_own_and_of_nobody_else(layer):
@@ -109,4 +108,3 @@ async def test_a_full_channel_loses_frames_of_its_own_and_of_nobody_else(layer):
 def test_the_service_has_the_capacity_that_the_page_about_the_protocol_names():
     layer = settings.CHANNEL_LAYERS["default"]
     assert layer["CONFIG"]["capacity"] == settings.CHANNEL_CAPACITY == 1500
-    assert layer["CONFIG"]["expiry"] == 60

@@ -140,8 +140,8 @@ class Delivered(list[tuple[str, dict]]):
 def delivered(monkeypatch: pytest.MonkeyPatch) -> Delivered:
     told = Delivered()
 
-    def record(group: str, message: dict) -> None:
-        told.append((group.removeprefix("user."), message["event"]))
+    def record(groups: list[str], message: dict) -> None:
+        told.extend((group.removeprefix("user."), message["event"]) for group in groups)
 
     monkeypatch.setattr(delivery, "_send", record)
     return told

@@ -68,8 +68,8 @@ def _do(action: Callable[..., Any], args: Any, kwargs: Any, at: float, ahead: fl
 def _recorded(told: list[tuple[str, dict]]):
     from realtime import delivery
 
-    def record(group: str, message: dict) -> None:
-        told.append((group.removeprefix("user."), message["event"]))
+    def record(groups: list[str], message: dict) -> None:
+        told.extend((group.removeprefix("user."), message["event"]) for group in groups)
 
     real, delivery._send = delivery._send, record
     try:
