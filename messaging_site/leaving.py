@@ -26,10 +26,15 @@ def told_to_leave(application: Application) -> Application:
     """The application as it is, but a socket closes when LEAVE is found among its frames."""
 
     async def run(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        # What the application has begun and not answered yet.
+        scope["unfinished"] = set()
+
         async def receive_until_leaving() -> Message:
             message = await receive()
             if message is not LEAVE:
                 return message
+            while scope["unfinished"]:
+                await asyncio.wait(scope["unfinished"])
             await send({"type": "websocket.close", "code": GOING_AWAY})
             return await _closing(receive)
 

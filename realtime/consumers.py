@@ -22,10 +22,14 @@ from realtime.events import Error, Event, Hello, LiveChanged
 from realtime.frames import MOST_BYTES, FrameTooLarge, decode, encode
 from realtime.heartbeat import Heartbeat
 from realtime.limits import Bucket
+from realtime.postbox import postbox
 from realtime.presence_telling import PresenceTelling
-from threads.models import keys
+from threads.actions.messages import Sending
+from threads.forms import SendMessage
+from threads.models import Message, keys
 from threads.queries import list_pending
 from threads.state import learn
+from threads.telling import message_accepted
 from threads.writing.line import now_ms
 
 log = structlog.get_logger(__name__)
@@ -36,6 +40,8 @@ SIGNED_OUT, TOO_LARGE, TOO_MANY = 4401, 4413, 4429
 BROKEN = 1011
 # Frames over the limit before the socket is closed.
 FORBEARANCE = 100
+# Messages of one socket that are not answered yet; more are read when one of them is.
+MOST_ON_THEIR_WAY = 32
 OF_OPEN_THREADS = ("typing.started", "typing.stopped")
 
 
@@ -49,6 +55,8 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
         self.channel_layer, self.channel_name = layer, await layer.new_channel()
         # Commands and what comes from elsewhere, one after the other.
         self.turn = asyncio.Lock()
+        # Messages on their way, which others may come before. A server that leaves waits for them.
+        self.unfinished: set[asyncio.Task[None]] = scope.get("unfinished", set())
         self.hearing: asyncio.Task[None] | None = None
         self.mailbox = layer.mailboxes[self.channel_name]
         try:
@@ -102,6 +110,7 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
         self._on_mail()
 
     async def disconnect(self, code: int) -> None:
+        await self._finish()
         if hasattr(self, "user"):
             await self.channel_layer.group_discard(group_of(self.user.id), self.channel_name)
             await self.depart()
@@ -116,18 +125,47 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
             if text_data is None:
                 raise Refusal("BAD_FRAME", hint="Frames are text.")
             frame = decode(text_data)
-            await self._answer(frame)
-        except Refusal as refusal:
-            await self._refuse(refusal, frame)
+            if frame["type"] == "message.send":
+                await self._send(frame)
+            else:
+                await self._finish()
+                await self._answer(frame)
         except FrameTooLarge:
             limit = f"A frame can have at most {MOST_BYTES // 1024} KB."
             await self._refuse(Refusal("BAD_FRAME", hint=limit), frame)
             await self.close(TOO_LARGE)
-        except Exception:
-            log.exception("command_failed", command=frame.get("type"))
-            await self._refuse(Refusal("TRY_AGAIN"), frame)
+        except Exception as error:
+            await self._failed(error, frame)
         if self.frames.refused > FORBEARANCE:
             await self.close(TOO_MANY)
+
+    async def _failed(self, error: Exception, frame: dict[str, Any]) -> None:
+        if isinstance(error, Refusal):
+            await self._refuse(error, frame)
+        else:
+            log.error("command_failed", command=frame.get("type"), exc_info=error)
+            await self._refuse(Refusal("TRY_AGAIN"), frame)
+
+    # --- Messages, of which several may be on their way
+
+    async def _send(self, frame: dict[str, Any]) -> None:
+        if len(self.unfinished) >= MOST_ON_THEIR_WAY:
+            await asyncio.wait(self.unfinished, return_when=asyncio.FIRST_COMPLETED)
+        sent = postbox().submit(Sending(self.user, **SendMessage.read(frame)))
+        task = asyncio.create_task(self._answer_sent(frame, sent))
+        self.unfinished.add(task)
+        task.add_done_callback(self.unfinished.discard)
+
+    async def _answer_sent(self, frame: dict[str, Any], sent: asyncio.Future[Message]) -> None:
+        try:
+            await self.say(message_accepted(await sent))
+        except Exception as error:
+            await self._failed(error, frame)
+
+    async def _finish(self) -> None:
+        """What was sent before is stored and answered before what comes after it is looked at."""
+        while self.unfinished:
+            await asyncio.wait(self.unfinished)
 
     def _check_rate(self) -> None:
         wait = self.frames.take()

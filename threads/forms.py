@@ -88,11 +88,17 @@ class Command(forms.Form):
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments, or a refusal that names what was wrong."""
-        form = cls(data)
-        if not form.is_valid():
-            wrong = ", ".join(sorted(form.errors))
-            raise Refusal("BAD_FRAME", hint=f"Not right: {wrong}.")
+        """The arguments, or a refusal that names what was wrong. Field by field: to make a form
+        and to validate it costs more than what the form is for."""
+        form, wrong = cls.__new__(cls), []
+        form.cleaned_data = {}
+        for name, field in cls.base_fields.items():
+            try:
+                form.cleaned_data[name] = field.clean(data.get(name))
+            except ValidationError:
+                wrong.append(name)
+        if wrong:
+            raise Refusal("BAD_FRAME", hint=f"Not right: {', '.join(sorted(wrong))}.")
         return form.arguments()
 
     def arguments(self) -> dict[str, Any]:

@@ -180,6 +180,21 @@ def _learn_cursor(event: Any) -> None:
 
 
 @contextmanager
+def turn_if_free(thread_id: str) -> Iterator[bool]:
+    """The same for whoever has something else to do meanwhile: whether it is theirs."""
+    mine = threading.Event()
+    with _known_lock:
+        is_mine = thread_id not in _turns
+        if is_mine:
+            _turns[thread_id] = deque([mine])
+    try:
+        yield is_mine
+    finally:
+        if is_mine:
+            _pass_on(thread_id, mine)
+
+
+@contextmanager
 def turn(thread_id: str, *, patience: float = 10.0) -> Iterator[None]:
     """This process writes one thread's messages one after the other, first come, first served:
     no races with itself, and nobody who writes much keeps the others waiting."""
@@ -193,9 +208,14 @@ def turn(thread_id: str, *, patience: float = 10.0) -> Iterator[None]:
             raise Refusal("TRY_AGAIN")
         yield
     finally:
-        with _known_lock:
-            queue.remove(mine)
-            if queue:
-                queue[0].set()
-            else:
-                del _turns[thread_id]
+        _pass_on(thread_id, mine)
+
+
+def _pass_on(thread_id: str, mine: threading.Event) -> None:
+    with _known_lock:
+        queue = _turns[thread_id]
+        queue.remove(mine)
+        if queue:
+            queue[0].set()
+        else:
+            del _turns[thread_id]

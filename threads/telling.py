@@ -126,7 +126,8 @@ def tell_appended(appended: Appended) -> None:
         return
     state = appended.state
     deliver(message_sent(appended.message, state), to=list(state.people))
-    tell_inboxes(state)
+    if appended.shows_in_inboxes:
+        tell_inboxes(state)
 
 
 def tell_inboxes(state: ThreadState) -> None:

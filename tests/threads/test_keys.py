@@ -179,3 +179,10 @@ def test_a_thread_is_archived_in_the_same_shard_by_every_process():
 )
 def test_each_folder_is_a_partition_of_its_own(folder, pk):
     assert keys.inbox_pk("usr_A", folder) == pk
+
+
+def test_no_two_threads_get_the_same_id_however_many_are_made_in_a_millisecond():
+    now = 1_800_000_000_000
+    first = [keys.next_message_id(None, now) for _ in range(500)]
+    following = [keys.next_message_id(message_id, now) for message_id in first]
+    assert len({*first, *following}) == 1000

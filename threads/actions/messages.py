@@ -1,5 +1,7 @@
 """Saying something in a thread."""
 
+from dataclasses import dataclass
+
 from accounts.models import User
 from accounts.refusals import Refusal
 from threads.markdown import to_text
@@ -7,8 +9,74 @@ from threads.models import Message, Participant, keys
 from threads.models.message import MAX_BODY, PREVIEW
 from threads.state import ThreadState
 from threads.telling import tell_appended
-from threads.writing import Line, Roster, append, find_stored
+from threads.writing import (
+    Appended,
+    Line,
+    Roster,
+    Waiting,
+    append,
+    append_together,
+    find_stored,
+)
 from threads.writing.line import now_ms
+
+
+@dataclass
+class Sending:
+    """A message on its way: what has to hold for it, and what became of it."""
+
+    sender: User
+    thread_id: str
+    client_id: str
+    body: str
+    seen_seq: int = 0
+    reply_to: str | None = None
+    # One of the two, once it is done.
+    message: Message | None = None
+    refusal: Refusal | None = None
+    waiting: Waiting | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.message is not None or self.refusal is not None
+
+    def prepare(self) -> None:
+        """What can be said and read without the thread."""
+        self.line = text_line(
+            self.sender.id,
+            client_id=self.client_id,
+            body=self.body,
+            seen_seq=self.seen_seq,
+            reply_to=self.reply_to,
+        )
+        self.quoted = _find_quoted(self.thread_id, self.reply_to)
+
+    def plan(self, state: ThreadState) -> tuple[Line, Roster]:
+        check_may_write(state, self.sender.id)
+        if self.reply_to and not _can_quote(self.quoted, state.people[self.sender.id]):
+            raise Refusal("BAD_FRAME", "The message that you answer is not there.")
+        return self.line, Roster()
+
+    def run(self) -> Message:
+        """By itself; whatever was tried together with others before."""
+        unsure = self.waiting.unsure if self.waiting else None
+        if self.waiting is None:
+            self.prepare()
+        try:
+            appended = append(self.thread_id, self.plan, unsure=unsure)
+        except Refusal:
+            stored = find_stored(self.thread_id, self.line)
+            if stored is None:
+                raise
+            return stored
+        return self.finish(appended)
+
+    def finish(self, appended: Appended) -> Message:
+        if self.quoted is not None:
+            appended.state.quoted[self.quoted.id] = self.quoted
+        tell_appended(appended)
+        self.message = appended.message
+        return appended.message
 
 
 def send_message(
@@ -21,28 +89,23 @@ def send_message(
     reply_to: str | None = None,
 ) -> Message:
     """Stores a message once, however often it is sent with the same client id, and tells people."""
-    line = text_line(
-        sender.id, client_id=client_id, body=body, seen_seq=seen_seq, reply_to=reply_to
-    )
-    quoted = _find_quoted(thread_id, reply_to)
+    return Sending(sender, thread_id, client_id, body, seen_seq, reply_to).run()
 
-    def plan(state: ThreadState) -> tuple[Line, Roster]:
-        check_may_write(state, sender.id)
-        if reply_to and not _can_quote(quoted, state.people[sender.id]):
-            raise Refusal("BAD_FRAME", "The message that you answer is not there.")
-        return line, Roster()
 
-    try:
-        appended = append(thread_id, plan)
-    except Refusal:
-        stored = find_stored(thread_id, line)
-        if stored is None:
-            raise
-        return stored
-    if quoted is not None:
-        appended.state.quoted[quoted.id] = quoted
-    tell_appended(appended)
-    return appended.message
+def send_together(sendings: list[Sending]) -> None:
+    """The same for several that wait, in one transaction where that can be. Those that are not done
+    then have to be run, one by one."""
+    for sending in sendings:
+        try:
+            sending.prepare()
+            sending.waiting = Waiting(sending.thread_id, sending.plan)
+        except Refusal as refusal:
+            sending.refusal = refusal
+    ready = [(sending, sending.waiting) for sending in sendings if sending.waiting]
+    append_together([waiting for _, waiting in ready])
+    for sending, waiting in ready:
+        if waiting.appended is not None:
+            sending.finish(waiting.appended)
 
 
 def _find_quoted(thread_id: str, reply_to: str | None) -> Message | None:

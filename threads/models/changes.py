@@ -50,6 +50,33 @@ class Change:
         for name in self.remove:
             setattr(item, name, None)
 
+    def then(self, later: "Change") -> "Change":
+        """This one and then that one, as one: what is absent is so after the first."""
+        both = Change(dict(self.set), dict(self.set_if_absent), dict(self.add), self.remove)
+        for name, value in later.set.items():
+            both._drop(name)
+            both.set[name] = value
+        for name, value in later.set_if_absent.items():
+            if name in both.remove:
+                both._drop(name)
+                both.set[name] = value
+            elif name not in both.set:
+                both.set_if_absent.setdefault(name, value)
+        for name, value in later.add.items():
+            if name in both.set:
+                both.set[name] += value
+            else:
+                both.add[name] = both.add.get(name, 0) + value
+        for name in later.remove:
+            both._drop(name)
+            both.remove += (name,)
+        return both
+
+    def _drop(self, name: str) -> None:
+        for values in (self.set, self.set_if_absent, self.add):
+            values.pop(name, None)
+        self.remove = tuple(other for other in self.remove if other != name)
+
 
 def update(item: Item, change: Change, condition: Condition | None) -> bool:
     """One write by itself. Whether its condition held; `item` is then as the store has it now."""
@@ -119,6 +146,18 @@ class Transaction:
         self._write.update(
             item, change.actions(type(item)), condition=condition, return_values=ALL_OLD
         )
+
+    @property
+    def items(self) -> list[dict[str, Any]]:
+        """What is asked of the store, in the order in which it is."""
+        write = self._write
+        kinds = {
+            "ConditionCheck": write._condition_check_items,
+            "Delete": write._delete_items,
+            "Put": write._put_items,
+            "Update": write._update_items,
+        }
+        return [{kind: item} for kind, items in kinds.items() for item in items]
 
     def commit(self) -> None:
         try:

@@ -4,6 +4,18 @@ docs/data-model.md, "Sending", says what is written and on which conditions.
 """
 
 from threads.writing.append import Appended, NothingToDo, Plan, append, find_stored
+from threads.writing.group import Waiting, append_together
 from threads.writing.line import Line, Roster, seal
 
-__all__ = ["Appended", "Line", "NothingToDo", "Plan", "Roster", "append", "find_stored", "seal"]
+__all__ = [
+    "Appended",
+    "Line",
+    "NothingToDo",
+    "Plan",
+    "Roster",
+    "Waiting",
+    "append",
+    "append_together",
+    "find_stored",
+    "seal",
+]

@@ -36,12 +36,15 @@ class Appended:
     is_new: bool = True
     # Those who went with it.
     gone: list[Participant] = field(default_factory=list)
+    # False when a newer one was stored together with it.
+    shows_in_inboxes: bool = True
 
 
-def append(thread_id: str, plan: Plan) -> Appended:
-    """Stores the line that `plan` makes of the thread as it is; asks again after a lost race."""
+def append(thread_id: str, plan: Plan, *, unsure: Attempt | None = None) -> Appended:
+    """Stores the line that `plan` makes of the thread as it is; asks again after a lost race.
+    Of an attempt that one is `unsure` of it is asked first whether it was stored."""
     with states.turn(thread_id):
-        return _Attempts(thread_id, plan).run()
+        return _Attempts(thread_id, plan, unsure).run()
 
 
 def find_stored(thread_id: str, line: Line) -> Message | None:
@@ -55,11 +58,11 @@ def find_stored(thread_id: str, line: Line) -> Message | None:
 
 
 class _Attempts:
-    def __init__(self, thread_id: str, plan: Plan) -> None:
+    def __init__(self, thread_id: str, plan: Plan, unsure: Attempt | None) -> None:
         self.thread_id = thread_id
         self.plan = plan
         # Those whose answer was lost on the way: they may have been stored.
-        self.unsure: dict[str, Attempt] = {}
+        self.unsure = {unsure.message.id: unsure} if unsure else {}
         self.deadline = time.monotonic() + PATIENCE
         self.is_patient = True
 
@@ -116,7 +119,7 @@ class _Attempts:
             log.info("send_conflict", thread=self.thread_id, reasons=str(cancelled))
             self._pause()
             return None
-        _correct(attempt.state, cancelled)
+        correct(attempt.state, cancelled)
         return None
 
     def _find_unsure(self) -> Appended | None:
@@ -170,7 +173,7 @@ def _message_of(marker: SentMarker, line: Line) -> Message:
 # --- After a lost race
 
 
-def _correct(state: ThreadState, cancelled: Cancelled) -> None:
+def correct(state: ThreadState, cancelled: Cancelled) -> None:
     """Takes what the store has for what we believed; where that is not enough, forgets it all."""
     for name in cancelled.reasons:
         if name == "thread":

@@ -69,7 +69,7 @@ def build(state: ThreadState, line: Line, roster: Roster) -> Attempt:
     write.put("message", message)
     write.put("marker", make_marker(message, line), unused(SentMarker))
     attempt.thread_change = thread_change(state, line, message, roster)
-    write.update("thread", state.thread, attempt.thread_change, _as_is(state))
+    write.update("thread", state.thread, attempt.thread_change, as_is(state))
     for person in state.people.values():
         if person.user_id not in roster.leaving_ids:
             _update_person(attempt, person)
@@ -85,23 +85,37 @@ def unused(kind: type[SentMarker] | type[StartMarker]) -> Condition:
 
 
 def _update_person(attempt: Attempt, person: Participant) -> None:
-    state, line, message = attempt.state, attempt.line, attempt.message
+    line = attempt.line
+    writes = person.user_id in (line.author_id, line.actor_id)
+    change = change_of(attempt.state, person, line, attempt.message, attempt.roster)
+    attempt.changes[person.user_id] = change
+    condition = condition_of(attempt.state, person, writes=writes)
+    attempt.write.update(person.sk, person, change, condition)
+
+
+def change_of(
+    state: ThreadState, person: Participant, line: Line, message: Message, roster: Roster
+) -> Change:
+    """What a line changes of somebody's item."""
+    if person.user_id == line.author_id:
+        change = sender_change(state, person, line, message)
+    else:
+        change = receiver_change(person, line, message)
+    company = company_change(state, person, roster)
+    change.set |= company.set | answering(state.thread, line)
+    change.remove += company.remove
+    return change
+
+
+def condition_of(state: ThreadState, person: Participant, *, writes: bool) -> Condition:
     # The index key depends on folder and pin. Of an item that is not there neither holds.
     condition = (Participant.folder == person.folder) & (Participant.pinned == person.pinned)
     if person.folder == ARCHIVED_FOLDER:
         # Whether it comes back as unread depends on what they have read.
         condition &= has_read_as(person)
-    if person.user_id in (line.author_id, line.actor_id):
+    if writes:
         condition &= may_write(state)
-    if person.user_id == line.author_id:
-        change = sender_change(state, person, line, message)
-    else:
-        change = receiver_change(person, line, message)
-    company = company_change(state, person, attempt.roster)
-    change.set |= company.set | answering(state.thread, line)
-    change.remove += company.remove
-    attempt.changes[person.user_id] = change
-    attempt.write.update(person.sk, person, change, condition)
+    return condition
 
 
 def _move_people(attempt: Attempt) -> None:
@@ -129,7 +143,7 @@ def _bind_pair(attempt: Attempt) -> None:
     attempt.write.put("pair thread", make_thread_of_pair(pair.pk, attempt.state.thread))
 
 
-def _as_is(state: ThreadState) -> Condition:
+def as_is(state: ThreadState) -> Condition:
     thread = state.thread
     return (
         (Thread.last_seq == thread.last_seq)

@@ -1,0 +1,340 @@
+"""Several messages in one transaction: the same as one by one, and nobody waits for who fails."""
+
+from uuid import uuid4
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from accounts.refusals import Refusal
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import (
+    deliver_newest,
+    make_person,
+    messages_of,
+    read_newest,
+    row,
+    say,
+    start,
+    thread_item,
+)
+from tests.threads.trouble import WRITE, cancelled, no_answer
+from threads import state as states
+from threads.actions.blocks import block_person
+from threads.actions.folders import archive_thread, pin_thread
+from threads.actions.messages import Sending, send_together
+from threads.actions.people import add_participant
+from threads.models.changes import Change
+from threads.models.store import counting
+
+
+def sending(user, thread, body="", client_id="", **fields) -> Sending:
+    return Sending(user, thread, client_id or str(uuid4()), body or f"From {user}", **fields)
+
+
+def run_left(sendings: list[Sending]) -> None:
+    """As the postbox does it with those that were not done together."""
+    for one in sendings:
+        if not one.is_done:
+            try:
+                one.message = one.run()
+            except Refusal as refusal:
+                one.refusal = refusal
+
+
+def bodies(thread: str) -> list[str]:
+    return [message.body for message in messages_of(thread)][1:]
+
+
+def test_several_of_one_thread_are_one_request_and_keep_their_order(
+    thread, buyer, seller, delivered
+):
+    together = [sending([buyer, seller][n % 2], thread, f"Number {n}") for n in range(8)]
+    with counting() as requests:
+        send_together(together)
+
+    assert requests == ["TransactWriteItems"]
+    assert bodies(thread) == [f"Number {n}" for n in range(8)]
+    assert [one.message.seq for one in together] == list(range(2, 10))
+    assert_consistent(thread)
+    told = [e["body"] for e in delivered.to(seller, "message.sent")]
+    assert told[-8:] == bodies(thread)
+    assert delivered.to(buyer, "inbox.changed")[-1]["last_message"]["text"] == "Number 7"
+
+
+def test_several_threads_are_one_request(buyer, delivered):
+    threads = [start(buyer, make_person(f"Seller {n}")) for n in range(8)]
+    with counting() as requests:
+        send_together([sending(buyer, thread, "Hello to all") for thread in threads])
+
+    assert requests == ["TransactWriteItems"]
+    for thread in threads:
+        assert bodies(thread) == ["Hello to all"]
+    assert_consistent(*threads)
+
+
+def test_what_does_not_fit_into_a_transaction_is_left_for_the_next(thread, buyer):
+    together = [sending(buyer, thread, f"Number {n}") for n in range(60)]
+    send_together(together)
+    done = [one.is_done for one in together]
+    assert done == sorted(done, reverse=True), "The first ones, in order."
+    assert 40 < sum(done) < 50
+
+    run_left(together)
+    assert bodies(thread) == [f"Number {n}" for n in range(60)]
+    assert_consistent(thread)
+
+
+def test_a_client_id_that_was_used_leaves_and_the_others_do_not_wait(thread, buyer, seller):
+    before = str(uuid4())
+    send_together([sending(buyer, thread, "First", before)])
+    other = start(buyer, make_person("Sid"))
+    repeated, reused, fine = (
+        sending(buyer, thread, "First", before),
+        sending(buyer, thread, "Another", before),
+        sending(buyer, other, "To somebody else"),
+    )
+    with counting() as requests:
+        send_together([repeated, reused, fine])
+    assert fine.is_done
+    assert requests == ["TransactWriteItems"] * 2
+    assert not any(one.is_done for one in (repeated, reused))
+
+    run_left([repeated, reused])
+    assert repeated.message.seq == 2
+    assert reused.refusal.code == "CLIENT_ID_REUSED"
+    assert bodies(thread) == ["First"]
+    assert_consistent(thread, other)
+
+
+def test_the_same_client_id_twice_is_stored_once(thread, buyer, delivered):
+    client_id = str(uuid4())
+    both = [sending(buyer, thread, "Once", client_id) for _ in range(2)]
+    send_together(both)
+    run_left(both)
+    assert bodies(thread) == ["Once"]
+    assert both[0].message.seq == both[1].message.seq == 2
+    assert len(delivered.to(buyer, "message.sent")) == 1
+
+
+def test_a_thread_that_somebody_else_wrote_to_leaves_and_the_others_do_not_wait(
+    thread, buyer, seller, elsewhere
+):
+    from tests.threads import elsewhere as there
+
+    other = start(buyer, make_person("Sid"))
+    elsewhere.do(there.send, seller, thread, "Faster")
+    both = [sending(buyer, thread, "Slower"), sending(buyer, other, "Alone")]
+    with counting() as requests:
+        send_together(both)
+        assert [one.is_done for one in both] == [False, True]
+        run_left(both)
+
+    assert requests == ["TransactWriteItems"] * 3, "What the store has came with the refusal."
+    assert bodies(thread) == ["Faster", "Slower"]
+    assert_consistent(thread, other)
+
+
+def test_what_comes_after_a_refused_one_does_not_overtake_it(thread, buyer, seller):
+    """Refused by what we believe, and perhaps not by what is."""
+    states.known(thread).thread.status = "locked"
+    both = [sending(buyer, thread, "One"), sending(buyer, thread, "Two")]
+    send_together(both)
+    assert not any(one.is_done for one in both)
+    run_left(both)
+    assert bodies(thread) == ["One", "Two"]
+
+
+def test_an_empty_message_is_refused_and_the_others_go(thread, buyer):
+    empty, fine = sending(buyer, thread, " \n "), sending(buyer, thread, "Something")
+    send_together([empty, fine])
+    assert empty.refusal.code == "MSG_EMPTY"
+    assert fine.message.seq == 2
+
+
+def test_a_stranger_is_refused_and_the_others_go(thread, buyer, stranger):
+    theirs, mine = sending(stranger, thread, "Let me in"), sending(buyer, thread, "Mine")
+    other = start(buyer, make_person("Sid"))
+    fine = sending(buyer, other)
+    send_together([theirs, mine, fine])
+    assert fine.is_done
+    run_left([theirs, mine])
+    assert theirs.refusal.code == "THREAD_NOT_FOUND"
+    assert bodies(thread) == ["Mine"]
+
+
+def test_whoever_was_blocked_meanwhile_is_refused_and_the_others_go(thread, buyer, seller):
+    other = start(buyer, make_person("Sid"))
+    believed = states.known(thread).copy()
+    block_person(seller, blocked=buyer)
+    states.forget(thread)
+    states.remember(believed)
+    blocked, fine = sending(buyer, thread), sending(buyer, other)
+    send_together([blocked, fine])
+    assert (blocked.is_done, fine.is_done) == (False, True)
+    run_left([blocked])
+    assert blocked.refusal.code == "MSG_BLOCKED_BY_USER"
+
+
+def test_what_was_stored_without_an_answer_is_found_and_told_once(
+    thread, buyer, seller, delivered, trouble
+):
+    other = start(buyer, make_person("Sid"))
+    trouble.after(WRITE, no_answer)
+    both = [sending(buyer, thread, "Silence"), sending(buyer, other, "More of it")]
+    send_together(both)
+    assert not any(one.is_done for one in both)
+    run_left(both)
+
+    assert bodies(thread) == ["Silence"]
+    assert [e["body"] for e in delivered.to(seller, "message.sent")].count("Silence") == 1
+    assert_consistent(thread, other)
+
+
+def test_what_never_reached_the_store_is_sent_again(thread, buyer, trouble):
+    trouble.before(WRITE, no_answer)
+    both = [sending(buyer, thread, "One"), sending(buyer, thread, "Two")]
+    send_together(both)
+    run_left(both)
+    assert bodies(thread) == ["One", "Two"]
+    assert_consistent(thread)
+
+
+def test_after_a_conflict_everybody_gets_through(thread, buyer, trouble):
+    other = start(buyer, make_person("Sid"))
+    trouble.before(WRITE, cancelled("TransactionConflict"))
+    both = [sending(buyer, thread, "Busy"), sending(buyer, other, "Free")]
+    send_together(both)
+    assert [one.is_done for one in both] == [False, True]
+    run_left(both)
+    assert bodies(thread) == ["Busy"]
+    assert_consistent(thread, other)
+
+
+def test_nobody_waits_for_a_thread_whose_turn_is_taken(thread, buyer):
+    other = start(buyer, make_person("Sid"))
+    both = [sending(buyer, thread), sending(buyer, other)]
+    with states.turn(thread):
+        send_together(both)
+    assert [one.is_done for one in both] == [False, True]
+
+
+# --- The same as one by one
+
+PEOPLE = 3
+WHO_AND_HOW = st.lists(
+    st.tuples(st.integers(0, PEOPLE - 1), st.sampled_from(["blind", "seen"])),
+    min_size=1,
+    max_size=6,
+)
+BEFORE = st.sampled_from(["nothing", "read", "delivered", "archived", "pinned", "archived unread"])
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(sends=WHO_AND_HOW, before=BEFORE, place=st.integers(0, PEOPLE - 1))
+def test_what_is_left_is_what_sending_one_by_one_leaves(db, sends, before, place):
+    people = [make_person(f"P{n}") for n in range(PEOPLE)]
+    left = []
+    for is_together in (True, False):
+        thread = start(people[0], people[1])
+        add_participant(people[0], thread_id=thread, user=people[2])
+        say(people[1], thread, "Something to read")
+        _prepare(before, people[place], thread)
+        last = thread_item(thread).last_seq
+        sendings = [
+            sending(
+                people[who],
+                thread,
+                f"Number {n}",
+                seen_seq=last + n if how == "seen" else 0,
+            )
+            for n, (who, how) in enumerate(sends)
+        ]
+        if is_together:
+            send_together(sendings)
+            assert all(one.is_done for one in sendings)
+        else:
+            run_left(sendings)
+        assert_consistent(thread)
+        left.append([_figures(thread, person) for person in people])
+        believed = states.known(thread)
+        for person in people:
+            assert believed.people[person.id].unread == row(thread, person).unread
+            assert believed.people[person.id].folder == row(thread, person).folder
+    assert left[0] == left[1]
+
+
+def _prepare(before: str, person, thread: str) -> None:
+    match before:
+        case "read":
+            read_newest(person, thread)
+        case "delivered":
+            deliver_newest(person, thread)
+        case "archived":
+            read_newest(person, thread)
+            archive_thread(person, thread_id=thread)
+        case "archived unread":
+            archive_thread(person, thread_id=thread)
+        case "pinned":
+            pin_thread(person, thread_id=thread)
+
+
+def _figures(thread: str, person) -> dict:
+    item = row(thread, person)
+    names = (
+        *("last_seq", "last_tally", "last_read_seq", "last_read_tally", "own_since_read"),
+        *("delivered_seq", "first_undelivered_seq", "folder", "pinned", "marked_unread"),
+        "waiting_for",
+    )
+    figures = {name: getattr(item, name) for name in names}
+    return figures | {"pending": bool(item.pending_pk), "unread": bool(item.unread_pk)}
+
+
+NAMES = st.sampled_from(["last_seq", "own_since_read", "first_undelivered_seq"])
+CHANGES = st.builds(
+    lambda put, absent, more, gone: Change(
+        set=put,
+        set_if_absent={name: value for name, value in absent.items() if name not in put},
+        add={
+            name: value
+            for name, value in more.items()
+            if name not in put and name not in absent and name not in gone
+        },
+        remove=tuple(name for name in gone if name not in put and name not in absent),
+    ),
+    st.dictionaries(NAMES, st.integers(0, 9), max_size=2),
+    st.dictionaries(NAMES, st.integers(0, 9), max_size=2),
+    st.dictionaries(st.just("own_since_read"), st.integers(1, 3), max_size=1),
+    st.lists(st.just("first_undelivered_seq"), max_size=1),
+)
+
+
+@given(changes=st.lists(CHANGES, min_size=1, max_size=4), value=st.integers(0, 5))
+def test_changes_put_together_do_what_they_do_one_after_the_other(changes, value):
+    from threads.models import Participant
+
+    def person() -> Participant:
+        return Participant("THR#x", "PART#y", last_seq=value, own_since_read=value)
+
+    one_by_one, at_once, both = person(), person(), Change()
+    for change in changes:
+        change.apply(one_by_one)
+        both = both.then(change)
+    both.apply(at_once)
+    assert at_once.attribute_values == one_by_one.attribute_values
+
+
+@pytest.mark.parametrize("kind", ["set", "set_if_absent", "add", "remove"])
+def test_no_attribute_is_named_twice_in_one_change(kind):
+    first = Change(set={"last_seq": 1}, set_if_absent={"first_undelivered_seq": 1})
+    later = {
+        "set": Change(set={"first_undelivered_seq": 2, "last_seq": 2}),
+        "set_if_absent": Change(set_if_absent={"first_undelivered_seq": 2, "last_seq": 2}),
+        "add": Change(add={"last_seq": 1}),
+        "remove": Change(remove=("first_undelivered_seq", "last_seq")),
+    }[kind]
+    both = first.then(later)
+    names = [*both.set, *both.set_if_absent, *both.add, *both.remove]
+    assert len(names) == len(set(names))
