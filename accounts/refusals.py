@@ -21,6 +21,8 @@ class Refusal(Exception):
         self.message = message or words.message
         self.hint = hint or words.hint
         self.retry_after = retry_after
+        # What a page needs to go on from here, beyond the words.
+        self.details: dict[str, Any] = {}
         super().__init__(f"{code}: {self.message}")
 
     def described(self, corr_id: str) -> dict[str, Any]:
@@ -30,6 +32,7 @@ class Refusal(Exception):
             "message": self.message,
             "hint": self.hint,
             "corr_id": corr_id,
+            **self.details,
         }
         if self.retry_after is not None:
             described["retry_after"] = self.retry_after
@@ -41,6 +44,9 @@ REFUSALS: dict[str, Words] = {
         403, "Your account is suspended.", "Write to support to find out why."
     ),
     "ACTION_FORBIDDEN": Words(403, "You cannot do this here.", "Ask somebody who can."),
+    "ACTION_INVALID_STATE": Words(
+        409, "This can no longer be done.", "Reload the page to see where it stands."
+    ),
     "BAD_FRAME": Words(400, "We could not read that.", "Reload the page and try again."),
     "CASE_NOT_FOUND": Words(
         404, "There is no such case.", "Go back to the queue to find the one you meant."
@@ -62,12 +68,26 @@ REFUSALS: dict[str, Words] = {
         "A message can have at most 8,000 characters.",
         "Shorten it, or send it in parts. Your text is still in the box.",
     ),
+    "OFFER_INVALID": Words(
+        400, "This offer is not complete.", "Fill in what is missing. Nothing was sent yet."
+    ),
+    "PANEL_INVALID": Words(
+        400, "This cannot be saved like that.", "Change it and it is saved by itself."
+    ),
+    "PANEL_VERSION_CONFLICT": Words(
+        409,
+        "Somebody else changed this while you were writing.",
+        "Keep one of the two, or put them together. Nothing was lost.",
+    ),
     "PERSON_NOT_FOUND": Words(
         404, "There is nobody by that name.", "Check the address, or go back to your inbox."
     ),
     "RATE_LIMITED": Words(429, "That was a lot at once.", "Wait a moment and try again."),
     "SAFETY_SOFT_BLOCK": Words(
         403, "This conversation is on hold.", "Our safety team is looking at it."
+    ),
+    "SIGNATURE_INVALID": Words(
+        400, "This is not a signature yet.", "Read to the end, and type your full legal name."
     ),
     "THREAD_LOCKED": Words(403, "This conversation is read only.", "Staff have locked it."),
     "THREAD_NOT_FOUND": Words(

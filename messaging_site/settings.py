@@ -35,6 +35,7 @@ CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 INSTALLED_APPS = [
     "daphne",
     "accounts",
+    "contracts",
     "threads",
     "inbox",
     "moderation",

@@ -111,6 +111,16 @@ class DraftChanged(TypedDict):
     version: int
 
 
+class PanelChanged(TypedDict):
+    type: Literal["panel.changed"]
+    thread: str
+    tab: str
+    version: int
+    rev: int
+    by: str
+    html: str
+
+
 class ThreadSynced(TypedDict):
     type: Literal["thread.synced"]
     thread: str
@@ -186,6 +196,7 @@ Event = (
     | TypingStopped
     | PresenceChanged
     | DraftChanged
+    | PanelChanged
     | ThreadSynced
     | ThreadChanged
     | CursorMoved

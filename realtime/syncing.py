@@ -107,6 +107,13 @@ def _reaches(opened: Opened, seq: int, rev: int) -> bool:
     return opened.state.thread.rev <= rev and opened.messages[0].seq <= seq + 1
 
 
+def _versions(opened: Opened) -> dict[str, int]:
+    """Of the tabs that this person may see; whoever was added has no panel."""
+    if opened.me.user_id not in opened.state.thread.parties:
+        return {}
+    return {name: tab.version for name, tab in opened.state.tabs.items()}
+
+
 def synced(
     opened: Opened, parcel: Parcel, *, rev: int | None = None, more: bool = False
 ) -> ThreadSynced:
@@ -119,7 +126,7 @@ def synced(
         changed=parcel.changed,
         cursors=[own, *cursors_of(opened, reader_id=me.user_id)],
         status=thread.status,
-        tabs={},
+        tabs=_versions(opened),
         rev=thread.rev if rev is None else rev,
         last_seq=thread.last_seq,
         more=more,

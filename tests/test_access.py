@@ -7,6 +7,7 @@ Legend: a number is the status; "in" sends one to sign in; a code is a refusal.
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from uuid import uuid4
 
 import pytest
@@ -17,12 +18,16 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from accounts.models import User
 from accounts.refusals import Refusal
+from contracts.models import Leg
 from realtime.commands import COMMANDS, handle
+from tests.contracts.conftest import book, offer_in
 from tests.threads.conftest import make_person, say, start
 from threads.actions.blocks import block_person
+from threads.actions.bookings import deliver_finals, link_bookings, record_payment
 from threads.actions.people import add_participant, remove_participant
 from threads.models import Message
 
+LISTING = f"{'0' * 64} 12 https://files.example/a.jpg a.jpg"
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 KINDS = ("nobody", "stranger", "participant", "removed", "blocked", "suspended", "staff")
 
@@ -40,6 +45,20 @@ class Scene:
 
     def thread_for(self, kind: str) -> str:
         return self.blocked_thread if kind == "blocked" else self.thread
+
+    @cached_property
+    def agreed(self) -> "Agreed":
+        """Between buyer and seller, for what needs it: whoever was added has no part in it."""
+        return agree(self.thread, self.people["participant"], self.seller)
+
+
+@dataclass
+class Agreed:
+    leg: Leg
+    group_id: str
+    offer_id: str
+    receipt_id: str
+    manifest_id: str
 
 
 @pytest.fixture
@@ -67,6 +86,18 @@ def scene(db: None) -> Scene:
     }
     message = say(buyer, thread, "For the two of us")
     return Scene(thread, blocked_thread, message, people, seller, added)
+
+
+def agree(thread: str, buyer: User, seller: User) -> Agreed:
+    """A booking with all that can come of it, and an offer that is still open."""
+    leg = book(thread, buyer, seller)
+    other = make_person("Mia")
+    second = book(start(buyer, other), buyer, other)
+    group = link_bookings(buyer, title="A day", leg_ids=[leg.id, second.id])
+    receipt = record_payment(seller, leg_id=leg.id, key="1", what="balance", shown=leg.price_cents)
+    manifest = deliver_finals(seller, leg_id=leg.id, key="1", title="Finals", listing=LISTING)
+    offer = offer_in(thread, seller, changes=leg.id)
+    return Agreed(leg, group.id, offer.id, receipt.id, manifest.id)
 
 
 def row(**expected: object) -> dict[str, object]:
@@ -181,6 +212,49 @@ VIEWS: dict[str, View] = {
     "moderation:report_person": View(SIGNED_IN_POST, handle_of_seller, post=A_REPORT),
     "threads:block": View(ACT, of_thread, post=lambda scene, kind: {"user_id": scene.seller.id}),
     "threads:unblock": View(ACT, of_thread, post=lambda scene, kind: {"user_id": scene.seller.id}),
+}
+
+# Of the parties, and of nobody else: not of somebody who was added to their conversation either.
+PARTIES = row(nobody="in", suspended="in", participant=200, others=404)
+PARTIES_POST = PARTIES | {"participant": 302}
+NOT_HERS = PARTIES | {"participant": 403}
+
+
+def of_panel(scene: Scene, kind: str) -> list[str]:
+    assert scene.agreed.leg.thread_id == scene.thread
+    return [scene.thread_for(kind), "docs"]
+
+
+def of_leg(scene: Scene, kind: str) -> list[str]:
+    return [scene.agreed.leg.id]
+
+
+def of_contract(scene: Scene, kind: str) -> list[str]:
+    return [scene.agreed.leg.contract.id]
+
+
+VIEWS |= {
+    "threads:panel_tab": View(PARTIES, of_panel),
+    "threads:offer_new": View(OF_THREAD, of_thread),
+    "threads:offer": View(PARTIES, lambda scene, kind: [scene.agreed.offer_id]),
+    "threads:offer_answer": View(
+        PARTIES_POST, lambda scene, kind: [scene.agreed.offer_id, "accept"], post=posting()
+    ),
+    "threads:contract": View(PARTIES, of_contract),
+    "threads:contract_pdf": View(PARTIES, lambda scene, kind: [scene.agreed.leg.contract.id, "1"]),
+    "threads:contract_sign": View(
+        PARTIES_POST,
+        of_contract,
+        post=posting(number="1", has_read="on", legal_name="Beatrice Test"),
+    ),
+    # She is the buyer: what has been paid, the seller records, who also delivers.
+    "threads:payment": View(NOT_HERS, of_leg, post=posting(key="2", what="balance", shown="0")),
+    "threads:deliver": View(PARTIES | {"participant": 404}, of_thread),
+    "threads:link": View(PARTIES, of_leg),
+    "threads:booking_group": View(PARTIES, lambda scene, kind: [scene.agreed.group_id]),
+    "threads:receipt": View(PARTIES, lambda scene, kind: [scene.agreed.receipt_id]),
+    "threads:receipt_pdf": View(PARTIES, lambda scene, kind: [scene.agreed.receipt_id]),
+    "threads:manifest": View(PARTIES, lambda scene, kind: [scene.agreed.manifest_id]),
 }
 
 # Of others' making: allauth lets everybody in to sign in, and nobody else to the rest.

@@ -28,5 +28,35 @@ class MessageId(_Id):
     prefix = "msg"
 
 
+class OfferId(_Id):
+    prefix = "ofr"
+
+
+class LegId(_Id):
+    prefix = "leg"
+
+
+class GroupId(_Id):
+    prefix = "lbg"
+
+
+class ContractId(_Id):
+    prefix = "ctr"
+
+
+class ReceiptId(_Id):
+    prefix = "rcp"
+
+
+class ManifestId(_Id):
+    prefix = "mft"
+
+
+register_converter(OfferId, "offer")
+register_converter(LegId, "leg")
+register_converter(GroupId, "group")
+register_converter(ContractId, "contract")
+register_converter(ReceiptId, "receipt")
+register_converter(ManifestId, "manifest")
 register_converter(ThreadId, "thread")
 register_converter(MessageId, "message")

@@ -12,9 +12,11 @@ from django.utils import timezone
 from accounts.models import User
 from accounts.refusals import Refusal
 from threads.actions.messages import check_may_write
+from threads.actions.panel import has_panel
 from threads.actions.people import can_manage_people
 from threads.forms import SendMessage
 from threads.models import Participant, Thread
+from threads.panel.rendering import progress_of, tab_context, tabs_shown
 from threads.queries import Opened
 from threads.rendering import arrange
 from threads.telling import banner_of, cursors_of
@@ -69,9 +71,42 @@ def thread_page(user: User, opened: Opened, **extra: Any) -> dict[str, Any]:
         "is_blocked_by_me": user.id in (me.blocked_by or ()),
         "can_manage_people": refusal is None and can_manage_people(opened.state.thread, me),
         "is_group": opened.state.is_group,
+        "can_offer": refusal is None and _can_offer(user, opened),
+        "offers": _open_offers(user, opened),
+        "panel": panel_of(user, opened, extra.pop("current_tab", "")),
+        "progress": progress_of(opened.state),
         **timeline_page(user, opened),
         **extra,
     }
+
+
+def _can_offer(user: User, opened: Opened) -> bool:
+    """Between the two principals; in a group of several sellers it is agreed with each alone."""
+    thread = opened.state.thread
+    is_of_two = thread.group_id is None or len(thread.parties) == 2
+    return is_of_two and user.id in (thread.buyer_id, thread.seller_id)
+
+
+def _open_offers(user: User, opened: Opened) -> list[dict[str, Any]]:
+    """Above the messages, until there is a panel: for the two it is about."""
+    state = opened.state
+    if (
+        state.thread.is_project
+        or user.id not in state.thread.parties
+        or "actions" not in state.tabs
+    ):
+        return []
+    return list(tab_context(state, "actions")["content"]["offers"])
+
+
+def panel_of(user: User, opened: Opened, current: str) -> dict[str, Any] | None:
+    if not has_panel(opened.state, user.id):
+        return None
+    tabs = tabs_shown(opened.state, current or "brief")
+    for tab in tabs:
+        tab["template"] = f"threads/panel/{tab['name']}.html"
+        tab["context"] = tab_context(opened.state, tab["name"])
+    return {"tabs": tabs}
 
 
 def _first_unread(user: User, opened: Opened) -> str:

@@ -7,7 +7,7 @@ what the entry says, so that doing it twice, or late, changes nothing.
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import structlog
 from django.db import close_old_connections, connection, transaction
@@ -24,6 +24,7 @@ from threads.models.changes import Cancelled, Change, Transaction, update
 from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM
 from threads.models.store import PATIENCE, StoreUnavailable, pause
 from threads.models.table import Item, query
+from threads.panel.promotion import Postponed, carry_booking
 from threads.profiles import muted_until, person_of, profile_change
 from threads.telling import tell_standing
 
@@ -44,17 +45,32 @@ def carry(entry: OutboxEntry) -> bool:
     return True
 
 
+def carry_all(entries: Iterable[OutboxEntry]) -> None:
+    """By an action that is done with its own part: what does not go through waits for the relay."""
+    for entry in entries:
+        _try(entry)
+
+
 def carry_waiting() -> int:
     """Oldest first; stops when the table does not answer. One that is broken holds up no other."""
     carried = 0
     for entry in OutboxEntry.objects.filter(done_at__isnull=True).order_by("id")[:BATCH]:
-        try:
-            if not carry(entry):
-                break
-            carried += 1
-        except Exception:
-            log.exception("outbox_entry_failed", entry=entry.pk, kind=entry.kind)
+        is_carried = _try(entry)
+        if is_carried is False:
+            break
+        carried += bool(is_carried)
     return carried
+
+
+def _try(entry: OutboxEntry) -> bool | None:
+    """None if this one cannot go, whatever the others do."""
+    try:
+        return carry(entry)
+    except Postponed:
+        log.info("outbox_postponed", entry=entry.pk, kind=entry.kind)
+    except Exception:
+        log.exception("outbox_entry_failed", entry=entry.pk, kind=entry.kind)
+    return None
 
 
 def carry_forever(stop: threading.Event) -> None:
@@ -186,4 +202,5 @@ CARRIERS: dict[str, Callable[[OutboxEntry], None]] = {
     "block": _carry_block,
     "mute": _carry_mute,
     "profile": _carry_profile,
+    "booking": carry_booking,
 }

@@ -12,7 +12,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from accounts.refusals import Refusal
-from threads.models import FormerParticipant, Message, Participant, Person, Thread, keys
+from threads.models import (
+    FormerParticipant,
+    Message,
+    Participant,
+    Person,
+    TabSnapshot,
+    Thread,
+    keys,
+)
 from threads.models.participant import ADMIN
 from threads.models.tab import TAB_NAMES
 from threads.models.table import Item, Page, query
@@ -30,11 +38,19 @@ class ThreadState:
     cursors_are_stale: bool = False
     # Messages that others quote, as far as somebody has read them for showing.
     quoted: dict[str, Message] = field(default_factory=dict)
+    tabs: dict[str, TabSnapshot] = field(default_factory=dict)
 
     def copy(self) -> "ThreadState":
         """For whoever shows it, while this process goes on learning."""
         people = {user_id: person.copy() for user_id, person in self.people.items()}
-        return ThreadState(self.thread.copy(), people, dict(self.former), self.cursors_are_stale)
+        return ThreadState(
+            self.thread.copy(),
+            people,
+            dict(self.former),
+            self.cursors_are_stale,
+            # Never changed in place: a tab that changes is another one.
+            tabs=dict(self.tabs),
+        )
 
     def others(self, user_id: str | None) -> list[Participant]:
         return [person for person in self.people.values() if person.user_id != user_id]
@@ -94,6 +110,7 @@ def state_of(page: Page) -> ThreadState | None:
         # As they came, whichever way they were read.
         dict(sorted(people.items(), key=lambda each: order.get(each[0], len(order)))),
         {former.user_id: former.person for former in page.of(FormerParticipant)},
+        tabs={tab.name: tab for tab in page.of(TabSnapshot)},
     )
 
 
@@ -162,7 +179,7 @@ def learn(event: Any) -> None:
     kind, thread_id = event["type"], event.get("thread", "")
     if kind == "cursor.moved":
         _learn_cursor(event)
-    elif kind.startswith(("message.", "thread.")):
+    elif kind.startswith(("message.", "thread.", "panel.")):
         forget(thread_id)
 
 

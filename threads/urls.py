@@ -3,6 +3,9 @@ from django.urls import path
 from threads import (
     converters,  # noqa: F401  (its ids are used in the paths)
     devices,
+    offer_views,
+    panel_views,
+    record_views,
     views,
 )
 
@@ -23,4 +26,22 @@ urlpatterns = [
     path("threads/<thread:thread_id>/leave/", views.leave, name="leave"),
     path("threads/<thread:thread_id>/block/", views.block, name="block"),
     path("threads/<thread:thread_id>/unblock/", views.unblock, name="unblock"),
+    path("threads/<thread:thread_id>/panel/<slug:tab>/", panel_views.tab, name="panel_tab"),
+    path("threads/<thread:thread_id>/offer/", offer_views.new, name="offer_new"),
+    path("threads/<thread:thread_id>/deliver/", record_views.deliver, name="deliver"),
+    path("offers/<offer:offer_id>/", offer_views.offer, name="offer"),
+    path("offers/<offer:offer_id>/<slug:answer>/", offer_views.answer, name="offer_answer"),
+    path("contracts/<contract:document_id>/", record_views.contract, name="contract"),
+    path("contracts/<contract:document_id>/sign/", record_views.sign, name="contract_sign"),
+    path(
+        "contracts/<contract:document_id>/<int:number>.pdf",
+        record_views.contract_pdf,
+        name="contract_pdf",
+    ),
+    path("bookings/<leg:leg_id>/payment/", record_views.payment, name="payment"),
+    path("bookings/<leg:leg_id>/link/", record_views.link, name="link"),
+    path("bookings/<group:group_id>/", record_views.booking_group, name="booking_group"),
+    path("receipts/<receipt:receipt_id>/", record_views.receipt, name="receipt"),
+    path("receipts/<receipt:receipt_id>/pdf/", record_views.receipt_pdf, name="receipt_pdf"),
+    path("deliverables/<manifest:manifest_id>/", record_views.manifest, name="manifest"),
 ]

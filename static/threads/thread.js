@@ -6,6 +6,7 @@ import { Actions } from "./actions.js";
 import { Changing } from "./changing.js";
 import { Company } from "./company.js";
 import { Pages } from "./pages.js";
+import { Panel } from "./panel.js";
 import { refreshParts, showBanner } from "./parts.js";
 import { Reading } from "./reading.js";
 import { Sending } from "./sending.js";
@@ -33,6 +34,7 @@ export class Thread extends EventTarget {
     this.pages = new Pages(this.timeline, { onEnd: () => this.#open() });
     this.reading = new Reading(this.timeline, socket, { onJump: () => this.#jump() });
     this.company = new Company(this.id, socket);
+    this.panel = new Panel(this.id, socket);
     this.changing = new Changing(this.timeline, socket, new Sources(this.timeline, socket));
     this.writing = new Writing(this.id, socket, this.company, {
       user: outbox.user,
@@ -72,6 +74,7 @@ export class Thread extends EventTarget {
     for (const what of ["edited", "removed", "hidden", "reacted"]) {
       ofThis(`message.${what}`, (event) => this.#revised(event));
     }
+    ofThis("panel.changed", (event) => this.#heardChange(event.rev));
     ofThis("cursor.moved", (event) => this.#moved(event));
     ofThis("thread.changed", (event) => this.#changed(event));
     this.socket.addEventListener("error", ({ detail: { code, client_id, message_id, message } }) => {
@@ -207,7 +210,11 @@ export class Thread extends EventTarget {
 
   #revised(event) {
     this.timeline.revise(event);
-    if (!this.timeline.held.hearChange(event.rev) && this.isSynced && !this.#asked) this.#open();
+    this.#heardChange(event.rev);
+  }
+
+  #heardChange(rev) {
+    if (!this.timeline.held.hearChange(rev) && this.isSynced && !this.#asked) this.#open();
   }
 
   #moved(event) {

@@ -18,6 +18,10 @@ PAIR = keys.pair_pk("<upper user>", "<lower user>")
 KEYS = {
     models.Thread: (keys.thread_pk("<thread>"), keys.THREAD),
     models.TabSnapshot: (keys.thread_pk("<thread>"), keys.tab_sk("<tab>")),
+    models.TabEdit: (
+        keys.thread_pk("<thread>"),
+        keys.edit_sk("<tab>", 0).replace("00000000", "<version>"),
+    ),
     models.FormerParticipant: (
         keys.thread_pk("<thread>"),
         keys.former_participant_sk("<user>"),

@@ -9,13 +9,17 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from accounts.models import User
+from tests.contracts.conftest import book
 from tests.docs import pages
 from tests.docs.test_data_model import ITEMS, ON_EVERY_ITEM, PAGE, name_of
 from tests.threads.conftest import make_person, say, start
 from threads import relay
 from threads.actions.blocks import block_person
+from threads.actions.bookings import link_bookings
 from threads.actions.cursors import mark_all_read
 from threads.actions.folders import mark_unread, mute_thread
+from threads.actions.panel import edit_tab
 from threads.actions.people import add_participant, remove_participant
 from threads.actions.staff import hide_message, hold_thread, lock_thread, redact_message
 from threads.actions.standing import mute_person
@@ -39,6 +43,7 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     mute_thread(buyer, thread_id=thread, until=keys.now())
     mark_all_read(seller, thread_id=thread)
     mark_unread(seller, thread_id=thread)
+    group = _booked(thread, buyer, seller)
     block_person(seller, blocked=buyer)
     hide_message(thread_id=thread, message_id=said.id)
     redact_message(thread_id=thread, message_id=said.id, text=said.body[:3])
@@ -47,6 +52,7 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     mute_person(buyer, until=timezone.now() + timedelta(days=1))
     partitions = [
         keys.thread_pk(thread),
+        keys.thread_pk(group),
         keys.pair_pk(buyer.id, seller.id),
         keys.archive_pk(said.created_at[:10], thread),
         *(keys.user_pk(person.id) for person in people),
@@ -56,6 +62,14 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
         for raw in connection().query(pk, limit=1000)["Items"]:
             by_kind[name_of(type(load(raw)))].append(raw)
     return by_kind
+
+
+def _booked(thread: str, buyer: User, seller: User) -> str:
+    """The thread of a group with somebody else, in which a booking of these two is."""
+    other = make_person("Mia")
+    legs = [book(thread, buyer, seller), book(start(buyer, other), buyer, other)]
+    edit_tab(buyer, thread_id=thread, tab="brief", op="edit", version=0, part="goals", text="Joy")
+    return link_bookings(buyer, title="A day", leg_ids=[leg.id for leg in legs]).thread_id
 
 
 def is_reserved(text: str) -> bool:

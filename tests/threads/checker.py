@@ -8,6 +8,7 @@ from threads.models import (
     Message,
     Participant,
     SentMarker,
+    TabSnapshot,
     Thread,
     keys,
 )
@@ -36,10 +37,11 @@ def find_problems(items: list[Item]) -> Iterator[str]:
     (thread,) = (item for item in items if isinstance(item, Thread))
     messages = [item for item in items if isinstance(item, Message)]
     people = [item for item in items if isinstance(item, Participant)]
+    tabs = [item for item in items if isinstance(item, TabSnapshot)]
     markers = {item.sk: item for item in items if isinstance(item, SentMarker)}
     yield from _wrong_messages(messages)
     yield from _wrong_thread(thread, messages, people)
-    yield from _wrong_revisions(thread, messages)
+    yield from _wrong_revisions(thread, messages, tabs)
     yield from _wrong_markers(messages, markers)
     for person in people:
         for problem in _wrong_person(person, thread, messages):
@@ -89,11 +91,16 @@ def _shown(message: Message) -> str:
     return body if message.type == SYSTEM else to_text(body)[:PREVIEW]
 
 
-def _wrong_revisions(thread: Thread, messages: list[Message]) -> Iterator[str]:
+def _wrong_revisions(
+    thread: Thread, messages: list[Message], tabs: list[TabSnapshot]
+) -> Iterator[str]:
     """Each change has a number of its own, and the last one is on what it changed."""
     revs = sorted(message.rev for message in messages if message.rev)
-    if len(set(revs)) != len(revs) or max(revs, default=0) != thread.rev:
-        yield f"the thread is at revision {thread.rev}, its messages at {revs}"
+    of_tabs = {tab.rev for tab in tabs}
+    if len(set(revs)) != len(revs) or max([*revs, *of_tabs], default=0) != thread.rev:
+        yield f"the thread is at revision {thread.rev}, its messages at {revs}, tabs at {of_tabs}"
+    if of_tabs & set(revs):
+        yield f"a message and a tab were both changed by one of {of_tabs & set(revs)}"
     for message in messages:
         if bool(message.edited_at) != bool(message.earlier_bodies):
             yield f"message {message.seq} was edited, and what it said is not kept, or the reverse"

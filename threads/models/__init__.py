@@ -7,7 +7,7 @@ from threads.models.message import Message, SentMarker
 from threads.models.pair import Pair, PairThread
 from threads.models.participant import FormerParticipant, Participant, Person
 from threads.models.person import Draft, Profile, RateBucket, StartMarker
-from threads.models.tab import TabSnapshot
+from threads.models.tab import TabEdit, TabSnapshot
 from threads.models.thread import Thread
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "RateBucket",
     "SentMarker",
     "StartMarker",
+    "TabEdit",
     "TabSnapshot",
     "Thread",
     "UserConnection",

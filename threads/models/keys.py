@@ -21,6 +21,7 @@ FORMER_PARTICIPANTS = "OUT#"
 MESSAGES = "MSG#"
 SENT_MARKERS = "IDEM#"
 CARDS = "CARD#"
+EDITS = "EDIT#"
 
 CONNECTIONS = "CONNECTION#"
 PROFILE = "PROFILE"
@@ -84,6 +85,11 @@ def card_sk(message_id: str) -> str:
 
 def tab_sk(tab: str) -> str:
     return f"{TABS}{tab}"
+
+
+def edit_sk(tab: str, version: int) -> str:
+    """With zeros before it, so that the newest is the last."""
+    return f"{EDITS}{tab}#{version:08d}"
 
 
 def connection_sk(connection_id: str) -> str:

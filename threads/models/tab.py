@@ -5,6 +5,9 @@ from threads.models.attributes import DocumentAttribute, IntAttribute
 from threads.models.table import Item
 
 TAB_NAMES = ("brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions")
+# Those that people write themselves; the others follow the relational records.
+WRITTEN = ("brief", "moodboard", "shotlist")
+RECORDED = ("files", "docs", "expenses", "actions")
 
 
 class TabSnapshot(Item):
@@ -18,3 +21,18 @@ class TabSnapshot(Item):
     updated_at = UnicodeAttribute(attr_name="updatedAt")
     rev = IntAttribute()
     truth_revision = IntAttribute(attr_name="truthRevision", null=True)
+
+    @property
+    def name(self) -> str:
+        return self.sk.removeprefix(self.sk_prefix)
+
+
+class TabEdit(Item):
+    """What a tab became by one edit: the truth of those that people write themselves."""
+
+    pk_prefix, sk_prefix = "THR#", keys.EDITS
+
+    version = IntAttribute()
+    snapshot = DocumentAttribute()
+    edited_by = UnicodeAttribute(attr_name="editedBy")
+    edited_at = UnicodeAttribute(attr_name="editedAt")

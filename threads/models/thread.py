@@ -21,6 +21,8 @@ class Thread(Item):
     buyer_id = UnicodeAttribute(attr_name="buyerUserId")
     seller_id = UnicodeAttribute(attr_name="sellerUserId")
     participants = DocumentsAttribute()
+    # Whose booking it is: they have the panel, and whoever was added has not.
+    party_ids = DocumentsAttribute(attr_name="parties", null=True)
     # Grows with every person who comes or goes: a send that thinks of other people is refused.
     roster_version = IntAttribute(attr_name="rosterVersion")
     city = UnicodeAttribute(null=True)
@@ -47,6 +49,14 @@ class Thread(Item):
     @property
     def id(self) -> str:
         return self.pk.removeprefix(self.pk_prefix)
+
+    @property
+    def is_project(self) -> bool:
+        return self.kind == PROJECT
+
+    @property
+    def parties(self) -> list[str]:
+        return self.party_ids or [self.buyer_id, self.seller_id]
 
     @property
     def is_locked(self) -> bool:

@@ -5,10 +5,11 @@ docs/data-model.md, "Sending", says what is written and on which conditions.
 
 from threads.writing.append import Appended, NothingToDo, Plan, append, find_stored
 from threads.writing.group import Waiting, append_together
-from threads.writing.line import Line, Roster, seal
+from threads.writing.line import Binding, Line, Roster, seal
 
 __all__ = [
     "Appended",
+    "Binding",
     "Line",
     "NothingToDo",
     "Plan",

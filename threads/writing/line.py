@@ -17,8 +17,10 @@ from threads.models import (
     Thread,
     keys,
 )
+from threads.models.changes import Change
 from threads.models.message import SYSTEM, TEXT
 from threads.models.table import Item
+from threads.models.thread import PROJECT
 from threads.state import ThreadState
 
 MARKER_LIFE = 30 * 24 * 3600
@@ -37,6 +39,8 @@ class Line:
     type: str = TEXT
     seen_seq: int = 0
     reply_to: str | None = None
+    # What the thread is bound to from here on.
+    binding: "Binding | None" = None
 
     @property
     def marker_sk(self) -> str:
@@ -50,6 +54,35 @@ class Line:
     def summary(self) -> dict[str, Any]:
         """What the inbox shows of it."""
         return {"author": self.author_id, "type": self.type, "text": self.preview}
+
+
+@dataclass(frozen=True)
+class Binding:
+    """An inquiry becomes a project with the line that says so: to a leg, or to a group."""
+
+    party_ids: list[str]
+    leg_id: str | None = None
+    group_id: str | None = None
+
+    @property
+    def booking_pk(self) -> str:
+        return keys.group_pk(self.group_id) if self.group_id else keys.leg_pk(self.leg_id or "")
+
+    def holds(self, thread: Thread) -> bool:
+        return thread.is_project and thread.booking_pk == self.booking_pk
+
+    def change(self, thread: Thread) -> Change:
+        wanted = {"leg_id": self.leg_id, "group_id": self.group_id}
+        return Change(
+            set={
+                "kind": PROJECT,
+                "party_ids": self.party_ids,
+                "booking_pk": self.booking_pk,
+                "booking_sk": thread.created_at,
+                **{name: value for name, value in wanted.items() if value},
+            },
+            remove=tuple(name for name, value in wanted.items() if not value),
+        )
 
 
 @dataclass

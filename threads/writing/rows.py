@@ -7,7 +7,7 @@ from pynamodb.expressions.condition import Condition
 from threads.models import Message, Participant, Thread, keys
 from threads.models.changes import Change
 from threads.models.participant import ADMIN, ARCHIVED_FOLDER, INBOX
-from threads.models.thread import OPEN
+from threads.models.thread import OPEN, PROJECT
 from threads.state import ThreadState
 from threads.writing.line import Line, Roster
 
@@ -36,6 +36,10 @@ def thread_change(state: ThreadState, line: Line, message: Message, roster: Rost
         }
     )
     change.set |= answering(state.thread, line)
+    if line.binding:
+        bound = line.binding.change(state.thread)
+        change.set |= bound.set
+        change.remove += bound.remove
     if roster.joining or roster.leaving:
         gone = roster.leaving_ids
         staying = [user_id for user_id in state.thread.participants if user_id not in gone]
@@ -132,4 +136,5 @@ def _row(person: Participant, line: Line, message: Message) -> dict[str, Any]:
         "folder": folder,
         "inbox_pk": keys.inbox_pk(person.user_id, folder),
         "inbox_sk": keys.inbox_sk(message.created_at, message.thread_id, pinned=person.pinned),
+        **({"kind": PROJECT} if line.binding else {}),
     }

@@ -1,0 +1,122 @@
+"""Contracts: a version issued, signed by both, or overtaken by the next."""
+
+import hashlib
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.models import OutboxEntry, User
+from accounts.refusals import Refusal
+from contracts import pdf
+from contracts.actions.dossiers import touch_all
+from contracts.models import ContractDocument, ContractVersion, Leg, Signature
+from contracts.models.documents import IN_FORCE, VOID
+from contracts.wording import NEWEST, write_clauses
+
+LONGEST_BROWSER = 300
+
+
+def issue_version(leg: Leg) -> ContractVersion:
+    """In the transaction of what made it necessary. The one before, signed or not, is void."""
+    document, _ = ContractDocument.objects.get_or_create(leg=leg)
+    last = document.versions.order_by("-number").first()
+    document.versions.exclude(status=VOID).update(status=VOID)
+    version = ContractVersion(
+        document=document,
+        number=last.number + 1 if last else 1,
+        template=NEWEST,
+        clauses=write_clauses(leg),
+        # PostgreSQL keeps microseconds, a page shows seconds: one time for both.
+        issued_at=timezone.now().replace(microsecond=0),
+    )
+    version.pdf = _print(version)
+    version.sha256 = checksum(version.pdf)
+    version.save()
+    return version
+
+
+def checksum(content: bytes | memoryview) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _print(version: ContractVersion, signatures: list[dict[str, str]] | None = None) -> bytes:
+    return pdf.contract(
+        title=f"Contract: {version.document.leg.service}",
+        document_id=version.document_id,
+        version=version.number,
+        issued_at=version.issued_at,
+        clauses=version.clauses,
+        signatures=signatures or [],
+    )
+
+
+@transaction.atomic
+def sign_version(
+    user: User,
+    *,
+    document_id: str,
+    number: int,
+    legal_name: str,
+    has_read: bool,
+    address: str | None,
+    user_agent: str,
+) -> list[OutboxEntry]:
+    """Once each. With the last signature the contract is in force, and its signed copy is made."""
+    version = _lock(user, document_id, number)
+    leg = version.document.leg
+    if version.signatures.filter(user=user).exists():
+        return []
+    _check_can_be_signed(version, legal_name, has_read)
+    Signature.objects.create(
+        version=version,
+        user=user,
+        legal_name=legal_name.strip(),
+        sha256=version.sha256,
+        signed_at=timezone.now().replace(microsecond=0),
+        address=address,
+        user_agent=user_agent[:LONGEST_BROWSER],
+    )
+    says = f"{user.display_name} signed the contract: {leg.service}, version {number}."
+    if version.signatures.count() == len(leg.parties):
+        _put_in_force(version)
+        says += " Both have signed: it is in force."
+    return touch_all(leg, by=user, key=f"{document_id}:{number}:signed:{user.id}", says=says)
+
+
+def _lock(user: User, document_id: str, number: int) -> ContractVersion:
+    found = ContractVersion.objects.select_for_update(of=("self",)).select_related("document__leg")
+    version = found.filter(document=document_id, number=number).first()
+    if version is None or user.id not in version.document.leg.parties:
+        raise Refusal("THREAD_NOT_FOUND", "There is no such document.")
+    return version
+
+
+def _check_can_be_signed(version: ContractVersion, legal_name: str, has_read: bool) -> None:
+    if version.status == VOID:
+        raise Refusal(
+            "ACTION_INVALID_STATE", "This version no longer counts. Read and sign the newest one."
+        )
+    if len(legal_name.split()) < 2:
+        raise Refusal("SIGNATURE_INVALID", "Type your full legal name, as in your passport.")
+    if not has_read:
+        raise Refusal("SIGNATURE_INVALID", "Read the contract to its end before you sign it.")
+
+
+def _put_in_force(version: ContractVersion) -> None:
+    leg = version.document.leg
+    roles = {leg.buyer_id: "Buyer", leg.seller_id: "Seller"}
+    signed = [
+        {
+            "legal_name": signature.legal_name,
+            "as": f"{roles[signature.user_id]} ({signature.user.display_name})",
+            "signed": f"{signature.signed_at:%d %B %Y, %H:%M:%S} UTC",
+            "address": signature.address or "not known",
+            "browser": signature.user_agent or "not known",
+            "document": f"SHA-256 {signature.sha256}",
+        }
+        for signature in version.signatures.select_related("user").order_by("id")
+    ]
+    version.signed_pdf = _print(version, signed)
+    version.signed_sha256 = checksum(version.signed_pdf)
+    version.status = IN_FORCE
+    version.save(update_fields=["signed_pdf", "signed_sha256", "status"])

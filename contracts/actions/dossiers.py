@@ -1,0 +1,34 @@
+"""A change of what a thread is about: one more revision, and an entry for the table to follow."""
+
+from django.utils import timezone
+
+from accounts.models import OutboxEntry, User
+from contracts.models import Dossier, Leg
+
+# The kind of outbox entry that makes a thread follow its dossier.
+KIND = "booking"
+
+
+def touch(thread_id: str, *, by: User, key: str, says: str = "") -> OutboxEntry:
+    """Called in the transaction of the change. `says` is a line for the conversation, which `key`
+    makes come once however often the entry is carried."""
+    now = timezone.now()
+    Dossier.objects.get_or_create(
+        thread_id=thread_id, defaults={"changed_by": by, "changed_at": now}
+    )
+    # Whoever comes second waits here, and then reads what the first has left.
+    dossier = Dossier.objects.select_for_update().get(pk=thread_id)
+    dossier.revision += 1
+    dossier.changed_by, dossier.changed_at = by, now
+    dossier.save()
+    payload = {"thread": thread_id, "key": key, "says": says, "by": by.id}
+    return OutboxEntry.objects.create(kind=KIND, payload=payload)
+
+
+def touch_all(leg: Leg, *, by: User, key: str, says: str) -> list[OutboxEntry]:
+    """The leg's own conversation, which is told; and that of its group, where there are others,
+    who see that something changed and not what the two have agreed."""
+    entries = [touch(leg.thread_id, by=by, key=key, says=says)]
+    if leg.group is not None and leg.group.thread_id != leg.thread_id:
+        entries.append(touch(leg.group.thread_id, by=by, key=key))
+    return entries

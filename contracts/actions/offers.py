@@ -1,0 +1,196 @@
+"""Offers: made, taken back, declined, accepted. Accepting is what makes a booking."""
+
+from dataclasses import asdict, dataclass
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.models import OutboxEntry, User
+from accounts.refusals import Refusal
+from contracts.actions.documents import issue_version
+from contracts.actions.dossiers import touch, touch_all
+from contracts.models import BookingGroup, Dossier, Leg, Offer
+from contracts.models.bookings import ACCEPTED, BOOKED, DECLINED, PENDING, WITHDRAWN
+from contracts.models.fields import CURRENCIES
+from contracts.money import amount
+from contracts.terms import MOST_LEGS, Terms
+
+ANSWERED = {ACCEPTED: "accepted", DECLINED: "declined", WITHDRAWN: "withdrawn"}
+
+
+@dataclass
+class Done:
+    offer: Offer
+    entries: list[OutboxEntry]
+
+
+@transaction.atomic
+def make_offer(
+    proposer: User,
+    *,
+    thread_id: str,
+    buyer: User,
+    seller: User,
+    key: str,
+    title: str,
+    currency: str,
+    terms: list[Terms],
+    changes: Leg | None = None,
+) -> Done:
+    _check(title, currency, terms, changes)
+    offer, is_new = Offer.objects.get_or_create(
+        proposed_by=proposer,
+        key=key,
+        defaults={
+            "thread_id": thread_id,
+            "buyer": buyer,
+            "seller": seller,
+            "title": title,
+            "currency": currency,
+            "terms": [each.kept() for each in terms],
+            "changes": changes,
+        },
+    )
+    if not is_new:
+        return _repeated(offer, thread_id, title, terms)
+    what = "proposed a change" if changes else "made an offer"
+    says = f"{proposer.display_name} {what}: {title}, {price_of(offer)}."
+    return Done(offer, [touch(thread_id, by=proposer, key=f"{offer.id}:made", says=says)])
+
+
+def _check(title: str, currency: str, terms: list[Terms], changes: Leg | None) -> None:
+    if not title.strip():
+        raise Refusal("OFFER_INVALID", "Give the offer a title.")
+    if currency not in CURRENCIES or (changes and changes.currency != currency):
+        raise Refusal("OFFER_INVALID", "That is not a currency we can book in.")
+    if not 1 <= len(terms) <= (1 if changes else MOST_LEGS):
+        raise Refusal("OFFER_INVALID", f"An offer has one to {MOST_LEGS} parts.")
+    if changes and changes.status != BOOKED:
+        raise Refusal("ACTION_INVALID_STATE", "This booking can no longer be changed.")
+    for each in terms:
+        each.check()
+
+
+def _repeated(offer: Offer, thread_id: str, title: str, terms: list[Terms]) -> Done:
+    same = (offer.thread_id, offer.title, offer.terms) == (
+        thread_id,
+        title,
+        [each.kept() for each in terms],
+    )
+    if not same:
+        raise Refusal("CLIENT_ID_REUSED", "This offer was already made with other terms.")
+    return Done(offer, _waiting(offer.thread_id))
+
+
+def price_of(offer: Offer) -> str:
+    return amount(sum(leg["price_cents"] for leg in offer.terms), offer.currency)
+
+
+@transaction.atomic
+def decline_offer(user: User, *, offer_id: str) -> Done:
+    return _turn_down(user, _access(user, offer_id), DECLINED)
+
+
+@transaction.atomic
+def withdraw_offer(user: User, *, offer_id: str) -> Done:
+    return _turn_down(user, _access(user, offer_id), WITHDRAWN)
+
+
+def _turn_down(user: User, offer: Offer, status: str) -> Done:
+    if not _answer(user, offer, status):
+        return Done(offer, _waiting(offer.thread_id))
+    word = "took back" if status == WITHDRAWN else "declined"
+    says = f"{user.display_name} {word} the offer: {offer.title}."
+    return Done(offer, [touch(offer.thread_id, by=user, key=f"{offer.id}:{status}", says=says)])
+
+
+@transaction.atomic
+def accept_offer(user: User, *, offer_id: str) -> Done:
+    """The legs, their contracts, and what the thread is bound to, all at once or not at all."""
+    offer = _access(user, offer_id)
+    if not _answer(user, offer, ACCEPTED):
+        return Done(offer, _waiting(offer.thread_id))
+    if offer.changes is not None:
+        return Done(offer, change_leg(offer.changes, Terms.read(offer.terms[0]), by=user))
+    legs = [_book(offer, Terms.read(kept)) for kept in offer.terms]
+    says = f"{user.display_name} accepted the offer: {offer.title}, {price_of(offer)}."
+    # The dossier is locked by this: what follows happens to one acceptance after the other.
+    entry = touch(offer.thread_id, by=user, key=f"{offer.id}:accepted", says=says)
+    _bind(Dossier.objects.get(pk=offer.thread_id), offer, legs)
+    return Done(offer, [entry])
+
+
+def _access(user: User, offer_id: str) -> Offer:
+    offer = Offer.objects.select_for_update().filter(pk=offer_id).first()
+    if offer is None or user.id not in (offer.buyer_id, offer.seller_id):
+        raise Refusal("THREAD_NOT_FOUND", "There is no such offer.")
+    return offer
+
+
+def _answer(user: User, offer: Offer, status: str) -> bool:
+    """Whether it is answered now; False if it was already, the same way by the same person."""
+    rightful = offer.proposed_by_id if status == WITHDRAWN else offer.answers
+    if user.id != rightful:
+        raise Refusal("ACTION_FORBIDDEN", "This is for the other side to decide.")
+    if offer.status == status:
+        return False
+    if offer.status != PENDING:
+        raise Refusal("ACTION_INVALID_STATE", f"This offer was already {ANSWERED[offer.status]}.")
+    offer.status, offer.answered_by, offer.answered_at = status, user, timezone.now()
+    offer.save()
+    return True
+
+
+def _book(offer: Offer, terms: Terms) -> Leg:
+    leg = Leg.objects.create(
+        offer=offer,
+        thread_id=offer.thread_id,
+        buyer=offer.buyer,
+        seller=offer.seller,
+        currency=offer.currency,
+        **asdict(terms),
+    )
+    issue_version(leg)
+    return leg
+
+
+def _bind(dossier: Dossier, offer: Offer, legs: list[Leg]) -> None:
+    """One leg by itself, or a group as soon as there are several in this conversation."""
+    first = dossier.leg
+    if first is None and dossier.group is None and len(legs) == 1:
+        dossier.leg = legs[0]
+        dossier.save()
+        return
+    if first is not None and first.group_id:
+        raise Refusal(
+            "ACTION_INVALID_STATE",
+            "The booking of this conversation belongs to a group. Start another conversation.",
+        )
+    group = dossier.group or BookingGroup.objects.create(
+        title=offer.title, buyer=offer.buyer, thread_id=offer.thread_id
+    )
+    together = [leg.pk for leg in (first, *legs) if leg is not None]
+    Leg.objects.filter(pk__in=together).update(group=group)
+    dossier.leg, dossier.group = None, group
+    dossier.save()
+
+
+@transaction.atomic
+def change_leg(leg: Leg, terms: Terms, *, by: User, key: str = "") -> list[OutboxEntry]:
+    """Other terms for a leg: what was signed no longer counts, and a new version is issued."""
+    leg = Leg.objects.select_for_update().get(pk=leg.pk)
+    if leg.status != BOOKED:
+        raise Refusal("ACTION_INVALID_STATE", "This booking can no longer be changed.")
+    for name, value in asdict(terms).items():
+        setattr(leg, name, value)
+    leg.save()
+    version = issue_version(leg)
+    says = f"The booking was changed: {leg.service}. Version {version.number} of its contract "
+    says += "has to be signed by both."
+    return touch_all(leg, by=by, key=key or f"{leg.id}:version:{version.number}", says=says)
+
+
+def _waiting(thread_id: str) -> list[OutboxEntry]:
+    """For a repeat: what the first attempt may have left undone."""
+    waiting = OutboxEntry.objects.filter(kind="booking", done_at__isnull=True)
+    return list(waiting.filter(payload__thread=thread_id).order_by("id"))

@@ -1,0 +1,99 @@
+"""Money: what was added to a price, what was paid, and the proof of it. Nothing here changes."""
+
+from django.db import models
+from django.db.models import Q
+
+from accounts.models import User
+from contracts.models.bookings import Leg
+from contracts.models.fields import CURRENCIES, MOST_CENTS, currency, one_of, record_id
+
+EXTRAS, OVERTIME, EXPENSE, REFUND = "extras", "overtime", "expense", "refund"
+AMENDMENT_KINDS = (EXTRAS, OVERTIME, EXPENSE, REFUND)
+PAYMENT, REPAYMENT = "payment", "repayment"
+ENTRY_KINDS = (PAYMENT, REPAYMENT)
+
+
+class Amendment(models.Model):
+    """What was agreed on top of the price, or given back of it: then it is below zero."""
+
+    id = record_id("amd")
+    leg = models.ForeignKey(Leg, models.PROTECT, related_name="amendments")
+    kind = models.CharField(max_length=10)
+    items = models.JSONField()
+    amount_cents = models.BigIntegerField()
+    currency = currency()
+    # The card with which it was agreed: one card, one amendment.
+    card_id = models.CharField(max_length=31, unique=True, null=True, blank=True)
+    made_by = models.ForeignKey(User, models.PROTECT, related_name="amendments")
+    made_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(kind=REFUND, amount_cents__lt=0, amount_cents__gte=-MOST_CENTS)
+                | Q(~Q(kind=REFUND), amount_cents__gt=0, amount_cents__lte=MOST_CENTS),
+                name="only_refunds_are_below_zero",
+            ),
+            one_of("kind", AMENDMENT_KINDS, "an_amendment_is_of_a_known_kind"),
+            one_of("currency", CURRENCIES, "an_amendment_has_a_known_currency"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.amount_cents} {self.currency}"
+
+
+class LedgerEntry(models.Model):
+    """Money that moved, as somebody recorded it: there is no payment provider behind this."""
+
+    leg = models.ForeignKey(Leg, models.PROTECT, related_name="ledger")
+    key = models.CharField(max_length=80, unique=True)
+    kind = models.CharField(max_length=10)
+    amount_cents = models.BigIntegerField()
+    currency = currency()
+    note = models.CharField(max_length=120)
+    recorded_by = models.ForeignKey(User, models.PROTECT, related_name="ledger_entries")
+    recorded_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "ledger entries"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(amount_cents__gt=0, amount_cents__lte=2 * MOST_CENTS),
+                name="an_entry_moves_something",
+            ),
+            one_of("kind", ENTRY_KINDS, "an_entry_is_of_a_known_kind"),
+            one_of("currency", CURRENCIES, "an_entry_has_a_known_currency"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.amount_cents} {self.currency}"
+
+
+class Receipt(models.Model):
+    """Proof of money. Numbered by seller without a gap; names and amounts as they were then."""
+
+    id = record_id("rcp")
+    seller = models.ForeignKey(User, models.PROTECT, related_name="receipts_issued")
+    number = models.PositiveIntegerField()
+    buyer = models.ForeignKey(User, models.PROTECT, related_name="receipts_received")
+    leg = models.ForeignKey(Leg, models.PROTECT, related_name="receipts")
+    entry = models.OneToOneField(LedgerEntry, models.PROTECT, related_name="receipt")
+    kind = models.CharField(max_length=10)
+    amount_cents = models.BigIntegerField()
+    currency = currency()
+    seller_name = models.CharField(max_length=60)
+    buyer_name = models.CharField(max_length=60)
+    subject = models.CharField(max_length=250)
+    issued_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["seller", "number"], name="receipts_have_numbers"),
+            models.CheckConstraint(condition=Q(number__gte=1), name="receipts_count_from_one"),
+            models.CheckConstraint(condition=Q(amount_cents__gt=0), name="a_receipt_is_of_money"),
+            one_of("kind", ENTRY_KINDS, "a_receipt_is_of_a_known_kind"),
+            one_of("currency", CURRENCIES, "a_receipt_has_a_known_currency"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Receipt {self.number}"

@@ -1,0 +1,7 @@
+"""Amounts: whole cents with a currency, written the same everywhere."""
+
+
+def amount(cents: int, currency: str) -> str:
+    sign = "-" if cents < 0 else ""
+    whole, rest = divmod(abs(cents), 100)
+    return f"{sign}{currency} {whole:,}.{rest:02d}"

@@ -1,0 +1,143 @@
+"""Rows that stay as they are, kept by the database itself, whoever asks: SQLite and PostgreSQL.
+
+Django's own check of this is the migration that calls `protect`; nothing else calls `unprotect`
+but the tests, which have to empty their tables.
+"""
+
+from typing import Any
+
+# Nothing of these is ever changed or deleted.
+FROZEN = (
+    "contracts_receipt",
+    "contracts_signature",
+    "contracts_ledgerentry",
+    "contracts_amendment",
+    "contracts_deliverablemanifest",
+)
+VERSIONS = "contracts_contractversion"
+RECEIPTS = "contracts_receipt"
+# Of a contract's version, what was issued. Its status, and the signed copy once, may still come.
+ISSUED = ("document_id", "number", "template", "clauses", "pdf", "sha256", "issued_at")
+NEXT_NUMBER = (
+    f"(SELECT COALESCE(MAX(number), 0) + 1 FROM {RECEIPTS} WHERE seller_id = NEW.seller_id)"
+)
+
+
+def protect(schema_editor: Any) -> None:
+    for statement in _statements(schema_editor.connection.vendor):
+        schema_editor.execute(statement)
+
+
+def unprotect(schema_editor: Any) -> None:
+    for statement in _reverse(schema_editor.connection.vendor):
+        schema_editor.execute(statement)
+
+
+def _statements(vendor: str) -> list[str]:
+    return {"sqlite": _sqlite, "postgresql": _postgresql}[vendor]()
+
+
+# --- SQLite
+
+
+def _sqlite() -> list[str]:
+    made = [_refuse(table, verb) for table in FROZEN for verb in ("UPDATE", "DELETE")]
+    # Without these, INSERT OR REPLACE would take the old row away and no trigger would notice.
+    made += [_refuse_replacing(table) for table in (*FROZEN, VERSIONS)]
+    made.append(_refuse(VERSIONS, "DELETE"))
+    changed = " OR ".join(f"NEW.{name} IS NOT OLD.{name}" for name in ISSUED)
+    made.append(_when(VERSIONS, "UPDATE", "issued", f"{changed} OR {_goes_back('IS NOT')}"))
+    made.append(_when(RECEIPTS, "INSERT", "counted", f"NEW.number <> {NEXT_NUMBER}"))
+    return made
+
+
+def _refuse(table: str, verb: str) -> str:
+    return _when(table, verb, "kept", "1")
+
+
+def _refuse_replacing(table: str) -> str:
+    there = f"EXISTS (SELECT 1 FROM {table} WHERE id = NEW.id)"
+    return _when(table, "INSERT", "kept", there)
+
+
+def _when(table: str, verb: str, name: str, condition: str) -> str:
+    return (
+        f"CREATE TRIGGER {_name(table, verb, name)} BEFORE {verb} ON {table} "
+        f"WHEN {condition} BEGIN SELECT RAISE(ABORT, '{_says(table)}'); END"
+    )
+
+
+def _goes_back(differs: str) -> str:
+    """What was void stays void, and what was signed stays signed."""
+    return (
+        "(OLD.status = 'void' AND NEW.status <> 'void') "
+        "OR (OLD.status = 'in_force' AND NEW.status = 'issued') "
+        f"OR (OLD.signed_pdf IS NOT NULL AND (NEW.signed_pdf {differs} OLD.signed_pdf "
+        f"OR NEW.signed_sha256 {differs} OLD.signed_sha256))"
+    )
+
+
+# --- PostgreSQL
+
+
+def _postgresql() -> list[str]:
+    made = [
+        _function("contracts_refuse", "RAISE EXCEPTION '% is never changed', TG_TABLE_NAME;"),
+        _function("contracts_issued", _if(_issued_changed(), _says(VERSIONS))),
+        _function("contracts_counted", _if(f"NEW.number <> {NEXT_NUMBER}", _says(RECEIPTS))),
+    ]
+    for table in FROZEN:
+        made.append(_trigger(table, "UPDATE OR DELETE", "ROW", "contracts_refuse", "kept"))
+    made.append(_trigger(VERSIONS, "DELETE", "ROW", "contracts_refuse", "kept"))
+    for table in (*FROZEN, VERSIONS):
+        made.append(_trigger(table, "TRUNCATE", "STATEMENT", "contracts_refuse", "whole"))
+    made.append(_trigger(VERSIONS, "UPDATE", "ROW", "contracts_issued", "issued"))
+    made.append(_trigger(RECEIPTS, "INSERT", "ROW", "contracts_counted", "counted"))
+    return made
+
+
+def _issued_changed() -> str:
+    changed = " OR ".join(f"NEW.{name} IS DISTINCT FROM OLD.{name}" for name in ISSUED)
+    return f"{changed} OR {_goes_back('IS DISTINCT FROM')}"
+
+
+def _if(condition: str, says: str) -> str:
+    return f"IF {condition} THEN RAISE EXCEPTION '{says}'; END IF; RETURN NEW;"
+
+
+def _function(name: str, body: str) -> str:
+    return (
+        f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $body$ "
+        f"BEGIN {body} END $body$"
+    )
+
+
+def _trigger(table: str, verb: str, each: str, function: str, name: str) -> str:
+    return (
+        f"CREATE TRIGGER {_name(table, verb.split()[0], name)} BEFORE {verb} ON {table} "
+        f"FOR EACH {each} EXECUTE FUNCTION {function}()"
+    )
+
+
+def _name(table: str, verb: str, name: str) -> str:
+    return f"{table}_{name}_{verb.lower()}"
+
+
+def _says(table: str) -> str:
+    if table == RECEIPTS:
+        return "receipts are numbered without a gap and never changed"
+    return f"{table} is never changed"
+
+
+# --- And back
+
+
+def _reverse(vendor: str) -> list[str]:
+    made = [statement.split() for statement in _statements(vendor)]
+    triggers = [words for words in made if words[1] == "TRIGGER"]
+    functions = [words[2] for words in made if words[1] == "FUNCTION"]
+    if vendor == "sqlite":
+        return [f"DROP TRIGGER {words[2]}" for words in triggers]
+    tables = [words[words.index("ON") + 1] for words in triggers]
+    gone = [f"DROP TRIGGER {w[2]} ON {table}" for w, table in zip(triggers, tables, strict=True)]
+    return gone + [f"DROP FUNCTION {name}" for name in functions]

@@ -1,0 +1,136 @@
+"""Reading records. Whoever is not a party is told that there is nothing."""
+
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet, Sum
+
+from accounts.models import User
+from accounts.refusals import Refusal
+from contracts.models import (
+    BookingGroup,
+    ContractDocument,
+    DeliverableManifest,
+    Dossier,
+    Leg,
+    Offer,
+    Receipt,
+)
+from contracts.models.money import PAYMENT
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What one leg comes to, in cents. Open below zero is to be given back."""
+
+    price_cents: int
+    amended_cents: int
+    paid_cents: int
+
+    @property
+    def total_cents(self) -> int:
+        return self.price_cents + self.amended_cents
+
+    @property
+    def open_cents(self) -> int:
+        return self.total_cents - self.paid_cents
+
+
+def balance_of(leg: Leg) -> Balance:
+    amended = leg.amendments.aggregate(sum=Sum("amount_cents"))["sum"] or 0
+    paid = leg.ledger.aggregate(
+        came=Sum("amount_cents", filter=Q(kind=PAYMENT)),
+        went=Sum("amount_cents", filter=~Q(kind=PAYMENT)),
+    )
+    return Balance(leg.price_cents, amended, (paid["came"] or 0) - (paid["went"] or 0))
+
+
+def legs_of(dossier: Dossier) -> QuerySet[Leg]:
+    """In the order of their times."""
+    legs = Leg.objects.select_related("buyer", "seller", "group", "contract")
+    if dossier.leg_id:
+        legs = legs.filter(pk=dossier.leg_id)
+    elif dossier.group_id:
+        legs = legs.filter(group=dossier.group_id)
+    else:
+        return legs.none()
+    return legs.order_by("starts_at", "id")
+
+
+def find_dossier(thread_id: str) -> Dossier | None:
+    found = Dossier.objects.select_related("leg", "group", "changed_by")
+    return found.filter(pk=thread_id).first()
+
+
+def access_offer(user: User, offer_id: str) -> Offer:
+    offer = (
+        Offer.objects.select_related("buyer", "seller", "proposed_by", "changes")
+        .filter(Q(buyer=user) | Q(seller=user), pk=offer_id)
+        .first()
+    )
+    if offer is None:
+        raise Refusal("THREAD_NOT_FOUND", "There is no such offer.")
+    return offer
+
+
+def access_leg(user: User, leg_id: str) -> Leg:
+    leg = Leg.objects.filter(Q(buyer=user) | Q(seller=user), pk=leg_id).first()
+    if leg is None:
+        raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
+    return leg
+
+
+def access_document(user: User, document_id: str) -> ContractDocument:
+    document = (
+        ContractDocument.objects.select_related("leg__buyer", "leg__seller")
+        .filter(Q(leg__buyer=user) | Q(leg__seller=user), pk=document_id)
+        .first()
+    )
+    if document is None:
+        raise Refusal("THREAD_NOT_FOUND", "There is no such document.")
+    return document
+
+
+def access_receipt(user: User, receipt_id: str) -> Receipt:
+    receipt = (
+        Receipt.objects.select_related("leg", "seller", "buyer", "entry")
+        .filter(Q(buyer=user) | Q(seller=user), pk=receipt_id)
+        .first()
+    )
+    if receipt is None:
+        raise Refusal("THREAD_NOT_FOUND", "There is no such receipt.")
+    return receipt
+
+
+def access_manifest(user: User, manifest_id: str) -> DeliverableManifest:
+    manifest = (
+        DeliverableManifest.objects.select_related("leg", "made_by")
+        .filter(Q(leg__buyer=user) | Q(leg__seller=user), pk=manifest_id)
+        .first()
+    )
+    if manifest is None:
+        raise Refusal("THREAD_NOT_FOUND", "There is no such list.")
+    return manifest
+
+
+def access_group(user: User, group_id: str) -> tuple[BookingGroup, list[Leg]]:
+    """A group, and of its legs those that this person agreed: the buyer all, a seller one's own."""
+    group = BookingGroup.objects.filter(pk=group_id).first()
+    legs = Leg.objects.select_related("seller", "buyer").filter(group=group_id)
+    mine = list(legs.filter(Q(buyer=user) | Q(seller=user)).order_by("starts_at", "id"))
+    if group is None or not mine:
+        raise Refusal("THREAD_NOT_FOUND", "There is no such group.")
+    return group, mine
+
+
+def list_legs_sold(user: User, thread_id: str) -> list[Leg]:
+    return list(Leg.objects.filter(seller=user, thread_id=thread_id).order_by("starts_at", "id"))
+
+
+def list_linkable(buyer: User, leg: Leg) -> list[Leg]:
+    """Other bookings of this buyer that could belong together with this one."""
+    return list(
+        Leg.objects.filter(buyer=buyer, group__isnull=True, status=leg.status)
+        .exclude(pk=leg.pk)
+        .select_related("seller")
+        .order_by("starts_at")[:20]
+    )

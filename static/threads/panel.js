@@ -1,0 +1,314 @@
+// The project panel: shows what changed, saves what is typed, and loses nothing when two people
+// write at once. Every tab is made by the server; nothing here holds markup of its own.
+
+import { fetchPage, fragment, fromTemplate } from "../site/fragments.js";
+import { dayLabel, timeLabel } from "../site/labels.js";
+import { toast } from "../site/notices.js";
+import { Sorting } from "./sorting.js";
+
+const PAUSE = 700; // after the last letter
+const AGAIN = 4_000;
+const FOLDED = "panel-folded";
+
+export class Panel {
+  #timers = new Map(); // form -> timer
+
+  constructor(thread, socket) {
+    this.thread = thread;
+    this.root = document.querySelector("[data-panel]");
+    this.me = document.documentElement.dataset.me;
+    document.body.classList.toggle(FOLDED, localStorage.getItem(FOLDED) === "yes");
+    const ofThis = (type, heard) =>
+      socket.addEventListener(type, ({ detail }) => detail.thread === thread && heard(detail));
+    ofThis("panel.changed", (event) => this.#changed(event));
+    ofThis("thread.changed", ({ kind }) => kind === "project" && this.root.hidden && this.#open());
+    ofThis("thread.synced", ({ tabs }) => this.#compare(tabs));
+    document.addEventListener("click", (event) => this.#clicked(event));
+    this.root.addEventListener("input", ({ target }) => this.#typed(target.form));
+    this.root.addEventListener("change", ({ target }) => target.matches("select") && this.#save(target.form));
+    this.root.addEventListener("focusout", ({ target }) => target.form && this.#leave(target.form));
+    this.root.addEventListener("submit", (event) => this.#submitted(event));
+    new Sorting(this.root, (list, item, place) => this.#move(list, item, place));
+    addEventListener("pagehide", () => this.#saveAll());
+    this.#settle(this.root);
+    this.#restore();
+  }
+
+  // --- What others did
+
+  #changed({ tab, html }) {
+    if (this.root.hidden) return this.#open();
+    const body = this.#body(tab);
+    if (body) this.#put(body, fragment(html));
+  }
+
+  /** The new tab in place of the old one; but what somebody is writing in stays as they left it. */
+  #put(body, fresh) {
+    const before = Number(body.querySelector("[data-version]")?.dataset.version ?? -1);
+    if (Number(fresh.querySelector("[data-version]").dataset.version) < before) return;
+    const open = [...body.querySelectorAll("details[open]")].map(keyOf);
+    const kept = [...body.querySelectorAll("[data-edit]")].filter(isBusy);
+    const focused = body.contains(document.activeElement) ? document.activeElement : null;
+    const range = focused && [focused.selectionStart, focused.selectionEnd];
+    for (const form of kept) fresh.querySelector(`[data-edit="${CSS.escape(form.dataset.edit)}"]`)?.replaceWith(form);
+    for (const details of fresh.querySelectorAll("details")) details.open = open.includes(keyOf(details));
+    body.replaceChildren(...fresh.childNodes);
+    this.#settle(body);
+    if (focused?.isConnected && document.activeElement !== focused) {
+      focused.focus({ preventScroll: true });
+      if (range[0] !== undefined && range[0] !== null) focused.setSelectionRange(...range);
+    }
+  }
+
+  /** After being away: tabs whose version is another one are fetched. */
+  #compare(tabs) {
+    const names = Object.keys(tabs);
+    if (!names.length) return;
+    const stale = names.some((name) => {
+      const shown = this.#body(name)?.querySelector("[data-version]");
+      return Number(shown?.dataset.version ?? -1) < tabs[name];
+    });
+    if (stale) this.#open();
+  }
+
+  async #open() {
+    const page = await fetchPage(`/threads/${this.thread}/`).catch(() => null);
+    const fresh = page?.querySelector("[data-panel]");
+    if (!fresh) return;
+    if (this.root.hidden || !this.root.childElementCount) {
+      if (fresh.hidden) return this.#banners(page);
+      this.root.replaceChildren(...fresh.childNodes);
+      this.root.hidden = false;
+      document.body.classList.add("has-panel");
+      this.#settle(this.root);
+    } else {
+      for (const body of fresh.querySelectorAll("[data-tab-body]")) {
+        const mine = this.#body(body.dataset.tabBody);
+        const content = document.createDocumentFragment();
+        content.append(...body.childNodes);
+        if (mine) this.#put(mine, content);
+      }
+    }
+    this.#banners(page);
+  }
+
+  /** An offer that waits stands above the messages until there is a panel. */
+  #banners(page) {
+    for (const name of ["banners", "head-panel"]) {
+      const [old, fresh] = [document, page].map((where) => where.querySelector(`[data-part="${name}"]`));
+      if (old && fresh) old.replaceChildren(...fresh.childNodes);
+    }
+  }
+
+  #settle(where) {
+    for (const form of where.querySelectorAll('form[method="post"]')) {
+      if (!form.elements.csrfmiddlewaretoken) form.append(this.#token());
+    }
+    for (const time of where.querySelectorAll("time[data-moment]")) {
+      const at = new Date(time.dateTime);
+      time.textContent = `${dayLabel(at)}, ${timeLabel(at)}`;
+    }
+    for (const part of where.querySelectorAll("[data-waits-for]")) {
+      part.classList.toggle("mine", part.dataset.waitsFor === this.me);
+    }
+    for (const part of where.querySelectorAll("form[data-for], p[data-for]")) {
+      part.hidden = !part.dataset.for.split(" ").includes(this.me);
+    }
+    for (const field of where.querySelectorAll("[data-edit] :is(textarea, select)")) {
+      field.form.dataset.saved ??= field.value;
+    }
+    this.#count();
+  }
+
+  #count() {
+    const waiting = this.root.querySelector("[data-open]")?.dataset.open;
+    const count = this.root.querySelector("[data-tab-count]");
+    if (count && waiting !== undefined) {
+      count.textContent = waiting;
+      count.hidden = waiting === "0";
+    }
+    const percent = this.root.querySelector("[data-percent]")?.dataset.percent;
+    const shown = document.querySelector("[data-progress]");
+    if (!shown || percent === undefined) return;
+    shown.hidden = percent === "";
+    shown.firstChild.textContent = `${percent}%`;
+  }
+
+  #token() {
+    const input = document.createElement("input");
+    Object.assign(input, { type: "hidden", name: "csrfmiddlewaretoken", value: this.root.dataset.csrf });
+    return input;
+  }
+
+  // --- Writing: saved by itself, kept here until it is
+
+  #typed(form) {
+    if (!form?.matches("[data-edit]")) return;
+    keep(this.thread, form);
+    state(form, "");
+    clearTimeout(this.#timers.get(form));
+    this.#timers.set(form, setTimeout(() => this.#save(form), PAUSE));
+  }
+
+  #leave(form) {
+    if (form.matches("[data-edit]") && isDirty(form)) this.#save(form);
+  }
+
+  #saveAll() {
+    for (const form of this.root.querySelectorAll("[data-edit]")) if (isDirty(form)) this.#save(form, true);
+  }
+
+  async #save(form, keepalive = false) {
+    clearTimeout(this.#timers.get(form));
+    const { text } = form.elements;
+    if (!isDirty(form) || form.dataset.saving || form.querySelector(".conflict")) return;
+    const sent = text.value;
+    form.dataset.saving = "yes";
+    state(form, "Saving");
+    const answer = await this.#post(form, new FormData(form), keepalive);
+    delete form.dataset.saving;
+    if (answer.ok) return this.#saved(form, sent, answer.version);
+    if (answer.code === "PANEL_VERSION_CONFLICT") return this.#conflict(form, answer);
+    state(form, answer.message ?? "Not saved yet: trying again", true);
+    if (!answer.code || answer.code === "TRY_AGAIN") {
+      this.#timers.set(form, setTimeout(() => this.#save(form), AGAIN));
+    }
+  }
+
+  #saved(form, sent, version) {
+    form.dataset.saved = sent;
+    form.elements.version.value = version;
+    state(form, "Saved");
+    if (isDirty(form)) this.#typed(form);
+    else localStorage.removeItem(slot(this.thread, form));
+  }
+
+  async #post(form, data, keepalive = false) {
+    try {
+      const answer = await fetch(form.action, {
+        method: "POST",
+        body: new URLSearchParams(data),
+        headers: { Accept: "application/json" },
+        keepalive,
+      });
+      return { ok: answer.ok, ...(await answer.json()) };
+    } catch {
+      return { ok: false };
+    }
+  }
+
+  #conflict(form, { mine, theirs, by_name, current }) {
+    const block = fromTemplate("conflict");
+    block.querySelector("[data-conflict-by]").textContent = by_name;
+    block.querySelector("[data-conflict-theirs]").textContent = theirs;
+    block.querySelector("[data-conflict-mine]").textContent = mine;
+    block.addEventListener("click", ({ target }) => {
+      const { keep: choice } = target.dataset;
+      if (!choice) return;
+      const { text, version } = form.elements;
+      version.value = current;
+      form.dataset.saved = theirs;
+      block.remove();
+      if (choice === "theirs") text.value = theirs;
+      if (choice === "both") text.value = `${theirs}\n\n${text.value}`;
+      text.focus();
+      if (choice === "theirs") {
+        localStorage.removeItem(slot(this.thread, form));
+        state(form, "");
+      } else if (choice === "mine") this.#save(form);
+      else this.#typed(form);
+    });
+    form.append(block);
+    state(form, "Not saved: two versions", true);
+  }
+
+  /** What a closed page had not saved yet. */
+  #restore() {
+    for (const form of this.root.querySelectorAll("[data-edit]")) {
+      const kept = JSON.parse(localStorage.getItem(slot(this.thread, form)) ?? "null");
+      if (!kept || kept.text === form.elements.text.value) continue;
+      form.elements.text.value = kept.text;
+      form.elements.version.value = kept.version;
+      this.#typed(form);
+    }
+  }
+
+  // --- Pressing
+
+  async #submitted(event) {
+    const form = event.target;
+    if (form.matches("[data-edit]")) {
+      event.preventDefault();
+      return this.#save(form);
+    }
+    if (!form.matches("[data-press]")) return;
+    event.preventDefault();
+    const answer = await this.#post(form, new FormData(form, event.submitter));
+    if (!answer.ok) return toast(answer.message ?? "That did not go through. Try again.");
+    if (form.matches("[data-clears]")) form.reset();
+  }
+
+  #move(list, item, place) {
+    const form = item.querySelector("[data-press] [name=op][value=remove]").form;
+    const data = new FormData(form);
+    data.set("op", "move");
+    data.set("place", place);
+    this.#post(form, data).then((answer) => {
+      if (!answer.ok) {
+        toast(answer.message ?? "That could not be moved. Try again.");
+        this.#open();
+      }
+    });
+  }
+
+  // --- Moving about
+
+  #clicked(event) {
+    const link = event.target.closest("[data-show-tab], [data-panel-open], [data-panel-close], [data-panel-fold]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    if (link.matches("[data-show-tab]")) return this.#show(link);
+    if (link.matches("[data-panel-fold]")) return this.#fold(true);
+    if (link.matches("[data-panel-open]") && innerWidth >= 1100) {
+      return this.#fold(!document.body.classList.contains(FOLDED));
+    }
+    const opens = link.matches("[data-panel-open]");
+    document.body.classList.toggle("at-panel", opens);
+    history.replaceState(null, "", link.href);
+    if (opens) this.root.querySelector("[data-show-tab][aria-current]")?.focus();
+  }
+
+  #show(link) {
+    for (const each of this.root.querySelectorAll("[data-show-tab]")) each.removeAttribute("aria-current");
+    link.setAttribute("aria-current", "true");
+    link.scrollIntoView({ block: "nearest", inline: "nearest" });
+    for (const body of this.root.querySelectorAll("[data-tab-body]")) {
+      body.hidden = body.dataset.tabBody !== link.dataset.showTab;
+    }
+  }
+
+  #fold(folded) {
+    document.body.classList.toggle(FOLDED, folded);
+    localStorage.setItem(FOLDED, folded ? "yes" : "no");
+  }
+
+  #body(tab) {
+    return this.root.querySelector(`[data-tab-body="${tab}"]`);
+  }
+}
+
+const keyOf = (details) => details.closest("[data-item]")?.dataset.item;
+const isDirty = (form) => form.elements.text.value !== form.dataset.saved;
+const isBusy = (form) => isDirty(form) || form.contains(document.activeElement) || form.querySelector(".conflict");
+const slot = (thread, form) => `panel ${thread} ${form.closest("[data-tab]").dataset.tab} ${form.dataset.edit}`;
+
+function keep(thread, form) {
+  const { text, version } = form.elements;
+  localStorage.setItem(slot(thread, form), JSON.stringify({ text: text.value, version: version.value }));
+}
+
+function state(form, text, failed = false) {
+  const place = form.querySelector("[data-edit-state]");
+  place.textContent = text;
+  place.classList.toggle("failed", failed);
+}

@@ -1,0 +1,74 @@
+"""Two people who talk, and what they agree on."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from accounts.models import User
+from contracts.models import Leg, Offer
+from contracts.terms import Terms
+from tests.threads.conftest import (  # noqa: F401
+    buyer,
+    delivered,
+    make_person,
+    person,
+    seller,
+    start,
+    stranger,
+    thread,
+    trouble,
+)
+from threads.actions.bookings import accept_offer, make_offer, sign_contract
+
+IN_MAY = datetime(2027, 5, 14, 9, tzinfo=UTC)
+
+
+def terms(**changes: Any) -> Terms:
+    plain = Terms(
+        service="Portraits of the team",
+        starts_at=IN_MAY,
+        ends_at=IN_MAY + timedelta(hours=6),
+        time_zone="Europe/Lisbon",
+        place="Rua do Ouro 12, Lisbon",
+        price_cents=120_000,
+        deposit_cents=40_000,
+        cancellation="moderate",
+    )
+    return replace(plain, **changes)
+
+
+def offer_in(thread_id: str, by: User, *legs: Terms, **more: Any) -> Offer:
+    fields = {"key": str(uuid4()), "title": "Team portraits", "currency": "EUR"} | more
+    return make_offer(by, thread_id=thread_id, terms=list(legs) or [terms()], **fields)
+
+
+def book(thread_id: str, buyer: User, seller: User, *legs: Terms) -> Leg:  # noqa: F811
+    offer = offer_in(thread_id, seller, *legs)
+    accept_offer(buyer, offer_id=offer.id)
+    return Leg.objects.filter(offer=offer).order_by("starts_at").first()
+
+
+def sign(user: User, leg: Leg, number: int = 1, **more: Any) -> None:
+    fields = {"legal_name": f"{user.display_name} Legal", "has_read": True} | more
+    sign_contract(
+        user,
+        document_id=leg.contract.id,
+        number=number,
+        address="192.0.2.7",
+        user_agent="Test browser",
+        **fields,
+    )
+
+
+@pytest.fixture
+def leg(thread: str, buyer: User, seller: User) -> Leg:  # noqa: F811
+    return book(thread, buyer, seller)
+
+
+@pytest.fixture
+def make_leg(buyer: User, seller: User) -> Callable[..., Leg]:  # noqa: F811
+    return lambda *legs: book(start(buyer, seller), buyer, seller, *legs)

@@ -1,0 +1,181 @@
+"""Contracts: what is issued, signed, overtaken; and whether a byte was changed since."""
+
+import hashlib
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from accounts.refusals import Refusal
+from contracts.models import ContractVersion, Leg, Signature
+from contracts.protection import protect, unprotect
+from contracts.wording import TEMPLATES, names_in, variables, write_clauses
+from tests.contracts.conftest import book, offer_in, sign, terms
+from tests.threads.conftest import messages_of
+from threads.actions.bookings import accept_offer, deliver_finals
+from threads.panel.rebuilding import differences
+from threads.queries import open_thread
+
+pytestmark = pytest.mark.storage
+
+
+def newest(leg: Leg) -> ContractVersion:
+    return leg.contract.versions.order_by("-number")[0]
+
+
+def test_both_sign_and_it_is_in_force(leg, thread, buyer, seller):
+    sign(buyer, leg)
+    assert newest(leg).status == "issued"
+    sign(seller, leg)
+    version = newest(leg)
+    assert version.status == "in_force"
+    assert hashlib.sha256(version.signed_pdf).hexdigest() == version.signed_sha256
+    assert len(version.signed_pdf) > len(version.pdf)
+    signature = version.signatures.get(user=buyer)
+    assert (signature.legal_name, signature.address) == ("Bea Legal", "192.0.2.7")
+    assert signature.sha256 == version.sha256
+    document = open_thread(buyer, thread).state.tabs["docs"].snapshot["documents"][0]
+    assert (document["status"], document["sha256"]) == ("in_force", version.signed_sha256)
+    assert messages_of(thread)[-1].body.endswith("Both have signed: it is in force.")
+
+
+def test_the_same_content_gives_the_same_bytes_in_another_process(leg):
+    version = newest(leg)
+    program = (
+        "import sys, json, datetime; from contracts import pdf; given = json.load(sys.stdin); "
+        "given['issued_at'] = datetime.datetime.fromisoformat(given['issued_at']); "
+        "sys.stdout.buffer.write(pdf.contract(**given))"
+    )
+    given = {
+        "title": f"Contract: {leg.service}",
+        "document_id": version.document_id,
+        "version": 1,
+        "issued_at": version.issued_at.isoformat(),
+        "clauses": version.clauses,
+    }
+    made = subprocess.run(
+        [sys.executable, "-c", program], input=json.dumps(given).encode(), capture_output=True
+    )
+    assert hashlib.sha256(made.stdout).hexdigest() == version.sha256, made.stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"legal_name": "Bea"}, "SIGNATURE_INVALID"),
+        ({"has_read": False}, "SIGNATURE_INVALID"),
+        ({"number": 2}, "THREAD_NOT_FOUND"),
+    ],
+)
+def test_what_is_not_a_signature_is_refused(leg, buyer, more, code):
+    with pytest.raises(Refusal, match=code):
+        sign(buyer, leg, **more)
+    assert not Signature.objects.filter(version=newest(leg)).exists()
+
+
+def test_a_stranger_finds_no_document(leg, stranger):
+    with pytest.raises(Refusal, match="THREAD_NOT_FOUND"):
+        sign(stranger, leg)
+
+
+@pytest.mark.parametrize(
+    "change", [{"place": "Porto"}, {"price_cents": 90_000}, {"service": "Other"}]
+)
+def test_an_agreed_change_voids_what_was_signed_and_issues_a_new_version(
+    leg, thread, buyer, seller, change
+):
+    sign(buyer, leg)
+    sign(seller, leg)
+    offer = offer_in(thread, buyer, terms(**change), changes=leg.id)
+    accept_offer(seller, offer_id=offer.id)
+    first, second = leg.contract.versions.order_by("number")
+    assert (first.status, second.status) == ("void", "issued")
+    assert first.signatures.count() == 2
+    assert not second.signatures.exists()
+    sign(buyer, leg, 2)
+    assert not list(differences(thread))
+
+
+def test_a_version_that_no_longer_counts_cannot_be_signed(leg, thread, buyer, seller):
+    offer = offer_in(thread, buyer, terms(place="Porto"), changes=leg.id)
+    accept_offer(seller, offer_id=offer.id)
+    with pytest.raises(Refusal, match="ACTION_INVALID_STATE"):
+        sign(buyer, leg, 1)
+
+
+def test_every_variable_of_every_template_is_known(leg):
+    known = variables(leg)
+    for clauses in TEMPLATES.values():
+        assert {name for clause in clauses for name in names_in(clause.text)} <= known.keys()
+
+
+def test_a_contract_with_a_hole_is_not_issued(leg):
+    leg.place = " "
+    with pytest.raises(Refusal, match="lacks: place"):
+        write_clauses(leg)
+
+
+def test_verify_documents_finds_a_changed_byte(leg, thread, buyer, seller):
+    sign(buyer, leg)
+    sign(seller, leg)
+    assert "as they were issued" in verify()
+    version = newest(leg)
+    for column in ("pdf", "signed_pdf"):
+        content = bytearray(getattr(version, column))
+        content[len(content) // 2] ^= 1
+        with pytest.raises(CommandError, match="are not as they were issued"):
+            verify_with(version, column, bytes(content))
+
+
+def verify() -> str:
+    out = io.StringIO()
+    call_command("verify_documents", stdout=out)
+    return out.getvalue()
+
+
+def verify_with(version: ContractVersion, column: str, content: bytes) -> None:
+    """As somebody would have to do it who owns the database."""
+    before = bytes(getattr(version, column))
+    with connection.schema_editor() as editor:
+        unprotect(editor)
+    try:
+        ContractVersion.objects.filter(pk=version.pk).update(**{column: content})
+        verify()
+    finally:
+        ContractVersion.objects.filter(pk=version.pk).update(**{column: before})
+        with connection.schema_editor() as editor:
+            protect(editor)
+
+
+def test_a_folder_is_compared_with_a_manifest(leg, seller, buyer, thread, tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a one.jpg").write_bytes(b"one")
+    (tmp_path / "sub" / "two.jpg").write_bytes(b"two")
+    out = io.StringIO()
+    call_command("make_manifest", tmp_path, "https://files.example/x", stdout=out)
+    manifest = deliver_finals(
+        seller, leg_id=leg.id, key="1", title="Finals", listing=out.getvalue()
+    )
+    assert [entry["name"] for entry in manifest.entries] == ["a one.jpg", "sub/two.jpg"]
+    call_command("verify_manifest", manifest.id, str(tmp_path), stdout=io.StringIO())
+    files = open_thread(buyer, thread).state.tabs["files"].snapshot["manifests"]
+    assert [(each["count"], each["bytes"]) for each in files] == [(2, 6)]
+    (tmp_path / "a one.jpg").write_bytes(b"eno")
+    with pytest.raises(CommandError, match="1 of 2 differ"):
+        call_command("verify_manifest", manifest.id, str(tmp_path), stdout=io.StringIO())
+
+
+@pytest.mark.parametrize("listing", ["", "nonsense", f"{'a' * 64} 1 javascript:x name"])
+def test_a_list_that_cannot_be_checked_is_refused(leg, seller, listing):
+    with pytest.raises(Refusal, match="OFFER_INVALID"):
+        deliver_finals(seller, leg_id=leg.id, key="1", title="Finals", listing=listing)
+
+
+def test_a_second_leg_has_a_contract_of_its_own(thread, buyer, seller):
+    leg = book(thread, buyer, seller, terms(), terms(service="Retouching"))
+    assert leg.group.legs.count() == 2
+    assert ContractVersion.objects.filter(document__leg__group=leg.group).count() == 2

@@ -1,0 +1,161 @@
+"""Killed at every step of what writes both stores; then the relay, then the person tries again:
+the stores agree, and everything has happened once."""
+
+import pytest
+
+from accounts.models import OutboxEntry
+from contracts.models import Leg, Receipt, Signature
+from contracts.models.bookings import ACCEPTED
+from tests.contracts.conftest import book, offer_in, sign
+from tests.contracts.kills import MOST_STEPS, survives
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import make_person, messages_of, start, thread_item
+from threads import state
+from threads.actions.bookings import accept_offer, link_bookings, record_payment
+from threads.actions.panel import edit_tab
+from threads.panel.rebuilding import differences
+from threads.relay import carry_waiting
+
+pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
+
+
+def relay(*threads: str) -> None:
+    """As a server does that starts after the crash."""
+    for thread in threads:
+        state.forget(thread)
+    while carry_waiting():
+        pass
+    assert not OutboxEntry.objects.filter(done_at__isnull=True).exists()
+
+
+def assert_agree(*threads: str) -> None:
+    for thread in threads:
+        assert list(differences(thread)) == []
+        assert_consistent(thread)
+
+
+def at_every_step(prepare, act, judge) -> None:
+    """Until it comes through alive; every kill in between is judged twice."""
+    for step in range(1, MOST_STEPS):
+        scene = prepare()
+        is_done = survives(step, lambda scene=scene: act(*scene))
+        relay(*scene[2])
+        assert_agree(*scene[2])
+        act(*scene)
+        relay(*scene[2])
+        assert_agree(*scene[2])
+        judge(*scene)
+        if is_done:
+            assert step > 4
+            return
+    pytest.fail("it never came to an end")
+
+
+def two_people():
+    return make_person("Bea"), make_person("Sam")
+
+
+def said(thread: str, words: str) -> int:
+    return sum(words in (message.body or "") for message in messages_of(thread))
+
+
+def test_promotion():
+    def prepare():
+        buyer, seller = two_people()
+        thread = start(buyer, seller)
+        return buyer, offer_in(thread, seller), [thread]
+
+    def act(buyer, offer, threads):
+        accept_offer(buyer, offer_id=offer.id)
+
+    def judge(buyer, offer, threads):
+        offer.refresh_from_db()
+        assert offer.status == ACCEPTED
+        assert Leg.objects.filter(offer=offer).count() == 1
+        assert thread_item(threads[0]).kind == "project"
+        assert said(threads[0], "accepted the offer") == 1
+
+    at_every_step(prepare, act, judge)
+
+
+def test_signing():
+    def prepare():
+        buyer, seller = two_people()
+        thread = start(buyer, seller)
+        leg = book(thread, buyer, seller)
+        sign(buyer, leg)
+        return seller, leg, [thread]
+
+    def act(seller, leg, threads):
+        sign(seller, leg)
+
+    def judge(seller, leg, threads):
+        version = leg.contract.versions.get()
+        assert version.status == "in_force"
+        assert Signature.objects.filter(version=version).count() == 2
+        assert said(threads[0], "Sam signed the contract") == 1
+
+    at_every_step(prepare, act, judge)
+
+
+def test_issuing_a_receipt():
+    def prepare():
+        buyer, seller = two_people()
+        thread = start(buyer, seller)
+        return seller, book(thread, buyer, seller), [thread]
+
+    def act(seller, leg, threads):
+        record_payment(seller, leg_id=leg.id, key="1", what="deposit", shown=leg.price_cents)
+
+    def judge(seller, leg, threads):
+        assert list(Receipt.objects.filter(seller=seller).values_list("number", flat=True)) == [1]
+        assert said(threads[0], "recorded a payment") == 1
+
+    at_every_step(prepare, act, judge)
+
+
+def test_opening_the_thread_of_a_group():
+    def prepare():
+        buyer, seller = two_people()
+        model = make_person("Mia")
+        threads = [start(buyer, seller), start(buyer, model)]
+        legs = [book(threads[0], buyer, seller), book(threads[1], buyer, model)]
+        return buyer, legs, threads
+
+    def act(buyer, legs, threads):
+        group = link_bookings(buyer, title="A day", leg_ids=[leg.id for leg in legs])
+        assert group.thread_id
+
+    def judge(buyer, legs, threads):
+        legs[0].refresh_from_db()
+        group = legs[0].group
+        assert_agree(group.thread_id)
+        assert said(group.thread_id, "brought everybody") == 1
+        assert all(said(thread, "part of a group") == 1 for thread in threads)
+
+    at_every_step(prepare, act, judge)
+
+
+def test_editing_a_tab():
+    def prepare():
+        buyer, seller = two_people()
+        thread = start(buyer, seller)
+        book(thread, buyer, seller)
+        return buyer, None, [thread]
+
+    def act(buyer, nothing, threads):
+        edit_tab(
+            buyer, thread_id=threads[0], tab="brief", op="edit", version=0, part="goals", text="Joy"
+        )
+
+    def judge(buyer, nothing, threads):
+        tab = state.look(threads[0]).tabs["brief"]
+        assert (tab.version, tab.snapshot["fields"]["goals"]["text"]) == (1, "Joy")
+
+    for step in (1, 2):
+        scene = prepare()
+        assert not survives(step, lambda scene=scene: act(*scene))
+        relay(*scene[2])
+        assert_agree(*scene[2])
+        act(*scene)
+        judge(*scene)

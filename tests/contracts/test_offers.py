@@ -1,0 +1,169 @@
+"""From an offer to a project: what is recorded, what the thread becomes, who is told."""
+
+import pytest
+
+from accounts.models import OutboxEntry, User
+from accounts.refusals import Refusal
+from contracts.models import ContractVersion, Dossier, Leg, Offer
+from tests.contracts.conftest import book, offer_in, terms
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import make_person, messages_of, row, start, thread_item
+from threads.actions.bookings import accept_offer, decline_offer, link_bookings, withdraw_offer
+from threads.models import keys
+from threads.models.table import Item, query
+from threads.queries import open_thread
+
+pytestmark = pytest.mark.storage
+
+
+def threads_of(pk: str) -> list[str]:
+    return [item.id for item in query(pk, limit=10, index=Item.bookings).items]
+
+
+def test_an_offer_is_said_in_the_conversation_and_waits_for_the_other_side(
+    thread, buyer, seller, delivered
+):
+    offer = offer_in(thread, seller)
+    assert messages_of(thread)[-1].body == "Sam made an offer: Team portraits, EUR 1,200.00."
+    assert thread_item(thread).kind == "inquiry"
+    actions = open_thread(buyer, thread).state.tabs["actions"].snapshot
+    assert [each["id"] for each in actions["offers"]] == [offer.id]
+    assert actions["offers"][0]["waitsFor"] == buyer.id
+    assert [event["tab"] for event in delivered.to(buyer, "panel.changed")] == ["actions"]
+    assert_consistent(thread)
+
+
+def test_accepting_makes_the_thread_a_project_bound_to_the_leg(thread, buyer, seller, delivered):
+    leg = book(thread, buyer, seller)
+    item = thread_item(thread)
+    assert (item.kind, item.leg_id, item.group_id) == ("project", leg.id, None)
+    assert item.parties == [buyer.id, seller.id]
+    assert threads_of(keys.leg_pk(leg.id)) == [thread]
+    assert row(thread, buyer).kind == row(thread, seller).kind == "project"
+    assert messages_of(thread)[-1].body.endswith("The project panel is open.")
+    assert delivered.to(seller, "thread.changed")[-1]["kind"] == "project"
+    assert set(open_thread(buyer, thread).state.tabs) == {
+        *("brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions")
+    }
+    assert ContractVersion.objects.get(document__leg=leg).number == 1
+    assert_consistent(thread)
+
+
+def test_a_repeat_of_anything_changes_nothing(thread, buyer, seller):
+    offer = offer_in(thread, seller, key="once")
+    assert offer_in(thread, seller, key="once") == offer
+    accept_offer(buyer, offer_id=offer.id)
+    before = messages_of(thread)
+    accept_offer(buyer, offer_id=offer.id)
+    assert [m.id for m in messages_of(thread)] == [m.id for m in before]
+    assert Leg.objects.filter(offer=offer).count() == 1
+    with pytest.raises(Refusal, match="CLIENT_ID_REUSED"):
+        offer_in(thread, seller, key="once", title="Another")
+
+
+def test_several_legs_of_one_seller_are_a_group_in_the_same_thread(thread, buyer, seller):
+    leg = book(thread, buyer, seller, terms(), terms(service="Retouching", price_cents=50_000))
+    item = thread_item(thread)
+    assert (item.kind, item.group_id, item.leg_id) == ("project", leg.group_id, None)
+    assert threads_of(keys.group_pk(leg.group_id)) == [thread]
+
+
+def test_a_second_booking_in_a_thread_joins_the_first(thread, buyer, seller):
+    first = book(thread, buyer, seller)
+    second = book(thread, buyer, seller, terms(service="Another day"))
+    first.refresh_from_db()
+    assert first.group_id == second.group_id
+    assert thread_item(thread).leg_id is None
+    assert threads_of(keys.leg_pk(first.id)) == []
+    assert threads_of(keys.group_pk(first.group_id)) == [thread]
+    assert len(open_thread(buyer, thread).state.tabs["docs"].snapshot["documents"]) == 2
+
+
+def test_a_group_of_several_sellers_has_a_thread_of_its_own(thread, buyer, seller, delivered):
+    model = make_person("Mia")
+    other_thread = start(buyer, model)
+    first, second = book(thread, buyer, seller), book(other_thread, buyer, model)
+    group = link_bookings(buyer, title="The shoot", leg_ids=[first.id, second.id])
+    assert link_bookings(buyer, title="The shoot", leg_ids=[second.id, first.id]) == group
+    item = thread_item(group.thread_id)
+    assert (item.kind, item.group_id) == ("project", group.id)
+    assert set(item.participants) == {buyer.id, seller.id, model.id}
+    assert threads_of(keys.group_pk(group.id)) == [group.thread_id]
+    assert thread_item(thread).leg_id == first.id
+    assert thread_item(other_thread).leg_id == second.id
+    with pytest.raises(Refusal, match="THREAD_NOT_FOUND"):
+        open_thread(model, thread)
+    assert delivered.to(model, "message.sent")[-1]["thread"] in (group.thread_id, other_thread)
+    assert_consistent(group.thread_id)
+
+
+def test_sellers_of_a_group_do_not_see_what_the_others_are_paid(thread, buyer, seller):
+    model = make_person("Mia")
+    legs = [book(thread, buyer, seller), book(start(buyer, model), buyer, model)]
+    group = link_bookings(buyer, title="The shoot", leg_ids=[leg.id for leg in legs])
+    tabs = open_thread(model, group.thread_id).state.tabs
+    shown = str([tab.snapshot for tab in tabs.values()])
+    assert "120000" not in shown
+    assert not any(leg.contract.id in shown for leg in legs)
+
+
+@pytest.mark.parametrize(("answer", "who"), [(decline_offer, "buyer"), (withdraw_offer, "seller")])
+def test_an_offer_that_is_turned_down_books_nothing(thread, buyer, seller, answer, who):
+    offer = offer_in(thread, seller)
+    person = buyer if who == "buyer" else seller
+    answer(person, offer_id=offer.id)
+    answer(person, offer_id=offer.id)
+    with pytest.raises(Refusal, match="ACTION_INVALID_STATE"):
+        accept_offer(buyer, offer_id=offer.id)
+    assert thread_item(thread).kind == "inquiry"
+    assert not Leg.objects.filter(offer=offer).exists()
+
+
+def test_nobody_accepts_their_own_offer_and_a_stranger_finds_none(thread, buyer, seller, stranger):
+    offer = offer_in(thread, seller)
+    for user, code in ((seller, "ACTION_FORBIDDEN"), (stranger, "THREAD_NOT_FOUND")):
+        with pytest.raises(Refusal, match=code):
+            accept_offer(user, offer_id=offer.id)
+    with pytest.raises(Refusal, match="THREAD_NOT_FOUND"):
+        offer_in(thread, stranger)
+    assert Offer.objects.get(pk=offer.pk).status == "pending"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"service": " "},
+        {"place": ""},
+        {"ends_at": terms().starts_at},
+        {"price_cents": -1},
+        {"deposit_cents": 120_001},
+        {"time_zone": "Mars/Olympus"},
+        {"cancellation": "never"},
+    ],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_an_offer_that_could_not_become_a_contract_is_not_made(thread, seller, wrong):
+    before = OutboxEntry.objects.count()
+    with pytest.raises(Refusal, match="OFFER_INVALID"):
+        offer_in(thread, seller, terms(**wrong))
+    assert OutboxEntry.objects.count() == before
+    assert not Dossier.objects.filter(pk=thread).exists()
+
+
+def test_what_was_accepted_while_the_table_was_away_is_carried_later(
+    thread, buyer, seller, trouble
+):
+    from tests.threads.trouble import FOREVER, away
+    from threads.relay import carry_waiting
+
+    offer = offer_in(thread, seller)
+    assert isinstance(buyer, User)
+    trouble.let("Query", 1)
+    trouble.before("*", away, FOREVER)
+    accept_offer(buyer, offer_id=offer.id)
+    trouble.over()
+    assert thread_item(thread).kind == "inquiry"
+    while carry_waiting():
+        pass
+    assert thread_item(thread).kind == "project"
+    assert_consistent(thread)

@@ -1,0 +1,211 @@
+"""Tabs that people write: versions, conflicts, who is told, and what it costs."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounts.refusals import Refusal
+from tests.contracts.conftest import book, sign
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import make_person, messages_of
+from threads import state
+from threads.actions.blocks import block_person
+from threads.actions.panel import edit_tab
+from threads.actions.people import add_participant
+from threads.models.store import counting
+from threads.panel.written import Conflict
+from threads.queries import open_thread
+
+pytestmark = pytest.mark.storage
+
+
+def brief(user, thread, part="goals", text="Joy", version=0):
+    return edit_tab(
+        user, thread_id=thread, tab="brief", op="edit", version=version, part=part, text=text
+    )
+
+
+def shots(user, thread, op="add", version=0, **fields):
+    return edit_tab(user, thread_id=thread, tab="shotlist", op=op, version=version, **fields)
+
+
+def snapshot(user, thread, tab):
+    return open_thread(user, thread).state.tabs[tab].snapshot
+
+
+def test_an_edit_is_kept_and_told_to_both(leg, thread, buyer, seller, delivered):
+    assert brief(buyer, thread) == 1
+    field = snapshot(seller, thread, "brief")["fields"]["goals"]
+    assert (field["text"], field["by"], field["version"]) == ("Joy", buyer.id, 1)
+    for user in (buyer, seller):
+        event = delivered.to(user, "panel.changed")[-1]
+        assert (event["tab"], event["version"], event["by"]) == ("brief", 1, buyer.id)
+        assert "Joy" in event["html"]
+    assert_consistent(thread)
+
+
+def test_a_repeat_changes_nothing(leg, thread, buyer, delivered):
+    brief(buyer, thread)
+    told = len(delivered)
+    assert brief(buyer, thread) == 1
+    assert len(delivered) == told
+
+
+def test_whoever_was_slower_gets_both_texts_and_nothing_is_lost(leg, thread, buyer, seller):
+    brief(buyer, thread, text="Hers")
+    with pytest.raises(Conflict) as conflict:
+        brief(seller, thread, text="His")
+    details = conflict.value.details
+    assert (details["theirs"], details["mine"]) == ("Hers", "His")
+    assert (details["by_name"], details["current"]) == ("Bea", 1)
+    assert snapshot(buyer, thread, "brief")["fields"]["goals"]["text"] == "Hers"
+    assert brief(seller, thread, text="Hers and his", version=1) == 2
+
+
+def test_edits_of_different_parts_do_not_disturb_each_other(leg, thread, buyer, seller):
+    brief(buyer, thread, "goals", "Joy")
+    brief(seller, thread, "limits", "No rain")
+    fields = snapshot(buyer, thread, "brief")["fields"]
+    assert {name: part["text"] for name, part in fields.items()} == {
+        "title": "Team portraits",
+        "goals": "Joy",
+        "limits": "No rain",
+    }
+
+
+def test_a_shot_list_is_filled_ticked_sorted_and_counted(leg, thread, buyer, seller):
+    shots(buyer, thread, "template", text="product")
+    items = snapshot(buyer, thread, "shotlist")["items"]
+    shots(seller, thread, "tick", part=items[0]["id"], text="done")
+    shots(seller, thread, "move", part=items[0]["id"], place=2)
+    shots(buyer, thread, "edit", 3, part=items[1]["id"], name="owner", text=seller.id)
+    shots(buyer, thread, "remove", part=items[5]["id"])
+    after = snapshot(buyer, thread, "shotlist")["items"]
+    assert [item["name"] for item in after] == ["Back", "Detail", "Front", "In use", "Group of all"]
+    assert [item["done"] for item in after] == [False, False, True, False, False]
+    assert after[0]["owner"] == seller.id
+
+
+@pytest.mark.parametrize(
+    ("tab", "op", "fields"),
+    [
+        ("brief", "edit", {"part": "nothing", "text": "x"}),
+        ("brief", "edit", {"part": "goals", "text": "x" * 4001}),
+        ("brief", "add", {"text": "x"}),
+        ("shotlist", "add", {"text": " "}),
+        ("shotlist", "tick", {"part": "gone", "text": "done"}),
+        ("shotlist", "template", {"text": "none"}),
+        ("moodboard", "add", {"text": "javascript:alert(1)"}),
+        ("moodboard", "add", {"text": "https://" + "x" * 1001}),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_changes_nothing(leg, thread, buyer, tab, op, fields):
+    before = snapshot(buyer, thread, tab)
+    with pytest.raises(Refusal, match="PANEL_INVALID"):
+        edit_tab(buyer, thread_id=thread, tab=tab, op=op, version=0, **fields)
+    assert snapshot(buyer, thread, tab) == before
+
+
+def test_a_tab_that_is_full_says_so(leg, thread, buyer):
+    for part in ("goals", "style"):
+        brief(buyer, thread, part, "ü" * 4000)
+    with pytest.raises(Refusal, match="This tab is full"):
+        brief(buyer, thread, "musts", "ü" * 4000)
+
+
+def test_somebody_who_was_added_has_no_panel(leg, thread, buyer, seller, stranger, delivered):
+    add_participant(buyer, thread_id=thread, user=stranger)
+    with pytest.raises(Refusal, match="THREAD_NOT_FOUND"):
+        brief(stranger, thread)
+    brief(buyer, thread)
+    assert delivered.to(stranger, "panel.changed") == []
+
+
+def test_between_two_who_blocked_each_other_nothing_is_written(leg, thread, buyer, seller):
+    block_person(seller, blocked=buyer)
+    with pytest.raises(Refusal, match="MSG_BLOCKED_BY_USER"):
+        brief(buyer, thread)
+
+
+def test_two_processes_that_edit_at_once_both_come_through(leg, thread, buyer, seller):
+    stale = state.look(thread).copy()
+    brief(buyer, thread, "goals", "Joy")
+    # As a process believes that has not heard of it.
+    state.forget(thread)
+    state.remember(stale)
+    assert brief(seller, thread, "limits", "No rain") == 2
+    assert_consistent(thread)
+
+
+def test_opening_a_project_costs_one_query_and_an_edit_one_write(leg, thread, buyer, seller):
+    sign(buyer, leg)
+    with counting() as opened, CaptureQueriesContext(connection) as sql:
+        open_thread(buyer, thread)
+    assert (len(opened), len(sql)) == (1, 0)
+    with counting() as edited, CaptureQueriesContext(connection) as sql:
+        brief(buyer, thread)
+    assert (len(edited), len(sql)) == (1, 0)
+
+
+def test_a_thread_that_is_locked_waits_with_what_was_recorded(leg, thread, buyer, seller):
+    from threads.models import Thread, keys
+    from threads.models.changes import Change, update
+    from threads.relay import carry_waiting
+
+    item = Thread(keys.thread_pk(thread), keys.THREAD)
+    update(item, Change(set={"status": "locked"}), None)
+    state.forget(thread)
+    sign(buyer, leg)
+    before = messages_of(thread)
+    carry_waiting()
+    assert [m.id for m in messages_of(thread)] == [m.id for m in before]
+    update(item, Change(set={"status": "open"}), None)
+    state.forget(thread)
+    while carry_waiting():
+        pass
+    assert "signed" in messages_of(thread)[-1].body
+    assert snapshot(buyer, thread, "docs")["documents"][0]["signatures"][0]["user"] == buyer.id
+
+
+def test_a_second_thread_of_the_same_two_is_another_project(leg, thread, buyer, seller):
+    from tests.threads.conftest import start
+
+    other = start(buyer, seller)
+    book(other, buyer, seller)
+    brief(buyer, other)
+    assert "goals" not in snapshot(buyer, thread, "brief")["fields"]
+    assert make_person("X").id not in open_thread(buyer, other).state.thread.parties
+
+
+def test_snapshots_thrown_away_and_made_again_are_the_same(leg, thread, buyer, seller):
+    from django.core.management import call_command
+
+    brief(buyer, thread)
+    shots(seller, thread, "template", text="wedding")
+    sign(buyer, leg)
+    before = contents(buyer, thread)
+    state.look(thread)
+    call_command("rebuild_snapshots", "--thread", thread, verbosity=0)
+    assert contents(buyer, thread) == before
+    assert_consistent(thread)
+    call_command("check_stores")
+
+
+def test_check_stores_says_what_differs(leg, thread, buyer):
+    from django.core.management import CommandError, call_command
+
+    tab = state.look(thread).tabs["docs"]
+    tab.snapshot = {"documents": []}
+    tab.save()
+    state.forget(thread)
+    with pytest.raises(CommandError, match="1 differences"):
+        call_command("check_stores")
+
+
+def contents(user, thread):
+    """All of a tab but when the table was told of it."""
+    tabs = open_thread(user, thread).state.tabs
+    return {
+        name: (tab.version, tab.snapshot, tab.updated_by, tab.updated_at, tab.truth_revision)
+        for name, tab in tabs.items()
+    }

@@ -1,0 +1,131 @@
+"""What must not change is kept by the database, whoever asks and however."""
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+
+from contracts.actions.payments import add_amendment
+from contracts.models import (
+    Amendment,
+    ContractVersion,
+    DeliverableManifest,
+    LedgerEntry,
+    Leg,
+    Receipt,
+    Signature,
+)
+from tests.contracts.conftest import sign
+from threads.actions.bookings import deliver_finals, record_payment
+
+pytestmark = pytest.mark.storage
+LISTING = f"{'a' * 64} 12 https://files.example/a.jpg a.jpg"
+
+
+@pytest.fixture
+def records(leg: Leg, buyer, seller) -> Leg:
+    for user in (buyer, seller):
+        sign(user, leg)
+    record_payment(seller, leg_id=leg.id, key="1", what="deposit", shown=leg.price_cents)
+    deliver_finals(seller, leg_id=leg.id, key="1", title="Finals", listing=LISTING)
+    add_amendment(seller, leg=leg, kind="extras", items=[{"title": "More"}], cents=100)
+    return leg
+
+
+FROZEN = {
+    Receipt: ("amount_cents", 1),
+    Signature: ("legal_name", "Somebody Else"),
+    LedgerEntry: ("amount_cents", 1),
+    Amendment: ("amount_cents", 1),
+    DeliverableManifest: ("title", "Other"),
+}
+
+
+def refused(statement: str, *values: object) -> None:
+    with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement, values)
+
+
+@pytest.mark.parametrize("kind", FROZEN, ids=lambda kind: kind.__name__)
+def test_is_neither_changed_nor_deleted_by_the_orm_or_by_sql(kind, records):
+    table, (column, value) = kind._meta.db_table, FROZEN[kind]
+    record = kind.objects.latest("pk")
+    before = kind.objects.filter(pk=record.pk).values().get()
+    refused(f"UPDATE {table} SET {column} = %s", value)
+    refused(f"DELETE FROM {table}")
+    if connection.vendor == "postgresql":
+        refused(f"TRUNCATE {table} CASCADE")
+    with pytest.raises(DatabaseError), transaction.atomic():
+        kind.objects.filter(pk=record.pk).update(**{column: value})
+    with pytest.raises(DatabaseError), transaction.atomic():
+        kind.objects.filter(pk=record.pk).delete()
+    setattr(record, column, value)
+    with pytest.raises(DatabaseError), transaction.atomic():
+        record.save()
+    assert kind.objects.filter(pk=record.pk).values().get() == before
+
+
+@pytest.mark.parametrize("kind", FROZEN, ids=lambda kind: kind.__name__)
+def test_is_not_replaced_under_its_own_id(kind, records):
+    """SQLite would take the old row away without asking any trigger."""
+    table, names = kind._meta.db_table, [field.column for field in kind._meta.concrete_fields]
+    columns = ", ".join(names)
+    if connection.vendor == "sqlite":
+        refused(f"INSERT OR REPLACE INTO {table} ({columns}) SELECT {columns} FROM {table}")
+    else:
+        column = FROZEN[kind][0]
+        refused(
+            f"INSERT INTO {table} ({columns}) SELECT {columns} FROM {table} "
+            f"ON CONFLICT (id) DO UPDATE SET {column} = EXCLUDED.{column}"
+        )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "sha256 = 'f'",
+        "number = 7",
+        "clauses = '[]'",
+        "pdf = NULL",
+        "status = 'issued'",
+        "signed_sha256 = 'f'",
+    ],
+)
+def test_of_a_contract_nothing_that_was_issued_or_signed_changes(change, records):
+    refused(f"UPDATE contracts_contractversion SET {change}")
+    refused("DELETE FROM contracts_contractversion")
+
+
+def test_what_is_void_stays_void(records, seller):
+    ContractVersion.objects.update(status="void")
+    for status in ("issued", "in_force"):
+        refused(f"UPDATE contracts_contractversion SET status = '{status}'")
+
+
+def test_a_receipt_with_another_number_than_the_next_is_refused(records, seller):
+    receipt = Receipt.objects.get(seller=seller)
+    entry = LedgerEntry.objects.create(
+        leg=records, key="k", kind="payment", amount_cents=1, currency="EUR", note="n",
+        recorded_by=seller, recorded_at=receipt.issued_at,
+    )  # fmt: skip
+    for number in (1, 3, 99):
+        with pytest.raises(DatabaseError), transaction.atomic():
+            Receipt.objects.create(
+                seller=seller, number=number, buyer=receipt.buyer, leg=records, entry=entry,
+                kind="payment", amount_cents=1, currency="EUR", seller_name="S", buyer_name="B",
+                subject="x", issued_at=receipt.issued_at,
+            )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"price_cents": -1},
+        {"deposit_cents": 10**12},
+        {"currency": "XXX"},
+        {"status": "perhaps"},
+        {"cancellation": "never"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_leg_that_makes_no_sense_is_refused_by_the_database(leg, change):
+    with pytest.raises(DatabaseError), transaction.atomic():
+        Leg.objects.filter(pk=leg.pk).update(**change)

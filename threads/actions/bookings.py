@@ -1,0 +1,113 @@
+"""What people do with the records of a thread: the record first, then the conversation follows.
+
+A record that was written is carried to the table at once; if that does not go through, the relay
+does it in its own time, and the answer to the person is the same.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from accounts.models import User
+from accounts.refusals import Refusal
+from contracts.actions import documents, linking, manifests, offers, payments
+from contracts.models import BookingGroup, DeliverableManifest, Leg, Offer, Receipt
+from contracts.queries import access_leg, access_offer
+from contracts.terms import Terms
+from threads import state as states
+from threads.actions.messages import check_may_write
+from threads.relay import carry_all
+from threads.state import ThreadState
+
+
+def make_offer(
+    user: User,
+    *,
+    thread_id: str,
+    key: str,
+    title: str,
+    currency: str,
+    terms: list[Terms],
+    changes: str = "",
+) -> Offer:
+    state = _of_two(user, thread_id)
+    leg = _leg_of_thread(user, thread_id, changes) if changes else None
+    buyer_id, seller_id = leg.parties if leg else (state.thread.buyer_id, state.thread.seller_id)
+    people = User.objects.in_bulk([buyer_id, seller_id])
+    done = offers.make_offer(
+        user,
+        thread_id=thread_id,
+        buyer=people[buyer_id],
+        seller=people[seller_id],
+        key=key,
+        title=title,
+        currency=currency,
+        terms=terms,
+        changes=leg,
+    )
+    carry_all(done.entries)
+    return done.offer
+
+
+def _of_two(user: User, thread_id: str) -> ThreadState:
+    """Offers are between the two principals, where both may write."""
+    state = states.look(thread_id)
+    check_may_write(state, user.id)
+    if user.id not in (state.thread.buyer_id, state.thread.seller_id):
+        raise Refusal("ACTION_FORBIDDEN", "Only the buyer and the seller can make an offer.")
+    return state
+
+
+def _leg_of_thread(user: User, thread_id: str, leg_id: str) -> Leg:
+    leg = access_leg(user, leg_id)
+    if leg.thread_id != thread_id:
+        raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
+    return leg
+
+
+def accept_offer(user: User, *, offer_id: str) -> Offer:
+    return _answer(offers.accept_offer, user, offer_id)
+
+
+def decline_offer(user: User, *, offer_id: str) -> Offer:
+    return _answer(offers.decline_offer, user, offer_id)
+
+
+def withdraw_offer(user: User, *, offer_id: str) -> Offer:
+    return _answer(offers.withdraw_offer, user, offer_id)
+
+
+def _answer(action: Callable[..., offers.Done], user: User, offer_id: str) -> Offer:
+    offer = access_offer(user, offer_id)
+    check_may_write(states.look(offer.thread_id), user.id)
+    done = action(user, offer_id=offer_id)
+    carry_all(done.entries)
+    return done.offer
+
+
+def sign_contract(user: User, **signature: Any) -> None:
+    carry_all(documents.sign_version(user, **signature))
+
+
+def record_payment(user: User, *, leg_id: str, key: str, what: str, shown: int) -> Receipt:
+    """How much it is follows from the records. What the page has shown is only compared with it, so
+    that nobody records another amount than the one they saw."""
+    access_leg(user, leg_id)
+    receipt, entries = payments.settle(user, leg_id=leg_id, key=key, what=what, shown=shown)
+    carry_all(entries)
+    return receipt
+
+
+def link_bookings(user: User, *, title: str, leg_ids: list[str]) -> BookingGroup:
+    group, entries = linking.link_legs(user, title=title, leg_ids=leg_ids)
+    carry_all(entries)
+    return group
+
+
+def deliver_finals(
+    user: User, *, leg_id: str, key: str, title: str, listing: str
+) -> DeliverableManifest:
+    manifest, entries = manifests.add_manifest(
+        user, leg_id=leg_id, key=key, title=title, listing=listing
+    )
+    carry_all(entries)
+    return manifest

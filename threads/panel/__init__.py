@@ -1,0 +1,1 @@
+"""The project panel: tabs beside a project thread, each a snapshot with a version."""

@@ -1,0 +1,57 @@
+"""Makes a thread follow its dossier: bound to what was booked, told what happened, its tabs made.
+
+Each step leaves what is done already as it is, so that an entry of the outbox which a crash left
+half-way is simply carried again.
+"""
+
+from accounts.models import OutboxEntry
+from threads import state as states
+from threads.models.message import SYSTEM
+from threads.panel.groups import open_group_thread
+from threads.panel.recorded import Truth, read_truth
+from threads.panel.refreshing import refresh_tabs
+from threads.state import ThreadState
+from threads.telling import tell_appended, tell_roster
+from threads.writing import Line, NothingToDo, Roster, append
+
+OPENS = "The project panel is open."
+
+
+class Postponed(Exception):
+    """Nobody may write there just now; what is recorded waits until somebody may."""
+
+
+def carry_booking(entry: OutboxEntry) -> None:
+    thread_id = entry.payload["thread"]
+    truth = read_truth(thread_id)
+    if truth is None:
+        return
+    if states.read(thread_id) is None:
+        open_group_thread(truth, key=entry.payload["key"], says=entry.payload["says"])
+    else:
+        _say(thread_id, truth, key=entry.payload["key"], says=entry.payload["says"])
+    refresh_tabs(thread_id)
+
+
+def _say(thread_id: str, truth: Truth, *, key: str, says: str) -> None:
+    """Line and binding are one transaction: there is no project of which nobody was told."""
+
+    def plan(state: ThreadState) -> tuple[Line, Roster]:
+        if state.thread.is_locked or state.thread.soft_block:
+            raise Postponed
+        binding = truth.binding
+        if binding is not None and binding.holds(state.thread):
+            binding = None
+        text = " ".join(filter(None, [says, OPENS if binding else ""]))
+        if not text:
+            raise NothingToDo
+        line = Line(client_id=key, body=text, preview=text, type=SYSTEM, binding=binding)
+        return line, Roster()
+
+    try:
+        appended = append(thread_id, plan)
+    except NothingToDo:
+        return
+    tell_appended(appended)
+    if appended.is_new and appended.state.thread.is_project:
+        tell_roster(appended.state, [])

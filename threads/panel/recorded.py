@@ -1,0 +1,200 @@
+"""Tabs that follow the relational records: what each holds, made from what is recorded now.
+
+In a conversation of several sellers the fragment is the same for all of them, so that it names no
+amount and no checksum: what two have agreed is theirs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from contracts.models import ContractVersion, Dossier, Leg, Offer
+from contracts.models.bookings import PENDING
+from contracts.models.documents import VOID
+from contracts.queries import balance_of, find_dossier, legs_of
+from threads.models import keys
+from threads.models.tab import RECORDED
+from threads.writing import Binding
+
+MOST_CLOSED = 10
+
+Snapshot = dict[str, Any]
+
+
+@dataclass
+class Truth:
+    """All that is recorded of a thread, read once."""
+
+    dossier: Dossier
+    legs: list[Leg]
+    offers: list[Offer]
+
+    @property
+    def sellers(self) -> set[str]:
+        return {leg.seller_id for leg in self.legs}
+
+    @property
+    def is_shared(self) -> bool:
+        return len(self.sellers) > 1
+
+    @property
+    def binding(self) -> Binding | None:
+        if not self.dossier.is_bound:
+            return None
+        people = dict.fromkeys(user_id for leg in self.legs for user_id in leg.parties)
+        return Binding(list(people), self.dossier.leg_id, self.dossier.group_id)
+
+
+@transaction.atomic
+def read_truth(thread_id: str) -> Truth | None:
+    dossier = find_dossier(thread_id)
+    if dossier is None:
+        return None
+    offers = Offer.objects.filter(thread_id=thread_id).order_by("-created_at", "-id")
+    return Truth(dossier, list(legs_of(dossier)), list(offers[: MOST_CLOSED * 2]))
+
+
+def snapshots_of(truth: Truth) -> dict[str, Snapshot]:
+    """Before a booking there is nothing but what waits for an answer."""
+    if not truth.dossier.is_bound:
+        return {"actions": _actions(truth)}
+    return {tab: MAKERS[tab](truth) for tab in RECORDED}
+
+
+def _docs(truth: Truth) -> Snapshot:
+    return {"documents": [_document(leg, truth) for leg in truth.legs]}
+
+
+def _document(leg: Leg, truth: Truth) -> Snapshot:
+    versions = leg.contract.versions.prefetch_related("signatures").order_by("-number")
+    newest, *older = versions
+    shown: Snapshot = {
+        "leg": leg.id,
+        "service": leg.service,
+        "buyer": leg.buyer_id,
+        "seller": leg.seller_id,
+        "status": newest.status,
+        "signatures": [_signature(each) for each in newest.signatures.order_by("id")],
+    }
+    if truth.is_shared:
+        return shown
+    return shown | {
+        "id": leg.contract.id,
+        "version": newest.number,
+        "sha256": newest.signed_sha256 or newest.sha256,
+        "issuedAt": keys.iso(newest.issued_at),
+        "startsAt": keys.iso(leg.starts_at),
+        "endsAt": keys.iso(leg.ends_at),
+        "place": leg.place,
+        "earlier": [each.number for each in older],
+    }
+
+
+def _signature(signature: Any) -> Snapshot:
+    return {"user": signature.user_id, "at": keys.iso(signature.signed_at)}
+
+
+def _expenses(truth: Truth) -> Snapshot:
+    if truth.is_shared:
+        return {"shared": True, "group": truth.dossier.group_id}
+    legs = [_account(leg) for leg in truth.legs]
+    sums: dict[str, Snapshot] = {}
+    for leg in legs:
+        total = sums.setdefault(leg["currency"], {"total": 0, "paid": 0, "open": 0})
+        for name in total:
+            total[name] += leg[name]
+    return {"legs": legs, "totals": [{"currency": code, **sums[code]} for code in sorted(sums)]}
+
+
+def _account(leg: Leg) -> Snapshot:
+    balance = balance_of(leg)
+    return {
+        "leg": leg.id,
+        "service": leg.service,
+        "seller": leg.seller_id,
+        "currency": leg.currency,
+        "price": leg.price_cents,
+        "deposit": leg.deposit_cents,
+        "amendments": [
+            {"id": each.id, "kind": each.kind, "cents": each.amount_cents, "items": each.items}
+            for each in leg.amendments.order_by("made_at", "id")
+        ],
+        "receipts": [
+            {
+                "id": each.id,
+                "number": each.number,
+                "kind": each.kind,
+                "cents": each.amount_cents,
+                "at": keys.iso(each.issued_at),
+                "subject": each.subject,
+            }
+            for each in leg.receipts.order_by("number")
+        ],
+        "total": balance.total_cents,
+        "paid": balance.paid_cents,
+        "open": balance.open_cents,
+    }
+
+
+def _files(truth: Truth) -> Snapshot:
+    return {
+        "manifests": [
+            {
+                "id": each.id,
+                "leg": leg.id,
+                "title": each.title,
+                "by": each.made_by_id,
+                "at": keys.iso(each.made_at),
+                "count": len(each.entries),
+                "bytes": sum(entry["size"] for entry in each.entries),
+            }
+            for leg in truth.legs
+            for each in leg.manifests.order_by("made_at", "id")
+        ],
+        "sellers": sorted(truth.sellers),
+    }
+
+
+def _actions(truth: Truth) -> Snapshot:
+    offers = [_offer(each) for each in truth.offers]
+    is_open = [each for each in offers if each["status"] == PENDING]
+    closed = [each for each in offers if each["status"] != PENDING]
+    signing = [each for leg in truth.legs for each in _to_sign(leg, truth)]
+    return {"offers": is_open, "signing": signing, "closed": closed[:MOST_CLOSED]}
+
+
+def _offer(offer: Offer) -> Snapshot:
+    return {
+        "id": offer.id,
+        "title": offer.title,
+        "cents": sum(leg["price_cents"] for leg in offer.terms),
+        "currency": offer.currency,
+        "status": offer.status,
+        "by": offer.proposed_by_id,
+        "waitsFor": offer.answers,
+        "isChange": offer.changes_id is not None,
+        "at": keys.iso(offer.answered_at or offer.created_at),
+    }
+
+
+def _to_sign(leg: Leg, truth: Truth) -> list[Snapshot]:
+    version: ContractVersion | None = leg.contract.versions.exclude(status=VOID).first()
+    if version is None:
+        return []
+    signed = set(version.signatures.values_list("user_id", flat=True))
+    link = "" if truth.is_shared else leg.contract.id
+    return [
+        {"document": link, "service": leg.service, "version": version.number, "waitsFor": user_id}
+        for user_id in leg.parties
+        if user_id not in signed
+    ]
+
+
+MAKERS: dict[str, Callable[[Truth], Snapshot]] = {
+    "files": _files,
+    "docs": _docs,
+    "expenses": _expenses,
+    "actions": _actions,
+}

@@ -1,0 +1,197 @@
+"""A tab as the panel shows it: one template for the page and for the socket, the same for everybody
+who has the panel. What differs between them is decided in the browser, by their id."""
+
+from datetime import UTC
+from typing import Any
+
+from django.template.loader import get_template
+from django.utils import timezone
+
+from contracts.money import amount
+from threads.models import TabSnapshot, keys
+from threads.models.tab import TAB_NAMES
+from threads.panel.written import BRIEF, TEMPLATES, percent_done
+from threads.state import ThreadState
+
+LABELS = {
+    "brief": "Brief",
+    "moodboard": "Moodboard",
+    "shotlist": "Shot list",
+    "files": "Files",
+    "docs": "Docs",
+    "expenses": "Expenses",
+    "actions": "Actions",
+}
+
+
+def render_tab(state: ThreadState, name: str) -> str:
+    """In UTC, whoever's request this is: each browser says the times in its own zone."""
+    with timezone.override(UTC):
+        return get_template(f"threads/panel/{name}.html").render({"p": tab_context(state, name)})
+
+
+def tab_context(state: ThreadState, name: str) -> dict[str, Any]:
+    tab = state.tabs.get(name)
+    snapshot = tab.snapshot if tab else {}
+    return {
+        "thread_id": state.thread.id,
+        "tab": name,
+        "is_there": tab is not None,
+        "version": tab.version if tab else 0,
+        "content": VIEWS[name](snapshot, state),
+        "people": [state.name_of(user_id) for user_id in state.thread.parties],
+        **_changed(tab, state),
+    }
+
+
+def _changed(tab: TabSnapshot | None, state: ThreadState) -> dict[str, Any]:
+    if tab is None or not tab.version:
+        return {}
+    return {
+        "changed_by": state.name_of(tab.updated_by),
+        "changed_at": keys.moment(tab.updated_at),
+    }
+
+
+def progress_of(state: ThreadState) -> int | None:
+    """Of the shot list, for the header of the thread."""
+    tab = state.tabs.get("shotlist")
+    return percent_done(tab.snapshot) if tab else None
+
+
+def tabs_shown(state: ThreadState, current: str) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "label": LABELS[name], "is_current": name == current, **_mark(state, name)}
+        for name in TAB_NAMES
+    ]
+
+
+def _mark(state: ThreadState, name: str) -> dict[str, Any]:
+    """How many wait, on the tab that lists them."""
+    tab = state.tabs.get(name)
+    if name != "actions" or tab is None:
+        return {}
+    return {"count": len(tab.snapshot["offers"]) + len(tab.snapshot["signing"])}
+
+
+# --- What each template is given
+
+
+def _brief(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+    fields = snapshot.get("fields", {})
+    return {
+        "fields": [
+            _with_author(fields.get(name, {}), state) | {"name": name, "label": label}
+            for name, label in BRIEF.items()
+        ]
+    }
+
+
+def _items(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+    items = [_with_author(item, state) for item in snapshot.get("items", [])]
+    for place, item in enumerate(items):
+        item["place"] = place
+        item["owner_name"] = state.name_of(item["owner"])["name"] if item.get("owner") else ""
+    return {"items": items, "percent": percent_done(snapshot) if _is_list(snapshot) else None}
+
+
+def _is_list(snapshot: dict[str, Any]) -> bool:
+    return all("done" in item for item in snapshot.get("items", []))
+
+
+def _shotlist(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+    return _items(snapshot, state) | {"templates": sorted(TEMPLATES)}
+
+
+def _with_author(part: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+    shown = {"text": "", "version": 0} | part
+    if part.get("by"):
+        shown |= {"author": state.name_of(part["by"])["name"], "moment": keys.moment(part["at"])}
+    return shown
+
+
+def _files(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+    manifests = [
+        each | {"author": state.name_of(each["by"])["name"], "moment": keys.moment(each["at"])}
+        for each in snapshot.get("manifests", [])
+    ]
+    return {"manifests": manifests, "sellers": snapshot.get("sellers", [])}
+
+
+def _docs(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+    return {"documents": [_document(each, state) for each in snapshot.get("documents", [])]}
+
+
+def _document(document: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+    signed = {each["user"]: keys.moment(each["at"]) for each in document["signatures"]}
+    parties = [document["buyer"], document["seller"]]
+    times = {
+        name: keys.moment(document[key])
+        for name, key in (("starts", "startsAt"), ("ends", "endsAt"))
+        if key in document
+    }
+    signers = [
+        {"id": user_id, "name": state.name_of(user_id)["name"], "at": signed.get(user_id)}
+        for user_id in parties
+    ]
+    return document | times | {"signers": signers}
+
+
+def _expenses(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+    legs = [_account(leg, state) for leg in snapshot.get("legs", [])]
+    totals = [
+        {name: amount(total[name], total["currency"]) for name in ("total", "paid", "open")}
+        for total in snapshot.get("totals", [])
+    ]
+    shown = {"legs": legs, "totals": totals, "several": len(legs) > 1}
+    return shown | {"shared": snapshot.get("shared", False), "group": snapshot.get("group", "")}
+
+
+def _account(leg: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+    def money(cents: int) -> str:
+        return amount(cents, leg["currency"])
+
+    shown = {name: money(leg[name]) for name in ("price", "deposit", "total", "paid", "open")}
+    return {
+        **shown,
+        "leg": leg["leg"],
+        "service": leg["service"],
+        "seller": leg["seller"],
+        "open_cents": leg["open"],
+        "asks_deposit": 0 < leg["deposit"] <= leg["open"] and leg["paid"] == 0,
+        "has_balance": leg["open"] > 0,
+        "owes_back": leg["open"] < 0,
+        "owed": money(-leg["open"]),
+        "amendments": [a | {"amount": money(a["cents"])} for a in leg["amendments"]],
+        "receipts": [
+            r | {"amount": money(r["cents"]), "moment": keys.moment(r["at"])}
+            for r in leg["receipts"]
+        ],
+        "seller_name": state.name_of(leg["seller"])["name"],
+    }
+
+
+def _actions(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+    def shown(entry: dict[str, Any]) -> dict[str, Any]:
+        more: dict[str, Any] = {}
+        if "cents" in entry:
+            more["amount"] = amount(entry["cents"], entry["currency"])
+            more["moment"] = keys.moment(entry["at"])
+            more["author"] = state.name_of(entry["by"])["name"]
+        return entry | more | {"waits_for": state.name_of(entry["waitsFor"])["name"]}
+
+    return {
+        name: [shown(entry) for entry in snapshot.get(name, [])]
+        for name in ("offers", "signing", "closed")
+    }
+
+
+VIEWS = {
+    "brief": _brief,
+    "moodboard": _items,
+    "shotlist": _shotlist,
+    "files": _files,
+    "docs": _docs,
+    "expenses": _expenses,
+    "actions": _actions,
+}

@@ -1,0 +1,109 @@
+"""Writing tabs: each with its version, and the thread's `rev` with them, in one transaction."""
+
+import time
+from collections.abc import Callable, Iterable
+
+from pynamodb.expressions.condition import Condition
+
+from accounts.refusals import Refusal
+from threads import state as states
+from threads.models import Participant, TabEdit, TabSnapshot, Thread, keys
+from threads.models.changes import Cancelled, Change, Transaction
+from threads.models.store import PATIENCE, StoreUnavailable, pause
+from threads.models.thread import LOCKED
+from threads.state import ThreadState
+from threads.writing.build import may_write
+from threads.writing.revise import now
+
+MOST_RACES = 100
+
+# The tabs as they should be, of the thread as it is; none if they are so already.
+Plan = Callable[[ThreadState], list[TabSnapshot]]
+
+
+def write_tabs(thread_id: str, plan: Plan, *, editor: str | None = None) -> ThreadState | None:
+    """The thread with these tabs, or None if there was nothing to do. `editor` is who wrote them:
+    somebody who has to be there, and free to write. Records are carried whoever is."""
+    deadline = time.monotonic() + PATIENCE
+    with states.turn(thread_id):
+        for _ in range(MOST_RACES):
+            state, tabs = _prepare(thread_id, plan)
+            if not tabs:
+                return None
+            try:
+                _build(state, tabs, editor).commit()
+                return _remember(state, tabs)
+            except Cancelled as cancelled:
+                states.forget(thread_id)
+                if cancelled.is_conflict:
+                    pause(deadline)
+            except StoreUnavailable:
+                # It may have been written: looking will tell.
+                states.forget(thread_id)
+                pause(deadline)
+    raise Refusal("TRY_AGAIN")
+
+
+def _prepare(thread_id: str, plan: Plan) -> tuple[ThreadState, list[TabSnapshot]]:
+    """That it is refused, or done already, is never said from memory alone."""
+    believed = states.known(thread_id)
+    if believed is not None:
+        try:
+            tabs = plan(believed)
+            if tabs:
+                return believed, tabs
+        except Refusal:
+            pass
+    state = states.look(thread_id)
+    return state, plan(state)
+
+
+def _build(state: ThreadState, tabs: list[TabSnapshot], editor: str | None) -> Transaction:
+    write = Transaction()
+    rev = state.thread.rev + 1
+    for tab in tabs:
+        tab.rev = rev
+        write.put(tab.sk, tab, _is_newer(state.tabs.get(tab.name), tab))
+        if editor:
+            write.put(f"edit {tab.name}", _edit_of(tab), TabEdit.pk.does_not_exist())
+    change = Change(set={"rev": rev, "updated_at": now()})
+    write.update("thread", state.thread, change, _as_is(state, editor))
+    if editor:
+        me = state.people[editor]
+        write.check(me.sk, me, may_write(state) & Participant.pk.exists())
+    return write
+
+
+def _is_newer(before: TabSnapshot | None, tab: TabSnapshot) -> Condition:
+    if tab.truth_revision is not None:
+        made_from = TabSnapshot.truth_revision
+        return TabSnapshot.pk.does_not_exist() | (made_from < tab.truth_revision)
+    if before is None:
+        return TabSnapshot.pk.does_not_exist()
+    return TabSnapshot.version == before.version
+
+
+def _edit_of(tab: TabSnapshot) -> TabEdit:
+    return TabEdit(
+        tab.pk,
+        keys.edit_sk(tab.name, tab.version),
+        version=tab.version,
+        snapshot=tab.snapshot,
+        edited_by=tab.updated_by,
+        edited_at=tab.updated_at,
+    )
+
+
+def _as_is(state: ThreadState, editor: str | None) -> Condition:
+    as_is = Thread.rev == state.thread.rev
+    if editor is None:
+        return as_is
+    return as_is & (Thread.status != LOCKED) & Thread.soft_block.does_not_exist()
+
+
+def _remember(state: ThreadState, tabs: Iterable[TabSnapshot]) -> ThreadState:
+    with states.changing:
+        for tab in tabs:
+            state.tabs[tab.name] = tab
+            state.thread.rev = tab.rev
+    return state.copy()

@@ -1,0 +1,235 @@
+"""Contracts, receipts, payments, deliveries, groups: for the parties, and for nobody else."""
+
+from typing import Any
+from uuid import uuid4
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.lockout import address_of
+from accounts.refusals import Refusal
+from contracts import pdf
+from contracts.models import ContractVersion, Leg, Receipt
+from contracts.models.documents import ISSUED
+from contracts.money import amount
+from contracts.queries import (
+    access_document,
+    access_group,
+    access_leg,
+    access_manifest,
+    access_receipt,
+    balance_of,
+    list_legs_sold,
+    list_linkable,
+)
+from threads import queries
+from threads.actions.bookings import deliver_finals, link_bookings, record_payment, sign_contract
+from threads.booking_forms import DeliverForm, LinkForm, PaymentForm, SignForm
+from threads.views import Request
+
+# --- Contracts
+
+
+@require_safe
+@login_required
+def contract(request: Request, document_id: str) -> HttpResponse:
+    return _show_contract(request, document_id)
+
+
+def _show_contract(
+    request: Request, document_id: str, form: SignForm | None = None, refusal: Refusal | None = None
+) -> HttpResponse:
+    document = access_document(request.user, document_id)
+    versions = list(document.versions.order_by("-number"))
+    newest = versions[0]
+    signatures = list(newest.signatures.select_related("user").order_by("id"))
+    has_signed = any(signature.user_id == request.user.id for signature in signatures)
+    context = {
+        "document": document,
+        "version": newest,
+        "versions": versions,
+        "checksum": newest.signed_sha256 or newest.sha256,
+        "signatures": signatures,
+        "has_signed": has_signed,
+        "may_sign": newest.status == ISSUED and not has_signed,
+        "form": form or SignForm(initial={"number": newest.number}),
+        "refusal": refusal.described(request.corr_id) if refusal else None,
+    }
+    status = refusal.status if refusal else 400 if form else 200
+    return render(request, "threads/contract.html", context, status=status)
+
+
+@require_POST
+@login_required
+def sign(request: Request, document_id: str) -> HttpResponse:
+    document = access_document(request.user, document_id)
+    form = SignForm(request.POST)
+    if not form.is_valid():
+        return _show_contract(request, document_id, form)
+    try:
+        sign_contract(
+            request.user,
+            document_id=document.id,
+            address=address_of(request),
+            user_agent=request.headers.get("User-Agent", ""),
+            **form.cleaned_data,
+        )
+    except Refusal as refusal:
+        if refusal.status == 404:
+            raise
+        return _show_contract(request, document_id, form, refusal)
+    return redirect("threads:contract", document_id)
+
+
+@require_safe
+@login_required
+def contract_pdf(request: Request, document_id: str, number: int) -> HttpResponse:
+    """The signed copy once there is one: the bytes whose checksum the page shows."""
+    document = access_document(request.user, document_id)
+    version = ContractVersion.objects.filter(document=document, number=number).first()
+    if version is None:
+        raise Refusal("THREAD_NOT_FOUND")
+    content = bytes(version.signed_pdf or version.pdf)
+    return _download(content, f"contract-{document.id}-{number}.pdf")
+
+
+def _download(content: bytes, name: str) -> HttpResponse:
+    answer = HttpResponse(content, content_type="application/pdf")
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    answer["X-Content-Type-Options"] = "nosniff"
+    answer["Cache-Control"] = "private, no-store"
+    return answer
+
+
+# --- Money
+
+
+@require_POST
+@login_required
+def payment(request: Request, leg_id: str) -> HttpResponse:
+    leg = access_leg(request.user, leg_id)
+    form = PaymentForm(request.POST)
+    if not form.is_valid():
+        raise Refusal("BAD_FRAME")
+    record_payment(request.user, leg_id=leg_id, **form.cleaned_data)
+    return redirect("threads:panel_tab", leg.thread_id, "expenses")
+
+
+@require_safe
+@login_required
+def receipt(request: Request, receipt_id: str) -> HttpResponse:
+    found = access_receipt(request.user, receipt_id)
+    context = {"receipt": found, "rows": _rows_of(found), "title": _title_of(found)}
+    return render(request, "threads/receipt.html", context)
+
+
+@require_safe
+@login_required
+def receipt_pdf(request: Request, receipt_id: str) -> HttpResponse:
+    found = access_receipt(request.user, receipt_id)
+    content = pdf.receipt(
+        title=_title_of(found), number=found.id, issued_at=found.issued_at, rows=_rows_of(found)
+    )
+    return _download(content, f"receipt-{found.number}.pdf")
+
+
+def _title_of(found: Receipt) -> str:
+    return f"Receipt {found.number}" if found.kind == "payment" else f"Credit note {found.number}"
+
+
+def _rows_of(found: Receipt) -> dict[str, str]:
+    return {
+        "Number": f"{found.number} of {found.seller_name}",
+        "Issued": f"{found.issued_at:%d %B %Y, %H:%M} UTC",
+        "From": found.seller_name,
+        "To": found.buyer_name,
+        "For": found.subject,
+        "Amount": amount(found.amount_cents, found.currency),
+        "Reference": found.id,
+    }
+
+
+# --- Groups
+
+
+@require_safe
+@login_required
+def booking_group(request: Request, group_id: str) -> HttpResponse:
+    group, legs = access_group(request.user, group_id)
+    rows = [(leg, _figures(leg)) for leg in legs]
+    sums: dict[str, dict[str, int]] = {}
+    for leg in legs:
+        balance = balance_of(leg)
+        total = sums.setdefault(leg.currency, {"total": 0, "paid": 0, "open": 0})
+        total["total"] += balance.total_cents
+        total["paid"] += balance.paid_cents
+        total["open"] += balance.open_cents
+    totals = [
+        {name: amount(value, code) for name, value in sums[code].items()} for code in sorted(sums)
+    ]
+    context = {"group": group, "rows": rows, "totals": totals}
+    return render(request, "threads/booking_group.html", context)
+
+
+def _figures(leg: Leg) -> dict[str, str]:
+    balance = balance_of(leg)
+    return {
+        "total": amount(balance.total_cents, leg.currency),
+        "paid": amount(balance.paid_cents, leg.currency),
+        "open": amount(balance.open_cents, leg.currency),
+    }
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def link(request: Request, leg_id: str) -> HttpResponse:
+    leg = access_leg(request.user, leg_id)
+    if leg.buyer_id != request.user.id:
+        raise Refusal("ACTION_FORBIDDEN", "The buyer brings bookings together.")
+    others = list_linkable(request.user, leg)
+    form = LinkForm(request.POST or None, legs=others, initial={"title": leg.offer.title})
+    refusal = None
+    if form.is_valid():
+        chosen = [leg.id, *form.cleaned_data["leg_ids"]]
+        try:
+            group = link_bookings(request.user, title=form.cleaned_data["title"], leg_ids=chosen)
+            return redirect("threads:thread", group.thread_id)
+        except Refusal as error:
+            refusal = error
+    context: dict[str, Any] = {"form": form, "leg": leg, "has_others": bool(others)}
+    context["refusal"] = refusal.described(request.corr_id) if refusal else None
+    status = refusal.status if refusal else 400 if form.is_bound else 200
+    return render(request, "threads/link.html", context, status=status)
+
+
+# --- Deliveries
+
+
+@require_safe
+@login_required
+def manifest(request: Request, manifest_id: str) -> HttpResponse:
+    found = access_manifest(request.user, manifest_id)
+    return render(request, "threads/manifest.html", {"manifest": found})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def deliver(request: Request, thread_id: str) -> HttpResponse:
+    queries.access_people(request.user, thread_id)
+    legs = list_legs_sold(request.user, thread_id)
+    if not legs:
+        raise Refusal("THREAD_NOT_FOUND", "You have nothing to deliver in this conversation.")
+    form = DeliverForm(request.POST or None, legs=legs, initial={"key": str(uuid4())})
+    refusal = None
+    if form.is_valid():
+        try:
+            found = deliver_finals(request.user, **form.cleaned_data)
+            return redirect("threads:manifest", found.id)
+        except Refusal as error:
+            refusal = error
+    context: dict[str, Any] = {"form": form, "thread_id": thread_id}
+    context["refusal"] = refusal.described(request.corr_id) if refusal else None
+    status = refusal.status if refusal else 400 if form.is_bound else 200
+    return render(request, "threads/deliver.html", context, status=status)
