@@ -108,9 +108,9 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing(leg, thread, buyer, 
 
 def test_a_tab_that_is_full_says_so(leg, thread, buyer):
     for part in ("goals", "style"):
-        brief(buyer, thread, part, "ü" * 4000)
+        brief(buyer, thread, part, "字" * 4000)
     with pytest.raises(Refusal, match="This tab is full"):
-        brief(buyer, thread, "musts", "ü" * 4000)
+        brief(buyer, thread, "musts", "字" * 4000)
 
 
 def test_somebody_who_was_added_has_no_panel(leg, thread, buyer, seller, stranger, delivered):

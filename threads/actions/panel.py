@@ -37,6 +37,8 @@ def edit_tab(
         if before is None:
             raise Refusal("TRY_AGAIN", "The panel is being prepared.")
         seen = before.version
+        if version > seen:
+            raise Refusal("BAD_FRAME", hint="There is no such version yet.")
         try:
             after = apply(before.snapshot, edit, before.version + 1)
         except Conflict as conflict:

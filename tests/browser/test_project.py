@@ -1,0 +1,199 @@
+"""Two people agree: an offer, a panel on both screens, one brief, one contract, one sum."""
+
+import hashlib
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PHONE
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def two(visit, pair) -> tuple[Page, Page]:
+    path = f"/threads/{pair.thread}/"
+    return visit(pair.buyer, path), visit(pair.seller, path)
+
+
+def make_offer(seller: Page) -> None:
+    seller.get_by_role("link", name="Make an offer").first.click()
+    seller.get_by_label("Service").fill("Portraits of the team")
+    seller.get_by_label("Place").fill("Lisbon")
+    seller.get_by_label("Price").fill("1200")
+    seller.get_by_label("Deposit").fill("400")
+    seller.get_by_role("button", name="Make the offer").click()
+    seller.get_by_role("link", name="To the conversation").click()
+
+
+def book(buyer: Page, seller: Page) -> None:
+    make_offer(seller)
+    buyer.get_by_role("link", name="Look and answer").click()
+    buyer.get_by_role("button", name="Accept").click()
+    for page in (buyer, seller):
+        expect(page.locator("[data-panel] [data-tab-body=brief]")).to_be_visible()
+
+
+def tab(page: Page, name: str):
+    page.locator(f'[data-show-tab="{name}"]').click()
+    return page.locator(f'[data-tab-body="{name}"]')
+
+
+def test_an_accepted_offer_opens_the_panel_on_both_screens(two):
+    buyer, seller = two
+    expect(buyer.locator("[data-panel]")).to_be_hidden()
+    make_offer(seller)
+    here = seller.url
+    expect(buyer.locator(".banner", has_text="waits for you")).to_be_visible()
+    buyer.get_by_role("link", name="Look and answer").click()
+    buyer.get_by_role("button", name="Accept").click()
+    expect(seller.locator("[data-panel] [data-tab-body=brief]")).to_be_visible()
+    expect(seller.locator(".message", has_text="accepted the offer")).to_be_visible()
+    expect(buyer.locator("[data-panel] [data-tab-body=brief]")).to_be_visible()
+    expect(seller.locator(".banner", has_text="not answered")).to_have_count(0)
+    assert seller.url == here
+
+
+def test_both_write_the_brief_at_once_and_nothing_is_lost(two):
+    buyer, seller = two
+    book(buyer, seller)
+    hers, his = (page.get_by_label("Goals") for page in (buyer, seller))
+    # He has begun, and has not paused yet, when she is done.
+    his.press_sequentially("H", delay=10)
+    seller.evaluate("localStorage.length")
+    hers.fill("Warm light")
+    hers.blur()
+    expect(buyer.locator("[data-edit=goals] [data-edit-state]")).to_have_text("Saved")
+    his.fill("Hard light")
+    his.blur()
+    conflict = seller.locator(".conflict")
+    expect(conflict).to_contain_text("Warm light")
+    expect(conflict).to_contain_text("Hard light")
+    conflict.get_by_role("button", name="Put together").click()
+    expect(his).to_have_value("Warm light\n\nHard light")
+    expect(seller.locator("[data-edit=goals] [data-edit-state]")).to_have_text("Saved")
+    expect(hers).to_have_value("Warm light\n\nHard light")
+
+
+def test_what_was_typed_survives_a_reload_before_it_was_saved(two):
+    buyer, seller = two
+    book(buyer, seller)
+    buyer.route(re.compile("/panel/"), lambda route: route.abort())
+    buyer.get_by_label("Must-haves").fill("The blue door")
+    buyer.wait_for_function("localStorage.length > 0")
+    buyer.unroute(re.compile("/panel/"))
+    buyer.evaluate("window.stop()")
+    buyer.reload()
+    expect(buyer.get_by_label("Must-haves")).to_have_value("The blue door")
+    expect(seller.get_by_label("Must-haves")).to_have_value("The blue door")
+
+
+def test_a_pin_dragged_on_one_screen_moves_on_the_other(two):
+    buyer, seller = two
+    book(buyer, seller)
+    board, other = tab(buyer, "moodboard"), tab(seller, "moodboard")
+    for name in ("one", "two", "three"):
+        board.get_by_label("Address of a pin").fill(f"https://{name}.example/")
+        board.get_by_role("button", name="Pin", exact=True).click()
+        expect(board.locator(".pin", has_text=f"{name}.example")).to_be_visible()
+    expect(other.locator(".pin")).to_have_count(3)
+    board.locator(".pin").nth(2).drag_to(board.locator(".pin").nth(0))
+    names = other.locator(".pin-link span:not(.visually-hidden)")
+    expect(names).to_have_text(["three.example", "one.example", "two.example"])
+
+
+def test_the_shot_list_counts_in_the_header_of_both(two):
+    buyer, seller = two
+    book(buyer, seller)
+    shots = tab(buyer, "shotlist")
+    shots.get_by_label("Another shot").fill("The door")
+    shots.get_by_role("button", name="Add").click()
+    expect(shots.locator(".shot")).to_have_count(1)
+    shots.get_by_role("button", name="The door: done").click()
+    for page in (buyer, seller):
+        expect(page.locator("[data-progress]")).to_contain_text("100%")
+
+
+def sign(page: Page, name: str) -> None:
+    tab(page, "docs").get_by_role("link", name="Read and sign").click()
+    page.locator("[data-read-end]").scroll_into_view_if_needed()
+    page.get_by_label("Your legal name").fill(name)
+    page.get_by_role("button", name="Sign").click()
+    expect(page.locator(".signers", has_text=name)).to_be_visible()
+
+
+def test_both_sign_and_the_file_is_the_one_whose_checksum_is_shown(two):
+    buyer, seller = two
+    book(buyer, seller)
+    sign(buyer, "Beatrice Buyer")
+    sign(seller, "Samuel Seller")
+    expect(seller.locator(".chip", has_text="In force")).to_be_visible()
+    shown = seller.locator(".checksum code").inner_text()
+    with seller.expect_download() as download:
+        seller.get_by_role("link", name="Download the PDF").click()
+    with open(download.value.path(), "rb") as file:
+        assert hashlib.sha256(file.read()).hexdigest() == shown
+
+
+def test_a_contract_can_be_signed_only_after_its_end_was_seen(visit, pair, two):
+    buyer, seller = two
+    book(buyer, seller)
+    link = tab(buyer, "docs").get_by_role("link", name="Read and sign").get_attribute("href")
+    small = visit(pair.buyer, link, **PHONE)
+    button = small.get_by_role("button", name="Sign")
+    expect(button).to_be_disabled()
+    small.locator("[data-read-end]").scroll_into_view_if_needed()
+    expect(button).to_be_enabled()
+
+
+def test_what_was_paid_adds_up_on_both_screens(two):
+    buyer, seller = two
+    book(buyer, seller)
+    hers, his = tab(buyer, "expenses"), tab(seller, "expenses")
+    expect(hers.get_by_role("button", name="Record deposit")).to_be_hidden()
+    his.get_by_role("button", name="Record deposit, EUR 400.00").click()
+    for account in (hers, seller.locator("[data-tab-body=expenses]")):
+        expect(account.locator("tr", has_text="Receipt 1")).to_contain_text("EUR 400.00")
+        expect(account.locator("tr", has_text="Open")).to_contain_text("EUR 800.00")
+    hers.get_by_role("link", name="Receipt 1").click()
+    expect(buyer.get_by_role("heading", name="Receipt 1")).to_be_visible()
+    expect(buyer.locator("tr", has_text="Amount")).to_contain_text("EUR 400.00")
+
+
+def test_on_a_phone_the_panel_is_a_screen_of_its_own(visit, pair, two):
+    buyer, seller = two
+    book(buyer, seller)
+    phone = visit(pair.buyer, f"/threads/{pair.thread}/", **PHONE)
+    expect(phone.locator("[data-panel]")).to_be_hidden()
+    phone.locator("[data-panel-open]").click()
+    expect(phone.locator("[data-tab-body=brief]")).to_be_visible()
+    expect(phone.locator("[data-timeline]")).to_be_hidden()
+    phone.get_by_role("link", name="Back to the conversation").click()
+    expect(phone.locator("[data-timeline]")).to_be_visible()
+
+
+def test_without_a_script_one_reads_the_panel_and_answers_an_offer(visit, pair):
+    path = f"/threads/{pair.thread}/"
+    seller, buyer = visit(pair.seller, path), visit(pair.buyer, path, java_script_enabled=False)
+    make_offer(seller)
+    buyer.reload()
+    buyer.get_by_role("link", name="Look and answer").click()
+    buyer.get_by_role("button", name="Accept").click()
+    buyer.locator("[data-panel-open]").click()
+    goals = buyer.get_by_label("Goals")
+    goals.fill("Warm light")
+    buyer.locator("[data-edit=goals]").get_by_role("button", name="Save").click()
+    expect(goals).to_have_value("Warm light")
+    expect(seller.get_by_label("Goals")).to_have_value("Warm light")
+
+
+def test_somebody_who_was_away_finds_the_panel_as_it_is(two):
+    buyer, seller = two
+    book(buyer, seller)
+    buyer.context.set_offline(True)
+    seller.get_by_label("Goals").fill("While you were away")
+    seller.get_by_label("Goals").blur()
+    expect(seller.locator("[data-edit=goals] [data-edit-state]")).to_have_text("Saved")
+    buyer.context.set_offline(False)
+    expect(buyer.get_by_label("Goals")).to_have_value("While you were away")
