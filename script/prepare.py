@@ -34,6 +34,7 @@ def main(steps: list[str]) -> None:
             print("Adding demo people and conversations ...", flush=True)
             # Who they are is said at the end of the start, together with the address.
             call_command("seed_demo", stdout=io.StringIO())
+            call_command("seed_bookings", stdout=io.StringIO())
     except (CommandError, ImproperlyConfigured) as error:
         sys.exit(str(error))
     except OperationalError as error:

@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 
 from accounts.ids import ULID_PATTERN, is_id
 from accounts.refusals import Refusal
+from threads.markdown import as_typed
 
 UUID_PATTERN = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 CLIENT_ID = re.compile(rf"{UUID_PATTERN}|{ULID_PATTERN}", re.IGNORECASE)
@@ -211,13 +212,8 @@ class StartThread(forms.Form):
     def _brief(self) -> str:
         asked = [("When", "when"), ("Where", "where"), ("Budget", "budget")]
         lines = [
-            f"- **{label}:** {_plain(self.cleaned_data[name])}"
+            f"- **{label}:** {as_typed(self.cleaned_data[name])}"
             for label, name in asked
             if self.cleaned_data[name]
         ]
         return "\n".join(lines)
-
-
-def _plain(text: str) -> str:
-    """As typed: a star in a budget is a star."""
-    return re.sub(r"([\\`*_\[\]<>])", r"\\\1", text)

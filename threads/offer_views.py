@@ -36,7 +36,8 @@ def new(request: Request, thread_id: str) -> HttpResponse:
     start = {"key": str(uuid4()), "title": thread.subject[:120], "currency": currency}
     data = request.POST.copy() if request.method == "POST" else None
     if data is not None and "more" in data:
-        data["form-TOTAL_FORMS"] = str(int(data.get("form-TOTAL_FORMS", "1") or 1) + 1)
+        count = str(data.get("form-TOTAL_FORMS", ""))
+        data["form-TOTAL_FORMS"] = str(int(count) + 1) if count.isdecimal() else "1"
     form, legs = OfferForm(data, initial=start), LegForms(data, initial=[first])
     refusal = None
     if data is not None and "more" not in data and form.is_valid() and legs.is_valid():

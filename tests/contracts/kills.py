@@ -10,9 +10,10 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from botocore.client import BaseClient
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+
+from threads.models.transport import Client
 
 WRITES = {"TransactWriteItems", "UpdateItem", "PutItem", "DeleteItem", "BatchWriteItem"}
 MOST_STEPS = 60
@@ -61,9 +62,9 @@ def _arm(step: int) -> None:
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    call, commit = BaseClient._make_api_call, BaseDatabaseWrapper._commit
+    call, commit = Client._make_api_call, BaseDatabaseWrapper._commit
 
-    def watched_call(client: BaseClient, operation: str, arguments: dict) -> Any:
+    def watched_call(client: Client, operation: str, arguments: dict) -> Any:
         if operation not in WRITES:
             return call(client, operation, arguments)
         pass_by()
@@ -77,5 +78,5 @@ def _arm(step: int) -> None:
         pass_by()
         return answer
 
-    BaseClient._make_api_call = watched_call
+    Client._make_api_call = watched_call
     BaseDatabaseWrapper._commit = watched_commit

@@ -11,7 +11,10 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 
 from accounts.models import User
+from tests.contracts.conftest import book, offer_in, sign, terms
+from threads.actions.bookings import deliver_finals, record_payment
 from threads.actions.messages import send_message
+from threads.actions.panel import edit_tab
 from threads.actions.start import start_thread
 
 LONG_NAME = "Maximiliane-Konstanze von Hohenlohe-Langenburg"
@@ -28,8 +31,38 @@ def make() -> None:
     for body in SAID * 4:
         for author in (max_, mara):
             send_message(author, thread_id=thread, client_id=str(uuid4()), body=body, seen_seq=0)
-    cookie = _session_of(mara)
-    print(json.dumps({"me": mara.handle, "other": max_.handle, "thread": thread, "cookie": cookie}))
+    told = {"me": mara.handle, "other": max_.handle, "thread": thread}
+    print(json.dumps(told | _agreed(mara, max_) | {"cookie": _session_of(mara)}))
+
+
+def _agreed(mara: User, max_: User) -> dict[str, str]:
+    """A project with something in every tab, and an offer of a change that waits."""
+    thread = start_thread(
+        mara, seller=max_, client_id=str(uuid4()), subject=LONG_SUBJECT, body="Shall we?"
+    )
+    leg = book(thread, mara, max_, terms(service=LONG_SUBJECT, place=LONG_WORD))
+    sign(max_, leg)
+    receipt = record_payment(max_, leg_id=leg.id, key="1", what="deposit", shown=leg.price_cents)
+    manifest = deliver_finals(
+        max_,
+        leg_id=leg.id,
+        key="1",
+        title=LONG_SUBJECT,
+        listing=f"{'a' * 64} 1 https://x.example/ {LONG_WORD}",
+    )
+    for tab, text in (("shotlist", LONG_WORD), ("moodboard", "https://x.example/")):
+        edit_tab(mara, thread_id=thread, tab=tab, op="add", version=0, text=text)
+    edit_tab(
+        mara, thread_id=thread, tab="brief", op="edit", version=0, part="goals", text=LONG_WORD
+    )
+    offer = offer_in(thread, max_, terms(place="Elsewhere"), changes=leg.id)
+    return {
+        "project": thread,
+        "contract": leg.contract.id,
+        "receipt": receipt.id,
+        "manifest": manifest.id,
+        "offer": offer.id,
+    }
 
 
 def _person(name: str) -> User:

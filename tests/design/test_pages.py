@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+TAB_NAMES = ("brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions")
 pytestmark = [pytest.mark.browser]
 
 PHONE = {"width": 360, "height": 740}
@@ -17,6 +18,9 @@ FOR_STRANGERS = [
 FOR_PEOPLE = [
     *("/inbox/", "/inbox/archived/", "/settings/", "/accounts/email/", "/accounts/logout/"),
     *("/people/{me}/", "/people/{other}/", "/people/{other}/start/", "/threads/{thread}/"),
+    *("/threads/{project}/offer/", "/offers/{offer}/", "/contracts/{contract}/"),
+    *("/receipts/{receipt}/", "/deliverables/{manifest}/"),
+    *(f"/threads/{{project}}/panel/{tab}/" for tab in TAB_NAMES),
 ]
 SETTLED = "Promise.allSettled(document.getAnimations().map((one) => one.finished)).then(() => {})"
 GROUND = "getComputedStyle(document.documentElement).backgroundColor"
@@ -109,7 +113,9 @@ def test_the_look_chosen_wins_over_the_look_of_the_system(new_context, site):
     assert page.evaluate(GROUND) == "rgb(28, 26, 24)"
 
 
-@pytest.mark.parametrize("path", ["/threads/{thread}/", "/inbox/", "/settings/"])
+@pytest.mark.parametrize(
+    "path", ["/threads/{thread}/", "/inbox/", "/settings/", "/threads/{project}/panel/shotlist/"]
+)
 def test_on_a_phone_what_one_touches_is_big_enough_and_no_field_zooms(signed_in, site, scene, path):
     context = signed_in(viewport=PHONE, has_touch=True, is_mobile=True)
     page = open_page(context, site.url + path.format(**scene))

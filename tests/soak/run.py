@@ -9,6 +9,7 @@ from tests.soak.background import Background
 from tests.soak.chaos import Chaos
 from tests.soak.checker import check
 from tests.soak.crowd import Crowd, gather
+from tests.soak.deals import make_deals
 from tests.soak.device import NAMES_PENDING, Device
 from tests.soak.report import Report
 from tests.soak.stored import Reader, Stored
@@ -26,6 +27,7 @@ class Options:
     seed: int
     pairs: int = 16
     groups: int = 5
+    deals: int = 6
     pace: float = 4.0
     keep: Path | None = None
 
@@ -56,15 +58,20 @@ class _Run:
         self.crowd: Crowd = gather(
             world.plot, self._read(), ports, seed=options.seed, pace=options.pace
         )
+        self.deals = make_deals(
+            world.plot, ports, seed=options.seed, pace=options.pace, most=options.deals
+        )
         self.surprises: list[str] = []
 
     def go(self, began: float) -> Report:
         chaos = Chaos(self.world, self.options.seed)
         self.tell(f"{len(self.crowd.devices)} devices talk. Seed {self.options.seed}")
         self.background.run(self.crowd.begin())
+        self.background.run(self.deals.begin())
         chaos.run(self.options.minutes * 60, self._follow)
         self.tell("No more chaos: everybody comes back and catches up ...")
         chaos.stop()
+        self.background.run(self.deals.end())
         settled_in = self._settle()
         self.background.run(self.crowd.end())
         self.fresh = self.background.run(self.crowd.fresh_pages())
@@ -72,6 +79,7 @@ class _Run:
 
     def _follow(self, what: str) -> None:
         self.crowd.raise_if_broken()
+        self.deals.raise_if_broken()
         self.tell(what)
 
     def _read(self) -> Stored:
@@ -135,7 +143,8 @@ class _Run:
             self.options.keep.mkdir(parents=True, exist_ok=True)
             for witness in witnesses:
                 witness.save(self.options.keep)
-        counts = dict(sorted(self.crowd.counts.items()))
+        counts = dict(sorted((self.crowd.counts + self.deals.counts).items()))
+        self.surprises += self.deals.judge(self.world.env, self._read())
         if counts.get("signed out"):
             self.surprises.append(f"{counts['signed out']} times somebody was signed out")
         return Report(

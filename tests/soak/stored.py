@@ -20,6 +20,8 @@ class Stored:
     messages: dict[str, list[Item]] = field(default_factory=dict)
     # Thread, person.
     participants: dict[tuple[str, str], Item] = field(default_factory=dict)
+    # Thread, then by name.
+    tabs: dict[str, dict[str, Item]] = field(default_factory=dict)
     # Index, thread, person: the rows that a Query of the index gives.
     rows: dict[tuple[str, str, str], list[Item]] = field(default_factory=dict)
 
@@ -54,6 +56,8 @@ class Reader:
                 stored.messages[thread].append(item | {"id": item["sk"].rpartition("#")[2]})
             elif kind == "PART":
                 stored.participants[thread, rest] = item
+            elif kind == "TAB":
+                stored.tabs.setdefault(thread, {})[rest] = item
 
     def _read_rows(self, stored: Stored, person: str) -> None:
         for index, key in INDEXES.items():

@@ -46,6 +46,7 @@ class World:
     postgres: Managed
     services: list[Managed]
     plot: Plot
+    env: dict[str, str]
 
     @property
     def programs(self) -> list[Managed]:
@@ -83,7 +84,7 @@ def running_world(
             stack.callback(service.stop)
             service.start()
         wait_for(both)
-        yield World(folder, proxy, *stores, services=both, plot=plot)
+        yield World(folder, proxy, *stores, services=both, plot=plot, env=env)
 
 
 def _engine(folder: Path) -> Managed:

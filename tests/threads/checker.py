@@ -88,7 +88,7 @@ def _shown(message: Message) -> str:
     if message.is_gone:
         return GONE
     body = message.body or ""
-    return body if message.type == SYSTEM else to_text(body)[:PREVIEW]
+    return to_text(body)[:PREVIEW]
 
 
 def _wrong_revisions(

@@ -3,6 +3,7 @@
 from accounts.models import User
 from threads import state as states
 from threads.actions.start import new_participant
+from threads.markdown import as_typed
 from threads.models import Message, Participant, Thread, keys
 from threads.models.changes import Cancelled, Transaction
 from threads.models.message import PREVIEW, SYSTEM
@@ -20,7 +21,7 @@ def open_group_thread(truth: Truth, *, key: str, says: str) -> None:
     group = truth.dossier.group
     if group is None:
         return
-    line = Line(client_id=key, body=says, preview=says[:PREVIEW], type=SYSTEM)
+    line = Line(client_id=key, body=as_typed(says), preview=says[:PREVIEW], type=SYSTEM)
     state, message = _new_thread(truth, group.thread_id, group.title, line)
     write = Transaction()
     write.put("thread", state.thread, Thread.pk.does_not_exist())

@@ -6,7 +6,8 @@ half-way is simply carried again.
 
 from accounts.models import OutboxEntry
 from threads import state as states
-from threads.models.message import SYSTEM
+from threads.markdown import as_typed
+from threads.models.message import PREVIEW, SYSTEM
 from threads.panel.groups import open_group_thread
 from threads.panel.recorded import Truth, read_truth
 from threads.panel.refreshing import refresh_tabs
@@ -45,7 +46,13 @@ def _say(thread_id: str, truth: Truth, *, key: str, says: str) -> None:
         text = " ".join(filter(None, [says, OPENS if binding else ""]))
         if not text:
             raise NothingToDo
-        line = Line(client_id=key, body=text, preview=text, type=SYSTEM, binding=binding)
+        line = Line(
+            client_id=key,
+            body=as_typed(text),
+            preview=text[:PREVIEW],
+            type=SYSTEM,
+            binding=binding,
+        )
         return line, Roster()
 
     try:

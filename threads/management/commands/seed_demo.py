@@ -77,7 +77,7 @@ def _add_person(person: demo.Person) -> User:
     return User.objects.create_user(
         person.email,
         _password(person),
-        id=_derived_id("usr", timezone.now(), person.key),
+        id=derived_id("usr", timezone.now(), person.key),
         handle=person.handle,
         display_name=person.display_name,
         headline=person.headline,
@@ -101,7 +101,7 @@ def add_threads(stories: Iterable[demo.Conversation], people: People, joined: da
 
 def _past(story: demo.Conversation, people: People, joined: datetime) -> PastThread:
     return PastThread(
-        id=_derived_id("thrd", joined, story.key),
+        id=derived_id("thrd", joined, story.key),
         buyer=people[story.buyer],
         seller=people[story.seller],
         subject=story.subject,
@@ -116,7 +116,7 @@ def _past(story: demo.Conversation, people: People, joined: datetime) -> PastThr
 # --- Ids and passwords: nobody can guess them, and a repeat comes to the same ones
 
 
-def _derived_id(prefix: str, at: datetime, key: str) -> str:
+def derived_id(prefix: str, at: datetime, key: str) -> str:
     time = int(at.timestamp() * 1000).to_bytes(6, "big")
     return f"{prefix}_{ULID.from_bytes(time + _chance(prefix, key))}"
 
