@@ -241,9 +241,9 @@ def run(examples: int, steps: int) -> None:
 
 
 def test_whatever_two_people_do_the_table_says_what_the_model_says(db):
-    run(examples=25, steps=25)
+    run(examples=20, steps=20)
 
 
 @pytest.mark.long
 def test_whatever_two_people_do_for_long_the_table_says_what_the_model_says(db):
-    run(examples=150, steps=60)
+    run(examples=60, steps=40)

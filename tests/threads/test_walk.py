@@ -6,6 +6,7 @@ every step everything that is stored is compared with the model.
 
 import random
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pytest
@@ -49,6 +50,8 @@ class Model:
     members: dict[str, Member]
     # When something last happened, in steps: the order of the inbox.
     at: int = 0
+    # Those who left of their own accord.
+    left: set[str] = field(default_factory=set)
 
     @property
     def last(self) -> int:
@@ -201,9 +204,15 @@ class Walk:
     def leave(self, model: Model, user: User) -> None:
         if len(model.members) == 2 and user.id in model.members:
             return
+        if user.id not in model.members and user.id in model.left:
+            # A repeat: to a process that has not heard of the first it is done already.
+            with suppress(Refusal):
+                leave_thread(user, thread_id=model.id)
+            return
         code = "" if user.id in model.members else "THREAD_NOT_FOUND"
         if self.expect(code, leave_thread, user, thread_id=model.id):
             del model.members[user.id]
+            model.left.add(user.id)
             model.append(None, self.step)
 
     def _may_manage(self, model: Model, user: User) -> str:
