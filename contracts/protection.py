@@ -82,7 +82,7 @@ def _goes_back(differs: str) -> str:
 
 def _postgresql() -> list[str]:
     made = [
-        _function("contracts_refuse", "RAISE EXCEPTION '% is never changed', TG_TABLE_NAME;"),
+        _function("contracts_refuse", "RAISE EXCEPTION 'what is recorded here is never changed';"),
         _function("contracts_issued", _if(_issued_changed(), _says(VERSIONS))),
         _function("contracts_counted", _if(f"NEW.number <> {NEXT_NUMBER}", _says(RECEIPTS))),
     ]
