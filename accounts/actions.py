@@ -5,6 +5,7 @@ from django.db import IntegrityError, transaction
 
 from accounts.models import OutboxEntry, User
 
+REQUIREMENTS = ("requires_verified", "requires_date", "requires_budget")
 PROFILE = ("display_name", "handle", "headline", "about", "city", "time_zone")
 
 
@@ -35,3 +36,8 @@ def change_profile(
 def _save_profile(user: User) -> None:
     user.save(update_fields=PROFILE)
     OutboxEntry.add_profile(user)
+
+
+def change_requirements(user: User, **required: bool) -> None:
+    """What somebody new has to bring before they may write to this person."""
+    User.objects.filter(pk=user.pk).update(**{name: required[name] for name in REQUIREMENTS})

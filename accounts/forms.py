@@ -8,7 +8,7 @@ from django.contrib.auth.hashers import make_password
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 
-from accounts.actions import PROFILE
+from accounts.actions import PROFILE, REQUIREMENTS
 from accounts.handles import LONGEST, check_handle
 from accounts.ids import is_id
 from accounts.models import OutboxEntry, User
@@ -102,6 +102,17 @@ class ResetTokenForm(allauth_forms.UserTokenForm):
     def _get_user(self, uidb36: str) -> User | None:
         user_id = f"usr_{uidb36}"
         return super()._get_user(user_id) if is_id("usr", user_id) else None
+
+
+class RequirementsForm(forms.ModelForm):
+    class Meta:
+        model = User
+        fields = REQUIREMENTS
+        labels = {
+            "requires_verified": "Only people whom we have verified",
+            "requires_date": "A date",
+            "requires_budget": "A budget",
+        }
 
 
 class ProfileForm(forms.ModelForm):

@@ -55,6 +55,10 @@ class User(AbstractBaseUser, PermissionsMixin):
     city = models.CharField(max_length=80, blank=True, validators=[check_line])
     time_zone = models.CharField(max_length=64, default=UTC, validators=[check_time_zone])
     verified = models.BooleanField(default=False)
+    # What somebody new has to bring before they may write to this person.
+    requires_verified = models.BooleanField(default=False)
+    requires_date = models.BooleanField(default=False)
+    requires_budget = models.BooleanField(default=False)
     is_active = models.BooleanField(default=True)
     # Until then they read and do not write; set by staff, under a case.
     muted_until = models.DateTimeField(null=True, blank=True, editable=False)

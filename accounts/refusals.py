@@ -63,6 +63,11 @@ REFUSALS: dict[str, Words] = {
         "A message can be edited by its author for 15 minutes.",
     ),
     "MSG_EMPTY": Words(400, "Write something first.", "A message needs at least one character."),
+    "MSG_GATE_REQUIRED": Words(
+        403,
+        "They ask for more before somebody new may write to them.",
+        "Their page says what they need to know.",
+    ),
     "MSG_TOO_LONG": Words(
         400,
         "A message can have at most 8,000 characters.",
@@ -83,6 +88,11 @@ REFUSALS: dict[str, Words] = {
         404, "There is nobody by that name.", "Check the address, or go back to your inbox."
     ),
     "RATE_LIMITED": Words(429, "That was a lot at once.", "Wait a moment and try again."),
+    "REQUEST_PENDING": Words(
+        403,
+        "Your request has not been accepted yet.",
+        "You can write again once it is. Nothing more is needed from you.",
+    ),
     "SAFETY_SOFT_BLOCK": Words(
         403, "This conversation is on hold.", "Our safety team is looking at it."
     ),

@@ -6,5 +6,6 @@ app_name = "accounts"
 urlpatterns = [
     path("people/<slug:handle>/", views.profile, name="profile"),
     path("settings/", views.settings, name="settings"),
+    path("settings/requirements/", views.requirements, name="requirements"),
     path("settings/theme/", views.theme, name="theme"),
 ]

@@ -10,8 +10,8 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.actions import change_profile
-from accounts.forms import ProfileForm
+from accounts.actions import change_profile, change_requirements
+from accounts.forms import ProfileForm, RequirementsForm
 from accounts.models import User
 from accounts.queries import get_person
 from accounts.refusals import Refusal
@@ -51,7 +51,8 @@ def settings(request: HttpRequest) -> HttpResponse:
     if form.is_valid() and _saves(form):
         messages.success(request, "Your profile is saved.")
         return redirect("accounts:settings")
-    return render(request, "accounts/settings.html", {"form": form})
+    context = {"form": form, "requirements": RequirementsForm(instance=request.user)}
+    return render(request, "accounts/settings.html", context)
 
 
 def _saves(form: ProfileForm) -> bool:
@@ -61,6 +62,17 @@ def _saves(form: ProfileForm) -> bool:
         form.add_error(None, error)
         return False
     return True
+
+
+@require_POST
+@login_required
+def requirements(request: HttpRequest) -> HttpResponse:
+    form = RequirementsForm(request.POST, instance=copy(request.user))
+    if not form.is_valid():
+        raise Refusal("BAD_FRAME")
+    change_requirements(form.instance, **form.cleaned_data)
+    messages.success(request, "Your requirements for first messages are saved.")
+    return redirect("accounts:settings")
 
 
 @require_POST

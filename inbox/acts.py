@@ -15,7 +15,7 @@ from accounts.refusals import Refusal
 from threads.actions import folders
 from threads.actions.cursors import mark_all_read
 from threads.models import Participant, keys
-from threads.models.participant import ARCHIVED_FOLDER, INBOX, SPAM
+from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM
 
 Fields = dict[str, str]
 MORNING = 8
@@ -38,7 +38,7 @@ class Outcome:
 
 
 def _to_folder(before: Participant) -> Fields:
-    return {"act": FOLDER_ACTS.get(before.folder, "restore")}
+    return {"act": FOLDER_ACTS[before.folder]}
 
 
 def _to_pin(before: Participant) -> Fields:
@@ -55,7 +55,8 @@ def _to_unread(before: Participant) -> Fields:
     return {"act": "unread" if before.has_unread else "read"}
 
 
-FOLDER_ACTS = {INBOX: "restore", ARCHIVED_FOLDER: "archive", SPAM: "spam"}
+# A request that is moved back goes to the requests by itself.
+FOLDER_ACTS = {INBOX: "restore", REQUESTS: "restore", ARCHIVED_FOLDER: "archive", SPAM: "spam"}
 ACTS = {
     "archive": Act(folders.archive_thread, "Archived", _to_folder),
     "restore": Act(folders.restore_thread, "Moved to the inbox", _to_folder),

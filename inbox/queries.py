@@ -7,14 +7,19 @@ from accounts.ids import ULID_PATTERN
 from accounts.models import User
 from accounts.refusals import Refusal
 from threads.models import ActionWaiting, Participant, keys
-from threads.models.participant import ARCHIVED_FOLDER, INBOX, SPAM
+from threads.models.participant import (
+    ARCHIVED_FOLDER,
+    INBOX,
+    REQUESTS,
+    SPAM,
+)
 from threads.models.table import Item, count, query
-from threads.queries import get_rows
+from threads.queries import get_rows, open_requests
 
 PAGE = 50
 # A filter shows no more than that, and says so.
 MOST = 100
-FOLDERS = (INBOX, ARCHIVED_FOLDER, SPAM)
+FOLDERS = (INBOX, REQUESTS, ARCHIVED_FOLDER, SPAM)
 UNREAD, ACTION_REQUIRED = "unread", "action-required"
 # Where a page ends: the index's own sort key, which names the thread.
 CURSOR = re.compile(
@@ -36,6 +41,7 @@ def list_folder(user: User, folder: str, *, after: str = "") -> FolderPage:
     """Pinned, then newest."""
     page = query(
         keys.inbox_pk(user.id, folder),
+        open_requests() if folder == REQUESTS else None,
         limit=PAGE,
         index=Item.inbox,
         newest_first=True,
@@ -83,6 +89,9 @@ def count_rows(user: User) -> dict[str, int]:
     return {
         UNREAD: count(keys.unread_pk(user.id), most=MOST, index=Item.unread_threads),
         ACTION_REQUIRED: len(_threads_with_actions(user)[0]),
+        REQUESTS: count(
+            keys.inbox_pk(user.id, REQUESTS), open_requests(), most=MOST, index=Item.inbox
+        ),
     }
 
 

@@ -11,9 +11,14 @@ from accounts.models import User
 from inbox.queries import ACTION_REQUIRED, FILTERS, MOST, UNREAD, count_rows, list_rows
 from threads.labels import row_label
 from threads.models import Participant, Person, keys
-from threads.models.participant import ARCHIVED_FOLDER, INBOX, SPAM
+from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM
 
-FOLDER_LABELS = {INBOX: "Inbox", ARCHIVED_FOLDER: "Archived", SPAM: "Spam"}
+FOLDER_LABELS = {
+    INBOX: "Inbox",
+    REQUESTS: "Requests",
+    ARCHIVED_FOLDER: "Archived",
+    SPAM: "Spam",
+}
 FILTER_LABELS = {INBOX: "All", UNREAD: "Unread", ACTION_REQUIRED: "Action required"}
 LABELS = FILTER_LABELS | FOLDER_LABELS
 
@@ -34,6 +39,7 @@ class Row:
     last_at_label: str
     unread: int
     is_marked: bool
+    is_request: bool
     waits_for: str
     pinned: bool
     muted: bool
@@ -75,7 +81,8 @@ def column_of(user: User, key: str, *, after: str = "", current: str = "") -> Co
     column = rows_of(user, key, after=after, current=current)
     counts = count_rows(user)
     column.folders = [_place(each, FOLDER_LABELS[each], column.folder) for each in FOLDER_LABELS]
-    column.folders[0].count = counts[UNREAD]
+    for place in column.folders:
+        place.count = counts[UNREAD] if place.key == INBOX else counts.get(place.key, 0)
     if column.folder == INBOX:
         column.filters = [_place(each, FILTER_LABELS[each], key) for each in FILTER_LABELS]
         for place in column.filters:
@@ -131,6 +138,7 @@ def row_of(user: User, participant: Participant, key: str = INBOX, *, current: s
         last_at_label=row_label(at, timezone.localdate()),
         unread=participant.unread,
         is_marked=bool(participant.marked_unread),
+        is_request=bool(participant.request_state),
         waits_for=_waits_for(user, participant),
         pinned=participant.pinned,
         muted=participant.is_muted,

@@ -154,6 +154,10 @@ else:
 # Frames that one socket may send: so many a second, and so many at once.
 SOCKET_RATE = env.float("PARLEY_SOCKET_RATE", default=50.0)
 SOCKET_BURST = env.int("PARLEY_SOCKET_BURST", default=300)
+# First contacts: in an hour and in a day, of a new account and of one that is known.
+START_LIMITS = tuple(env.list("PARLEY_START_LIMITS", int, default=[3, 20]))
+START_LIMITS_KNOWN = tuple(env.list("PARLEY_START_LIMITS_KNOWN", int, default=[10, 100]))
+NEW_ACCOUNT_DAYS = env.int("PARLEY_NEW_ACCOUNT_DAYS", default=30)
 
 # --- People -----------------------------------------------------------------------------------
 

@@ -69,6 +69,7 @@ def _rows() -> list[SimpleNamespace]:
         ),
         _row(JONAS, "Lookbook, 24 pages", "See you there 🎉", kind="project", others_count=3),
         _row(JONAS, "Portraits", "Could you send an offer?", waits_for="you", is_marked=True),
+        _row(YUI, "Portraits in May", "Hello, are you free?", unread=1, is_request=True),
     ]
 
 
@@ -81,6 +82,7 @@ def _row(other: dict[str, str], subject: str, text: str, **more: object) -> Simp
         "muted": False,
         "muted_until": "",
         "is_marked": False,
+        "is_request": False,
         "waits_for": "",
         "is_current": False,
     }

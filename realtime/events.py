@@ -155,7 +155,7 @@ class CursorMoved(TypedDict):
 
 
 class InboxChanged(TypedDict):
-    """Without `unread` (another process wrote in between) the page fetches the row. The last three
+    """Without `unread` (another process wrote in between) the page fetches the row. The last four
     come only with what one did oneself: otherwise they are as they were."""
 
     type: Literal["inbox.changed"]
@@ -169,6 +169,7 @@ class InboxChanged(TypedDict):
     marked_unread: NotRequired[bool]
     muted: NotRequired[bool]
     muted_until: NotRequired[str]
+    request: NotRequired[bool]
 
 
 class Error(TypedDict):

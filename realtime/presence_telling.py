@@ -169,8 +169,8 @@ class PresenceTelling:
 
 
 def _visible_to(user_id: str, state: ThreadState) -> set[str]:
-    """Nothing passes between two who blocked each other, nor to whoever is not there any more."""
+    """Nothing passes between two who are apart, nor to whoever is not there any more."""
     me = state.people.get(user_id)
-    if me is None or (me.blocked_by and not state.is_group):
+    if me is None or (me.is_apart and not state.is_group):
         return set()
     return {person.user_id for person in state.others(user_id)}

@@ -165,6 +165,7 @@ VIEWS: dict[str, View] = {
     "styleguide": View(OPEN),
     "accounts:profile": View(SIGNED_IN, handle_of_seller),
     "accounts:settings": View(SIGNED_IN),
+    "accounts:requirements": View(SIGNED_IN_POST, post=posting(requires_date="on")),
     "accounts:theme": View(row(others=302), post=posting(theme="dark")),
     "inbox:inbox": View(SIGNED_IN),
     "inbox:folder": View(SIGNED_IN, lambda scene, kind: ["archived"]),
@@ -196,6 +197,8 @@ VIEWS: dict[str, View] = {
     ),
     "threads:message": View(OF_THREAD | {"blocked": 404}, of_message),
     "threads:read": View(ACT | {"blocked": 400}, of_thread, post=the_newest),
+    "threads:accept": View(ACT, of_thread, post=posting()),
+    "threads:decline": View(ACT, of_thread, post=posting()),
     "threads:add": View(
         ACT | {"blocked": 403},
         of_thread,

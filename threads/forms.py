@@ -11,6 +11,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from accounts.ids import ULID_PATTERN, is_id
+from accounts.models import User
 from accounts.refusals import Refusal
 from threads.markdown import as_typed
 
@@ -199,6 +200,13 @@ class StartThread(forms.Form):
     )
     message = forms.CharField(max_length=7000, label="Message", widget=forms.Textarea)
     client_id = ClientId()
+
+    def __init__(self, *args: Any, asked: User | None = None, **options: Any) -> None:
+        """`asked`: whom one has not talked to yet; what they want to know has to be said."""
+        super().__init__(*args, **options)
+        if asked is not None:
+            self.fields["when"].required = asked.requires_date
+            self.fields["budget"].required = asked.requires_budget
 
     def arguments(self) -> dict[str, Any]:
         data = self.cleaned_data

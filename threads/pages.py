@@ -16,6 +16,7 @@ from threads.actions.panel import has_panel
 from threads.actions.people import can_manage_people
 from threads.forms import SendMessage
 from threads.models import Participant, Thread
+from threads.models.participant import DECLINED, PENDING
 from threads.panel.rendering import progress_of, tab_context, tabs_shown
 from threads.queries import Opened
 from threads.rendering import arrange
@@ -68,6 +69,9 @@ def thread_page(user: User, opened: Opened, **extra: Any) -> dict[str, Any]:
         "is_muted": me.is_muted,
         "is_marked_unread": bool(me.marked_unread),
         "folder": me.folder,
+        "asks_me": me.request_state in (PENDING, DECLINED),
+        "is_declined": me.request_state == DECLINED,
+        "is_request_over": me.is_request_over,
         "is_blocked_by_me": user.id in (me.blocked_by or ()),
         "can_manage_people": refusal is None and can_manage_people(opened.state.thread, me),
         "is_group": opened.state.is_group,

@@ -10,8 +10,9 @@ from accounts.models import User
 from accounts.refusals import Refusal
 from threads import state as states
 from threads.models import FormerParticipant, Message, Pair, Participant, Profile, Thread, keys
+from threads.models.participant import oldest_request
 from threads.models.tab import TAB_NAMES
-from threads.models.table import Item, get_many, query
+from threads.models.table import InboxIndex, Item, get_many, query
 from threads.models.thread import MAX_PARTICIPANTS
 from threads.state import ThreadState, state_of
 
@@ -207,6 +208,25 @@ def list_blocked(user: User, user_ids: Iterable[str]) -> set[str]:
     pairs = {keys.pair_pk(user.id, user_id): user_id for user_id in user_ids}
     found = get_many([(pk, keys.STATE) for pk in pairs])
     return {pairs[item.pk] for item in found if isinstance(item, Pair) and item.blocked_by}
+
+
+def is_open_to(pair: Pair, asker: User) -> bool:
+    """They have talked before, or the other one has asked first."""
+    if pair.accepted:
+        return True
+    is_asked = pair.requested_by is not None and pair.requested_by != asker.id
+    return is_asked and (pair.requested_at or "") >= oldest_request()
+
+
+def open_requests() -> Condition:
+    """A request that nobody answered in time is no longer shown, swept away or not."""
+    return InboxIndex.sk >= oldest_request()
+
+
+def may_talk(user: User, other: User) -> bool:
+    """Without asking first."""
+    pair = Pair.find(keys.pair_pk(user.id, other.id), keys.STATE)
+    return pair is not None and is_open_to(pair, user)
 
 
 def list_last_seen(user_ids: list[str]) -> dict[str, str]:

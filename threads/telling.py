@@ -80,13 +80,14 @@ def inbox_settings(person: Participant) -> InboxChanged:
     event = inbox_changed(person, unread=person.unread)
     event["marked_unread"] = bool(person.marked_unread)
     event["muted"] = person.is_muted
+    event["request"] = bool(person.request_state)
     event["muted_until"] = (person.muted_until or "") if person.is_muted else ""
     return event
 
 
 def cursors_of(opened: Opened, *, reader_id: str) -> list[dict[str, Any]]:
-    """How far the others have got; nothing passes between two who blocked each other."""
-    if opened.me.blocked_by and not opened.state.is_group:
+    """How far the others have got; nothing passes between two who are apart."""
+    if opened.me.is_apart and not opened.state.is_group:
         return []
     return [
         {

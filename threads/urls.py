@@ -21,6 +21,8 @@ urlpatterns = [
         "threads/<thread:thread_id>/messages/<message:message_id>/", views.message, name="message"
     ),
     path("threads/<thread:thread_id>/read/", views.read, name="read"),
+    path("threads/<thread:thread_id>/accept/", views.accept, name="accept"),
+    path("threads/<thread:thread_id>/decline/", views.decline, name="decline"),
     path("threads/<thread:thread_id>/add/", views.add, name="add"),
     path("threads/<thread:thread_id>/remove/", views.remove, name="remove"),
     path("threads/<thread:thread_id>/leave/", views.leave, name="leave"),

@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import uuid4
 
+from django.contrib import messages as notices
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -18,6 +19,7 @@ from threads.actions.blocks import block_person, unblock_person
 from threads.actions.cursors import mark_read
 from threads.actions.messages import send_message
 from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.requests import accept_request, decline_request
 from threads.actions.start import start_thread
 from threads.forms import (
     HandleOfThread,
@@ -26,6 +28,7 @@ from threads.forms import (
     SendMessage,
     StartThread,
 )
+from threads.models.participant import REQUESTS
 from threads.pages import thread_page, timeline_page
 
 
@@ -42,7 +45,12 @@ def start(request: Request, handle: str) -> HttpResponse:
     person = get_person(handle)
     if person == request.user:
         return redirect("accounts:profile", handle)
-    form = StartThread(request.POST or None, initial={"client_id": str(uuid4())})
+    is_first = not queries.may_talk(request.user, person)
+    form = StartThread(
+        request.POST or None,
+        initial={"client_id": str(uuid4())},
+        asked=person if is_first else None,
+    )
     refusal = None
     if form.is_valid():
         try:
@@ -51,7 +59,12 @@ def start(request: Request, handle: str) -> HttpResponse:
             refusal = error
         else:
             return redirect("threads:thread", thread_id)
-    context = {"person": person, "form": form, "refusal": _say(request, refusal)}
+    context = {
+        "person": person,
+        "form": form,
+        "is_first": is_first,
+        "refusal": _say(request, refusal),
+    }
     return render(request, "threads/start.html", context, status=_status(form, refusal))
 
 
@@ -133,6 +146,27 @@ def read(request: Request, thread_id: str) -> HttpResponse:
 def leave(request: Request, thread_id: str) -> HttpResponse:
     leave_thread(request.user, thread_id=thread_id)
     return redirect("inbox:inbox")
+
+
+@require_POST
+@login_required
+def accept(request: Request, thread_id: str) -> HttpResponse:
+    accept_request(request.user, thread_id=thread_id)
+    return redirect("threads:thread", thread_id)
+
+
+@require_POST
+@login_required
+def decline(request: Request, thread_id: str) -> HttpResponse:
+    """With a block, or as spam, if one says so with the same button."""
+    also = request.POST.get("also", "")
+    asker = _other(request, thread_id) if also == "block" else None
+    decline_request(request.user, thread_id=thread_id, as_spam=also == "spam")
+    if asker is not None:
+        block_person(request.user, blocked=asker)
+    said = {"block": "Blocked. ", "spam": "Moved to spam. "}.get(also, "Declined. ")
+    notices.success(request, f"{said}They are not told.")
+    return redirect("inbox:folder", REQUESTS)
 
 
 @require_POST

@@ -46,6 +46,7 @@ export class Inbox {
     row.dataset.waitsFor = !event.waiting_for ? "" : event.waiting_for === this.me ? "you" : "them";
     row.toggleAttribute("data-mine", author === this.me);
     row.toggleAttribute("data-marked", this.#isMarked(event, row));
+    if ("request" in event) row.toggleAttribute("data-request", event.request);
     if (event.muted === true) row.dataset.muted = event.muted_until;
     if (event.muted === false) delete row.dataset.muted;
     row.querySelector("[data-row-text]").textContent = text;

@@ -16,6 +16,7 @@ from threads.actions.bookings import deliver_finals, record_payment
 from threads.actions.messages import send_message
 from threads.actions.panel import edit_tab
 from threads.actions.start import start_thread
+from threads.models import Pair, keys
 
 LONG_NAME = "Maximiliane-Konstanze von Hohenlohe-Langenburg"
 LONG_SUBJECT = "A subject that does not end where one would like it to"
@@ -25,6 +26,8 @@ SAID = ["**Two** questions:\n\n1. Which surface?\n2. Who is on set?", LONG_WORD,
 
 def make() -> None:
     mara, max_ = _person("Mara Klein"), _person(LONG_NAME)
+    pair = Pair(keys.pair_pk(mara.id, max_.id), keys.STATE)
+    pair.update([Pair.accepted.set(True)])
     thread = start_thread(
         mara, seller=max_, client_id=str(uuid4()), subject=LONG_SUBJECT, body="Are you free?"
     )

@@ -89,5 +89,5 @@ def _in_words(value: object) -> str:
         case bool():
             return "on" if value else "off"
         case list():
-            return f"`{','.join(value)}`"
+            return f"`{','.join(map(str, value))}`"
     return f"`{value}`"

@@ -14,7 +14,7 @@ from threads import state
 from threads.actions.cursors import mark_delivered, mark_read
 from threads.actions.messages import send_message
 from threads.actions.start import start_thread
-from threads.models import Message, Participant, Thread, keys
+from threads.models import Message, Pair, Participant, Thread, keys
 from threads.models.table import Item, query
 
 numbers = count(1)
@@ -53,6 +53,20 @@ def thread(buyer: User, seller: User) -> str:
 
 
 def start(buyer: User, seller: User, body: str = "Are you free in May?", **fields: str) -> str:
+    """Between two who have talked before: not a request."""
+    befriend(buyer, seller)
+    return ask(buyer, seller, body, **fields)
+
+
+def befriend(one: User, other: User) -> None:
+    if one.id == other.id:
+        return
+    pair = Pair(keys.pair_pk(one.id, other.id), keys.STATE)
+    pair.update([Pair.accepted.set(True)])
+
+
+def ask(buyer: User, seller: User, body: str = "Are you free in May?", **fields: str) -> str:
+    """As the page does: a request, if it is a first contact."""
     return start_thread(
         buyer,
         seller=seller,

@@ -287,10 +287,13 @@ def test_a_repeat_is_one(thread, buyer):
     assert cost(send_message, buyer, **line) == SEND
 
 
-def test_a_start_is_one(buyer, seller):
+def test_a_start_is_a_look_and_a_write(buyer, seller):
     start_fields = {"client_id": str(uuid4()), "subject": "May", "body": "Hello"}
-    assert cost(start_thread, buyer, seller=seller, **start_fields) == SEND
-    assert cost(start_thread, buyer, seller=seller, **start_fields) == SEND
+    asked = cost(start_thread, buyer, seller=seller, **start_fields)
+    assert asked == ["BatchGetItem", *SEND]
+    # Again: that one has asked already would be the answer, if the marker did not say more.
+    again = cost(start_thread, buyer, seller=seller, **start_fields)
+    assert again == ["BatchGetItem", "GetItem"]
 
 
 def test_what_a_message_costs_in_units_does_not_grow_with_its_thread(thread, buyer, seller):

@@ -10,7 +10,7 @@ import time_machine
 from accounts.ids import new_id
 from accounts.models import User
 from inbox.queries import list_folder
-from tests.threads.conftest import say
+from tests.threads.conftest import befriend, say
 from threads import history
 from threads.actions.blocks import block_person
 from threads.actions.cursors import mark_read
@@ -149,6 +149,7 @@ def test_the_two_have_met(buyer, seller, person):
     other = person("Otto")
     past = past_thread(buyer, seller)
     write_history([past])
+    befriend(buyer, other)
     start_thread(buyer, seller=other, client_id=str(uuid4()), subject="Hats", body="Hello")
 
     written = connection().get_item(keys.pair_pk(buyer.id, seller.id), keys.STATE)["Item"]

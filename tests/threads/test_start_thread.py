@@ -9,7 +9,7 @@ import pytest
 from accounts.refusals import Refusal
 from inbox.queries import list_folder
 from tests.threads.checker import assert_consistent
-from tests.threads.conftest import messages_of, row, say, start, thread_item
+from tests.threads.conftest import ask, befriend, messages_of, row, say, start, thread_item
 from threads.actions.blocks import block_person, unblock_person
 from threads.models import ArchiveDue, Pair, PairThread, SentMarker, StartMarker, keys
 from threads.models.store import counting
@@ -67,10 +67,11 @@ def test_both_sides_are_told(buyer, seller, delivered):
     assert delivered.to(seller, "inbox.changed")[0]["unread"] == 1
 
 
-def test_it_is_one_request_and_the_next_message_is_one_more(buyer, seller):
+def test_it_is_a_look_and_a_write_and_the_next_message_is_one_more(buyer, seller):
+    befriend(buyer, seller)
     with counting() as requests:
-        say(buyer, start(buyer, seller))
-    assert requests == ["TransactWriteItems", "TransactWriteItems"]
+        say(buyer, ask(buyer, seller))
+    assert requests == ["BatchGetItem", "TransactWriteItems", "TransactWriteItems"]
 
 
 def refused(*args, **kwargs) -> str:

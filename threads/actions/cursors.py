@@ -210,8 +210,8 @@ def _tell(user: User, person: Participant) -> None:
         read_tally=person.last_read_tally,
         own_since_read=person.own_since_read,
     )
-    # Nothing passes between two who blocked each other.
-    is_apart = person.blocked_by and not state.is_group
+    # Nothing passes between two who blocked each other, nor before a request is accepted.
+    is_apart = person.is_apart and not state.is_group
     deliver(moved, to=[user.id] if is_apart else list(state.people))
     deliver(inbox_settings(person), to=[user.id])
 

@@ -13,7 +13,14 @@ from realtime.delivery import deliver
 from threads import state as states
 from threads.models import Participant, keys
 from threads.models.changes import Change, update
-from threads.models.participant import ARCHIVED_FOLDER, INBOX, SPAM
+from threads.models.participant import (
+    ARCHIVED_FOLDER,
+    DECLINED,
+    INBOX,
+    PENDING,
+    REQUESTS,
+    SPAM,
+)
 from threads.telling import inbox_settings
 from threads.writing.rows import has_read_as, listed_unread
 
@@ -36,7 +43,13 @@ def archive_thread(user: User, *, thread_id: str) -> Participant | None:
 
 
 def restore_thread(user: User, *, thread_id: str) -> Participant | None:
-    return _place(user, thread_id, lambda person: {"folder": INBOX})
+    """A request goes back to where those wait, while it can still be accepted."""
+    return _place(user, thread_id, lambda person: {"folder": home_of(person)})
+
+
+def home_of(person: Participant) -> str:
+    waits = person.request_state in (PENDING, DECLINED) and not person.is_request_over
+    return REQUESTS if waits else INBOX
 
 
 def mark_spam(user: User, *, thread_id: str) -> Participant | None:

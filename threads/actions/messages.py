@@ -7,6 +7,7 @@ from accounts.refusals import Refusal
 from threads.markdown import to_text
 from threads.models import Message, Participant, keys
 from threads.models.message import MAX_BODY, PREVIEW
+from threads.models.participant import ASKED
 from threads.state import ThreadState
 from threads.telling import tell_appended
 from threads.writing import (
@@ -150,6 +151,8 @@ def check_may_write(state: ThreadState, user_id: str) -> None:
     check_is_open(state)
     if person.blocked_by and not state.is_group:
         raise Refusal("MSG_BLOCKED_BY_USER")
+    if person.request_state:
+        raise why_pending(state, person)
     check_not_waiting(person.blocked_until)
 
 
@@ -168,6 +171,24 @@ def say_duration(seconds: int) -> str:
             count = -(-seconds // length)
             return f"{count} {unit}{'s' if count > 1 else ''}"
     return ""
+
+
+def why_pending(state: ThreadState, person: Participant) -> Refusal:
+    """For both sides: whoever was asked has to answer first, whoever asked has to wait."""
+    name = person.other_side["name"]
+    if person.request_state != ASKED:
+        return Refusal(
+            "REQUEST_PENDING",
+            f"You have not accepted {name}'s request.",
+            hint="Accept it to write back.",
+        )
+    if person.is_request_over:
+        return Refusal(
+            "REQUEST_PENDING",
+            f"{name} did not answer your request, and it has expired.",
+            hint="You can start a new conversation from their profile.",
+        )
+    return Refusal("REQUEST_PENDING", f"{name} has not accepted your request yet.")
 
 
 def check_is_open(state: ThreadState) -> None:

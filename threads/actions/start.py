@@ -6,14 +6,26 @@ from accounts.ids import new_id
 from accounts.models import User
 from accounts.refusals import Refusal
 from threads import state as states
+from threads.actions.folders import placing
 from threads.actions.messages import check_not_waiting, text_line
+from threads.limits import bucket_keys, start_limits, take_one
 from threads.models import Message, Pair, PairThread, Participant, StartMarker, Thread, keys
 from threads.models.changes import Cancelled, Change, Transaction
 from threads.models.message import TEXT
-from threads.models.participant import BUYER, INBOX, SELLER
+from threads.models.participant import (
+    ASKED,
+    BUYER,
+    INBOX,
+    PENDING,
+    REQUESTS,
+    SELLER,
+    oldest_request,
+)
 from threads.models.store import PATIENCE, StoreUnavailable, pause
+from threads.models.table import get_many
 from threads.models.thread import INQUIRY, OPEN
 from threads.profiles import muted_until, person_of
+from threads.queries import is_open_to
 from threads.state import ThreadState
 from threads.telling import tell_appended
 from threads.writing import Appended, Line, seal
@@ -31,42 +43,115 @@ from threads.writing.rows import caught_up
 def start_thread(
     buyer: User, *, seller: User, client_id: str, subject: str, body: str, city: str = ""
 ) -> str:
-    """The id of the thread; of the one that was made before, if this start is a repeat."""
+    """The id of the thread; of the one that was made before, if this start is a repeat.
+
+    Between two who have not talked yet it is a request, which waits for an answer."""
     if buyer.id == seller.id:
         raise Refusal("ACTION_FORBIDDEN", "You cannot start a conversation with yourself.")
     check_not_waiting(muted_until(buyer))
     line = text_line(buyer.id, client_id=client_id, body=body)
-    mark = start_seal(line, seller=seller, subject=subject, city=city)
-    deadline = time.monotonic() + PATIENCE
-    # Those whose answer was lost on the way: they may have been stored.
-    unsure: dict[str, Appended] = {}
-    while True:
-        state, message = new_thread(
-            buyer,
-            seller,
-            line,
-            thread_id=new_id("thrd"),
-            message_id=keys.next_message_id(None, now_ms()),
-            subject=subject,
-            city=city,
-        )
-        try:
-            _store(state, message, line, mark).commit()
-        except StoreUnavailable:
-            # It may have been written: the start marker will tell.
-            unsure[state.thread.id] = Appended(state, message)
-            pause(deadline)
-        except Cancelled as cancelled:
-            thread_id = _judge(cancelled, mark)
-            if thread_id in unsure:
-                tell_appended(unsure[thread_id])
+    return _Start(buyer, seller, line, subject, city).run()
+
+
+class _Start:
+    def __init__(self, buyer: User, seller: User, line: Line, subject: str, city: str) -> None:
+        self.buyer, self.seller, self.line = buyer, seller, line
+        self.subject, self.city = subject, city
+        self.mark = start_seal(line, seller=seller, subject=subject, city=city)
+        # Those whose answer was lost on the way: they may have been stored.
+        self.unsure: dict[str, Appended] = {}
+
+    def run(self) -> str:
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                thread_id = self._once()
+            except StoreUnavailable:
+                thread_id = None
+            except Refusal:
+                # Nobody is told "refused" about something that was stored.
+                thread_id = self._find_started()
+                if thread_id is None:
+                    raise
             if thread_id:
                 return thread_id
             pause(deadline)
+
+    def _once(self) -> str | None:
+        limits = start_limits(self.buyer)
+        pair_pk = keys.pair_pk(self.buyer.id, self.seller.id)
+        found = get_many([(pair_pk, keys.STATE), *bucket_keys(self.buyer, limits)])
+        pair = next((item for item in found if isinstance(item, Pair)), Pair(pair_pk, keys.STATE))
+        if pair.blocked_by:
+            raise Refusal("MSG_BLOCKED_BY_USER")
+        is_request = not is_open_to(pair, self.buyer)
+        state, message = self._new_thread(is_request=is_request)
+        write = _store(state, message, self.line, self.mark)
+        if is_request:
+            self._ask(write, pair, message)
+            take_one(write, self.buyer, limits, found)
         else:
-            states.remember(state.copy())
-            tell_appended(Appended(state, message))
-            return state.thread.id
+            accept_pair(write, pair_pk)
+        try:
+            write.commit()
+        except StoreUnavailable:
+            # It may have been written: the start marker will tell.
+            self.unsure[state.thread.id] = Appended(state, message)
+            return None
+        except Cancelled as cancelled:
+            return self._judge(cancelled)
+        states.remember(state.copy())
+        tell_appended(Appended(state, message))
+        return state.thread.id
+
+    def _new_thread(self, *, is_request: bool) -> tuple[ThreadState, Message]:
+        return new_thread(
+            self.buyer,
+            self.seller,
+            self.line,
+            thread_id=new_id("thrd"),
+            message_id=keys.next_message_id(None, now_ms()),
+            subject=self.subject,
+            city=self.city,
+            is_request=is_request,
+        )
+
+    def _ask(self, write: Transaction, pair: Pair, message: Message) -> None:
+        """One request at a time, whatever became of it: declining must look like waiting."""
+        if pair.requested_at and pair.requested_at >= oldest_request():
+            raise Refusal(
+                "REQUEST_PENDING", f"{self.seller.display_name} has not accepted your request yet."
+            )
+        if self.seller.requires_verified and not self.buyer.verified:
+            raise Refusal(
+                "MSG_GATE_REQUIRED",
+                f"{self.seller.display_name} takes first messages only from people whom we know.",
+                hint="Have your account verified, then write again.",
+            )
+        asked = Pair.requested_at
+        as_read = asked == pair.requested_at if pair.requested_at else asked.does_not_exist()
+        change = Change(set={"requested_by": self.buyer.id, "requested_at": message.created_at})
+        not_yet = Pair.accepted.does_not_exist() | (Pair.accepted == False)  # noqa: E712
+        condition = Pair.blocked_by.does_not_exist() & not_yet & as_read
+        write.update("pair", Pair(pair.pk, keys.STATE), change, condition)
+
+    def _judge(self, cancelled: Cancelled) -> str | None:
+        if cancelled.failed("start"):
+            return self._started_as(cancelled.current("start", StartMarker))
+        if cancelled.failed("pair") and cancelled.current("pair", Pair).blocked_by:
+            raise Refusal("MSG_BLOCKED_BY_USER")
+        return None
+
+    def _find_started(self) -> str | None:
+        marker = StartMarker.find(keys.user_pk(self.buyer.id), keys.start_sk(self.line.client_id))
+        return self._started_as(marker) if marker else None
+
+    def _started_as(self, marker: StartMarker) -> str:
+        if marker.hash != self.mark:
+            raise Refusal("CLIENT_ID_REUSED")
+        if marker.thread_id in self.unsure:
+            tell_appended(self.unsure[marker.thread_id])
+        return str(marker.thread_id)
 
 
 def new_thread(
@@ -78,6 +163,7 @@ def new_thread(
     message_id: str,
     subject: str,
     city: str,
+    is_request: bool = False,
 ) -> tuple[ThreadState, Message]:
     at = keys.iso(keys.message_time(message_id))
     thread = Thread(
@@ -114,7 +200,10 @@ def new_thread(
         receiver_ids=[seller.id],
         created_at=at,
     )
-    return ThreadState(thread, _two_sides(thread, message, buyer, seller)), message
+    people = _two_sides(thread, message, buyer, seller)
+    if is_request:
+        _hold(people[buyer.id], people[seller.id])
+    return ThreadState(thread, people), message
 
 
 def _two_sides(
@@ -129,6 +218,12 @@ def _two_sides(
     selling.pending_pk, selling.pending_sk = keys.pending_pk(seller.id), thread.id
     selling.unread_pk, selling.unread_sk = keys.unread_pk(seller.id), thread.id
     return {buyer.id: buying, seller.id: selling}
+
+
+def _hold(asker: Participant, asked: Participant) -> None:
+    """Not in the inbox, and not among what is unread, until it is accepted."""
+    asker.request_state, asked.request_state = ASKED, PENDING
+    placing(asked, {"folder": REQUESTS}).apply(asked)
 
 
 def new_participant(thread: Thread, user: User, *, role: str, other: User) -> Participant:
@@ -164,7 +259,6 @@ def _store(state: ThreadState, message: Message, line: Line, mark: str) -> Trans
     write.put("message", message)
     write.put("marker", make_marker(message, line))
     write.put("archive", make_archive_due(message))
-    accept_pair(write, keys.pair_pk(thread.buyer_id, thread.seller_id))
     write.put("pair thread", make_pair_thread(thread))
     return write
 
@@ -187,7 +281,6 @@ def accept_pair(write: Transaction, pair_pk: str) -> None:
     write.update(
         "pair",
         Pair(pair_pk, keys.STATE),
-        # Until first contacts are requests, a start is accepted by being made.
         Change(set={"accepted": True}),
         Pair.blocked_by.does_not_exist(),
     )
@@ -195,14 +288,3 @@ def accept_pair(write: Transaction, pair_pk: str) -> None:
 
 def make_pair_thread(thread: Thread) -> PairThread:
     return make_thread_of_pair(keys.pair_pk(thread.buyer_id, thread.seller_id), thread)
-
-
-def _judge(cancelled: Cancelled, mark: str) -> str | None:
-    if cancelled.failed("start"):
-        marker = cancelled.current("start", StartMarker)
-        if marker.hash != mark:
-            raise Refusal("CLIENT_ID_REUSED")
-        return str(marker.thread_id)
-    if cancelled.failed("pair"):
-        raise Refusal("MSG_BLOCKED_BY_USER")
-    return None

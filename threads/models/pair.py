@@ -11,6 +11,9 @@ class Pair(Item):
 
     accepted = BooleanAttribute(default=False)
     blocked_by = UnicodeSetAttribute(attr_name="blockedBy", null=True)
+    # Who has asked last for a first contact, and when: one message, until it is accepted.
+    requested_by = UnicodeAttribute(attr_name="requestedBy", null=True)
+    requested_at = UnicodeAttribute(attr_name="requestedAt", null=True)
 
 
 class PairThread(Item):

@@ -1,3 +1,4 @@
+from datetime import timedelta
 from typing import Any
 
 from pynamodb.attributes import BooleanAttribute, UnicodeAttribute, UnicodeSetAttribute
@@ -8,6 +9,9 @@ from threads.models.table import Item
 
 BUYER, SELLER, ADMIN = "buyer", "seller", "admin"
 INBOX, REQUESTS, ARCHIVED_FOLDER, SPAM = "inbox", "requests", "archived", "spam"
+# A first contact, until it is accepted: on the item of who asked, and of who was asked.
+ASKED, PENDING, DECLINED = "asked", "pending", "declined"
+REQUEST_LIFE = timedelta(days=14)
 
 
 class Participant(Item):
@@ -75,9 +79,24 @@ class Participant(Item):
         return bool(self.unread or self.marked_unread)
 
     @property
+    def is_apart(self) -> bool:
+        """From the other of two: neither ticks nor typing nor presence pass between them."""
+        return bool(self.blocked_by or self.request_state)
+
+    @property
+    def is_request_over(self) -> bool:
+        """Nobody answered in time. Until then it holds one message, whose time this is."""
+        return self.last_message_at < oldest_request()
+
+    @property
     def is_muted(self) -> bool:
         """For good, or until a time that has not come yet."""
         return self.muted and (self.muted_until is None or self.muted_until > keys.now())
+
+
+def oldest_request() -> str:
+    """What was asked before that has expired."""
+    return keys.iso(keys.moment(keys.now()) - REQUEST_LIFE)
 
 
 class FormerParticipant(Item):

@@ -157,6 +157,7 @@ def as_is(state: ThreadState) -> Condition:
 def may_write(state: ThreadState) -> Condition:
     now = keys.iso(keys.moment_of_ms(now_ms()))
     allowed = Participant.blocked_until.does_not_exist() | (Participant.blocked_until <= now)
+    allowed &= Participant.request_state.does_not_exist()
     if state.is_group:
         # A block between two of many does not silence them in front of the others.
         return allowed

@@ -1,0 +1,121 @@
+"""Two people who do not know each other yet: asking, accepting, declining, blocking."""
+
+import json
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PHONE, live, write
+from tests.site import Account, Site, read_pair
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def strangers(site: Site) -> tuple[Account, Account, str]:
+    """A buyer, a seller, and the seller's handle."""
+    one, other = (
+        read_pair(pair)
+        for pair in json.loads(site.seed_load("--pairs", "2", "--messages", "1"))["pairs"]
+    )
+    return one.buyer, other.seller, other.seller.email.partition("@")[0]
+
+
+def ask(visit, strangers, text: str = "Are you free in May?", **options) -> Page:
+    buyer, _, handle = strangers
+    page = visit(buyer, f"/people/{handle}/start/", **options)
+    expect(page.get_by_text("sees this as a request")).to_be_visible()
+    page.get_by_label("What is it about?").fill("Portraits")
+    page.get_by_label("Message").fill(text)
+    page.get_by_role("button", name="Send").click()
+    page.wait_for_url("**/threads/**")
+    return live(page)
+
+
+def open_request(page: Page) -> Page:
+    page.goto("/inbox/requests/")
+    page.locator(".row-link").click()
+    return live(page)
+
+
+def test_a_request_arrives_quietly_and_is_accepted(visit, strangers):
+    _, seller, _ = strangers
+    there = live(visit(seller))
+    title = there.title()
+    buyer = ask(visit, strangers)
+    expect(buyer.get_by_text("has not accepted your request yet")).to_be_visible()
+    # Not in the inbox, and no number in the title: only the requests say so.
+    expect(there.locator(".requests-link")).to_contain_text("1")
+    expect(there.locator(".row")).to_have_count(1)
+    assert there.title() == title
+    there.locator(".requests-link").click()
+    expect(there.locator(".row").get_by_text("Request", exact=True)).to_be_visible()
+    there.locator(".row-link").click()
+    live(there)
+    expect(there.get_by_role("textbox", name="Your message")).to_have_count(0)
+    there.get_by_role("button", name="Accept").click()
+    expect(there.get_by_role("textbox", name="Your message")).to_be_visible()
+    # Without a reload on the other side.
+    write(buyer, "Thank you for accepting")
+    expect(there.locator(".prose", has_text="Thank you for accepting")).to_be_visible()
+    write(live(there), "Tell me more")
+    expect(buyer.locator(".prose", has_text="Tell me more")).to_be_visible()
+
+
+def test_nothing_shows_that_it_was_read_or_that_somebody_is_there(visit, strangers):
+    _, seller, _ = strangers
+    buyer = ask(visit, strangers)
+    there = open_request(visit(seller))
+    expect(there.get_by_text("Are you free in May?").last).to_be_visible()
+    there.wait_for_timeout(1500)
+    assert buyer.locator("[data-presence]").all_inner_texts() in ([], [""], ["", ""])
+    for _ in ("live", "fresh"):
+        tick = buyer.locator(".message.mine [data-ticks]").last
+        expect(tick).to_have_attribute("data-tick", "sent")
+        buyer.reload()
+        live(buyer)
+
+
+def test_a_declined_one_is_gone_and_the_other_cannot_tell(visit, strangers):
+    _, seller, _ = strangers
+    buyer = ask(visit, strangers)
+    shown = buyer.locator(".room").inner_text()
+    there = open_request(visit(seller))
+    there.get_by_role("button", name="Decline").click()
+    expect(there.get_by_text("Declined. They are not told.")).to_be_visible()
+    expect(there.get_by_text("No requests")).to_be_visible()
+    buyer.reload()
+    live(buyer)
+    assert buyer.locator(".room").inner_text() == shown
+    # One may think again.
+    there.goto("/inbox/archived/")
+    there.locator(".row-link").click()
+    there.get_by_role("button", name="Accept").click()
+    expect(buyer.get_by_role("textbox", name="Your message")).to_be_visible()
+
+
+@pytest.mark.parametrize("how", ["Block", "Spam"])
+def test_blocked_or_spam_on_the_same_screen(visit, strangers, how):
+    _, seller, _ = strangers
+    ask(visit, strangers)
+    there = open_request(visit(seller, **PHONE))
+    there.get_by_role("button", name=how).click()
+    expect(there.get_by_text("They are not told.")).to_be_visible()
+    there.goto("/inbox/spam/" if how == "Spam" else "/inbox/archived/")
+    expect(there.locator(".row")).to_have_count(1)
+
+
+def test_somebody_who_asks_for_a_date_gets_one(visit, strangers):
+    buyer, seller, handle = strangers
+    settings = visit(seller, "/settings/")
+    settings.get_by_label("A date").check()
+    settings.get_by_role("region", name="First messages").get_by_role("button").click()
+    expect(settings.get_by_text("Your requirements for first messages are saved.")).to_be_visible()
+    page = visit(buyer, f"/people/{handle}/start/", expected_status=400)
+    page.get_by_label("What is it about?").fill("Portraits")
+    page.get_by_label("Message").fill("Hello")
+    page.get_by_role("button", name="Send").click()
+    assert page.get_by_label("When").evaluate("field => field.matches(':invalid')")
+    page.get_by_label("When").fill("In May")
+    page.get_by_role("button", name="Send").click()
+    page.wait_for_url("**/threads/**")

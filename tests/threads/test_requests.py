@@ -1,0 +1,315 @@
+"""A first contact is a request: one message, nothing back, and an answer that may be none."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+import time_machine
+from django.test import Client
+
+from accounts.models import User
+from accounts.refusals import Refusal
+from inbox.queries import UNREAD, count_rows, list_folder, list_unread
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import (
+    ask,
+    befriend,
+    deliver_newest,
+    make_person,
+    messages_of,
+    read_newest,
+    row,
+    say,
+)
+from threads import state as states
+from threads.actions.blocks import block_person
+from threads.actions.folders import restore_thread
+from threads.actions.people import add_participant, leave_thread
+from threads.actions.requests import accept_request, decline_request
+from threads.actions.revisions import edit_message
+from threads.models import Pair, keys
+from threads.models.store import counting
+from threads.queries import open_thread
+from threads.telling import cursors_of
+
+BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
+
+
+def ids(user, folder: str) -> list[str]:
+    return [each.thread_id for each in list_folder(user, folder).rows]
+
+
+def refusal(action, *args, **kwargs) -> str:
+    with pytest.raises(Refusal) as refused:
+        action(*args, **kwargs)
+    return refused.value.code
+
+
+@pytest.fixture
+def request_(buyer, seller) -> str:
+    return ask(buyer, seller)
+
+
+def test_it_lands_among_the_requests_and_is_not_unread(request_, buyer, seller):
+    assert ids(seller, "requests") == [request_]
+    assert ids(seller, "inbox") == []
+    assert ids(buyer, "inbox") == [request_]
+    assert list_unread(seller).rows == []
+    counts = count_rows(seller)
+    assert (counts["requests"], counts[UNREAD]) == (1, 0)
+    (mine,) = list_folder(seller, "requests").rows
+    assert (mine.request_state, mine.unread) == ("pending", 1)
+    assert_consistent(request_)
+
+
+def test_nobody_writes_before_it_is_accepted(request_, buyer, seller):
+    (first,) = messages_of(request_)
+    for user in (buyer, seller):
+        for warm in (True, False):
+            if not warm:
+                states.forget(request_)
+            assert refusal(say, user, request_) == "REQUEST_PENDING"
+    guest = make_person("Gus")
+    assert refusal(add_participant, buyer, thread_id=request_, user=guest) == "REQUEST_PENDING"
+    code = refusal(
+        edit_message, buyer, thread_id=request_, message_id=first.id, body="Something else"
+    )
+    assert code == "REQUEST_PENDING"
+    assert len(messages_of(request_)) == 1
+
+
+def test_the_condition_is_in_the_write(request_, buyer, seller):
+    """A process that still believes in an accepted thread cannot write either."""
+    believed = states.look(request_)
+    for person in believed.people.values():
+        person.request_state = None
+    assert refusal(say, buyer, request_) == "REQUEST_PENDING"
+    assert len(messages_of(request_)) == 1
+
+
+def test_no_tick_goes_back(request_, buyer, seller, delivered):
+    delivered.clear()
+    deliver_newest(seller, request_)
+    read_newest(seller, request_)
+    assert not delivered.to(buyer)
+    assert delivered.to(seller, "cursor.moved")
+    opened = open_thread(buyer, request_)
+    assert cursors_of(opened, reader_id=buyer.id) == []
+
+
+def test_accepting_opens_it_for_both(request_, buyer, seller, delivered):
+    delivered.clear()
+    accept_request(seller, thread_id=request_)
+    assert ids(seller, "inbox") == [request_]
+    assert ids(seller, "requests") == []
+    assert [each.thread_id for each in list_unread(seller).rows] == [request_]
+    for user in (buyer, seller):
+        (changed,) = delivered.to(user, "inbox.changed")
+        assert (changed["folder"], changed["request"]) == ("inbox", False)
+        assert delivered.to(user, "thread.changed")
+    say(seller, request_)
+    say(buyer, request_)
+    assert Pair.find(keys.pair_pk(buyer.id, seller.id), keys.STATE).accepted
+    assert_consistent(request_)
+    # Twice is once.
+    accept_request(seller, thread_id=request_)
+    decline_request(seller, thread_id=request_)
+    assert ids(seller, "inbox") == [request_]
+
+
+def test_people_who_have_talked_skip_the_gate(request_, buyer, seller):
+    accept_request(seller, thread_id=request_)
+    again, back = ask(buyer, seller), ask(seller, buyer)
+    assert set(ids(seller, "inbox")) == {request_, again, back}
+    say(buyer, again)
+    say(buyer, back)
+
+
+def test_declining_is_silent_and_looks_like_waiting(request_, buyer, seller, delivered):
+    before = row(request_, buyer).attribute_values
+    pair = Pair.find(keys.pair_pk(buyer.id, seller.id), keys.STATE).attribute_values
+    delivered.clear()
+    decline_request(seller, thread_id=request_)
+    assert not delivered.to(buyer)
+    assert row(request_, buyer).attribute_values == before
+    assert Pair.find(keys.pair_pk(buyer.id, seller.id), keys.STATE).attribute_values == pair
+    assert ids(seller, "requests") == []
+    assert ids(seller, "archived") == [request_]
+    assert refusal(say, buyer, request_) == "REQUEST_PENDING"
+    assert refusal(ask, buyer, seller) == "REQUEST_PENDING"
+    assert_consistent(request_)
+
+
+def test_one_may_change_ones_mind(request_, buyer, seller):
+    decline_request(seller, thread_id=request_)
+    restore_thread(seller, thread_id=request_)
+    assert ids(seller, "requests") == [request_]
+    accept_request(seller, thread_id=request_)
+    say(seller, request_)
+
+
+def test_as_spam_it_is_in_spam(request_, seller):
+    decline_request(seller, thread_id=request_, as_spam=True)
+    assert ids(seller, "spam") == [request_]
+
+
+def test_a_block_is_stronger_than_a_request(request_, buyer, seller):
+    decline_request(seller, thread_id=request_)
+    block_person(seller, blocked=buyer)
+    assert refusal(ask, buyer, seller) == "MSG_BLOCKED_BY_USER"
+    assert refusal(accept_request, seller, thread_id=request_) == "MSG_BLOCKED_BY_USER"
+
+
+def test_only_who_was_asked_answers(request_, buyer, seller, stranger):
+    accept_request(buyer, thread_id=request_)
+    decline_request(buyer, thread_id=request_)
+    assert row(request_, seller).request_state == "pending"
+    for answer in (accept_request, decline_request):
+        assert refusal(answer, stranger, thread_id=request_) == "THREAD_NOT_FOUND"
+
+
+def test_one_request_at_a_time_to_one_person(request_, buyer, seller):
+    assert refusal(ask, buyer, seller, "And another thing") == "REQUEST_PENDING"
+    assert ids(seller, "requests") == [request_]
+
+
+def test_who_was_asked_and_writes_first_is_not_asked_in_turn(request_, buyer, seller):
+    thread = ask(seller, buyer)
+    assert thread in ids(buyer, "inbox")
+    say(buyer, thread)
+
+
+def test_a_repeat_finds_what_was_made(buyer, seller):
+    client_id = str(uuid4())
+    thread = ask(buyer, seller, client_id=client_id)
+    assert ask(buyer, seller, client_id=client_id) == thread
+    assert refusal(ask, buyer, seller, "Otherwise", client_id=client_id) == "CLIENT_ID_REUSED"
+    assert ids(seller, "requests") == [thread]
+
+
+def test_who_takes_it_back_by_leaving_cannot_be_accepted(request_, buyer, seller):
+    leave_thread(buyer, thread_id=request_)
+    assert refusal(accept_request, seller, thread_id=request_) == "ACTION_FORBIDDEN"
+
+
+# --- Expiry
+
+
+def test_it_expires_after_fourteen_days(buyer, seller):
+    with time_machine.travel(datetime(2026, 11, 1, 12, tzinfo=UTC)) as clock:
+        thread = ask(buyer, seller)
+        clock.shift(timedelta(days=13, hours=23))
+        assert ids(seller, "requests") == [thread]
+        assert refusal(ask, buyer, seller) == "REQUEST_PENDING"
+        clock.shift(timedelta(hours=2))
+        assert ids(seller, "requests") == []
+        assert count_rows(seller)["requests"] == 0
+        assert refusal(accept_request, seller, thread_id=thread) == "ACTION_FORBIDDEN"
+        with pytest.raises(Refusal, match="has expired"):
+            say(buyer, thread)
+        another = ask(buyer, seller)
+        assert ids(seller, "requests") == [another]
+        accept_request(seller, thread_id=another)
+        say(buyer, another)
+
+
+# --- Limits
+
+
+def new_since(user, day: datetime) -> None:
+    user.date_joined = day
+    user.save()
+
+
+def test_a_new_account_meets_three_in_an_hour(buyer):
+    people = [make_person("Una") for _ in range(5)]
+    with time_machine.travel(datetime(2026, 11, 2, 12, tzinfo=UTC)) as clock:
+        new_since(buyer, datetime(2026, 11, 1, tzinfo=UTC))
+        for person in people[:3]:
+            ask(buyer, person)
+        with pytest.raises(Refusal) as refused:
+            ask(buyer, people[3])
+        assert refused.value.code == "RATE_LIMITED"
+        assert 1190 <= refused.value.retry_after <= 1200
+        assert ids(people[3], "requests") == []
+        # Whom one knows one may write to as before.
+        befriend(buyer, people[3])
+        ask(buyer, people[3])
+        clock.shift(timedelta(seconds=refused.value.retry_after))
+        ask(buyer, people[4])
+
+
+def test_and_so_many_in_a_day(buyer, settings):
+    settings.START_LIMITS = (3, 5)
+    people = [make_person("Una") for _ in range(7)]
+    with time_machine.travel(datetime(2026, 11, 2, 12, tzinfo=UTC)) as clock:
+        new_since(buyer, datetime(2026, 11, 1, tzinfo=UTC))
+        for number, person in enumerate(people[:5]):
+            clock.shift(timedelta(minutes=20 * (number > 2)))
+            ask(buyer, person)
+        clock.shift(timedelta(hours=1))
+        with pytest.raises(Refusal) as refused:
+            ask(buyer, people[5])
+        assert 3 * 3600 < refused.value.retry_after < 5 * 3600
+        clock.shift(timedelta(seconds=refused.value.retry_after))
+        ask(buyer, people[5])
+
+
+@pytest.mark.parametrize("known", ["verified", "old"])
+def test_one_that_is_known_meets_ten(buyer, known):
+    if known == "verified":
+        buyer.verified = True
+    else:
+        buyer.date_joined = datetime.now(UTC) - timedelta(days=31)
+    buyer.save()
+    for _ in range(10):
+        ask(buyer, make_person("Una"))
+    assert refusal(ask, buyer, make_person("Una")) == "RATE_LIMITED"
+
+
+def test_a_refused_one_costs_nothing(buyer, seller):
+    block_person(seller, blocked=buyer)
+    for _ in range(5):
+        assert refusal(ask, buyer, seller) == "MSG_BLOCKED_BY_USER"
+    for _ in range(3):
+        ask(buyer, make_person("Una"))
+
+
+def test_what_it_costs(buyer, seller):
+    with counting() as requests:
+        thread = ask(buyer, seller)
+    assert requests == ["BatchGetItem", "TransactWriteItems"]
+    with counting() as requests:
+        accept_request(seller, thread_id=thread)
+    assert requests == ["Query", "TransactWriteItems", "Query", "Query"]
+
+
+# --- What somebody asks for first
+
+
+def test_only_verified_people_if_one_wants_it_so(buyer, seller):
+    seller.requires_verified = True
+    seller.save()
+    assert refusal(ask, buyer, seller) == "MSG_GATE_REQUIRED"
+    befriend(buyer, seller)
+    ask(buyer, seller)
+    una = make_person("Una")
+    una.verified = True
+    una.save()
+    ask(una, seller)
+
+
+def test_the_form_asks_for_a_date_and_a_budget(buyer, seller):
+    seller.requires_date = seller.requires_budget = True
+    seller.save()
+    client = Client()
+    client.force_login(buyer, backend=BACKEND)
+    url = f"/people/{seller.handle}/start/"
+    fields = {"what": "A shoot", "message": "Hello", "client_id": str(uuid4())}
+    answer = client.post(url, fields)
+    assert answer.status_code == 400
+    assert answer.content.decode().count("This field is required") == 2
+    answer = client.post(url, fields | {"when": "In May", "budget": "1,000 EUR"})
+    assert answer.status_code == 302
+    befriend(buyer, seller)
+    assert client.post(url, fields | {"client_id": str(uuid4())}).status_code == 302

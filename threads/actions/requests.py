@@ -1,0 +1,119 @@
+"""Answering a first contact: accepting opens the conversation, declining tells nobody anything."""
+
+import time
+from collections.abc import Callable
+
+from pynamodb.expressions.condition import Condition
+
+from accounts.models import User
+from accounts.refusals import Refusal
+from realtime.delivery import deliver
+from threads import state as states
+from threads.actions.folders import placing
+from threads.models import Pair, Participant, keys
+from threads.models.changes import Cancelled, Change, Transaction
+from threads.models.participant import (
+    ARCHIVED_FOLDER,
+    ASKED,
+    DECLINED,
+    INBOX,
+    PENDING,
+    SPAM,
+)
+from threads.models.store import PATIENCE, StoreUnavailable, pause
+from threads.state import ThreadState
+from threads.telling import inbox_settings, tell_standing
+from threads.writing.rows import has_read_as
+
+
+def accept_request(user: User, *, thread_id: str) -> None:
+    """From here on both may write, and these two need not ask again."""
+
+    def build(state: ThreadState, me: Participant) -> Transaction:
+        if me.is_request_over:
+            raise Refusal(
+                "ACTION_FORBIDDEN",
+                "This request has expired.",
+                hint="You can write to them from their profile.",
+            )
+        asker = _asker(state)
+        write = Transaction()
+        write.update("me", me, _placed(me, folder=INBOX, request_state=None), _as_read(me))
+        asked = Change(remove=("request_state",))
+        write.update("asker", asker, asked, Participant.request_state == ASKED)
+        pair = Pair(keys.pair_pk(me.user_id, asker.user_id), keys.STATE)
+        accepted = Change(set={"accepted": True}, remove=("requested_by", "requested_at"))
+        write.update("pair", pair, accepted, Pair.blocked_by.does_not_exist())
+        return write
+
+    if _answer(user, thread_id, build):
+        _tell_accepted(thread_id)
+
+
+def decline_request(user: User, *, thread_id: str, as_spam: bool = False) -> None:
+    """For the one who asked nothing changes: it stays unanswered until it expires."""
+
+    def build(state: ThreadState, me: Participant) -> Transaction:
+        folder = SPAM if as_spam else ARCHIVED_FOLDER
+        write = Transaction()
+        change = _placed(me, folder=folder, request_state=DECLINED)
+        write.update("me", me, change, _as_read(me))
+        return write
+
+    if _answer(user, thread_id, build):
+        # To oneself alone, and no frame that the other could tell it by.
+        deliver(inbox_settings(states.look(thread_id).people[user.id]), to=[user.id])
+
+
+Build = Callable[[ThreadState, Participant], Transaction]
+
+
+def _answer(user: User, thread_id: str, build: Build) -> bool:
+    """On what was just read. False: there is nothing to answer any more, as a repeat finds."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        state = states.look(thread_id)
+        me = state.people.get(user.id)
+        if me is None:
+            raise Refusal("THREAD_NOT_FOUND")
+        if me.request_state not in (PENDING, DECLINED):
+            return False
+        try:
+            build(state, me).commit()
+        except Cancelled as cancelled:
+            if cancelled.failed("pair"):
+                raise Refusal("MSG_BLOCKED_BY_USER") from cancelled
+        except StoreUnavailable:
+            # It may have been written: looking again will tell.
+            states.forget(thread_id)
+        else:
+            return True
+        pause(deadline)
+
+
+def _tell_accepted(thread_id: str) -> None:
+    """Rows of both, as they are now; open pages look again at what they may do."""
+    for person in states.look(thread_id).people.values():
+        deliver(inbox_settings(person), to=[person.user_id])
+    tell_standing(thread_id)
+
+
+def _asker(state: ThreadState) -> Participant:
+    for person in state.people.values():
+        if person.request_state == ASKED:
+            return person
+    raise Refusal("ACTION_FORBIDDEN", "Nobody waits for an answer here any more.")
+
+
+def _placed(me: Participant, *, folder: str, request_state: str | None) -> Change:
+    return placing(me, {"folder": folder, "request_state": request_state})
+
+
+def _as_read(me: Participant) -> Condition:
+    return (
+        (Participant.last_seq == me.last_seq)
+        & (Participant.folder == me.folder)
+        & (Participant.pinned == me.pinned)
+        & (Participant.request_state == me.request_state)
+        & has_read_as(me)
+    )

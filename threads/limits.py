@@ -1,0 +1,87 @@
+"""How many first contacts a person may make: buckets that fill again by themselves.
+
+A bucket is read with whatever else an action has to know, and written with what it pays for, on
+the condition that it is as it was read.
+"""
+
+import math
+import time
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.utils import timezone
+
+from accounts.models import User
+from accounts.refusals import Refusal
+from threads.models import RateBucket, keys
+from threads.models.changes import Transaction
+from threads.models.table import Item, Key
+
+# Stored as whole numbers: a bucket fills by less than one in most moments.
+ONE = 1000
+# By then every bucket is full again.
+LIFE = 24 * 3600
+
+
+@dataclass(frozen=True)
+class Limit:
+    what: str
+    most: int
+    seconds: int
+
+
+def start_limits(user: User) -> list[Limit]:
+    """An account that is known, or has been here for a while, may do more than a new one."""
+    age = timezone.now() - user.date_joined
+    is_known = user.verified or age.days >= settings.NEW_ACCOUNT_DAYS
+    hour, day = settings.START_LIMITS_KNOWN if is_known else settings.START_LIMITS
+    return [Limit("start-hour", hour, 3600), Limit("start-day", day, 24 * 3600)]
+
+
+def bucket_keys(user: User, limits: list[Limit]) -> list[Key]:
+    return [(keys.user_pk(user.id), keys.rate_sk(limit.what)) for limit in limits]
+
+
+def take_one(write: Transaction, user: User, limits: list[Limit], found: list[Item]) -> None:
+    """Refuses with the seconds to wait, if one of them is empty."""
+    stored = {item.sk: item for item in found if isinstance(item, RateBucket)}
+    now = time.time()
+    for limit in limits:
+        bucket = stored.get(keys.rate_sk(limit.what))
+        left = _left(bucket, limit, now)
+        if left < ONE:
+            wait = math.ceil((ONE - left) / ONE * limit.seconds / limit.most)
+            raise Refusal(
+                "RATE_LIMITED",
+                "You have written to many new people in a short time.",
+                hint=f"You can write to somebody new again {_in(wait)}.",
+                retry_after=wait,
+            )
+        put = RateBucket(
+            keys.user_pk(user.id),
+            keys.rate_sk(limit.what),
+            tokens=left - ONE,
+            updated_at=keys.now(),
+            ttl=int(now) + LIFE,
+        )
+        as_read = (
+            RateBucket.updated_at == bucket.updated_at
+            if bucket
+            else RateBucket.pk.does_not_exist() | (RateBucket.ttl <= int(now))
+        )
+        write.put(limit.what, put, as_read)
+
+
+def _left(bucket: RateBucket | None, limit: Limit, now: float) -> int:
+    if bucket is None:
+        return limit.most * ONE
+    passed = max(0.0, now - keys.moment(bucket.updated_at).timestamp())
+    filled = bucket.tokens + int(passed * ONE * limit.most / limit.seconds)
+    return min(limit.most * ONE, filled)
+
+
+def _in(seconds: int) -> str:
+    minutes = math.ceil(seconds / 60)
+    if minutes < 60:
+        return f"in {minutes} min"
+    return f"in {math.ceil(minutes / 60)} h"
