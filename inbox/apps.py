@@ -1,5 +1,19 @@
+from typing import Any
+
 from django.apps import AppConfig
 
 
 class InboxConfig(AppConfig):
     name = "inbox"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from threads.changed import thread_changed
+
+        thread_changed.connect(_note, dispatch_uid="search")
+
+
+def _note(thread_id: str, message_id: str | None = None, **_: Any) -> None:
+    from inbox.feeding import note
+
+    note(thread_id, message_id)

@@ -9,6 +9,7 @@ urlpatterns = [
     path("inbox/rows/", views.rows, name="rows"),
     path("inbox/rows/<thread:thread_id>/", views.row, name="row"),
     path("inbox/counts/", views.counts, name="counts"),
+    path("inbox/search/", views.find, name="search"),
     path("inbox/act/", views.act, name="act"),
     path("inbox/<slug:folder>/", views.inbox, name="folder"),
 ]

@@ -6,9 +6,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
 from inbox.acts import perform
+from inbox.asking import LONGEST
+from inbox.asking import read as read_question
 from inbox.forms import ActOnThreads
 from inbox.queries import count_rows, get_row
 from inbox.rows import LABELS, column_of, folder_url, row_of, rows_of, shown
+from inbox.search import search
 from threads.models.participant import INBOX
 
 
@@ -48,6 +51,19 @@ def row(request: Request, thread_id: str) -> HttpResponse:
 @login_required
 def counts(request: Request) -> HttpResponse:
     return JsonResponse({key: shown(count) for key, count in count_rows(request.user).items()})
+
+
+@require_safe
+@login_required
+def find(request: Request) -> HttpResponse:
+    asked = request.GET.get("q", "").strip()[:LONGEST]
+    question = read_question(asked)
+    context = {
+        "asked": asked,
+        "unclear": question.unclear,
+        "results": search(request.user, question),
+    }
+    return render(request, "inbox/search.html", context)
 
 
 @require_POST

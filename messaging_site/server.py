@@ -148,6 +148,7 @@ def serve(host: str, port: int, ready_fd: int | None) -> int:
     )
     server.ready_callable = partial(_tell, server, ready_fd)
     _start_relay(stop := threading.Event())
+    _start_feeder(stop)
     server.run()
     stop.set()
     return 1 if server.abort_start else 0
@@ -158,6 +159,13 @@ def _start_relay(stop: threading.Event) -> None:
     from threads.relay import carry_forever
 
     threading.Thread(target=carry_forever, args=[stop], name="relay", daemon=True).start()
+
+
+def _start_feeder(stop: threading.Event) -> None:
+    """What was said becomes findable a moment later."""
+    from inbox.feeding import feed_forever
+
+    threading.Thread(target=feed_forever, args=[stop], name="search", daemon=True).start()
 
 
 def _drain_seconds() -> float:

@@ -172,6 +172,7 @@ VIEWS: dict[str, View] = {
     "inbox:rows": View(SIGNED_IN),
     "inbox:row": View(OF_THREAD, of_thread),
     "inbox:counts": View(SIGNED_IN),
+    "inbox:search": View(SIGNED_IN, query="?q=hello"),
     "inbox:act": View(
         ACT, post=lambda scene, kind: {"act": "pin", "thread": scene.thread_for(kind)}
     ),

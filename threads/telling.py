@@ -4,6 +4,7 @@ from typing import Any
 
 from realtime.delivery import deliver
 from realtime.events import InboxChanged, MessageAccepted, MessageSent, ThreadChanged
+from threads.changed import thread_changed as changed
 from threads.models import Message, Participant, Thread
 from threads.queries import Opened
 from threads.rendering import render_message
@@ -55,6 +56,7 @@ def revised(message: Message, state: ThreadState) -> dict[str, Any]:
 
 def tell_revised(kind: str, state: ThreadState, message: Message) -> None:
     """To those who can see it: somebody may have come later than the message."""
+    changed.send(None, thread_id=message.thread_id, message_id=message.id)
     event: Any = {"type": kind, **revised(message, state)}
     people = state.people.values()
     deliver(event, to=[one.user_id for one in people if one.visible_from_seq <= message.seq])
@@ -126,6 +128,7 @@ def tell_appended(appended: Appended) -> None:
     if not appended.is_new:
         return
     state = appended.state
+    changed.send(None, thread_id=state.thread.id)
     deliver(message_sent(appended.message, state), to=list(state.people))
     if appended.shows_in_inboxes:
         tell_inboxes(state)

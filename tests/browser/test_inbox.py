@@ -118,3 +118,22 @@ def test_on_a_phone_too(visit, many):
     expect(page.get_by_text("2 selected")).to_be_visible()
     page.locator(".bulk").get_by_role("button", name="Archive").tap()
     expect(page.locator(".row")).to_have_count(3)
+
+
+def test_what_was_said_is_found_and_opens_in_its_place(visit, many):
+    buyer = live(visit(many.buyer, f"/threads/{many.thread}/"))
+    write(buyer, "The Straßenbahn leaves at noon")
+    expect(buyer.locator(".message.mine:not(.sending)").last).to_contain_text("noon")
+    page = live(visit(many.seller))
+    page.get_by_role("link", name="Search your conversations").click()
+    hit = page.locator(".hit")
+    for _ in range(30):
+        page.get_by_role("searchbox").fill("strassenbahn")
+        page.get_by_role("searchbox").press("Enter")
+        page.wait_for_load_state()
+        if hit.count():
+            break
+        page.wait_for_timeout(500)
+    expect(hit.locator("mark")).to_have_text("Straßenbahn")
+    hit.click()
+    expect(live(page).locator(".message:focus")).to_contain_text("leaves at noon")

@@ -7,7 +7,6 @@ import pytest
 import time_machine
 from django.test import Client
 
-from accounts.models import User
 from accounts.refusals import Refusal
 from inbox.queries import UNREAD, count_rows, list_folder, list_unread
 from tests.threads.checker import assert_consistent

@@ -58,7 +58,11 @@ def pair_pk(one: str, other: str) -> str:
 
 def archive_pk(day: str, thread_id: str) -> str:
     # Not hash(): that differs from process to process.
-    return f"ARCHIVE#{day}#{zlib.crc32(thread_id.encode()) % ARCHIVE_SHARDS:02d}"
+    return archive_shard_pk(day, zlib.crc32(thread_id.encode()) % ARCHIVE_SHARDS)
+
+
+def archive_shard_pk(day: str, shard: int) -> str:
+    return f"ARCHIVE#{day}#{shard:02d}"
 
 
 def participant_sk(user_id: str) -> str:

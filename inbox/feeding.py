@@ -1,0 +1,273 @@
+"""How the index of search gets what it holds: after the fact, from the table, never while sending.
+
+Whoever changes a thread in this process notes it; a thread of the server takes in what was noted, a
+moment later. What a crash forgot, or another program wrote, is found by the archive's work list: it
+names the threads that had messages on a day, and each is compared with what the index has of it.
+"""
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date, timedelta
+
+import structlog
+from django.db import close_old_connections, connection, transaction
+from django.utils import timezone
+
+from accounts.models import User
+from inbox.folding import fold
+from inbox.models import Checked, IndexedMessage, IndexedThread
+from threads import state as states
+from threads.models import ArchiveDue, Message, Thread, keys
+from threads.models.message import SYSTEM
+from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM, Participant
+from threads.models.table import Item, get_many, query
+from threads.state import ThreadState
+
+log = structlog.get_logger(__name__)
+
+EVERY = 1.0
+COMPARE_EVERY = 600.0
+BATCH = 500
+# Of its time a feeder works a tenth: people who write come first, and what waits is not lost.
+REST = 9.0
+LONGEST_REST = 2.0
+# Left out, so that a word is a word; rendering every message would cost more than all the rest.
+MARKUP = str.maketrans("", "", "*_`~>#")
+
+_lock = threading.Lock()
+# By thread: since when it waits, and which of its messages were changed.
+_since: dict[str, float] = {}
+_changed: dict[str, set[str]] = defaultdict(set)
+# Seconds that the slowest of the last round had waited.
+lag = 0.0
+
+
+def note(thread_id: str, changed: str | None = None) -> None:
+    """Cheap, and all that happens on the path of whoever changes something."""
+    with _lock:
+        _since.setdefault(thread_id, time.monotonic())
+        if changed is not None:
+            _changed[thread_id].add(changed)
+
+
+Pause = Callable[[float], object]
+
+
+def feed_noted(pause: Pause = lambda seconds: None) -> int:
+    """Takes in what was noted; what fails is noted again."""
+    global lag
+    with _lock:
+        noted, changed = dict(_since), dict(_changed)
+        _since.clear()
+        _changed.clear()
+    for thread_id in noted:
+        began = time.monotonic()
+        try:
+            take_in(thread_id, changed.get(thread_id, set()))
+        except Exception:
+            log.exception("search_feed_failed", thread=thread_id)
+            for message_id in changed.get(thread_id, {None}):
+                note(thread_id, message_id)
+        _rest(pause, began)
+    if noted:
+        lag = time.monotonic() - min(noted.values())
+        log.info("search_fed", threads=len(noted), lag_seconds=round(lag, 3))
+    return len(noted)
+
+
+def _rest(pause: Pause, began: float) -> None:
+    pause(min(LONGEST_REST, REST * (time.monotonic() - began)))
+
+
+def feed_forever(stop: threading.Event) -> None:
+    """The server runs this in a thread of its own."""
+    next_comparison = 0.0
+    while not stop.is_set():
+        try:
+            close_old_connections()
+            feed_noted(stop.wait)
+            if time.monotonic() >= next_comparison:
+                compare(stop.wait)
+                next_comparison = time.monotonic() + COMPARE_EVERY
+        except Exception:
+            log.exception("search_feeder_failed")
+        stop.wait(EVERY)
+    connection.close()
+
+
+# --- One thread
+
+
+def take_in(thread_id: str, changed: Iterable[str] = ()) -> None:
+    """What is new, and what is known to have changed; all of it, if that is not known."""
+    state = states.read(thread_id)
+    if state is None:
+        IndexedThread.objects.filter(pk=thread_id).delete()
+        return
+    before = IndexedThread.objects.filter(pk=thread_id).first()
+    is_known = before is not None and (before.rev == state.thread.rev or changed)
+    if before is not None and is_known:
+        messages = list(_later(state.thread, before)) + _these(state.thread, changed)
+    else:
+        messages = list(_messages(state.thread.pk, keys.MESSAGES))
+    with transaction.atomic():
+        thread = _put_thread(state, before)
+        if not is_known:
+            thread.messages.all().delete()
+        _put_messages(thread, state, messages)
+
+
+def _later(thread: Thread, before: IndexedThread) -> Iterator[Message]:
+    last = before.messages.order_by("-seq").first()
+    floor = keys.message_sk(last.message_id) if last else keys.MESSAGES
+    return _messages(thread.pk, floor)
+
+
+def _messages(pk: str, floor: str) -> Iterator[Message]:
+    where = Item.sk.between(floor, f"{keys.MESSAGES}~")
+    page = query(pk, where, limit=BATCH)
+    yield from page.of(Message)
+    while page.next_key:
+        page = query(pk, where, limit=BATCH, after=page.next_key)
+        yield from page.of(Message)
+
+
+def _these(thread: Thread, message_ids: Iterable[str]) -> list[Message]:
+    found = get_many((thread.pk, keys.message_sk(message_id)) for message_id in message_ids)
+    return [item for item in found if isinstance(item, Message)]
+
+
+def _put_thread(state: ThreadState, before: IndexedThread | None) -> IndexedThread:
+    if before is not None and before.roster_version == state.thread.roster_version:
+        before.seq, before.rev = state.thread.last_seq, state.thread.rev
+        before.kind = state.thread.kind
+        before.save(update_fields=["seq", "rev", "kind"])
+        return before
+    names = [person.person["name"] for person in state.people.values()]
+    thread, _ = IndexedThread.objects.update_or_create(
+        pk=state.thread.id,
+        defaults={
+            "seq": state.thread.last_seq,
+            "rev": state.thread.rev,
+            "roster_version": state.thread.roster_version,
+            "kind": state.thread.kind,
+            "about": fold(" ".join([state.thread.subject, *names])),
+        },
+    )
+    thread.people.exclude(user_id__in=state.people).delete()
+    for user_id, person in state.people.items():
+        thread.people.update_or_create(
+            user_id=user_id, defaults={"from_seq": person.visible_from_seq}
+        )
+    return thread
+
+
+def _put_messages(thread: IndexedThread, state: ThreadState, messages: list[Message]) -> None:
+    """By their ids, so that twice is once. What was removed or hidden goes."""
+    latest = {message.id: message for message in messages}
+    IndexedMessage.objects.filter(message_id__in=list(latest)).delete()
+    IndexedMessage.objects.bulk_create(
+        [
+            _indexed(thread, state, message)
+            for message in latest.values()
+            if message.type != SYSTEM and not message.is_gone
+        ],
+        batch_size=BATCH,
+    )
+
+
+def _indexed(thread: IndexedThread, state: ThreadState, message: Message) -> IndexedMessage:
+    author = state.name_of(message.author_id or "")
+    kinds = {str(file.get("kind", file.get("type", ""))) for file in message.attachments or []}
+    names = " ".join(str(file.get("name", "")) for file in message.attachments or [])
+    return IndexedMessage(
+        message_id=message.id,
+        thread=thread,
+        seq=message.seq,
+        at=keys.moment(message.created_at),
+        author_id=message.author_id or "",
+        author=fold(f"{author['name']} {author.get('handle', '')}"),
+        folded=fold(f"{(message.body or '').translate(MARKUP)} {names}".strip()),
+        has_image=any(kind.startswith("image") for kind in kinds),
+        has_file=any(not kind.startswith("image") for kind in kinds),
+        card=str((message.action or {}).get("type", "")),
+    )
+
+
+# --- All of them
+
+
+def compare(pause: Pause = lambda seconds: None) -> int:
+    """Threads with messages since the day that was checked last; those that differ are taken in."""
+    checked = Checked.objects.first()
+    today = timezone.now().date()
+    if checked is None:
+        taken = rebuild(pause)
+    else:
+        # A day more: what was sent just before midnight may have been missed.
+        since = date.fromisoformat(checked.day) - timedelta(days=1)
+        days = [since + timedelta(days=n) for n in range((today - since).days + 1)]
+        taken = _take_in_different(_due(days), pause)
+    Checked.objects.update_or_create(pk=1, defaults={"day": today.isoformat()})
+    return taken
+
+
+def rebuild(pause: Pause = lambda seconds: None) -> int:
+    """Anew, thread by thread: what is there stays findable meanwhile."""
+    threads = set(_all_threads())
+    for thread_id in IndexedThread.objects.exclude(pk__in=threads).values_list("pk", flat=True):
+        IndexedThread.objects.filter(pk=thread_id).delete()
+    for thread_id in sorted(threads):
+        began = time.monotonic()
+        with transaction.atomic():
+            IndexedThread.objects.filter(pk=thread_id).delete()
+            take_in(thread_id)
+        _rest(pause, began)
+    return len(threads)
+
+
+def _all_threads() -> Iterator[str]:
+    """Through the people and their folders: there is no Scan."""
+    for user_id in User.objects.values_list("pk", flat=True).iterator():
+        for folder in (INBOX, REQUESTS, ARCHIVED_FOLDER, SPAM):
+            pk = keys.inbox_pk(user_id, folder)
+            page = query(pk, limit=BATCH, index=Item.inbox)
+            yield from (row.thread_id for row in page.of(Participant))
+            while page.next_key:
+                page = query(pk, limit=BATCH, index=Item.inbox, after=page.next_key)
+                yield from (row.thread_id for row in page.of(Participant))
+
+
+def _due(days: list[date]) -> Iterator[str]:
+    for day in days:
+        for shard in range(keys.ARCHIVE_SHARDS):
+            pk = keys.archive_shard_pk(day.isoformat(), shard)
+            page = query(pk, limit=BATCH)
+            yield from (due.sk.removeprefix(keys.PAIR_THREADS) for due in page.of(ArchiveDue))
+            while page.next_key:
+                page = query(pk, limit=BATCH, after=page.next_key)
+                yield from (due.sk.removeprefix(keys.PAIR_THREADS) for due in page.of(ArchiveDue))
+
+
+def _take_in_different(thread_ids: Iterable[str], pause: Pause) -> int:
+    wanted = sorted(set(thread_ids))
+    taken = 0
+    for start in range(0, len(wanted), 100):
+        chunk = wanted[start : start + 100]
+        known = {each.pk: each for each in IndexedThread.objects.filter(pk__in=chunk)}
+        for thread in get_many((keys.thread_pk(thread_id), keys.THREAD) for thread_id in chunk):
+            if isinstance(thread, Thread) and _differs(thread, known.get(thread.id)):
+                began = time.monotonic()
+                take_in(thread.id)
+                taken += 1
+                _rest(pause, began)
+    return taken
+
+
+def _differs(thread: Thread, known: IndexedThread | None) -> bool:
+    if known is None:
+        return True
+    now = (thread.last_seq, thread.rev, thread.roster_version)
+    return now != (known.seq, known.rev, known.roster_version)

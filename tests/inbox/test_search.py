@@ -1,0 +1,301 @@
+"""Search: parts of words, all scripts, the filters, and only what one may read."""
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from inbox import asking, feeding
+from inbox.folding import excerpt, fold
+from inbox.models import IndexedMessage, IndexedPerson, IndexedThread
+from inbox.search import search
+from tests.threads.conftest import make_person, messages_of, say, start
+from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.revisions import edit_message, remove_message
+from threads.models import Message
+from threads.models.store import counting
+
+pytestmark = pytest.mark.storage
+BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
+SAID = {
+    "de": "Die Straßenbahn fährt um zehn, wir nehmen das Überlicht.",
+    "ja": "来週の火曜日、商品の写真を撮影したいです。",
+    "zh": "我们星期五在上海拍摄，预算一万元。",
+    "ko": "다음 주에 제품 사진을 촬영하고 싶어요.",
+    "ar": "سأرسل لك العرض غدًا صباحًا",
+    "es": "¿Podríamos fotografiar los juguetes el miércoles?",
+}
+
+
+@pytest.fixture(autouse=True)
+def nothing_noted() -> None:
+    """Of what other tests did in this process."""
+    feeding._since.clear()
+    feeding._changed.clear()
+
+
+def find(user, text: str) -> list[str]:
+    """Bodies of what is found, the best first."""
+    return ["".join(p.text for p in hit.pieces) for found in ask(user, text) for hit in found.hits]
+
+
+def ask(user, text: str):
+    feeding.feed_noted()
+    return search(user, asking.read(text))
+
+
+@pytest.mark.parametrize(
+    ("words", "language"),
+    [
+        ("strassenbahn", "de"),
+        ("bahn", "de"),
+        ("uberlicht", "de"),
+        ("写真", "ja"),
+        ("商品の写", "ja"),
+        ("上海", "zh"),
+        ("拍", "zh"),
+        ("사진", "ko"),
+        ("촬영하고", "ko"),
+        ("العرض", "ar"),
+        ("miercoles", "es"),
+        ("JUGUETES podr", "es"),
+        ("guet fotogra", "es"),
+    ],
+)
+def test_parts_of_words_are_found_in_every_language(thread, buyer, seller, words, language):
+    for body in SAID.values():
+        say(buyer, thread, body)
+    assert find(seller, words) == [SAID[language]]
+
+
+def test_all_words_have_to_be_there_and_whole_words_come_first(buyer, seller):
+    part, whole, one = (start(buyer, seller, "Hello") for _ in range(3))
+    say(buyer, whole, "The light in the hall")
+    say(buyer, part, "The daylight in the hallway")
+    say(buyer, one, "Only light")
+    found = ask(seller, "light hall")
+    assert [each.row.thread_id for each in found] == [whole, part]
+
+
+def test_the_words_are_marked_where_they_are(thread, buyer, seller):
+    say(buyer, thread, "Die Straßenbahn fährt um **zehn** Uhr")
+    ((hit,),) = [found.hits for found in ask(seller, "strasse fahrt")]
+    assert [piece.text for piece in hit.pieces if piece.is_match] == ["Straße", "fährt"]
+    assert "".join(piece.text for piece in hit.pieces) == "Die Straßenbahn fährt um zehn Uhr"
+
+
+def test_a_long_text_is_shown_around_the_match():
+    pieces = excerpt("a " * 200 + "needle" + " b" * 200, ["needle"])
+    assert (pieces[0].text, pieces[-1].text) == ("… ", " …")
+    assert [piece.text for piece in pieces if piece.is_match] == ["needle"]
+    assert sum(len(piece.text) for piece in pieces) < 200
+
+
+def test_it_leads_to_the_message_in_its_place(thread, buyer, seller):
+    said = say(buyer, thread, "Somewhere in the middle")
+    for _ in range(60):
+        say(buyer, thread)
+    ((hit,),) = [found.hits for found in ask(seller, "somewhere")]
+    assert hit.url == f"/threads/{thread}/messages/{said.id}/"
+    client = Client()
+    client.force_login(seller, backend=BACKEND)
+    assert said.id in client.get(hit.url).content.decode()
+
+
+# --- Filters
+
+
+def test_the_filters(buyer, seller):
+    una = make_person("Una")
+    wedding = start(buyer, seller, "The light is good", subject="A wedding")
+    shoes = start(una, seller, "The light is bad", subject="Shoes")
+    say(seller, wedding, "Which light?")
+    cases = {
+        "light from:bea": ["The light is good"],
+        "light from:me": ["Which light?"],
+        f"light from:@{una.handle}": ["The light is bad"],
+        "light in:shoes": ["The light is bad"],
+        "light in:una": ["The light is bad"],
+        'light in:"a wedding" from:bea': ["The light is good"],
+        "light kind:project": [],
+        "light before:2020-01-01": [],
+        "light after:2020-01-01 from:bea": ["The light is good"],
+        "light after:2999-01-01": [],
+        "light has:image": [],
+        "card:extras": [],
+        "from:una": ["The light is bad"],
+    }
+    for text, expected in cases.items():
+        assert sorted(find(seller, text)) == sorted(expected), text
+    assert {each.row.thread_id for each in ask(seller, "light")} == {wedding, shoes}
+
+
+def test_files_and_cards_are_found_by_what_they_are(thread, buyer, seller):
+    image, file, card = (say(buyer, thread, f"Look at number {n}") for n in range(3))
+    image.update([Message.attachments.set([{"kind": "image", "name": "oak.jpg"}])])
+    file.update([Message.attachments.set([{"kind": "pdf", "name": "offer.pdf"}])])
+    card.update([Message.action.set({"type": "extras"})])
+    for message in (image, file, card):
+        feeding.note(thread, message.id)
+    assert find(seller, "has:image") == ["Look at number 0"]
+    assert find(seller, "has:file look") == ["Look at number 1"]
+    assert find(seller, "has:card") == find(seller, "card:extras") == ["Look at number 2"]
+    assert find(seller, "oak") == ["Look at number 0"]
+
+
+def test_what_is_not_understood_is_said():
+    question = asking.read('light kind:party before:soon has:fun from:"Mara L"')
+    assert question.unclear == ["kind:party", "before:soon", "has:fun"]
+    assert (question.words, question.by) == (["light"], "mara l")
+    assert asking.read("   ").is_empty
+    assert asking.read('""').is_empty
+
+
+@pytest.mark.parametrize(
+    "text", ['"', "'; drop", "%", "_", "a\\", "AND OR", "*", '"" ""', "x" * 500]
+)
+def test_no_text_breaks_it(thread, buyer, seller, text):
+    say(buyer, thread, "100% of a_b")
+    assert isinstance(ask(seller, text), list)
+
+
+def test_a_percent_sign_is_a_percent_sign(thread, buyer, seller):
+    say(buyer, thread, "100% sure")
+    say(buyer, thread, "1000 sure")
+    assert find(seller, "0%") == ["100% sure"]
+
+
+# --- Who may find what
+
+
+def test_only_threads_that_one_is_in_ever(thread, buyer, seller, stranger):
+    say(buyer, thread, "A secret between us")
+    assert find(seller, "secret")
+    assert find(stranger, "secret") == []
+
+
+def test_somebody_added_finds_what_was_said_from_then_on(thread, buyer, seller, stranger):
+    say(buyer, thread, "A secret before")
+    add_participant(buyer, thread_id=thread, user=stranger)
+    say(buyer, thread, "A secret after")
+    assert find(stranger, "secret") == ["A secret after"]
+    remove_participant(buyer, thread_id=thread, user_id=stranger.id)
+    assert find(stranger, "secret") == []
+
+
+def test_who_leaves_finds_nothing_even_if_the_index_does_not_know_yet(thread, buyer, seller):
+    say(buyer, thread, "A secret between us")
+    feeding.feed_noted()
+    leave_thread(seller, thread_id=thread)
+    assert search(seller, asking.read("secret")) == []
+    assert IndexedPerson.objects.filter(user_id=seller.id).exists()
+    assert find(seller, "secret") == []
+    assert not IndexedPerson.objects.filter(user_id=seller.id).exists()
+
+
+def test_what_was_removed_is_not_found_even_if_the_index_does_not_know_yet(thread, buyer, seller):
+    said = say(buyer, thread, "A secret that slipped out")
+    feeding.feed_noted()
+    remove_message(buyer, thread_id=thread, message_id=said.id)
+    assert search(seller, asking.read("secret")) == []
+    assert find(seller, "secret") == []
+    assert not IndexedMessage.objects.filter(message_id=said.id).exists()
+
+
+def test_what_was_edited_is_found_as_it_is_now(thread, buyer, seller):
+    said = say(buyer, thread, "The first version")
+    feeding.feed_noted()
+    edit_message(buyer, thread_id=thread, message_id=said.id, body="The second try")
+    assert find(seller, "version") == []
+    assert find(seller, "second") == ["The second try"]
+
+
+# --- The index
+
+
+def snapshot() -> tuple:
+    messages = IndexedMessage.objects.order_by("message_id").values_list(
+        "message_id", "thread", "seq", "at", "author_id", "author", "folded", "card"
+    )
+    people = IndexedPerson.objects.order_by("thread", "user_id")
+    threads = IndexedThread.objects.order_by("pk").values_list("pk", "seq", "rev", "about")
+    return list(messages), list(people.values_list("thread", "user_id", "from_seq")), list(threads)
+
+
+def test_rebuilt_it_equals_the_one_that_grew(buyer, seller, stranger):
+    threads = [start(buyer, seller), start(seller, stranger)]
+    for number in range(12):
+        thread = threads[number % 2]
+        said = say(seller, thread, f"Words {number}")
+        if number % 3 == 0:
+            feeding.feed_noted()
+        if number % 4 == 1:
+            edit_message(seller, thread_id=thread, message_id=said.id, body=f"Other {number}")
+        if number % 4 == 2:
+            remove_message(seller, thread_id=thread, message_id=said.id)
+    add_participant(buyer, thread_id=threads[0], user=stranger)
+    feeding.feed_noted()
+    grown = snapshot()
+    assert len(grown[0]) == 11
+    feeding.rebuild()
+    assert snapshot() == grown
+
+
+def test_what_a_crash_forgot_is_found_by_comparing(thread, buyer, seller, monkeypatch):
+    feeding.feed_noted()
+    assert feeding.compare() == 1
+    said = say(buyer, thread, "Before the crash")
+    other = start(seller, buyer, "In a new thread")
+    edit_message(buyer, thread_id=thread, message_id=said.id, body="Edited before the crash")
+    feeding._since.clear()
+    feeding._changed.clear()
+    assert search(seller, asking.read("crash")) == []
+    # The table holds the threads of other tests, too.
+    due = feeding._due
+    ours = {thread, other}
+    monkeypatch.setattr(feeding, "_due", lambda days: ours & set(due(days)))
+    assert feeding.compare() == 2
+    assert find(seller, "edited crash") == ["Edited before the crash"]
+    assert find(seller, "new thread") == ["In a new thread"]
+    assert messages_of(other)
+    assert feeding.compare() == 0
+
+
+def test_sending_asks_the_index_for_nothing(thread, buyer, django_assert_num_queries):
+    say(buyer, thread)
+    with django_assert_num_queries(0), counting() as requests:
+        say(buyer, thread)
+    assert requests == ["TransactWriteItems"]
+
+
+def test_a_search_costs_few_requests(buyer, seller):
+    for _ in range(12):
+        say(buyer, start(buyer, seller), "The same words everywhere")
+    feeding.feed_noted()
+    with counting() as requests:
+        assert len(search(seller, asking.read("words"))) == 12
+    assert requests == ["BatchGetItem", "BatchGetItem"]
+
+
+def test_the_lag_is_known(thread, buyer):
+    say(buyer, thread)
+    feeding.feed_noted()
+    assert 0 < feeding.lag < 60
+
+
+def test_the_page(thread, buyer, seller):
+    say(buyer, thread, "A <b>bold</b> claim & more")
+    feeding.feed_noted()
+    client = Client()
+    client.force_login(seller, backend=BACKEND)
+    page = client.get("/inbox/search/", {"q": "bold kind:party"}).content.decode()
+    assert "<mark>bold</mark>" in page
+    assert "<b>bold" not in page
+    assert "kind:party" in page
+    assert "Nothing found" in client.get("/inbox/search/", {"q": "zzz"}).content.decode()
+    assert client.get("/inbox/search/").status_code == 200
+
+
+def test_folding():
+    assert fold("Straße ＡＢＣ É ﬁ") == "strasse abc e fi"
+    assert fold("한국어") == "한국어"
+    assert connection.vendor in ("sqlite", "postgresql")
