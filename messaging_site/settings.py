@@ -116,6 +116,8 @@ else:
     DATABASES = {"default": env.db("DATABASE_URL")}
     if DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
         # Under ASGI a connection kept for each thread runs the server out of them; a pool does not.
+        # Those that a restart of the database has cut are found out before they are handed on.
+        DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
         DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
             "min_size": 1,
             "max_size": env.int("PARLEY_DATABASE_POOL", default=10),

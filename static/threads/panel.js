@@ -145,6 +145,8 @@ export class Panel {
   #typed(form) {
     if (!form?.matches("[data-edit]")) return;
     keep(this.thread, form);
+    const mine = form.querySelector("[data-conflict-mine]");
+    if (mine) return void (mine.textContent = form.elements.text.value);
     state(form, "");
     clearTimeout(this.#timers.get(form));
     this.#timers.set(form, setTimeout(() => this.#save(form), PAUSE));
@@ -197,11 +199,12 @@ export class Panel {
     }
   }
 
-  #conflict(form, { mine, theirs, by_name, current }) {
+  /** Both stand there until one of them is chosen; who goes on writing changes their own. */
+  #conflict(form, { theirs, by_name, current }) {
     const block = fromTemplate("conflict");
     block.querySelector("[data-conflict-by]").textContent = by_name;
     block.querySelector("[data-conflict-theirs]").textContent = theirs;
-    block.querySelector("[data-conflict-mine]").textContent = mine;
+    block.querySelector("[data-conflict-mine]").textContent = form.elements.text.value;
     block.addEventListener("click", ({ target }) => {
       const { keep: choice } = target.dataset;
       if (!choice) return;

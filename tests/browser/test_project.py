@@ -4,7 +4,7 @@ import hashlib
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import PHONE
 
@@ -55,18 +55,22 @@ def test_an_accepted_offer_opens_the_panel_on_both_screens(two):
     assert seller.url == here
 
 
-def test_both_write_the_brief_at_once_and_nothing_is_lost(two):
-    buyer, seller = two
+def test_both_write_the_brief_at_once_and_nothing_is_lost(visit, pair):
+    path = f"/threads/{pair.thread}/"
+    buyer, seller = visit(pair.buyer, path), visit(pair.seller, path, expected_status=409)
     book(buyer, seller)
     hers, his = (page.get_by_label("Goals") for page in (buyer, seller))
-    # He has begun, and has not paused yet, when she is done.
-    his.press_sequentially("H", delay=10)
-    seller.evaluate("localStorage.length")
+    # What he writes is on its way when she is done.
+    on_the_way: list[Route] = []
+    seller.route(re.compile("/panel/brief/"), lambda route: on_the_way.append(route))
+    his.fill("Hard light")
+    his.blur()
     hers.fill("Warm light")
     hers.blur()
     expect(buyer.locator("[data-edit=goals] [data-edit-state]")).to_have_text("Saved")
-    his.fill("Hard light")
-    his.blur()
+    seller.unroute(re.compile("/panel/brief/"))
+    for route in on_the_way:
+        route.continue_()
     conflict = seller.locator(".conflict")
     expect(conflict).to_contain_text("Warm light")
     expect(conflict).to_contain_text("Hard light")
@@ -79,11 +83,11 @@ def test_both_write_the_brief_at_once_and_nothing_is_lost(two):
 def test_what_was_typed_survives_a_reload_before_it_was_saved(two):
     buyer, seller = two
     book(buyer, seller)
-    buyer.route(re.compile("/panel/"), lambda route: route.abort())
+    buyer.context.set_offline(True)
     buyer.get_by_label("Must-haves").fill("The blue door")
-    buyer.wait_for_function("localStorage.length > 0")
-    buyer.unroute(re.compile("/panel/"))
-    buyer.evaluate("window.stop()")
+    expect(buyer.locator("[data-edit=musts] .failed")).to_be_visible()
+    assert "The blue door" in buyer.evaluate("Object.values(localStorage).join()")
+    buyer.context.set_offline(False)
     buyer.reload()
     expect(buyer.get_by_label("Must-haves")).to_have_value("The blue door")
     expect(seller.get_by_label("Must-haves")).to_have_value("The blue door")
