@@ -68,9 +68,9 @@ def test_both_write_the_brief_at_once_and_nothing_is_lost(visit, pair):
     hers.fill("Warm light")
     hers.blur()
     expect(buyer.locator("[data-edit=goals] [data-edit-state]")).to_have_text("Saved")
-    seller.unroute(re.compile("/panel/brief/"))
     for route in on_the_way:
         route.continue_()
+    seller.unroute(re.compile("/panel/brief/"))
     conflict = seller.locator(".conflict")
     expect(conflict).to_contain_text("Warm light")
     expect(conflict).to_contain_text("Hard light")

@@ -59,7 +59,7 @@ class _Run:
             world.plot, self._read(), ports, seed=options.seed, pace=options.pace
         )
         self.deals = make_deals(
-            world.plot, ports, seed=options.seed, pace=options.pace, most=options.deals
+            world.plot, ports, seed=options.seed, pace=options.pace / 3, most=options.deals
         )
         self.surprises: list[str] = []
 
