@@ -10,6 +10,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, timedelta
+from itertools import chain, islice
 
 import structlog
 from django.db import close_old_connections, connection, transaction
@@ -30,6 +31,8 @@ log = structlog.get_logger(__name__)
 EVERY = 1.0
 COMPARE_EVERY = 600.0
 BATCH = 500
+# The revision of a thread of which not everything is taken in.
+NOTHING_YET = -1
 # Of its time a feeder works a tenth: people who write come first, and what waits is not lost.
 REST = 9.0
 LONGEST_REST = 2.0
@@ -100,23 +103,29 @@ def feed_forever(stop: threading.Event) -> None:
 # --- One thread
 
 
-def take_in(thread_id: str, changed: Iterable[str] = ()) -> None:
-    """What is new, and what is known to have changed; all of it, if that is not known."""
+def take_in(thread_id: str, changed: Iterable[str] = (), *, anew: bool = False) -> None:
+    """What is new, and what is known to have changed; all of it, if that is not known.
+
+    In short transactions, since SQLite lets one write at a time. How far it got is written last: a
+    thread that was left half is found to differ, and taken in anew."""
     state = states.read(thread_id)
     if state is None:
         IndexedThread.objects.filter(pk=thread_id).delete()
         return
-    before = IndexedThread.objects.filter(pk=thread_id).first()
-    is_known = before is not None and (before.rev == state.thread.rev or changed)
-    if before is not None and is_known:
-        messages = list(_later(state.thread, before)) + _these(state.thread, changed)
+    before = None if anew else IndexedThread.objects.filter(pk=thread_id).first()
+    messages: Iterator[Message]
+    if before is not None and (before.rev == state.thread.rev or changed):
+        messages = chain(_later(state.thread, before), _these(state.thread, changed))
     else:
-        messages = list(_messages(state.thread.pk, keys.MESSAGES))
-    with transaction.atomic():
-        thread = _put_thread(state, before)
-        if not is_known:
-            thread.messages.all().delete()
-        _put_messages(thread, state, messages)
+        IndexedThread.objects.filter(pk=thread_id).delete()
+        before = None
+        messages = _messages(state.thread.pk, keys.MESSAGES)
+    thread = _put_thread(state, before)
+    while chunk := list(islice(messages, BATCH)):
+        _put_messages(thread, state, chunk)
+    IndexedThread.objects.filter(pk=thread_id).update(
+        seq=state.thread.last_seq, rev=state.thread.rev
+    )
 
 
 def _later(thread: Thread, before: IndexedThread) -> Iterator[Message]:
@@ -139,22 +148,21 @@ def _these(thread: Thread, message_ids: Iterable[str]) -> list[Message]:
     return [item for item in found if isinstance(item, Message)]
 
 
+@transaction.atomic
 def _put_thread(state: ThreadState, before: IndexedThread | None) -> IndexedThread:
-    if before is not None and before.roster_version == state.thread.roster_version:
-        before.seq, before.rev = state.thread.last_seq, state.thread.rev
-        before.kind = state.thread.kind
-        before.save(update_fields=["seq", "rev", "kind"])
+    is_same = before is not None and before.roster_version == state.thread.roster_version
+    if before is not None and is_same and before.kind == state.thread.kind:
         return before
     names = [person.person["name"] for person in state.people.values()]
+    about = {
+        "roster_version": state.thread.roster_version,
+        "kind": state.thread.kind,
+        "about": fold(" ".join([state.thread.subject, *names])),
+    }
     thread, _ = IndexedThread.objects.update_or_create(
         pk=state.thread.id,
-        defaults={
-            "seq": state.thread.last_seq,
-            "rev": state.thread.rev,
-            "roster_version": state.thread.roster_version,
-            "kind": state.thread.kind,
-            "about": fold(" ".join([state.thread.subject, *names])),
-        },
+        defaults=about,
+        create_defaults=about | {"seq": 0, "rev": NOTHING_YET},
     )
     thread.people.exclude(user_id__in=state.people).delete()
     for user_id, person in state.people.items():
@@ -164,6 +172,7 @@ def _put_thread(state: ThreadState, before: IndexedThread | None) -> IndexedThre
     return thread
 
 
+@transaction.atomic
 def _put_messages(thread: IndexedThread, state: ThreadState, messages: list[Message]) -> None:
     """By their ids, so that twice is once. What was removed or hidden goes."""
     latest = {message.id: message for message in messages}
@@ -221,9 +230,7 @@ def rebuild(pause: Pause = lambda seconds: None) -> int:
         IndexedThread.objects.filter(pk=thread_id).delete()
     for thread_id in sorted(threads):
         began = time.monotonic()
-        with transaction.atomic():
-            IndexedThread.objects.filter(pk=thread_id).delete()
-            take_in(thread_id)
+        take_in(thread_id, anew=True)
         _rest(pause, began)
     return len(threads)
 
