@@ -4,8 +4,10 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
 from accounts.models import OutboxEntry, User
+from policy.detector import REASONS, judge
 
 REQUIREMENTS = ("requires_verified", "requires_date", "requires_budget")
+READ_BY_OTHERS = ("display_name", "headline", "about", "city")
 PROFILE = ("display_name", "handle", "headline", "about", "city", "time_zone")
 
 
@@ -25,11 +27,24 @@ def change_profile(
     changed.headline, changed.about = headline, about
     changed.city, changed.time_zone = city, time_zone
     changed.full_clean()
+    _check_policy(changed)
     try:
         _save_profile(changed)
     except IntegrityError as error:
         raise ValidationError({"handle": "This handle is taken."}) from error
     return changed
+
+
+def _check_policy(user: User) -> None:
+    """A profile is read before anything is booked."""
+    wrong = {}
+    for field in READ_BY_OTHERS:
+        reasons = judge(getattr(user, field)).reasons
+        if reasons:
+            told = " and ".join(REASONS[reason] for reason in reasons)
+            wrong[field] = f"This looks like {told}. Leave it out: people write to you here."
+    if wrong:
+        raise ValidationError(wrong)
 
 
 @transaction.atomic

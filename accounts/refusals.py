@@ -68,6 +68,11 @@ REFUSALS: dict[str, Words] = {
         "They ask for more before somebody new may write to them.",
         "Their page says what they need to know.",
     ),
+    "MSG_POLICY_BLOCKED": Words(
+        403,
+        "This was not sent: it leads out of the marketplace.",
+        "Until a booking is agreed, talk and pay here: it protects you both.",
+    ),
     "MSG_TOO_LONG": Words(
         400,
         "A message can have at most 8,000 characters.",

@@ -161,6 +161,17 @@ START_LIMITS = tuple(env.list("PARLEY_START_LIMITS", int, default=[3, 20]))
 START_LIMITS_KNOWN = tuple(env.list("PARLEY_START_LIMITS_KNOWN", int, default=[10, 100]))
 NEW_ACCOUNT_DAYS = env.int("PARLEY_NEW_ACCOUNT_DAYS", default=30)
 
+# --- Against going round the site --------------------------------------------------------------
+
+# Words that count as a way out besides those that we know, and hosts to which links are harmless.
+POLICY_WORDS = env.list("PARLEY_POLICY_WORDS", default=[])
+POLICY_HOSTS = env.list("PARLEY_POLICY_HOSTS", default=["parley.example"])
+# The how-manieth attempt in a thread is not sent; what is so plain that the first is not; and how
+# many seconds one has to wait after those between.
+POLICY_BLOCK_AT = env.int("PARLEY_POLICY_BLOCK_AT", default=3)
+POLICY_GROSS = env.float("PARLEY_POLICY_GROSS", default=3.0)
+POLICY_COOL_DOWN = env.int("PARLEY_POLICY_COOL_DOWN", default=45)
+
 # --- People -----------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "accounts.User"

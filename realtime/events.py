@@ -31,6 +31,7 @@ class MessageAccepted(TypedDict):
     message: str
     seq: int
     created_at: str
+    notice: NotRequired[str]
 
 
 class MessageSent(TypedDict):

@@ -10,6 +10,7 @@ from accounts.models import User
 from realtime.events import Event, ThreadSynced
 from threads.actions.drafts import draft_changed, find_draft
 from threads.models import Message, Thread, keys
+from threads.policy import remember
 from threads.queries import Opened, catch_up, list_changed, open_thread
 from threads.state import ThreadState
 from threads.telling import cursors_of, message_sent, revised
@@ -18,6 +19,9 @@ from threads.telling import cursors_of, message_sent, revised
 MOST_BYTES = 256 * 1024
 # Of it for messages: one alone, made of nothing but links, takes 150 KB.
 ROOM = 200 * 1024
+
+# Of which the last few of each author are remembered: what is split over messages is read as one.
+RECENT = 12
 
 Show = Callable[[Message, ThreadState], Any]
 
@@ -58,6 +62,7 @@ def open_and_sync(
     else:
         opened = open_thread(user, thread_id)
         event = _begin(opened)
+    remember(opened.messages[-RECENT:])
     draft = find_draft(user, thread_id)
     if draft is None:
         return [event]

@@ -6,6 +6,7 @@ from realtime.delivery import deliver
 from realtime.events import InboxChanged, MessageAccepted, MessageSent, ThreadChanged
 from threads.changed import thread_changed as changed
 from threads.models import Message, Participant, Thread
+from threads.notices import notice_of
 from threads.queries import Opened
 from threads.rendering import render_message
 from threads.state import ThreadState, read
@@ -16,7 +17,7 @@ LEFT = "left"
 
 
 def message_accepted(message: Message) -> MessageAccepted:
-    return MessageAccepted(
+    accepted = MessageAccepted(
         type="message.accepted",
         client_id=message.client_id or "",
         thread=message.thread_id,
@@ -24,6 +25,11 @@ def message_accepted(message: Message) -> MessageAccepted:
         seq=message.seq,
         created_at=message.created_at,
     )
+    if message.flags:
+        notice = notice_of(message)
+        if notice:
+            accepted["notice"] = notice
+    return accepted
 
 
 def message_sent(message: Message, state: ThreadState) -> MessageSent:

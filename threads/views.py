@@ -29,6 +29,7 @@ from threads.forms import (
     StartThread,
 )
 from threads.models.participant import REQUESTS
+from threads.notices import notice_of
 from threads.pages import thread_page, timeline_page
 
 
@@ -107,6 +108,9 @@ def _send(request: Request, thread_id: str) -> HttpResponse:
         if refusal.status == 404:
             raise
         return _show_refused(request, thread_id, refusal)
+    notice = notice_of(sent)
+    if notice:
+        notices.warning(request, notice)
     return redirect(f"{reverse('threads:thread', args=[thread_id])}#{sent.id}")
 
 

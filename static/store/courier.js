@@ -5,6 +5,7 @@ import { alone, isTooOld } from "./outbox.js";
 
 const PATIENCE = 15_000; // Without an answer for so long it is sent again, which is harmless.
 const AGAIN = 2_000;
+const WORTH_SAYING = 5; // Seconds to wait that one wonders about.
 const PASSES = ["TRY_AGAIN", "RATE_LIMITED"];
 
 export class Courier extends EventTarget {
@@ -70,6 +71,9 @@ export class Courier extends EventTarget {
     if (answer.type === "silence") return true;
     if (answer.type !== "error") return answer.type === "seen";
     if (PASSES.includes(answer.code)) {
+      if (answer.retry_after >= WORTH_SAYING) {
+        this.dispatchEvent(new CustomEvent("delayed", { detail: answer }));
+      }
       const wait = answer.retry_after ? answer.retry_after * 1000 : AGAIN;
       setTimeout(() => this.flush(entry.thread), wait * (1 + Math.random() / 2));
       return false;

@@ -20,3 +20,10 @@ export function showBanner(text) {
   banner.querySelector("p").textContent = text;
   document.querySelector("[data-banners]").replaceChildren(banner);
 }
+
+/** A word to the author, above the box; the next message takes it away. */
+export function showNotice(text) {
+  const banner = fromTemplate("banner");
+  banner.querySelector("p").textContent = text;
+  document.querySelector("[data-composer-error]")?.replaceChildren(banner);
+}

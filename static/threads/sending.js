@@ -2,6 +2,7 @@
 
 import { fromTemplate } from "../site/fragments.js";
 import { isTooOld } from "../store/outbox.js";
+import { showNotice } from "./parts.js";
 
 export class Sending {
   constructor(timeline, outbox, courier, { onDiscard, onLate }) {
@@ -11,6 +12,7 @@ export class Sending {
     this.onDiscard = onDiscard;
     this.onLate = onLate;
     courier.addEventListener("stored", ({ detail }) => this.#stored(detail));
+    courier.addEventListener("delayed", ({ detail }) => showNotice(detail.message));
     courier.addEventListener("refused", ({ detail }) => this.#refused(detail.client_id, detail));
     outbox.addEventListener("change", ({ detail }) => this.#elsewhere(detail));
   }
@@ -74,15 +76,17 @@ export class Sending {
     place.querySelector("[data-quote-text]").textContent = text;
   }
 
-  #stored({ client_id: client }) {
+  #stored({ client_id: client, notice }) {
+    if (notice) showNotice(notice);
     this.timeline.pending(client)?.classList.add("stored");
   }
 
-  #refused(client, { message }) {
+  #refused(client, { code, message, hint }) {
     const element = this.timeline.pending(client);
     if (!element) return;
     element.classList.add("failed");
-    element.querySelector("[data-reason]").textContent = message;
+    const why = code === "MSG_POLICY_BLOCKED" ? `${message} ${hint}` : message;
+    element.querySelector("[data-reason]").textContent = why;
   }
 
   async #retry(client) {

@@ -122,3 +122,21 @@ def test_a_block_is_seen_live_on_every_page_of_both(visit, pair, two):
         expect(page.get_by_role("button", name="Send")).to_be_visible()
     write(buyer, "Thank you")
     expect(last(live(seller))).to_contain_text("Thank you")
+
+
+def test_from_a_word_to_a_pause_to_a_block_with_the_author_told_why(visit, pair, two):
+    buyer, seller = two
+    write(seller, "Call me on 0171 3920042")
+    expect(last(buyer)).to_contain_text("0171 3920042")
+    note = seller.locator("[data-composer-error]")
+    expect(note).to_contain_text("This looks like a telephone number")
+    expect(buyer.locator("[data-composer-error]")).to_be_empty()
+    write(seller, "Or mail me@lumenfold.example, pay me by PayPal, 0171 3920042, no fee for us")
+    failed = seller.locator(".message.failed")
+    expect(failed).to_contain_text("Not sent: this looks like")
+    expect(failed).to_contain_text("it protects you both")
+    # What was typed is still there, and the conversation waits for staff.
+    expect(failed).to_contain_text("me@lumenfold.example")
+    for page in (buyer, seller):
+        expect(page.locator("[data-banners]")).to_contain_text("on hold")
+    assert "me@lumenfold.example" not in buyer.locator("[data-timeline]").inner_text()

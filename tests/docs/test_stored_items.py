@@ -39,6 +39,7 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     thread = start(buyer, seller, city="Lisbon")
     add_participant(buyer, thread_id=thread, user=guest)
     said = say(seller, thread)
+    say(seller, thread, "Call me on 0171 3920042")
     remove_participant(buyer, thread_id=thread, user_id=guest.id)
     mute_thread(buyer, thread_id=thread, until=keys.now())
     mark_all_read(seller, thread_id=thread)

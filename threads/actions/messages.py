@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from accounts.models import User
 from accounts.refusals import Refusal
+from threads import policy
 from threads.markdown import to_text
 from threads.models import Message, Participant, keys
 from threads.models.message import MAX_BODY, PREVIEW
@@ -56,7 +57,7 @@ class Sending:
         check_may_write(state, self.sender.id)
         if self.reply_to and not _can_quote(self.quoted, state.people[self.sender.id]):
             raise Refusal("BAD_FRAME", "The message that you answer is not there.")
-        return self.line, Roster()
+        return policy.weigh(self.line, state), Roster()
 
     def run(self) -> Message:
         """By itself; whatever was tried together with others before."""
@@ -65,9 +66,12 @@ class Sending:
             self.prepare()
         try:
             appended = append(self.thread_id, self.plan, unsure=unsure)
-        except Refusal:
+        except Refusal as refusal:
             stored = find_stored(self.thread_id, self.line)
             if stored is None:
+                if isinstance(refusal, policy.PolicyBlocked):
+                    sender = self.sender.id
+                    policy.open_case(refusal, thread_id=self.thread_id, author_id=sender)
                 raise
             return stored
         return self.finish(appended)
@@ -75,6 +79,7 @@ class Sending:
     def finish(self, appended: Appended) -> Message:
         if self.quoted is not None:
             appended.state.quoted[self.quoted.id] = self.quoted
+        policy.remember([appended.message])
         tell_appended(appended)
         self.message = appended.message
         return appended.message

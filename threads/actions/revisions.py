@@ -11,6 +11,7 @@ from typing import Literal
 
 from accounts.models import User
 from accounts.refusals import Refusal
+from threads import policy
 from threads import state as states
 from threads.actions.messages import check_body, check_may_write
 from threads.models import Message, keys
@@ -33,11 +34,13 @@ Kind = Literal["message.edited", "message.removed", "message.reacted", "message.
 
 def edit_message(user: User, *, thread_id: str, message_id: str, body: str) -> None:
     body = check_body(body)
+    thread = states.recall(thread_id).thread
 
     def decide(message: Message) -> Change | None:
         _check_is_mine(user, message)
         if message.body == body:
             return None
+        policy.check_text(thread, body)
         age = now_ms() / 1000 - keys.moment(message.created_at).timestamp()
         if message.type != TEXT or age > EDITABLE_FOR:
             raise Refusal("MSG_NOT_EDITABLE")

@@ -5,6 +5,8 @@ import time
 from accounts.ids import new_id
 from accounts.models import User
 from accounts.refusals import Refusal
+from policy.detector import judge
+from threads import policy
 from threads import state as states
 from threads.actions.folders import placing
 from threads.actions.messages import check_not_waiting, text_line
@@ -49,7 +51,7 @@ def start_thread(
     if buyer.id == seller.id:
         raise Refusal("ACTION_FORBIDDEN", "You cannot start a conversation with yourself.")
     check_not_waiting(muted_until(buyer))
-    line = text_line(buyer.id, client_id=client_id, body=body)
+    line = _weighed(text_line(buyer.id, client_id=client_id, body=body), subject, city)
     return _Start(buyer, seller, line, subject, city).run()
 
 
@@ -154,6 +156,18 @@ class _Start:
         return str(marker.thread_id)
 
 
+def _weighed(line: Line, subject: str, city: str) -> Line:
+    """A first message is weighed like any other, with what is said around it."""
+    verdict = judge("\n".join(filter(None, [subject, city, line.body])))
+    if not verdict.is_found:
+        return line
+    try:
+        return policy.charge(line, verdict, strikes=1)
+    except policy.PolicyBlocked as blocked:
+        policy.open_case(blocked, thread_id="", author_id=line.author_id or "")
+        raise
+
+
 def new_thread(
     buyer: User,
     seller: User,
@@ -198,11 +212,14 @@ def new_thread(
         body=line.body,
         author_id=buyer.id,
         receiver_ids=[seller.id],
+        flags=line.flags,
         created_at=at,
     )
     people = _two_sides(thread, message, buyer, seller)
     if is_request:
         _hold(people[buyer.id], people[seller.id])
+    for attribute, value in line.of_author.items():
+        setattr(people[buyer.id], attribute, value)
     return ThreadState(thread, people), message
 
 

@@ -41,6 +41,8 @@ class Participant(Item):
     # Who has put a block between the two of a thread; both items name whoever did.
     blocked_by = UnicodeSetAttribute(attr_name="blockedBy", null=True)
     blocked_until = UnicodeAttribute(attr_name="blockedUntil", null=True)
+    # How often this person tried to leave the marketplace here, before a booking.
+    strikes = IntAttribute(null=True)
     request_state = UnicodeAttribute(attr_name="requestState", null=True)
 
     subject = UnicodeAttribute()

@@ -41,6 +41,9 @@ class Line:
     reply_to: str | None = None
     # What the thread is bound to from here on.
     binding: "Binding | None" = None
+    # What the message is marked with, and what it changes of its author's own item.
+    flags: dict[str, Any] | None = None
+    of_author: dict[str, Any] = field(default_factory=dict)
 
     @property
     def marker_sk(self) -> str:
@@ -127,6 +130,7 @@ def make_message(
         author_id=line.author_id,
         receiver_ids=[p.user_id for p in there if p.user_id not in roster.leaving_ids],
         reply_to=line.reply_to,
+        flags=line.flags,
         created_at=keys.iso(keys.message_time(message_id)),
     )
 

@@ -56,7 +56,7 @@ def answering(thread: Thread, line: Line) -> dict[str, Any]:
 
 
 def sender_change(state: ThreadState, person: Participant, line: Line, message: Message) -> Change:
-    row = _row(person, line, message)
+    row = _row(person, line, message) | line.of_author
     seen = state.thread.last_seq
     if line.seen_seq < seen and person.last_read_seq + person.own_since_read != seen:
         if _comes_back_unread(person):

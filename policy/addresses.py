@@ -1,0 +1,68 @@
+"""Addresses for mail and for browsers, written plainly or in words."""
+
+import re
+
+ENDINGS = (
+    "com|net|org|de|at|ch|uk|co|es|fr|it|pt|br|nl|be|pl|tr|jp|eu|io|me|us|ca|au|ie|info|biz|app|dev|"
+    "art|photo|photos|photography|studio|studios|film|films|video|pics|gallery|design|agency|media|"
+    "shop|store|online|site|website|web|cloud|page|link|bio|xyz|club|live|life|love|wedding|events|"
+    "mx|ar|cl|pe|lu|dk|se|no|fi|cz|gr|ru|ua|in|cn|kr|sa|ae|eg|ma|tv|fm|gg|ly|to|cc|ai|so|work|works|"
+    "pro|email|berlin|paris|london|cat|gal|tech|digital|space|world|style|ink|house|company|group|"
+    "cafe|music|band|tattoo|fashion|marketing|productions|pictures|camera|graphics|ltd|one|today|plus|name|zone|"
+    "city|land|farm|family|blog|wiki|vip|fun|rocks|team|cool|guru|social|chat|contact|directory|academy"
+)
+AT = (
+    r"(?:@|\(\s?(?:at|a|@|ät|et|arroba|arobase)\s?\)|\[\s?(?:at|a|@|et|arroba|arobase)\s?\]|"
+    r"\{\s?(?:at|a|@)\s?\}|<\s?at\s?>|(?<=\s)(?:at|arroba|arobase|arobas|chiocciola|klammeraffe|at-zeichen|at zeichen|at sign|affenklammer|aapestaart|"
+    r"apenstaartje|malpa|snabela|kuyruklu a|et isareti|ät|اتمارك|ات|アットマーク|アット|affenschwanz)"
+    r"(?=\s))"
+)
+DOT_WORD = (
+    r"(?:\(\s?(?:dot|\.|punkt|punto|point|ponto|d0t)\s?\)|\[\s?(?:dot|\.|punkt|punto|point|ponto)\s?\]|"
+    r"\{\s?(?:dot|\.)\s?\}|(?<=\s)(?:dot|punkt|punto|point|ponto|punt|kropka|nokta|نقطة|ドット|d0t)(?=\s))"
+)
+NAME = r"[\w+-]{1,64}"
+# A dot that is only a dot has nothing around it, or it would be the end of a sentence.
+POINT = rf"(?:\.(?=\S)|\s?{DOT_WORD}\s?)"
+MAIL = re.compile(
+    rf"(?<![\w+-]){NAME}(?:{POINT}{NAME}){{0,4}}\s{{0,2}}{AT}\s{{0,2}}"
+    rf"(?:{NAME}{POINT}){{1,3}}(?:{ENDINGS})(?!\w)"
+)
+LOOSE = re.compile(
+    rf"(?<![\w+-]){NAME}(?:\s?\.\s?{NAME}){{0,4}}[\s\[\](){{}}<>*_-]{{0,3}}@[\s\[\](){{}}<>*_-]{{0,3}}(?:{NAME}\s?[\[(]?\.[\])]?\s?){{1,3}}(?:{ENDINGS})(?!\w)"
+)
+SIGNED = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
+LINK = re.compile(
+    rf"(?:https?://|www\.)[^\s<>\"')]{{3,400}}|"
+    rf"(?<![\w@.-])[\w-]{{2,63}}(?:\.[\w-]{{2,63}}){{0,2}}\.(?:{ENDINGS})(?![\w.@-]*@)(?:/[^\s<>\"')]{{0,200}}|(?![\w-]))"
+)
+# An address in words, with what comes after its slash.
+WORDED = re.compile(
+    rf"(?<![\w-])[\w-]{{3,63}}\s(?:dot|punkt|punto|point|ponto|punt|kropka|nokta|ドット)\s(?:{ENDINGS})(?!\w)"
+    r"(?:\s?(?:/|slash|schragstrich|barra|barre)\s?\w{1,40})?"
+)
+HANDLE = re.compile(r"(?<![\w@.])@[a-z_][\w.-]{2,40}|(?<![\w#])[a-z][\w.]{2,30}#\d{4}(?!\d)")
+CASHTAG = re.compile(r"(?<![\w$])\$[a-z][\w-]{2,30}")
+IBAN = re.compile(r"(?<![a-z0-9])[a-z]{2}\d{2}(?:[ .-]?[a-z0-9]{2,4}){3,8}(?![a-z0-9])")
+WALLET = re.compile(
+    r"(?<!\w)(?:0x[0-9a-f]{40}|bc1[0-9a-z]{20,60}|t[1-9a-z]{33}|[13][1-9a-z]{25,34})(?!\w)"
+)
+UUID = re.compile(r"(?<!\w)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?!\w)")
+UNDERSCORED = re.compile(r"(?<![\w/@.#-])[a-z][a-z0-9]*(?:[._][a-z0-9]+)+(?![\w/@-])")
+
+
+AT_ANY = re.compile(AT)
+DOTTED = re.compile(r"\w\.\w|://")
+
+
+def find_mail(text: str) -> str:
+    if "@" in text:
+        found = SIGNED.search(text) or LOOSE.search(text)
+        if found:
+            return found[0]
+    found = MAIL.search(text) if AT_ANY.search(text) else None
+    return found[0] if found else ""
+
+
+def find_links(text: str) -> list[str]:
+    return [found[0] for found in LINK.finditer(text)] if DOTTED.search(text) else []

@@ -1,0 +1,148 @@
+"""Leaving the marketplace before a booking: a word, then a pause, then it is not sent."""
+
+import time
+from uuid import uuid4
+
+import pytest
+import time_machine
+from django.conf import settings
+
+from accounts.refusals import Refusal
+from moderation.models import Case
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import make_person, messages_of, row, say, start, thread_item
+from threads import policy
+from threads import state as states
+from threads.actions.messages import send_message
+from threads.actions.revisions import edit_message
+from threads.actions.start import start_thread
+from threads.models import Thread
+from threads.models.changes import Change, update
+from threads.models.store import counting
+from threads.notices import notice_of
+from threads.telling import message_accepted
+
+pytestmark = pytest.mark.storage
+
+NUMBER = "Call me on 0171 3920042"
+MAIL = "Or write to me@lumenfold.example"
+
+
+def refused(action) -> Refusal:
+    with pytest.raises(Refusal) as refusal:
+        action()
+    return refusal.value
+
+
+def later(seconds: float = 60):
+    return time_machine.travel(time.time() + seconds, tick=True)
+
+
+def test_first_a_word_to_the_author_and_the_message_is_sent(thread, buyer, seller, delivered):
+    sent = say(seller, thread, NUMBER)
+    accepted = message_accepted(sent)
+    assert "a telephone number" in accepted["notice"]
+    assert messages_of(thread)[-1].flags == {"policy": ["phone"], "strike": 1}
+    assert row(thread, seller).strikes == 1
+    # Nobody else is told what was noticed.
+    assert "notice" not in delivered.to(buyer, "message.sent")[-1]
+    assert say(seller, thread, "And the shoot is in May")
+    assert_consistent(thread)
+
+
+def test_then_a_pause_and_the_text_is_not_lost(thread, seller):
+    say(seller, thread, NUMBER)
+    again = say(seller, thread, MAIL)
+    assert f"{settings.POLICY_COOL_DOWN} seconds" in notice_of(again)
+    refusal = refused(lambda: say(seller, thread, "Are you there?"))
+    assert refusal.code == "RATE_LIMITED"
+    assert 0 < refusal.retry_after <= settings.POLICY_COOL_DOWN + 1
+    with later():
+        assert say(seller, thread, "Are you there?")
+    assert_consistent(thread)
+
+
+def test_then_it_is_not_sent_and_a_case_opens_and_the_thread_is_on_hold(thread, buyer, seller):
+    say(seller, thread, NUMBER)
+    say(seller, thread, MAIL)
+    before = len(messages_of(thread))
+    with later():
+        refusal = refused(lambda: say(seller, thread, "WhatsApp is quicker for me"))
+    assert refusal.code == "MSG_POLICY_BLOCKED"
+    assert "messenger" in refusal.message
+    assert len(messages_of(thread)) == before
+    case = Case.objects.get(thread_id=thread)
+    assert (case.about, case.person) == ("circumvention", seller)
+    assert case.reports.get().evidence["text"] == "WhatsApp is quicker for me"
+    assert thread_item(thread).soft_block["case"] == case.id
+    for person in (buyer, seller):
+        with later():
+            assert refused(lambda p=person: say(p, thread, "Hm")).code == "SAFETY_SOFT_BLOCK"
+
+
+def test_what_is_gross_is_not_sent_the_first_time(thread, seller):
+    gross = f"{NUMBER}, mail me@lumenfold.example, pay me by PayPal, no fee for either of us"
+    assert refused(lambda: say(seller, thread, gross)).code == "MSG_POLICY_BLOCKED"
+    assert Case.objects.filter(thread_id=thread).exists()
+
+
+def test_a_number_in_pieces_is_read_as_one(thread, seller):
+    say(seller, thread, "my mobile starts with 0171")
+    say(seller, thread, "392")
+    assert "policy" in say(seller, thread, "0042").flags
+
+
+def test_a_repeat_of_what_was_stored_is_not_refused_and_costs_nothing_more(thread, seller):
+    client_id = str(uuid4())
+    one = send_message(seller, thread_id=thread, client_id=client_id, body=NUMBER)
+    for _ in range(3):
+        same = send_message(seller, thread_id=thread, client_id=client_id, body=NUMBER)
+        assert same.id == one.id
+    assert row(thread, seller).strikes == 1
+
+
+def test_it_costs_a_send_no_request(thread, seller):
+    say(seller, thread, "Hello")
+    with counting() as requests:
+        say(seller, thread, NUMBER)
+    assert list(requests) == ["TransactWriteItems"]
+
+
+def test_after_a_booking_there_is_nothing_to_notice(thread, seller):
+    item = thread_item(thread)
+    update(item, Change(set={"kind": "project", "leg_id": "leg_1"}), Thread.pk.exists())
+    states.forget(thread)
+    for text in (NUMBER, MAIL, "WhatsApp is quicker for me", NUMBER):
+        assert say(seller, thread, text).flags is None
+
+
+def test_an_edit_is_no_way_round(thread, seller):
+    said = say(seller, thread, "In May")
+    change = lambda: edit_message(seller, thread_id=thread, message_id=said.id, body=NUMBER)  # noqa: E731
+    assert refused(change).code == "MSG_POLICY_BLOCKED"
+    assert messages_of(thread)[-1].body == "In May"
+
+
+def test_nor_is_a_first_message_or_its_subject(buyer, seller):
+    other = make_person("Kim")
+    thread = start(buyer, other, NUMBER)
+    assert row(thread, buyer).strikes == 1
+    gross = f"{NUMBER} or me@lumenfold.example"
+    with pytest.raises(Refusal) as refusal:
+        start_thread(
+            buyer,
+            seller=seller,
+            client_id=str(uuid4()),
+            subject="PayPal me, no fee for us",
+            body=gross,
+        )
+    assert refusal.value.code == "MSG_POLICY_BLOCKED"
+    assert Case.objects.get(person=buyer, thread_id="").about == "circumvention"
+
+
+def test_other_surfaces_ask_the_same_question(thread):
+    item = thread_item(thread)
+    policy.check_text(item, "harbour-series_07_final.mp4")
+    assert refused(lambda: policy.check_text(item, "call-me-0171-3920042.jpg")).code == (
+        "MSG_POLICY_BLOCKED"
+    )

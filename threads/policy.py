@@ -1,0 +1,113 @@
+"""What follows when a message takes the talk, or the money, out of the marketplace: a word to its
+author, then a pause, then it is not sent. All of it before a booking is agreed, none after.
+
+It costs a send no request: what it writes goes into the same transaction, and the few texts before
+this one are remembered here, by the process that stored or showed them.
+"""
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+
+from accounts.models import OutboxEntry
+from accounts.refusals import Refusal
+from policy.detector import Verdict, judge
+from threads import relay
+from threads.models import Message, Thread, keys
+from threads.models.participant import ADMIN
+from threads.models.thread import INQUIRY
+from threads.notices import WHY, name
+from threads.state import ThreadState
+from threads.writing.line import Line, now_ms
+
+REMEMBERED = 4
+KEPT = 10_000
+
+_recent: OrderedDict[tuple[str, str], deque[str]] = OrderedDict()
+_lock = threading.Lock()
+
+
+class PolicyBlocked(Refusal):
+    def __init__(self, verdict: Verdict, text: str) -> None:
+        self.verdict, self.text = verdict, text
+        super().__init__(
+            "MSG_POLICY_BLOCKED", f"Not sent: this looks like {name(verdict.reasons)}.", hint=WHY
+        )
+
+
+def applies_to(thread: Thread) -> bool:
+    return bool(thread.kind == INQUIRY and not thread.leg_id)
+
+
+def weigh(line: Line, state: ThreadState) -> Line:
+    """The line with what it costs its author, or a refusal."""
+    author = state.people[line.author_id or ""]
+    if not applies_to(state.thread) or author.role == ADMIN:
+        return line
+    verdict = judge(line.body, recent(state.thread.id, author.user_id))
+    if not verdict.is_found:
+        return line
+    return charge(line, verdict, strikes=(author.strikes or 0) + 1)
+
+
+def charge(line: Line, verdict: Verdict, *, strikes: int) -> Line:
+    if strikes >= settings.POLICY_BLOCK_AT or verdict.score >= settings.POLICY_GROSS:
+        raise PolicyBlocked(verdict, line.body)
+    flags = {"policy": verdict.reasons, "strike": strikes}
+    of_author: dict[str, Any] = {"strikes": strikes}
+    if strikes > 1:
+        pause = settings.POLICY_COOL_DOWN
+        of_author["blocked_until"] = keys.iso(keys.moment_of_ms(now_ms() + 1000 * pause))
+    return replace(line, flags=flags, of_author=of_author)
+
+
+def check_text(thread: Thread, text: str) -> None:
+    """For what is not a message: an edit, a caption, a file's name, a card."""
+    verdict = judge(text) if applies_to(thread) else Verdict()
+    if verdict.is_found:
+        raise PolicyBlocked(verdict, text)
+
+
+def open_case(blocked: PolicyBlocked, *, thread_id: str, author_id: str) -> None:
+    """Staff look at it, and until they have, nobody writes there."""
+    payload = {
+        "about": "circumvention",
+        "thread": thread_id,
+        "person": author_id,
+        "reason": "off_site",
+        "hold": "Contact details or payment outside, before a booking" if thread_id else "",
+        "shown": {"text": blocked.text, "reasons": blocked.verdict.reasons},
+    }
+    try:
+        relay.carry(OutboxEntry.objects.create(kind="case", payload=payload))
+    finally:
+        # A socket's commands run on threads that otherwise hold no connection to SQL.
+        if not connection.in_atomic_block:
+            connection.close()
+
+
+# --- The last few texts of an author in a thread
+
+
+def recent(thread_id: str, author_id: str) -> list[str]:
+    with _lock:
+        return list(_recent.get((thread_id, author_id), ()))
+
+
+def remember(messages: Iterable[Message]) -> None:
+    with _lock:
+        for message in messages:
+            if message.author_id is None or message.body is None:
+                continue
+            at = (message.thread_id, message.author_id)
+            texts = _recent.setdefault(at, deque(maxlen=REMEMBERED))
+            if message.body not in texts:
+                texts.append(message.body)
+            _recent.move_to_end(at)
+        while len(_recent) > KEPT:
+            _recent.popitem(last=False)
