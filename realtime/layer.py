@@ -24,6 +24,7 @@ class Mailbox:
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.messages: deque[Message] = deque()
+        self.groups: set[str] = set()
         self.has_mail = asyncio.Event()
         # Called when something comes into an empty one, in the place of somebody who waits.
         self.on_mail: Callable[[], None] | None = None
@@ -82,9 +83,18 @@ class Layer(BaseChannelLayer):
             self.dropped += 1
 
     async def group_add(self, group: str, channel: str) -> None:
-        self.groups[group].add(channel)
+        box = self.mailboxes.get(channel)
+        if box is not None:
+            box.groups.add(group)
+            self.groups[group].add(channel)
 
     async def group_discard(self, group: str, channel: str) -> None:
+        box = self.mailboxes.get(channel)
+        if box is not None:
+            box.groups.discard(group)
+        self._leave(group, channel)
+
+    def _leave(self, group: str, channel: str) -> None:
         members = self.groups.get(group)
         if members is not None:
             members.discard(channel)
@@ -97,8 +107,10 @@ class Layer(BaseChannelLayer):
     # --- Beyond that
 
     def forget(self, channel: str) -> None:
-        """Nobody reads it any more. Its groups are left one by one, by whoever joined them."""
-        self.mailboxes.pop(channel, None)
+        """Nobody reads it any more, whether or not it said goodbye."""
+        box = self.mailboxes.pop(channel, None)
+        for group in box.groups if box else ():
+            self._leave(group, channel)
 
     def tell(self, groups: Iterable[str], message: Message) -> None:
         """From any thread, without waiting; in the order in which each thread says it."""

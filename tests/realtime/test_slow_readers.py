@@ -105,6 +105,19 @@ async def test_a_full_channel_loses_frames_of_its_own_and_of_nobody_else(layer):
         await asyncio.wait_for(layer.receive(asleep), 0.2)
 
 
+async def test_a_socket_that_went_without_goodbye_is_in_nobodys_way(layer):
+    gone, there = await layer.new_channel(), await layer.new_channel()
+    for channel in (gone, there):
+        await layer.group_add("user.mara", channel)
+    layer.forget(gone)
+    await layer.group_send("user.mara", {"type": "tell", "number": 1})
+    assert (await layer.receive(there))["number"] == 1
+    layer.forget(there)
+    assert not layer.groups
+    await layer.group_add("user.mara", gone)
+    assert not layer.groups, "Whoever joins too late joins nothing."
+
+
 def test_the_service_has_the_capacity_that_the_page_about_the_protocol_names():
     layer = settings.CHANNEL_LAYERS["default"]
     assert layer["CONFIG"]["capacity"] == settings.CHANNEL_CAPACITY == 1500
