@@ -1,0 +1,48 @@
+"""`python -m tests.bench`, which script/bench starts."""
+
+import argparse
+import json
+import resource
+import time
+from pathlib import Path
+
+from tests.bench.report import as_json, as_text, rows_of
+from tests.bench.run import QUICK, WHOLE, bench
+
+# Found by name once `world` has been imported.
+import terminal  # isort: skip
+
+
+def main(arguments: list[str]) -> int:
+    options = _parse(arguments)
+    _allow_many_sockets()
+    began = time.monotonic()
+    size = QUICK if options.quick else WHOLE
+    result = bench(size, server=options.server, keep_profile=options.profile, tell=terminal.say)
+    terminal.say(f"\nOn {options.server}, in {time.monotonic() - began:.0f} s\n")
+    terminal.say(as_text(result))
+    if options.json:
+        options.json.write_text(json.dumps(as_json(result), indent=2, ensure_ascii=False) + "\n")
+    return 0 if all(row.ok is not False for row in rows_of(result)) else 1
+
+
+def _allow_many_sockets() -> None:
+    """A thousand of them, each with an end here and an end there."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="script/bench",
+        description="How fast it is, beside what the bare engine does in the same run.",
+    )
+    parser.add_argument("--quick", action="store_true", help="smaller and shorter: two minutes")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
+    parser.add_argument("--server", choices=["daphne"], default="daphne", help="ASGI server")
+    parser.add_argument("--profile", type=Path, metavar="FILE", help="keep the samples there")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    terminal.run(main)

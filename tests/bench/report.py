@@ -1,0 +1,149 @@
+"""The table: every figure beside the bar of it, and what it is measured against."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tests.bench.rounds import Round
+from tests.bench.run import Result
+
+# Seconds of processor time for 1,000 delivered messages, by server.
+CPU_BARS = {"daphne": 3.1, "uvicorn": 2.3}
+
+
+@dataclass
+class Row:
+    what: str
+    figure: str
+    bar: str = ""
+    # None where there is no bar.
+    ok: bool | None = None
+
+
+def rows_of(result: Result) -> list[Row]:
+    return [*_sending(result), *_pages(result), *_costs(result), *_sockets(result)]
+
+
+def _sending(result: Result) -> Iterator[Row]:
+    sending = result.sending
+    names = {
+        "bare": "bare engine, 20 conversations, one transaction a message",
+        "one": "send, 20 conversations, 1 in flight",
+        "eight": "send, 20 conversations, 8 in flight",
+        "hot": "one hot thread, 20 senders (deliveries)",
+    }
+    for name, title in names.items():
+        yield Row(title, _speed(result, name))
+    for name in ("one", "eight"):
+        ratio = sending.ratio(name, "bare", lambda one: one.rate)
+        yield Row(f"  {names[name]}: rate to bare", f"{ratio:.2f}", "at least 0.5", ratio >= 0.5)
+    hot = sending.ratio("hot", "one", lambda one: one.rate)
+    yield Row("  hot thread: deliveries to 20 conversations", f"{hot:.2f}", "at least 1", hot >= 1)
+    late = sending.ratio("one", "bare", lambda one: one.p99)
+    yield Row("  p99 with 1 in flight to bare p99", f"{late:.2f}", "at most 5", late <= 5)
+    for name in names:
+        parts = {
+            part: sending.median(name, lambda one, part=part: one.cpu_per_thousand[part])
+            for part in ("together", "service", "Redis", "engine")
+        }
+        figure = ", ".join(f"{part} {value:.2f}" for part, value in parts.items())
+        bar = CPU_BARS[result.server] if name == "one" else None
+        yield Row(
+            f"CPU s for 1,000 messages, {name}",
+            figure,
+            f"below {bar}" if bar else "",
+            parts["together"] < bar if bar else None,
+        )
+    engine = sending.ratio("one", "bare", _together)
+    yield Row("  1 in flight: CPU of all to the bare engine's", f"{engine:.2f}")
+    shares = ", ".join(f"{part} {share:.0%}" for part, share in result.shares.items())
+    yield Row("service's time by part", shares)
+    for problem in sending.problems:
+        yield Row("seq, order, errors", problem, "none", False)
+    if not sending.problems:
+        yield Row("seq, order, errors", "no gap, no double, no error", "none", True)
+
+
+def _together(one: Round) -> float:
+    return one.cpu_per_thousand["together"]
+
+
+def _speed(result: Result, name: str) -> str:
+    sending = result.sending
+    rate = sending.median(name, lambda one: one.rate)
+    times = [
+        1000 * sending.median(name, figure)
+        for figure in (lambda one: one.p50, lambda one: one.p95, lambda one: one.p99)
+    ]
+    return f"{rate:.0f}/s, p50 {times[0]:.1f}, p95 {times[1]:.1f}, p99 {times[2]:.1f} ms"
+
+
+def _pages(result: Result) -> Iterator[Row]:
+    pairs = (("open a thread with", result.thread), ("inbox with", result.inbox))
+    for what, found in pairs:
+        title = f"{what} {found['small_size']:,} and {found['large_size']:,}"
+        times = f"{1000 * found['small']:.1f} and {1000 * found['large']:.1f} ms"
+        ratio = found["ratio"]
+        yield Row(title, f"{times}, ratio {ratio:.2f}", "at most 1.2", ratio <= 1.2)
+    if result.browser is None:
+        yield Row("thread page in Chromium", "no Chromium here")
+        return
+    seen = result.browser
+    times = ", ".join(f"{name} {seen[name]:.0f} ms" for name in ("first_byte", "interactive"))
+    yield Row("thread page in Chromium", times.replace("_", " "))
+    weight = seen["weight"] / 1024
+    is_light = weight <= 60 and not seen["foreign"]
+    figure = f"{weight:.1f} KB in {seen['files']:.0f} files"
+    yield Row("JavaScript and CSS of the thread page", figure, "at most 60 KB", is_light)
+
+
+def _costs(result: Result) -> Iterator[Row]:
+    for what, cost in result.costs.items():
+        count = int(cost["requests"])
+        figure = f"{count} request{'s' if count > 1 else ''}, {cost['units']:g} units"
+        yield Row(f"DynamoDB: {what}", figure)
+    for kind, small, large in (
+        ("open a thread", "short", "long"),
+        ("page of the inbox", "small", "large"),
+    ):
+        both = [result.costs[f"{kind}, {size}"]["units"] for size in (small, large)]
+        ratio = both[1] / both[0] if both[0] else 1.0
+        yield Row(f"  {kind}: units, long to short", f"{ratio:.2f}", "at most 1.2", ratio <= 1.2)
+
+
+def _sockets(result: Result) -> Iterator[Row]:
+    each, count = result.idle["bytes_each"] / 1024, int(result.idle["sockets"])
+    share = result.idle["cpu_share"]
+    figure = f"{each:.0f} KB each, {share:.1%} of a core"
+    yield Row(f"{count:,} idle sockets", figure, "at most 40 KB", each <= 40)
+    storm = result.storm
+    title = f"{storm['sockets']} sockets drop, {storm['missed']} missed each"
+    figure = f"{storm['seconds']:.1f} s until all have all, {storm['lacking']} lack something"
+    yield Row(title, figure, "nothing missing", not storm["lacking"])
+
+
+def as_text(result: Result) -> str:
+    rows = rows_of(result)
+    wide = max(len(row.what) for row in rows)
+    return "\n".join(_line(row, wide) for row in rows)
+
+
+def _line(row: Row, wide: int) -> str:
+    verdict = "" if row.ok is None else ("  ok  " if row.ok else "  NOT ")
+    return f"{row.what:<{wide}}  {row.figure}{verdict and f'  [{row.bar}:{verdict.strip()}]'}"
+
+
+def as_json(result: Result) -> dict[str, Any]:
+    return {
+        "server": result.server,
+        "rows": [vars(row) for row in rows_of(result)],
+        "rounds": {
+            name: [vars(one) | {"rate": one.rate} for one in found]
+            for name, found in result.sending.rounds.items()
+        },
+        "pages": {"thread": result.thread, "inbox": result.inbox, "browser": result.browser},
+        "costs": result.costs,
+        "idle": result.idle,
+        "storm": result.storm,
+        "shares": result.shares,
+    }

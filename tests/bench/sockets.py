@@ -1,0 +1,59 @@
+"""What sockets cost that do nothing, and how long it takes until all are back."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tests.bench.world import ROOT, World
+
+import processes  # isort: skip
+
+MISSED = 20
+
+
+@contextmanager
+def _crowd(spec: dict[str, Any]) -> Iterator[processes.Program]:
+    program = processes.start(
+        [sys.executable, "-m", "tests.bench.crowd"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with processes.running(program):
+        program.stdin.write(json.dumps(spec) + "\n")
+        program.stdin.flush()
+        yield program
+
+
+def idle(world: World, *, count: int, seconds: float) -> dict[str, float]:
+    before = world.memory()
+    spec = {"what": "idle", "port": world.port, "threads": world.plot["talking"], "count": count}
+    with _crowd(spec) as crowd:
+        if crowd.stdout.readline().strip() != "open":
+            raise processes.Problem("The sockets could not be opened.")
+        time.sleep(2)
+        memory, cpu = world.memory(), world.cpu()["service"]
+        time.sleep(seconds)
+        used = world.cpu()["service"] - cpu
+        crowd.stdin.write("\n")
+        crowd.stdin.flush()
+        alive = int(crowd.stdout.readline())
+    return {
+        "sockets": alive,
+        "bytes_each": (memory - before) / count,
+        "cpu_share": used / seconds,
+    }
+
+
+def storm(world: World, *, count: int) -> dict[str, float]:
+    spec = {"what": "storm", "port": world.port, "threads": world.plot["talking"]}
+    with _crowd(spec | {"count": count, "missed": MISSED}) as crowd:
+        line = crowd.stdout.readline()
+    if not line:
+        raise processes.Problem("Not all came back within two minutes.")
+    return {"sockets": count, "missed": MISSED, **json.loads(line)}

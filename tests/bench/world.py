@@ -1,0 +1,129 @@
+"""The service as it would be deployed: daphne, Redis, the engine on a file; one process each."""
+
+import json
+import os
+import resource
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+# The scripts import each other by bare name, since they run without any package installed.
+sys.path.insert(0, str(ROOT / "script"))
+
+import engine  # noqa: E402
+import processes  # noqa: E402
+import services  # noqa: E402
+import surroundings  # noqa: E402
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass
+class World:
+    folder: Path
+    env: dict[str, str]
+    engine: engine.Engine
+    redis: processes.Program
+    service: processes.Program
+    port: int
+    plot: dict[str, Any]
+
+    @property
+    def programs(self) -> dict[str, int]:
+        return {
+            "service": self.service.pid,
+            "Redis": self.redis.pid,
+            "engine": self.engine.program.pid,
+        }
+
+    def cpu(self) -> dict[str, float]:
+        """Seconds of processor time that each has used so far."""
+        return {name: cpu_of(pid) for name, pid in self.programs.items()}
+
+    def memory(self) -> int:
+        """Of the service, in bytes."""
+        pages = Path(f"/proc/{self.service.pid}/statm").read_text().split()[1]
+        return int(pages) * resource.getpagesize()
+
+
+def cpu_of(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+@contextmanager
+def running_world(*, messages: int, rows: int, server: str) -> Iterator[World]:
+    with ExitStack() as stack:
+        folder = Path(
+            tempfile.mkdtemp(prefix="parley-bench-", dir=surroundings._place_for_folder())
+        )
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        store = engine.start(log=folder / "engine.log", database=folder / "engine.db")
+        stack.enter_context(store.running())
+        redis = services.start_valkey(folder)
+        stack.enter_context(redis.running())
+        (folder / "data").mkdir()
+        env = _environment(folder, store, redis, server)
+        plot = _seed(env, messages, rows)
+        service, port = _serve(folder, env)
+        stack.enter_context(processes.running(service))
+        yield World(folder, env, store, redis.program, service, port, plot)
+
+
+def _environment(
+    folder: Path, store: engine.Engine, redis: services.Service, server: str
+) -> dict[str, str]:
+    plain = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in surroundings.SETTINGS and not name.startswith(("PARLEY_", "PYTEST_"))
+    }
+    return engine.environment(plain, store.endpoint) | {
+        "DJANGO_SETTINGS_MODULE": "messaging_site.settings",
+        "REDIS_URL": redis.url,
+        "SECRET_KEY": secrets.token_urlsafe(64),
+        "PARLEY_TABLE": "bench",
+        "PARLEY_DATA": str(folder / "data"),
+        "PARLEY_SERVER": server,
+        # What is measured is not how well too much is refused.
+        "PARLEY_SOCKET_RATE": "1000000",
+        "PARLEY_SOCKET_BURST": "1000000",
+    }
+
+
+def _seed(env: dict[str, str], messages: int, rows: int) -> dict[str, Any]:
+    command = [sys.executable, "-m", "tests.bench.seed", str(messages), str(rows)]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise processes.Problem(f"The people could not be made: {done.stderr[-2000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _serve(folder: Path, env: dict[str, str]) -> tuple[processes.Program, int]:
+    reading, writing = os.pipe()
+    with (folder / "service.log").open("wb") as log:
+        service = processes.start(
+            [sys.executable, "-m", "messaging_site.server", "--port", "0"]
+            + ["--ready-fd", str(writing)],
+            cwd=ROOT,
+            env=env,
+            pass_fds=[writing],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    os.close(writing)
+    with os.fdopen(reading) as ready:
+        told = ready.readline().split()
+    if not told:
+        raise processes.Problem(
+            f"The service did not start: {(folder / 'service.log').read_text()[-2000:]}"
+        )
+    return service, int(told[1])
