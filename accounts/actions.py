@@ -47,6 +47,12 @@ def _check_policy(user: User) -> None:
         raise ValidationError(wrong)
 
 
+def set_safe_mode(user: User, *, on: bool) -> None:
+    """For this person, in every conversation; one that requires it has it anyway."""
+    user.safe_mode = on
+    user.save(update_fields=["safe_mode"])
+
+
 @transaction.atomic
 def _save_profile(user: User) -> None:
     user.save(update_fields=PROFILE)

@@ -59,6 +59,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     requires_verified = models.BooleanField(default=False)
     requires_date = models.BooleanField(default=False)
     requires_budget = models.BooleanField(default=False)
+    safe_mode = models.BooleanField(
+        default=True, help_text="Blur suggestive pictures, and do not show explicit ones."
+    )
     is_active = models.BooleanField(default=True)
     # Until then they read and do not write; set by staff, under a case.
     muted_until = models.DateTimeField(null=True, blank=True, editable=False)

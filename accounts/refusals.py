@@ -68,6 +68,9 @@ REFUSALS: dict[str, Words] = {
         "They ask for more before somebody new may write to them.",
         "Their page says what they need to know.",
     ),
+    "MSG_NSFW_BLOCKED": Words(
+        403, "Safe mode does not show this picture.", "Your settings say what safe mode hides."
+    ),
     "MSG_POLICY_BLOCKED": Words(
         403,
         "This was not sent: it leads out of the marketplace.",
@@ -110,5 +113,19 @@ REFUSALS: dict[str, Words] = {
     ),
     "TRY_AGAIN": Words(
         503, "We could not save that just now.", "Nothing was lost. Try again in a moment."
+    ),
+    "UPLOAD_GONE": Words(
+        409, "A file of this message is no longer there.", "Attach it again and send it."
+    ),
+    "UPLOAD_QUARANTINED": Words(
+        503, "This file could not be checked.", "Nobody sees it until it was. Try again later."
+    ),
+    "UPLOAD_TOO_LARGE": Words(
+        413, "A file can have at most 20 MB.", "Make it smaller, or send a link to it."
+    ),
+    "UPLOAD_TYPE": Words(
+        415,
+        "Files of this kind are not taken.",
+        "Send a picture (JPEG, PNG, WebP, GIF, HEIC, AVIF), a PDF or plain text.",
     ),
 }

@@ -7,5 +7,6 @@ urlpatterns = [
     path("people/<slug:handle>/", views.profile, name="profile"),
     path("settings/", views.settings, name="settings"),
     path("settings/requirements/", views.requirements, name="requirements"),
+    path("settings/safe-mode/", views.safe_mode, name="safe_mode"),
     path("settings/theme/", views.theme, name="theme"),
 ]

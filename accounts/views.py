@@ -10,7 +10,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.actions import change_profile, change_requirements
+from accounts.actions import change_profile, change_requirements, set_safe_mode
 from accounts.forms import ProfileForm, RequirementsForm
 from accounts.models import User
 from accounts.queries import get_person
@@ -72,6 +72,15 @@ def requirements(request: HttpRequest) -> HttpResponse:
         raise Refusal("BAD_FRAME")
     change_requirements(form.instance, **form.cleaned_data)
     messages.success(request, "Your requirements for first messages are saved.")
+    return redirect("accounts:settings")
+
+
+@require_POST
+@login_required
+def safe_mode(request: HttpRequest) -> HttpResponse:
+    user: User = request.user  # type: ignore[assignment]
+    set_safe_mode(user, on=request.POST.get("safe_mode") == "on")
+    messages.success(request, f"Safe mode is {'on' if user.safe_mode else 'off'} for you.")
     return redirect("accounts:settings")
 
 

@@ -20,6 +20,7 @@ from daphne.endpoints import build_endpoint_description_strings
 from daphne.ws_protocol import WebSocketProtocol
 from twisted.internet import reactor
 
+from messaging_site.bodies import limit_bodies
 from messaging_site.leaving import GOING_AWAY, LEAVE, leaving, spread, told_to_leave
 
 log = structlog.get_logger(__name__)
@@ -147,6 +148,7 @@ def serve(host: str, port: int, ready_fd: int | None) -> int:
         ready_callable=None,
     )
     server.ready_callable = partial(_tell, server, ready_fd)
+    limit_bodies()
     _start_relay(stop := threading.Event())
     _start_feeder(stop)
     server.run()
@@ -155,10 +157,13 @@ def serve(host: str, port: int, ready_fd: int | None) -> int:
 
 
 def _start_relay(stop: threading.Event) -> None:
-    """What a crash or an outage left undone between the two stores is finished here."""
+    """What a crash or an outage left undone between the two stores is finished here, and what
+    nothing needs any more goes."""
     from threads.relay import carry_forever
+    from threads.sweeping import sweep_files_forever
 
-    threading.Thread(target=carry_forever, args=[stop], name="relay", daemon=True).start()
+    for name, work in (("relay", carry_forever), ("sweeper", sweep_files_forever)):
+        threading.Thread(target=work, args=[stop], name=name, daemon=True).start()
 
 
 def _start_feeder(stop: threading.Event) -> None:

@@ -36,6 +36,7 @@ INSTALLED_APPS = [
     "daphne",
     "accounts",
     "contracts",
+    "files",
     "threads",
     "inbox",
     "moderation",
@@ -153,6 +154,51 @@ if REDIS_URL:
 else:
     CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 
+# What people send besides words.
+FILES = {
+    "most_bytes": 20 * 1024 * 1024,
+    "most_pixels": 12_000,
+    # How long the worker may take over one of them.
+    "seconds": env.float("PARLEY_FILE_SECONDS", default=20.0),
+    # How long staff can still see what was removed.
+    "kept_days": env.int("PARLEY_FILE_KEPT_DAYS", default=30),
+    "clamd": env.str("PARLEY_CLAMD", default=""),
+    "nudenet": env.bool("PARLEY_NUDENET", default=False),
+}
+FILES_BUCKET = env.str("PARLEY_FILES_BUCKET", default="")
+FILES_ENDPOINT = env.str("PARLEY_FILES_ENDPOINT", default="")
+FILES_STORAGE: dict[str, Any]
+if FILES_BUCKET:
+    FILES_STORAGE = {
+        "BACKEND": "storages.backends.s3.S3Storage",
+        "OPTIONS": {
+            "bucket_name": FILES_BUCKET,
+            "endpoint_url": FILES_ENDPOINT or None,
+            "region_name": DYNAMODB["region"],
+            "signature_version": "s3v4",
+            # By its own name in its own region: a link must not lead anywhere else.
+            "addressing_style": "path" if FILES_ENDPOINT else "virtual",
+            "default_acl": None,
+            "querystring_auth": True,
+            "file_overwrite": True,
+        },
+    }
+else:
+    FILES_STORAGE = {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {
+            "location": DATA_DIR / "files",
+            "file_permissions_mode": 0o600,
+            "directory_permissions_mode": 0o700,
+        },
+    }
+# Where a browser is sent for them, which a page has to allow.
+FILES_ORIGINS = (
+    [FILES_ENDPOINT or f"https://{FILES_BUCKET}.s3.{DYNAMODB['region']}.amazonaws.com"]
+    if FILES_BUCKET
+    else []
+)
+
 # Frames that one socket may send: so many a second, and so many at once.
 SOCKET_RATE = env.float("PARLEY_SOCKET_RATE", default=50.0)
 SOCKET_BURST = env.int("PARLEY_SOCKET_BURST", default=300)
@@ -260,6 +306,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "messaging_site.storage.StaticFiles"},
+    "files": FILES_STORAGE,
 }
 
 # How long the server goes on listening when it is told to end, so that a balancer notices.
@@ -280,7 +327,8 @@ CONTENT_SECURITY_POLICY = {
         "script-src": ["'self'"],
         "style-src": ["'self'"],
         "font-src": ["'self'"],
-        "img-src": ["'self'", "data:"],
+        # blob: is what somebody chose and has not sent yet.
+        "img-src": ["'self'", "data:", "blob:", *FILES_ORIGINS],
         "connect-src": ["'self'"],
         "form-action": ["'self'"],
         "base-uri": ["'none'"],

@@ -7,7 +7,10 @@ from django import forms
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.templatetags.static import static
 from django.views.decorators.http import require_safe
+
+from threads.attachments import AttachmentView
 
 AT = datetime(2026, 11, 13, 14, 5, tzinfo=UTC)
 JONAS = {"id": "usr_jonas", "name": "Jonas Weber", "handle": "jonas-weber", "avatar": ""}
@@ -19,6 +22,11 @@ LONG = {
     "handle": "maximiliane",
     "avatar": "",
 }
+TRAY = [
+    ("window.jpg", "done", "1.2 MB", 0),
+    ("street.heic", "sending", "40 % of 3.1 MB", 40),
+    ("contract.docx", "refused", "Archives and office files are not taken.", 0),
+]
 TOKENS = [
     *("surface", "surface-raised", "surface-sunken", "ink", "ink-soft", "line", "line-strong"),
     *("accent", "accent-soft", "waiting", "waiting-soft", "danger", "danger-soft", "ok", "ok-soft"),
@@ -49,6 +57,8 @@ def _panel(theme: str) -> dict[str, object]:
         "tones": range(12),
         "rows": _rows(),
         "timeline": _timeline(theme),
+        "attachments": _attachments(),
+        "tray": TRAY,
         "form": SampleForm(auto_id=f"{theme}_%s", initial={"name": "Mara Klein"}),
         "bad_form": SampleForm({"name": ""}, auto_id=f"{theme}_bad_%s"),
         "refusal": {
@@ -106,6 +116,22 @@ def _timeline(theme: str) -> list[SimpleNamespace]:
         (LONG, f"<p>{'Averylongwordwithoutspaces' * 4}</p>", {}),
     ]
     return [_entry(f"{theme}_msg_{seq}", seq, *line) for seq, line in enumerate(said, start=1)]
+
+
+def _attachments() -> list[AttachmentView]:
+    """A picture as it is, one that safe mode blurs, one that it does not show, a file, a link."""
+    mark = static("site/mark.svg")
+    pictures = [
+        AttachmentView("image", f"Sample {band}", "12 KB", "#main", mark, "#main", "#main", 120, 90)
+        for band in range(3)
+    ]
+    for band, picture in enumerate(pictures):
+        picture.band = band
+    return [
+        *pictures,
+        AttachmentView("pdf", "Call sheet.pdf", "84.2 KB", "#main", download_url="#main"),
+        AttachmentView("link", "The walk, first cut", "video.example", "#main"),
+    ]
 
 
 def _entry(

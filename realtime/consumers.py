@@ -7,6 +7,7 @@ from typing import Any
 
 import structlog
 from asgiref.sync import sync_to_async
+from channels.db import database_sync_to_async
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.layers import get_channel_layer
@@ -181,8 +182,10 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
             case "typing.start" | "typing.stop":
                 await self.type(frame)
             case _:
-                # Commands touch only the table, so they need not queue for the ORM's one thread.
-                for answer in await sync_to_async(handle, thread_sensitive=False)(self.user, frame):
+                # Commands touch little but the table, so they need not queue for the ORM's one
+                # thread; those with files give their connection back.
+                do = database_sync_to_async(handle, thread_sensitive=False)
+                for answer in await do(self.user, frame):
                     await self.say(answer)
                 if frame["type"] == "thread.open":
                     await self.open_thread(frame["thread"])

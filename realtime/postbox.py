@@ -14,6 +14,7 @@ from functools import partial
 from weakref import WeakKeyDictionary
 
 import structlog
+from django.db import close_old_connections
 
 from accounts.refusals import Refusal
 from threads.actions.messages import Sending, send_together
@@ -129,6 +130,8 @@ def _run_each(sendings: list[Sending]) -> list[Exception | None]:
         except Exception as error:
             log.exception("not_sent")
             errors.append(error)
+    # Those with files have used the database.
+    close_old_connections()
     return errors
 
 

@@ -4,6 +4,7 @@ An address or a command without a row here fails, so that nothing new is open by
 Legend: a number is the status; "in" sends one to sign in; a code is a refusal.
 """
 
+import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
@@ -19,6 +21,8 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.models import Leg
+from files.actions import accept_file
+from files.models import File
 from realtime.commands import COMMANDS, handle
 from tests.contracts.conftest import book, offer_in
 from tests.threads.conftest import make_person, say, start
@@ -42,6 +46,7 @@ class Scene:
     people: dict[str, User]
     seller: User
     added: User
+    file: File
 
     def thread_for(self, kind: str) -> str:
         return self.blocked_thread if kind == "blocked" else self.thread
@@ -85,7 +90,9 @@ def scene(db: None) -> Scene:
         "staff": User.objects.get(pk=staff.pk),
     }
     message = say(buyer, thread, "For the two of us")
-    return Scene(thread, blocked_thread, message, people, seller, added)
+    photo = accept_file(buyer, thread_id=thread, name="a.txt", content=io.BytesIO(b"Words"))
+    say(buyer, thread, "With a file", attachments=[photo.id])
+    return Scene(thread, blocked_thread, message, people, seller, added, photo)
 
 
 def agree(thread: str, buyer: User, seller: User) -> Agreed:
@@ -166,6 +173,7 @@ VIEWS: dict[str, View] = {
     "accounts:profile": View(SIGNED_IN, handle_of_seller),
     "accounts:settings": View(SIGNED_IN),
     "accounts:requirements": View(SIGNED_IN_POST, post=posting(requires_date="on")),
+    "accounts:safe_mode": View(SIGNED_IN_POST, post=posting(safe_mode="on")),
     "accounts:theme": View(row(others=302), post=posting(theme="dark")),
     "inbox:inbox": View(SIGNED_IN),
     "inbox:folder": View(SIGNED_IN, lambda scene, kind: ["archived"]),
@@ -197,6 +205,12 @@ VIEWS: dict[str, View] = {
         post=a_message,
     ),
     "threads:message": View(OF_THREAD | {"blocked": 404}, of_message),
+    "threads:upload": View(
+        row(nobody="in", suspended="in", participant=201, blocked=403, others=404),
+        of_thread,
+        post=lambda scene, kind: {"file": SimpleUploadedFile("a.txt", b"Words")},
+    ),
+    "threads:file": View(OF_THREAD | {"blocked": 404}, lambda scene, kind: [scene.file.id]),
     "threads:read": View(ACT | {"blocked": 400}, of_thread, post=the_newest),
     "threads:accept": View(ACT, of_thread, post=posting()),
     "threads:decline": View(ACT, of_thread, post=posting()),
@@ -214,6 +228,11 @@ VIEWS: dict[str, View] = {
     "moderation:report_thread": View(ACT, of_thread, post=A_REPORT),
     "moderation:report_message": View(ACT | {"blocked": 404}, of_message, post=A_REPORT),
     "moderation:report_person": View(SIGNED_IN_POST, handle_of_seller, post=A_REPORT),
+    "threads:safe_mode": View(
+        ACT | {"blocked": 403},
+        lambda scene, kind: [scene.thread_for(kind), "off"],
+        post=posting(),
+    ),
     "threads:block": View(ACT, of_thread, post=lambda scene, kind: {"user_id": scene.seller.id}),
     "threads:unblock": View(ACT, of_thread, post=lambda scene, kind: {"user_id": scene.seller.id}),
 }

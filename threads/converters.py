@@ -58,5 +58,23 @@ register_converter(GroupId, "group")
 register_converter(ContractId, "contract")
 register_converter(ReceiptId, "receipt")
 register_converter(ManifestId, "manifest")
+
+
+class FileId(_Id):
+    prefix = "file"
+
+
+class OnOrOff:
+    regex = "on|off"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+register_converter(OnOrOff, "on_or_off")
+register_converter(FileId, "file")
 register_converter(ThreadId, "thread")
 register_converter(MessageId, "message")

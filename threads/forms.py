@@ -3,21 +3,27 @@
 `arguments` are the keywords of the action that a form is for.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
 
 from accounts.ids import ULID_PATTERN, is_id
 from accounts.models import User
 from accounts.refusals import Refusal
+from accounts.text import check_line
 from threads.markdown import as_typed
 
 UUID_PATTERN = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 CLIENT_ID = re.compile(rf"{UUID_PATTERN}|{ULID_PATTERN}", re.IGNORECASE)
 MOST = 2**53 - 1
+# Files and links, each, in one message.
+MOST_ATTACHED = 10
+_check_address = URLValidator(schemes=["https", "http"])
 
 
 class Text(forms.Field):
@@ -83,6 +89,51 @@ class Flag(forms.Field):
         """No is an answer, too."""
 
 
+class Ids(forms.Field):
+    """Several, in order, each once: a list, as JSON has it; in a form, with spaces between."""
+
+    def __init__(self, prefix: str, *, most: int, **kwargs: Any) -> None:
+        self.prefix, self.most = prefix, most
+        super().__init__(**kwargs)
+
+    def to_python(self, value: Any) -> list[str]:
+        if isinstance(value, str):
+            value = value.split()
+        ids = value or []
+        if not isinstance(ids, list) or not all(isinstance(one, str) for one in ids):
+            raise ValidationError("Not a list of ids.")
+        if len(ids) > self.most or len(set(ids)) < len(ids):
+            raise ValidationError("Too many, or one twice.")
+        if not all(is_id(self.prefix, one) for one in ids):
+            raise ValidationError("Not an id.")
+        return ids
+
+
+class Links(forms.Field):
+    """Addresses with titles: a list of `url` and `title`; in a form, the same as JSON."""
+
+    def to_python(self, value: Any) -> list[dict[str, str]]:
+        if isinstance(value, str):
+            try:
+                value = json.loads(value or "[]")
+            except ValueError as error:
+                raise ValidationError("Not JSON.") from error
+        links = value or []
+        if not isinstance(links, list) or len(links) > MOST_ATTACHED:
+            raise ValidationError("Not a list of links.")
+        return [self._link(one) for one in links]
+
+    def _link(self, one: Any) -> dict[str, str]:
+        if not isinstance(one, dict) or set(one) != {"url", "title"}:
+            raise ValidationError("A link has an address and a title.")
+        link = {name: Text().clean(one[name]).strip() for name in ("url", "title")}
+        if len(link["url"]) > 2000 or len(link["title"]) > 120:
+            raise ValidationError("Too long.")
+        _check_address(link["url"])
+        check_line(link["title"])
+        return link
+
+
 class Command(forms.Form):
     """Something that is asked of a thread."""
 
@@ -114,6 +165,8 @@ class SendMessage(Command):
     # Empty and too long are refused by the action, with a sentence of their own.
     body = Text(required=False)
     seen_seq = Count(required=False)
+    attachments = Ids("file", most=MOST_ATTACHED, required=False)
+    links = Links(required=False)
 
     def arguments(self) -> dict[str, Any]:
         data = super().arguments()

@@ -17,6 +17,9 @@ from django.utils.crypto import salted_hmac
 from ulid import ULID
 
 from accounts.models import User
+from files.actions import bind_files, reserve_files
+from files.models import File
+from threads.actions.attaching import Attached
 from threads.actions.folders import placing
 from threads.actions.messages import check_body, text_line
 from threads.actions.start import (
@@ -63,6 +66,7 @@ class Said:
     author_id: str
     body: str
     at: datetime
+    files: Sequence[File] = ()
 
 
 @dataclass(frozen=True)
@@ -105,12 +109,21 @@ def write_history(past: Iterable[PastThread]) -> None:
             raise NotWritten(f"already there: {', '.join(sorted(there))}")
         replays = [_Replay(each) for each in group]
         put_many(item for replay in replays for item in replay.run())
+        for replay in replays:
+            _bind(replay.attached)
         _let_appear([replay.state for replay in replays])
 
 
 def list_existing(thread_ids: Collection[str]) -> set[str]:
     found = get_many((keys.thread_pk(thread_id), keys.THREAD) for thread_id in thread_ids)
     return {thread.id for thread in found if isinstance(thread, Thread)}
+
+
+def _bind(attached: list[tuple[Sequence[File], Message]]) -> None:
+    for files, message in attached:
+        client_id = message.client_id or ""
+        reserve_files(files, client_id=client_id)
+        bind_files(files, client_id=client_id, message_id=message.id)
 
 
 def _let_appear(states: list[ThreadState]) -> None:
@@ -139,6 +152,7 @@ class _Replay:
             person.id: past.read_up_to(person.id) for person in (past.buyer, past.seller)
         }
         self.state: ThreadState
+        self.attached: list[tuple[Sequence[File], Message]] = []
 
     def run(self) -> Iterator[Item]:
         """What there is besides the thread, its people and their pair."""
@@ -175,6 +189,8 @@ class _Replay:
         is_new_day = message.created_at[:10] != thread.last_message_at[:10]
         self._change(line, message)
         self._read(message)
+        if said.files:
+            self.attached.append((said.files, message))
         yield message
         if is_new_day:
             yield make_archive_due(message)
@@ -184,8 +200,9 @@ class _Replay:
     def _prepare(self, seq: int, said: Said, last_message_id: str | None) -> tuple[Line, str]:
         chance = _chance(self.past.id, seq)
         client_id = str(UUID(bytes=chance[10:26], version=4))
-        if seq == len(self.past.said):
-            line = text_line(said.author_id, client_id=client_id, body=said.body)
+        if said.files or seq == len(self.past.said):
+            attached = Attached(client_id, list(said.files))
+            line = text_line(said.author_id, client_id=client_id, body=said.body, attached=attached)
         else:
             # A preview takes longer to make than all the rest, and only the newest is kept.
             line = Line(client_id, check_body(said.body), preview="", author_id=said.author_id)

@@ -79,6 +79,9 @@ def thread_page(user: User, opened: Opened, **extra: Any) -> dict[str, Any]:
         "offers": _open_offers(user, opened),
         "panel": panel_of(user, opened, extra.pop("current_tab", "")),
         "progress": progress_of(opened.state),
+        "in_safe_mode": opened.state.thread.safe_mode_required or user.safe_mode,
+        "requires_safe_mode": opened.state.thread.safe_mode_required,
+        "can_set_safe_mode": refusal is None and _began(user, opened),
         **timeline_page(user, opened),
         **extra,
     }
@@ -111,6 +114,10 @@ def panel_of(user: User, opened: Opened, current: str) -> dict[str, Any] | None:
         tab["template"] = f"threads/panel/{tab['name']}.html"
         tab["context"] = tab_context(opened.state, tab["name"])
     return {"tabs": tabs}
+
+
+def _began(user: User, opened: Opened) -> bool:
+    return user.id in (opened.state.thread.buyer_id, opened.state.thread.seller_id)
 
 
 def _first_unread(user: User, opened: Opened) -> str:

@@ -12,10 +12,11 @@ from typing import Any
 from django.template.loader import get_template
 from django.urls import reverse
 
+from threads.attachments import AttachmentView, label_of, preview_of, views_of
 from threads.labels import day_label, time_label
-from threads.markdown import to_html, to_text
+from threads.markdown import to_html
 from threads.models import Message, Person, keys
-from threads.models.message import EDITABLE_FOR, PREVIEW, REACTIONS, SYSTEM
+from threads.models.message import EDITABLE_FOR, REACTIONS, SYSTEM
 from threads.state import ThreadState
 
 JOINS_WITHIN = timedelta(minutes=5)
@@ -29,6 +30,8 @@ class MessageView:
     type: str
     author: Person | None
     html: str
+    attachments: list[AttachmentView]
+    label: str
     at: datetime
     time_label: str
     url: str
@@ -56,6 +59,7 @@ class Entry:
 def view_of(message: Message, state: ThreadState, zone: tzinfo = UTC) -> MessageView:
     at = keys.moment(message.created_at).astimezone(zone)
     body = "" if message.is_gone else message.body or ""
+    attachments = [] if message.is_gone else message.attachments or []
     return MessageView(
         id=message.id,
         seq=message.seq,
@@ -63,6 +67,8 @@ def view_of(message: Message, state: ThreadState, zone: tzinfo = UTC) -> Message
         type=message.type,
         author=state.name_of(message.author_id) if message.author_id else None,
         html=to_html(body),
+        attachments=views_of(attachments),
+        label=label_of(attachments),
         at=at,
         time_label=time_label(at),
         url=message_url(message.thread_id, message.id),
@@ -108,7 +114,7 @@ def _quote_of(message: Message, state: ThreadState) -> dict[str, Any] | None:
 def quote_text(quoted: Message | None) -> str:
     if quoted is None or quoted.is_gone:
         return "This message was removed."
-    return to_text(quoted.body or "")[:PREVIEW]
+    return preview_of(quoted.body or "", quoted.attachments)
 
 
 def message_url(thread_id: str, message_id: str) -> str:

@@ -1,14 +1,46 @@
-"""Removing what has expired. AWS does it by itself; the embedded engine never does."""
+"""Removing what has expired (AWS does it by itself, the embedded engine never does), and settling
+what a crash left between a message and its files."""
 
+import threading
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
+import structlog
+from django.db import close_old_connections, connections
 from pynamodb.exceptions import DeleteError
 
+from files.sweeping import list_unsettled, sweep_files
 from threads.models.table import Item, connection
+from threads.shown_files import settle
 
+log = structlog.get_logger(__name__)
 PAGE = 1000
+EVERY = 3600.0
+# Sooner, a message may still be on its way.
+UNSETTLED = timedelta(hours=1)
+
+
+def sweep_files_forever(stop: threading.Event) -> None:
+    """The server runs this in a thread of its own."""
+    while not stop.wait(EVERY):
+        try:
+            close_old_connections()
+            settle_files()
+            sweep_files()
+        except Exception:
+            log.exception("files_not_swept")
+        connections["default"].close()
+
+
+def settle_files() -> int:
+    """Files reserved for a message: its own if it was stored, free again if it was not."""
+    uses = list_unsettled(UNSETTLED)
+    for use in uses:
+        if not settle(use.file, use):
+            use.delete()
+    return len(uses)
 
 
 def sweep_expired() -> int:

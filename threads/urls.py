@@ -3,6 +3,7 @@ from django.urls import path
 from threads import (
     converters,  # noqa: F401  (its ids are used in the paths)
     devices,
+    file_views,
     offer_views,
     panel_views,
     record_views,
@@ -20,11 +21,16 @@ urlpatterns = [
     path(
         "threads/<thread:thread_id>/messages/<message:message_id>/", views.message, name="message"
     ),
+    path("threads/<thread:thread_id>/files/", file_views.upload, name="upload"),
+    path("files/<file:file_id>/", file_views.file, name="file"),
     path("threads/<thread:thread_id>/read/", views.read, name="read"),
     path("threads/<thread:thread_id>/accept/", views.accept, name="accept"),
     path("threads/<thread:thread_id>/decline/", views.decline, name="decline"),
     path("threads/<thread:thread_id>/add/", views.add, name="add"),
     path("threads/<thread:thread_id>/remove/", views.remove, name="remove"),
+    path(
+        "threads/<thread:thread_id>/safe-mode/<on_or_off:way>/", views.safe_mode, name="safe_mode"
+    ),
     path("threads/<thread:thread_id>/leave/", views.leave, name="leave"),
     path("threads/<thread:thread_id>/block/", views.block, name="block"),
     path("threads/<thread:thread_id>/unblock/", views.unblock, name="unblock"),

@@ -20,7 +20,9 @@ from threads.actions.cursors import mark_read
 from threads.actions.messages import send_message
 from threads.actions.people import add_participant, leave_thread, remove_participant
 from threads.actions.requests import accept_request, decline_request
+from threads.actions.safe_mode import lift_safe_mode, require_safe_mode
 from threads.actions.start import start_thread
+from threads.file_views import bring_files
 from threads.forms import (
     HandleOfThread,
     MoveCursor,
@@ -103,6 +105,7 @@ def _send(request: Request, thread_id: str) -> HttpResponse:
     """Sending without a socket. What was typed stays in the box if it is refused."""
     arguments = SendMessage.read({**request.POST.dict(), "thread": thread_id})
     try:
+        arguments["attachments"] += bring_files(request, thread_id)
         sent = send_message(request.user, **arguments)
     except Refusal as refusal:
         if refusal.status == 404:
@@ -142,6 +145,14 @@ def _list(request: Request, thread_id: str) -> HttpResponse:
 def read(request: Request, thread_id: str) -> HttpResponse:
     arguments = MoveCursor.read({**request.POST.dict(), "thread": thread_id})
     mark_read(request.user, **arguments)
+    return redirect("threads:thread", thread_id)
+
+
+@require_POST
+@login_required
+def safe_mode(request: Request, thread_id: str, way: str) -> HttpResponse:
+    change = require_safe_mode if way == "on" else lift_safe_mode
+    change(request.user, thread_id=thread_id)
     return redirect("threads:thread", thread_id)
 
 

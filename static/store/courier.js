@@ -51,9 +51,11 @@ export class Courier extends EventTarget {
     }
   }
 
-  #send({ thread, client, body, replyTo, seenSeq }) {
+  #send({ thread, client, body, attachments, links, replyTo, seenSeq }) {
     const frame = { type: "message.send", thread, client_id: client, body, seen_seq: seenSeq };
     if (replyTo) frame.reply_to = replyTo;
+    if (attachments?.length) frame.attachments = attachments.map(({ id }) => id);
+    if (links?.length) frame.links = links;
     return new Promise((resolve) => {
       this.#answers.set(client, resolve);
       setTimeout(() => this.#answer(client, { type: "silence" }), PATIENCE);

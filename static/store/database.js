@@ -1,17 +1,19 @@
-// What has to outlive the page: messages on their way, and drafts. A thin layer over IndexedDB; in
+// What has to outlive the page: messages on their way, drafts, and files not sent yet. A thin layer over IndexedDB; in
 // a browser that has none to give (some private windows), memory does, as long as the page lives.
 
 const NAME = "parley";
-const STORES = { outbox: "client", drafts: ["user", "thread"] };
+const STORES = { outbox: "client", drafts: ["user", "thread"], uploads: "key" };
 
 let opening = null;
-const memory = { outbox: new Map(), drafts: new Map() };
+const memory = { outbox: new Map(), drafts: new Map(), uploads: new Map() };
 
 function open() {
   opening ??= new Promise((resolve, reject) => {
-    const request = indexedDB.open(NAME, 1);
+    const request = indexedDB.open(NAME, 2);
     request.onupgradeneeded = () => {
+      const there = request.result.objectStoreNames;
       for (const [name, keyPath] of Object.entries(STORES)) {
+        if (there.contains(name)) continue;
         request.result.createObjectStore(name, { keyPath }).createIndex("user", "user");
       }
     };

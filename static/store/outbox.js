@@ -20,11 +20,12 @@ export class Outbox extends EventTarget {
   }
 
   /** An entry with a name and a place of its own; not kept yet. */
-  make({ thread, body, replyTo = null, quote = null, seenSeq = 0, at = Date.now() }) {
+  make({ thread, replyTo = null, quote = null, seenSeq = 0, at = Date.now(), ...said }) {
     // In the order in which they were written, even if the clock was put back meanwhile.
     newest = Math.max(newest + 1, at);
-    const { user } = this;
-    return { client: newId(), user, thread, body, replyTo, quote, seenSeq, at, order: newest };
+    const { body, attachments = [], links = [] } = said;
+    const what = { thread, body, attachments, links, replyTo, quote, seenSeq };
+    return { client: newId(), user: this.user, ...what, at, order: newest };
   }
 
   async add(entry) {
@@ -85,7 +86,7 @@ export function alone(name, work) {
   return navigator.locks ? navigator.locks.request(name, work) : work();
 }
 
-function newId() {
+export function newId() {
   if (crypto.randomUUID) return crypto.randomUUID();
   // Plain http on a local network has no randomUUID, but has random numbers.
   const bytes = crypto.getRandomValues(new Uint8Array(16));

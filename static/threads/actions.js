@@ -82,7 +82,7 @@ export class Actions {
       more: isHere,
       edit: mayWrite && isHere && isMine && new Date(message.dataset.until) > new Date(),
       remove: mayWrite && isHere && isMine,
-      "copy-text": isHere,
+      "copy-text": isHere && message.querySelector("[data-body]").textContent !== "",
       report: isHere && !isMine,
     };
     for (const button of place.querySelectorAll("[data-act]")) {

@@ -5,10 +5,12 @@ const COUNT_FROM = 7_000;
 
 export class Composer extends EventTarget {
   #replyTo = null;
+  #isWaiting = false; // for files that are still on their way
 
-  constructor(form, { onSend }) {
+  constructor(form, { tray, onSend }) {
     super();
     this.form = form;
+    this.tray = tray;
     this.box = form.elements.body;
     this.counter = form.querySelector("[data-counter]");
     this.place = form.querySelector("[data-composer-error]");
@@ -18,6 +20,8 @@ export class Composer extends EventTarget {
     this.box.addEventListener("keydown", (event) => this.#key(event));
     this.box.addEventListener("input", () => this.#changed());
     this.replying.querySelector("button").addEventListener("click", () => this.answer(null));
+    tray.addEventListener("change", () => this.#trayChanged());
+    form.querySelector("[data-tray-hold]").addEventListener("click", () => this.#wait(false));
     form.querySelector("[data-enter-hint]")?.removeAttribute("hidden");
     this.#count();
   }
@@ -38,7 +42,7 @@ export class Composer extends EventTarget {
 
   /** Gives back what could not be sent, without taking what was typed since. */
   restore(text) {
-    this.box.value = this.box.value.trim() ? `${text}\n\n${this.box.value}` : text;
+    this.box.value = [text, this.box.value].filter((part) => part.trim()).join("\n\n");
     this.#changed();
     this.box.focus();
   }
@@ -72,21 +76,47 @@ export class Composer extends EventTarget {
 
   #submit(event) {
     const text = this.text.trim();
-    if (!text || text.length > MOST || this.box.readOnly) {
+    const { attachments, links } = this.tray.ready;
+    const isNothing = !text && !attachments.length && !links.length && !this.tray.isBusy;
+    if (isNothing || text.length > MOST || this.box.readOnly) {
       event.preventDefault();
       this.box.focus();
       return;
     }
-    if (this.onSend({ body: text, quote: this.#replyTo, replyTo: this.#replyTo?.id ?? null })) {
+    if (this.tray.isBusy) {
       event.preventDefault();
+      return this.#wait(true);
+    }
+    const replyTo = this.#replyTo?.id ?? null;
+    if (this.onSend({ body: text, attachments, links, quote: this.#replyTo, replyTo })) {
+      event.preventDefault();
+      this.tray.sent();
       this.place?.replaceChildren();
       this.box.value = "";
       this.#count();
       this.answer(null);
       this.dispatchEvent(new Event("sent"));
     } else {
+      this.form.elements.attachments.value = attachments.map(({ id }) => id).join(" ");
+      this.form.elements.links.value = JSON.stringify(links);
+      this.tray.sent();
       this.dispatchEvent(new Event("posted"));
     }
+  }
+
+  /** It goes out by itself when the files are there; meanwhile nothing is added to it. */
+  #wait(isWaiting) {
+    if (this.#isWaiting === isWaiting) return;
+    this.#isWaiting = isWaiting;
+    this.box.readOnly = isWaiting;
+    this.form.querySelector("[data-tray-note]").hidden = !isWaiting;
+    if (!isWaiting) this.box.focus();
+  }
+
+  #trayChanged() {
+    if (!this.#isWaiting || this.tray.isBusy) return;
+    this.#wait(false);
+    this.form.requestSubmit();
   }
 
   #key(event) {

@@ -11,6 +11,8 @@ export async function refreshParts(thread) {
     const fresh = page.querySelector(`[data-part="${part.dataset.part}"]`);
     if (fresh) part.replaceChildren(...fresh.childNodes);
   }
+  const isSafe = page.querySelector("[data-timeline]")?.hasAttribute("data-safe-mode");
+  document.querySelector("[data-timeline]").toggleAttribute("data-safe-mode", Boolean(isSafe));
   return page.querySelector("[data-composer-place]");
 }
 

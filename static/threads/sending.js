@@ -2,6 +2,7 @@
 
 import { fromTemplate } from "../site/fragments.js";
 import { isTooOld } from "../store/outbox.js";
+import { showAttached } from "./attached.js";
 import { showNotice } from "./parts.js";
 
 export class Sending {
@@ -54,13 +55,14 @@ export class Sending {
     if (entry.failed) this.#refused(entry.client, entry.failed);
   }
 
-  #add({ client, body, at, quote }) {
+  #add({ client, body, attachments, links, at, quote }) {
     const element = fromTemplate("pending-message");
     element.removeAttribute("id");
     element.dataset.client = client;
     element.dataset.author = this.timeline.me;
     element.dataset.at = new Date(at).toISOString();
-    element.querySelector("[data-body]").append(...lines(body));
+    if (body) element.querySelector("[data-body]").append(...lines(body));
+    showAttached(element.querySelector("[data-attachments]"), { attachments, links });
     if (quote) this.#quote(element.querySelector("[data-quote]"), quote);
     element.querySelector("[data-retry]").addEventListener("click", () => this.#retry(client));
     element.querySelector("[data-discard]").addEventListener("click", () => this.#discard(client));
@@ -102,7 +104,7 @@ export class Sending {
 
   async #discard(client) {
     const entry = await this.#remove(client);
-    if (entry) this.onDiscard(entry.body);
+    if (entry) this.onDiscard(entry);
   }
 
   async #remove(client) {

@@ -5,6 +5,7 @@ import { announce, toast } from "../site/notices.js";
 import { Actions } from "./actions.js";
 import { Changing } from "./changing.js";
 import { Company } from "./company.js";
+import { Lightbox } from "./lightbox.js";
 import { Pages } from "./pages.js";
 import { Panel } from "./panel.js";
 import { refreshParts, showBanner } from "./parts.js";
@@ -41,7 +42,7 @@ export class Thread extends EventTarget {
       onSend: (message) => this.#send(message),
     });
     this.sending = new Sending(this.timeline, outbox, courier, {
-      onDiscard: (text) => this.writing.giveBack(text),
+      onDiscard: (entry) => this.writing.giveBack(entry),
       onLate: (entry) => this.writing.giveBackLate(entry),
     });
     new Actions(this.timeline, {
@@ -49,6 +50,10 @@ export class Thread extends EventTarget {
       onReact: (...given) => this.changing.react(...given),
       onEdit: (message) => this.changing.edit(message),
       onRemove: (message) => this.changing.remove(message),
+    });
+    new Lightbox(list);
+    outbox.addEventListener("change", ({ detail: { thread, what } }) => {
+      if (thread === this.id && what === "added") this.writing.sentElsewhere();
     });
     this.#listen();
     this.#start();
@@ -285,5 +290,5 @@ export class Thread extends EventTarget {
 function spoken(message) {
   const name = message.querySelector(".message-name")?.textContent ?? "";
   const text = message.querySelector(".prose")?.textContent ?? "";
-  return `${name}: ${text}`.trim();
+  return `${name}: ${[message.dataset.label, text].filter(Boolean).join(". ")}`.trim();
 }

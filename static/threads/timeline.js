@@ -210,7 +210,9 @@ function joins(before, message, at) {
 export function quotedText(message) {
   const body = message.querySelector("[data-body]");
   if (!body) return message.querySelector(".message-removed")?.textContent ?? "";
-  return [...words(body).split(/\s+/).filter(Boolean).join(" ")].slice(0, QUOTED).join("");
+  const text = words(body).split(/\s+/).filter(Boolean).join(" ");
+  const said = [message.dataset.label, text].filter(Boolean).join(" · ");
+  return [...said].slice(0, QUOTED).join("");
 }
 
 function words(node) {

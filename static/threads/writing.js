@@ -3,8 +3,10 @@
 
 import { fromTemplate } from "../site/fragments.js";
 import { dayLabel } from "../site/labels.js";
+import { offerAttaching } from "./attaching.js";
 import { Composer } from "./composer.js";
 import { Draft } from "./draft.js";
+import { Tray } from "./tray.js";
 
 export class Writing {
   #composer = null;
@@ -19,7 +21,9 @@ export class Writing {
 
   #begin(form) {
     const { thread, user, company } = this;
-    const composer = new Composer(form, { onSend: this.onSend });
+    const tray = new Tray(form, { thread, user });
+    const composer = new Composer(form, { tray, onSend: this.onSend });
+    offerAttaching(form, tray);
     const draft = new Draft(this.socket, {
       user,
       thread,
@@ -37,6 +41,7 @@ export class Writing {
     composer.addEventListener("posted", () => draft.posted());
     composer.box.addEventListener("blur", () => company.stopped());
     draft.restore();
+    tray.restore();
     if (this.#isSynced) draft.synced();
     this.#composer = composer;
     this.#draft = draft;
@@ -52,15 +57,23 @@ export class Writing {
     this.#composer?.answer(quote);
   }
 
-  giveBack(text) {
-    this.#composer?.restore(text);
+  /** What could not be sent; files that are no longer there do not come back. */
+  giveBack({ body, attachments, links, failed }) {
+    this.#composer?.restore(body);
+    const isGone = failed?.code === "UPLOAD_GONE";
+    this.#composer?.tray.giveBack({ attachments: isGone ? [] : attachments, links });
+  }
+
+  /** Another tab has sent something. */
+  sentElsewhere() {
+    this.#composer?.tray.refresh();
   }
 
   /** It waited so long that it is for its author to say whether it is still right. */
-  giveBackLate({ body, at }) {
-    this.giveBack(body);
+  giveBackLate(entry) {
+    this.giveBack(entry);
     const note = fromTemplate("late-message");
-    note.querySelector("[data-late-day]").textContent = dayLabel(new Date(at));
+    note.querySelector("[data-late-day]").textContent = dayLabel(new Date(entry.at));
     this.#composer?.place.replaceChildren(note);
   }
 

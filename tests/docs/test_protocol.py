@@ -58,6 +58,10 @@ def _asked(field: Any) -> str:
     match field:
         case forms.Id():
             kind = f"id `{field.prefix}_`"
+        case forms.Ids():
+            kind = f"array of ids `{field.prefix}_`"
+        case forms.Links():
+            kind = "array of links"
         case forms.ClientId():
             kind = "UUID or ULID"
         case forms.Count():

@@ -60,7 +60,7 @@ def test_lists_every_variable_that_is_read_and_no_other():
 
 
 def test_nothing_else_reads_the_environment():
-    apps = ("accounts", "inbox", "messaging_site", "realtime", "threads")
+    apps = ("accounts", "files", "inbox", "messaging_site", "realtime", "threads")
     readers = {
         path.relative_to(pages.ROOT).as_posix()
         for app in apps

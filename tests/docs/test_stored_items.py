@@ -1,5 +1,6 @@
 """docs/data-model.md says what a conversation leaves in the table, and what nothing writes yet."""
 
+import io
 import re
 import time
 from collections import defaultdict
@@ -10,6 +11,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
+from files.actions import accept_file
 from tests.contracts.conftest import book
 from tests.docs import pages
 from tests.docs.test_data_model import ITEMS, ON_EVERY_ITEM, PAGE, name_of
@@ -38,7 +40,8 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     relay.carry_waiting()
     thread = start(buyer, seller, city="Lisbon")
     add_participant(buyer, thread_id=thread, user=guest)
-    said = say(seller, thread)
+    file = accept_file(seller, thread_id=thread, name="a.txt", content=io.BytesIO(b"Words"))
+    said = say(seller, thread, attachments=[file.id])
     say(seller, thread, "Call me on 0171 3920042")
     remove_participant(buyer, thread_id=thread, user_id=guest.id)
     mute_thread(buyer, thread_id=thread, until=keys.now())

@@ -1,6 +1,6 @@
 """People, their conversation, and what was told to whom."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from uuid import uuid4
 
@@ -78,7 +78,13 @@ def ask(buyer: User, seller: User, body: str = "Are you free in May?", **fields:
 
 
 def say(
-    sender: User, thread: str, body: str = "", *, seen_seq: int = 0, reply_to: str | None = None
+    sender: User,
+    thread: str,
+    body: str = "",
+    *,
+    seen_seq: int = 0,
+    reply_to: str | None = None,
+    attachments: Sequence[str] = (),
 ) -> Message:
     return send_message(
         sender,
@@ -87,6 +93,7 @@ def say(
         body=body or f"Message number {next(numbers)}",
         seen_seq=seen_seq,
         reply_to=reply_to,
+        attachments=attachments,
     )
 
 

@@ -1,13 +1,15 @@
 """Saying something in a thread."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from accounts.models import User
 from accounts.refusals import Refusal
 from threads import policy
-from threads.markdown import to_text
+from threads.actions.attaching import Attached, attach
+from threads.attachments import preview_of
 from threads.models import Message, Participant, keys
-from threads.models.message import MAX_BODY, PREVIEW
+from threads.models.message import ASSET, MAX_BODY, TEXT
 from threads.models.participant import ASKED
 from threads.state import ThreadState
 from threads.telling import tell_appended
@@ -33,6 +35,8 @@ class Sending:
     body: str
     seen_seq: int = 0
     reply_to: str | None = None
+    attachments: Sequence[str] = ()
+    links: Sequence[dict[str, str]] = ()
     # One of the two, once it is done.
     message: Message | None = None
     refusal: Refusal | None = None
@@ -44,12 +48,20 @@ class Sending:
 
     def prepare(self) -> None:
         """What can be said and read without the thread."""
+        self.attached = attach(
+            self.sender,
+            self.attachments,
+            self.links,
+            thread_id=self.thread_id,
+            client_id=self.client_id,
+        )
         self.line = text_line(
             self.sender.id,
             client_id=self.client_id,
             body=self.body,
             seen_seq=self.seen_seq,
             reply_to=self.reply_to,
+            attached=self.attached,
         )
         self.quoted = _find_quoted(self.thread_id, self.reply_to)
 
@@ -65,6 +77,7 @@ class Sending:
         if self.waiting is None:
             self.prepare()
         try:
+            self.attached.reserve()
             appended = append(self.thread_id, self.plan, unsure=unsure)
         except Refusal as refusal:
             stored = find_stored(self.thread_id, self.line)
@@ -73,10 +86,13 @@ class Sending:
                     sender = self.sender.id
                     policy.open_case(refusal, thread_id=self.thread_id, author_id=sender)
                 raise
+            self.attached.bind(stored)
             return stored
         return self.finish(appended)
 
     def finish(self, appended: Appended) -> Message:
+        # Before anybody is told: whoever hears of it asks for the files.
+        self.attached.bind(appended.message)
         if self.quoted is not None:
             appended.state.quoted[self.quoted.id] = self.quoted
         policy.remember([appended.message])
@@ -93,15 +109,22 @@ def send_message(
     body: str,
     seen_seq: int = 0,
     reply_to: str | None = None,
+    attachments: Sequence[str] = (),
+    links: Sequence[dict[str, str]] = (),
 ) -> Message:
     """Stores a message once, however often it is sent with the same client id, and tells people."""
-    return Sending(sender, thread_id, client_id, body, seen_seq, reply_to).run()
+    return Sending(sender, thread_id, client_id, body, seen_seq, reply_to, attachments, links).run()
 
 
 def send_together(sendings: list[Sending]) -> None:
     """The same for several that wait, in one transaction where that can be. Those that are not done
     then have to be run, one by one."""
+    alone: set[str] = set()
     for sending in sendings:
+        if sending.attachments or sending.thread_id in alone:
+            # Files are looked up in SQL, which takes its time; and what comes after them waits.
+            alone.add(sending.thread_id)
+            continue
         try:
             sending.prepare()
             sending.waiting = Waiting(sending.thread_id, sending.plan)
@@ -126,23 +149,33 @@ def _can_quote(quoted: Message | None, person: Participant) -> bool:
 
 
 def text_line(
-    author_id: str, *, client_id: str, body: str, seen_seq: int = 0, reply_to: str | None = None
+    author_id: str,
+    *,
+    client_id: str,
+    body: str,
+    seen_seq: int = 0,
+    reply_to: str | None = None,
+    attached: Attached | None = None,
 ) -> Line:
-    body = check_body(body)
+    attachments = attached.described if attached else []
+    body = check_body(body, may_be_empty=bool(attachments))
     return Line(
         client_id=client_id,
         body=body,
-        preview=to_text(body)[:PREVIEW],
+        preview=preview_of(body, attachments),
         author_id=author_id,
+        type=ASSET if attachments else TEXT,
         seen_seq=seen_seq,
         reply_to=reply_to,
+        attachments=attachments,
+        seals=attached.seals if attached else [],
     )
 
 
-def check_body(body: str) -> str:
+def check_body(body: str, *, may_be_empty: bool = False) -> str:
     """One newline for every kind, nothing that no one could have typed, and not too much."""
     body = body.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").strip()
-    if not body:
+    if not body and not may_be_empty:
         raise Refusal("MSG_EMPTY")
     if len(body) > MAX_BODY:
         raise Refusal("MSG_TOO_LONG")

@@ -11,12 +11,13 @@ from typing import Literal
 
 from accounts.models import User
 from accounts.refusals import Refusal
+from files.actions import release_files
 from threads import policy
 from threads import state as states
 from threads.actions.messages import check_body, check_may_write
 from threads.models import Message, keys
 from threads.models.changes import Cancelled, Change
-from threads.models.message import EDITABLE_FOR, REACTIONS, TEXT
+from threads.models.message import ASSET, EDITABLE_FOR, REACTIONS, TEXT
 from threads.models.store import PATIENCE, StoreUnavailable, pause
 from threads.state import ThreadState
 from threads.telling import tell_revised
@@ -42,7 +43,7 @@ def edit_message(user: User, *, thread_id: str, message_id: str, body: str) -> N
             return None
         policy.check_text(thread, body)
         age = now_ms() / 1000 - keys.moment(message.created_at).timestamp()
-        if message.type != TEXT or age > EDITABLE_FOR:
+        if message.type not in (TEXT, ASSET) or age > EDITABLE_FOR:
             raise Refusal("MSG_NOT_EDITABLE")
         return Change(set={"body": body, "edited_at": now(), "earlier_bodies": _kept(message)})
 
@@ -56,7 +57,9 @@ def remove_message(user: User, *, thread_id: str, message_id: str) -> None:
         _check_is_mine(user, message)
         return Change(set={"removed_at": now()})
 
-    revise(user, thread_id, message_id, decide, "message.removed")
+    removed = revise(user, thread_id, message_id, decide, "message.removed")
+    if removed.attachments:
+        release_files(removed.id)
 
 
 def react(user: User, *, thread_id: str, message_id: str, reaction: str, on: bool) -> None:
@@ -89,7 +92,9 @@ def _kept(message: Message) -> list[dict[str, str]]:
     return kept
 
 
-def revise(user: User | None, thread_id: str, message_id: str, decide: Decide, kind: Kind) -> None:
+def revise(
+    user: User | None, thread_id: str, message_id: str, decide: Decide, kind: Kind
+) -> Message:
     """By one of its people, or, without a user, by staff. A repeat finds it done; then people are
     told again, which harms nobody."""
     with states.turn(thread_id):
@@ -97,6 +102,7 @@ def revise(user: User | None, thread_id: str, message_id: str, decide: Decide, k
         state = revision.state.copy()
     state.quoted = revision.quoted
     tell_revised(kind, state, revision.message)
+    return revision.message
 
 
 def _until_stored(user: User | None, thread_id: str, message_id: str, decide: Decide) -> Revision:

@@ -46,6 +46,8 @@ class Message:
     author: str
     text: str
     at: datetime
+    # By name, of those that pictures.py can draw.
+    pictures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def _zones() -> dict[str, ZoneInfo]:
     return {person.key: ZoneInfo(person.time_zone) for person in people()}
 
 
-def _times(lines: list[dict[str, str]], end: datetime, rng: Random) -> list[datetime]:
+def _times(lines: list[dict[str, Any]], end: datetime, rng: Random) -> list[datetime]:
     """Backwards from the end, so that the last message is exactly there."""
     both = {_zones()[line["from"]] for line in lines}
     times = [end]
@@ -177,7 +179,7 @@ def _short_messages(story: dict[str, Any], now: datetime) -> list[Message]:
     times = _times(lines, _end(story, now, rng), rng)
     days = _days(story, times, now)
     return [
-        Message(line["from"], line["text"].format_map(days), at)
+        Message(line["from"], line["text"].format_map(days), at, _pictures(line))
         for line, at in zip(lines, times, strict=True)
     ]
 
@@ -209,7 +211,7 @@ class Exchange(NamedTuple):
     day: date
     phase: int
     minute: int
-    lines: list[dict[str, str]]
+    lines: list[dict[str, Any]]
     words: Words
 
 
@@ -224,9 +226,16 @@ def _long_messages(story: dict[str, Any], now: datetime) -> list[Message]:
     return [*opening, *middle, *closing]
 
 
-def _spoken(lines: list[dict[str, str]], end: datetime, rng: Random) -> list[Message]:
+def _spoken(lines: list[dict[str, Any]], end: datetime, rng: Random) -> list[Message]:
     times = _times(lines, end, rng)
-    return [Message(line["from"], line["text"], at) for line, at in zip(lines, times, strict=True)]
+    return [
+        Message(line["from"], line["text"], at, _pictures(line))
+        for line, at in zip(lines, times, strict=True)
+    ]
+
+
+def _pictures(line: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(line.get("pictures", ()))
 
 
 def _jobs(story: dict[str, Any], first: datetime, last: datetime, rng: Random) -> list[Job]:
@@ -294,7 +303,7 @@ def _exchange(
     after: int,
     phase: int,
     hours: tuple[int, int],
-    lines: list[dict[str, str]],
+    lines: list[dict[str, Any]],
     rng: Random,
 ) -> Exchange:
     """Free days push what prepares the shoot before them, and what follows it behind them."""

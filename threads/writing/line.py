@@ -44,6 +44,11 @@ class Line:
     # What the message is marked with, and what it changes of its author's own item.
     flags: dict[str, Any] | None = None
     of_author: dict[str, Any] = field(default_factory=dict)
+    # Files and links as they are stored, and what tells a repeat of the same from others.
+    attachments: list[dict[str, Any]] = field(default_factory=list)
+    seals: list[str] = field(default_factory=list)
+    # What else it changes of the thread, by Python names.
+    of_thread: dict[str, Any] = field(default_factory=dict)
 
     @property
     def marker_sk(self) -> str:
@@ -51,7 +56,7 @@ class Line:
 
     @property
     def hash(self) -> str:
-        return seal(self.body, self.reply_to)
+        return seal(self.body, self.reply_to, *self.seals)
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -127,6 +132,8 @@ def make_message(
         client_id=line.client_id,
         type=line.type,
         body=line.body,
+        attachments=line.attachments or None,
+        nsfw_band=max((one.get("band", 0) for one in line.attachments), default=0),
         author_id=line.author_id,
         receiver_ids=[p.user_id for p in there if p.user_id not in roster.leaving_ids],
         reply_to=line.reply_to,

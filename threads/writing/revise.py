@@ -6,10 +6,9 @@ from typing import Any
 from pynamodb.expressions.condition import Condition
 
 from threads import state as states
-from threads.markdown import to_text
+from threads.attachments import preview_of
 from threads.models import Message, Participant, Thread, keys
 from threads.models.changes import Change, Transaction
-from threads.models.message import PREVIEW
 from threads.models.thread import LOCKED
 from threads.state import ThreadState
 from threads.writing.build import may_write
@@ -88,8 +87,8 @@ class Revision:
     def _summary(self) -> dict[str, Any]:
         after = self.message.copy()
         self.change.apply(after)
-        text = GONE if after.is_gone else to_text(after.body or "")
-        return {"author": after.author_id, "type": after.type, "text": text[:PREVIEW]}
+        text = GONE if after.is_gone else preview_of(after.body or "", after.attachments)
+        return {"author": after.author_id, "type": after.type, "text": text}
 
 
 def now() -> str:

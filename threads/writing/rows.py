@@ -33,6 +33,7 @@ def thread_change(state: ThreadState, line: Line, message: Message, roster: Rost
             "updated_at": message.created_at,
             "last_message": line.summary,
             "status": OPEN,
+            **line.of_thread,
         }
     )
     change.set |= answering(state.thread, line)

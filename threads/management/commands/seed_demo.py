@@ -1,8 +1,9 @@
 import base64
+import io
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +15,10 @@ from django.utils.crypto import salted_hmac
 from ulid import ULID
 
 from accounts.models import User
+from files.actions import accept_file
+from files.models import File
 from threads import demo
+from threads.demo.pictures import draw
 from threads.history import PastThread, Said, list_existing, write_history
 from threads.management.seeding import SeedCommand
 from threads.relay import carry_waiting
@@ -91,25 +95,44 @@ def _add_person(person: demo.Person) -> User:
 # --- Threads
 
 
-def add_threads(stories: Iterable[demo.Conversation], people: People, joined: datetime) -> int:
-    past = [_past(story, people, joined) for story in stories]
-    there = list_existing([thread.id for thread in past])
-    missing = [thread for thread in past if thread.id not in there]
-    write_history(missing)
+def add_threads(stories: Sequence[demo.Conversation], people: People, joined: datetime) -> int:
+    ids = {story.key: derived_id("thrd", joined, story.key) for story in stories}
+    there = list_existing(list(ids.values()))
+    missing = [story for story in stories if ids[story.key] not in there]
+    write_history(_past(story, people, ids[story.key]) for story in missing)
     return len(missing)
 
 
-def _past(story: demo.Conversation, people: People, joined: datetime) -> PastThread:
+def _past(story: demo.Conversation, people: People, thread_id: str) -> PastThread:
     return PastThread(
-        id=derived_id("thrd", joined, story.key),
+        id=thread_id,
         buyer=people[story.buyer],
         seller=people[story.seller],
         subject=story.subject,
         city=story.city,
-        said=[Said(people[line.author].id, line.text, line.at) for line in story.messages],
+        said=[_said(line, people[line.author], thread_id) for line in story.messages],
         unread={people[key].id: count for key, count in story.unread_for.items()},
         pinned_by=[people[key].id for key in story.pinned_by],
         archived_by=[people[key].id for key in story.archived_by],
+    )
+
+
+def _said(line: demo.Message, author: User, thread_id: str) -> Said:
+    files = [_picture(name, author, thread_id, line.at) for name in line.pictures]
+    return Said(author.id, line.text, line.at, files)
+
+
+def _picture(name: str, author: User, thread_id: str, at: datetime) -> File:
+    """Taken in as anybody's would be; the one that is there already, if this is a repeat."""
+    file_id = derived_id("file", at, f"{thread_id} {name}")
+    File.objects.filter(pk=file_id, state=File.State.QUARANTINED).delete()
+    found = File.objects.filter(pk=file_id).first()
+    return found or accept_file(
+        author,
+        thread_id=thread_id,
+        name=f"{name}.jpg",
+        content=io.BytesIO(draw(name)),
+        file_id=file_id,
     )
 
 

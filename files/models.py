@@ -1,0 +1,86 @@
+"""What people send besides words: a row for each file, and for each message that has it."""
+
+from django.db import models
+
+from accounts.ids import new_id
+from accounts.models import User
+
+CLEAR, SUGGESTIVE, EXPLICIT = 0, 1, 2
+BANDS = [(CLEAR, "clear"), (SUGGESTIVE, "suggestive"), (EXPLICIT, "explicit")]
+# The whole picture, what a conversation shows of it, and what safe mode shows of it.
+FULL, THUMB, BLUR = "full", "thumb", "blur"
+
+
+def new_file_id() -> str:
+    return new_id("file")
+
+
+class File(models.Model):
+    """Nobody gets it before it is `ready`: until it was scanned it is in quarantine."""
+
+    class State(models.TextChoices):
+        QUARANTINED = "quarantined"
+        READY = "ready"
+
+    class Kind(models.TextChoices):
+        IMAGE = "image"
+        PDF = "pdf"
+        TEXT = "text"
+
+    id = models.CharField(primary_key=True, max_length=31, default=new_file_id, editable=False)
+    owner = models.ForeignKey(User, models.PROTECT, related_name="files")
+    # Where it was brought: it can be sent there, and nowhere else.
+    thread_id = models.CharField(max_length=31)
+    state = models.CharField(max_length=11, choices=State, default=State.QUARANTINED)
+    kind = models.CharField(max_length=5, choices=Kind)
+    name = models.CharField(max_length=120)
+    content_type = models.CharField(max_length=40)
+    # Of what we keep, not of what came.
+    size = models.PositiveIntegerField(default=0)
+    width = models.PositiveIntegerField(default=0)
+    height = models.PositiveIntegerField(default=0)
+    band = models.PositiveSmallIntegerField(choices=BANDS, default=CLEAR)
+    # Of what came: the same upload twice is the same message sent twice.
+    digest = models.CharField(max_length=64)
+    # Set while a case needs it; then it stays, whatever becomes of its messages.
+    on_hold = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    # When its last message went.
+    released_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["state", "created_at"], name="files_by_age")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        return (FULL, THUMB, BLUR) if self.kind == self.Kind.IMAGE else (FULL,)
+
+    def path(self, variant: str) -> str:
+        """In the storage. The tail of an id is random, so that folders fill evenly."""
+        return f"{self.id[-2:].lower()}/{self.id}/{variant}"
+
+
+class FileUse(models.Model):
+    """A message that has the file. Written before it is sent, when it has no id of its own yet."""
+
+    file = models.ForeignKey(File, models.CASCADE, related_name="uses")
+    client_id = models.CharField(max_length=36)
+    message_id = models.CharField(max_length=30, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["file", "client_id"], name="one_use_a_message")
+        ]
+        indexes = [
+            models.Index(
+                fields=["created_at"], name="uses_unsettled", condition=models.Q(message_id="")
+            ),
+            models.Index(fields=["message_id"], name="uses_of_message"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.file_id} in {self.message_id or 'a message to come'}"

@@ -1,0 +1,22 @@
+"""Which band a picture is in, by NudeNet, which has to be installed: requirements-nudenet.txt."""
+
+from django.conf import settings
+
+from accounts.refusals import Refusal
+from files.models import FULL, File
+from files.scanners.sample import Sample
+from files.worker import Worker, WorkerFailed
+
+detector = Worker("files.detecting")
+
+
+class Nudity:
+    def scan(self, sample: Sample) -> None:
+        if sample.kind.kind != File.Kind.IMAGE:
+            return
+        question = {"path": str(sample.made[FULL])}
+        try:
+            answer = detector.ask(question, seconds=settings.FILES["seconds"])
+        except WorkerFailed as error:
+            raise Refusal("UPLOAD_QUARANTINED") from error
+        sample.band = max(sample.band, int(answer["band"]))

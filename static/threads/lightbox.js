@@ -1,0 +1,103 @@
+// Pictures of the conversation, large: with the mouse, by keyboard, by swipe.
+
+const SWIPE = 60;
+
+export class Lightbox {
+  #at = null; // the link that is shown
+  #startX = null;
+
+  constructor(list) {
+    this.list = list;
+    this.dialog = document.getElementById("lightbox");
+    this.image = this.dialog.querySelector("img");
+    list.addEventListener("click", (event) => this.#press(event));
+    const on = (name, run) =>
+      this.dialog.querySelector(`[data-${name}]`).addEventListener("click", run);
+    on("close", () => this.dialog.close());
+    on("before", () => this.#step(-1));
+    on("after", () => this.#step(1));
+    this.dialog.addEventListener("keydown", (event) => this.#key(event));
+    this.dialog.addEventListener("close", () => this.#closed());
+    const stage = this.dialog.querySelector(".lightbox-stage");
+    stage.addEventListener("click", ({ target }) => target === stage && this.dialog.close());
+    stage.addEventListener("pointerdown", ({ x }) => (this.#startX = x));
+    stage.addEventListener("pointerup", ({ x }) => this.#swiped(x));
+  }
+
+  #press(event) {
+    const show = event.target.closest("[data-show]");
+    const link = event.target.closest("[data-picture]");
+    if ((!show && !link) || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const picture = event.target.closest(".picture");
+    if (isHidden(picture)) return reveal(picture);
+    if (link) this.#open(link);
+  }
+
+  /** What safe mode hides is not leafed through either. */
+  get #links() {
+    const links = [...this.list.querySelectorAll("[data-picture]")];
+    return links.filter((link) => !isHidden(link.closest(".picture")));
+  }
+
+  #open(link) {
+    this.#show(link);
+    this.dialog.showModal();
+  }
+
+  #show(link) {
+    this.#at = link;
+    const links = this.#links;
+    const place = links.indexOf(link);
+    this.image.src = link.href;
+    this.image.alt = link.dataset.name;
+    const say = (name, text) => (this.dialog.querySelector(`[data-${name}]`).textContent = text);
+    say("name", link.dataset.name);
+    const of = links.length > 1 ? ` · ${place + 1} of ${links.length}` : "";
+    say("detail", `${link.dataset.detail}${of}`);
+    this.dialog.querySelector("[data-download]").href = link.dataset.download;
+    this.dialog.querySelector("[data-before]").disabled = place === 0;
+    this.dialog.querySelector("[data-after]").disabled = place === links.length - 1;
+  }
+
+  #step(by) {
+    const links = this.#links;
+    const next = links[links.indexOf(this.#at) + by];
+    if (next) this.#show(next);
+  }
+
+  #key({ key }) {
+    const links = this.#links;
+    if (key === "ArrowLeft") this.#step(-1);
+    else if (key === "ArrowRight") this.#step(1);
+    else if (key === "Home") this.#show(links[0]);
+    else if (key === "End") this.#show(links.at(-1));
+  }
+
+  #swiped(x) {
+    const by = x - (this.#startX ?? x);
+    this.#startX = null;
+    if (Math.abs(by) > SWIPE) this.#step(by > 0 ? -1 : 1);
+  }
+
+  #closed() {
+    this.image.removeAttribute("src");
+    this.#at?.focus({ preventScroll: true });
+    this.#at = null;
+  }
+}
+
+const isHidden = (picture) =>
+  picture.dataset.band !== "0" && !("shown" in picture.dataset) && Boolean(picture.closest("[data-safe-mode]"));
+
+/** Asked for: this picture, on this page, until it is left. */
+function reveal(picture) {
+  if (picture.dataset.band !== "1") return;
+  const link = picture.querySelector("[data-picture]");
+  link.href = link.dataset.shown;
+  const image = picture.querySelector("img");
+  image.src = `${link.dataset.shown}&size=thumb`;
+  picture.dataset.shown = "";
+  picture.querySelector(".picture-shade").hidden = true;
+  link.focus({ preventScroll: true });
+}

@@ -1,0 +1,405 @@
+"""Pictures and files from one screen to the other, whatever goes wrong on the way."""
+
+import io
+import re
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PHONE, live, write
+from tests.browser.test_delivery import go_offline, go_online
+
+pytestmark = pytest.mark.browser
+
+TRAY = ".tray-item"
+PICTURES = ".message:not(.sending) .picture img"
+
+
+def thread_of(pair) -> str:
+    return f"/threads/{pair.thread}/"
+
+
+def photo(name: str, colour: str = "teal", size: tuple[int, int] = (800, 600)) -> dict:
+    out = io.BytesIO()
+    Image.new("RGB", size, colour).save(out, "JPEG")
+    return {"name": name, "mimeType": "image/jpeg", "buffer": out.getvalue()}
+
+
+def words(name: str = "notes.txt") -> dict:
+    return {"name": name, "mimeType": "text/plain", "buffer": b"Bring the grey paper."}
+
+
+PAGE = {"name": "photo.jpg", "mimeType": "image/jpeg", "buffer": b"<html>Not a photo"}
+
+
+def attach(page: Page, *files: dict) -> None:
+    page.set_input_files("[data-attach-input]", list(files))
+
+
+def all_there(page: Page, count: int) -> None:
+    expect(page.locator(f"{TRAY}[data-state=done]")).to_have_count(count)
+
+
+def press_send(page: Page) -> None:
+    page.get_by_role("button", name="Send").click()
+
+
+def names(page: Page) -> list[str]:
+    return page.locator(".message:not(.sending) .attachment img").evaluate_all(
+        "images => images.map((image) => image.alt)"
+    )
+
+
+def is_drawn(page: Page, selector: str = PICTURES) -> None:
+    page.wait_for_function(
+        "(selector) => [...document.querySelectorAll(selector)].every((i) => i.naturalWidth > 0)",
+        arg=selector,
+    )
+
+
+def test_several_files_arrive_live_in_order_and_a_bad_one_takes_no_other_with_it(visit, pair):
+    buyer = live(visit(pair.buyer, thread_of(pair), expected_status=415))
+    seller = live(visit(pair.seller, thread_of(pair)))
+    attach(buyer, photo("first.jpg"), PAGE, words(), photo("second.jpg", "salmon"))
+    all_there(buyer, 3)
+    refused = buyer.locator(f"{TRAY}[data-state=refused]")
+    expect(refused).to_contain_text("photo.jpg")
+    expect(refused).to_contain_text("not taken")
+    write(buyer, "As we said")
+    for page in (buyer, seller):
+        expect(page.locator(".message:not(.sending) .prose").last).to_have_text("As we said")
+        expect(page.locator(PICTURES)).to_have_count(2)
+        assert names(page) == ["first.jpg", "second.jpg"]
+        expect(page.locator(".document")).to_contain_text("notes.txt")
+        is_drawn(page)
+    # What was refused stays where it is, and says why, until it is dropped.
+    expect(buyer.locator(TRAY)).to_have_count(1)
+    buyer.get_by_role("button", name="Remove photo.jpg").click()
+    expect(buyer.locator(TRAY)).to_have_count(0)
+    inbox = live_inbox(seller, pair)
+    expect(inbox).to_have_text("3 files · As we said")
+
+
+def live_inbox(page: Page, pair):
+    return page.locator(f'[data-rows] [data-thread="{pair.thread}"] [data-row-text]')
+
+
+def test_the_inbox_says_photo(visit, pair):
+    seller = visit(pair.seller, "/inbox/")
+    buyer = live(visit(pair.buyer, thread_of(pair)))
+    attach(buyer, photo("IMG_2041 nobody must read this.jpg"))
+    all_there(buyer, 1)
+    press_send(buyer)
+    expect(live_inbox(seller, pair)).to_have_text("Photo")
+
+
+def test_an_upload_can_be_cancelled_and_the_rest_goes_on(visit, pair):
+    buyer = live(visit(pair.buyer, thread_of(pair)))
+    held = hold_uploads(buyer)
+    attach(buyer, photo("wrong.jpg"), photo("right.jpg"))
+    expect(buyer.locator(TRAY).first.locator("progress")).to_be_visible()
+    buyer.get_by_role("button", name="Remove wrong.jpg").click()
+    held.release()
+    all_there(buyer, 1)
+    press_send(buyer)
+    expect(buyer.locator(PICTURES)).to_have_count(1)
+    assert names(buyer) == ["right.jpg"]
+
+
+def test_what_could_not_be_checked_can_be_tried_again_by_itself(visit, pair):
+    buyer = live(visit(pair.buyer, thread_of(pair), expected_status=503))
+    answer = {"code": "UPLOAD_QUARANTINED", "message": "This file could not be checked."}
+    buyer.route("**/files/", lambda route: route.fulfill(status=503, json=answer), times=1)
+    attach(buyer, photo("one.jpg"), photo("two.jpg"))
+    all_there(buyer, 1)
+    failed = buyer.locator(f"{TRAY}[data-state=refused]")
+    expect(failed).to_contain_text("could not be checked")
+    failed.get_by_role("button", name="Try again").click()
+    all_there(buyer, 2)
+    press_send(buyer)
+    expect(buyer.locator(PICTURES)).to_have_count(2)
+    assert names(buyer) == ["one.jpg", "two.jpg"]
+
+
+class Held:
+    """Uploads that wait on their way, until they are let go."""
+
+    def __init__(self) -> None:
+        self.routes: list = []
+        self.is_open = False
+
+    def take(self, route) -> None:
+        if self.is_open:
+            route.continue_()
+        else:
+            self.routes.append(route)
+
+    def release(self) -> None:
+        self.is_open = True
+        for route in self.routes:
+            try:
+                route.continue_()
+            except Exception:  # noqa: BLE001  It was cancelled meanwhile.
+                continue
+
+
+def hold_uploads(page: Page) -> Held:
+    held = Held()
+    page.route("**/files/", held.take)
+    return held
+
+
+def test_sent_before_the_files_are_there_it_goes_out_by_itself_once(visit, pair):
+    buyer = live(visit(pair.buyer, thread_of(pair)))
+    seller = live(visit(pair.seller, thread_of(pair)))
+    held = hold_uploads(buyer)
+    attach(buyer, photo("slow.jpg"))
+    write(buyer, "Patience")
+    expect(buyer.locator("[data-tray-note]")).to_be_visible()
+    held.release()
+    for page in (buyer, seller):
+        expect(page.locator(PICTURES)).to_have_count(1)
+    expect(buyer.locator("[data-tray-note]")).to_be_hidden()
+    expect(buyer.get_by_role("textbox", name="Your message")).to_have_value("")
+
+
+def test_offline_in_the_middle_it_starts_again_and_goes_out_once(visit, pair):
+    buyer = live(visit(pair.buyer, thread_of(pair)))
+    seller = live(visit(pair.seller, thread_of(pair)))
+    held = hold_uploads(buyer)
+    attach(buyer, photo("tunnel.jpg"))
+    expect(buyer.locator(f"{TRAY}[data-state=sending]")).to_have_count(1)
+    go_offline(buyer)
+    for route in held.routes:
+        route.abort("internetdisconnected")
+    expect(buyer.locator(TRAY)).to_contain_text("Waiting for the connection")
+    write(buyer, "From the tunnel")
+    held.is_open = True
+    go_online(buyer)
+    for page in (buyer, seller):
+        expect(page.locator(PICTURES)).to_have_count(1)
+        expect(page.locator(".message:not(.sending) .prose").last).to_have_text("From the tunnel")
+    seller.reload()
+    expect(seller.locator(PICTURES)).to_have_count(1)
+
+
+def test_what_was_attached_survives_a_reload(visit, pair):
+    buyer = live(visit(pair.buyer, thread_of(pair)))
+    held = hold_uploads(buyer)
+    attach(buyer, photo("kept.jpg"))
+    expect(buyer.locator(f"{TRAY}[data-state=sending]")).to_have_count(1)
+    held.is_open = True
+    buyer.reload()
+    all_there(live(buyer), 1)
+    press_send(buyer)
+    expect(buyer.locator(PICTURES)).to_have_count(1)
+    buyer.reload()
+    expect(live(buyer).locator(TRAY)).to_have_count(0)
+
+
+def transfer(page: Page, file: dict):
+    return page.evaluate_handle(
+        """([bytes, name]) => {
+          const data = new DataTransfer();
+          data.items.add(new File([new Uint8Array(bytes)], name, { type: "image/jpeg" }));
+          return data;
+        }""",
+        [list(file["buffer"]), file["name"]],
+    )
+
+
+def test_a_picture_can_be_dropped_on_the_conversation(visit, pair):
+    buyer = live(visit(pair.buyer, thread_of(pair)))
+    given = transfer(buyer, photo("dropped.jpg"))
+    buyer.dispatch_event(".scroller", "dragenter", {"dataTransfer": given})
+    expect(buyer.locator(".room")).to_have_class(re.compile("dropping"))
+    buyer.dispatch_event(".scroller", "drop", {"dataTransfer": given})
+    expect(buyer.locator(".room")).not_to_have_class(re.compile("dropping"))
+    all_there(buyer, 1)
+    expect(buyer.locator(TRAY)).to_contain_text("dropped.jpg")
+
+
+def test_a_picture_can_be_pasted_and_words_stay_words(visit, pair):
+    buyer = live(visit(pair.buyer, thread_of(pair)))
+    buyer.evaluate(
+        """(data) => document.getElementById("compose").dispatchEvent(
+          new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }))""",
+        transfer(buyer, photo("image.png")),
+    )
+    all_there(buyer, 1)
+    press_send(buyer)
+    expect(buyer.locator(PICTURES)).to_have_count(1)
+
+
+def test_pictures_are_looked_at_large_by_keyboard(visit, pair):
+    buyer = live(visit(pair.buyer, thread_of(pair)))
+    attach(buyer, photo("one.jpg"), photo("two.jpg", "salmon"), photo("three.jpg", "gold"))
+    all_there(buyer, 3)
+    press_send(buyer)
+    expect(buyer.locator(PICTURES)).to_have_count(3)
+    buyer.locator("[data-picture]").nth(1).focus()
+    buyer.keyboard.press("Enter")
+    box = buyer.get_by_role("dialog", name="Picture")
+    expect(box).to_be_visible()
+    expect(box).to_contain_text("two.jpg")
+    expect(box).to_contain_text("2 of 3")
+    is_drawn(buyer, "#lightbox img")
+    buyer.keyboard.press("ArrowRight")
+    expect(box).to_contain_text("three.jpg")
+    buyer.keyboard.press("ArrowRight")
+    expect(box).to_contain_text("three.jpg")
+    buyer.keyboard.press("Home")
+    expect(box).to_contain_text("one.jpg")
+    with buyer.expect_download() as download:
+        box.get_by_role("link", name="Download").click()
+    assert download.value.suggested_filename == "one.jpg"
+    buyer.keyboard.press("Escape")
+    expect(box).to_be_hidden()
+    assert buyer.evaluate("document.activeElement.dataset.name") == "one.jpg"
+
+
+def test_nothing_jumps_when_pictures_arrive(visit, pair):
+    buyer = live(visit(pair.buyer, thread_of(pair)))
+    attach(buyer, photo("wide.jpg", size=(1600, 400)), photo("tall.jpg", size=(300, 1200)))
+    all_there(buyer, 2)
+    press_send(buyer)
+    expect(buyer.locator(PICTURES)).to_have_count(2)
+    seller = visit(pair.seller)
+    held = Held()
+    seller.route(re.compile("/files/"), held.take)
+    seller.goto(thread_of(pair), wait_until="domcontentloaded")
+    live(seller)
+    how_high = "document.querySelector('.scroller-inner').offsetHeight"
+    before = seller.evaluate(how_high)
+    held.release()
+    is_drawn(seller)
+    assert seller.evaluate(how_high) == before
+
+
+def test_film_and_sound_are_links_with_a_title(visit, pair):
+    buyer = live(visit(pair.buyer, thread_of(pair)))
+    seller = live(visit(pair.seller, thread_of(pair)))
+    buyer.get_by_role("button", name="Attach").click()
+    buyer.get_by_role("button", name="Link to film or sound").click()
+    buyer.get_by_label("Address").fill("https://video.example/walk/7")
+    buyer.get_by_label("Title").fill("The walk, first cut")
+    buyer.get_by_role("dialog").get_by_role("button", name="Attach").click()
+    all_there(buyer, 1)
+    press_send(buyer)
+    for page in (buyer, seller):
+        card = page.locator(".message:not(.sending) .link-card a")
+        expect(card).to_contain_text("The walk, first cut")
+        expect(card).to_contain_text("video.example")
+        expect(card).to_have_attribute("href", "https://video.example/walk/7")
+        expect(card).to_have_attribute("rel", re.compile("noopener.*nofollow"))
+    expect(live_inbox(seller, pair)).to_have_text("Link")
+
+
+def test_a_picture_on_its_way_is_shown_where_it_will_be(visit, pair):
+    buyer = live(visit(pair.buyer, thread_of(pair), hold="message.send"))
+    attach(buyer, photo("soon.jpg"))
+    all_there(buyer, 1)
+    write(buyer, "On its way")
+    pending = buyer.locator(".message.sending")
+    is_drawn(buyer, ".message.sending .picture img")
+    high = pending.locator(".picture").bounding_box()["height"]
+    buyer.evaluate("release()")
+    expect(buyer.locator(PICTURES)).to_have_count(1)
+    assert buyer.locator(".message:not(.sending) .picture").bounding_box()["height"] == high
+
+
+def test_on_a_phone_it_fits_and_can_be_touched(visit, pair):
+    buyer = live(visit(pair.buyer, thread_of(pair), **PHONE))
+    buyer.get_by_role("button", name="Attach").tap()
+    expect(buyer.get_by_role("button", name="Take a photo")).to_be_visible()
+    with buyer.expect_file_chooser() as chooser:
+        buyer.get_by_role("button", name="Take a photo").tap()
+    assert buyer.locator("[data-attach-input]").get_attribute("capture") == "environment"
+    chooser.value.set_files(
+        [photo("street.jpg", size=(3000, 1000)), words("a very long name of notes.txt")]
+    )
+    all_there(buyer, 2)
+    press_send(buyer)
+    expect(buyer.locator(PICTURES)).to_have_count(1)
+    widths = buyer.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert widths[0] == widths[1]
+    heights = buyer.locator(".attach, .document a, .picture-link").evaluate_all(
+        "all => all.map((one) => one.getBoundingClientRect().height)"
+    )
+    assert min(heights) >= 44
+    buyer.locator("[data-picture]").tap()
+    expect(buyer.get_by_role("dialog", name="Picture")).to_be_visible()
+
+
+def test_without_a_script_files_go_with_the_form(visit, pair):
+    buyer = visit(pair.buyer, thread_of(pair), java_script_enabled=False)
+    buyer.set_input_files("input[name=files]", [photo("plain.jpg")])
+    buyer.get_by_role("textbox", name="Your message").fill("By form")
+    press_send(buyer)
+    expect(buyer.locator(PICTURES)).to_have_count(1)
+    expect(buyer.locator(".message .prose").last).to_have_text("By form")
+
+
+def judged(site, name: str, band: int) -> None:
+    """As a scanner would have judged it, between its coming and its being sent."""
+    code = f"from files.models import File; File.objects.filter(name={name!r}).update(band={band})"
+    site.manage("shell", "-c", code)
+
+
+def send_judged(page: Page, site, name: str, band: int) -> None:
+    attach(page, photo(name))
+    all_there(page, 1)
+    judged(site, name, band)
+    press_send(page)
+    expect(page.locator(f'{PICTURES}[alt="{name}"]')).to_have_count(1)
+
+
+def width_of(page: Page, selector: str) -> int:
+    is_drawn(page, selector)
+    return page.locator(selector).evaluate("(image) => image.naturalWidth")
+
+
+def test_safe_mode_blurs_what_is_suggestive_until_one_asks_for_it(visit, pair, site):
+    buyer = live(visit(pair.buyer, thread_of(pair)))
+    seller = live(visit(pair.seller, thread_of(pair)))
+    send_judged(buyer, site, f"{pair.thread}-one.jpg", 1)
+    image = f"{PICTURES}[alt$='-one.jpg']"
+    expect(seller.locator(image)).to_have_count(1)
+    # Not by the page: there is no more than this to be had.
+    assert width_of(seller, image) == 24
+    show = seller.get_by_role("link", name="Show")
+    show.focus()
+    seller.keyboard.press("Enter")
+    seller.wait_for_function("(s) => document.querySelector(s).naturalWidth === 720", arg=image)
+    expect(show).to_be_hidden()
+    seller.keyboard.press("Enter")
+    expect(seller.get_by_role("dialog", name="Picture")).to_be_visible()
+    seller.keyboard.press("Escape")
+    seller.reload()
+    assert width_of(live(seller), image) == 24
+
+
+def test_safe_mode_does_not_show_what_is_explicit_until_it_is_off_for_all(visit, pair, site):
+    # Between its coming and its being judged the sender's own page asks for it.
+    buyer = live(visit(pair.buyer, thread_of(pair), expected_status=403))
+    seller = live(visit(pair.seller, thread_of(pair), expected_status=403))
+    name = f"{pair.thread}-two.jpg"
+    send_judged(buyer, site, name, 2)
+    hidden = seller.get_by_text("Safe mode does not show this picture.")
+    expect(hidden).to_be_visible()
+    image = seller.locator(f'{PICTURES}[alt="{name}"]')
+    expect(image).to_be_hidden()
+    url = seller.locator("[data-picture]").get_attribute("href")
+    assert seller.request.get(f"{url}?show=1").status == 403
+    # Off for the conversation, and still on for this person.
+    buyer.get_by_role("button", name="What you can do with this conversation").click()
+    buyer.get_by_role("button", name="Turn safe mode off").click()
+    line = seller.get_by_role("list", name="Messages").get_by_text("turned safe mode off")
+    expect(line).to_be_visible()
+    expect(hidden).to_be_visible()
+    seller.goto("/settings/")
+    seller.get_by_role("button", name="Turn it off").click()
+    seller.goto(thread_of(pair))
+    expect(live(seller).locator(f'{PICTURES}[alt="{name}"]')).to_be_visible()
+    is_drawn(seller)

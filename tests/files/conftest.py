@@ -1,0 +1,42 @@
+"""Pictures and other files, made here; what is bad about the bad ones is in corpus.py."""
+
+import io
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.files.storage import storages
+from PIL import Image
+
+from accounts.models import User
+from files.actions import accept_file
+from files.models import File
+from tests.threads.conftest import buyer, person, seller, stranger, thread  # noqa: F401
+
+
+def picture(format_: str = "JPEG", size: tuple[int, int] = (640, 480), **options: object) -> bytes:
+    out = io.BytesIO()
+    is_clear = options.pop("alpha", False)
+    image = Image.linear_gradient("L").resize(size).convert("RGB")
+    if is_clear:
+        image.putalpha(128)
+    image.save(out, format_, **options)
+    return out.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where files are kept, for this test alone."""
+    folder = tmp_path / "files"
+    for name in ("base_location", "location"):
+        monkeypatch.setitem(storages["files"].__dict__, name, str(folder))
+    return folder
+
+
+def bring(owner: User, thread_id: str, content: bytes | None = None, name: str = "a.jpg") -> File:
+    content = picture() if content is None else content
+    return accept_file(owner, thread_id=thread_id, name=name, content=io.BytesIO(content))
+
+
+def limit(monkeypatch: pytest.MonkeyPatch, **changed: object) -> None:
+    monkeypatch.setattr(settings, "FILES", settings.FILES | changed)

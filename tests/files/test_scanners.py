@@ -1,0 +1,83 @@
+"""clamd by its own protocol, on a real socket; NudeNet by what it says."""
+
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from accounts.refusals import Refusal
+from files.detecting import band_of
+from files.models import File
+from tests.files.conftest import bring, limit
+
+EICAR = b"X5O!P%@AP[4\\PZX54(P^)7CC)7}$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"
+
+
+@contextmanager
+def clamd(path: Path, answers: dict[bytes, bytes]) -> Iterator[str]:
+    """Speaks INSTREAM as clamd does, and knows one virus: the one that everybody tests with."""
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(str(path))
+    server.listen()
+
+    def serve() -> None:
+        while True:
+            try:
+                link, _ = server.accept()
+            except OSError:
+                return
+            with link, link.makefile("rwb") as stream:
+                assert stream.read(10) == b"zINSTREAM\0"
+                content = b""
+                while size := struct.unpack("!L", stream.read(4))[0]:
+                    content += stream.read(size)
+                found = [answer for part, answer in answers.items() if part in content]
+                stream.write((found or [b"stream: OK"])[0] + b"\0")
+
+    threading.Thread(target=serve, daemon=True).start()
+    yield f"unix://{path}"
+    server.close()
+
+
+@pytest.fixture
+def answers() -> dict[bytes, bytes]:
+    return {
+        EICAR: b"stream: Eicar-Test-Signature FOUND",
+        b"HUGE": b"INSTREAM size limit exceeded. ERROR",
+    }
+
+
+def test_clamd_lets_good_files_through_and_no_others(buyer, thread, tmp_path, monkeypatch, answers):
+    with clamd(tmp_path / "clamd", answers) as address:
+        limit(monkeypatch, clamd=address)
+        assert bring(buyer, thread).state == File.State.READY
+        with pytest.raises(Refusal, match="UPLOAD_QUARANTINED: This file carries"):
+            bring(buyer, thread, EICAR, "a.txt")
+        with pytest.raises(Refusal, match="UPLOAD_QUARANTINED: This file could not"):
+            bring(buyer, thread, b"HUGE", "a.txt")
+    assert File.objects.count() == 1
+
+
+def test_what_cannot_be_scanned_is_not_taken(buyer, thread, tmp_path, monkeypatch):
+    limit(monkeypatch, clamd=f"unix://{tmp_path}/nobody")
+    with pytest.raises(Refusal, match="UPLOAD_QUARANTINED"):
+        bring(buyer, thread)
+    assert not File.objects.exists()
+
+
+def test_a_detector_that_is_not_installed_lets_nothing_through(buyer, thread, monkeypatch):
+    limit(monkeypatch, nudenet=True)
+    with pytest.raises(Refusal, match="UPLOAD_QUARANTINED"):
+        bring(buyer, thread)
+
+
+def test_bands_follow_from_what_is_seen_for_sure():
+    seen = [{"class": "FACE_FEMALE", "score": 0.9}]
+    assert band_of(seen) == 0
+    assert band_of([*seen, {"class": "BUTTOCKS_EXPOSED", "score": 0.6}]) == 1
+    assert band_of([*seen, {"class": "MALE_GENITALIA_EXPOSED", "score": 0.6}]) == 2
+    assert band_of([*seen, {"class": "MALE_GENITALIA_EXPOSED", "score": 0.2}]) == 0

@@ -1,0 +1,40 @@
+"""What is sent to the server has an end, long before it would fill a disk."""
+
+import socket
+
+import pytest
+
+from messaging_site.bodies import MOST_BYTES
+
+HEAD = b"POST /accounts/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+
+
+def talk(site, *parts: bytes) -> bytes:
+    host, port = site.address.split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as link:
+        try:
+            for part in parts:
+                link.sendall(part)
+            return link.recv(64)
+        except ConnectionError:
+            return b""
+
+
+def test_a_body_that_says_it_is_too_long_is_refused_at_once(site):
+    answer = talk(site, HEAD + f"Content-Length: {MOST_BYTES + 1}\r\n\r\n".encode())
+    assert answer.startswith(b"HTTP/1.1 413")
+
+
+def test_a_body_that_does_not_say_how_long_it_is_has_an_end_too(site):
+    chunk = b"%x\r\n%s\r\n" % (1 << 20, b"a" * (1 << 20))
+    more = [chunk] * (MOST_BYTES // (1 << 20) + 3)
+    answer = talk(site, HEAD + b"Transfer-Encoding: chunked\r\n\r\n", *more)
+    # Whoever goes on sending may not get to read it.
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 413")
+    assert site.get("/healthz")[0] == 200
+
+
+@pytest.mark.parametrize("size", [10, 1 << 20])
+def test_what_is_within_the_limit_is_answered(site, size):
+    body = HEAD + f"Content-Length: {size}\r\n\r\n".encode() + b"a" * size
+    assert talk(site, body).startswith(b"HTTP/1.1 403")

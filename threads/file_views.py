@@ -1,0 +1,92 @@
+"""Bringing a file, and getting one. Who may, and what of it, is asked anew on every GET."""
+
+from django.contrib.auth.decorators import login_required
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.models import User
+from accounts.refusals import Refusal
+from files import storage
+from files.actions import accept_file
+from files.models import FULL, THUMB, File
+from files.names import clean_line
+from threads import state as states
+from threads.actions.messages import check_may_write
+from threads.attachments import describe
+from threads.forms import MOST_ATTACHED
+from threads.shown_files import access_file
+
+# Whatever the bytes are taken for, nothing in them runs, and no other site gets to use them.
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    # A browser may keep them, and has to ask each time whether it may still show them.
+    "Cache-Control": "private, no-cache",
+}
+
+
+class Request(HttpRequest):
+    """Somebody who is signed in."""
+
+    user: User
+
+
+@require_POST
+@login_required
+def upload(request: Request, thread_id: str) -> HttpResponse:
+    """One file for a message to come; the answer is what the message will say of it."""
+    check_may_write(states.look(thread_id), request.user.id)
+    came = request.FILES.get("file")
+    if came is None:
+        raise Refusal("BAD_FRAME")
+    name = came.name or ""
+    file = accept_file(request.user, thread_id=thread_id, name=name, content=came)
+    return JsonResponse(describe(file), status=201)
+
+
+def bring_files(request: HttpRequest, thread_id: str) -> list[str]:
+    """Those that came with the form of a message, where no script brought them before."""
+    came = request.FILES.getlist("files")
+    if not came:
+        return []
+    user: User = request.user  # type: ignore[assignment]
+    check_may_write(states.look(thread_id), user.id)
+    return [_bring(user, thread_id, one) for one in came[:MOST_ATTACHED]]
+
+
+def _bring(user: User, thread_id: str, came: UploadedFile) -> str:
+    name = came.name or ""
+    try:
+        return accept_file(user, thread_id=thread_id, name=name, content=came).id
+    except Refusal as refusal:
+        # There are several: say which.
+        called = clean_line(name)
+        raise Refusal(refusal.code, f"{called}: {refusal.message}", hint=refusal.hint) from refusal
+
+
+@require_safe
+@login_required
+def file(request: Request, file_id: str) -> HttpResponse:
+    shown = access_file(request.user, file_id)
+    file = shown.file
+    wanted = THUMB if request.GET.get("size") == THUMB and file.kind == File.Kind.IMAGE else FULL
+    variant = shown.choose(wanted, asked_for="show" in request.GET)
+    # Only pictures, which we made ourselves, are shown in the page.
+    as_attachment = "download" in request.GET or file.kind != File.Kind.IMAGE
+    disposition = content_disposition_header(as_attachment, file.name) or "inline"
+    kind = (
+        f"{file.content_type}; charset=utf-8" if file.kind == File.Kind.TEXT else file.content_type
+    )
+    link = storage.link_to(file, variant, disposition=disposition, content_type=kind)
+    if link:
+        # Not kept: a minute later it leads nowhere.
+        return HttpResponseRedirect(link, headers={"Cache-Control": "no-store"})
+    mark = f'"{file_id}-{variant}"'
+    headers = HEADERS | {"ETag": mark, "Content-Disposition": disposition}
+    if request.headers.get("If-None-Match") == mark:
+        return HttpResponse(status=304, headers=headers)
+    with storage.open_kept(file, variant) as kept:
+        return HttpResponse(kept.read(), content_type=kind, headers=headers)

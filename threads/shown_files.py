@@ -1,0 +1,69 @@
+"""Whether somebody may see a file, and what of it: decided each time, from what is stored."""
+
+from dataclasses import dataclass
+
+from accounts.models import User
+from accounts.refusals import Refusal
+from files.actions import bind_files
+from files.models import BLUR, EXPLICIT, SUGGESTIVE, File, FileUse
+from threads.models import Message, Participant, SentMarker, Thread, keys
+from threads.models.table import get_many
+
+# So that what is not there costs the same requests as what one may not see.
+NOWHERE = "thrd_00000000000000000000000000"
+
+
+@dataclass
+class ShownFile:
+    file: File
+    band: int
+    in_safe_mode: bool
+
+    def choose(self, variant: str, *, asked_for: bool) -> str:
+        """What safe mode leaves of it: all, a blur until one asks for more, or nothing."""
+        if not self.in_safe_mode or self.band < SUGGESTIVE:
+            return variant
+        if self.band >= EXPLICIT:
+            raise Refusal("MSG_NSFW_BLOCKED")
+        return variant if asked_for else BLUR
+
+
+def access_file(user: User, file_id: str) -> ShownFile:
+    """For whoever is in its thread and may see a message that has it; until it is sent, for whoever
+    brought it. Two queries and one request, whatever the answer."""
+    file = File.objects.filter(pk=file_id).first()
+    uses = list(FileUse.objects.filter(file_id=file_id))
+    thread_id = file.thread_id if file else NOWHERE
+    messages = [settle(file, use) for use in uses] if file else []
+    me, thread, seen = _read(user, thread_id, [one for one in messages if one])
+    if file is None or file.state != File.State.READY or me is None or thread is None:
+        raise Refusal("THREAD_NOT_FOUND")
+    shown = [one for one in seen if not one.is_gone and one.seq >= me.visible_from_seq]
+    is_unsent = not seen and file.owner_id == user.id and not file.released_at
+    if not shown and not is_unsent:
+        raise Refusal("THREAD_NOT_FOUND")
+    band = max([file.band, *(one.nsfw_band for one in shown)])
+    return ShownFile(file, band, thread.safe_mode_required or user.safe_mode)
+
+
+def _read(
+    user: User, thread_id: str, message_ids: list[str]
+) -> tuple[Participant | None, Thread | None, list[Message]]:
+    pk = keys.thread_pk(thread_id)
+    wanted = [keys.THREAD, keys.participant_sk(user.id), *map(keys.message_sk, message_ids)]
+    found = get_many([(pk, sk) for sk in wanted])
+    me = next((item for item in found if isinstance(item, Participant)), None)
+    thread = next((item for item in found if isinstance(item, Thread)), None)
+    return me, thread, [item for item in found if isinstance(item, Message)]
+
+
+def settle(file: File, use: FileUse) -> str:
+    """The message that a reserved file went with; empty if it has not gone out."""
+    if use.message_id:
+        return use.message_id
+    sk = keys.sent_sk(file.owner_id, use.client_id)
+    marker = SentMarker.find(keys.thread_pk(file.thread_id), sk)
+    if marker is None:
+        return ""
+    bind_files([file], client_id=use.client_id, message_id=marker.message_id)
+    return str(marker.message_id)
