@@ -10,7 +10,6 @@ export class Lightbox {
     this.list = list;
     this.dialog = document.getElementById("lightbox");
     this.image = this.dialog.querySelector("img");
-    list.addEventListener("click", (event) => this.#press(event));
     const on = (name, run) =>
       this.dialog.querySelector(`[data-${name}]`).addEventListener("click", run);
     on("close", () => this.dialog.close());
@@ -24,12 +23,10 @@ export class Lightbox {
     stage.addEventListener("pointerup", ({ x }) => this.#swiped(x));
   }
 
-  #press(event) {
-    const show = event.target.closest("[data-show]");
-    const link = event.target.closest("[data-picture]");
-    if ((!show && !link) || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    const picture = event.target.closest(".picture");
+  /** A picture, or the button that asks for one that safe mode blurs. */
+  press(target) {
+    const link = target.closest("[data-picture]");
+    const picture = target.closest(".picture");
     if (isHidden(picture)) return reveal(picture);
     if (link) this.#open(link);
   }

@@ -5,7 +5,6 @@ import { announce, toast } from "../site/notices.js";
 import { Actions } from "./actions.js";
 import { Changing } from "./changing.js";
 import { Company } from "./company.js";
-import { Lightbox } from "./lightbox.js";
 import { Pages } from "./pages.js";
 import { Panel } from "./panel.js";
 import { refreshParts, showBanner } from "./parts.js";
@@ -51,7 +50,7 @@ export class Thread extends EventTarget {
       onEdit: (message) => this.changing.edit(message),
       onRemove: (message) => this.changing.remove(message),
     });
-    new Lightbox(list);
+    showLarge(list);
     outbox.addEventListener("change", ({ detail: { thread, what } }) => {
       if (thread === this.id && what === "added") this.writing.sentElsewhere();
     });
@@ -285,6 +284,22 @@ export class Thread extends EventTarget {
     message.focus({ preventScroll: true });
     return true;
   }
+}
+
+/** Pictures, large. What shows them is fetched with the first that somebody wants to see. */
+function showLarge(list) {
+  let lightbox = null;
+  list.addEventListener("click", (event) => {
+    const { target } = event;
+    if (!target.closest("[data-picture], [data-show]")) return;
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    lightbox ??= import("./lightbox.js").then(({ Lightbox }) => new Lightbox(list));
+    lightbox.then(
+      (box) => box.press(target),
+      () => location.assign(target.closest("a").href),
+    );
+  });
 }
 
 function spoken(message) {
