@@ -2,8 +2,10 @@
 
 import { fromTemplate } from "../site/fragments.js";
 import { isTooOld } from "../store/outbox.js";
-import { showAttached } from "./attached.js";
+import { sizeLabel } from "../store/uploads.js";
 import { showNotice } from "./parts.js";
+
+const ROOM = [360, 320]; // of a picture
 
 export class Sending {
   constructor(timeline, outbox, courier, { onDiscard, onLate }) {
@@ -125,4 +127,38 @@ function lines(body) {
     paragraph.append(line);
   });
   return [paragraph];
+}
+
+/** Files and links, in the markup of the server. */
+function showAttached(place, { attachments = [], links = [] }) {
+  for (const file of attachments) {
+    place.append(file.kind === "image" ? picture(file) : document_(file));
+  }
+  for (const { url, title } of links) {
+    place.append(card("attached-link", url, title, new URL(url).hostname));
+  }
+}
+
+function picture({ id, name, width, height, band }) {
+  const element = fromTemplate("attached-image");
+  element.dataset.band = band;
+  const scale = Math.min(ROOM[0] / width, ROOM[1] / height, 1);
+  const image = element.querySelector("img");
+  image.width = Math.max(44, Math.round(width * scale));
+  image.height = Math.max(44, Math.round(height * scale));
+  image.alt = name;
+  image.src = `/files/${id}/?size=thumb`;
+  element.querySelector("a").href = `/files/${id}/`;
+  return element;
+}
+
+const document_ = ({ id, name, size }) =>
+  card("attached-document", `/files/${id}/?download=1`, name, sizeLabel(size));
+
+function card(template, href, name, detail) {
+  const element = fromTemplate(template);
+  element.querySelector("a").href = href;
+  element.querySelector("b").textContent = name;
+  element.querySelector("[data-detail]").textContent = detail;
+  return element;
 }
