@@ -3,10 +3,9 @@
 
 import { fromTemplate } from "../site/fragments.js";
 import { dayLabel } from "../site/labels.js";
-import { offerAttaching } from "./attaching.js";
 import { Composer } from "./composer.js";
 import { Draft } from "./draft.js";
-import { Tray } from "./tray.js";
+import { offerAttaching, Tray } from "./tray.js";
 
 export class Writing {
   #composer = null;
