@@ -61,11 +61,14 @@ def test_from_sign_up_to_a_conversation_that_survives_a_reload(site, visit, devi
     buyer.get_by_role("button", name=re.compile("Send|Start")).click()
     buyer.wait_for_url("**/threads/**")
 
-    # It appears in the seller's inbox without a reload.
+    # It appears among the seller's requests without a reload, and is accepted.
+    expect(seller.locator(".requests-link")).to_contain_text("1")
+    seller.locator(".requests-link").click()
     row = seller.locator(".row[data-thread]").first
     expect(row).to_contain_text("Portraits of our team")
-    expect(row.locator("[data-row-unread]")).to_have_text("1")
-    row.get_by_role("link").click()
+    row.locator(".row-link").click()
+    live(seller).get_by_role("button", name="Accept").click()
+    expect(seller.get_by_role("textbox", name="Your message")).to_be_visible()
     live(seller), live(buyer)
 
     write(seller, "In May, yes")

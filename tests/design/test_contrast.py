@@ -12,10 +12,12 @@ SOFT = ("accent-soft", "waiting-soft", "danger-soft", "ok-soft")
 ON_FULL = [
     *(("accent-ink", "accent"), ("accent-ink", "accent-hover"), ("danger-ink", "danger")),
     ("surface", "ink"),
+    *(("lightbox-ink", "lightbox"), ("lightbox-ink", "lightbox-hover")),
+    ("lightbox-ink-soft", "lightbox"),
 ]
 TONES = [(f"tone-{tone}-ink", f"tone-{tone}") for tone in range(12)]
 READ = [*product(TEXT, GROUNDS + SOFT), *ON_FULL, *TONES]
-NOT_BEHIND_TEXT = {"bone", "shade"}
+NOT_BEHIND_TEXT = {"bone", "shade", "lightbox-shade"}
 SEEN = [*product(("line-strong", "accent", "danger"), GROUNDS)]
 
 

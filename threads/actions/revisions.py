@@ -35,13 +35,12 @@ Kind = Literal["message.edited", "message.removed", "message.reacted", "message.
 
 def edit_message(user: User, *, thread_id: str, message_id: str, body: str) -> None:
     body = check_body(body)
-    thread = states.recall(thread_id).thread
 
     def decide(message: Message) -> Change | None:
         _check_is_mine(user, message)
         if message.body == body:
             return None
-        policy.check_text(thread, body)
+        policy.check_text(states.recall(thread_id).thread, body)
         age = now_ms() / 1000 - keys.moment(message.created_at).timestamp()
         if message.type not in (TEXT, ASSET) or age > EDITABLE_FOR:
             raise Refusal("MSG_NOT_EDITABLE")

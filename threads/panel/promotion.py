@@ -52,6 +52,8 @@ def _say(thread_id: str, truth: Truth, *, key: str, says: str) -> None:
             preview=text[:PREVIEW],
             type=SYSTEM,
             binding=binding,
+            # Carried again, it no longer opens anything; it is the same line all the same.
+            sealed=says,
         )
         return line, Roster()
 

@@ -47,6 +47,8 @@ class Line:
     # Files and links as they are stored, and what tells a repeat of the same from others.
     attachments: list[dict[str, Any]] = field(default_factory=list)
     seals: list[str] = field(default_factory=list)
+    # What tells a repeat where the text says more the first time.
+    sealed: str | None = None
     # What else it changes of the thread, by Python names.
     of_thread: dict[str, Any] = field(default_factory=dict)
 
@@ -56,7 +58,8 @@ class Line:
 
     @property
     def hash(self) -> str:
-        return seal(self.body, self.reply_to, *self.seals)
+        text = self.body if self.sealed is None else self.sealed
+        return seal(text, self.reply_to, *self.seals)
 
     @property
     def summary(self) -> dict[str, Any]:
