@@ -121,11 +121,21 @@ def settle(*pages: Page) -> None:
             page.wait_for_timeout(500)
 
 
+def load_all(page: Page) -> None:
+    """A fresh page has the newest; the others come when one scrolls up."""
+    older = page.locator("[data-older]")
+    while older.count():
+        first = page.locator(".message[data-seq]").first.get_attribute("data-seq")
+        older.evaluate("one => one.scrollIntoView()")
+        expect(page.locator(".message[data-seq]").first).not_to_have_attribute("data-seq", first)
+
+
 def compare(page: Page) -> None:
     lived = page.evaluate(SHOWN)
     fresh = page.context.new_page()
     fresh.goto(page.url)
     live(fresh)
+    load_all(fresh)
     settle(fresh)
     assert lived == fresh.evaluate(SHOWN)
     fresh.close()
