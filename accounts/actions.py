@@ -4,7 +4,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
 from accounts.models import OutboxEntry, User
-from policy.detector import REASONS, judge
+from moderation.detection import REASONS, judge
 
 REQUIREMENTS = ("requires_verified", "requires_date", "requires_budget")
 READ_BY_OTHERS = ("display_name", "headline", "about", "city")

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from django.conf import settings
 
-from policy.detector import REASONS
+from moderation.detection import REASONS
 from threads.models import Message
 
 WHY = "Until a booking is agreed, talk and pay here: it protects you both."

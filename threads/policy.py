@@ -16,7 +16,7 @@ from django.db import connection
 
 from accounts.models import OutboxEntry
 from accounts.refusals import Refusal
-from policy.detector import Verdict, judge
+from moderation.detection import Verdict, judge
 from threads import relay
 from threads.models import Message, Thread, keys
 from threads.models.participant import ADMIN

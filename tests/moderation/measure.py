@@ -35,7 +35,7 @@ class Figures:
 
 
 def is_found(messages) -> bool:
-    from policy.detector import judge
+    from moderation.detection import judge
 
     return any(
         judge(text, messages[max(0, place - MEMORY) : place]).is_found

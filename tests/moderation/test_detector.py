@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from policy import detector
-from policy.detector import judge
+from moderation.detection import detector
+from moderation.detection.detector import judge
 from tests.moderation.labelled import OPEN, read
 from tests.moderation.measure import MEMORY, measure
 from threads import demo

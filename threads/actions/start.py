@@ -5,7 +5,7 @@ import time
 from accounts.ids import new_id
 from accounts.models import User
 from accounts.refusals import Refusal
-from policy.detector import judge
+from moderation.detection import judge
 from threads import policy
 from threads import state as states
 from threads.actions.folders import placing

@@ -11,8 +11,8 @@ from functools import lru_cache
 
 from django.conf import settings
 
-from policy import lexicon
-from policy.addresses import (
+from moderation.detection import lexicon
+from moderation.detection.addresses import (
     CASHTAG,
     HANDLE,
     IBAN,
@@ -23,10 +23,10 @@ from policy.addresses import (
     find_links,
     find_mail,
 )
-from policy.folding import close_up, fold, redigit, unleet, without_dots
-from policy.numbers import Run, find_raw, find_spelled
-from policy.splitting import addresses, numbers, pieces_of
-from policy.words import Sentence, sentences
+from moderation.detection.folding import close_up, fold, redigit, unleet, without_dots
+from moderation.detection.numbers import Run, find_raw, find_spelled
+from moderation.detection.splitting import addresses, numbers, pieces_of
+from moderation.detection.words import Sentence, sentences
 
 LEETED = re.compile(r"(?<![a-z\d])(?:[a-z]+\d|\d+[a-z])[a-z\d]*")
 RINGS = re.compile("[☎📞📱🤙📲]")

@@ -6,8 +6,8 @@ from functools import cache, cached_property, lru_cache
 
 from django.conf import settings
 
-from policy.folding import unleet
-from policy.lexicon import JAPANESE, index
+from moderation.detection.folding import unleet
+from moderation.detection.lexicon import JAPANESE, index
 
 ENDS = re.compile(r"[.!?;\n。！？]+(?=\s|$)|\n")
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")

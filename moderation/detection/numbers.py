@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from policy.folding import redigit, unleet
+from moderation.detection.folding import redigit, unleet
 
 _ONES = {
     "0": "zero oh null nul cero zero zéro zeri nula sifir صفر ゼロ 〇 零 nought naught",

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from policy.folding import fold
-from policy.numbers import LINKS, without_measures
-from policy.words import sentences
+from moderation.detection.folding import fold
+from moderation.detection.numbers import LINKS, without_measures
+from moderation.detection.words import sentences
 
 PIECES = 4
 SHORTEST = 9
