@@ -10,6 +10,7 @@ import checks
 import chromium
 import processes
 import surroundings
+import unsteady
 from outcome import Outcome
 from terminal import say
 
@@ -67,10 +68,18 @@ def _run_pass(
     name: str, marks: str, env: dict[str, str], outcome: Outcome, for_pytest: list[str]
 ) -> None:
     say(f"\n{name[0].upper()}{name[1:]}")
-    report = Path(env["PARLEY_DATA"]) / f"{name}.xml"
     # Half of the files each, as far as that is fair: what a module has started is started once.
-    command = [bootstrap.PYTHON, "-m", "pytest", "-n", "2", "--dist", "worksteal", "-m", marks]
-    code = processes.run_in_foreground(
-        [*command, "--tb", "short", "--junitxml", report, *for_pytest], env
-    )
-    outcome.add_pass(name, report, code)
+    many = ["-n", "2", "--dist", "worksteal", "-m", marks, *for_pytest]
+    report, code = _pytest(name, many, env)
+    again = [] if for_pytest or not code else unsteady.worth_another_try(report)
+    if again:
+        say(f"\n{name[0].upper()}{name[1:]}, once more and alone")
+        _, failed_alone = _pytest(f"{name} alone", ["-n", "0", *again], env)
+        again = [] if failed_alone else again
+    outcome.add_pass(name, report, code, unsteady=again)
+
+
+def _pytest(name: str, arguments: list[str], env: dict[str, str]) -> tuple[Path, int]:
+    report = Path(env["PARLEY_DATA"]) / f"{name}.xml"
+    command = [bootstrap.PYTHON, "-m", "pytest", "--tb", "short", "--junitxml", report]
+    return report, processes.run_in_foreground([*command, *arguments], env)
