@@ -18,7 +18,7 @@ export class Courier extends EventTarget {
     this.socket = socket;
     this.outbox = outbox;
     const on = (type, heard) => socket.addEventListener(type, ({ detail }) => heard(detail));
-    on("message.accepted", (event) => this.#answer(event.client_id, event));
+    on("message.accepted", (event) => this.#accepted(event));
     on("error", (event) => this.#answer(event.client_id, event));
     on("message.sent", (event) => this.#seen(event));
     on("thread.synced", (event) => event.messages.forEach((message) => this.#seen(message)));
@@ -83,6 +83,12 @@ export class Courier extends EventTarget {
     await this.outbox.fail(entry.client, answer);
     this.dispatchEvent(new CustomEvent("refused", { detail: { ...answer, thread: entry.thread } }));
     return true;
+  }
+
+  /** A word to the author is only in the answer, which may come after the echo. */
+  #accepted(event) {
+    if (event.notice) this.dispatchEvent(new CustomEvent("noticed", { detail: event }));
+    this.#answer(event.client_id, event);
   }
 
   /** The echo may come before the answer, or instead of it. */

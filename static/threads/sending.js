@@ -15,6 +15,7 @@ export class Sending {
     this.onDiscard = onDiscard;
     this.onLate = onLate;
     courier.addEventListener("stored", ({ detail }) => this.#stored(detail));
+    courier.addEventListener("noticed", ({ detail }) => showNotice(detail.notice));
     courier.addEventListener("delayed", ({ detail }) => showNotice(detail.message));
     courier.addEventListener("refused", ({ detail }) => this.#refused(detail.client_id, detail));
     outbox.addEventListener("change", ({ detail }) => this.#elsewhere(detail));
@@ -80,8 +81,7 @@ export class Sending {
     place.querySelector("[data-quote-text]").textContent = text;
   }
 
-  #stored({ client_id: client, notice }) {
-    if (notice) showNotice(notice);
+  #stored({ client_id: client }) {
     this.timeline.pending(client)?.classList.add("stored");
   }
 

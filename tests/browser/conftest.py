@@ -24,7 +24,9 @@ Visit = Callable[..., Page]
 # A machine that is busy with other things must not fail a test.
 expect.set_options(timeout=15_000)
 # What can be wrong with a page's connection; see Wire.
-TROUBLES = ("deaf_to", "lose_first", "hold", "mute", "no_socket")
+TROUBLES = ("deaf_to", "lose_first", "echo_first", "hold", "mute", "no_socket")
+# What Chromium says where a test has taken the network away, be it while it was connecting.
+WITHOUT_NETWORK = ("ERR_INTERNET_DISCONNECTED", "closed before the connection is established")
 # So that a test can break what is open.
 KEEP_SOCKETS = """
   globalThis.sockets = [];
@@ -105,13 +107,16 @@ class Wire:
         *,
         deaf_to: tuple[str, ...] = (),
         lose_first: str = "",
+        echo_first: bool = False,
         hold: str = "",
         mute: bool = False,
         no_socket: bool = False,
     ) -> None:
         self.no_socket = no_socket
         self.deaf_to, self.lose_first, self.hold, self.mute = deaf_to, lose_first, hold, mute
+        self.echo_first = echo_first
         self.held: list[str] = []
+        self.answers: list[str] = []
         page.expose_function("release", self.release)
 
     def connect(self, socket: WebSocketRoute) -> None:
@@ -124,12 +129,18 @@ class Wire:
         socket.on_message(lambda text: self._to_server(server, str(text), mute=mute))
 
     def _to_page(self, socket: WebSocketRoute, text: str) -> None:
-        """Frames of some types get lost on the way."""
+        """Frames of some types get lost on the way, or are overtaken."""
         type_ = json.loads(text)["type"]
         if type_ == self.lose_first:
             self.lose_first = ""
+        elif type_ == "message.accepted" and self.echo_first:
+            self.answers.append(text)
         elif type_ not in self.deaf_to:
             socket.send(text)
+        if type_ == "message.sent":
+            self.echo_first = False
+            while self.answers:
+                socket.send(self.answers.pop(0))
 
     def _to_server(self, server: WebSocketRoute, text: str, *, mute: bool) -> None:
         type_ = json.loads(text)["type"]
@@ -149,7 +160,7 @@ def _note(said: Any, complaints: list[str], expected: int | None) -> None:
         return
     if expected and f"status of {expected}" in said.text:
         return
-    if "ERR_INTERNET_DISCONNECTED" in said.text:  # Only where a test has taken the network away.
+    if any(text in said.text for text in WITHOUT_NETWORK):
         return
     complaints.append(said.text)
 

@@ -124,6 +124,14 @@ def test_a_block_is_seen_live_on_every_page_of_both(visit, pair, two):
     expect(last(live(seller))).to_contain_text("Thank you")
 
 
+def test_the_word_is_said_even_if_the_message_is_seen_before_the_answer(visit, pair):
+    seller = live(visit(pair.seller, f"/threads/{pair.thread}/", echo_first=True))
+    write(seller, "Call me on 0171 3920042")
+    expect(last(seller)).to_contain_text("0171 3920042")
+    note = seller.locator("[data-composer-error]")
+    expect(note).to_contain_text("This looks like a telephone number")
+
+
 def test_from_a_word_to_a_pause_to_a_block_with_the_author_told_why(visit, pair, two):
     buyer, seller = two
     write(seller, "Call me on 0171 3920042")
