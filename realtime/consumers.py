@@ -28,6 +28,7 @@ from realtime.presence_telling import PresenceTelling
 from threads.actions.messages import Sending
 from threads.forms import SendMessage
 from threads.models import Message, keys
+from threads.models.store import StoreUnavailable
 from threads.queries import list_pending
 from threads.state import learn
 from threads.telling import message_accepted
@@ -36,8 +37,9 @@ from threads.writing.line import now_ms
 log = structlog.get_logger(__name__)
 
 PROTOCOL = 2
-# What the client makes of a close: sign in again; mend what it sends; come back more slowly.
-SIGNED_OUT, TOO_LARGE, TOO_MANY = 4401, 4413, 4429
+# What the client makes of a close: sign in again; mend what it sends; come back more slowly; come
+# back later, when the store answers again.
+SIGNED_OUT, TOO_LARGE, TOO_MANY, NOT_NOW = 4401, 4413, 4429, 4503
 BROKEN = 1011
 # Frames over the limit before the socket is closed.
 FORBEARANCE = 100
@@ -104,7 +106,14 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
         structlog.contextvars.bind_contextvars(connection=self.connection_id)
         await self.channel_layer.group_add(group_of(user.id), self.channel_name)
         self.user = user
-        await self.say(await self._hello())
+        try:
+            hello = await self._hello()
+        except StoreUnavailable as error:
+            # Not ours to mend, and no fault of the page's: it comes back by itself.
+            log.warning("socket_not_opened", why=error.why)
+            await self.close(NOT_NOW)
+            return
+        await self.say(hello)
         await self.arrive()
         # Not before: the first that a page hears is the hello.
         self.mailbox.on_mail = self._on_mail

@@ -144,7 +144,7 @@ def test_the_limits_are_those_of_the_code():
 
 def test_lists_every_code_with_which_a_socket_is_closed():
     listed = {int(row["code"]) for row in pages.rows(pages.section(PAGE, "## Closing"))}
-    ours = {consumers.SIGNED_OUT, consumers.TOO_LARGE, consumers.TOO_MANY}
+    ours = {consumers.SIGNED_OUT, consumers.TOO_LARGE, consumers.TOO_MANY, consumers.NOT_NOW}
     assert listed == ours | set(OF_THE_SERVER)
 
 

@@ -1,0 +1,44 @@
+"""A socket that is opened while DynamoDB does not answer: told to come back, not broken."""
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from tests.site import Site, prepared_site
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture
+def site(tmp_path, own_engine, monkeypatch):
+    monkeypatch.setenv("PARLEY_DYNAMODB_ENDPOINT", own_engine.endpoint)
+    site = prepared_site(tmp_path / "data")
+    site.start()
+    yield site
+    site.stop()
+
+
+def closed_with(site: Site, account) -> int:
+    with site.connect(account) as client, pytest.raises(ConnectionClosed) as closed:
+        client.hear("hello")
+    return closed.value.rcvd.code
+
+
+def test_it_is_closed_with_a_code_of_ours_and_opens_once_the_store_is_back(
+    site, own_engine, monkeypatch
+):
+    pair = site.pair()
+    with site.connect(pair.seller) as open_before:
+        open_before.hear("hello")
+        own_engine.kill()
+        assert closed_with(site, pair.buyer) == 4503
+        # One line that says so, and none of a socket that broke.
+        assert site.logs().count("socket_not_opened") == 1
+        broken = [line for line in site.logs().splitlines() if "realtime/consumers.py" in line]
+        assert broken == []
+        own_engine.start_again(monkeypatch)
+        with site.connect(pair.buyer) as client:
+            assert client.hear("hello")["user"] == pair.buyer.id
+            client.send(pair.thread, "Back again")
+            client.hear("message.accepted")
+        # Whoever was there before hears it all the same.
+        assert open_before.hear("message.sent")["body"] == "Back again"
