@@ -4,10 +4,10 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
 from accounts.models import OutboxEntry, User
-from moderation.detection import REASONS, judge
+from accounts.text import check_said
 
 REQUIREMENTS = ("requires_verified", "requires_date", "requires_budget")
-READ_BY_OTHERS = ("display_name", "headline", "about", "city")
+READ_BY_OTHERS = ("display_name", "handle", "headline", "about", "city")
 PROFILE = ("display_name", "handle", "headline", "about", "city", "time_zone")
 
 
@@ -39,10 +39,10 @@ def _check_policy(user: User) -> None:
     """A profile is read before anything is booked."""
     wrong = {}
     for field in READ_BY_OTHERS:
-        reasons = judge(getattr(user, field)).reasons
-        if reasons:
-            told = " and ".join(REASONS[reason] for reason in reasons)
-            wrong[field] = f"This looks like {told}. Leave it out: people write to you here."
+        try:
+            check_said(getattr(user, field))
+        except ValidationError as error:
+            wrong[field] = error
     if wrong:
         raise ValidationError(wrong)
 

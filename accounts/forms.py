@@ -14,7 +14,7 @@ from accounts.ids import is_id
 from accounts.models import OutboxEntry, User
 from accounts.queries import suggest_handle
 from accounts.refusals import Refusal
-from accounts.text import check_line
+from accounts.text import check_line, check_said
 from accounts.time_zones import UTC, names
 
 PASSWORD_HELP = "At least 10 characters."
@@ -43,9 +43,13 @@ class TimeZoneField(forms.ChoiceField):
 class SignUpForm(allauth_forms.SignupForm):
     field_order = ["email", "display_name", "handle", "city", "time_zone", "password1"]
 
-    display_name = forms.CharField(label="Your name", max_length=60, validators=[check_line])
-    handle = HandleField(required=False, help_text="Leave it empty and we suggest one.")
-    city = forms.CharField(required=False, max_length=80, validators=[check_line])
+    display_name = forms.CharField(
+        label="Your name", max_length=60, validators=[check_line, check_said]
+    )
+    handle = HandleField(
+        required=False, help_text="Leave it empty and we suggest one.", validators=[check_said]
+    )
+    city = forms.CharField(required=False, max_length=80, validators=[check_line, check_said])
     time_zone = TimeZoneField(required=False, initial=UTC)
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -4,6 +4,8 @@ import unicodedata
 
 from django.core.exceptions import ValidationError
 
+from moderation.detection import REASONS, judge
+
 # Marks that turn the direction of everything after them, also of what is not the person's own.
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -14,3 +16,12 @@ def check_line(text: str) -> None:
         raise ValidationError("Use one line of plain text.", code="line")
     if text and not any(kind[0] in "LNPS" for kind in kinds):
         raise ValidationError("Use at least one letter that can be seen.", code="unseen")
+
+
+def check_said(text: str) -> None:
+    """A profile is read before anything is booked: no way round the site in it."""
+    reasons = judge(text).reasons
+    if reasons:
+        told = " and ".join(REASONS[reason] for reason in reasons)
+        wrong = f"This looks like {told}. Leave it out: people write to you here."
+        raise ValidationError(wrong, code="policy")

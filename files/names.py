@@ -13,6 +13,14 @@ EXTENSIONS = {
     "text/plain": ("txt", "csv", "md", "log"),
 }
 NAMELESS = {File.Kind.IMAGE: "Photo", File.Kind.PDF: "Document", File.Kind.TEXT: "Text"}
+# How other services name the pictures that one saves from them: their own name, which says nothing.
+_OF_A_SERVICE = re.compile(
+    r"^(WhatsApp[ _-](Image|Video|Audio|Document)|telegram-cloud-(photo|document)(-size)?|FB_IMG"
+    r"|Skype_Picture)(?![^\W_])",
+    re.IGNORECASE,
+)
+# A time in milliseconds, as many programs name what they save: no telephone number has its length.
+_A_TIME = re.compile(r"(?<!\d)1\d{12}(?!\d)")
 _AN_EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,5}$")
 
 
@@ -26,6 +34,12 @@ def clean_name(raw: str, kind: str, content_type: str) -> str:
     ending = ending if ending in known else known[0]
     stem = stem.strip(". ") or NAMELESS[File.Kind(kind)]
     return f"{stem[: LONGEST - len(ending) - 1].rstrip('. ')}.{ending}"
+
+
+def said_by(name: str) -> str:
+    """What of a name somebody may have meant: without what a phone or a service makes up."""
+    stem = _OF_A_SERVICE.sub("", _AN_EXTENSION.sub("", clean_line(name)))
+    return _A_TIME.sub("", stem).strip()
 
 
 def clean_line(raw: str) -> str:

@@ -5,6 +5,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
+from accounts.pace import keep_pace
 from inbox.acts import perform
 from inbox.asking import LONGEST
 from inbox.asking import read as read_question
@@ -58,6 +59,8 @@ def counts(request: Request) -> HttpResponse:
 def find(request: Request) -> HttpResponse:
     asked = request.GET.get("q", "").strip()[:LONGEST]
     question = read_question(asked)
+    if not question.is_empty:
+        keep_pace("search", request.user.id)
     context = {
         "asked": asked,
         "unclear": question.unclear,

@@ -202,6 +202,13 @@ FILES_ORIGINS = (
 # Frames that one socket may send: so many a second, and so many at once.
 SOCKET_RATE = env.float("PARLEY_SOCKET_RATE", default=50.0)
 SOCKET_BURST = env.int("PARLEY_SOCKET_BURST", default=300)
+# Of one person, in each process: so many at once, and so many a minute.
+PACES = {
+    "message": tuple(env.list("PARLEY_MESSAGE_LIMIT", int, default=[60, 60])),
+    "search": tuple(env.list("PARLEY_SEARCH_LIMIT", int, default=[30, 60])),
+}
+# Files that one person may bring in an hour.
+UPLOAD_LIMIT = env.int("PARLEY_UPLOAD_LIMIT", default=300)
 # First contacts: in an hour and in a day, of a new account and of one that is known.
 START_LIMITS = tuple(env.list("PARLEY_START_LIMITS", int, default=[3, 20]))
 START_LIMITS_KNOWN = tuple(env.list("PARLEY_START_LIMITS_KNOWN", int, default=[10, 100]))

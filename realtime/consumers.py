@@ -15,6 +15,7 @@ from django.conf import settings
 
 from accounts.ids import new_id
 from accounts.models import User
+from accounts.pace import Bucket
 from accounts.refusals import Refusal
 from accounts.sessions import session_hash
 from realtime.commands import handle
@@ -22,7 +23,6 @@ from realtime.delivery import ORIGIN, group_of
 from realtime.events import Error, Event, Hello, LiveChanged
 from realtime.frames import MOST_BYTES, FrameTooLarge, decode, encode
 from realtime.heartbeat import Heartbeat
-from realtime.limits import Bucket
 from realtime.postbox import postbox
 from realtime.presence_telling import PresenceTelling
 from threads.actions.messages import Sending

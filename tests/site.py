@@ -179,6 +179,8 @@ def prepared_site(folder: Path) -> Site:
         "PARLEY_REDIS_PREFIX": name,
         "PARLEY_DATA": str(folder),
         "PARLEY_DRAIN_SECONDS": "1",
+        # Tests write faster than people; those about limits set them.
+        "PARLEY_MESSAGE_LIMIT": "1000000,1000000",
     }
     if "DATABASE_URL" in env:
         env["DATABASE_URL"] = _new_database(env["DATABASE_URL"], name)

@@ -9,11 +9,11 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.models import User
 from accounts.refusals import Refusal
 from files import storage
-from files.actions import accept_file
 from files.models import FULL, THUMB, File
 from files.names import clean_line
 from threads import state as states
 from threads.actions.messages import check_may_write
+from threads.actions.uploads import bring_file
 from threads.attachments import describe
 from threads.forms import MOST_ATTACHED
 from threads.shown_files import access_file
@@ -38,12 +38,12 @@ class Request(HttpRequest):
 @login_required
 def upload(request: Request, thread_id: str) -> HttpResponse:
     """One file for a message to come; the answer is what the message will say of it."""
-    check_may_write(states.look(thread_id), request.user.id)
     came = request.FILES.get("file")
     if came is None:
+        check_may_write(states.look(thread_id), request.user.id)
         raise Refusal("BAD_FRAME")
     name = came.name or ""
-    file = accept_file(request.user, thread_id=thread_id, name=name, content=came)
+    file = bring_file(request.user, thread_id=thread_id, name=name, content=came)
     return JsonResponse(describe(file), status=201)
 
 
@@ -53,18 +53,19 @@ def bring_files(request: HttpRequest, thread_id: str) -> list[str]:
     if not came:
         return []
     user: User = request.user  # type: ignore[assignment]
-    check_may_write(states.look(thread_id), user.id)
     return [_bring(user, thread_id, one) for one in came[:MOST_ATTACHED]]
 
 
 def _bring(user: User, thread_id: str, came: UploadedFile) -> str:
     name = came.name or ""
     try:
-        return accept_file(user, thread_id=thread_id, name=name, content=came).id
+        return bring_file(user, thread_id=thread_id, name=name, content=came).id
     except Refusal as refusal:
         # There are several: say which.
         called = clean_line(name)
-        raise Refusal(refusal.code, f"{called}: {refusal.message}", hint=refusal.hint) from refusal
+        said = f"{called}: {refusal.message}"
+        wait = refusal.retry_after
+        raise Refusal(refusal.code, said, hint=refusal.hint, retry_after=wait) from refusal
 
 
 @require_safe

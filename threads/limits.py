@@ -1,7 +1,9 @@
-"""How many first contacts a person may make: buckets that fill again by themselves.
+"""How many first contacts a person may make, and how many files they may bring: buckets in the
+table, which fill again by themselves, the same for every server.
 
 A bucket is read with whatever else an action has to know, and written with what it pays for, on
-the condition that it is as it was read.
+the condition that it is as it was read. What is done often and costs little has buckets of another
+kind (accounts/pace.py).
 """
 
 import math
@@ -14,8 +16,9 @@ from django.utils import timezone
 from accounts.models import User
 from accounts.refusals import Refusal
 from threads.models import RateBucket, keys
-from threads.models.changes import Transaction
-from threads.models.table import Item, Key
+from threads.models.changes import Cancelled, Transaction
+from threads.models.store import PATIENCE, pause
+from threads.models.table import Item, Key, get_many
 
 # Stored as whole numbers: a bucket fills by less than one in most moments.
 ONE = 1000
@@ -28,6 +31,9 @@ class Limit:
     what: str
     most: int
     seconds: int
+    # What is said when it is empty, and what can be done again then.
+    message: str
+    again: str
 
 
 def start_limits(user: User) -> list[Limit]:
@@ -35,11 +41,35 @@ def start_limits(user: User) -> list[Limit]:
     age = timezone.now() - user.date_joined
     is_known = user.verified or age.days >= settings.NEW_ACCOUNT_DAYS
     hour, day = settings.START_LIMITS_KNOWN if is_known else settings.START_LIMITS
-    return [Limit("start-hour", hour, 3600), Limit("start-day", day, 24 * 3600)]
+    said = "You have written to many new people in a short time."
+    again = "You can write to somebody new again"
+    return [
+        Limit("start-hour", hour, 3600, said, again),
+        Limit("start-day", day, 24 * 3600, said, again),
+    ]
+
+
+def upload_limits() -> list[Limit]:
+    said = "You have brought many files in a short time."
+    return [Limit("upload", settings.UPLOAD_LIMIT, 3600, said, "You can bring more")]
 
 
 def bucket_keys(user: User, limits: list[Limit]) -> list[Key]:
     return [(keys.user_pk(user.id), keys.rate_sk(limit.what)) for limit in limits]
+
+
+def spend(user: User, limits: list[Limit]) -> None:
+    """By itself, before what it pays for: for what the table has no part in."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        write = Transaction()
+        take_one(write, user, limits, get_many(bucket_keys(user, limits)))
+        try:
+            write.commit()
+            return
+        except Cancelled:
+            # Another of theirs came in between.
+            pause(deadline)
 
 
 def take_one(write: Transaction, user: User, limits: list[Limit], found: list[Item]) -> None:
@@ -51,12 +81,8 @@ def take_one(write: Transaction, user: User, limits: list[Limit], found: list[It
         left = _left(bucket, limit, now)
         if left < ONE:
             wait = math.ceil((ONE - left) / ONE * limit.seconds / limit.most)
-            raise Refusal(
-                "RATE_LIMITED",
-                "You have written to many new people in a short time.",
-                hint=f"You can write to somebody new again {_in(wait)}.",
-                retry_after=wait,
-            )
+            hint = f"{limit.again} {_in(wait)}."
+            raise Refusal("RATE_LIMITED", limit.message, hint=hint, retry_after=wait)
         put = RateBucket(
             keys.user_pk(user.id),
             keys.rate_sk(limit.what),

@@ -16,8 +16,10 @@ from django.db import connection
 
 from accounts.models import OutboxEntry
 from accounts.refusals import Refusal
+from files.names import said_by
 from moderation.detection import Verdict, judge
 from threads import relay
+from threads.attachments import LINK
 from threads.models import Message, Thread, keys
 from threads.models.participant import ADMIN
 from threads.models.thread import INQUIRY
@@ -33,10 +35,10 @@ _lock = threading.Lock()
 
 
 class PolicyBlocked(Refusal):
-    def __init__(self, verdict: Verdict, text: str) -> None:
+    def __init__(self, verdict: Verdict, text: str, *, what: str = "Not sent: this") -> None:
         self.verdict, self.text = verdict, text
         super().__init__(
-            "MSG_POLICY_BLOCKED", f"Not sent: this looks like {name(verdict.reasons)}.", hint=WHY
+            "MSG_POLICY_BLOCKED", f"{what} looks like {name(verdict.reasons)}.", hint=WHY
         )
 
 
@@ -49,15 +51,30 @@ def weigh(line: Line, state: ThreadState) -> Line:
     author = state.people[line.author_id or ""]
     if not applies_to(state.thread) or author.role == ADMIN:
         return line
-    verdict = judge(line.body, recent(state.thread.id, author.user_id))
+    said, verdict = _worst(line, recent(state.thread.id, author.user_id))
     if not verdict.is_found:
         return line
-    return charge(line, verdict, strikes=(author.strikes or 0) + 1)
+    return charge(line, verdict, said, strikes=(author.strikes or 0) + 1)
 
 
-def charge(line: Line, verdict: Verdict, *, strikes: int) -> Line:
+def _worst(line: Line, before: list[str]) -> tuple[str, Verdict]:
+    """Of its words, and of what its files and links are called, which is read after them."""
+    found = [(line.body, judge(line.body, before))]
+    for attached in line.attachments:
+        words = _words_of(attached)
+        found.append((words, judge(words, [*before, line.body])))
+    return max(found, key=lambda one: one[1].score)
+
+
+def _words_of(attached: dict[str, Any]) -> str:
+    if attached["kind"] == LINK:
+        return f"{attached['title']}\n{attached['url']}"
+    return said_by(attached["name"])
+
+
+def charge(line: Line, verdict: Verdict, said: str, *, strikes: int) -> Line:
     if strikes >= settings.POLICY_BLOCK_AT or verdict.score >= settings.POLICY_GROSS:
-        raise PolicyBlocked(verdict, line.body)
+        raise PolicyBlocked(verdict, said)
     flags = {"policy": verdict.reasons, "strike": strikes}
     of_author: dict[str, Any] = {"strikes": strikes}
     if strikes > 1:
@@ -66,11 +83,16 @@ def charge(line: Line, verdict: Verdict, *, strikes: int) -> Line:
     return replace(line, flags=flags, of_author=of_author)
 
 
-def check_text(thread: Thread, text: str) -> None:
-    """For what is not a message: an edit, a caption, a file's name, a card."""
+def check_text(thread: Thread, *texts: str, what: str = "Not sent: this") -> None:
+    """For what is not a message: an edit, an offer, a card."""
+    text = "\n".join(texts)
     verdict = judge(text) if applies_to(thread) else Verdict()
     if verdict.is_found:
-        raise PolicyBlocked(verdict, text)
+        raise PolicyBlocked(verdict, text, what=what)
+
+
+def check_file_name(thread: Thread, called: str) -> None:
+    check_text(thread, said_by(called), what="The name of this file")
 
 
 def open_case(blocked: PolicyBlocked, *, thread_id: str, author_id: str) -> None:

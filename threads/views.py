@@ -121,7 +121,10 @@ def _show_refused(request: Request, thread_id: str, refusal: Refusal) -> HttpRes
     opened = queries.open_thread(request.user, thread_id)
     context = thread_page(request.user, opened, refusal=_say(request, refusal))
     context["compose"].initial["body"] = request.POST.get("body", "")
-    return render(request, "threads/thread.html", context, status=refusal.status)
+    response = render(request, "threads/thread.html", context, status=refusal.status)
+    if refusal.retry_after is not None:
+        response["Retry-After"] = str(refusal.retry_after)
+    return response
 
 
 def _list(request: Request, thread_id: str) -> HttpResponse:

@@ -125,7 +125,7 @@ def test_lists_every_refusal_with_its_words():
 def test_names_no_refusal_that_does_not_exist():
     named = {word for word in pages.quoted(PAGE) if word.isupper() and "_" in word}
     settings = {"ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS"}
-    settings |= {"PARLEY_SOCKET_RATE", "PARLEY_SOCKET_BURST"}
+    settings |= {"PARLEY_SOCKET_RATE", "PARLEY_SOCKET_BURST", "PARLEY_MESSAGE_LIMIT"}
     assert named - settings <= set(REFUSALS)
 
 
@@ -135,6 +135,7 @@ def test_the_limits_are_those_of_the_code():
         "a frame from a client": f"{MOST_BYTES:,}",
         "a frame that is read at all": f"{MAX_FRAME:,}",
         "frames from one socket": f"{settings.SOCKET_RATE:.0f}",
+        "messages of one person": "60",
         "a frame to a client": "262,144",
         "the body of a message": f"{MAX_BODY:,}",
         "messages in one `thread.synced`": f"{queries.PAGE:,}",

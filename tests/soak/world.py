@@ -133,6 +133,8 @@ def _environment(folder: Path, proxy: Proxy, redis: Managed, postgres: Managed) 
         "PARLEY_HTTPS": "0",
         "PARLEY_TABLE": TABLE,
         "PARLEY_DATA": str(folder / "data"),
+        # Its people write faster than people.
+        "PARLEY_MESSAGE_LIMIT": "1000000,1000000",
     }
 
 

@@ -85,6 +85,7 @@ def say(
     seen_seq: int = 0,
     reply_to: str | None = None,
     attachments: Sequence[str] = (),
+    links: Sequence[dict[str, str]] = (),
 ) -> Message:
     return send_message(
         sender,
@@ -94,6 +95,7 @@ def say(
         seen_seq=seen_seq,
         reply_to=reply_to,
         attachments=attachments,
+        links=links,
     )
 
 

@@ -1,5 +1,6 @@
 """Leaving the marketplace before a booking: a word, then a pause, then it is not sent."""
 
+import io
 import time
 from uuid import uuid4
 
@@ -8,14 +9,17 @@ import time_machine
 from django.conf import settings
 
 from accounts.refusals import Refusal
+from contracts.models import Offer
+from files.models import File
 from moderation.models import Case
+from tests.contracts.conftest import book, offer_in, terms
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, row, say, start, thread_item
-from threads import policy
 from threads import state as states
 from threads.actions.messages import send_message
 from threads.actions.revisions import edit_message
 from threads.actions.start import start_thread
+from threads.actions.uploads import bring_file
 from threads.models import Thread
 from threads.models.changes import Change, update
 from threads.models.store import counting
@@ -140,9 +144,88 @@ def test_nor_is_a_first_message_or_its_subject(buyer, seller):
     assert Case.objects.get(person=buyer, thread_id="").about == "circumvention"
 
 
-def test_other_surfaces_ask_the_same_question(thread):
-    item = thread_item(thread)
-    policy.check_text(item, "harbour-series_07_final.mp4")
-    assert refused(lambda: policy.check_text(item, "call-me-0171-3920042.jpg")).code == (
-        "MSG_POLICY_BLOCKED"
+SAID = [
+    "call-me-0171-3920042.jpg",
+    "mara@lumenfold.example.pdf",
+    "WhatsApp Image me on 0171 3920042.jpeg",
+    "paypal-me-mara.pdf",
+]
+# As phones, cameras and other services call what one saves from them, and as people call things.
+SAYS_NOTHING = [
+    "harbour-series_07_final.jpg",
+    "IMG_20240501_123456.jpg",
+    "DSC00123.jpg",
+    "WhatsApp Image 2024-05-01 at 10.11.12.jpeg",
+    "IMG-20240501-WA0012.jpg",
+    "telegram-cloud-photo-size-2-5123456789012345678-y.jpg",
+    "FB_IMG_1714557612345.jpg",
+    "1714557612345.jpg",
+    "Screenshot 2024-05-01 at 12.33.44.png",
+    "PXL_20240501_123456789.jpg",
+    "Quote 1,250 EUR, 12 May.pdf",
+]
+
+
+def upload(user, thread, name: str):
+    content = io.BytesIO(b"Words")
+    return bring_file(user, thread_id=thread, name=name, content=content)
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_what_a_file_is_called_is_read_before_it_is_taken(name, thread, seller):
+    refusal = refused(lambda: upload(seller, thread, name))
+    assert refusal.code == "MSG_POLICY_BLOCKED"
+    assert refusal.message.startswith("The name of this file looks like ")
+    assert not File.objects.filter(owner=seller).exists()
+
+
+@pytest.mark.parametrize("name", SAYS_NOTHING)
+def test_names_that_phones_and_cameras_give_say_nothing(name, thread, seller):
+    brought = upload(seller, thread, name)
+    sent = say(seller, thread, "Have a look", attachments=[brought.id])
+    assert notice_of(sent) == ""
+
+
+def test_a_number_split_between_the_words_and_the_name_of_a_file_is_noticed(thread, seller):
+    brought = upload(seller, thread, "3920042.txt")
+    sent = say(seller, thread, "Call me: 0171", attachments=[brought.id])
+    assert "a telephone number" in notice_of(sent)
+
+
+@pytest.mark.parametrize(
+    ("title", "url"),
+    [("My reel", "https://t.me/lumenfold"), ("Call 0171 3920042", "https://vimeo.com/76979871")],
+)
+def test_links_are_read_with_their_titles(title, url, thread, seller):
+    sent = say(seller, thread, "", links=[{"title": title, "url": url}])
+    assert notice_of(sent)
+    assert row(thread, seller).strikes == 1
+
+
+def test_a_harmless_link_is_not_taken_together_with_the_words_before_it(thread, seller):
+    harmless = {"title": "Harbour, 2 min", "url": "https://vimeo.com/76979871"}
+    assert not notice_of(say(seller, thread, "Number 12 of the series", links=[harmless]))
+
+
+@pytest.mark.parametrize("field", ["title", "service", "place"])
+def test_so_is_every_text_of_an_offer(field, thread, buyer, seller):
+    said = {"title": NUMBER} if field == "title" else {}
+    legs = [terms()] if field == "title" else [terms(), terms(**{field: NUMBER})]
+    refusal = refused(lambda: offer_in(thread, seller, *legs, **said))
+    assert refusal.code == "MSG_POLICY_BLOCKED"
+    assert "a telephone number" in refusal.message
+    assert not Offer.objects.filter(thread_id=thread).exists()
+    assert len(messages_of(thread)) == 1
+
+
+def test_once_a_booking_is_agreed_nothing_of_it_is_asked(thread, buyer, seller):
+    book(thread, buyer, seller)
+    sent = say(
+        seller,
+        thread,
+        NUMBER,
+        attachments=[upload(seller, thread, SAID[0]).id],
+        links=[{"title": NUMBER, "url": "https://t.me/lumenfold"}],
     )
+    assert notice_of(sent) == ""
+    assert offer_in(thread, seller, terms(place=NUMBER))

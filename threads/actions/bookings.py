@@ -13,6 +13,7 @@ from contracts.actions import documents, linking, manifests, offers, payments
 from contracts.models import BookingGroup, DeliverableManifest, Leg, Offer, Receipt
 from contracts.queries import access_leg, access_offer
 from contracts.terms import Terms
+from threads import policy
 from threads import state as states
 from threads.actions.messages import check_may_write
 from threads.relay import carry_all
@@ -30,6 +31,8 @@ def make_offer(
     changes: str = "",
 ) -> Offer:
     state = _of_two(user, thread_id)
+    said = [text for each in terms for text in (each.service, each.place)]
+    policy.check_text(state.thread, title, *said)
     leg = _leg_of_thread(user, thread_id, changes) if changes else None
     buyer_id, seller_id = leg.parties if leg else (state.thread.buyer_id, state.thread.seller_id)
     people = User.objects.in_bulk([buyer_id, seller_id])

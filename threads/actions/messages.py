@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from accounts.models import User
+from accounts.pace import keep_pace
 from accounts.refusals import Refusal
 from threads import policy
 from threads.actions.attaching import Attached, attach
@@ -41,6 +42,7 @@ class Sending:
     message: Message | None = None
     refusal: Refusal | None = None
     waiting: Waiting | None = None
+    has_kept_pace: bool = False
 
     @property
     def is_done(self) -> bool:
@@ -65,6 +67,12 @@ class Sending:
         )
         self.quoted = _find_quoted(self.thread_id, self.reply_to)
 
+    def keep_pace(self) -> None:
+        """Counted once, however often it is tried."""
+        if not self.has_kept_pace:
+            keep_pace("message", self.sender.id)
+            self.has_kept_pace = True
+
     def plan(self, state: ThreadState) -> tuple[Line, Roster]:
         check_may_write(state, self.sender.id)
         if self.reply_to and not _can_quote(self.quoted, state.people[self.sender.id]):
@@ -77,6 +85,7 @@ class Sending:
         if self.waiting is None:
             self.prepare()
         try:
+            self.keep_pace()
             self.attached.reserve()
             appended = append(self.thread_id, self.plan, unsure=unsure)
         except Refusal as refusal:
@@ -127,9 +136,15 @@ def send_together(sendings: list[Sending]) -> None:
             continue
         try:
             sending.prepare()
-            sending.waiting = Waiting(sending.thread_id, sending.plan)
         except Refusal as refusal:
             sending.refusal = refusal
+            continue
+        try:
+            sending.keep_pace()
+            sending.waiting = Waiting(sending.thread_id, sending.plan)
+        except Refusal:
+            # Unless it was stored before, which is for it to find out by itself.
+            alone.add(sending.thread_id)
     ready = [(sending, sending.waiting) for sending in sendings if sending.waiting]
     append_together([waiting for _, waiting in ready])
     for sending, waiting in ready:

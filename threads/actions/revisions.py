@@ -40,7 +40,7 @@ def edit_message(user: User, *, thread_id: str, message_id: str, body: str) -> N
         _check_is_mine(user, message)
         if message.body == body:
             return None
-        policy.check_text(states.recall(thread_id).thread, body)
+        policy.check_text(states.recall(thread_id).thread, body, what="Not saved: this")
         age = now_ms() / 1000 - keys.moment(message.created_at).timestamp()
         if message.type not in (TEXT, ASSET) or age > EDITABLE_FOR:
             raise Refusal("MSG_NOT_EDITABLE")

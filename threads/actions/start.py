@@ -158,11 +158,12 @@ class _Start:
 
 def _weighed(line: Line, subject: str, city: str) -> Line:
     """A first message is weighed like any other, with what is said around it."""
-    verdict = judge("\n".join(filter(None, [subject, city, line.body])))
+    said = "\n".join(filter(None, [subject, city, line.body]))
+    verdict = judge(said)
     if not verdict.is_found:
         return line
     try:
-        return policy.charge(line, verdict, strikes=1)
+        return policy.charge(line, verdict, said, strikes=1)
     except policy.PolicyBlocked as blocked:
         policy.open_case(blocked, thread_id="", author_id=line.author_id or "")
         raise

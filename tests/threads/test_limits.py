@@ -1,0 +1,180 @@
+"""How much somebody may do: a refusal says when to come back, and a send stays one request."""
+
+import io
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+import time_machine
+from django.test import Client
+from django.urls import reverse
+
+from accounts import pace
+from accounts.refusals import Refusal
+from files.models import File
+from tests.test_access import BACKEND
+from tests.threads.conftest import messages_of, say
+from threads.actions.messages import Sending, send_message, send_together
+from threads.actions.uploads import bring_file
+from threads.limits import spend, upload_limits
+from threads.models.store import counting
+
+pytestmark = pytest.mark.storage
+
+
+@pytest.fixture
+def three_a_minute(settings, buyer, seller):
+    settings.PACES = {"message": (3, 6), "search": (3, 6)}
+
+
+def refused(action) -> Refusal:
+    with pytest.raises(Refusal) as refusal:
+        action()
+    return refusal.value
+
+
+def signed_in(user) -> Client:
+    client = Client()
+    client.force_login(user, backend=BACKEND)
+    return client
+
+
+# --- Messages
+
+
+def test_so_many_messages_at_once_and_then_one_after_the_other(
+    thread, buyer, seller, three_a_minute, monkeypatch
+):
+    now = 1000.0
+    monkeypatch.setattr(pace, "monotonic", lambda: now)
+    for _ in range(3):
+        say(buyer, thread)
+    refusal = refused(lambda: say(buyer, thread))
+    assert (refusal.code, refusal.retry_after) == ("RATE_LIMITED", 10)
+    assert "10 seconds" in refusal.hint
+    # Whoever writes less is not held up by it.
+    say(seller, thread)
+    now += 10
+    say(buyer, thread)
+    assert refused(lambda: say(buyer, thread)).retry_after == 10
+    assert len(messages_of(thread)) == 1 + 5
+
+
+def test_a_send_is_still_one_request(thread, buyer, three_a_minute):
+    say(buyer, thread)
+    with counting() as requests:
+        say(buyer, thread)
+    assert requests == ["TransactWriteItems"]
+
+
+def test_what_was_stored_before_is_never_called_refused(thread, buyer, three_a_minute):
+    again = {"thread_id": thread, "client_id": str(uuid4()), "body": "Once"}
+    sent = send_message(buyer, **again)
+    for _ in range(2):
+        say(buyer, thread)
+    assert send_message(buyer, **again).id == sent.id
+    with counting() as requests:
+        assert refused(lambda: say(buyer, thread)).code == "RATE_LIMITED"
+    assert requests == ["GetItem"]
+
+
+def test_of_several_that_wait_together_those_past_the_limit_wait_on(thread, buyer, three_a_minute):
+    say(buyer, thread)
+    waiting = [Sending(buyer, thread, str(uuid4()), f"Number {n}") for n in range(4)]
+    send_together(waiting)
+    assert [sending.is_done for sending in waiting] == [True, True, False, False]
+    assert refused(waiting[2].run).code == "RATE_LIMITED"
+    assert [message.body for message in messages_of(thread)][-2:] == ["Number 0", "Number 1"]
+
+
+def test_by_form_what_was_typed_stays_in_the_box(thread, buyer, three_a_minute):
+    for _ in range(3):
+        say(buyer, thread)
+    fields = {"client_id": str(uuid4()), "body": "Every word of it", "seen_seq": 0}
+    address = reverse("threads:messages", args=[thread])
+    answer = signed_in(buyer).post(address, fields)
+    assert answer.status_code == 429
+    assert int(answer["Retry-After"]) in range(1, 11)
+    page = answer.content.decode()
+    assert "Every word of it</textarea>" in page
+    assert "You write faster than people read." in page
+
+
+def test_those_who_do_nothing_are_forgotten_so_that_memory_has_an_end(monkeypatch, settings):
+    monkeypatch.setattr(pace, "KEPT", 10)
+    monkeypatch.setattr(pace, "_buckets", pace.OrderedDict())
+    for number in range(50):
+        pace.keep_pace("search", f"usr_{number}")
+    assert len(pace._buckets) == 10
+
+
+# --- Searches
+
+
+def test_so_many_searches(thread, buyer, three_a_minute):
+    client, address = signed_in(buyer), reverse("inbox:search")
+    for word in ("one", "two", "three"):
+        assert client.get(address, {"q": word}).status_code == 200
+    answer = client.get(address, {"q": "four"})
+    assert answer.status_code == 429
+    assert int(answer["Retry-After"]) in range(1, 11)
+    assert "searched a lot" in answer.content.decode()
+    # The empty page asks nothing of anybody.
+    assert client.get(address).status_code == 200
+
+
+# --- Uploads
+
+
+def bring(user, thread) -> File:
+    return bring_file(user, thread_id=thread, name="a.txt", content=io.BytesIO(b"Words"))
+
+
+def test_so_many_files_in_an_hour_whatever_the_server(thread, buyer, seller, settings):
+    settings.UPLOAD_LIMIT = 4
+    with time_machine.travel(datetime(2026, 11, 2, 12, tzinfo=UTC), tick=False) as clock:
+        for _ in range(4):
+            bring(buyer, thread)
+        refusal = refused(lambda: bring(buyer, thread))
+        assert (refusal.code, refusal.retry_after) == ("RATE_LIMITED", 900)
+        assert refusal.hint == "You can bring more in 15 min."
+        assert File.objects.filter(owner=buyer).count() == 4
+        bring(seller, thread)
+        clock.shift(timedelta(seconds=900))
+        bring(buyer, thread)
+        assert refused(lambda: bring(buyer, thread)).code == "RATE_LIMITED"
+
+
+def test_bringing_a_file_costs_three_requests(thread, buyer):
+    with counting() as requests:
+        bring(buyer, thread)
+    assert requests == ["Query", "BatchGetItem", "TransactWriteItems"]
+
+
+def test_the_answer_to_an_upload_says_when_to_come_back(thread, buyer, settings):
+    settings.UPLOAD_LIMIT = 1
+    bring(buyer, thread)
+    address = reverse("threads:upload", args=[thread])
+    answer = signed_in(buyer).post(
+        address, {"file": io.BytesIO(b"Words")}, headers={"Accept": "application/json"}
+    )
+    assert answer.status_code == 429
+    assert answer.json()["retry_after"] > 3000
+    assert answer["Retry-After"] == str(answer.json()["retry_after"])
+
+
+def test_of_many_at_the_same_moment_none_goes_past_the_limit(thread, buyer, settings):
+    settings.UPLOAD_LIMIT = 5
+
+    def one(_: int) -> str:
+        try:
+            spend(buyer, upload_limits())
+            return "taken"
+        except Refusal as refusal:
+            return refusal.code
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = list(pool.map(one, range(12)))
+    assert outcomes.count("taken") == 5
+    assert set(outcomes) <= {"taken", "RATE_LIMITED"}

@@ -1,0 +1,18 @@
+"""Bringing a file for a message to come."""
+
+from accounts.models import User
+from files.actions import Readable, accept_file
+from files.models import File
+from threads import policy
+from threads import state as states
+from threads.actions.messages import check_may_write
+from threads.limits import spend, upload_limits
+
+
+def bring_file(user: User, *, thread_id: str, name: str, content: Readable) -> File:
+    """It is nobody's to see until it is in a message; what its name says is looked at before."""
+    state = states.look(thread_id)
+    check_may_write(state, user.id)
+    policy.check_file_name(state.thread, name)
+    spend(user, upload_limits())
+    return accept_file(user, thread_id=thread_id, name=name, content=content)
