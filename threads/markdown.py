@@ -32,7 +32,15 @@ def _parser() -> MarkdownIt:
     )
 
 
+# Most of what people write: one line of words. It needs no parser, and no cleaning.
+_WORDS = re.compile(r"[^\W\d_](?:[^\W_]|[ ,;?!'\"()%+=–—…’“”-]|\.(?= |$))*(?<! )")
+
+
 def to_html(body: str) -> str:
+    return f"<p>{body}</p>\n" if _WORDS.fullmatch(body) else _parsed_to_html(body)
+
+
+def _parsed_to_html(body: str) -> str:
     return nh3.clean(
         _parser().render(body),
         tags=TAGS,
@@ -46,6 +54,12 @@ def to_html(body: str) -> str:
 
 def to_text(body: str) -> str:
     """What is left when the marks are taken away, in one line: for previews and announcements."""
+    if _WORDS.fullmatch(body):
+        return " ".join(body.split())
+    return _parsed_to_text(body)
+
+
+def _parsed_to_text(body: str) -> str:
     return " ".join("".join(_words(_parser().parse(body))).split())
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from threads import markdown
 from threads.markdown import SCHEMES, TAGS, to_html, to_text
 
 # `title` is what a link's own title becomes: text, shown on hover.
@@ -218,3 +219,37 @@ def test_an_image_is_a_link_and_not_an_image():
 )
 def test_a_preview_is_what_is_left_without_the_marks(body, text):
     assert to_text(body) == text
+
+
+# --- Plain words are not parsed, and nobody can tell
+
+PLAIN = st.text("abcÄß字 ,;?!'\".()-–1", min_size=1, max_size=40)
+
+
+@given(body=PLAIN | st.text(max_size=40))
+def test_what_is_not_parsed_reads_as_if_it_were(body):
+    assert markdown.to_html(body) == markdown._parsed_to_html(body)
+    assert markdown.to_text(body) == markdown._parsed_to_text(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *("Hello there.", "See you at ten, or (maybe) eleven?", "Example.com", "a.b", "e.g. this"),
+        *("www.example.com", "me@example.com", "1. First", "Well...", "It - is", "- item", "a - b"),
+        *(
+            "a\u00a0b",
+            "a  b",
+            "end. ",
+            "x\ty",
+            "Dr.Who",
+            "Ends with dot.",
+            "a_b_c",
+            "a*b*c",
+            "Ⅷ. x",
+        ),
+    ],
+)
+def test_neither_do_these(body):
+    assert markdown.to_html(body) == markdown._parsed_to_html(body)
+    assert markdown.to_text(body) == markdown._parsed_to_text(body)

@@ -5,15 +5,13 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from pynamodb.exceptions import CancellationReason, TransactWriteError, UpdateError
+from pynamodb.exceptions import CancellationReason, UpdateError, VerboseClientError
 from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.update import Action
-from pynamodb.transactions import TransactWrite
 
+from threads.models.requests import key_request, put_request, update_request
 from threads.models.store import PATIENCE, pause
 from threads.models.table import Item, connection
-
-ALL_OLD = "ALL_OLD"
 
 
 @dataclass
@@ -117,56 +115,39 @@ class Cancelled(Exception):
 
 
 class Transaction:
-    """Named writes. PynamoDB sends checks, deletes, puts and updates in that order, whatever the
-    order of the calls; the names keep the reasons of a failure with what they are about."""
+    """Named writes; the names keep the reasons of a failure with what they are about."""
 
     def __init__(self) -> None:
-        self._write = TransactWrite(connection=connection().connection)
-        self._checks: list[str] = []
-        self._deletes: list[str] = []
-        self._puts: list[str] = []
-        self._updates: list[str] = []
+        self._table = connection().table_name
+        self._names: list[str] = []
+        # What is asked of the store, in this order.
+        self.items: list[dict[str, Any]] = []
 
     def check(self, name: str, item: Item, condition: Condition) -> None:
-        self._checks.append(name)
-        self._write.condition_check(type(item), item.pk, item.sk, condition=condition)
+        self._add(name, "ConditionCheck", key_request(self._table, item, condition))
 
     def delete(self, name: str, item: Item, condition: Condition | None = None) -> None:
-        self._deletes.append(name)
-        self._write.delete(item, condition=condition)
+        self._add(name, "Delete", key_request(self._table, item, condition))
 
     def put(self, name: str, item: Item, condition: Condition | None = None) -> None:
-        self._puts.append(name)
-        self._write.save(item, condition=condition, return_values=ALL_OLD)
+        self._add(name, "Put", put_request(self._table, item, condition))
 
     def update(
         self, name: str, item: Item, change: Change, condition: Condition | None = None
     ) -> None:
-        self._updates.append(name)
-        self._write.update(
-            item, change.actions(type(item)), condition=condition, return_values=ALL_OLD
-        )
+        self._add(name, "Update", update_request(self._table, item, change, condition))
 
-    @property
-    def items(self) -> list[dict[str, Any]]:
-        """What is asked of the store, in the order in which it is."""
-        write = self._write
-        kinds = {
-            "ConditionCheck": write._condition_check_items,
-            "Delete": write._delete_items,
-            "Put": write._put_items,
-            "Update": write._update_items,
-        }
-        return [{kind: item} for kind, items in kinds.items() for item in items]
+    def _add(self, name: str, kind: str, request: dict[str, Any]) -> None:
+        self._names.append(name)
+        self.items.append({kind: request})
 
     def commit(self) -> None:
         try:
-            self._write._commit()
-        except TransactWriteError as error:
-            if error.cause_response_code != "TransactionCanceledException":
+            connection().connection.dispatch("TransactWriteItems", {"TransactItems": self.items})
+        except VerboseClientError as error:
+            if error.response["Error"].get("Code") != "TransactionCanceledException":
                 raise
-            raise Cancelled(self._by_name(error.cancellation_reasons)) from error
+            raise Cancelled(self._by_name(list(error.cancellation_reasons))) from error
 
     def _by_name(self, reasons: list[CancellationReason | None]) -> dict[str, CancellationReason]:
-        names = [*self._checks, *self._deletes, *self._puts, *self._updates]
-        return {name: reason for name, reason in zip(names, reasons, strict=True) if reason}
+        return {name: reason for name, reason in zip(self._names, reasons, strict=True) if reason}
