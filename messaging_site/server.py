@@ -149,6 +149,7 @@ def serve(host: str, port: int, ready_fd: int | None) -> int:
     )
     server.ready_callable = partial(_tell, server, ready_fd)
     limit_bodies()
+    _start_metrics()
     _start_relay(stop := threading.Event())
     _start_feeder(stop)
     server.run()
@@ -171,6 +172,16 @@ def _start_feeder(stop: threading.Event) -> None:
     from inbox.feeding import feed_forever
 
     threading.Thread(target=feed_forever, args=[stop], name="search", daemon=True).start()
+
+
+def _start_metrics() -> None:
+    """At an address of their own: what is counted is not for everybody."""
+    from django.conf import settings
+    from prometheus_client import start_http_server
+
+    if settings.METRICS:
+        host, _, port = settings.METRICS.rpartition(":")
+        start_http_server(int(port), addr=host or "127.0.0.1")
 
 
 def _drain_seconds() -> float:

@@ -319,6 +319,9 @@ STORAGES = {
 # How long the server goes on listening when it is told to end, so that a balancer notices.
 DRAIN_SECONDS = env.float("PARLEY_DRAIN_SECONDS", default=1.0 if EMBEDDED else 5.0)
 
+# Where Prometheus may ask, as host:port; not where people do. Nowhere unless set.
+METRICS = env.str("PARLEY_METRICS", default="")
+
 HTTPS = env.bool("PARLEY_HTTPS", default=not EMBEDDED)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = HTTPS

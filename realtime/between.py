@@ -16,6 +16,7 @@ import redis
 import structlog
 from redis.asyncio import Redis
 
+from realtime import figures
 from realtime.outage import AWAY, PAUSE, redis_outage
 
 log = structlog.get_logger(__name__)
@@ -41,7 +42,6 @@ class Between:
         self.url, self.channel = url, f"{prefix}:live"
         self.me = secrets.token_hex(8)
         self.is_live = True
-        self.dropped = 0
         self._heard, self._tell_live = heard, live_changed
         # The other processes, as far as they were heard of.
         self._others: set[str] = set()
@@ -68,7 +68,7 @@ class Between:
         if not self._others:
             return
         if len(self._waiting) >= MOST_WAITING or not self._is_joined:
-            self.dropped += 1
+            figures.DROPS.labels("server").inc()
             return
         self._waiting.append((groups, message))
         self._has_post.set()
@@ -196,6 +196,8 @@ class Between:
 def _shown(groups: list[str], message: dict[str, Any]) -> dict[str, Any]:
     """What was encoded for the sockets here is not encoded again for those elsewhere."""
     plain = {"to": groups, **message}
+    # By our own clock.
+    plain.pop("at", None)
     if text := plain.pop("text", None):
         plain["event"] = orjson.Fragment(text)
     return plain

@@ -18,7 +18,8 @@ from accounts.models import User
 from accounts.pace import Bucket
 from accounts.refusals import Refusal
 from accounts.sessions import session_hash
-from realtime.commands import handle
+from realtime import figures
+from realtime.commands import COMMANDS, OF_THE_SOCKET, handle
 from realtime.delivery import ORIGIN, group_of
 from realtime.events import Error, Event, Hello, LiveChanged
 from realtime.frames import MOST_BYTES, FrameTooLarge, decode, encode
@@ -105,7 +106,8 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
         self.frames = Bucket(rate=settings.SOCKET_RATE, burst=settings.SOCKET_BURST)
         structlog.contextvars.bind_contextvars(connection=self.connection_id)
         await self.channel_layer.group_add(group_of(user.id), self.channel_name)
-        self.user = user
+        # Itself, and not what finds out at every look who it is.
+        self.user = getattr(user, "_wrapped", user)
         try:
             hello = await self._hello()
         except StoreUnavailable as error:
@@ -135,6 +137,7 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
             if text_data is None:
                 raise Refusal("BAD_FRAME", hint="Frames are text.")
             frame = decode(text_data)
+            figures.COMMANDS.labels(_known(frame["type"])).inc()
             if frame["type"] == "message.send":
                 await self._send(frame)
             else:
@@ -197,10 +200,13 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
                 for answer in await do(self.user, frame):
                     await self.say(answer)
                 if frame["type"] == "thread.open":
+                    if frame.get("after") and frame["thread"] in self.watching.threads:
+                        figures.REPAIRS.inc()
                     await self.open_thread(frame["thread"])
 
     async def _refuse(self, refusal: Refusal, frame: dict[str, Any]) -> None:
         corr_id = secrets.token_hex(8)
+        figures.REFUSALS.labels(refusal.code).inc()
         log.info("refused", code=refusal.code, command=frame.get("type"), corr_id=corr_id)
         error: Any = Error(type="error", **refusal.described(corr_id))  # type: ignore[typeddict-item]
         for name, given in (("client_id", "client_id"), ("message_id", "message")):
@@ -220,6 +226,8 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
         if event["type"] == "thread.changed":
             await self.look_again(event["thread"])
         await self.send(text_data=message["text"])
+        if event["type"] == "message.sent" and "at" in message:
+            figures.DELIVERY.observe(time.monotonic() - message["at"])
 
     async def live_changed(self, message: dict[str, Any]) -> None:
         """Redis went away or is back: what others say comes with the heartbeat, or at once."""
@@ -239,6 +247,7 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
     async def _hello(self) -> Hello:
         pending, more = await sync_to_async(list_pending, thread_sensitive=False)(self.user)
         self.told_pending_at = time.monotonic()
+        figures.PENDING.inc(len(pending))
         return Hello(
             type="hello",
             user=self.user.id,
@@ -248,3 +257,8 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
             pending=pending,
             more=more,
         )
+
+
+def _known(kind: str) -> str:
+    """Whatever a client makes up is one figure, not as many as it likes."""
+    return kind if kind in COMMANDS or kind in OF_THE_SOCKET else "unknown"

@@ -6,6 +6,7 @@ logged and harms nothing that is stored.
 """
 
 import secrets
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -31,6 +32,7 @@ def deliver(event: Event, *, to: Iterable[str]) -> None:
     """Encoded once, however many hear it."""
     text = orjson.dumps(event).decode()
     message: Message = {"type": "tell", "event": event, "origin": ORIGIN, "text": text}
+    message["at"] = time.monotonic()
     try:
         _send([group_of(user_id) for user_id in to], message)
     except Exception:

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from channels.layers import BaseChannelLayer
 
+from realtime import figures
 from realtime.between import Between
 
 Message = dict[str, Any]
@@ -33,6 +34,7 @@ class Mailbox:
 
     def put(self, message: Message) -> bool:
         if len(self.messages) >= self.capacity:
+            figures.DROPS.labels("socket").inc()
             return False
         self.messages.append(message)
         self.has_mail.set()
@@ -54,7 +56,6 @@ class Layer(BaseChannelLayer):
         super().__init__(capacity=capacity)
         self.mailboxes: dict[str, Mailbox] = {}
         self.groups: dict[str, set[str]] = defaultdict(set)
-        self.dropped = 0
         self._between = Between(url, prefix, self._heard, self._live_changed) if url else None
         # From other threads, on its way to the event loop.
         self._coming: deque[tuple[list[str], Message]] = deque()
@@ -70,6 +71,7 @@ class Layer(BaseChannelLayer):
             await self._between.begin(self._loop)
         name = f"{prefix}.{uuid4().hex}"
         box = self.mailboxes[name] = Mailbox(self.capacity)
+        figures.SOCKETS.set(len(self.mailboxes))
         if self._between is not None and not self._between.is_live:
             self._tell_live(box, live=False)
         return name
@@ -79,8 +81,8 @@ class Layer(BaseChannelLayer):
 
     async def send(self, channel: str, message: Message) -> None:
         box = self.mailboxes.get(channel)
-        if box is not None and not box.put(message):
-            self.dropped += 1
+        if box is not None:
+            box.put(message)
 
     async def group_add(self, group: str, channel: str) -> None:
         box = self.mailboxes.get(channel)
@@ -111,6 +113,7 @@ class Layer(BaseChannelLayer):
         box = self.mailboxes.pop(channel, None)
         for group in box.groups if box else ():
             self._leave(group, channel)
+        figures.SOCKETS.set(len(self.mailboxes))
 
     def tell(self, groups: Iterable[str], message: Message) -> None:
         """From any thread, without waiting; in the order in which each thread says it."""
@@ -141,8 +144,7 @@ class Layer(BaseChannelLayer):
     def _tell_here(self, groups: list[str], message: Message) -> None:
         for group in groups:
             for channel in self.groups.get(group, ()):
-                if not self.mailboxes[channel].put(message):
-                    self.dropped += 1
+                self.mailboxes[channel].put(message)
 
     # --- From other processes
 

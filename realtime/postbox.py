@@ -6,10 +6,11 @@ which they came: while one of them is being written or tried again, the others o
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from weakref import WeakKeyDictionary
 
@@ -17,6 +18,7 @@ import structlog
 from django.db import close_old_connections
 
 from accounts.refusals import Refusal
+from realtime import figures
 from threads.actions.messages import Sending, send_together
 from threads.models import Message
 
@@ -34,6 +36,7 @@ ALONE = 16
 class Parcel:
     sending: Sending
     done: asyncio.Future[Message]
+    came_at: float = field(default_factory=time.monotonic)
 
     @property
     def thread_id(self) -> str:
@@ -42,6 +45,7 @@ class Parcel:
     def settle(self, error: Exception | None = None) -> None:
         if self.done.done():
             return
+        figures.SEND.observe(time.monotonic() - self.came_at)
         error = self.sending.refusal or error
         if error is not None:
             self.done.set_exception(error)
@@ -67,6 +71,10 @@ class Postbox:
     def _go(self) -> None:
         while self._free_lanes and (parcels := self._take()):
             self._free_lanes -= 1
+            now = time.monotonic()
+            figures.GROUP.observe(len(parcels))
+            for parcel in parcels:
+                figures.WAIT.observe(now - parcel.came_at)
             work = asyncio.get_running_loop().run_in_executor(
                 self._together, send_together, [parcel.sending for parcel in parcels]
             )

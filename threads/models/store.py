@@ -16,6 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pynamodb.connection import Connection
 
 from accounts.refusals import Refusal
+from realtime import figures
 from threads.models.transport import Client
 
 log = structlog.get_logger(__name__)
@@ -84,6 +85,7 @@ class Store(Connection):
     def _make_api_call(
         self, operation_name: str, operation_kwargs: dict[str, Any]
     ) -> dict[str, Any]:
+        figures.REQUESTS.labels(operation_name).inc()
         requests = _counting.get()
         if requests is not None:
             requests.append(operation_name)
@@ -95,8 +97,10 @@ class Store(Connection):
         except BotoCoreError as error:
             log.warning("store_unavailable", operation=operation_name, error=type(error).__name__)
             raise StoreUnavailable(type(error).__name__) from error
+        units = _units(answer)
+        figures.UNITS.labels(operation_name).inc(units)
         if requests is not None:
-            requests.capacity += _units(answer)
+            requests.capacity += units
         return answer
 
 

@@ -32,6 +32,8 @@ from botocore.exceptions import (
 )
 from botocore.session import get_session
 
+from realtime import figures
+
 TARGET = "DynamoDB_20120810"
 SIGNED = "content-type;host;x-amz-date;x-amz-target"
 # Asked once more, soon; whoever asked decides about more. A transaction has a token, by which the
@@ -105,6 +107,7 @@ class Client:
                 if line.is_usable():
                     return line
                 line.close()
+        figures.CONNECTIONS.inc()
         return Line(self.endpoint, *self._timeouts)
 
     def _give_back(self, line: "Line") -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from accounts.refusals import Refusal
+from realtime import figures
 from threads import state as states
 from threads.models import Message, Participant, SentMarker, Thread, keys
 from threads.models.changes import Cancelled
@@ -90,6 +91,7 @@ class _Attempts:
         try:
             attempt.commit()
         except StoreUnavailable:
+            figures.RACES.labels("no answer").inc()
             self.unsure[attempt.message.id] = attempt
             states.forget(self.thread_id)
             self._pause()
@@ -113,12 +115,15 @@ class _Attempts:
     def _learn(self, attempt: Attempt, cancelled: Cancelled) -> Appended | None:
         # The marker is judged before all others.
         if cancelled.failed("marker"):
+            figures.RACES.labels("repeat").inc()
             marker = cancelled.current("marker", SentMarker)
             return self._ours(marker) or self._stored_before(attempt.line, marker)
         if any(r.code != "ConditionalCheckFailed" for r in cancelled.reasons.values()):
             log.info("send_conflict", thread=self.thread_id, reasons=str(cancelled))
+            figures.RACES.labels("conflict").inc()
             self._pause()
             return None
+        figures.RACES.labels("overtaken").inc()
         correct(attempt.state, cancelled)
         return None
 

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from accounts.refusals import Refusal
+from realtime import figures
 from threads import state as states
 from threads.models import Message, SentMarker, keys
 from threads.models.changes import Cancelled, Change, Transaction
@@ -152,6 +153,7 @@ def _put(write: Transaction, part: _Part) -> None:
 
 
 def _lost(part: _Part) -> None:
+    figures.RACES.labels("no answer").inc()
     states.forget(part.state.thread.id)
     for entry, line, message in part.lines:
         entry.unsure = Attempt(part.state, line, Roster(), message)
@@ -166,6 +168,8 @@ def _failed(part: _Part, cancelled: Cancelled) -> bool:
         if name.startswith(prefix)
     }
     own = Cancelled(reasons)
+    if reasons:
+        figures.RACES.labels("left the group").inc()
     if reasons and not own.is_conflict and not any(name.startswith("marker") for name in reasons):
         correct(part.state, own)
     return bool(reasons)

@@ -1,0 +1,31 @@
+"""What is counted, for Prometheus: the figures that tell when the service is ill.
+
+Each process counts for itself. docs/operations.md says what each figure means, and where they are.
+"""
+
+from prometheus_client import Counter, Gauge, Histogram
+
+FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+
+SOCKETS = Gauge("parley_sockets", "Sockets that are open")
+COMMANDS = Counter("parley_commands", "Commands that came, by type", ["type"])
+REFUSALS = Counter("parley_refusals", "Refusals on sockets, by code", ["code"])
+SEND = Histogram(
+    "parley_send_seconds", "From a message's frame to the answer that it is stored", buckets=FAST
+)
+WAIT = Histogram(
+    "parley_send_wait_seconds", "Until a message's transaction was begun", buckets=FAST
+)
+DELIVERY = Histogram(
+    "parley_delivery_seconds", "From stored to handed to a socket here", buckets=FAST
+)
+GROUP = Histogram(
+    "parley_group_size", "Messages that were given to the store together", buckets=range(1, 17)
+)
+RACES = Counter("parley_races", "Sends that did not go through at once, by reason", ["reason"])
+REPAIRS = Counter("parley_repairs", "Gaps that a client reported in a thread that it had open")
+PENDING = Counter("parley_pending", "Conversations named to a client as not delivered yet")
+REQUESTS = Counter("parley_dynamodb_requests", "Requests to DynamoDB, by operation", ["operation"])
+UNITS = Counter("parley_dynamodb_units", "Capacity units they took, by operation", ["operation"])
+CONNECTIONS = Counter("parley_dynamodb_connections", "Connections to DynamoDB that were opened")
+DROPS = Counter("parley_layer_drops", "Events that were dropped, by where", ["where"])
