@@ -1,0 +1,95 @@
+"""What we ask of the store for an item is what PynamoDB would ask, said without its detours."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pynamodb.transactions import TransactWrite
+from ulid import ULID
+
+from tests.threads.conftest import messages_of, row, thread_item
+from threads.models import Message, Participant, keys
+from threads.models.changes import Change, Transaction
+from threads.models.requests import serialized
+from threads.models.table import connection
+
+THREAD, PERSON = f"thrd_{'0' * 26}", f"usr_{'0' * 26}"
+TEXTS = ("subject", "last_read_message_id", "inbox_sk", "folder")
+NUMBERS = ("last_seq", "last_tally", "own_since_read", "delivered_seq")
+
+
+def participant() -> Participant:
+    return Participant(keys.thread_pk(THREAD), keys.participant_sk(PERSON))
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> Change:
+    """Each attribute is set, set where there is none, added to, removed or left alone."""
+    change = Change()
+    for name in (*TEXTS, *NUMBERS):
+        values = st.text(min_size=1, max_size=9) if name in TEXTS else st.integers(0, 10**9)
+        fate = draw(st.sampled_from(["set", "if absent", "add", "remove", "stays"]))
+        if fate == "set":
+            change.set[name] = draw(values)
+        elif fate == "if absent":
+            change.set_if_absent[name] = draw(values)
+        elif fate == "add" and name in NUMBERS:
+            change.add[name] = draw(values)
+        elif fate == "remove":
+            change.remove += (name,)
+    if not (change.set or change.set_if_absent or change.add or change.remove):
+        change.set["pinned"] = True
+    return change
+
+
+def plain(request: dict[str, Any]) -> dict[str, Any]:
+    """With the names and values in the place of their marks, which anybody may number."""
+    names = request.pop("ExpressionAttributeNames", {})
+    values = request.pop("ExpressionAttributeValues", {})
+    marks = {**names, **{mark: str(value) for mark, value in values.items()}}
+    for part in ("UpdateExpression", "ConditionExpression"):
+        for mark in sorted(marks, key=len, reverse=True):
+            if part in request:
+                request[part] = request[part].replace(mark, f"«{marks[mark]}»")
+    return request
+
+
+@given(change=changes(), is_conditional=st.booleans())
+def test_an_update_says_the_same(change, is_conditional):
+    condition = None
+    if is_conditional:
+        condition = (Participant.last_seq == 7) & (Participant.folder == "inbox")
+    ours, theirs = Transaction(), TransactWrite(connection=connection().connection)
+    ours.update("row", participant(), change, condition)
+    theirs.update(
+        participant(), change.actions(Participant), condition=condition, return_values="ALL_OLD"
+    )
+    (mine,), (yours,) = [each["Update"] for each in ours.items], theirs._update_items
+    assert plain(mine) == plain(dict(yours))
+
+
+def test_a_put_and_a_check_and_a_delete_say_the_same():
+    person = participant()
+    person.folder, person.last_seq, person.person = "inbox", 3, {"id": PERSON, "tags": [1, None]}
+    ours, theirs = Transaction(), TransactWrite(connection=connection().connection)
+    there = Participant.pk.exists()
+    ours.check("a", person, there)
+    theirs.condition_check(Participant, person.pk, person.sk, condition=there)
+    ours.delete("b", person, there)
+    theirs.delete(person, condition=there)
+    # PynamoDB insists on everything that an item has to have; so do we.
+    message = Message(keys.thread_pk(THREAD), keys.message_sk(f"msg_{ULID()}"))
+    for transaction in (lambda: ours.put("c", message), lambda: theirs.save(message)):
+        with pytest.raises(ValueError, match="None|has no"):
+            transaction()
+    checks, deletes = theirs._condition_check_items, theirs._delete_items
+    wanted = [{"ConditionCheck": dict(checks[0])}, {"Delete": dict(deletes[0])}]
+    for mine, yours in zip(ours.items, wanted, strict=True):
+        ((kind, request),) = mine.items()
+        assert plain(request) == plain(yours[kind])
+
+
+def test_what_is_stored_is_what_pynamodb_would_store(thread, buyer):
+    for item in (thread_item(thread), row(thread, buyer), *messages_of(thread)):
+        assert serialized(item) == item.serialize()
