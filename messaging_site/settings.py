@@ -167,12 +167,22 @@ FILES = {
 }
 FILES_BUCKET = env.str("PARLEY_FILES_BUCKET", default="")
 FILES_ENDPOINT = env.str("PARLEY_FILES_ENDPOINT", default="")
-FILES_STORAGE: dict[str, Any]
-if FILES_BUCKET:
-    FILES_STORAGE = {
+
+
+def _storage(bucket: str, folder: str) -> dict[str, Any]:
+    if not bucket:
+        return {
+            "BACKEND": "django.core.files.storage.FileSystemStorage",
+            "OPTIONS": {
+                "location": DATA_DIR / folder,
+                "file_permissions_mode": 0o600,
+                "directory_permissions_mode": 0o700,
+            },
+        }
+    return {
         "BACKEND": "storages.backends.s3.S3Storage",
         "OPTIONS": {
-            "bucket_name": FILES_BUCKET,
+            "bucket_name": bucket,
             "endpoint_url": FILES_ENDPOINT or None,
             "region_name": DYNAMODB["region"],
             "signature_version": "s3v4",
@@ -183,15 +193,12 @@ if FILES_BUCKET:
             "file_overwrite": True,
         },
     }
-else:
-    FILES_STORAGE = {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {
-            "location": DATA_DIR / "files",
-            "file_permissions_mode": 0o600,
-            "directory_permissions_mode": 0o700,
-        },
-    }
+
+
+FILES_STORAGE = _storage(FILES_BUCKET, "files")
+# Old messages: after so many days they leave the table, for a folder or a bucket.
+ARCHIVE_DAYS = env.int("PARLEY_ARCHIVE_DAYS", default=90)
+ARCHIVE_STORAGE = _storage(env.str("PARLEY_ARCHIVE_BUCKET", default=""), "archive")
 # Where a browser is sent for them, which a page has to allow.
 FILES_ORIGINS = (
     [FILES_ENDPOINT or f"https://{FILES_BUCKET}.s3.{DYNAMODB['region']}.amazonaws.com"]
@@ -314,6 +321,7 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "messaging_site.storage.StaticFiles"},
     "files": FILES_STORAGE,
+    "archive": ARCHIVE_STORAGE,
 }
 
 # How long the server goes on listening when it is told to end, so that a balancer notices.

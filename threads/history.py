@@ -29,6 +29,7 @@ from threads.actions.start import (
     new_thread,
     start_seal,
 )
+from threads.archiving.due import note_earlier
 from threads.models import Message, Participant, SentMarker, StartMarker, Thread, keys
 from threads.models.changes import Cancelled, Change, Transaction
 from threads.models.participant import ARCHIVED_FOLDER, INBOX
@@ -112,6 +113,7 @@ def write_history(past: Iterable[PastThread]) -> None:
         for replay in replays:
             _bind(replay.attached)
         _let_appear([replay.state for replay in replays])
+        note_earlier(min(said.at for each in group for said in each.said).date())
 
 
 def list_existing(thread_ids: Collection[str]) -> set[str]:

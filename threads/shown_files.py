@@ -51,7 +51,7 @@ def _read(
 ) -> tuple[Participant | None, Thread | None, list[Message]]:
     pk = keys.thread_pk(thread_id)
     wanted = [keys.THREAD, keys.participant_sk(user.id), *map(keys.message_sk, message_ids)]
-    found = get_many([(pk, sk) for sk in wanted])
+    found = get_many([(pk, sk) for sk in wanted], whole=False)
     me = next((item for item in found if isinstance(item, Participant)), None)
     thread = next((item for item in found if isinstance(item, Thread)), None)
     return me, thread, [item for item in found if isinstance(item, Message)]

@@ -1,10 +1,10 @@
 """Removing what has expired (AWS does it by itself, the embedded engine never does), and settling
-what a crash left between a message and its files."""
+what a crash left between a message and its files, or its place in the archive."""
 
 import threading
 import time
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import structlog
@@ -12,6 +12,7 @@ from django.db import close_old_connections, connections
 from pynamodb.exceptions import DeleteError
 
 from files.sweeping import list_unsettled, sweep_files
+from threads.archiving.archiver import settle_checks
 from threads.models.table import Item, connection
 from threads.shown_files import settle
 
@@ -29,6 +30,7 @@ def sweep_files_forever(stop: threading.Event) -> None:
             close_old_connections()
             settle_files()
             sweep_files()
+            settle_checks(datetime.now(UTC) - UNSETTLED)
         except Exception:
             log.exception("files_not_swept")
         connections["default"].close()

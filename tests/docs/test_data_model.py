@@ -34,6 +34,7 @@ KEYS = {
         .replace(keys.iso(keys.message_time(A_MESSAGE)), "<time>"),
     ),
     models.SentMarker: (keys.thread_pk("<thread>"), keys.sent_sk("<author>", "<client id>")),
+    models.Pack: (keys.thread_pk("<thread>"), keys.pack_sk("<pack>")),
     models.CardShadow: (keys.thread_pk("<thread>"), keys.card_sk("<message>")),
     models.Pair: (PAIR, keys.STATE),
     models.PairThread: (PAIR, keys.pair_thread_sk("<thread>")),
@@ -47,6 +48,15 @@ KEYS = {
     models.ArchiveDue: (
         re.sub(r"\d\d$", "<shard>", keys.archive_pk("<day>", "<thread>")),
         keys.pair_thread_sk("<thread>"),
+    ),
+    models.ArchiveStart: (keys.ARCHIVING, keys.STATE),
+    models.PackedThread: (
+        re.sub(r"\d\d$", "<shard>", keys.packed_pk(0)),
+        keys.pair_thread_sk("<thread>"),
+    ),
+    models.PackCheck: (
+        re.sub(r"\d\d$", "<shard>", keys.pack_check_pk(0)),
+        keys.pack_check_sk("<thread>", "<pack>", "<check>"),
     ),
 }
 ON_EVERY_ITEM = {"pk", "sk", "ttl"}

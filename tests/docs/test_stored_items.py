@@ -4,7 +4,7 @@ import io
 import re
 import time
 from collections import defaultdict
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -25,6 +25,10 @@ from threads.actions.panel import edit_tab
 from threads.actions.people import add_participant, remove_participant
 from threads.actions.staff import hide_message, hold_thread, lock_thread, redact_message
 from threads.actions.standing import mute_person
+from threads.archiving.archiver import archive_thread
+from threads.archiving.due import first_due, note_first_due
+from threads.archiving.packing import make_check
+from threads.archiving.restoring import list_packs
 from threads.models import keys
 from threads.models.table import connection, load
 
@@ -48,6 +52,7 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     mark_all_read(seller, thread_id=thread)
     mark_unread(seller, thread_id=thread)
     group = _booked(thread, buyer, seller)
+    shard = _archived(thread)
     block_person(seller, blocked=buyer)
     request = ask(guest, seller)
     hide_message(thread_id=thread, message_id=said.id)
@@ -62,6 +67,9 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
         keys.pair_pk(buyer.id, seller.id),
         keys.pair_pk(guest.id, seller.id),
         keys.archive_pk(said.created_at[:10], thread),
+        keys.packed_pk(shard),
+        keys.pack_check_pk(shard),
+        keys.ARCHIVING,
         *(keys.user_pk(person.id) for person in people),
     ]
     by_kind = defaultdict(list)
@@ -77,6 +85,15 @@ def _booked(thread: str, buyer: User, seller: User) -> str:
     legs = [book(thread, buyer, seller), book(start(buyer, other), buyer, other)]
     edit_tab(buyer, thread_id=thread, tab="brief", op="edit", version=0, part="goals", text="Joy")
     return link_bookings(buyer, title="A day", leg_ids=[leg.id for leg in legs]).thread_id
+
+
+def _archived(thread: str) -> int:
+    """With one pack that was noted to be looked at, as if we had been stopped then."""
+    archive_thread(thread, since="2020-01-01", before=datetime.now(UTC))
+    note_first_due(datetime.now(UTC).date(), was=first_due())
+    (pack,) = list_packs(thread)
+    make_check(thread, pack.id).save()
+    return keys.archive_shard(thread)
 
 
 def is_reserved(text: str) -> bool:

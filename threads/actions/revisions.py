@@ -15,6 +15,7 @@ from files.actions import release_files
 from threads import policy
 from threads import state as states
 from threads.actions.messages import check_body, check_may_write
+from threads.archiving.archiver import settle_soon
 from threads.models import Message, keys
 from threads.models.changes import Cancelled, Change
 from threads.models.message import ASSET, EDITABLE_FOR, REACTIONS, TEXT
@@ -101,6 +102,8 @@ def revise(
         state = revision.state.copy()
     state.quoted = revision.quoted
     tell_revised(kind, state, revision.message)
+    if revision.check is not None:
+        settle_soon(revision.check)
     return revision.message
 
 

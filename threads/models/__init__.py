@@ -1,6 +1,6 @@
 """The items of the table. docs/data-model.md lists each with its keys."""
 
-from threads.models.archive import ArchiveDue
+from threads.models.archive import ArchiveDue, ArchiveStart, Pack, PackCheck, PackedThread
 from threads.models.card import ActionWaiting, CardShadow
 from threads.models.connection import Connection, UserConnection
 from threads.models.message import Message, SentMarker
@@ -13,11 +13,15 @@ from threads.models.thread import Thread
 __all__ = [
     "ActionWaiting",
     "ArchiveDue",
+    "ArchiveStart",
     "CardShadow",
     "Connection",
     "Draft",
     "FormerParticipant",
     "Message",
+    "Pack",
+    "PackCheck",
+    "PackedThread",
     "Pair",
     "PairThread",
     "Participant",

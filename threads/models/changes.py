@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from pynamodb.exceptions import CancellationReason, UpdateError, VerboseClientError
+from pynamodb.exceptions import CancellationReason, DeleteError, UpdateError, VerboseClientError
 from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.update import Action
 
@@ -87,6 +87,21 @@ def update(item: Item, change: Change, condition: Condition | None) -> bool:
             if error.cause_response_code == "ConditionalCheckFailedException":
                 return False
             # A transaction has the same item in hand. On AWS that is a matter of milliseconds.
+            if error.cause_response_code != "TransactionConflictException":
+                raise
+        pause(deadline)
+
+
+def delete(item: Item, condition: Condition) -> bool:
+    """Whether its condition held."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            item.delete(condition)
+            return True
+        except DeleteError as error:
+            if error.cause_response_code == "ConditionalCheckFailedException":
+                return False
             if error.cause_response_code != "TransactionConflictException":
                 raise
         pause(deadline)

@@ -22,6 +22,7 @@ MESSAGES = "MSG#"
 SENT_MARKERS = "IDEM#"
 CARDS = "CARD#"
 EDITS = "EDIT#"
+PACKS = "ARC#"
 
 CONNECTIONS = "CONNECTION#"
 PROFILE = "PROFILE"
@@ -34,6 +35,7 @@ STATE = "STATE"
 PAIR_THREADS = "THR#"
 
 ARCHIVE_SHARDS = 16
+ARCHIVING = "ARCHIVING"
 # The last millisecond of the year 9999; a ULID could go on for centuries.
 LAST_MS = 253_402_300_799_999
 # Sorts above every date, so that a pinned row comes first when read from the end.
@@ -57,12 +59,38 @@ def pair_pk(one: str, other: str) -> str:
 
 
 def archive_pk(day: str, thread_id: str) -> str:
+    return archive_shard_pk(day, archive_shard(thread_id))
+
+
+def archive_shard(thread_id: str) -> int:
     # Not hash(): that differs from process to process.
-    return archive_shard_pk(day, zlib.crc32(thread_id.encode()) % ARCHIVE_SHARDS)
+    return zlib.crc32(thread_id.encode()) % ARCHIVE_SHARDS
 
 
 def archive_shard_pk(day: str, shard: int) -> str:
     return f"ARCHIVE#{day}#{shard:02d}"
+
+
+def packed_pk(shard: int) -> str:
+    return f"PACKED#{shard:02d}"
+
+
+def pack_check_pk(shard: int) -> str:
+    return f"PACKCHECK#{shard:02d}"
+
+
+def pack_check_sk(thread_id: str, pack_id: str, check_id: str) -> str:
+    return f"THR#{thread_id}#{pack_id}#{check_id}"
+
+
+def pack_sk(pack_id: str) -> str:
+    """A pack's id begins with that of its last message: read in order, packs come as messages."""
+    return f"{PACKS}{pack_id}"
+
+
+def messages_since(day_or_moment: str) -> str:
+    """Where messages of that time begin: keys sort by it."""
+    return f"{MESSAGES}{day_or_moment}"
 
 
 def participant_sk(user_id: str) -> str:
@@ -163,8 +191,12 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
+def ulid_ms(ulid: str) -> int:
+    return ULID.from_str(ulid).milliseconds
+
+
 def message_time(message_id: str) -> datetime:
-    milliseconds = ULID.from_str(message_id.removeprefix("msg_")).milliseconds
+    milliseconds = ulid_ms(message_id.removeprefix("msg_"))
     # An id may come from anybody. One past the calendar leads to its end, where nothing is.
     return moment_of_ms(min(milliseconds, LAST_MS))
 

@@ -1,6 +1,8 @@
+from typing import Any
+
 from pynamodb.attributes import UnicodeAttribute
 
-from threads.models import keys
+from threads.models import keys, packs
 from threads.models.attributes import DocumentAttribute, DocumentsAttribute, IntAttribute
 from threads.models.table import Item
 
@@ -35,7 +37,12 @@ class Message(Item):
     hidden_at = UnicodeAttribute(attr_name="hiddenAt", null=True)
     earlier_bodies = DocumentsAttribute(attr_name="earlierBodies", null=True)
     rev = IntAttribute(default=0)
+    # The pack that has what it says and what is attached to it, once it is old.
     archive_ref = UnicodeAttribute(attr_name="archiveRef", null=True)
+
+    @classmethod
+    def complete(cls, items: list[Any]) -> None:
+        packs.fill(items)
 
     @property
     def id(self) -> str:

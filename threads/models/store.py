@@ -57,6 +57,8 @@ class Requests(list[str]):
     """The operations made while counting, by name, and what they cost."""
 
     capacity: float = 0.0
+    # Of the archive, opened.
+    objects: int = 0
 
 
 _counting: ContextVar[Requests | None] = ContextVar("counting", default=None)
@@ -71,6 +73,12 @@ def counting() -> Iterator[Requests]:
         yield requests
     finally:
         _counting.reset(token)
+
+
+def count_object() -> None:
+    requests = _counting.get()
+    if requests is not None:
+        requests.objects += 1
 
 
 class Store(Connection):

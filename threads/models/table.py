@@ -27,6 +27,7 @@ Key = tuple[str, str]
 
 # Between attempts at what the store left over of a batch, in seconds.
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
+AT_ONCE = 500
 
 
 class InboxIndex(GlobalSecondaryIndex["Item"]):
@@ -141,7 +142,14 @@ class Item(Model):
         answer = connection().get_item(pk, sk, consistent_read=consistent)
         raw = answer.get("Item")
         item = cls.from_raw_data(raw) if raw else None
-        return None if item is None or item.is_expired else item
+        if item is None or item.is_expired:
+            return None
+        cls.complete([item])
+        return item
+
+    @classmethod
+    def complete(cls, items: list[Any]) -> None:
+        """Some kinds keep a part of themselves elsewhere; whoever reads them gets them whole."""
 
 
 @functools.cache
@@ -204,8 +212,10 @@ def query(
     newest_first: bool = False,
     after: dict[str, Any] | None = None,
     consistent: bool = True,
+    whole: bool = True,
 ) -> Page:
-    """One request; its items, whatever they are, without the expired ones."""
+    """One request; its items, whatever they are, without the expired ones. Not `whole`: as they are
+    in the table, for whoever needs only their place."""
     answer = connection().query(
         pk,
         range_key_condition=where,
@@ -215,8 +225,16 @@ def query(
         exclusive_start_key=after,
         consistent_read=consistent and index is None,
     )
-    items = [load(raw) for raw in answer["Items"]]
-    return Page([item for item in items if not item.is_expired], answer.get("LastEvaluatedKey"))
+    items = _unexpired(answer["Items"], whole=whole)
+    return Page(items, answer.get("LastEvaluatedKey"))
+
+
+def _unexpired(raws: Iterable[dict[str, Any]], *, whole: bool) -> list[Item]:
+    items = [item for item in map(load, raws) if not item.is_expired]
+    if whole:
+        for kind in {type(item) for item in items}:
+            kind.complete([item for item in items if type(item) is kind])
+    return items
 
 
 def count(
@@ -237,10 +255,10 @@ def count(
     return int(answer["Count"])
 
 
-def get_many(keys: Iterable[Key]) -> list[Item]:
+def get_many(keys: Iterable[Key], *, whole: bool = True) -> list[Item]:
     """By BatchGetItem, in chunks of what it takes; what it leaves over is asked for again."""
     wanted = [{"pk": pk, "sk": sk} for pk, sk in dict.fromkeys(keys)]
-    found: list[Item] = []
+    found: list[dict[str, Any]] = []
     pauses = iter(PAUSES)
     while wanted:
         chunk, wanted = wanted[:BATCH_GET_PAGE_LIMIT], wanted[BATCH_GET_PAGE_LIMIT:]
@@ -248,12 +266,23 @@ def get_many(keys: Iterable[Key]) -> list[Item]:
             chunk,  # type: ignore[arg-type]
             consistent_read=True,
         )
-        found += [load(raw) for raw in answer["Responses"].get(connection().table_name, [])]
+        found += answer["Responses"].get(connection().table_name, [])
         left = answer.get("UnprocessedKeys", {}).get(connection().table_name, {}).get("Keys", [])
         if left:
             wanted += [{"pk": key["pk"]["S"], "sk": key["sk"]["S"]} for key in left]
             _pause(pauses, "UnprocessedKeys")
-    return [item for item in found if not item.is_expired]
+    return _unexpired(found, whole=whole)
+
+
+def query_all(pk: str, where: Condition | None = None, *, whole: bool = True) -> Iterator[Item]:
+    """All there is, page by page."""
+    after = None
+    while True:
+        page = query(pk, where, limit=AT_ONCE, after=after, whole=whole)
+        yield from page.items
+        after = page.next_key
+        if after is None:
+            return
 
 
 def put_many(items: Iterable[Item]) -> None:

@@ -6,8 +6,10 @@ from typing import Any
 from pynamodb.expressions.condition import Condition
 
 from threads import state as states
+from threads.archiving.packing import make_check
+from threads.archiving.restoring import brought_back
 from threads.attachments import preview_of
-from threads.models import Message, Participant, Thread, keys
+from threads.models import Message, PackCheck, Participant, Thread, keys
 from threads.models.changes import Change, Transaction
 from threads.models.thread import LOCKED
 from threads.state import ThreadState
@@ -26,6 +28,8 @@ class Revision:
     # Empty if it is as it should be already.
     change: Change
     quoted: dict[str, Message] = field(default_factory=dict)
+    # Of the pack that it was in, and is no longer.
+    check: PackCheck | None = None
 
     @property
     def is_done(self) -> bool:
@@ -44,6 +48,8 @@ class Revision:
         """Whoever changes it has to be there, and free to write. Nobody stands for staff, who
         change what is said in a thread without being in it, and in a locked one, too."""
         self.change.set["rev"] = self.state.thread.rev + 1
+        if self.message.archive_ref and self.rewrites:
+            self._bring_back()
         summary = self._summary()
         self._build(user_id, summary).commit()
         self.change.apply(self.message)
@@ -54,9 +60,16 @@ class Revision:
                 for person in self.state.people.values():
                     person.last_message = summary
 
+    def _bring_back(self) -> None:
+        """What changes is in the table again, as it will be; the pack must not keep what it was."""
+        self.check = make_check(self.message.thread_id, self.message.archive_ref or "")
+        self.change = brought_back(self.message).then(self.change)
+
     def _build(self, user_id: str | None, summary: dict[str, Any]) -> Transaction:
         write = Transaction()
-        write.update("message", self.message, self.change, Message.rev == self.message.rev)
+        write.update("message", self.message, self.change, self._as_read())
+        if self.check is not None:
+            write.put("check", self.check)
         of_thread = Change(set={"rev": self.change.set["rev"], "updated_at": now()})
         if self.shows_in_inboxes:
             of_thread.set["last_message"] = summary
@@ -72,6 +85,12 @@ class Revision:
                 condition &= may_write(self.state)
             write.update(person.sk, person, Change(set={"last_message": summary}), condition)
         return write
+
+    def _as_read(self) -> Condition:
+        """Archiving it in between changes nothing of what it says, but where that is."""
+        place, known = Message.archive_ref, self.message.archive_ref
+        is_there = place == known if known else place.does_not_exist()
+        return (Message.rev == self.message.rev) & is_there
 
     def _as_is(self, *, by_staff: bool) -> Condition:
         thread = self.state.thread

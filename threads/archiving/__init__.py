@@ -1,0 +1,1 @@
+"""Old messages: into packs, out of them, and always readable."""

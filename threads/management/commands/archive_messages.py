@@ -1,0 +1,40 @@
+import re
+from argparse import ArgumentTypeError
+from datetime import date, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from threads.archiving.archiver import archive_messages
+
+
+def days(text: str) -> timedelta:
+    found = re.fullmatch(r"(\d{1,5})d", text)
+    if found is None:
+        raise ArgumentTypeError(f"{text!r} is not a number of days, such as 90d")
+    return timedelta(days=int(found[1]))
+
+
+class Command(BaseCommand):
+    help = "Moves old messages to the archive. Can be stopped at any time, and run again."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        default = f"{settings.ARCHIVE_DAYS}d"
+        parser.add_argument("--older-than", type=days, default=days(default), metavar="90d")
+        parser.add_argument(
+            "--since",
+            type=date.fromisoformat,
+            metavar="DAY",
+            help="look from that day on, and not from where the last run ended",
+        )
+
+    def handle(self, *, older_than: timedelta, since: date | None, **options: Any) -> None:
+        say = self.stdout.write if options["verbosity"] > 1 else lambda line: None
+        done = archive_messages(older_than, since=since, say=say)
+        self.stdout.write(f"Archived {done.messages} messages of {done.threads} conversations.")
+        if done.failed:
+            raise CommandError(
+                f"{done.failed} conversations could not be archived whole. Nothing was lost: the "
+                "log says why, and the next run tries again."
+            )
