@@ -56,7 +56,7 @@ def accept_file(
 
 def _check_patience(owner: User) -> None:
     since = timezone.now() - timedelta(days=1)
-    unsent = File.objects.filter(owner=owner, created_at__gt=since, uses=None)
+    unsent = File.objects.filter(owner=owner, created_at__gt=since, uses=None, tab_use=None)
     if unsent.count() >= MOST_UNSENT:
         raise Refusal("RATE_LIMITED", "You brought many files and sent none.", retry_after=3600)
 
@@ -104,16 +104,20 @@ def find_files(owner: User, file_ids: Sequence[str], *, thread_id: str) -> list[
 def reserve_files(files: Sequence[File], *, client_id: str) -> None:
     """Before the message is stored, so that no crash can leave one whose files nobody knows to be
     in use."""
-    if any(file.released_at for file in files):
-        raise Refusal("UPLOAD_GONE")
-    if any(file.state != File.State.READY for file in files):
-        raise Refusal("UPLOAD_QUARANTINED")
+    check_can_be_used(files)
     uses = [FileUse(file=file, client_id=client_id) for file in files]
     try:
         with transaction.atomic():
             FileUse.objects.bulk_create(uses, ignore_conflicts=True)
     except IntegrityError as error:  # Swept just now.
         raise Refusal("UPLOAD_GONE") from error
+
+
+def check_can_be_used(files: Sequence[File]) -> None:
+    if any(file.released_at for file in files):
+        raise Refusal("UPLOAD_GONE")
+    if any(file.state != File.State.READY for file in files):
+        raise Refusal("UPLOAD_QUARANTINED")
 
 
 def bind_files(files: Sequence[File], *, client_id: str, message_id: str) -> None:
@@ -127,5 +131,10 @@ def release_files(message_id: str) -> None:
     with transaction.atomic():
         gone = list(FileUse.objects.filter(message_id=message_id).values_list("file_id", flat=True))
         FileUse.objects.filter(message_id=message_id).delete()
-        left = File.objects.filter(id__in=gone, uses=None)
-        left.update(released_at=timezone.now())
+        release(gone)
+
+
+def release(file_ids: Sequence[str]) -> None:
+    """Of these, what nothing has any more."""
+    left = File.objects.filter(id__in=file_ids, uses=None, tab_use=None)
+    left.update(released_at=timezone.now())

@@ -84,3 +84,28 @@ class FileUse(models.Model):
 
     def __str__(self) -> str:
         return f"{self.file_id} in {self.message_id or 'a message to come'}"
+
+
+class TabUse(models.Model):
+    """A tab of a project panel that has the file. Of a moodboard it is written before the pin, and
+    made unsettled before the pin goes; where proofs are, this is all there is to know."""
+
+    file = models.OneToOneField(File, models.CASCADE, related_name="tab_use")
+    tab = models.CharField(max_length=10)
+    # The pin that shows it; proofs have none.
+    part = models.CharField(max_length=40, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    # Until then the table has to be asked whether the pin is there.
+    settled_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["created_at"],
+                name="tab_uses_unsettled",
+                condition=models.Q(settled_at=None),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.file_id} in {self.tab}"

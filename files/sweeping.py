@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from files import storage
-from files.models import File, FileUse
+from files.models import File, FileUse, TabUse
 
 # A message may wait so long in a browser before it is sent, with the files that it names.
 UNSENT = timedelta(days=31)
@@ -41,11 +41,19 @@ def _list_unneeded() -> QuerySet[File]:
         | Q(released_at=None, created_at__lt=now - UNSENT)
     )
     in_use = FileUse.objects.values("file_id")
-    return File.objects.filter(unneeded, on_hold=False).exclude(pk__in=in_use)
+    free = File.objects.filter(unneeded, on_hold=False, tab_use=None)
+    return free.exclude(pk__in=in_use)
 
 
 def list_unsettled(older_than: timedelta) -> list[FileUse]:
     """Reserved for a message of which we never heard whether it was stored."""
     long_ago = timezone.now() - older_than
     uses = FileUse.objects.filter(message_id="", created_at__lt=long_ago)
+    return list(uses.select_related("file").order_by("created_at")[:AT_ONCE])
+
+
+def list_unsettled_in_tabs(older_than: timedelta) -> list[TabUse]:
+    """Of a pin that came or went, and we never heard whether it did."""
+    long_ago = timezone.now() - older_than
+    uses = TabUse.objects.filter(settled_at=None, created_at__lt=long_ago)
     return list(uses.select_related("file").order_by("created_at")[:AT_ONCE])

@@ -248,6 +248,10 @@ def of_panel(scene: Scene, kind: str) -> list[str]:
     return [scene.thread_for(kind), "docs"]
 
 
+def of_booked(scene: Scene, kind: str) -> list[str]:
+    return of_panel(scene, kind)[:1]
+
+
 def of_leg(scene: Scene, kind: str) -> list[str]:
     return [scene.agreed.leg.id]
 
@@ -258,6 +262,11 @@ def of_contract(scene: Scene, kind: str) -> list[str]:
 
 VIEWS |= {
     "threads:panel_tab": View(PARTIES, of_panel),
+    # The seller shows proofs, and takes them back.
+    "threads:proofs": View(NOT_HERS, of_booked, post=posting(file_ids="")),
+    "threads:proof_remove": View(
+        NOT_HERS, lambda scene, kind: [*of_booked(scene, kind), scene.file.id], post=posting()
+    ),
     "threads:offer_new": View(OF_THREAD, of_thread),
     "threads:offer": View(PARTIES, lambda scene, kind: [scene.agreed.offer_id]),
     "threads:offer_answer": View(

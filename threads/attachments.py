@@ -36,6 +36,14 @@ def describe(file: File) -> dict[str, Any]:
     return described
 
 
+def describe_in_tab(file: File) -> dict[str, Any]:
+    """As a tab keeps it: less, since every opening of the thread reads all the tabs."""
+    kept = {"kind": file.kind, "id": file.id, "name": file.name, "size": file.size}
+    if file.kind == File.Kind.IMAGE:
+        kept |= {"width": file.width, "height": file.height, "band": file.band}
+    return kept
+
+
 def label_of(attachments: list[dict[str, Any]] | None) -> str:
     """Photo, 3 photos, 2 files; not what they are called."""
     kinds = [one["kind"] for one in attachments or []]
@@ -63,6 +71,10 @@ class AttachmentView:
     width: int = 0
     height: int = 0
     band: int = 0
+
+
+def view_in_tab(one: dict[str, Any]) -> AttachmentView:
+    return _view(one, AMONG)
 
 
 def views_of(attachments: list[dict[str, Any]] | None) -> list[AttachmentView]:

@@ -12,7 +12,7 @@ from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION
 from contracts.models.fields import CURRENCIES
 from contracts.terms import MOST_LEGS, Terms
-from threads.forms import ClientId, Command, Count, Text
+from threads.forms import MOST_ATTACHED, ClientId, Command, Count, Id, Ids, Text
 from threads.models.tab import WRITTEN
 
 
@@ -26,6 +26,7 @@ class EditTab(Command):
     name = Text(required=False)
     text = Text(required=False)
     place = Count(required=False)
+    picture = Id("file", required=False)
 
     def clean_tab(self) -> str:
         tab: str = self.cleaned_data["tab"]
@@ -43,6 +44,10 @@ class EditTab(Command):
         data = super().arguments()
         data["place"] = data["place"] or 0
         return data
+
+
+class AddProofs(Command):
+    file_ids = Ids("file", most=MOST_ATTACHED)
 
 
 class OfferForm(forms.Form):

@@ -5,12 +5,14 @@ from typing import Any
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.refusals import Refusal
 from threads import queries
 from threads.actions.panel import check_has_panel, edit_tab
-from threads.booking_forms import EditTab
+from threads.actions.proofs import add_proofs, check_may_bring, remove_proof
+from threads.booking_forms import AddProofs, EditTab
+from threads.file_views import bring_files
 from threads.models.tab import TAB_NAMES
 from threads.pages import thread_page
 from threads.views import Request
@@ -41,9 +43,9 @@ def _show(request: Request, thread_id: str, tab: str, refusal: Any = None) -> Ht
 def _edit(request: Request, thread_id: str, tab: str) -> HttpResponse:
     """For a script the version that it made, or why not; for a form the tab as it is now."""
     arguments = EditTab.read({**request.POST.dict(), "thread": thread_id, "tab": tab})
-    by_script = "application/json" in request.headers.get("Accept", "")
+    by_script = _is_script(request)
     try:
-        version = edit_tab(request.user, **arguments)
+        version = _edit_with_files(request, arguments)
     except Refusal as refusal:
         if by_script or refusal.status == 404:
             raise
@@ -51,3 +53,36 @@ def _edit(request: Request, thread_id: str, tab: str) -> HttpResponse:
     if by_script:
         return JsonResponse({"version": version})
     return redirect("threads:panel_tab", thread_id, tab)
+
+
+def _is_script(request: Request) -> bool:
+    return "application/json" in request.headers.get("Accept", "")
+
+
+def _edit_with_files(request: Request, arguments: dict[str, Any]) -> int:
+    """Pictures that came with the form, where no script brought them before."""
+    if arguments["tab"] != "moodboard" or not request.FILES:
+        return edit_tab(request.user, **arguments)
+    version = 0
+    for file_id in bring_files(request, arguments["thread_id"]):
+        version = edit_tab(request.user, **arguments | {"picture": file_id})
+    return version
+
+
+@require_POST
+@login_required
+def proofs(request: Request, thread_id: str) -> HttpResponse:
+    by_script = _is_script(request)
+    check_may_bring(request.user, thread_id)
+    brought = bring_files(request, thread_id)
+    file_ids = " ".join(brought) or request.POST.get("file_ids", "")
+    add_proofs(request.user, **AddProofs.read({"thread": thread_id, "file_ids": file_ids}))
+    return JsonResponse({}) if by_script else redirect("threads:panel_tab", thread_id, "files")
+
+
+@require_POST
+@login_required
+def proof_remove(request: Request, thread_id: str, file_id: str) -> HttpResponse:
+    remove_proof(request.user, thread_id=thread_id, file_id=file_id)
+    by_script = _is_script(request)
+    return JsonResponse({}) if by_script else redirect("threads:panel_tab", thread_id, "files")

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from accounts.models import User
 from accounts.refusals import Refusal
 from files.actions import bind_files
-from files.models import BLUR, EXPLICIT, SUGGESTIVE, File, FileUse
-from threads.models import Message, Participant, SentMarker, Thread, keys
+from files.in_tabs import settle_in_tab
+from files.models import BLUR, EXPLICIT, SUGGESTIVE, File, FileUse, TabUse
+from threads.models import Message, Participant, SentMarker, TabSnapshot, Thread, keys
 from threads.models.table import get_many
 
 # So that what is not there costs the same requests as what one may not see.
@@ -29,9 +30,9 @@ class ShownFile:
 
 
 def access_file(user: User, file_id: str) -> ShownFile:
-    """For whoever is in its thread and may see a message that has it; until it is sent, for whoever
-    brought it. Two queries and one request, whatever the answer."""
-    file = File.objects.filter(pk=file_id).first()
+    """For whoever is in its thread and may see a message that has it, or has the panel that shows
+    it; until then, for whoever brought it. Two queries and one request, whatever the answer."""
+    file = File.objects.select_related("tab_use").filter(pk=file_id).first()
     uses = list(FileUse.objects.filter(file_id=file_id))
     thread_id = file.thread_id if file else NOWHERE
     messages = [settle(file, use) for use in uses] if file else []
@@ -40,10 +41,28 @@ def access_file(user: User, file_id: str) -> ShownFile:
         raise Refusal("THREAD_NOT_FOUND")
     shown = [one for one in seen if not one.is_gone and one.seq >= me.visible_from_seq]
     is_unsent = not seen and file.owner_id == user.id and not file.released_at
-    if not shown and not is_unsent:
+    if not shown and not is_unsent and not _is_in_panel(user, thread, file):
         raise Refusal("THREAD_NOT_FOUND")
     band = max([file.band, *(one.nsfw_band for one in shown)])
     return ShownFile(file, band, thread.safe_mode_required or user.safe_mode)
+
+
+def _is_in_panel(user: User, thread: Thread, file: File) -> bool:
+    use = getattr(file, "tab_use", None)
+    if use is None or not thread.is_project or user.id not in thread.parties:
+        return False
+    return settle_pin(file, use)
+
+
+def settle_pin(file: File, use: TabUse) -> bool:
+    """Whether its pin is there, if a crash has left that open."""
+    if use.settled_at:
+        return True
+    tab = TabSnapshot.find(keys.thread_pk(file.thread_id), keys.tab_sk(use.tab))
+    is_there = tab is not None and any(item["id"] == use.part for item in tab.snapshot["items"])
+    if is_there:
+        settle_in_tab(use.part, thread_id=file.thread_id)
+    return is_there
 
 
 def _read(

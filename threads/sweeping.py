@@ -11,10 +11,11 @@ import structlog
 from django.db import close_old_connections, connections
 from pynamodb.exceptions import DeleteError
 
-from files.sweeping import list_unsettled, sweep_files
+from files.in_tabs import release_from_tab
+from files.sweeping import list_unsettled, list_unsettled_in_tabs, sweep_files
 from threads.archiving.archiver import settle_checks
 from threads.models.table import Item, connection
-from threads.shown_files import settle
+from threads.shown_files import settle, settle_pin
 
 log = structlog.get_logger(__name__)
 PAGE = 1000
@@ -37,12 +38,16 @@ def sweep_files_forever(stop: threading.Event) -> None:
 
 
 def settle_files() -> int:
-    """Files reserved for a message: its own if it was stored, free again if it was not."""
+    """Files reserved for a message or a pin: its own if it was stored, free again if it was not."""
     uses = list_unsettled(UNSETTLED)
     for use in uses:
         if not settle(use.file, use):
             use.delete()
-    return len(uses)
+    pins = list_unsettled_in_tabs(UNSETTLED)
+    for pin in pins:
+        if not settle_pin(pin.file, pin):
+            release_from_tab(pin)
+    return len(uses) + len(pins)
 
 
 def sweep_expired() -> int:

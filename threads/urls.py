@@ -35,6 +35,12 @@ urlpatterns = [
     path("threads/<thread:thread_id>/block/", views.block, name="block"),
     path("threads/<thread:thread_id>/unblock/", views.unblock, name="unblock"),
     path("threads/<thread:thread_id>/panel/<slug:tab>/", panel_views.tab, name="panel_tab"),
+    path("threads/<thread:thread_id>/proofs/", panel_views.proofs, name="proofs"),
+    path(
+        "threads/<thread:thread_id>/proofs/<file:file_id>/remove/",
+        panel_views.proof_remove,
+        name="proof_remove",
+    ),
     path("threads/<thread:thread_id>/offer/", offer_views.new, name="offer_new"),
     path("threads/<thread:thread_id>/deliver/", record_views.deliver, name="deliver"),
     path("offers/<offer:offer_id>/", offer_views.offer, name="offer"),

@@ -1,4 +1,4 @@
-// Pictures of the conversation, large: with the mouse, by keyboard, by swipe.
+// Pictures of the conversation and of its panel, large: with the mouse, by keyboard, by swipe.
 
 const SWIPE = 60;
 
@@ -6,8 +6,7 @@ export class Lightbox {
   #at = null; // the link that is shown
   #startX = null;
 
-  constructor(list) {
-    this.list = list;
+  constructor() {
     this.dialog = document.getElementById("lightbox");
     this.image = this.dialog.querySelector("img");
     const on = (name, run) =>
@@ -28,6 +27,7 @@ export class Lightbox {
     const link = target.closest("[data-picture]");
     const picture = target.closest(".picture");
     if (isHidden(picture)) return reveal(picture);
+    this.list = target.closest("[data-timeline], [data-tab]"); // Those that one leafs through.
     if (link) this.#open(link);
   }
 

@@ -4,6 +4,7 @@
 import { fetchPage, fragment, fromTemplate } from "../site/fragments.js";
 import { dayLabel, timeLabel } from "../site/labels.js";
 import { toast } from "../site/notices.js";
+import { Bringing, takeDrops } from "./bringing.js";
 import { Sorting } from "./sorting.js";
 
 const PAUSE = 700; // after the last letter
@@ -12,6 +13,7 @@ const FOLDED = "panel-folded";
 
 export class Panel {
   #timers = new Map(); // form -> timer
+  #bringing = new WeakMap(); // form -> what it brings
 
   constructor(thread, socket) {
     this.thread = thread;
@@ -29,6 +31,7 @@ export class Panel {
     this.root.addEventListener("focusout", ({ target }) => target.form && this.#leave(target.form));
     this.root.addEventListener("submit", (event) => this.#submitted(event));
     new Sorting(this.root, (list, item, place) => this.#move(list, item, place));
+    takeDrops(this.root, (tab) => this.#bringing.get(tab?.querySelector("[data-bring]:not([hidden])")));
     addEventListener("pagehide", () => this.#saveAll());
     this.#settle(this.root);
     this.#restore();
@@ -51,6 +54,9 @@ export class Panel {
     const focused = body.contains(document.activeElement) ? document.activeElement : null;
     const range = focused && [focused.selectionStart, focused.selectionEnd];
     for (const form of kept) fresh.querySelector(`[data-edit="${CSS.escape(form.dataset.edit)}"]`)?.replaceWith(form);
+    // What is on its way goes on, whatever others do meanwhile.
+    const bringing = body.querySelector("[data-bring]");
+    if (bringing) fresh.querySelector("[data-bring]")?.replaceWith(bringing);
     for (const details of fresh.querySelectorAll("details")) details.open = open.includes(keyOf(details));
     body.replaceChildren(...fresh.childNodes);
     this.#settle(body);
@@ -117,7 +123,19 @@ export class Panel {
     for (const field of where.querySelectorAll("[data-edit] :is(textarea, select)")) {
       field.form.dataset.saved ??= field.value;
     }
+    for (const form of where.querySelectorAll("[data-bring]:not([hidden])")) this.#bring(form);
     this.#count();
+  }
+
+  #bring(form) {
+    if (this.#bringing.has(form)) return;
+    const post = (to, fields) => {
+      const data = new FormData(to);
+      data.delete("files");
+      for (const [name, value] of Object.entries(fields)) data.set(name, value);
+      return this.#post(to, data);
+    };
+    this.#bringing.set(form, new Bringing(form, { thread: this.thread, user: this.me, post }));
   }
 
   #count() {

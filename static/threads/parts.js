@@ -12,7 +12,9 @@ export async function refreshParts(thread) {
     if (fresh) part.replaceChildren(...fresh.childNodes);
   }
   const isSafe = page.querySelector("[data-timeline]")?.hasAttribute("data-safe-mode");
-  document.querySelector("[data-timeline]").toggleAttribute("data-safe-mode", Boolean(isSafe));
+  for (const place of document.querySelectorAll("[data-timeline], [data-panel]")) {
+    place.toggleAttribute("data-safe-mode", Boolean(isSafe));
+  }
   return page.querySelector("[data-composer-place]");
 }
 

@@ -50,7 +50,7 @@ export class Thread extends EventTarget {
       onEdit: (message) => this.changing.edit(message),
       onRemove: (message) => this.changing.remove(message),
     });
-    showLarge(list);
+    showLarge();
     outbox.addEventListener("change", ({ detail: { thread, what } }) => {
       if (thread === this.id && what === "added") this.writing.sentElsewhere();
     });
@@ -287,14 +287,14 @@ export class Thread extends EventTarget {
 }
 
 /** Pictures, large. What shows them is fetched with the first that somebody wants to see. */
-function showLarge(list) {
+function showLarge() {
   let lightbox = null;
-  list.addEventListener("click", (event) => {
+  document.addEventListener("click", (event) => {
     const { target } = event;
     if (!target.closest("[data-picture], [data-show]")) return;
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    lightbox ??= import("./lightbox.js").then(({ Lightbox }) => new Lightbox(list));
+    lightbox ??= import("./lightbox.js").then(({ Lightbox }) => new Lightbox());
     lightbox.then(
       (box) => box.press(target),
       () => location.assign(target.closest("a").href),

@@ -1,4 +1,4 @@
-// What will be attached to the next message. Each file goes up by itself, one after the other, and
+// What will be attached to the next message, or pinned, or shown as a proof. Each file goes up by itself, one after the other, and
 // can be tried again or dropped by itself; all of it survives a reload and a lost connection.
 
 import { fromTemplate } from "../site/fragments.js";
@@ -69,6 +69,23 @@ export class Tray extends EventTarget {
     for (const item of this.#items.filter(({ state }) => state === "done")) this.#drop(item);
   }
 
+  /** These are where they belong now. */
+  placed(ids) {
+    for (const item of this.#of(ids)) this.#drop(item);
+  }
+
+  /** They are here, and were not wanted there. */
+  refused(ids, reason) {
+    for (const item of this.#of(ids)) {
+      this.#refuse(item, reason, true);
+      this.#keep(item);
+    }
+  }
+
+  #of(ids) {
+    return this.#items.filter(({ file }) => ids.includes(file?.id));
+  }
+
   /** From a message that was taken back. */
   giveBack({ attachments = [], links = [] }) {
     for (const file of attachments) {
@@ -99,7 +116,7 @@ export class Tray extends EventTarget {
 
   #isFull() {
     if (this.#items.length < MOST) return false;
-    toast(`A message can have at most ${MOST} files.`);
+    toast(`At most ${MOST} files at a time.`);
     return true;
   }
 
@@ -201,7 +218,7 @@ export class Tray extends EventTarget {
 
   #cancel(item) {
     this.#drop(item);
-    document.getElementById("compose")?.focus();
+    this.place.closest("form").querySelector("textarea, [data-bring-input]").focus();
   }
 
   #drop(item) {

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import PHONE
+from tests.browser.test_attachments import PAGE, is_drawn, photo
 
 pytestmark = pytest.mark.browser
 
@@ -201,3 +202,59 @@ def test_somebody_who_was_away_finds_the_panel_as_it_is(two):
     expect(seller.locator("[data-edit=goals] [data-edit-state]")).to_have_text("Saved")
     buyer.context.set_offline(False)
     expect(buyer.get_by_label("Goals")).to_have_value("While you were away")
+
+
+def test_pictures_are_pinned_captioned_and_sorted_on_both_screens(two):
+    buyer, seller = two
+    book(buyer, seller)
+    board, other = tab(buyer, "moodboard"), tab(seller, "moodboard")
+    board.locator("[data-bring-input]").set_input_files([photo("one.jpg"), photo("two.jpg", "red")])
+    for here in (board, other):
+        expect(here.locator(".pin .picture img")).to_have_count(2)
+    expect(board.locator(".tray-item")).to_have_count(0)
+    is_drawn(seller, ".pin img")
+    board.get_by_label("What about one.jpg").fill("This light")
+    board.get_by_label("What about one.jpg").blur()
+    expect(other.locator(".pin textarea").first).to_have_value("This light")
+    board.locator(".pin").nth(1).drag_to(board.locator(".pin").nth(0))
+    expect(other.locator(".pin img").first).to_have_attribute("alt", "two.jpg")
+    other.locator("[data-picture]").first.click()
+    large = seller.get_by_role("dialog", name="Picture")
+    expect(large).to_contain_text("two.jpg")
+    expect(large).to_contain_text("1 of 2")
+    large.get_by_role("button", name="Next picture").click()
+    expect(large).to_contain_text("This light")
+
+
+def test_proofs_appear_on_both_screens_and_a_bad_one_takes_no_other_with_it(visit, pair):
+    path = f"/threads/{pair.thread}/"
+    buyer, seller = visit(pair.buyer, path), visit(pair.seller, path, expected_status=415)
+    book(buyer, seller)
+    hers, his = tab(buyer, "files"), tab(seller, "files")
+    expect(hers.locator("[data-bring]")).to_be_hidden()
+    his.locator("[data-bring-input]").set_input_files([photo("first.jpg"), PAGE, photo("last.jpg")])
+    for here in (hers, his):
+        expect(here.locator(".proof-name")).to_have_text(["first.jpg", "last.jpg"])
+    expect(buyer.locator(".message", has_text="added 2 proofs")).to_be_visible()
+    is_drawn(buyer, ".proof img")
+    expect(his.locator(".tray-item")).to_contain_text("not taken")
+    his.get_by_role("button", name="Remove first.jpg").click()
+    expect(hers.locator(".proof-name")).to_have_text(["last.jpg"])
+
+
+def test_without_a_script_a_picture_is_pinned_and_a_proof_shown(visit, pair, two):
+    buyer, seller = two
+    book(buyer, seller)
+    plain = visit(
+        pair.seller, f"/threads/{pair.thread}/panel/moodboard/", java_script_enabled=False
+    )
+    board = plain.locator("[data-tab-body=moodboard]")
+    board.locator("[data-bring-input]").set_input_files([photo("plain.jpg")])
+    board.get_by_role("button", name="Upload").click()
+    expect(board.locator(".pin img")).to_have_attribute("alt", "plain.jpg")
+    plain.goto(f"{plain.url.split('/threads/')[0]}/threads/{pair.thread}/panel/files/")
+    proofs = plain.locator("[data-tab-body=files]")
+    proofs.locator("[data-bring-input]").set_input_files([photo("proof.jpg")])
+    proofs.get_by_role("button", name="Upload").click()
+    expect(proofs.locator(".proof-name")).to_have_text(["proof.jpg"])
+    expect(tab(buyer, "files").locator(".proof-name")).to_have_text(["proof.jpg"])

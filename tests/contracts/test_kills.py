@@ -6,13 +6,16 @@ import pytest
 from accounts.models import OutboxEntry
 from contracts.models import Leg, Receipt, Signature
 from contracts.models.bookings import ACCEPTED
-from tests.contracts.conftest import book, offer_in, sign
+from files.models import TabUse
+from tests.contracts.conftest import book, offer_in, sign, terms
 from tests.contracts.kills import MOST_STEPS, survives
+from tests.files.conftest import bring, kept, picture  # noqa: F401
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, start, thread_item
 from threads import state
 from threads.actions.bookings import accept_offer, link_bookings, record_payment
 from threads.actions.panel import edit_tab
+from threads.actions.proofs import add_proofs
 from threads.panel.rebuilding import differences
 from threads.relay import carry_waiting
 
@@ -112,6 +115,75 @@ def test_issuing_a_receipt():
         assert said(threads[0], "recorded a payment") == 1
 
     at_every_step(prepare, act, judge)
+
+
+def test_showing_proofs(kept):  # noqa: F811
+    def prepare():
+        buyer, seller = two_people()
+        thread = start(buyer, seller)
+        book(thread, buyer, seller)
+        return seller, bring(seller, thread, picture(size=(32, 32))), [thread]
+
+    def act(seller, photo, threads):
+        add_proofs(seller, thread_id=threads[0], file_ids=[photo.id])
+
+    def judge(seller, photo, threads):
+        proofs = state.look(threads[0]).tabs["files"].snapshot["proofs"]
+        assert [proof["id"] for proof in proofs] == [photo.id]
+        assert said(threads[0], "added a proof") == 1
+
+    at_every_step(prepare, act, judge)
+
+
+def test_changing_a_booking_issues_one_new_version():
+    def prepare():
+        buyer, seller = two_people()
+        thread = start(buyer, seller)
+        leg = book(thread, buyer, seller)
+        sign(buyer, leg)
+        return (
+            seller,
+            (leg, offer_in(thread, buyer, terms(place="Porto"), changes=leg.id)),
+            [thread],
+        )
+
+    def act(seller, changed, threads):
+        accept_offer(seller, offer_id=changed[1].id)
+
+    def judge(seller, changed, threads):
+        versions = changed[0].contract.versions.order_by("number")
+        assert [(each.number, each.status) for each in versions] == [(1, "void"), (2, "issued")]
+        assert said(threads[0], "The booking was changed") == 1
+        actions = state.look(threads[0]).tabs["actions"].snapshot
+        assert [each["version"] for each in actions["signing"]] == [2, 2]
+
+    at_every_step(prepare, act, judge)
+
+
+def test_pinning_a_picture(kept):  # noqa: F811
+    def prepare():
+        buyer, seller = two_people()
+        thread = start(buyer, seller)
+        book(thread, buyer, seller)
+        return buyer, bring(buyer, thread, picture(size=(32, 32))), [thread]
+
+    def act(buyer, photo, threads):
+        edit_tab(
+            buyer, thread_id=threads[0], tab="moodboard", op="add", version=0, picture=photo.id
+        )
+
+    def judge(buyer, photo, threads):
+        (item,) = state.look(threads[0]).tabs["moodboard"].snapshot["items"]
+        assert item["picture"]["id"] == photo.id
+        assert TabUse.objects.filter(file=photo).exclude(settled_at=None).count() == 1
+
+    for step in (1, 2, 3, 4):
+        scene = prepare()
+        survives(step, lambda scene=scene: act(*scene))
+        assert_agree(*scene[2])
+        act(*scene)
+        assert_agree(*scene[2])
+        judge(*scene)
 
 
 def test_opening_the_thread_of_a_group():

@@ -7,7 +7,8 @@ from django.test.utils import CaptureQueriesContext
 from accounts.refusals import Refusal
 from tests.contracts.conftest import book, sign
 from tests.threads.checker import assert_consistent
-from tests.threads.conftest import make_person, messages_of
+from tests.threads.conftest import make_person, messages_of, start
+from tests.threads.test_budgets import grow
 from threads import state
 from threads.actions.blocks import block_person
 from threads.actions.panel import edit_tab
@@ -147,6 +148,38 @@ def test_opening_a_project_costs_one_query_and_an_edit_one_write(leg, thread, bu
     assert (len(edited), len(sql)) == (1, 0)
 
 
+def test_opening_a_project_costs_units_for_what_it_shows_and_not_for_its_history(buyer, seller):
+    short, long = start(buyer, seller), start(buyer, seller)
+    grow(short, 100)
+    grow(long, 3000)
+    for thread in (short, long):
+        book(thread, buyer, seller)
+    for number in range(1, 31):
+        brief(seller, long, text=f"{number} of 30", version=number - 1)
+    brief(seller, short, text="30 of 30")
+    few, many = (opening(buyer, thread) for thread in (short, long))
+    assert few == many == ["Query"]
+    assert many.capacity <= 1.2 * few.capacity
+
+
+def test_full_tabs_cost_the_units_of_their_size_and_no_second_request(leg, thread, buyer, seller):
+    before = opening(buyer, thread)
+    for part in ("goals", "style"):
+        brief(buyer, thread, part, "字" * 4000)
+    for number in range(40):
+        shots(seller, thread, text=f"{number:02d} " + "x" * 190)
+    full = opening(buyer, thread)
+    assert full == ["Query"]
+    # A unit is 4 KB that are read consistently; a snapshot has at most 24.
+    assert before.capacity + 6 < full.capacity <= before.capacity + 2 * 24 / 4 + 1
+
+
+def opening(user, thread):
+    with counting() as requests:
+        open_thread(user, thread)
+    return requests
+
+
 def test_a_thread_that_is_locked_waits_with_what_was_recorded(leg, thread, buyer, seller):
     from threads.models import Thread, keys
     from threads.models.changes import Change, update
@@ -168,8 +201,6 @@ def test_a_thread_that_is_locked_waits_with_what_was_recorded(leg, thread, buyer
 
 
 def test_a_second_thread_of_the_same_two_is_another_project(leg, thread, buyer, seller):
-    from tests.threads.conftest import start
-
     other = start(buyer, seller)
     book(other, buyer, seller)
     brief(buyer, other)

@@ -1,7 +1,11 @@
 """Editing a tab that people write themselves."""
 
+from dataclasses import replace
+
 from accounts.models import User
 from accounts.refusals import Refusal
+from threads import state as states
+from threads.actions import pins
 from threads.actions.messages import check_may_write
 from threads.models import TabSnapshot, keys
 from threads.panel.telling import tell_tabs
@@ -22,17 +26,43 @@ def edit_tab(
     name: str = "",
     text: str = "",
     place: int = 0,
+    picture: str = "",
 ) -> int:
     """The version of the tab after it; the same one as before if it was so already."""
     # What is added gets its id once, so that a second attempt does not add it twice.
     part = part or (new_part() if op == "add" else "")
     edit = Edit(tab, op, version, user.id, now(), part, name, text, place)
+    if picture and (tab, op) == (pins.MOODBOARD, "add"):
+        return _pin(user, edit, thread_id, picture)
+    if (tab, op) == (pins.MOODBOARD, "remove"):
+        return _unpin(user, edit, thread_id)
+    return _write(user, edit, thread_id)
+
+
+def _pin(user: User, edit: Edit, thread_id: str, picture: str) -> int:
+    check_may_edit(states.look(thread_id), user.id)
+    described = pins.reserve_picture(user, picture, thread_id=thread_id)
+    edit = replace(edit, part=pins.part_of(picture), picture=described)
+    version = _write(user, edit, thread_id)
+    pins.settle_pinned(edit.part, thread_id=thread_id)
+    return version
+
+
+def _unpin(user: User, edit: Edit, thread_id: str) -> int:
+    check_may_edit(states.look(thread_id), user.id)
+    pins.expect_removal(edit.part, thread_id=thread_id)
+    version = _write(user, edit, thread_id)
+    pins.release_picture(edit.part, thread_id=thread_id)
+    return version
+
+
+def _write(user: User, edit: Edit, thread_id: str) -> int:
+    tab, version = edit.tab, edit.version
     seen = version
 
     def plan(state: ThreadState) -> list[TabSnapshot]:
         nonlocal seen
-        check_has_panel(state, user.id)
-        check_may_write(state, user.id)
+        check_may_edit(state, user.id)
         before = state.tabs.get(tab)
         if before is None:
             raise Refusal("TRY_AGAIN", "The panel is being prepared.")
@@ -50,7 +80,8 @@ def edit_tab(
     state = write_tabs(thread_id, plan, editor=user.id)
     if state is None:
         return seen
-    tell_tabs(state, [tab])
+    # A shot shows its pin.
+    tell_tabs(state, [tab, "shotlist"] if tab == pins.MOODBOARD else [tab])
     return int(state.tabs[tab].version)
 
 
@@ -63,6 +94,11 @@ def _next(before: TabSnapshot, snapshot: dict[str, object], edit: Edit) -> TabSn
         updated_by=edit.by,
         updated_at=edit.at,
     )
+
+
+def check_may_edit(state: ThreadState, user_id: str) -> None:
+    check_has_panel(state, user_id)
+    check_may_write(state, user_id)
 
 
 def check_has_panel(state: ThreadState, user_id: str) -> None:

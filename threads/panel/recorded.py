@@ -14,11 +14,16 @@ from contracts.models import ContractVersion, Dossier, Leg, Offer
 from contracts.models.bookings import PENDING
 from contracts.models.documents import VOID
 from contracts.queries import balance_of, find_dossier, legs_of
+from files.in_tabs import list_in_tab
+from files.models import TabUse
+from threads.attachments import describe_in_tab
 from threads.models import keys
 from threads.models.tab import RECORDED
 from threads.writing import Binding
 
 MOST_CLOSED = 10
+# The tab in which files are proofs.
+PROOFS = "files"
 
 Snapshot = dict[str, Any]
 
@@ -30,6 +35,7 @@ class Truth:
     dossier: Dossier
     legs: list[Leg]
     offers: list[Offer]
+    proofs: list[TabUse]
 
     @property
     def sellers(self) -> set[str]:
@@ -53,7 +59,12 @@ def read_truth(thread_id: str) -> Truth | None:
     if dossier is None:
         return None
     offers = Offer.objects.filter(thread_id=thread_id).order_by("-created_at", "-id")
-    return Truth(dossier, list(legs_of(dossier)), list(offers[: MOST_CLOSED * 2]))
+    return Truth(
+        dossier,
+        list(legs_of(dossier)),
+        list(offers[: MOST_CLOSED * 2]),
+        list_in_tab(PROOFS, thread_id=thread_id),
+    )
 
 
 def snapshots_of(truth: Truth) -> dict[str, Snapshot]:
@@ -140,6 +151,10 @@ def _account(leg: Leg) -> Snapshot:
 
 def _files(truth: Truth) -> Snapshot:
     return {
+        "proofs": [
+            describe_in_tab(each.file) | {"by": each.file.owner_id, "at": keys.iso(each.created_at)}
+            for each in truth.proofs
+        ],
         "manifests": [
             {
                 "id": each.id,

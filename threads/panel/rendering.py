@@ -8,6 +8,7 @@ from django.template.loader import get_template
 from django.utils import timezone
 
 from contracts.money import amount
+from threads.attachments import view_in_tab
 from threads.models import TabSnapshot, keys
 from threads.models.tab import TAB_NAMES
 from threads.panel.written import BRIEF, TEMPLATES, percent_done
@@ -95,12 +96,32 @@ def _items(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
     return {"items": items, "percent": percent_done(snapshot) if _is_list(snapshot) else None}
 
 
+def _moodboard(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+    shown = _items(snapshot, state)
+    shown["items"] = [_pin(item) for item in shown["items"]]
+    return shown
+
+
+def _pin(item: dict[str, Any]) -> dict[str, Any]:
+    if "picture" not in item:
+        return item | {"called": item["caption"] or item["site"]}
+    view = view_in_tab(item["picture"])
+    if item["caption"]:
+        view.name = item["caption"]
+    return item | {"view": view, "called": view.name}
+
+
 def _is_list(snapshot: dict[str, Any]) -> bool:
     return all("done" in item for item in snapshot.get("items", []))
 
 
 def _shotlist(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
-    return _items(snapshot, state) | {"templates": sorted(TEMPLATES)}
+    board = state.tabs.get("moodboard")
+    pins = [_pin(item) for item in (board.snapshot["items"] if board else [])]
+    shown = _items(snapshot, state)
+    for item in shown["items"]:
+        item["pinned"] = next((pin for pin in pins if pin["id"] == item.get("pin")), None)
+    return shown | {"templates": sorted(TEMPLATES), "pins": pins}
 
 
 def _with_author(part: dict[str, Any], state: ThreadState) -> dict[str, Any]:
@@ -115,7 +136,12 @@ def _files(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
         each | {"author": state.name_of(each["by"])["name"], "moment": keys.moment(each["at"])}
         for each in snapshot.get("manifests", [])
     ]
-    return {"manifests": manifests, "sellers": snapshot.get("sellers", [])}
+    proofs = [
+        each | {"view": view_in_tab(each), "author": state.name_of(each["by"])["name"]}
+        for each in snapshot.get("proofs", [])
+    ]
+    sellers = snapshot.get("sellers", [])
+    return {"manifests": manifests, "proofs": proofs, "sellers": sellers}
 
 
 def _docs(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
@@ -188,7 +214,7 @@ def _actions(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
 
 VIEWS = {
     "brief": _brief,
-    "moodboard": _items,
+    "moodboard": _moodboard,
     "shotlist": _shotlist,
     "files": _files,
     "docs": _docs,

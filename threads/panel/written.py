@@ -51,6 +51,8 @@ class Edit:
     name: str = ""
     text: str = ""
     place: int = 0
+    # What is pinned, if it is a picture that somebody brought.
+    picture: dict[str, Any] | None = None
 
 
 def first_snapshot(tab: str, *, title: str) -> Snapshot:
@@ -168,7 +170,7 @@ def _edit_shot(tab: Snapshot, edit: Edit, version: int) -> None:
     item = _find(tab, edit)
     if edit.name == "name":
         _line(edit.text, "A shot")
-    if edit.name not in ("name", "notes", "owner"):
+    if edit.name not in ("name", "notes", "owner", "pin"):
         raise Refusal("PANEL_INVALID", "A shot has no such part.")
     _write(item, edit.name, edit, version, LONGEST_LINE if edit.name == "name" else 1000)
 
@@ -194,12 +196,15 @@ def _add_template(tab: Snapshot, edit: Edit, version: int) -> None:
 
 
 def _add_pin(tab: Snapshot, edit: Edit, version: int) -> None:
+    if edit.picture:
+        pin = {"id": edit.part, "picture": edit.picture, "caption": ""}
+        return _add(tab, pin, edit, version)
     link = edit.text.strip()
     parts = urlsplit(link) if len(link) <= 1000 else None
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
         raise Refusal("PANEL_INVALID", "A pin needs an address that begins with https://.")
     item = {"id": edit.part or new_part(), "link": link, "site": parts.hostname, "caption": ""}
-    _add(tab, item, edit, version)
+    return _add(tab, item, edit, version)
 
 
 def _caption(tab: Snapshot, edit: Edit, version: int) -> None:

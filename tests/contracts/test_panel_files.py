@@ -1,0 +1,257 @@
+"""Pictures in the panel: pinned to the moodboard, or shown as proofs; for the parties alone."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.refusals import Refusal
+from files.models import File, TabUse
+from files.sweeping import sweep_files
+from tests.files.conftest import bring, kept, picture  # noqa: F401
+from tests.test_access import BACKEND
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import messages_of, start
+from threads import state
+from threads.actions import pins
+from threads.actions.panel import edit_tab
+from threads.actions.people import add_participant
+from threads.actions.proofs import MOST_PROOFS, add_proofs, remove_proof
+from threads.models.store import counting
+from threads.panel.rebuilding import differences, rebuild
+from threads.queries import open_thread
+from threads.sweeping import settle_files
+
+pytestmark = pytest.mark.storage
+
+
+def pin(user, thread, file):
+    return edit_tab(user, thread_id=thread, tab="moodboard", op="add", version=0, picture=file.id)
+
+
+def unpin(user, thread, part):
+    return edit_tab(user, thread_id=thread, tab="moodboard", op="remove", version=0, part=part)
+
+
+def items(user, thread):
+    return open_thread(user, thread).state.tabs["moodboard"].snapshot["items"]
+
+
+def proofs(user, thread):
+    return open_thread(user, thread).state.tabs["files"].snapshot["proofs"]
+
+
+def get(user, file, query=""):
+    client = Client()
+    client.force_login(user, backend=BACKEND)
+    return client.get(reverse("threads:file", args=[file.id]) + query).status_code
+
+
+def days_later(days: int) -> None:
+    """For the sweeper, time has passed."""
+    long_ago = timezone.now() - timedelta(days=days)
+    File.objects.update(created_at=long_ago)
+    File.objects.exclude(released_at=None).update(released_at=long_ago)
+    TabUse.objects.update(created_at=long_ago)
+
+
+# --- The moodboard
+
+
+def test_a_pinned_picture_is_for_the_parties_and_nobody_else(
+    leg, thread, buyer, seller, stranger, delivered
+):
+    add_participant(buyer, thread_id=thread, user=stranger)
+    photo = bring(buyer, thread)
+    assert get(seller, photo) == 404
+    pin(buyer, thread, photo)
+    (item,) = items(seller, thread)
+    assert item["picture"]["id"] == photo.id
+    assert (item["picture"]["width"], item["by"]) == (640, buyer.id)
+    assert [get(user, photo) for user in (buyer, seller, stranger)] == [200, 200, 404]
+    (told,) = [e for e in delivered.to(seller, "panel.changed") if photo.id in e["html"]][-1:]
+    assert told["tab"] == "moodboard"
+    assert_consistent(thread)
+
+
+def test_a_picture_pinned_twice_is_one_pin(leg, thread, buyer):
+    photo = bring(buyer, thread)
+    assert pin(buyer, thread, photo) == pin(buyer, thread, photo) == 1
+    assert len(items(buyer, thread)) == 1
+
+
+def test_somebody_elses_upload_and_what_is_no_picture_cannot_be_pinned(leg, thread, buyer, seller):
+    hers, words = bring(buyer, thread), bring(seller, thread, b"Words", "a.txt")
+    elsewhere = bring(seller, start(buyer, seller))
+    for file, code in ((hers, "UPLOAD_GONE"), (words, "UPLOAD_TYPE"), (elsewhere, "UPLOAD_GONE")):
+        with pytest.raises(Refusal, match=code):
+            pin(seller, thread, file)
+    assert items(buyer, thread) == []
+    assert not TabUse.objects.exists()
+
+
+def test_a_picture_goes_with_its_pin(leg, thread, buyer, seller, kept):  # noqa: F811
+    photo = bring(buyer, thread)
+    pin(buyer, thread, photo)
+    days_later(40)
+    assert sweep_files() == 0
+    unpin(seller, thread, items(buyer, thread)[0]["id"])
+    assert get(seller, photo) == 404
+    days_later(40)
+    assert sweep_files() == 1
+    assert not [path for path in kept.rglob("*") if path.is_file()]
+
+
+def test_a_crash_before_the_pin_leaves_nothing_that_is_seen_or_stays(leg, thread, buyer, seller):
+    photo = bring(buyer, thread)
+    pins.reserve_picture(buyer, photo.id, thread_id=thread)
+    assert get(seller, photo) == 404
+    days_later(1)
+    assert settle_files() == 1
+    assert not TabUse.objects.exists()
+
+
+def test_a_crash_after_the_pin_is_settled_by_who_asks_or_by_the_sweeper(leg, thread, buyer, seller):
+    photo, other = bring(buyer, thread), bring(buyer, thread, picture(size=(64, 64)))
+    for file in (photo, other):
+        pin(buyer, thread, file)
+    TabUse.objects.update(settled_at=None)
+    assert get(seller, photo) == 200
+    days_later(1)
+    assert settle_files() == 1
+    assert TabUse.objects.filter(settled_at=None).count() == 0
+    assert get(seller, other) == 200
+
+
+def test_a_crash_while_a_pin_is_removed_is_settled_too(leg, thread, buyer, seller):
+    photo = bring(buyer, thread)
+    pin(buyer, thread, photo)
+    part = items(buyer, thread)[0]["id"]
+    pins.expect_removal(part, thread_id=thread)
+    assert get(seller, photo) == 200
+    pins.expect_removal(part, thread_id=thread)
+    edit_tab_alone(buyer, thread, part)
+    assert get(seller, photo) == 404
+    days_later(1)
+    settle_files()
+    assert File.objects.get(pk=photo.pk).released_at
+
+
+def edit_tab_alone(user, thread, part):
+    """What of removing a pin is done before SQL hears that it is."""
+    from threads.actions.panel import _write
+    from threads.panel.written import Edit
+    from threads.writing.revise import now
+
+    _write(user, Edit("moodboard", "remove", 0, user.id, now(), part), thread)
+
+
+def test_safe_mode_holds_for_pins_too(leg, thread, buyer, seller):
+    photo = bring(buyer, thread)
+    File.objects.update(band=2)
+    pin(buyer, thread, photo)
+    assert items(buyer, thread)[0]["picture"]["band"] == 2
+    assert get(seller, photo) == 403
+
+
+def test_a_shot_shows_its_pin_until_that_is_gone(leg, thread, buyer, seller, delivered):
+    photo = bring(buyer, thread)
+    pin(buyer, thread, photo)
+    edit_tab(buyer, thread_id=thread, tab="shotlist", op="add", version=0, text="The door")
+    shot = open_thread(buyer, thread).state.tabs["shotlist"].snapshot["items"][0]["id"]
+    part = items(buyer, thread)[0]["id"]
+    edit_tab(
+        seller, thread_id=thread, tab="shotlist", op="edit", version=1,
+        part=shot, name="pin", text=part,
+    )  # fmt: skip
+    assert photo.id in delivered.to(buyer, "panel.changed")[-1]["html"]
+    unpin(buyer, thread, part)
+    told = {e["tab"]: e["html"] for e in delivered.to(seller, "panel.changed")[-2:]}
+    assert set(told) == {"moodboard", "shotlist"}
+    assert not any(photo.id in html for html in told.values())
+
+
+# --- Proofs
+
+
+def test_proofs_are_recorded_told_and_for_the_parties(
+    leg, thread, buyer, seller, stranger, delivered
+):
+    add_participant(buyer, thread_id=thread, user=stranger)
+    files = [bring(seller, thread), bring(seller, thread, picture(size=(90, 90)))]
+    add_proofs(seller, thread_id=thread, file_ids=[file.id for file in files])
+    assert [each["id"] for each in proofs(buyer, thread)] == [file.id for file in files]
+    assert messages_of(thread)[-1].body == "Sam added 2 proofs to the files."
+    assert [get(user, files[0]) for user in (buyer, seller, stranger)] == [200, 200, 404]
+    assert files[1].id in delivered.to(buyer, "panel.changed")[-1]["html"]
+    lines = len(messages_of(thread))
+    add_proofs(seller, thread_id=thread, file_ids=[files[0].id])
+    assert len(messages_of(thread)) == lines
+    assert_consistent(thread)
+
+
+def test_proofs_are_the_sellers_and_not_words(leg, thread, buyer, seller, stranger):
+    hers, words = bring(buyer, thread), bring(seller, thread, b"Words", "a.txt")
+    for user, file, code in (
+        (buyer, hers, "ACTION_FORBIDDEN"),
+        (seller, hers, "UPLOAD_GONE"),
+        (seller, words, "UPLOAD_TYPE"),
+        (stranger, hers, "THREAD_NOT_FOUND"),
+    ):
+        with pytest.raises(Refusal, match=code):
+            add_proofs(user, thread_id=thread, file_ids=[file.id])
+    assert proofs(buyer, thread) == []
+
+
+def test_a_proof_goes_when_who_brought_it_takes_it_back(leg, thread, buyer, seller):
+    photo = bring(seller, thread)
+    add_proofs(seller, thread_id=thread, file_ids=[photo.id])
+    with pytest.raises(Refusal, match="ACTION_FORBIDDEN"):
+        remove_proof(buyer, thread_id=thread, file_id=photo.id)
+    for _ in ("once", "again"):
+        remove_proof(seller, thread_id=thread, file_id=photo.id)
+        assert proofs(buyer, thread) == []
+    assert get(buyer, photo) == 404
+    assert File.objects.get(pk=photo.pk).released_at
+
+
+def test_there_is_room_for_so_many_and_no_half_is_kept(leg, thread, buyer, seller):
+    one = bring(seller, thread)
+    File.objects.bulk_create(
+        File(owner=seller, thread_id=thread, kind="image", state="ready", name=f"{n}.jpg")
+        for n in range(MOST_PROOFS)
+    )
+    ids = list(File.objects.exclude(pk=one.pk).values_list("pk", flat=True))
+    add_proofs(seller, thread_id=thread, file_ids=ids)
+    with pytest.raises(Refusal, match="PANEL_INVALID"):
+        add_proofs(seller, thread_id=thread, file_ids=[one.id])
+    assert len(proofs(buyer, thread)) == MOST_PROOFS
+    assert list(differences(thread)) == []
+
+
+def test_pins_and_proofs_are_the_same_when_they_are_made_again(leg, thread, buyer, seller):
+    pin(buyer, thread, bring(buyer, thread))
+    photo = bring(seller, thread)
+    add_proofs(seller, thread_id=thread, file_ids=[photo.id])
+    before = items(buyer, thread), proofs(buyer, thread)
+    assert rebuild(thread)
+    assert (items(buyer, thread), proofs(buyer, thread)) == before
+    assert list(differences(thread)) == []
+
+
+def test_getting_a_pinned_picture_costs_what_any_file_costs(leg, thread, buyer, seller):
+    photo = bring(buyer, thread)
+    pin(buyer, thread, photo)
+    from threads.shown_files import access_file
+
+    with counting() as requests, CaptureQueriesContext(connection) as sql:
+        access_file(seller, photo.id)
+    assert (requests, len(sql)) == (["BatchGetItem"], 2)
+    state.forget(thread)
+    with counting() as requests, CaptureQueriesContext(connection) as sql:
+        open_thread(seller, thread)
+    assert (requests, len(sql)) == (["Query"], 0)
