@@ -14,6 +14,7 @@ const FOLDED = "panel-folded";
 export class Panel {
   #timers = new Map(); // form -> timer
   #bringing = new WeakMap(); // form -> what it brings
+  #held = new Map(); // tab -> what it will show when nothing in it is in somebody's hand
 
   constructor(thread, socket) {
     this.thread = thread;
@@ -30,7 +31,10 @@ export class Panel {
     this.root.addEventListener("change", ({ target }) => target.matches("select") && this.#save(target.form));
     this.root.addEventListener("focusout", ({ target }) => target.form && this.#leave(target.form));
     this.root.addEventListener("submit", (event) => this.#submitted(event));
-    new Sorting(this.root, (list, item, place) => this.#move(list, item, place));
+    this.sorting = new Sorting(this.root, {
+      onMove: (item, place) => this.#move(item, place),
+      onRest: () => this.#catchUp(),
+    });
     takeDrops(this.root, (tab) => this.#bringing.get(tab?.querySelector("[data-bring]:not([hidden])")));
     addEventListener("pagehide", () => this.#saveAll());
     this.#settle(this.root);
@@ -47,8 +51,8 @@ export class Panel {
 
   /** The new tab in place of the old one; but what somebody is writing in stays as they left it. */
   #put(body, fresh) {
-    const before = Number(body.querySelector("[data-version]")?.dataset.version ?? -1);
-    if (Number(fresh.querySelector("[data-version]").dataset.version) < before) return;
+    if (versionOf(fresh) < Math.max(versionOf(body), versionOf(this.#held.get(body)))) return;
+    if (this.sorting.isIn(body)) return void this.#held.set(body, fresh);
     const open = [...body.querySelectorAll("details[open]")].map(keyOf);
     const kept = [...body.querySelectorAll("[data-edit]")].filter(isBusy);
     const focused = body.contains(document.activeElement) ? document.activeElement : null;
@@ -66,14 +70,17 @@ export class Panel {
     }
   }
 
+  #catchUp() {
+    const held = [...this.#held];
+    this.#held.clear();
+    for (const [body, fresh] of held) this.#put(body, fresh);
+  }
+
   /** After being away: tabs whose version is another one are fetched. */
   #compare(tabs) {
     const names = Object.keys(tabs);
     if (!names.length) return;
-    const stale = names.some((name) => {
-      const shown = this.#body(name)?.querySelector("[data-version]");
-      return Number(shown?.dataset.version ?? -1) < tabs[name];
-    });
+    const stale = names.some((name) => versionOf(this.#body(name)) < tabs[name]);
     if (stale) this.#open();
   }
 
@@ -269,7 +276,7 @@ export class Panel {
     if (form.matches("[data-clears]")) form.reset();
   }
 
-  #move(list, item, place) {
+  #move(item, place) {
     const form = item.querySelector("[data-press] [name=op][value=remove]").form;
     const data = new FormData(form);
     data.set("op", "move");
@@ -318,6 +325,7 @@ export class Panel {
   }
 }
 
+const versionOf = (place) => Number(place?.querySelector("[data-version]")?.dataset.version ?? -1);
 const keyOf = (details) => details.closest("[data-item]")?.dataset.item;
 const isDirty = (form) => form.elements.text.value !== form.dataset.saved;
 const isBusy = (form) => isDirty(form) || form.contains(document.activeElement) || form.querySelector(".conflict");

@@ -3,12 +3,17 @@
 export class Sorting {
   #item = null;
 
-  constructor(root, onMove) {
-    this.onMove = onMove;
+  constructor(root, { onMove, onRest }) {
+    Object.assign(this, { onMove, onRest });
     root.addEventListener("dragstart", (event) => this.#start(event));
     root.addEventListener("dragover", (event) => this.#over(event));
     root.addEventListener("drop", (event) => this.#item && event.preventDefault());
     root.addEventListener("dragend", () => this.#end());
+  }
+
+  /** Something in there is in somebody's hand. */
+  isIn(place) {
+    return place.contains(this.#item);
   }
 
   #start(event) {
@@ -38,7 +43,8 @@ export class Sorting {
     this.#item = null;
     item.classList.remove("dragged");
     const place = placeOf(item);
-    if (place !== this.before) this.onMove(item.parentElement, item, place);
+    if (place !== this.before) this.onMove(item, place);
+    this.onRest();
   }
 }
 

@@ -255,3 +255,12 @@ def test_getting_a_pinned_picture_costs_what_any_file_costs(leg, thread, buyer, 
     with counting() as requests, CaptureQueriesContext(connection) as sql:
         open_thread(seller, thread)
     assert (requests, len(sql)) == (["Query"], 0)
+
+
+def test_links_and_pictures_stand_beside_each_other(leg, thread, buyer, seller, delivered):
+    pin(buyer, thread, bring(buyer, thread))
+    link = "https://light.example/door"
+    edit_tab(seller, thread_id=thread, tab="moodboard", op="add", version=0, text=link)
+    told = [e["html"] for e in delivered.to(buyer, "panel.changed") if e["tab"] == "moodboard"]
+    assert 'aria-label="What about light.example"' in told[-1]
+    assert 'aria-label="What about a.jpg"' in told[-1]

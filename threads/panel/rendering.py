@@ -104,11 +104,11 @@ def _moodboard(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
 
 def _pin(item: dict[str, Any]) -> dict[str, Any]:
     if "picture" not in item:
-        return item | {"called": item["caption"] or item["site"]}
+        return item | {"named": item["site"], "called": item["caption"] or item["site"]}
     view = view_in_tab(item["picture"])
-    if item["caption"]:
-        view.name = item["caption"]
-    return item | {"view": view, "called": view.name}
+    named = view.name
+    view.name = item["caption"] or named
+    return item | {"view": view, "named": named, "called": view.name}
 
 
 def _is_list(snapshot: dict[str, Any]) -> bool:
