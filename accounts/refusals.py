@@ -43,11 +43,20 @@ REFUSALS: dict[str, Words] = {
     "ACCOUNT_SUSPENDED": Words(
         403, "Your account is suspended.", "Write to support to find out why."
     ),
+    "ACTION_CONFLICT": Words(
+        409, "This does not go together with another booking.", "Propose something else."
+    ),
     "ACTION_FORBIDDEN": Words(403, "You cannot do this here.", "Ask somebody who can."),
     "ACTION_INVALID_STATE": Words(
         409, "This can no longer be done.", "Reload the page to see where it stands."
     ),
     "BAD_FRAME": Words(400, "We could not read that.", "Reload the page and try again."),
+    "CARD_EXPIRED": Words(
+        409, "The time for an answer is over.", "Propose it again if it still matters."
+    ),
+    "CARD_INVALID": Words(
+        400, "This cannot be proposed like that.", "Change what is marked. Nothing was sent yet."
+    ),
     "CASE_NOT_FOUND": Words(
         404, "There is no such case.", "Go back to the queue to find the one you meant."
     ),

@@ -14,6 +14,8 @@ FROZEN = (
     "contracts_amendment",
     "contracts_deliverablemanifest",
 )
+# The same, since cards came.
+STEPS = "contracts_cardstep"
 VERSIONS = "contracts_contractversion"
 RECEIPTS = "contracts_receipt"
 # Of a contract's version, what was issued. Its status, and the signed copy once, may still come.
@@ -29,8 +31,31 @@ def protect(schema_editor: Any) -> None:
 
 
 def unprotect(schema_editor: Any) -> None:
-    for statement in _reverse(schema_editor.connection.vendor):
+    vendor = schema_editor.connection.vendor
+    for statement in _reverse(vendor, _statements(vendor)):
         schema_editor.execute(statement)
+
+
+def protect_steps(schema_editor: Any) -> None:
+    for statement in _of_steps(schema_editor.connection.vendor):
+        schema_editor.execute(statement)
+
+
+def unprotect_steps(schema_editor: Any) -> None:
+    vendor = schema_editor.connection.vendor
+    for statement in _reverse(vendor, _of_steps(vendor)):
+        schema_editor.execute(statement)
+
+
+def _of_steps(vendor: str) -> list[str]:
+    if vendor == "sqlite":
+        kept = [_refuse(STEPS, verb) for verb in ("UPDATE", "DELETE")]
+        return [*kept, _refuse_replacing(STEPS)]
+    return [
+        _function("contracts_steps", f"RAISE EXCEPTION '{_says(STEPS)}';"),
+        _trigger(STEPS, "UPDATE OR DELETE", "ROW", "contracts_steps", "kept"),
+        _trigger(STEPS, "TRUNCATE", "STATEMENT", "contracts_steps", "whole"),
+    ]
 
 
 def _statements(vendor: str) -> list[str]:
@@ -132,8 +157,8 @@ def _says(table: str) -> str:
 # --- And back
 
 
-def _reverse(vendor: str) -> list[str]:
-    made = [statement.split() for statement in _statements(vendor)]
+def _reverse(vendor: str, statements: list[str]) -> list[str]:
+    made = [statement.split() for statement in statements]
     triggers = [words for words in made if words[1] == "TRIGGER"]
     functions = [words[2] for words in made if words[1] == "FUNCTION"]
     if vendor == "sqlite":

@@ -126,6 +126,15 @@ def list_legs_sold(user: User, thread_id: str) -> list[Leg]:
     return list(Leg.objects.filter(seller=user, thread_id=thread_id).order_by("starts_at", "id"))
 
 
+def list_legs_between(user: User, thread_id: str) -> list[Leg]:
+    """What cards of a conversation can be about: there is one at least, or there is nothing."""
+    legs = Leg.objects.filter(Q(buyer=user) | Q(seller=user), thread_id=thread_id)
+    found = list(legs.select_related("buyer", "seller").order_by("starts_at", "id"))
+    if not found:
+        raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
+    return found
+
+
 def list_linkable(buyer: User, leg: Leg) -> list[Leg]:
     """Other bookings of this buyer that could belong together with this one."""
     return list(

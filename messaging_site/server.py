@@ -160,10 +160,12 @@ def serve(host: str, port: int, ready_fd: int | None) -> int:
 def _start_relay(stop: threading.Event) -> None:
     """What a crash or an outage left undone between the two stores is finished here, and what
     nothing needs any more goes."""
+    from threads.cards.clock import tick_forever
     from threads.relay import carry_forever
     from threads.sweeping import sweep_files_forever
 
-    for name, work in (("relay", carry_forever), ("sweeper", sweep_files_forever)):
+    jobs = {"relay": carry_forever, "sweeper": sweep_files_forever, "clock": tick_forever}
+    for name, work in jobs.items():
         threading.Thread(target=work, args=[stop], name=name, daemon=True).start()
 
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import User
 from accounts.refusals import Refusal
+from contracts.cards import clock
 from moderation.audit import record
 from moderation.models import Case, CaseNote
 from moderation.queries import access_case, get_case, list_people
@@ -74,9 +76,11 @@ def note(staff: User, *, case_id: str, text: str) -> CaseNote:
 def resolve(staff: User, *, case_id: str, reason: str) -> None:
     case = access_case(staff, case_id)
     record(staff, "case.resolve", case_id=case.id, reason=reason)
-    Case.objects.filter(pk=case.pk).update(
-        status=Case.Status.RESOLVED, resolved_at=timezone.now(), outcome=reason
-    )
+    with transaction.atomic():
+        Case.objects.filter(pk=case.pk).update(
+            status=Case.Status.RESOLVED, resolved_at=timezone.now(), outcome=reason
+        )
+        clock.start_clock(case.thread_id, clock.CASE)
 
 
 def look(

@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 
 from accounts.models import OutboxEntry, User
 from accounts.refusals import Refusal
+from contracts.cards import clock
 from moderation.models import Case, Report
 from threads import evidence
 from threads.actions.staff import hold_thread
@@ -132,6 +133,9 @@ def _open_or_join(about: str, thread_id: str, person_id: str | None, reason: str
     same = {"thread_id": thread_id} if thread_id else {"thread_id": "", "person_id": person_id}
     case = Case.objects.exclude(status=Case.Status.RESOLVED).filter(**same).first()
     if case is None:
+        if thread_id:
+            # While staff look at it no deadline runs against anybody.
+            clock.stop_clock(thread_id, clock.CASE)
         return Case.objects.create(
             about=about, thread_id=thread_id, person_id=person_id, priority=priority
         )

@@ -112,6 +112,17 @@ class DraftChanged(TypedDict):
     version: int
 
 
+class CardChanged(TypedDict):
+    type: Literal["card.changed"]
+    thread: str
+    message: str
+    seq: int
+    rev: int
+    html: str
+    state: str
+    version: int
+
+
 class PanelChanged(TypedDict):
     type: Literal["panel.changed"]
     thread: str
@@ -198,6 +209,7 @@ Event = (
     | TypingStopped
     | PresenceChanged
     | DraftChanged
+    | CardChanged
     | PanelChanged
     | ThreadSynced
     | ThreadChanged

@@ -32,18 +32,20 @@ def _tables_can_be_emptied() -> None:
     from django.db import connection
     from django.test import TransactionTestCase
 
-    from contracts.protection import protect, unprotect
+    from contracts.protection import protect, protect_steps, unprotect, unprotect_steps
 
     empty = TransactionTestCase._fixture_teardown
 
     def teardown(case: TransactionTestCase) -> None:
         with connection.schema_editor() as editor:
             unprotect(editor)
+            unprotect_steps(editor)
         try:
             empty(case)
         finally:
             with connection.schema_editor() as editor:
                 protect(editor)
+                protect_steps(editor)
 
     TransactionTestCase._fixture_teardown = teardown
 

@@ -24,6 +24,7 @@ from contracts.models import Leg
 from files.actions import accept_file
 from files.models import File
 from realtime.commands import COMMANDS, handle
+from tests.contracts.card_scenes import propose
 from tests.contracts.conftest import book, offer_in
 from tests.threads.conftest import make_person, say, start
 from threads.actions.blocks import block_person
@@ -62,6 +63,7 @@ class Agreed:
     leg: Leg
     group_id: str
     offer_id: str
+    card_id: str
     receipt_id: str
     manifest_id: str
 
@@ -104,7 +106,8 @@ def agree(thread: str, buyer: User, seller: User) -> Agreed:
     receipt = record_payment(seller, leg_id=leg.id, key="1", what="balance", shown=leg.price_cents)
     manifest = deliver_finals(seller, leg_id=leg.id, key="1", title="Finals", listing=LISTING)
     offer = offer_in(thread, seller, changes=leg.id)
-    return Agreed(leg, group.id, offer.id, receipt.id, manifest.id)
+    card = propose("extras", leg)
+    return Agreed(leg, group.id, offer.id, card.id, receipt.id, manifest.id)
 
 
 def row(**expected: object) -> dict[str, object]:
@@ -268,6 +271,16 @@ VIEWS |= {
         NOT_HERS, lambda scene, kind: [*of_booked(scene, kind), scene.file.id], post=posting()
     ),
     "threads:offer_new": View(OF_THREAD, of_thread),
+    "threads:card_new": View(
+        PARTIES, lambda scene, kind: [scene.agreed.leg.thread_id, "reschedule"]
+    ),
+    "threads:card": View(PARTIES, lambda scene, kind: [scene.agreed.card_id]),
+    "threads:card_move": View(
+        PARTIES_POST,
+        lambda scene, kind: [scene.agreed.card_id, "decline"],
+        post=posting(version="1", key="decline-1"),
+    ),
+    "threads:calendar": View(PARTIES, of_leg),
     "threads:offer": View(PARTIES, lambda scene, kind: [scene.agreed.offer_id]),
     "threads:offer_answer": View(
         PARTIES_POST, lambda scene, kind: [scene.agreed.offer_id, "accept"], post=posting()

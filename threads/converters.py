@@ -32,6 +32,10 @@ class OfferId(_Id):
     prefix = "ofr"
 
 
+class CardId(_Id):
+    prefix = "card"
+
+
 class LegId(_Id):
     prefix = "leg"
 
@@ -53,6 +57,7 @@ class ManifestId(_Id):
 
 
 register_converter(OfferId, "offer")
+register_converter(CardId, "card")
 register_converter(LegId, "leg")
 register_converter(GroupId, "group")
 register_converter(ContractId, "contract")

@@ -11,6 +11,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from accounts.refusals import Refusal
+from contracts.cards.table import BUYER, EITHER, SELLER
+from contracts.cards.types import TYPES
 from threads.actions.messages import check_may_write
 from threads.actions.panel import has_panel
 from threads.actions.people import can_manage_people
@@ -77,6 +79,7 @@ def thread_page(user: User, opened: Opened, **extra: Any) -> dict[str, Any]:
         "is_group": opened.state.is_group,
         "can_offer": refusal is None and _can_offer(user, opened),
         "offers": _open_offers(user, opened),
+        "proposals": _proposals(user, opened) if refusal is None else [],
         "panel": panel_of(user, opened, extra.pop("current_tab", "")),
         "progress": progress_of(opened.state),
         "in_safe_mode": opened.state.thread.safe_mode_required or user.safe_mode,
@@ -104,6 +107,20 @@ def _open_offers(user: User, opened: Opened) -> list[dict[str, Any]]:
     ):
         return []
     return list(tab_context(state, "actions")["content"]["offers"])
+
+
+def _proposals(user: User, opened: Opened) -> list[dict[str, Any]]:
+    """What one can propose here, by who one is; whether it goes just now is said when one does."""
+    thread = opened.state.thread
+    is_of_two = thread.is_project and len(thread.parties) == 2
+    if not is_of_two or user.id not in (thread.buyer_id, thread.seller_id):
+        return []
+    role = BUYER if user.id == thread.buyer_id else SELLER
+    return [
+        {"type": kind.name, "label": kind.proposes, "icon": kind.icon}
+        for kind in TYPES.values()
+        if kind.by in (role, EITHER)
+    ]
 
 
 def panel_of(user: User, opened: Opened, current: str) -> dict[str, Any] | None:

@@ -19,12 +19,13 @@ from pynamodb.expressions.operand import Path
 from accounts.models import Block, OutboxEntry, User
 from realtime.delivery import look_again
 from threads import state as states
+from threads.cards.carrying import Postponed
 from threads.models import Pair, PairThread, Participant, Person, Profile, keys
 from threads.models.changes import Cancelled, Change, Transaction, update
 from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM
 from threads.models.store import PATIENCE, StoreUnavailable, pause
 from threads.models.table import Item, query
-from threads.panel.promotion import Postponed, carry_booking
+from threads.panel.promotion import carry_booking
 from threads.profiles import muted_until, person_of, profile_change
 from threads.telling import tell_standing
 

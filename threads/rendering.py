@@ -13,10 +13,11 @@ from django.template.loader import get_template
 from django.urls import reverse
 
 from threads.attachments import AttachmentView, label_of, preview_of, views_of
+from threads.cards.showing import card_view
 from threads.labels import day_label, time_label
 from threads.markdown import to_html
 from threads.models import Message, Person, keys
-from threads.models.message import EDITABLE_FOR, REACTIONS, SYSTEM
+from threads.models.message import ACTION, EDITABLE_FOR, REACTIONS, SYSTEM
 from threads.state import ThreadState
 
 JOINS_WITHIN = timedelta(minutes=5)
@@ -43,6 +44,7 @@ class MessageView:
     redacted: bool
     reactions: list[dict[str, Any]]
     quote: dict[str, Any] | None
+    card: dict[str, Any] | None
     can_be_edited_until: str
 
 
@@ -54,6 +56,8 @@ class Entry:
     day: str
     mine: bool
     joins: bool
+    # For whom it is shown.
+    reader: str
 
 
 def view_of(message: Message, state: ThreadState, zone: tzinfo = UTC) -> MessageView:
@@ -80,7 +84,10 @@ def view_of(message: Message, state: ThreadState, zone: tzinfo = UTC) -> Message
         redacted="redactedAt" in (message.flags or {}),
         reactions=_reactions_of(message),
         quote=_quote_of(message, state),
-        can_be_edited_until=keys.iso(at + timedelta(seconds=EDITABLE_FOR)) if body else "",
+        card=card_view(message, state),
+        can_be_edited_until=keys.iso(at + timedelta(seconds=EDITABLE_FOR))
+        if body and not message.action
+        else "",
     )
 
 
@@ -147,6 +154,7 @@ def arrange(
                 day=day_label(view.at.date(), today) if new_day else "",
                 mine=message.author_id == reader_id,
                 joins=not new_day and joins(before, view),
+                reader=reader_id,
             )
         )
         before = view
@@ -155,7 +163,7 @@ def arrange(
 
 def joins(before: MessageView | None, view: MessageView) -> bool:
     """Consecutive ones of one author within five minutes read as one."""
-    if before is None or SYSTEM in (before.type, view.type):
+    if before is None or {before.type, view.type} & {SYSTEM, ACTION}:
         return False
     same = before.author and view.author and before.author["id"] == view.author["id"]
     return bool(same) and view.at - before.at <= JOINS_WITHIN

@@ -179,7 +179,7 @@ def learn(event: Any) -> None:
     kind, thread_id = event["type"], event.get("thread", "")
     if kind == "cursor.moved":
         _learn_cursor(event)
-    elif kind.startswith(("message.", "thread.", "panel.")):
+    elif kind.startswith(("message.", "thread.", "panel.", "card.")):
         forget(thread_id)
 
 

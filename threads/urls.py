@@ -1,6 +1,7 @@
 from django.urls import path
 
 from threads import (
+    card_views,
     converters,  # noqa: F401  (its ids are used in the paths)
     devices,
     file_views,
@@ -45,6 +46,10 @@ urlpatterns = [
     path("threads/<thread:thread_id>/deliver/", record_views.deliver, name="deliver"),
     path("offers/<offer:offer_id>/", offer_views.offer, name="offer"),
     path("offers/<offer:offer_id>/<slug:answer>/", offer_views.answer, name="offer_answer"),
+    path("threads/<thread:thread_id>/cards/<slug:type_name>/", card_views.new, name="card_new"),
+    path("cards/<card:card_id>/", card_views.card, name="card"),
+    path("cards/<card:card_id>/<slug:move_name>/", card_views.move, name="card_move"),
+    path("bookings/<leg:leg_id>/calendar.ics", card_views.calendar, name="calendar"),
     path("contracts/<contract:document_id>/", record_views.contract, name="contract"),
     path("contracts/<contract:document_id>/sign/", record_views.sign, name="contract_sign"),
     path(

@@ -1,5 +1,7 @@
 """A change of what a thread is about: one more revision, and an entry for the table to follow."""
 
+from typing import Any
+
 from django.utils import timezone
 
 from accounts.models import OutboxEntry, User
@@ -9,9 +11,9 @@ from contracts.models import Dossier, Leg
 KIND = "booking"
 
 
-def touch(thread_id: str, *, by: User, key: str, says: str = "") -> OutboxEntry:
+def touch(thread_id: str, *, by: User, key: str, says: str = "", **more: Any) -> OutboxEntry:
     """Called in the transaction of the change. `says` is a line for the conversation, which `key`
-    makes come once however often the entry is carried."""
+    makes come once however often the entry is carried; `more` is what else the table needs."""
     now = timezone.now()
     Dossier.objects.get_or_create(
         thread_id=thread_id, defaults={"changed_by": by, "changed_at": now}
@@ -21,7 +23,7 @@ def touch(thread_id: str, *, by: User, key: str, says: str = "") -> OutboxEntry:
     dossier.revision += 1
     dossier.changed_by, dossier.changed_at = by, now
     dossier.save()
-    payload = {"thread": thread_id, "key": key, "says": says, "by": by.id}
+    payload = {"thread": thread_id, "key": key, "says": says, "by": by.id, **more}
     return OutboxEntry.objects.create(kind=KIND, payload=payload)
 
 

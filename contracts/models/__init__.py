@@ -1,6 +1,7 @@
 """Contractual truth. What must not change is protected in the database: see protection.py."""
 
 from contracts.models.bookings import BookingGroup, Dossier, Leg, Offer
+from contracts.models.cards import Card, CardStep, ClockStop
 from contracts.models.documents import (
     ContractDocument,
     ContractVersion,
@@ -12,6 +13,9 @@ from contracts.models.money import Amendment, LedgerEntry, Receipt
 __all__ = [
     "Amendment",
     "BookingGroup",
+    "Card",
+    "CardStep",
+    "ClockStop",
     "ContractDocument",
     "ContractVersion",
     "DeliverableManifest",

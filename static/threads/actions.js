@@ -81,7 +81,7 @@ export class Actions {
       react: mayWrite && isHere,
       more: isHere,
       edit: mayWrite && isHere && isMine && new Date(message.dataset.until) > new Date(),
-      remove: mayWrite && isHere && isMine,
+      remove: mayWrite && isHere && isMine && message.dataset.type !== "action",
       "copy-text": isHere && message.querySelector("[data-body]").textContent !== "",
       report: isHere && !isMine,
     };

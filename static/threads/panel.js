@@ -107,7 +107,7 @@ export class Panel {
 
   /** An offer that waits stands above the messages until there is a panel. */
   #banners(page) {
-    for (const name of ["banners", "head-panel"]) {
+    for (const name of ["banners", "head-panel", "proposals"]) {
       const [old, fresh] = [document, page].map((where) => where.querySelector(`[data-part="${name}"]`));
       if (old && fresh) old.replaceChildren(...fresh.childNodes);
     }
@@ -122,7 +122,7 @@ export class Panel {
       time.textContent = `${dayLabel(at)}, ${timeLabel(at)}`;
     }
     for (const part of where.querySelectorAll("[data-waits-for]")) {
-      part.classList.toggle("mine", part.dataset.waitsFor === this.me);
+      part.classList.toggle("mine", part.dataset.waitsFor.split(" ").includes(this.me));
     }
     for (const part of where.querySelectorAll("form[data-for], p[data-for]")) {
       part.hidden = !part.dataset.for.split(" ").includes(this.me);

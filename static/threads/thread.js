@@ -4,6 +4,7 @@
 import { announce, toast } from "../site/notices.js";
 import { Actions } from "./actions.js";
 import { Changing } from "./changing.js";
+import { Cards } from "./cards.js";
 import { Company } from "./company.js";
 import { Pages } from "./pages.js";
 import { Panel } from "./panel.js";
@@ -50,6 +51,7 @@ export class Thread extends EventTarget {
       onEdit: (message) => this.changing.edit(message),
       onRemove: (message) => this.changing.remove(message),
     });
+    new Cards();
     showLarge();
     outbox.addEventListener("change", ({ detail: { thread, what } }) => {
       if (thread === this.id && what === "added") this.writing.sentElsewhere();
@@ -78,6 +80,7 @@ export class Thread extends EventTarget {
     for (const what of ["edited", "removed", "hidden", "reacted"]) {
       ofThis(`message.${what}`, (event) => this.#revised(event));
     }
+    ofThis("card.changed", (event) => this.#revised(event));
     ofThis("panel.changed", (event) => this.#heardChange(event.rev));
     ofThis("cursor.moved", (event) => this.#moved(event));
     ofThis("thread.changed", (event) => this.#changed(event));

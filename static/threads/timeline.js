@@ -5,8 +5,10 @@ import { fragment, fromTemplate } from "../site/fragments.js";
 import { dayLabel, dayOf, timeLabel } from "../site/labels.js";
 import { Cursors, showTick } from "./ticks.js";
 import { Sequence } from "./sequence.js";
+import { dressCard } from "./cards.js";
 
 const JOINS_WITHIN = 5 * 60_000;
+const ALONE = ["system", "action"]; // stand by themselves, whoever wrote them
 const AT_THE_END = 80;
 const QUOTED = 140;
 const anchors = CSS.supports("overflow-anchor", "auto");
@@ -145,8 +147,10 @@ export class Timeline {
     const isMine = message.dataset.author === this.me;
     message.classList.toggle("mine", isMine);
     message.classList.toggle("joins", Boolean(sameDay && joins(before, message, at)));
-    for (const time of message.querySelectorAll("time")) time.textContent = timeLabel(at);
+    for (const time of message.querySelectorAll("time:not([data-moment])")) time.textContent = timeLabel(at);
     for (const reaction of message.querySelectorAll("[data-users]")) this.#press(reaction);
+    const card = message.querySelector("[data-card]");
+    if (card) dressCard(card, this.me);
     if (isMine && message.dataset.seq) this.#tick(message);
     if (sameDay) separatorOf(message)?.remove();
     else this.#separate(message, at);
@@ -201,7 +205,7 @@ function separatorOf(message) {
 }
 
 function joins(before, message, at) {
-  if ("system" === before.dataset.type || "system" === message.dataset.type) return false;
+  if ([before, message].some(({ dataset }) => ALONE.includes(dataset.type))) return false;
   const close = at - new Date(before.dataset.at) <= JOINS_WITHIN;
   return before.dataset.author === message.dataset.author && close;
 }

@@ -4,9 +4,11 @@ the stores agree, and everything has happened once."""
 import pytest
 
 from accounts.models import OutboxEntry
-from contracts.models import Leg, Receipt, Signature
+from contracts.cards.types import TYPES
+from contracts.models import Card, Leg, Receipt, Signature
 from contracts.models.bookings import ACCEPTED
 from files.models import TabUse
+from tests.contracts.card_scenes import answer, new_time, propose
 from tests.contracts.conftest import book, offer_in, sign, terms
 from tests.contracts.kills import MOST_STEPS, survives
 from tests.files.conftest import bring, kept, picture  # noqa: F401
@@ -231,3 +233,60 @@ def test_editing_a_tab():
         assert_agree(*scene[2])
         act(*scene)
         judge(*scene)
+
+
+def test_proposing_a_card():
+    def prepare():
+        buyer, seller = two_people()
+        thread = start(buyer, seller)
+        return seller, book(thread, buyer, seller), [thread]
+
+    def act(seller, leg, threads):
+        propose("reschedule", leg, seller, key="once")
+
+    def judge(seller, leg, threads):
+        assert Card.objects.filter(leg=leg).count() == 1
+        assert [one.type for one in messages_of(threads[0])].count("action") == 1
+
+    at_every_step(prepare, act, judge)
+
+
+@pytest.mark.parametrize("type_name", [kind for kind in TYPES if TYPES[kind].find("accept")])
+def test_accepting_a_card(type_name):
+    def prepare():
+        buyer, seller = two_people()
+        thread = start(buyer, seller)
+        leg = book(thread, buyer, seller)
+        return leg, propose(type_name, leg), [thread]
+
+    def act(leg, card, threads):
+        other = leg.buyer if card.proposed_by == leg.seller else leg.seller
+        answer(other, card, "accept")
+
+    def judge(leg, card, threads):
+        card.refresh_from_db()
+        assert (card.state, card.version) == ("accepted", 2)
+        assert card.steps.count() == 2
+        step = card.steps.last()
+        assert said(threads[0], step.says[:30]) == 1
+
+    at_every_step(prepare, act, judge)
+
+
+def test_answering_a_card_with_another():
+    def prepare():
+        buyer, seller = two_people()
+        thread = start(buyer, seller)
+        leg = book(thread, buyer, seller)
+        return leg, propose("reschedule", leg, seller), [thread]
+
+    def act(leg, card, threads):
+        answer(leg.buyer, card, "counter", given=new_time(leg, days=3))
+
+    def judge(leg, card, threads):
+        card.refresh_from_db()
+        assert card.state == "countered"
+        assert Card.objects.filter(counters=card, state="pending").count() == 1
+        assert [one.type for one in messages_of(threads[0])].count("action") == 2
+
+    at_every_step(prepare, act, judge)

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 
 from accounts.models import User
+from tests.contracts.card_scenes import answer, propose
 from tests.contracts.conftest import book, offer_in, sign, terms
 from threads.actions.bookings import deliver_finals, record_payment
 from threads.actions.messages import send_message
@@ -59,8 +60,12 @@ def _agreed(mara: User, max_: User) -> dict[str, str]:
         mara, thread_id=thread, tab="brief", op="edit", version=0, part="goals", text=LONG_WORD
     )
     offer = offer_in(thread, max_, terms(place="Elsewhere"), changes=leg.id)
+    answer(mara, propose("extras", leg), "accept")
+    card = propose("extras", leg)
+    propose("reschedule", leg, mara)
     return {
         "project": thread,
+        "card": card.id,
         "contract": leg.contract.id,
         "receipt": receipt.id,
         "manifest": manifest.id,

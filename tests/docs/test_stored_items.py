@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from files.actions import accept_file
+from tests.contracts.card_scenes import propose
 from tests.contracts.conftest import book
 from tests.docs import pages
 from tests.docs.test_data_model import ITEMS, ON_EVERY_ITEM, PAGE, name_of
@@ -84,6 +85,7 @@ def _booked(thread: str, buyer: User, seller: User) -> str:
     other = make_person("Mia")
     legs = [book(thread, buyer, seller), book(start(buyer, other), buyer, other)]
     edit_tab(buyer, thread_id=thread, tab="brief", op="edit", version=0, part="goals", text="Joy")
+    propose("extras", legs[0])
     return link_bookings(buyer, title="A day", leg_ids=[leg.id for leg in legs]).thread_id
 
 

@@ -18,7 +18,7 @@ from threads.actions.messages import check_body, check_may_write
 from threads.archiving.archiver import settle_soon
 from threads.models import Message, keys
 from threads.models.changes import Cancelled, Change
-from threads.models.message import ASSET, EDITABLE_FOR, REACTIONS, TEXT
+from threads.models.message import ACTION, ASSET, EDITABLE_FOR, REACTIONS, TEXT
 from threads.models.store import PATIENCE, StoreUnavailable, pause
 from threads.state import ThreadState
 from threads.telling import tell_revised
@@ -55,6 +55,10 @@ def remove_message(user: User, *, thread_id: str, message_id: str) -> None:
         if message.author_id == user.id and message.removed_at:
             return None
         _check_is_mine(user, message)
+        if message.type == ACTION:
+            raise Refusal(
+                "MSG_NOT_EDITABLE", "A card cannot be removed.", hint="Take it back instead."
+            )
         return Change(set={"removed_at": now()})
 
     removed = revise(user, thread_id, message_id, decide, "message.removed")

@@ -7,12 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from accounts.refusals import Refusal
+from contracts.cards import clock
 from threads import state as states
 from threads.actions.revisions import revise
 from threads.models import Message, Thread, keys
 from threads.models.changes import Change, update
+from threads.models.message import ACTION
 from threads.models.store import PATIENCE, pause
 from threads.models.thread import LOCKED, OPEN
+from threads.relay import carry_all
 from threads.telling import tell_standing
 from threads.writing.revise import now
 
@@ -37,6 +40,8 @@ def redact_message(*, thread_id: str, message_id: str, text: str) -> None:
     """Blacks out every occurrence of a text, for good: in what it says and in what it said."""
 
     def decide(message: Message) -> Change | None:
+        if message.type == ACTION:
+            raise Refusal("BAD_FRAME", "A card cannot be blacked out.", hint="Hide it instead.")
         bodies = [message.body or "", *(old["body"] for old in message.earlier_bodies or [])]
         if not any(text in body for body in bodies):
             if (message.flags or {}).get("redactedAt"):
@@ -64,22 +69,26 @@ def lock_thread(*, thread_id: str, reason: str) -> None:
     """Read only for everybody, and everybody sees why."""
     change = Change(set={"status": LOCKED, "lock_reason": reason})
     _change_thread(thread_id, lambda thread: change)
+    carry_all(clock.stop_clock(thread_id, clock.LOCK))
 
 
 def unlock_thread(*, thread_id: str) -> None:
     change = Change(set={"status": OPEN}, remove=("lock_reason",))
     _change_thread(thread_id, lambda thread: change if thread.is_locked else None)
+    carry_all(clock.start_clock(thread_id, clock.LOCK))
 
 
 def hold_thread(*, thread_id: str, reason: str, case_id: str) -> None:
     """Nobody writes until staff have looked at it."""
     hold = Change(set={"soft_block": {"reason": reason, "case": case_id}})
     _change_thread(thread_id, lambda thread: None if thread.soft_block else hold)
+    carry_all(clock.stop_clock(thread_id, clock.HOLD))
 
 
 def lift_hold(*, thread_id: str) -> None:
     lift = Change(remove=("soft_block",))
     _change_thread(thread_id, lambda thread: lift if thread.soft_block else None)
+    carry_all(clock.start_clock(thread_id, clock.HOLD))
 
 
 def _change_thread(thread_id: str, decide: Callable[[Thread], Change | None]) -> None:

@@ -10,6 +10,7 @@ class CardShadow(Item):
 
     pk_prefix, sk_prefix = "THR#", keys.CARDS
 
+    card_id = UnicodeAttribute(attr_name="cardId")
     type = UnicodeAttribute()
     payload = DocumentAttribute()
     state = UnicodeAttribute()
@@ -18,6 +19,10 @@ class CardShadow(Item):
     history = DocumentsAttribute()
     idempotency_keys = DocumentsAttribute(attr_name="idempotencyKeys")
     rev = IntAttribute()
+
+    @property
+    def message_id(self) -> str:
+        return self.sk.removeprefix(self.sk_prefix)
 
 
 class ActionWaiting(Item):

@@ -6,6 +6,7 @@ half-way is simply carried again.
 
 from accounts.models import OutboxEntry
 from threads import state as states
+from threads.cards.carrying import Postponed, carry_card
 from threads.markdown import as_typed
 from threads.models.message import PREVIEW, SYSTEM
 from threads.panel.groups import open_group_thread
@@ -18,16 +19,16 @@ from threads.writing import Line, NothingToDo, Roster, append
 OPENS = "The project panel is open."
 
 
-class Postponed(Exception):
-    """Nobody may write there just now; what is recorded waits until somebody may."""
-
-
 def carry_booking(entry: OutboxEntry) -> None:
     thread_id = entry.payload["thread"]
     truth = read_truth(thread_id)
     if truth is None:
         return
-    if states.read(thread_id) is None:
+    card = entry.payload.get("card")
+    if card is not None:
+        key, says = entry.payload["key"], entry.payload["says"]
+        carry_card(card["id"], version=card["version"], key=key, says=says)
+    elif states.read(thread_id) is None:
         open_group_thread(truth, key=entry.payload["key"], says=entry.payload["says"])
     else:
         _say(thread_id, truth, key=entry.payload["key"], says=entry.payload["says"])

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from threads import state as states
+from threads.cards.comparing import wrong_cards
 from threads.models import TabSnapshot
 from threads.models.changes import Cancelled, Change, Transaction
 from threads.models.thread import Thread
@@ -50,6 +51,7 @@ def differences(thread_id: str) -> Iterator[str]:
         yield "it is not bound to what was booked"
     if binding is None and state.thread.is_project:
         yield "it is a project without a booking"
+    yield from wrong_cards(state)
     for name, snapshot in snapshots_of(truth).items():
         tab = state.tabs.get(name)
         if tab is None or tab.snapshot != snapshot:

@@ -5,12 +5,13 @@ amount and no checksum: what two have agreed is theirs.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
 
-from contracts.models import ContractVersion, Dossier, Leg, Offer
+from contracts.cards.types import TYPES
+from contracts.models import Card, ContractVersion, Dossier, Leg, Offer
 from contracts.models.bookings import PENDING
 from contracts.models.documents import VOID
 from contracts.queries import balance_of, find_dossier, legs_of
@@ -36,6 +37,7 @@ class Truth:
     legs: list[Leg]
     offers: list[Offer]
     proofs: list[TabUse]
+    cards: list[Card] = field(default_factory=list)
 
     @property
     def sellers(self) -> set[str]:
@@ -59,11 +61,14 @@ def read_truth(thread_id: str) -> Truth | None:
     if dossier is None:
         return None
     offers = Offer.objects.filter(thread_id=thread_id).order_by("-created_at", "-id")
+    cards = Card.objects.filter(thread_id=thread_id).order_by("-created_at", "-id")
+    closed = cards.filter(is_open=False)[:MOST_CLOSED]
     return Truth(
         dossier,
         list(legs_of(dossier)),
         list(offers[: MOST_CLOSED * 2]),
         list_in_tab(PROOFS, thread_id=thread_id),
+        [*cards.filter(is_open=True), *closed],
     )
 
 
@@ -177,7 +182,27 @@ def _actions(truth: Truth) -> Snapshot:
     is_open = [each for each in offers if each["status"] == PENDING]
     closed = [each for each in offers if each["status"] != PENDING]
     signing = [each for leg in truth.legs for each in _to_sign(leg, truth)]
-    return {"offers": is_open, "signing": signing, "closed": closed[:MOST_CLOSED]}
+    return {
+        "offers": is_open,
+        "signing": signing,
+        "closed": closed[:MOST_CLOSED],
+        "cards": [_card(each) for each in truth.cards],
+    }
+
+
+def _card(card: Card) -> Snapshot:
+    last = card.steps.last()
+    return {
+        "id": card.id,
+        "type": card.type,
+        "what": TYPES[card.type].summary(card.payload),
+        "state": card.state,
+        "isOpen": card.is_open,
+        "by": card.proposed_by_id,
+        "waitsFor": card.waits_for,
+        "dueAt": keys.iso(card.due_at) if card.due_at else None,
+        "at": keys.iso(last.at if last else card.created_at),
+    }
 
 
 def _offer(offer: Offer) -> Snapshot:

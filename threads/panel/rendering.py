@@ -7,6 +7,7 @@ from typing import Any
 from django.template.loader import get_template
 from django.utils import timezone
 
+from contracts.cards.types import TYPES
 from contracts.money import amount
 from threads.attachments import view_in_tab
 from threads.models import TabSnapshot, keys
@@ -72,7 +73,8 @@ def _mark(state: ThreadState, name: str) -> dict[str, Any]:
     tab = state.tabs.get(name)
     if name != "actions" or tab is None:
         return {}
-    return {"count": len(tab.snapshot["offers"]) + len(tab.snapshot["signing"])}
+    waiting = [card for card in tab.snapshot.get("cards", []) if card["isOpen"]]
+    return {"count": len(tab.snapshot["offers"]) + len(tab.snapshot["signing"]) + len(waiting)}
 
 
 # --- What each template is given
@@ -206,9 +208,27 @@ def _actions(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
             more["author"] = state.name_of(entry["by"])["name"]
         return entry | more | {"waits_for": state.name_of(entry["waitsFor"])["name"]}
 
-    return {
+    cards = [_card(card, state) for card in snapshot.get("cards", [])]
+    lists = {
         name: [shown(entry) for entry in snapshot.get(name, [])]
         for name in ("offers", "signing", "closed")
+    }
+    return lists | {
+        "open_cards": [card for card in cards if card["isOpen"]],
+        "closed_cards": [card for card in cards if not card["isOpen"]],
+    }
+
+
+def _card(card: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+    kind = TYPES[card["type"]]
+    return card | {
+        "label": kind.label,
+        "icon": kind.icon,
+        "word": card["state"].replace("_", " "),
+        "author": state.name_of(card["by"])["name"],
+        "waits_for": ", ".join(state.name_of(user_id)["name"] for user_id in card["waitsFor"]),
+        "moment": keys.moment(card["at"]),
+        "due": keys.moment(card["dueAt"]) if card["dueAt"] else None,
     }
 
 

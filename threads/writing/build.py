@@ -69,7 +69,7 @@ def build(state: ThreadState, line: Line, roster: Roster) -> Attempt:
     write.put("message", message)
     write.put("marker", make_marker(message, line), unused(SentMarker))
     attempt.thread_change = thread_change(state, line, message, roster)
-    write.update("thread", state.thread, attempt.thread_change, as_is(state))
+    write.update("thread", state.thread, attempt.thread_change, _as_planned(state, line))
     for person in state.people.values():
         if person.user_id not in roster.leaving_ids:
             _update_person(attempt, person)
@@ -77,7 +77,16 @@ def build(state: ThreadState, line: Line, roster: Roster) -> Attempt:
     _bind_pair(attempt)
     if message.created_at[:10] != state.thread.last_message_at[:10]:
         write.put("archive", make_archive_due(message))
+    if line.also:
+        line.also(write, message)
     return attempt
+
+
+def _as_planned(state: ThreadState, line: Line) -> Condition:
+    """A line that changes something besides takes the thread's next revision, and it alone."""
+    if "rev" in line.of_thread:
+        return as_is(state) & (Thread.rev == line.of_thread["rev"] - 1)
+    return as_is(state)
 
 
 def unused(kind: type[SentMarker] | type[StartMarker]) -> Condition:
@@ -102,7 +111,7 @@ def change_of(
     else:
         change = receiver_change(person, line, message)
     company = company_change(state, person, roster)
-    change.set |= company.set | answering(state.thread, line)
+    change.set |= company.set | answering(state.thread, line, person.user_id)
     change.remove += company.remove
     return change
 

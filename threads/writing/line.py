@@ -3,6 +3,7 @@
 import hashlib
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,7 @@ from threads.models import (
     Thread,
     keys,
 )
-from threads.models.changes import Change
+from threads.models.changes import Change, Transaction
 from threads.models.message import SYSTEM, TEXT
 from threads.models.table import Item
 from threads.models.thread import PROJECT
@@ -49,8 +50,12 @@ class Line:
     seals: list[str] = field(default_factory=list)
     # What tells a repeat where the text says more the first time.
     sealed: str | None = None
-    # What else it changes of the thread, by Python names.
+    # What else it changes of the thread, by Python names. A `rev` among it has to be the next one.
     of_thread: dict[str, Any] = field(default_factory=dict)
+    # The card that the message is, as it is shown.
+    action: dict[str, Any] | None = None
+    # What else is written in the same transaction.
+    also: "Callable[[Transaction, Message], None] | None" = None
 
     @property
     def marker_sk(self) -> str:
@@ -136,6 +141,7 @@ def make_message(
         type=line.type,
         body=line.body,
         attachments=line.attachments or None,
+        action=line.action,
         nsfw_band=max((one.get("band", 0) for one in line.attachments), default=0),
         author_id=line.author_id,
         receiver_ids=[p.user_id for p in there if p.user_id not in roster.leaving_ids],

@@ -49,8 +49,14 @@ def thread_change(state: ThreadState, line: Line, message: Message, roster: Rost
     return change
 
 
-def answering(thread: Thread, line: Line) -> dict[str, Any]:
-    """Who owes whom a reply is between the two principals; nobody else's words move it."""
+def answering(thread: Thread, line: Line, user_id: str = "") -> dict[str, Any]:
+    """Who owes whom a reply is between the two principals; nobody else's words move it. As long as
+    a card waits for somebody, it is that one: for `user_id`, if that is one of them."""
+    waits = line.of_thread.get("card_waits", thread.card_waits)
+    if waits:
+        return {"waiting_for": user_id if user_id in waits else waits[0]}
+    if "card_waits" in line.of_thread and thread.card_waits:
+        return {"waiting_for": ""}
     sides = {thread.buyer_id: thread.seller_id, thread.seller_id: thread.buyer_id}
     answers = sides.get(line.author_id or "")
     return {"waiting_for": answers} if answers else {}

@@ -1,0 +1,71 @@
+"""The clock of a card: it moves what is due, and stands still while staff look at the thread.
+
+Whatever stops it is a row of its own, so that two reasons at once do not undo each other. While
+there is one, no card of the thread is due; when the last goes, each has as much time as it had.
+"""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from accounts.models import OutboxEntry
+from contracts.actions.dossiers import touch
+from contracts.models.cards import Card, ClockStop
+
+HOLD, LOCK, CASE = "hold", "lock", "case"
+BATCH = 100
+
+
+def list_due() -> list[str]:
+    """Ids of cards whose time has come, the longest overdue first."""
+    due = Card.objects.filter(due_at__lte=timezone.now(), stopped_at__isnull=True)
+    return list(due.order_by("due_at").values_list("id", flat=True)[:BATCH])
+
+
+def list_stopped() -> list[tuple[str, str]]:
+    return list(ClockStop.objects.values_list("thread_id", "why"))
+
+
+@transaction.atomic
+def stop_clock(thread_id: str, why: str) -> list[OutboxEntry]:
+    """For all cards of the thread; a second time for the same reason changes nothing."""
+    now = timezone.now()
+    ClockStop.objects.get_or_create(thread_id=thread_id, why=why, defaults={"since": now})
+    running = _ticking(thread_id).filter(stopped_at__isnull=True)
+    return _change(running, stopped_at=now)
+
+
+@transaction.atomic
+def start_clock(thread_id: str, why: str) -> list[OutboxEntry]:
+    """If nothing else stops it."""
+    ClockStop.objects.filter(thread_id=thread_id, why=why).delete()
+    if is_stopped(thread_id):
+        return []
+    return _change(_ticking(thread_id).filter(stopped_at__isnull=False), stopped_at=None)
+
+
+def is_stopped(thread_id: str) -> bool:
+    return ClockStop.objects.filter(thread_id=thread_id).exists()
+
+
+def _ticking(thread_id: str) -> QuerySet[Card]:
+    return Card.objects.filter(thread_id=thread_id, is_open=True, due_at__isnull=False)
+
+
+def _change(cards: QuerySet[Card], *, stopped_at: datetime | None) -> list[OutboxEntry]:
+    entries = []
+    for card in cards.select_for_update(of=("self",)).select_related("proposed_by"):
+        if stopped_at is None and card.due_at and card.stopped_at:
+            # As much time as there was when it stopped.
+            card.due_at = card.due_at + (timezone.now() - card.stopped_at)
+        card.stopped_at = stopped_at
+        card.save(update_fields=["due_at", "stopped_at"])
+        entries.append(refresh(card))
+    return entries
+
+
+def refresh(card: Card) -> OutboxEntry:
+    """Nothing is said of it; the table just shows what is so."""
+    return touch(card.thread_id, by=card.proposed_by, key="", card={"id": card.id, "version": 0})

@@ -1,0 +1,75 @@
+"""The tables of all cards as a page for people: docs/cards.md. A test compares the two."""
+
+from contracts.cards.table import CLOCK, CardType, Move
+from contracts.cards.types import TYPES
+
+INTRO = """# Action cards
+
+A card is an agreement in the making, inside the conversation: somebody proposes, somebody
+answers, the booking changes. This page is made from the tables in `contracts/cards/types/` by
+`script/manage draw_cards > docs/cards.md`; a test compares it with them.
+
+How a step comes to be, whatever the type (`contracts/cards/engine.py`, then
+`threads/cards/carrying.py`):
+
+1. One SQL transaction, with the seller, the booking and the card locked in that order: who may,
+   from which state, at which version; what it changes of the booking; the card; the step that is
+   kept of it (`CardStep`, which the database lets nobody change); the dossier's next revision
+   and an outbox entry. A step is made once for each key of its maker; a repeat gets the same
+   answer.
+2. One transaction of the table, made from what the records say at that moment: the line that
+   tells of it, the message with the card as it is now, the shadow with its history, for whom it
+   waits (`ACTION#`, `waitingFor`). On the condition that the table has nothing newer.
+3. The tabs, then everybody is told: `message.sent`, `card.changed`, `panel.changed`,
+   `inbox.changed`. If the process dies anywhere in between, the relay goes on.
+
+A new type is a file in `contracts/cards/types/`, named in its `__init__.py`, with the templates
+`threads/cards/<type>.html` (what it shows) and `threads/cards/<type>_form.html` (what one fills
+in), and this page made again.
+
+Refused is: whoever is not a party (`THREAD_NOT_FOUND`), the wrong one of the two
+(`ACTION_FORBIDDEN`), the wrong state or version (`ACTION_INVALID_STATE`, with what has
+happened), what came too late (`CARD_EXPIRED`), a payload that is not one (`CARD_INVALID`, part
+by part), a time at which the seller is busy (`ACTION_CONFLICT`).
+"""
+
+
+def page() -> str:
+    return "\n".join([INTRO, *(_section(kind) for kind in TYPES.values())])
+
+
+def _section(kind: CardType) -> str:
+    waits = "; ".join(f"`{state}` waits for the {role}" for state, role in kind.waits.items())
+    return "\n".join(
+        [
+            f"## {kind.name}",
+            "",
+            f"{kind.label}. Proposed by {_spelled(kind.by)}. {waits[:1].upper()}{waits[1:]}.",
+            "",
+            "```mermaid",
+            "stateDiagram-v2",
+            f"  [*] --> {kind.first}: {kind.by} proposes",
+            *(f"  {line}" for move in kind.moves for line in _arrows(move)),
+            *(f"  {state} --> [*]" for state in kind.states if not kind.is_open(state)),
+            "```",
+            "",
+            "| move | by | from | to | says |",
+            "| --- | --- | --- | --- | --- |",
+            *(_row(move) for move in kind.moves),
+            "",
+        ]
+    )
+
+
+def _spelled(role: str) -> str:
+    return "either side" if role == "either" else f"the {role}"
+
+
+def _arrows(move: Move) -> list[str]:
+    mark = "when it is due" if move.by == CLOCK else move.by
+    return [f"{source} --> {move.to}: {move.name} ({mark})" for source in move.sources]
+
+
+def _row(move: Move) -> str:
+    sources = ", ".join(f"`{source}`" for source in move.sources)
+    return f"| `{move.name}` | {move.by} | {sources} | `{move.to}` | {move.says} |"

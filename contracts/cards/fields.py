@@ -1,0 +1,56 @@
+"""What payloads are made of: lines, notes, amounts, times."""
+
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+from pydantic import BeforeValidator, Field, StringConstraints
+
+from contracts.models.fields import MOST_CENTS
+
+LONGEST_LINE, LONGEST_NOTE = 120, 1000
+
+
+def _plain(value: Any) -> Any:
+    """One newline for every kind, and nothing that no one could have typed."""
+    if not isinstance(value, str):
+        return value
+    return value.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").strip()
+
+
+def _one_line(value: Any) -> Any:
+    return " ".join(value.replace("\x00", "").split()) if isinstance(value, str) else value
+
+
+def _cents(value: Any) -> Any:
+    """From what people type: 120, 120.5 or 120,50."""
+    try:
+        decimal = Decimal(str(value).strip().replace(",", "."))
+        cents = decimal * 100
+        if not decimal.is_finite() or cents != int(cents):
+            raise InvalidOperation
+    except (InvalidOperation, ValueError):
+        raise ValueError("That is not an amount.") from None
+    return int(cents)
+
+
+Line = Annotated[
+    str, BeforeValidator(_one_line), StringConstraints(min_length=1, max_length=LONGEST_LINE)
+]
+Note = Annotated[str, BeforeValidator(_plain), StringConstraints(max_length=LONGEST_NOTE)]
+Cents = Annotated[int, BeforeValidator(_cents), Field(gt=0, le=MOST_CENTS)]
+
+
+def spell_times(start: str, end: str, time_zone: str) -> str:
+    """From when to when, in the booking's own zone, which is named: two readers see the same."""
+    zone = ZoneInfo(time_zone)
+    first, last = (datetime.fromisoformat(moment).astimezone(zone) for moment in (start, end))
+    city = time_zone.rpartition("/")[2].replace("_", " ")
+    if first.date() == last.date():
+        return f"{spell_day(first)}, {first:%H:%M} to {last:%H:%M} ({city})"
+    return f"{spell_day(first)}, {first:%H:%M} to {spell_day(last)}, {last:%H:%M} ({city})"
+
+
+def spell_day(moment: datetime) -> str:
+    return f"{moment:%a} {moment.day} {moment:%b %Y}"

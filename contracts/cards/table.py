@@ -1,0 +1,128 @@
+"""What a type of card is made of: its states, its moves, and what each needs and changes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel
+
+from accounts.models import OutboxEntry, User
+from contracts.models import Leg
+from contracts.models.bookings import BOOKED
+from contracts.models.cards import Card
+
+# Who may do something with a card.
+BUYER, SELLER, EITHER = "buyer", "seller", "either"
+PROPOSER, ANSWERER = "proposer", "answerer"
+WAITED_FOR = "waited for"
+CLOCK, STAFF = "clock", "staff"
+ROLES = (BUYER, SELLER, EITHER, PROPOSER, ANSWERER, WAITED_FOR, CLOCK, STAFF)
+
+PENDING = "pending"
+Payload = dict[str, Any]
+
+
+@dataclass
+class Act:
+    """A move as it happens, in its transaction. An effect does what it has to in the records, and
+    may say here what else comes of it than the table says."""
+
+    card: Card
+    leg: Leg | None
+    # Nobody: the clock.
+    by: User | None
+    given: Any
+    at: datetime
+    to: str
+    key: str = ""
+    # Added to what the conversation is told.
+    adds: str = ""
+    waits_for: list[str] | None = None
+    entries: list[OutboxEntry] = field(default_factory=list)
+
+    @property
+    def booking(self) -> Leg:
+        assert self.leg is not None, "this type of card is always about a booking"
+        return self.leg
+
+
+@dataclass(frozen=True)
+class Move:
+    name: str
+    by: str
+    sources: tuple[str, ...]
+    to: str
+    # What the conversation is told; `name` and `what` are filled in.
+    says: str
+    # On its button. Without one it has none: the clock's, or a page of its own.
+    label: str = ""
+    tone: str = ""
+    # What one has to say with it.
+    needs: type[BaseModel] | None = None
+    effect: Callable[[Act], None] | None = None
+    # What one has to know before one presses: a page asks first.
+    asks: str = ""
+
+
+@dataclass(frozen=True)
+class CardType:
+    name: str
+    label: str
+    icon: str
+    by: str
+    proposal: type[BaseModel]
+    moves: tuple[Move, ...]
+    # What is kept of a proposal: computed here, never taken from whoever proposes.
+    write: Callable[[Leg, Any, User], Payload]
+    # In one line, for inboxes, searches and the line that tells of a move.
+    summary: Callable[[Payload], str]
+    # What its template shows.
+    show: Callable[[Payload], dict[str, Any]]
+    first: str = PENDING
+    # Of each open state, who has to act.
+    waits: dict[str, str] = field(default_factory=lambda: {PENDING: ANSWERER})
+    # When the clock makes the move that is the clock's, if the type has one.
+    due: Callable[[Leg, Payload, datetime], datetime] | None = None
+    # What a form begins with.
+    defaults: Callable[[Leg], dict[str, Any]] = lambda leg: {}
+    # Of a leg there is at most one open at a time.
+    is_alone: bool = False
+    leg_states: tuple[str, ...] = (BOOKED,)
+    proposes: str = "Propose"
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        reached = [move.to for move in self.moves]
+        return tuple(dict.fromkeys([self.first, *self.waits, *reached]))
+
+    @property
+    def clock_move(self) -> Move | None:
+        return next((move for move in self.moves if move.by == CLOCK), None)
+
+    def find(self, name: str) -> Move | None:
+        return next((move for move in self.moves if move.name == name), None)
+
+    def is_open(self, state: str) -> bool:
+        return state in self.waits
+
+
+def holds(role: str, user: User | None, card: Card) -> bool:
+    """Whether this person is the one whom the table means."""
+    if user is None or role in (CLOCK, STAFF):
+        return user is None and role == CLOCK
+    rightful = {
+        BUYER: (card.buyer_id,),
+        SELLER: (card.seller_id,),
+        EITHER: card.parties,
+        PROPOSER: (card.proposed_by_id,),
+        ANSWERER: (card.answerer_id,),
+        WAITED_FOR: tuple(card.waits_for),
+    }
+    return user.id in rightful[role]
+
+
+def people_of(role: str, card: Card) -> list[str]:
+    """For buttons: whose they are."""
+    users = [user for user in (card.buyer, card.seller) if holds(role, user, card)]
+    return [user.id for user in users]

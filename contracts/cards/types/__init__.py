@@ -1,0 +1,6 @@
+"""The types there are. A new one is a file here, which says what it is, and its templates."""
+
+from contracts.cards.table import CardType
+from contracts.cards.types import extras, reschedule
+
+TYPES: dict[str, CardType] = {module.TYPE.name: module.TYPE for module in (reschedule, extras)}

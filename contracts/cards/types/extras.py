@@ -1,0 +1,130 @@
+"""Something on top of what was booked, for its price."""
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from accounts.models import User
+from accounts.refusals import Refusal
+from contracts.actions.payments import add_amendment
+from contracts.cards.fields import Cents, Line, Note
+from contracts.cards.table import ANSWERER, PENDING, PROPOSER, SELLER, Act, CardType, Move, Payload
+from contracts.models import Leg
+from contracts.models.fields import MOST_CENTS
+from contracts.models.money import EXTRAS
+from contracts.money import amount
+
+MOST_ITEMS = 10
+MOST_OF_ONE = 1_000
+
+
+class Item(BaseModel):
+    title: Line
+    quantity: int = Field(1, ge=1, le=MOST_OF_ONE)
+    unit: Cents
+
+
+class Extras(BaseModel):
+    items: list[Item] = Field(min_length=1, max_length=MOST_ITEMS)
+    note: Note = ""
+
+
+def write(leg: Leg, given: Extras, by: User) -> Payload:
+    items = [
+        {"title": item.title, "quantity": item.quantity, "cents": item.unit} for item in given.items
+    ]
+    total = sum(item.quantity * item.unit for item in given.items)
+    if total > MOST_CENTS:
+        raise Refusal("CARD_INVALID", "That is more than we can write down.")
+    return {
+        "service": leg.service,
+        "items": items,
+        "cents": total,
+        "currency": leg.currency,
+        "note": given.note,
+    }
+
+
+def _accept(act: Act) -> None:
+    payload = act.card.payload
+    assert act.by is not None
+    add_amendment(
+        act.by,
+        leg=act.booking,
+        kind=EXTRAS,
+        items=payload["items"],
+        cents=payload["cents"],
+        card_id=act.card.id,
+    )
+
+
+def summary(payload: Payload) -> str:
+    first, *more = payload["items"]
+    others = f" and {len(more)} more" if more else ""
+    return f"{first['title']}{others}, {amount(payload['cents'], payload['currency'])}"
+
+
+def show(payload: Payload) -> dict[str, Any]:
+    def money(cents: int) -> str:
+        return amount(cents, payload["currency"])
+
+    rows = [
+        item | {"unit": money(item["cents"]), "sum": money(item["quantity"] * item["cents"])}
+        for item in payload["items"]
+    ]
+    return {"rows": rows, "total": money(payload["cents"])}
+
+
+def defaults(leg: Leg) -> dict[str, Any]:
+    return {"items": [{"title": "", "quantity": 1, "unit": ""}], "currency": leg.currency}
+
+
+TYPE = CardType(
+    name="extras",
+    label="Extras",
+    icon="file-plus",
+    by=SELLER,
+    proposal=Extras,
+    write=write,
+    summary=summary,
+    show=show,
+    defaults=defaults,
+    proposes="Propose extras",
+    moves=(
+        Move(
+            "accept",
+            ANSWERER,
+            (PENDING,),
+            "accepted",
+            "{name} accepted the extras: {what}.",
+            label="Accept",
+            tone="primary",
+            effect=_accept,
+        ),
+        Move(
+            "counter",
+            ANSWERER,
+            (PENDING,),
+            "countered",
+            "{name} answered with other extras.",
+            label="Propose something else",
+            needs=Extras,
+        ),
+        Move(
+            "decline",
+            ANSWERER,
+            (PENDING,),
+            "declined",
+            "{name} declined the extras: {what}.",
+            "Decline",
+        ),
+        Move(
+            "withdraw",
+            PROPOSER,
+            (PENDING,),
+            "withdrawn",
+            "{name} took the extras back.",
+            "Take back",
+        ),
+    ),
+)

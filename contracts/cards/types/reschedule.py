@@ -1,0 +1,167 @@
+"""Another time for a booking."""
+
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, Field, model_validator
+
+from accounts.models import User
+from accounts.refusals import Refusal
+from contracts.actions.offers import change_leg
+from contracts.cards.fields import Note, spell_times
+from contracts.cards.table import (
+    ANSWERER,
+    CLOCK,
+    EITHER,
+    PENDING,
+    PROPOSER,
+    Act,
+    CardType,
+    Move,
+    Payload,
+)
+from contracts.models import Leg
+from contracts.models.bookings import BOOKED, ON_HOLD
+from contracts.terms import Terms
+
+OPEN_FOR = timedelta(hours=72)
+
+
+class NewTime(BaseModel):
+    """In the booking's own time zone, as people write it."""
+
+    starts_at: datetime
+    ends_at: datetime
+    reason: Note = Field("", title="Reason")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "NewTime":
+        if self.ends_at.replace(tzinfo=None) <= self.starts_at.replace(tzinfo=None):
+            raise ValueError("The end has to come after the start.")
+        return self
+
+
+def write(leg: Leg, given: NewTime, by: User) -> Payload:
+    zone = ZoneInfo(leg.time_zone)
+    start, end = (_in_zone(moment, zone) for moment in (given.starts_at, given.ends_at))
+    if (start, end) == (leg.starts_at, leg.ends_at):
+        raise Refusal("CARD_INVALID", "That is the time which is agreed already.")
+    if start <= leg_now():
+        raise Refusal("CARD_INVALID", "The new time has to be in the future.")
+    check_is_free(leg, start, end)
+    return {
+        "service": leg.service,
+        "zone": leg.time_zone,
+        "old_start": leg.starts_at.isoformat(),
+        "old_end": leg.ends_at.isoformat(),
+        "new_start": start.isoformat(),
+        "new_end": end.isoformat(),
+        "reason": given.reason,
+    }
+
+
+def leg_now() -> datetime:
+    from django.utils import timezone
+
+    return timezone.now()
+
+
+def _in_zone(moment: datetime, zone: ZoneInfo) -> datetime:
+    moment = moment.replace(second=0, microsecond=0)
+    return moment.replace(tzinfo=zone) if moment.tzinfo is None else moment
+
+
+def check_is_free(leg: Leg, start: datetime, end: datetime) -> None:
+    """Whoever asks holds the seller's row: nobody else books or moves anything of theirs."""
+    others = Leg.objects.filter(seller=leg.seller_id, status__in=(BOOKED, ON_HOLD))
+    if others.exclude(pk=leg.pk).filter(starts_at__lt=end, ends_at__gt=start).exists():
+        raise Refusal(
+            "ACTION_CONFLICT",
+            f"{leg.seller.display_name} has another booking at that time.",
+            hint="Propose a time that does not overlap with it.",
+        )
+
+
+def _accept(act: Act) -> None:
+    leg, payload = act.booking, act.card.payload
+    start, end = (datetime.fromisoformat(payload[name]) for name in ("new_start", "new_end"))
+    check_is_free(leg, start, end)
+    terms = {name: getattr(leg, name) for name in Terms.__dataclass_fields__}
+    terms |= {"starts_at": start, "ends_at": end}
+    act.entries += change_leg(leg, Terms(**terms), by=act.by or leg.seller, key=act.key)
+
+
+def due(leg: Leg, payload: Payload, now: datetime) -> datetime:
+    """Three days, or until the booking would begin."""
+    return min(now + OPEN_FOR, leg.starts_at) if leg.starts_at > now else now + OPEN_FOR
+
+
+def summary(payload: Payload) -> str:
+    return spell_times(payload["new_start"], payload["new_end"], payload["zone"])
+
+
+def show(payload: Payload) -> dict[str, Any]:
+    return {
+        "old": spell_times(payload["old_start"], payload["old_end"], payload["zone"]),
+        "new": spell_times(payload["new_start"], payload["new_end"], payload["zone"]),
+    }
+
+
+def defaults(leg: Leg) -> dict[str, Any]:
+    zone = ZoneInfo(leg.time_zone)
+    return {
+        name: f"{getattr(leg, name).astimezone(zone):%Y-%m-%dT%H:%M}"
+        for name in ("starts_at", "ends_at")
+    }
+
+
+TYPE = CardType(
+    name="reschedule",
+    label="New time",
+    icon="clock",
+    by=EITHER,
+    proposal=NewTime,
+    write=write,
+    summary=summary,
+    show=show,
+    due=due,
+    defaults=defaults,
+    is_alone=True,
+    proposes="Propose a new time",
+    moves=(
+        Move(
+            "accept",
+            ANSWERER,
+            (PENDING,),
+            "accepted",
+            "{name} accepted the new time: {what}.",
+            label="Accept",
+            tone="primary",
+            effect=_accept,
+        ),
+        Move(
+            "counter",
+            ANSWERER,
+            (PENDING,),
+            "countered",
+            "{name} answered with another time.",
+            label="Propose another time",
+            needs=NewTime,
+        ),
+        Move(
+            "decline", ANSWERER, (PENDING,), "declined", "{name} declined the new time.", "Decline"
+        ),
+        Move(
+            "withdraw",
+            PROPOSER,
+            (PENDING,),
+            "withdrawn",
+            "{name} took the new time back.",
+            "Take back",
+        ),
+        Move(
+            "expire", CLOCK, (PENDING,), "expired", "Nobody answered the new time in time: {what}."
+        ),
+    ),
+)

@@ -1,0 +1,112 @@
+"""Cards: agreements in the making. A card is what it is now; its steps are how it came to be so."""
+
+from django.db import models
+from django.db.models import Q
+
+from accounts.models import User
+from contracts.models.bookings import Leg
+from contracts.models.fields import record_id, thread
+
+
+class Card(models.Model):
+    """Somebody proposes, somebody answers, the booking changes. The table's shadow is made of it.
+
+    Which states there are, and who moves it from which to which, is in contracts/cards/types.
+    """
+
+    id = record_id("card")
+    type = models.CharField(max_length=12)
+    thread_id = thread()
+    leg = models.ForeignKey(Leg, models.PROTECT, null=True, blank=True, related_name="cards")
+    buyer = models.ForeignKey(User, models.PROTECT, related_name="cards_as_buyer")
+    seller = models.ForeignKey(User, models.PROTECT, related_name="cards_as_seller")
+    proposed_by = models.ForeignKey(User, models.PROTECT, related_name="cards_proposed")
+    # The proposer's own name for the attempt, and what tells a repeat of it from another.
+    key = models.CharField(max_length=64)
+    seal = models.CharField(max_length=64)
+    payload = models.JSONField()
+    state = models.CharField(max_length=20)
+    version = models.PositiveIntegerField(default=1)
+    # Ids of those without whom it does not go on.
+    waits_for = models.JSONField(default=list)
+    is_open = models.BooleanField(default=True)
+    # When the clock moves it; and since when the clock stands, if it does.
+    due_at = models.DateTimeField(null=True, blank=True)
+    stopped_at = models.DateTimeField(null=True, blank=True)
+    # The card that this one is the answer to.
+    counters = models.OneToOneField(
+        "self", models.PROTECT, null=True, blank=True, related_name="countered_by"
+    )
+    # Its message in the table, once it is there.
+    message_id = models.CharField(max_length=31, blank=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["proposed_by", "key"], name="one_card_an_attempt"),
+            models.CheckConstraint(
+                condition=Q(is_open=True) | Q(due_at__isnull=True), name="only_open_cards_are_due"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["due_at"],
+                name="cards_due",
+                condition=Q(due_at__isnull=False, stopped_at__isnull=True),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type}, {self.state}"
+
+    @property
+    def parties(self) -> tuple[str, str]:
+        return self.buyer_id, self.seller_id
+
+    @property
+    def answerer_id(self) -> str:
+        """The other one than whoever proposed it."""
+        return self.seller_id if self.proposed_by_id == self.buyer_id else self.buyer_id
+
+
+class CardStep(models.Model):
+    """Who moved a card, when, from where to where, and why. Never changed."""
+
+    card = models.ForeignKey(Card, models.PROTECT, related_name="steps")
+    # The card's version after it.
+    version = models.PositiveIntegerField()
+    move = models.CharField(max_length=20)
+    # Nobody: the clock.
+    by = models.ForeignKey(User, models.PROTECT, null=True, related_name="card_steps")
+    key = models.CharField(max_length=64)
+    at = models.DateTimeField()
+    from_state = models.CharField(max_length=20, blank=True)
+    to_state = models.CharField(max_length=20)
+    why = models.TextField(blank=True)
+    says = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["version"]
+        constraints = [
+            models.UniqueConstraint(fields=["card", "version"], name="one_step_a_version"),
+            models.UniqueConstraint(fields=["card", "by", "key"], name="one_step_an_attempt"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.card_id} {self.version}: {self.move}"
+
+
+class ClockStop(models.Model):
+    """Why no card of a thread is due just now. When the last reason goes, their time goes on."""
+
+    thread_id = thread()
+    why = models.CharField(max_length=10)
+    since = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["thread_id", "why"], name="one_stop_a_reason"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.thread_id}: {self.why}"

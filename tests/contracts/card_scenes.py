@@ -1,0 +1,118 @@
+"""Cards to try things with: a proposal of each type, and the moves that lead to each state."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+from zoneinfo import ZoneInfo
+
+from accounts.models import User
+from contracts.cards.engine import make_clock_move
+from contracts.cards.table import ANSWERER, BUYER, CLOCK, EITHER, PROPOSER, SELLER, WAITED_FOR, Move
+from contracts.cards.types import TYPES
+from contracts.models import Card, Leg
+from threads.actions.cards import move_card, propose_card
+from threads.relay import carry_all
+
+
+def local(moment: datetime, zone: str) -> str:
+    return f"{moment.astimezone(ZoneInfo(zone)):%Y-%m-%dT%H:%M}"
+
+
+def new_time(leg: Leg, *, days: int = 1) -> dict[str, Any]:
+    later = timedelta(days=days)
+    return {
+        "starts_at": local(leg.starts_at + later, leg.time_zone),
+        "ends_at": local(leg.ends_at + later, leg.time_zone),
+        "reason": "The light is better then.",
+    }
+
+
+def some_extras(leg: Leg) -> dict[str, Any]:
+    return {
+        "items": [
+            {"title": "Retouching", "quantity": "3", "unit": "25.50"},
+            {"title": "A second backdrop", "quantity": "1", "unit": "40"},
+        ],
+        "note": "As we said on Monday.",
+    }
+
+
+GIVEN: dict[str, Any] = {"reschedule": new_time, "extras": some_extras}
+# What a move takes, where it takes something.
+GIVEN_WITH: dict[tuple[str, str], Any] = {
+    ("reschedule", "counter"): lambda leg: new_time(leg, days=5),
+    ("extras", "counter"): some_extras,
+}
+
+
+def proposer_of(type_name: str, leg: Leg) -> User:
+    return leg.buyer if TYPES[type_name].by == BUYER else leg.seller
+
+
+def propose(type_name: str, leg: Leg, by: User | None = None, **more: Any) -> Card:
+    fields = {"key": str(uuid4()), "given": GIVEN[type_name](leg)} | more
+    return propose_card(
+        by or proposer_of(type_name, leg),
+        thread_id=leg.thread_id,
+        type_name=type_name,
+        leg_id=leg.id,
+        **fields,
+    )
+
+
+def answer(by: User, card: Card, move: str, **more: Any) -> Card:
+    fields = {"version": card.version, "key": f"{move}-{card.version}"} | more
+    return move_card(by, card_id=card.id, move=move, **fields)
+
+
+def rightful(role: str, card: Card) -> list[User]:
+    """Whom the table means by a role, spelled out once more."""
+    other = card.seller if card.proposed_by == card.buyer else card.buyer
+    return {
+        BUYER: [card.buyer],
+        SELLER: [card.seller],
+        EITHER: [card.buyer, card.seller],
+        PROPOSER: [card.proposed_by],
+        ANSWERER: [other],
+        WAITED_FOR: [each for each in (card.buyer, card.seller) if each.id in card.waits_for],
+    }.get(role, [])
+
+
+def given_with(card: Card, move: Move) -> dict[str, Any]:
+    make = GIVEN_WITH.get((card.type, move.name))
+    return make(card.leg) if make else {}
+
+
+def let_the_clock_move(card: Card) -> None:
+    Card.objects.filter(pk=card.pk).update(due_at=datetime(2020, 1, 1, tzinfo=UTC))
+    done = make_clock_move(card.id)
+    assert done is not None
+    carry_all(done.entries)
+    card.refresh_from_db()
+
+
+def make(card: Card, move: Move, by: User | None = None) -> None:
+    """As somebody whom the table allows it."""
+    if move.by == CLOCK:
+        return let_the_clock_move(card)
+    answer(by or rightful(move.by, card)[0], card, move.name, given=given_with(card, move))
+    card.refresh_from_db()
+
+
+def bring_to(state: str, leg: Leg, type_name: str) -> Card | None:
+    """A card in that state, by the shortest way that leads there; None if none does."""
+    kind = TYPES[type_name]
+    ways: list[tuple[str, list[Move]]] = [(kind.first, [])]
+    seen = {kind.first}
+    while ways:
+        at, way = ways.pop(0)
+        if at == state:
+            card = propose(type_name, leg)
+            for move in way:
+                make(card, move)
+            return card
+        for move in kind.moves:
+            if at in move.sources and move.to not in seen:
+                seen.add(move.to)
+                ways.append((move.to, [*way, move]))
+    return None

@@ -1,0 +1,168 @@
+"""Cards: what a proposal and its answer leave behind, in both stores."""
+
+import pytest
+
+from accounts.refusals import Refusal
+from contracts.models import Amendment, Card, CardStep, Leg
+from contracts.queries import balance_of
+from tests.contracts.card_scenes import answer, new_time, propose, some_extras
+from tests.contracts.conftest import IN_MAY, book, terms
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import messages_of, start, thread_item
+from threads.models import ActionWaiting, CardShadow, keys
+from threads.models.table import Item, query
+from threads.panel.rebuilding import differences
+
+pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
+
+
+def waiting(user):
+    page = query(keys.user_pk(user.id), Item.sk.startswith(keys.WAITING), limit=100)
+    return [item.thread_id for item in page.of(ActionWaiting)]
+
+
+def shadow_of(card):
+    card.refresh_from_db()
+    return CardShadow.find(keys.thread_pk(card.thread_id), keys.card_sk(card.message_id))
+
+
+def test_a_proposal_is_a_message_that_waits_for_the_other_side(leg, buyer, seller, thread):
+    card = propose("reschedule", leg, seller)
+    message = messages_of(thread)[-1]
+    assert (message.type, message.author_id) == ("action", seller.id)
+    assert (message.action["state"], message.action["version"]) == ("pending", 1)
+    assert message.body.startswith("New time")
+    assert shadow_of(card).message_id == message.id
+    assert (waiting(buyer), waiting(seller)) == ([thread], [])
+    assert thread_item(thread).waiting_for == buyer.id
+    assert list(differences(thread)) == []
+    assert_consistent(thread)
+
+
+def test_an_accepted_time_moves_the_booking(leg, buyer, seller, thread, delivered):
+    card = propose("reschedule", leg, seller)
+    answer(buyer, card, "accept")
+    leg.refresh_from_db()
+    assert (leg.starts_at - IN_MAY).days == 1
+    assert leg.contract.versions.count() == 2
+    assert shadow_of(card).state == "accepted"
+    card_message = next(one for one in messages_of(thread) if one.type == "action")
+    assert card_message.action["state"] == "accepted"
+    assert card_message.rev > 0
+    assert waiting(buyer) == []
+    assert thread_item(thread).waiting_for == ""
+    said = [one.body for one in messages_of(thread) if one.type == "system"]
+    assert any("accepted the new time" in (body or "") for body in said)
+    told = [event["type"] for event in delivered.to(seller)]
+    assert {"card.changed", "panel.changed", "inbox.changed"} <= set(told)
+    assert list(differences(thread)) == []
+    assert_consistent(thread)
+
+
+def test_a_card_goes_on_waiting_whoever_writes_meanwhile(leg, buyer, seller, thread):
+    from threads.actions.messages import send_message
+
+    propose("reschedule", leg, seller)
+    send_message(buyer, thread_id=thread, client_id="0" * 32, body="Let me think.")
+    assert thread_item(thread).waiting_for == buyer.id
+    assert_consistent(thread)
+
+
+def test_a_counter_offer_keeps_the_chain(leg, buyer, seller, thread):
+    first = propose("reschedule", leg, seller)
+    answer(buyer, first, "counter", given=new_time(leg, days=3))
+    second = Card.objects.get(counters=first)
+    first.refresh_from_db()
+    assert (first.state, second.state, second.proposed_by) == ("countered", "pending", buyer)
+    assert waiting(seller) == [thread]
+    assert waiting(buyer) == []
+    answer(seller, second, "accept")
+    leg.refresh_from_db()
+    assert (leg.starts_at - IN_MAY).days == 3
+    shown = [one.action for one in messages_of(thread) if one.type == "action"]
+    assert shown[1]["answers"]["id"] == first.id
+    assert list(differences(thread)) == []
+    assert_consistent(thread)
+
+
+def test_a_time_at_which_the_seller_has_another_booking_is_a_conflict(leg, buyer, seller, thread):
+    other = start(buyer, seller)
+    book(
+        other,
+        buyer,
+        seller,
+        terms(starts_at=IN_MAY.replace(day=15), ends_at=IN_MAY.replace(day=16)),
+    )
+    with pytest.raises(Refusal) as refused:
+        propose("reschedule", leg, buyer)
+    assert refused.value.code == "ACTION_CONFLICT"
+    assert not Card.objects.exists()
+
+
+def test_the_conflict_is_looked_for_again_when_it_is_accepted(leg, buyer, seller, thread):
+    card = propose("reschedule", leg, seller)
+    other = start(buyer, seller)
+    book(
+        other,
+        buyer,
+        seller,
+        terms(starts_at=IN_MAY.replace(day=15), ends_at=IN_MAY.replace(day=16)),
+    )
+    with pytest.raises(Refusal) as refused:
+        answer(buyer, card, "accept")
+    assert refused.value.code == "ACTION_CONFLICT"
+    card.refresh_from_db()
+    assert (card.state, card.version, card.steps.count()) == ("pending", 1, 1)
+    assert Leg.objects.get(pk=leg.pk).starts_at == IN_MAY
+
+
+def test_extras_become_an_amendment_whose_sum_the_server_computes(leg, buyer, seller, thread):
+    card = propose("extras", leg)
+    assert card.payload["cents"] == 3 * 2550 + 4000
+    answer(buyer, card, "accept")
+    amendment = Amendment.objects.get(card_id=card.id)
+    assert (amendment.kind, amendment.amount_cents) == ("extras", 11_650)
+    assert balance_of(leg).total_cents == leg.price_cents + 11_650
+    assert list(differences(thread)) == []
+
+
+def test_a_repeat_is_the_same_proposal_and_the_same_answer(leg, buyer, seller, thread):
+    card = propose("extras", leg, key="once")
+    assert propose("extras", leg, key="once") == card
+    answer(buyer, card, "accept")
+    answer(buyer, card, "accept")
+    assert Amendment.objects.filter(card_id=card.id).count() == 1
+    assert CardStep.objects.filter(card=card).count() == 2
+    given = some_extras(leg) | {"note": "Another one."}
+    with pytest.raises(Refusal) as refused:
+        propose("extras", leg, key="once", given=given)
+    assert refused.value.code == "CLIENT_ID_REUSED"
+
+
+@pytest.mark.parametrize(
+    ("given", "part"),
+    [
+        ({"items": []}, "items"),
+        ({"items": [{"title": "", "quantity": 1, "unit": "1"}]}, "items.0.title"),
+        ({"items": [{"title": "A", "quantity": 0, "unit": "1"}]}, "items.0.quantity"),
+        ({"items": [{"title": "A", "quantity": 1, "unit": "-1"}]}, "items.0.unit"),
+        ({"items": [{"title": "A", "quantity": 1, "unit": "1.005"}]}, "items.0.unit"),
+        ({"items": [{"title": "A", "quantity": 1, "unit": "NaN"}]}, "items.0.unit"),
+        ({"items": [{"title": "A", "quantity": 1, "unit": "1e99"}]}, "items.0.unit"),
+    ],
+)
+def test_what_is_wrong_with_a_payload_is_said_part_by_part(leg, thread, given, part):
+    with pytest.raises(Refusal) as refused:
+        propose("extras", leg, given=given)
+    assert refused.value.code == "CARD_INVALID"
+    assert part in refused.value.details["errors"]
+    assert not Card.objects.exists()
+
+
+def test_whoever_comes_second_is_told_what_happened(leg, buyer, seller, thread):
+    card = propose("extras", leg)
+    answer(buyer, card, "accept")
+    with pytest.raises(Refusal) as refused:
+        answer(seller, card, "withdraw")
+    assert refused.value.code == "ACTION_INVALID_STATE"
+    assert "accepted the extras" in refused.value.message

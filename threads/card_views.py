@@ -1,0 +1,221 @@
+"""Cards: filling one in, looking at it, answering it; and the booking for one's calendar."""
+
+from typing import Any
+from uuid import uuid4
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, JsonResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.refusals import Refusal
+from contracts.calendar import calendar_of
+from contracts.cards.engine import check_may_propose, find_card, find_type
+from contracts.cards.table import CardType, Move, holds
+from contracts.cards.types import TYPES
+from contracts.models import Card, Leg
+from contracts.queries import access_leg, list_legs_between
+from threads import queries
+from threads.actions.cards import move_card, propose_card
+from threads.cards.showing import action_of, view_of_action
+from threads.rendering import message_url
+from threads.views import Request
+
+LONGEST_KEY = 64
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def new(request: Request, thread_id: str, type_name: str) -> HttpResponse:
+    queries.access_people(request.user, thread_id)
+    kind = find_type(type_name)
+    legs = list_legs_between(request.user, thread_id)
+    wanted = request.POST.get("leg") or request.GET.get("leg") or legs[0].id
+    leg = next((each for each in legs if each.id == wanted), None)
+    if leg is None:
+        raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
+    given = _given(request.POST)
+    if request.method != "POST":
+        check_may_propose(kind, request.user, leg)
+        return _form(request, kind, leg, kind.defaults(leg), legs=legs)
+    if "more" in request.POST:
+        return _form(request, kind, leg, _with_one_more(given), legs=legs)
+    try:
+        card = propose_card(
+            request.user,
+            thread_id=thread_id,
+            type_name=type_name,
+            leg_id=leg.id,
+            key=_key(request),
+            given=given,
+        )
+    except Refusal as refusal:
+        if refusal.status == 404:
+            raise
+        return _form(request, kind, leg, kind.defaults(leg) | given, legs=legs, refusal=refusal)
+    return _to_card(card)
+
+
+@require_safe
+@login_required
+def card(request: Request, card_id: str) -> HttpResponse:
+    found = find_card(request.user, card_id)
+    opened = queries.open_thread(request.user, found.thread_id)
+    steps = [
+        {"says": step.says or f"{step.by} proposed it.", "at": step.at, "why": step.why}
+        for step in found.steps.select_related("by")
+    ]
+    context = {
+        "card": view_of_action(action_of(found), opened.state),
+        "reader": request.user.id,
+        "steps": steps,
+        "thread_id": found.thread_id,
+        "message_url": _message_url(found),
+        "leg": found.leg,
+    }
+    return render(request, "threads/card_page.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def move(request: Request, card_id: str, move_name: str) -> HttpResponse:
+    """With one press; or, where one has to say more or to know more first, by a form."""
+    found = find_card(request.user, card_id)
+    kind = TYPES[found.type]
+    chosen = kind.find(move_name)
+    if chosen is None or not chosen.label:
+        raise Refusal("THREAD_NOT_FOUND")
+    given = _given(request.POST)
+    if request.method != "POST" or "more" in request.POST:
+        if not holds(chosen.by, request.user, found):
+            raise Refusal("ACTION_FORBIDDEN", "This is for somebody else to decide.")
+        start = _with_one_more(given) if given else _start(kind, chosen, found)
+        return _form(request, kind, found.leg, start, card=found, chosen=chosen)
+    try:
+        moved = move_card(
+            request.user,
+            card_id=card_id,
+            move=move_name,
+            version=_version(request),
+            key=_key(request),
+            given=given,
+        )
+    except Refusal as refusal:
+        # What can be mended is mended where it was typed.
+        if refusal.status != 400 and not (chosen.needs and refusal.code == "ACTION_CONFLICT"):
+            raise
+        return _form(request, kind, found.leg, given, card=found, chosen=chosen, refusal=refusal)
+    if "application/json" in request.headers.get("Accept", ""):
+        return JsonResponse({"state": moved.state, "version": moved.version})
+    return _to_card(moved)
+
+
+def _start(kind: CardType, chosen: Move, card: Card) -> dict[str, Any]:
+    return kind.defaults(card.leg) if chosen.needs is kind.proposal and card.leg else {}
+
+
+def _form(
+    request: Request,
+    kind: CardType,
+    leg: Leg | None,
+    given: dict[str, Any],
+    *,
+    legs: list[Leg] | None = None,
+    card: Card | None = None,
+    chosen: Move | None = None,
+    refusal: Refusal | None = None,
+) -> HttpResponse:
+    name = (
+        kind.name
+        if chosen is None or chosen.needs is kind.proposal
+        else f"{kind.name}_{chosen.name}"
+    )
+    errors = refusal.details.get("errors", {}) if refusal else {}
+    context = {
+        "kind": kind,
+        "leg": leg,
+        "legs": legs or [],
+        "given": _marked(given, errors),
+        "card": card,
+        "move": chosen,
+        "fields": f"threads/cards/{name}_form.html" if _has_fields(chosen) else "",
+        "title": chosen.label if chosen else kind.proposes,
+        "key": request.POST.get("key") or str(uuid4()),
+        "version": card.version if card else 1,
+        "thread_id": card.thread_id if card else leg.thread_id if leg else "",
+        "refusal": refusal.described(request.corr_id) if refusal else None,
+        "errors": errors,
+    }
+    status = refusal.status if refusal else 200
+    return render(request, "threads/card_form.html", context, status=status)
+
+
+def _has_fields(chosen: Move | None) -> bool:
+    return chosen is None or chosen.needs is not None
+
+
+def _given(post: QueryDict) -> dict[str, Any]:
+    """Fields as they are named: `items-0-title` is the title of the first of the items."""
+    given: dict[str, Any] = {}
+    for name, value in post.items():
+        parts = name.split("-")
+        if len(parts) == 3 and parts[1].isdecimal() and len(parts[1]) < 3:
+            rows = given.setdefault(parts[0], {})
+            rows.setdefault(int(parts[1]), {})[parts[2]] = value
+        elif len(parts) == 1:
+            given[name] = value
+    for name, value in given.items():
+        if isinstance(value, dict):
+            # Rows in which nothing was written are not rows.
+            rows = [value[number] for number in sorted(value)]
+            given[name] = [row for row in rows if row.get("title") or row.get("unit")] or rows[:1]
+    return given
+
+
+def _marked(given: dict[str, Any], errors: dict[str, str]) -> dict[str, Any]:
+    """What is wrong with a row, with the row."""
+    for place, sentence in errors.items():
+        match place.split("."):
+            case [name, number, part] if isinstance(given.get(name), list):
+                given[name][int(number)].setdefault("errors", {})[part] = sentence
+    return given
+
+
+def _with_one_more(given: dict[str, Any]) -> dict[str, Any]:
+    return given | {"items": [*given.get("items", []), {"quantity": 1}]}
+
+
+def _key(request: Request) -> str:
+    key = request.POST.get("key", "")
+    if not 1 <= len(key) <= LONGEST_KEY or "\x00" in key:
+        raise Refusal("BAD_FRAME")
+    return key
+
+
+def _version(request: Request) -> int:
+    version = request.POST.get("version", "")
+    if not version.isdecimal() or not version.isascii() or len(version) > 9:
+        raise Refusal("BAD_FRAME")
+    return int(version)
+
+
+def _to_card(card: Card) -> HttpResponse:
+    card.refresh_from_db()
+    return redirect(_message_url(card))
+
+
+def _message_url(card: Card) -> str:
+    """Where it stands in the conversation; its own page until it does."""
+    if card.message_id:
+        return message_url(card.thread_id, card.message_id)
+    return f"/cards/{card.id}/"
+
+
+@require_safe
+@login_required
+def calendar(request: Request, leg_id: str) -> HttpResponse:
+    leg = access_leg(request.user, leg_id)
+    answer = HttpResponse(calendar_of(leg), content_type="text/calendar; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{leg.id}.ics"'
+    answer["Cache-Control"] = "private, no-store"
+    return answer

@@ -1,0 +1,1 @@
+"""Cards in the conversation: carried to the table, and shown there."""

@@ -1,0 +1,230 @@
+"""Makes the table follow a card: its message, its shadow, for whom it waits, the line that tells.
+
+All of a step is one transaction, made from what the records say when it is written, on the
+condition that the table has nothing newer. The line's own marker makes it come once.
+"""
+
+import time
+from typing import Any
+
+from contracts.cards.types import TYPES
+from contracts.models.cards import Card
+from realtime.delivery import deliver
+from realtime.events import CardChanged
+from threads import state as states
+from threads.cards.showing import action_of
+from threads.changed import thread_changed as changed
+from threads.markdown import as_typed
+from threads.models import ActionWaiting, CardShadow, Message, Thread, keys
+from threads.models.changes import Cancelled, Change, Transaction
+from threads.models.message import ACTION, PREVIEW, SYSTEM
+from threads.models.store import PATIENCE, pause
+from threads.rendering import render_message
+from threads.state import ThreadState
+from threads.telling import tell_appended
+from threads.writing import Line, Roster, append
+
+
+class Postponed(Exception):
+    """Nobody may write there just now; what is recorded waits until somebody may."""
+
+
+def carry_card(card_id: str, *, version: int, key: str, says: str) -> None:
+    message_id = _carry_message(card_id)
+    if version == 0:
+        _refresh(card_id, message_id)
+    elif version > 1:
+        _carry_move(card_id, message_id, key=key, says=says)
+
+
+def read_card(card_id: str) -> Card:
+    return Card.objects.select_related("buyer", "seller", "proposed_by", "counters").get(pk=card_id)
+
+
+def waits_in(thread_id: str) -> list[str]:
+    """Everybody for whom an open card of this thread waits."""
+    open_cards = Card.objects.filter(thread_id=thread_id, is_open=True).order_by("created_at", "id")
+    found = [user_id for card in open_cards for user_id in card.waits_for]
+    return list(dict.fromkeys(found))
+
+
+# --- The card itself, as a message of whoever proposed it
+
+
+def _carry_message(card_id: str) -> str:
+    card = read_card(card_id)
+    if card.message_id:
+        return card.message_id
+
+    def plan(state: ThreadState) -> tuple[Line, Roster]:
+        _check_is_open(state)
+        card = read_card(card_id)
+        _check_may_write(state, card.proposed_by_id)
+        text = summary_of(card)
+        line = Line(
+            client_id=card.id,
+            body=as_typed(text),
+            preview=text[:PREVIEW],
+            author_id=card.proposed_by_id,
+            type=ACTION,
+            sealed=card.id,
+            action=action_of(card),
+            of_thread={"card_waits": waits_in(card.thread_id)},
+            also=lambda write, message: _write(write, state, card, message.id, rev=0),
+        )
+        return line, Roster()
+
+    appended = append(card.thread_id, plan)
+    Card.objects.filter(pk=card_id).update(message_id=appended.message.id)
+    tell_appended(appended)
+    return appended.message.id
+
+
+def summary_of(card: Card) -> str:
+    kind = TYPES[card.type]
+    return f"{kind.label}: {kind.summary(card.payload)}"
+
+
+def _check_is_open(state: ThreadState) -> None:
+    if state.thread.is_locked or state.thread.soft_block:
+        raise Postponed
+
+
+def _check_may_write(state: ThreadState, author_id: str) -> None:
+    """The card is on record; it is shown when its proposer may write there again."""
+    author = state.people.get(author_id)
+    if author is None:
+        return
+    is_blocked = bool(author.blocked_by) and not state.is_group
+    if is_blocked or author.request_state or (author.blocked_until or "") > keys.now():
+        raise Postponed
+
+
+# --- A move of it
+
+
+def _carry_move(card_id: str, message_id: str, *, key: str, says: str) -> None:
+    def plan(state: ThreadState) -> tuple[Line, Roster]:
+        _check_is_open(state)
+        card = read_card(card_id)
+        rev = state.thread.rev + 1
+
+        def also(write: Transaction, _: Message) -> None:
+            _write_with_message(write, state, card, message_id, rev)
+
+        line = Line(
+            client_id=key,
+            body=as_typed(says),
+            preview=says[:PREVIEW],
+            type=SYSTEM,
+            sealed=says,
+            of_thread={"rev": rev, "card_waits": waits_in(card.thread_id)},
+            also=also,
+        )
+        return line, Roster()
+
+    appended = append(read_card(card_id).thread_id, plan)
+    tell_appended(appended)
+    if appended.is_new:
+        tell_card(appended.state, message_id)
+
+
+def _refresh(card_id: str, message_id: str) -> None:
+    """What changed without anybody moving it: its clock. Whoever may write there or not."""
+    thread_id = read_card(card_id).thread_id
+    deadline = time.monotonic() + PATIENCE
+    with states.turn(thread_id):
+        while True:
+            state, card = states.look(thread_id), read_card(card_id)
+            rev = state.thread.rev + 1
+            write = Transaction()
+            _write_with_message(write, state, card, message_id, rev)
+            change = Change(set={"rev": rev})
+            write.update("thread", state.thread, change, Thread.rev == state.thread.rev)
+            try:
+                write.commit()
+                break
+            except Cancelled:
+                pause(deadline)
+        states.forget(thread_id)
+    tell_card(states.look(thread_id), message_id)
+
+
+def tell_card(state: ThreadState, message_id: str) -> None:
+    """The card as it is now, to those who can see its message."""
+    message = Message.find(state.thread.pk, keys.message_sk(message_id))
+    if message is None or message.action is None:
+        return
+    changed.send(None, thread_id=state.thread.id, message_id=message_id)
+    event = CardChanged(
+        type="card.changed",
+        thread=state.thread.id,
+        message=message_id,
+        seq=message.seq,
+        rev=message.rev,
+        html=render_message(message, state),
+        state=message.action["state"],
+        version=message.action["version"],
+    )
+    people = state.people.values()
+    deliver(event, to=[one.user_id for one in people if one.visible_from_seq <= message.seq])
+
+
+# --- What is written with either
+
+
+def _write_with_message(
+    write: Transaction, state: ThreadState, card: Card, message_id: str, rev: int
+) -> None:
+    _write(write, state, card, message_id, rev=rev)
+    message = Message(state.thread.pk, keys.message_sk(message_id))
+    change = Change(set={"action": action_of(card), "rev": rev})
+    write.update("card message", message, change, Message.pk.exists())
+
+
+def _write(
+    write: Transaction, state: ThreadState, card: Card, message_id: str, *, rev: int
+) -> None:
+    not_newer = CardShadow.version <= card.version
+    there_or_not = CardShadow.pk.does_not_exist() | not_newer
+    write.put("card", make_shadow(state.thread.pk, card, message_id, rev), there_or_not)
+    for user_id in card.parties:
+        waiting = ActionWaiting(
+            keys.user_pk(user_id),
+            keys.waiting_sk(card.thread_id, message_id),
+            type=card.type,
+            created_at=keys.iso(card.created_at),
+        )
+        if user_id in card.waits_for and user_id in state.people:
+            write.put(f"waiting {user_id}", waiting)
+        else:
+            write.delete(f"waiting {user_id}", waiting)
+
+
+def make_shadow(pk: str, card: Card, message_id: str, rev: int) -> CardShadow:
+    steps = list(card.steps.all())
+    return CardShadow(
+        pk,
+        keys.card_sk(message_id),
+        card_id=card.id,
+        type=card.type,
+        payload=card.payload,
+        state=card.state,
+        version=card.version,
+        created_by=card.proposed_by_id,
+        history=[_step(step) for step in steps],
+        idempotency_keys=[step.key for step in steps],
+        rev=rev,
+    )
+
+
+def _step(step: Any) -> dict[str, Any]:
+    return {
+        "version": step.version,
+        "move": step.move,
+        "by": step.by_id,
+        "at": keys.iso(step.at),
+        "from": step.from_state,
+        "to": step.to_state,
+        "why": step.why,
+    }
