@@ -1,6 +1,7 @@
 """Two people who agree on something while everything around them is killed: an offer, its
-acceptance, both signatures, payments, edits of the brief. A step is asked for, under the same key,
-until it is answered; what was answered has to be there in the end."""
+acceptance, both signatures, now and then a change, payments, and the next one; and meanwhile both
+write in the panel. A step is asked for, under the same key, until it is answered; what was answered
+has to be there in the end."""
 
 import asyncio
 import http.client
@@ -13,6 +14,12 @@ from uuid import uuid4
 
 TOKEN = "soak" * 8
 PATIENCE = 20
+# In one conversation: more, and its panel would be larger than anybody's.
+MOST_DEALS = 12
+MOST_SHOTS = 40
+# How many bookings are changed after they were signed; how many edits add a shot.
+CHANGED = 0.3
+SHOTS = 0.3
 
 
 @dataclass
@@ -32,52 +39,100 @@ class Deal:
     pace: float
     counts: Counter[str] = field(default_factory=Counter)
     surprises: list[str] = field(default_factory=list)
+    # What was answered: how many receipts, the last text of each part, every shot.
     receipts: int = 0
     written: dict[str, str] = field(default_factory=dict)
+    shots: set[str] = field(default_factory=set)
+    _known: set[str] = field(default_factory=set)
 
     async def live(self) -> None:
+        """They agree again and again, and meanwhile both write in the panel."""
         await self._pause()
-        offer = (await self._ask("seller", f"/threads/{self.thread}/offer/", _offer())).location
+        await self._book()
+        await asyncio.gather(
+            self._deal_on(), self._write_on("buyer", "goals"), self._write_on("seller", "limits")
+        )
+
+    async def _deal_on(self) -> None:
+        await self._fulfil(1)
+        for number in range(2, MOST_DEALS + 1):
+            await self._pause()
+            await self._book()
+            await self._fulfil(number)
+
+    async def _book(self) -> None:
+        await self._agree("seller", "buyer", f"/threads/{self.thread}/offer/")
+        self.counts["deals accepted"] += 1
+
+    async def _agree(self, proposer: str, other: str, path: str, **changed: str) -> None:
+        offer = (await self._ask(proposer, path, _offer() | changed)).location
         self.counts["deals offered"] += 1
         await self._pause()
-        await self._ask("buyer", f"{offer}accept/", {})
-        self.counts["deals accepted"] += 1
+        await self._ask(other, f"{offer}accept/", {})
+
+    async def _fulfil(self, number: int) -> None:
+        document, leg = await self._find_contract()
+        await self._sign(document, 1)
+        if self.rng.random() < CHANGED:
+            path = f"/threads/{self.thread}/offer/?changes={leg}"
+            await self._agree("buyer", "seller", path, **{"form-0-place": "Inside"})
+            self.counts["deals changed"] += 1
+            await self._sign(document, 2)
+        await self._pay(leg, "deposit", 120_000)
+        await self._pay(leg, "balance", 80_000)
+
+    async def _find_contract(self) -> tuple[str, str]:
+        """The one that was not there before, once it has come to the table."""
+        while True:
+            page = await self._look("seller", self._tab("docs"), "/contracts/ctr_")
+            for found in re.finditer(r"(/contracts/ctr_\w+/)\".*?changes=(leg_\w+)", page, re.S):
+                if found[1] not in self._known:
+                    self._known.add(found[1])
+                    return found[1], found[2]
+            await asyncio.sleep(0.5)
+
+    async def _sign(self, document: str, version: int) -> None:
         for role in self.rng.sample(["buyer", "seller"], 2):
             await self._pause()
-            await self._sign(role)
-        await self._pay("deposit", 120_000)
-        await self._pay("balance", 80_000)
+            await self._look(role, self._tab("docs"), f"{document}{version}.pdf")
+            name = {"number": str(version), "has_read": "on", "legal_name": f"{role.title()} Soak"}
+            await self._ask(role, f"{document}sign/", name)
+            self.counts["deals signed"] += 1
+
+    async def _pay(self, leg: str, what: str, shown: int) -> None:
+        await self._pause()
+        await self._look("seller", self._tab("expenses"), f"/bookings/{leg}/payment/")
+        asked = {"key": f"{leg}-{what}", "what": what, "shown": str(shown)}
+        await self._ask("seller", f"/bookings/{leg}/payment/", asked)
+        self.receipts += 1
+        self.counts["deals paid"] += 1
+
+    async def _write_on(self, role: str, part: str) -> None:
         number = 0
         while True:
             await self._pause()
             number += 1
-            await self._write(self.rng.choice([("buyer", "goals"), ("seller", "limits")]), number)
+            if len(self.shots) < MOST_SHOTS and self.rng.random() < SHOTS:
+                await self._add_shot(role, f"{role}{number}")
+            else:
+                await self._write(role, part, f"{part} {number}")
+            self.counts["tabs edited"] += 1
 
-    async def _sign(self, role: str) -> None:
-        page = await self._look(role, f"/threads/{self.thread}/panel/docs/", "/contracts/ctr_")
-        document = re.search(r"/contracts/ctr_\w+/", page)[0]  # type: ignore[index]
-        name = {"number": "1", "has_read": "on", "legal_name": f"{role.title()} Soak"}
-        await self._ask(role, f"{document}sign/", name)
-        self.counts["deals signed"] += 1
-
-    async def _pay(self, what: str, shown: int) -> None:
-        await self._pause()
-        path = f"/threads/{self.thread}/panel/expenses/"
-        leg = re.search(r"/bookings/(leg_\w+)/payment/", await self._look("seller", path, "leg_"))
-        asked = {"key": f"soak-{what}", "what": what, "shown": str(shown)}
-        await self._ask("seller", leg[0], asked)  # type: ignore[index]
-        self.receipts += 1
-        self.counts["deals paid"] += 1
-
-    async def _write(self, who: tuple[str, str], number: int) -> None:
-        role, part = who
-        text = f"{part} {number}"
-        page = await self._look(role, f"/threads/{self.thread}/panel/brief/", 'data-tab="brief"')
+    async def _write(self, role: str, part: str, text: str) -> None:
+        page = await self._look(role, self._tab("brief"), 'data-tab="brief"')
         version = re.search(r'data-tab="brief" data-version="(\d+)"', page)[1]  # type: ignore[index]
         asked = {"op": "edit", "part": part, "version": version, "text": text}
-        await self._ask(role, f"/threads/{self.thread}/panel/brief/", asked)
+        await self._ask(role, self._tab("brief"), asked)
         self.written[part] = text
-        self.counts["tabs edited"] += 1
+
+    async def _add_shot(self, role: str, part: str) -> None:
+        asked = {"op": "add", "part": part, "version": "0", "text": f"The shot {part}"}
+        await self._look(role, self._tab("shotlist"), 'data-tab="shotlist"')
+        await self._ask(role, self._tab("shotlist"), asked)
+        self.shots.add(part)
+
+    def _tab(self, name: str) -> str:
+        return f"/threads/{self.thread}/panel/{name}/"
 
     async def _pause(self) -> None:
         await asyncio.sleep(self.rng.expovariate(1 / self.pace))

@@ -95,6 +95,8 @@ def _kept(deal: Deal, stored: Stored) -> list[str]:
         # The last attempt may have been stored without an answer.
         if _number(fields.get(part, {}).get("text", "")) < _number(text)
     ]
+    there = {item["id"] for item in tabs.get("shotlist", {}).get("snapshot", {}).get("items", [])}
+    lost += [f"{deal.thread}: the shot {part} is gone" for part in deal.shots - there]
     if deal.counts["deals accepted"] and stored.threads[deal.thread]["kind"] != "project":
         lost.append(f"{deal.thread}: was booked, and is no project")
     return lost

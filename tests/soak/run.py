@@ -27,7 +27,7 @@ class Options:
     seed: int
     pairs: int = 16
     groups: int = 5
-    deals: int = 6
+    deals: int = 12
     pace: float = 4.0
     keep: Path | None = None
 
