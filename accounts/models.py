@@ -66,6 +66,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     # Until then they read and do not write; set by staff, under a case.
     muted_until = models.DateTimeField(null=True, blank=True, editable=False)
     is_staff = models.BooleanField(default=False)
+    # Nobody any more: the row stays for the records that name it.
+    deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
     date_joined = models.DateTimeField(auto_now_add=True)
 
     objects = UserManager()

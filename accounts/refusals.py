@@ -60,6 +60,14 @@ REFUSALS: dict[str, Words] = {
     "CASE_NOT_FOUND": Words(
         404, "There is no such case.", "Go back to the queue to find the one you meant."
     ),
+    "DELETION_REFUSED": Words(
+        409,
+        "Your account cannot be deleted yet.",
+        "Finish what is open, or write to support.",
+    ),
+    "EXPORT_NOT_FOUND": Words(
+        404, "There is no such export.", "Exports are kept for some days. Ask for a new one."
+    ),
     "CLIENT_ID_REUSED": Words(
         409, "This was already sent with another text.", "Send it again as a new message."
     ),

@@ -109,3 +109,53 @@ class TabUse(models.Model):
 
     def __str__(self) -> str:
         return f"{self.file_id} in {self.tab}"
+
+
+def new_export_id() -> str:
+    return new_id("exp")
+
+
+class Export(models.Model):
+    """What somebody takes with them: asked for, made in the background, kept for some days. The row
+    is the place in the queue, so that a restart forgets nobody."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        MAKING = "making"
+        READY = "ready"
+        FAILED = "failed"
+
+    id = models.CharField(primary_key=True, max_length=31, default=new_export_id, editable=False)
+    owner = models.ForeignKey(User, models.CASCADE, related_name="exports")
+    # One conversation; empty: everything.
+    thread_id = models.CharField(max_length=31, blank=True)
+    about = models.CharField(max_length=200)
+    state = models.CharField(max_length=7, choices=State, default=State.WAITING)
+    # Who is making it, and when they were last heard of; another one takes over after a while.
+    claim = models.CharField(max_length=36, blank=True)
+    claimed_at = models.DateTimeField(null=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    size = models.PositiveBigIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner", "thread_id"],
+                condition=models.Q(state__in=["waiting", "making"]),
+                name="one_export_at_a_time",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.about
+
+    @property
+    def path(self) -> str:
+        """Of this attempt alone: who was taken over from writes nobody's file."""
+        return f"exports/{self.id}/{self.claim}"
+
+    @property
+    def is_coming(self) -> bool:
+        return self.state in (self.State.WAITING, self.State.MAKING)

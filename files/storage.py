@@ -14,27 +14,27 @@ LINK_SECONDS = 60
 def keep(file: File, variant: str, content: BinaryIO) -> None:
     path = file.path(variant)
     # Left behind by an attempt that was cut off; a storage would choose another name.
-    _storage().delete(path)
-    _storage().save(path, Content(content))
+    storage_of_files().delete(path)
+    storage_of_files().save(path, Content(content))
 
 
 def open_kept(file: File, variant: str) -> Any:
-    return _storage().open(file.path(variant))
+    return storage_of_files().open(file.path(variant))
 
 
-def link_to(file: File, variant: str, *, disposition: str, content_type: str) -> str | None:
+def link_to(path: str, *, disposition: str, content_type: str) -> str | None:
     """A short-lived address, where the storage has one; None where we serve it ourselves."""
-    storage: Any = _storage()
+    storage: Any = storage_of_files()
     if not hasattr(storage, "bucket_name"):
         return None
     asked = {"ResponseContentDisposition": disposition, "ResponseContentType": content_type}
-    return str(storage.url(file.path(variant), parameters=asked, expire=LINK_SECONDS))
+    return str(storage.url(path, parameters=asked, expire=LINK_SECONDS))
 
 
 def discard(file: File) -> None:
     for variant in file.variants:
-        _storage().delete(file.path(variant))
+        storage_of_files().delete(file.path(variant))
 
 
-def _storage() -> Storage:
+def storage_of_files() -> Storage:
     return storages["files"]

@@ -205,6 +205,16 @@ def _indexed(thread: IndexedThread, state: ThreadState, message: Message) -> Ind
     )
 
 
+def forget_person(user_id: str) -> list[str]:
+    """Their name, under what they wrote and on the threads they were in; and which those are."""
+    written = IndexedMessage.objects.filter(author_id=user_id)
+    threads = list(written.order_by().values_list("thread_id", flat=True).distinct())
+    written.exclude(author="").update(author="")
+    # Taken in anew with the names of those who are there.
+    IndexedThread.objects.filter(pk__in=threads).update(roster_version=NOTHING_YET)
+    return threads
+
+
 # --- All of them
 
 

@@ -158,13 +158,19 @@ def serve(host: str, port: int, ready_fd: int | None) -> int:
 
 
 def _start_relay(stop: threading.Event) -> None:
-    """What a crash or an outage left undone between the two stores is finished here, and what
-    nothing needs any more goes."""
+    """What a crash or an outage left undone between the two stores is finished here, what nothing
+    needs any more goes, and what people asked to take along is put together."""
     from threads.cards.clock import tick_forever
+    from threads.exporting.worker import export_forever
     from threads.relay import carry_forever
     from threads.sweeping import sweep_files_forever
 
-    jobs = {"relay": carry_forever, "sweeper": sweep_files_forever, "clock": tick_forever}
+    jobs = {
+        "relay": carry_forever,
+        "sweeper": sweep_files_forever,
+        "clock": tick_forever,
+        "exporter": export_forever,
+    }
     for name, work in jobs.items():
         threading.Thread(target=work, args=[stop], name=name, daemon=True).start()
 

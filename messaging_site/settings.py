@@ -206,6 +206,9 @@ FILES_ORIGINS = (
     else []
 )
 
+# How long an export can be fetched.
+EXPORT_DAYS = env.int("PARLEY_EXPORT_DAYS", default=7)
+
 # Frames that one socket may send: so many a second, and so many at once.
 SOCKET_RATE = env.float("PARLEY_SOCKET_RATE", default=50.0)
 SOCKET_BURST = env.int("PARLEY_SOCKET_BURST", default=300)

@@ -22,6 +22,7 @@ from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.models import Leg
 from files.actions import accept_file
+from files.exports import ask_for_export
 from files.models import File
 from realtime.commands import COMMANDS, handle
 from tests.contracts.card_scenes import propose
@@ -30,6 +31,7 @@ from tests.threads.conftest import make_person, say, start
 from threads.actions.blocks import block_person
 from threads.actions.bookings import deliver_finals, link_bookings, record_payment
 from threads.actions.people import add_participant, remove_participant
+from threads.exporting.worker import export_next
 from threads.models import Message
 
 LISTING = f"{'0' * 64} 12 https://files.example/a.jpg a.jpg"
@@ -166,6 +168,14 @@ def the_newest(scene: Scene, kind: str) -> dict[str, object]:
     return {"message": message.id, "seq": message.seq, "tally": message.tally}
 
 
+def an_export(scene: Scene) -> str:
+    owner = scene.people["participant"]
+    if not owner.exports.exists():
+        ask_for_export(owner, thread_id=scene.thread, about="Ours")
+        assert export_next()
+    return owner.exports.get().id
+
+
 A_REPORT = posting(reason="spam", comment="Again and again")
 
 VIEWS: dict[str, View] = {
@@ -194,6 +204,15 @@ VIEWS: dict[str, View] = {
         handle_of_seller,
         post=lambda scene, kind: {"what": "A shoot", "message": "Hello", "client_id": str(uuid4())},
     ),
+    "threads:data": View(SIGNED_IN),
+    "threads:export_everything": View(SIGNED_IN_POST, post=posting()),
+    "threads:export_thread": View(ACT, of_thread, post=posting()),
+    # Of the one who asked for it, and of nobody else.
+    "threads:export": View(
+        row(nobody="in", suspended="in", participant=200, others=404),
+        lambda scene, kind: [an_export(scene)],
+    ),
+    "threads:delete_account": View(SIGNED_IN | {"staff": 409}, post=posting(password="not mine")),
     "threads:devices": View(SIGNED_IN),
     "threads:sign_out_others": View(SIGNED_IN_POST, post=posting()),
     "threads:sign_out_device": View(

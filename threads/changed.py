@@ -4,3 +4,7 @@ from django.dispatch import Signal
 
 # Sent with `thread_id`, and with `message_id` if it is about one that was there before.
 thread_changed = Signal()
+
+# Sent with `user_id`, when somebody is nobody any more. Whoever hears it forgets what they keep of
+# this person, and answers with the threads in which they wrote, as far as that is known there.
+person_deleted = Signal()

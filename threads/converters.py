@@ -28,6 +28,10 @@ class MessageId(_Id):
     prefix = "msg"
 
 
+class ExportId(_Id):
+    prefix = "exp"
+
+
 class OfferId(_Id):
     prefix = "ofr"
 
@@ -56,6 +60,7 @@ class ManifestId(_Id):
     prefix = "mft"
 
 
+register_converter(ExportId, "export")
 register_converter(OfferId, "offer")
 register_converter(CardId, "card")
 register_converter(LegId, "leg")

@@ -81,7 +81,7 @@ def file(request: Request, file_id: str) -> HttpResponse:
     kind = (
         f"{file.content_type}; charset=utf-8" if file.kind == File.Kind.TEXT else file.content_type
     )
-    link = storage.link_to(file, variant, disposition=disposition, content_type=kind)
+    link = storage.link_to(file.path(variant), disposition=disposition, content_type=kind)
     if link:
         # Not kept: a minute later it leads nowhere.
         return HttpResponseRedirect(link, headers={"Cache-Control": "no-store"})

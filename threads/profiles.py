@@ -1,10 +1,13 @@
 """A person as the table knows them."""
 
 from django.utils import timezone
+from pynamodb.expressions.condition import Condition
+from pynamodb.expressions.operand import Path
 
 from accounts.models import User
-from threads.models import Person, Profile, keys
-from threads.models.changes import Change
+from threads.models import Participant, Person, Profile, keys
+from threads.models.changes import Change, update
+from threads.models.table import Item, query
 
 
 def person_of(user: User) -> Person:
@@ -42,3 +45,19 @@ def profile_change(user: User, *, rev: int) -> Change:
     }
     gone = tuple(name for name, value in values.items() if value is None)
     return Change(set={n: v for n, v in values.items() if v is not None}, remove=gone)
+
+
+def copy_person(row: Participant, person: Person) -> None:
+    """To one's own item, and to the rows of those who see this person as the other side."""
+    own = Participant.person["rev"]
+    change = Change(set={"person": person})
+    update(Participant(row.pk, row.sk), change, _not_newer(own, person))
+    where = Item.sk.startswith(keys.PARTICIPANTS)
+    for other in query(row.pk, where, limit=100).of(Participant):
+        if other.other_side["id"] == person["id"] and other.sk != row.sk:
+            shown = Participant.other_side["rev"]
+            update(other, Change(set={"other_side": person}), _not_newer(shown, person))
+
+
+def _not_newer(rev: Path, person: Person) -> Condition:
+    return Participant.pk.exists() & (rev.does_not_exist() | (rev <= person["rev"]))

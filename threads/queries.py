@@ -10,7 +10,7 @@ from accounts.models import User
 from accounts.refusals import Refusal
 from threads import state as states
 from threads.models import FormerParticipant, Message, Pair, Participant, Profile, Thread, keys
-from threads.models.participant import oldest_request
+from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM, oldest_request
 from threads.models.tab import TAB_NAMES
 from threads.models.table import InboxIndex, Item, get_many, query
 from threads.models.thread import MAX_PARTICIPANTS
@@ -273,6 +273,20 @@ def get_rows(user: User, thread_ids: list[str]) -> list[Participant]:
     wanted = [(keys.thread_pk(thread_id), keys.participant_sk(user.id)) for thread_id in thread_ids]
     rows = {row.thread_id: row for row in get_many(wanted) if isinstance(row, Participant)}
     return [rows[thread_id] for thread_id in thread_ids if thread_id in rows]
+
+
+def list_all_rows(user_id: str) -> list[Participant]:
+    """Every thread that somebody is in, folder by folder, as the index has it."""
+    rows: list[Participant] = []
+    for folder in (INBOX, REQUESTS, ARCHIVED_FOLDER, SPAM):
+        pk, after = keys.inbox_pk(user_id, folder), None
+        while True:
+            page = query(pk, limit=WINDOW // 10, index=Item.inbox, after=after, newest_first=True)
+            rows += page.of(Participant)
+            after = page.next_key
+            if after is None:
+                break
+    return rows
 
 
 def _messages_up_to(sk: str) -> Condition:

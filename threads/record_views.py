@@ -10,8 +10,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.lockout import address_of
 from accounts.refusals import Refusal
-from contracts import pdf
-from contracts.models import ContractVersion, Leg, Receipt
+from contracts import papers
+from contracts.models import ContractVersion, Leg
 from contracts.models.documents import ISSUED
 from contracts.money import amount
 from contracts.queries import (
@@ -125,7 +125,8 @@ def payment(request: Request, leg_id: str) -> HttpResponse:
 @login_required
 def receipt(request: Request, receipt_id: str) -> HttpResponse:
     found = access_receipt(request.user, receipt_id)
-    context = {"receipt": found, "rows": _rows_of(found), "title": _title_of(found)}
+    rows, title = papers.receipt_rows(found), papers.receipt_title(found)
+    context = {"receipt": found, "rows": rows, "title": title}
     return render(request, "threads/receipt.html", context)
 
 
@@ -133,26 +134,7 @@ def receipt(request: Request, receipt_id: str) -> HttpResponse:
 @login_required
 def receipt_pdf(request: Request, receipt_id: str) -> HttpResponse:
     found = access_receipt(request.user, receipt_id)
-    content = pdf.receipt(
-        title=_title_of(found), number=found.id, issued_at=found.issued_at, rows=_rows_of(found)
-    )
-    return _download(content, f"receipt-{found.number}.pdf")
-
-
-def _title_of(found: Receipt) -> str:
-    return f"Receipt {found.number}" if found.kind == "payment" else f"Credit note {found.number}"
-
-
-def _rows_of(found: Receipt) -> dict[str, str]:
-    return {
-        "Number": f"{found.number} of {found.seller_name}",
-        "Issued": f"{found.issued_at:%d %B %Y, %H:%M} UTC",
-        "From": found.seller_name,
-        "To": found.buyer_name,
-        "For": found.subject,
-        "Amount": amount(found.amount_cents, found.currency),
-        "Reference": found.id,
-    }
+    return _download(papers.receipt_pdf(found), f"receipt-{found.number}.pdf")
 
 
 # --- Groups

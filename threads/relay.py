@@ -13,20 +13,18 @@ import structlog
 from django.db import close_old_connections, connection, transaction
 from django.db.models import Q
 from django.utils import timezone
-from pynamodb.expressions.condition import Condition
-from pynamodb.expressions.operand import Path
 
 from accounts.models import Block, OutboxEntry, User
 from realtime.delivery import look_again
 from threads import state as states
 from threads.cards.carrying import Postponed
-from threads.models import Pair, PairThread, Participant, Person, Profile, keys
+from threads.models import Pair, PairThread, Participant, Profile, keys
 from threads.models.changes import Cancelled, Change, Transaction, update
-from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM
 from threads.models.store import PATIENCE, StoreUnavailable, pause
 from threads.models.table import Item, query
 from threads.panel.promotion import carry_booking
-from threads.profiles import muted_until, person_of, profile_change
+from threads.profiles import copy_person, muted_until, person_of, profile_change
+from threads.queries import list_all_rows
 from threads.telling import tell_standing
 
 log = structlog.get_logger(__name__)
@@ -146,7 +144,7 @@ def _carry_mute(entry: OutboxEntry) -> None:
         return
     until = muted_until(user)
     change = Change(set={"blocked_until": until}) if until else Change(remove=("blocked_until",))
-    for row in _rows_of(user.id):
+    for row in list_all_rows(user.id):
         update(Participant(row.pk, row.sk), change, Participant.pk.exists())
         states.forget(row.thread_id)
         tell_standing(row.thread_id)
@@ -165,38 +163,9 @@ def _carry_profile(entry: OutboxEntry) -> None:
     profile = Profile(keys.user_pk(user.id), keys.PROFILE)
     not_newer = Profile.rev.does_not_exist() | (Profile.rev <= entry.pk)
     update(profile, profile_change(user, rev=entry.pk), not_newer)
-    for row in _rows_of(user.id):
-        _copy_person(row, person)
+    for row in list_all_rows(user.id):
+        copy_person(row, person)
         states.forget(row.thread_id)
-
-
-def _rows_of(user_id: str) -> list[Participant]:
-    rows: list[Participant] = []
-    for folder in (INBOX, REQUESTS, ARCHIVED_FOLDER, SPAM):
-        page = query(keys.inbox_pk(user_id, folder), limit=BATCH, index=Item.inbox)
-        rows += page.of(Participant)
-        while page.next_key:
-            page = query(
-                keys.inbox_pk(user_id, folder), limit=BATCH, index=Item.inbox, after=page.next_key
-            )
-            rows += page.of(Participant)
-    return rows
-
-
-def _copy_person(row: Participant, person: Person) -> None:
-    """To one's own item, and to the rows of those who see this person as the other side."""
-    own = Participant.person["rev"]
-    change = Change(set={"person": person})
-    update(Participant(row.pk, row.sk), change, _not_newer(own, person))
-    where = Item.sk.startswith(keys.PARTICIPANTS)
-    for other in query(row.pk, where, limit=BATCH).of(Participant):
-        if other.other_side["id"] == person["id"] and other.sk != row.sk:
-            shown = Participant.other_side["rev"]
-            update(other, Change(set={"other_side": person}), _not_newer(shown, person))
-
-
-def _not_newer(rev: Path, person: Person) -> Condition:
-    return Participant.pk.exists() & (rev.does_not_exist() | (rev <= person["rev"]))
 
 
 CARRIERS: dict[str, Callable[[OutboxEntry], None]] = {

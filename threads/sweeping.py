@@ -11,6 +11,7 @@ import structlog
 from django.db import close_old_connections, connections
 from pynamodb.exceptions import DeleteError
 
+from files.exports import sweep_exports
 from files.in_tabs import release_from_tab
 from files.sweeping import list_unsettled, list_unsettled_in_tabs, sweep_files
 from threads.archiving.archiver import settle_checks
@@ -31,6 +32,7 @@ def sweep_files_forever(stop: threading.Event) -> None:
             close_old_connections()
             settle_files()
             sweep_files()
+            sweep_exports()
             settle_checks(datetime.now(UTC) - UNSETTLED)
         except Exception:
             log.exception("files_not_swept")

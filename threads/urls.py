@@ -3,6 +3,8 @@ from django.urls import path
 from threads import (
     card_views,
     converters,  # noqa: F401  (its ids are used in the paths)
+    data_views,
+    deletion_views,
     devices,
     file_views,
     offer_views,
@@ -16,6 +18,11 @@ urlpatterns = [
     path("settings/devices/", devices.devices, name="devices"),
     path("settings/devices/others/", devices.sign_out_others, name="sign_out_others"),
     path("settings/devices/<int:sign_in_id>/", devices.sign_out, name="sign_out_device"),
+    path("settings/data/", data_views.data, name="data"),
+    path("settings/data/export/", data_views.export_everything, name="export_everything"),
+    path("settings/data/delete/", deletion_views.delete, name="delete_account"),
+    path("settings/data/<export:export_id>/", data_views.export, name="export"),
+    path("threads/<thread:thread_id>/export/", data_views.export_thread, name="export_thread"),
     path("people/<slug:handle>/start/", views.start, name="start"),
     path("threads/<thread:thread_id>/", views.thread, name="thread"),
     path("threads/<thread:thread_id>/messages/", views.messages, name="messages"),

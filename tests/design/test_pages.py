@@ -21,6 +21,7 @@ FOR_PEOPLE = [
     *("/threads/{project}/offer/", "/offers/{offer}/", "/contracts/{contract}/"),
     *("/threads/{project}/cards/reschedule/", "/cards/{card}/", "/cards/{card}/counter/"),
     *("/receipts/{receipt}/", "/deliverables/{manifest}/"),
+    *("/settings/data/", "/settings/data/delete/"),
     *(f"/threads/{{project}}/panel/{tab}/" for tab in TAB_NAMES),
 ]
 SETTLED = "Promise.allSettled(document.getAnimations().map((one) => one.finished)).then(() => {})"

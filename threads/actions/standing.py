@@ -28,7 +28,7 @@ def restore_person(person: User) -> None:
 
 def _set_active(person: User, active: bool) -> None:
     with transaction.atomic():
-        User.objects.filter(pk=person.pk).update(is_active=active)
+        User.objects.filter(pk=person.pk, deleted_at=None).update(is_active=active)
         entry = OutboxEntry.add_profile(person)
     relay.carry(entry)
     recheck_sessions(person.id)

@@ -1,0 +1,83 @@
+"""Deleting an account: refused while something is open; then at once in SQL, where one signs in;
+and in the table by the outbox, step by step (threads/leaving.py)."""
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.erasing import erase_person
+from accounts.models import OutboxEntry, User
+from accounts.refusals import Refusal
+from contracts.models import Leg, Offer
+from contracts.models.bookings import BOOKED, ON_HOLD, PENDING
+from contracts.queries import balance_of
+from files.models import File
+from threads.actions.bookings import decline_offer, withdraw_offer
+from threads.models import Thread, keys
+from threads.models.table import get_many
+from threads.queries import list_all_rows
+
+
+def delete_account(user: User) -> None:
+    """Who it is, the caller has made sure of. Offers that wait are taken back first, since nobody
+    would be there to keep them."""
+    check_may_go(user)
+    for offer in Offer.objects.filter(Q(buyer=user) | Q(seller=user), status=PENDING):
+        answer = withdraw_offer if offer.proposed_by_id == user.id else decline_offer
+        answer(user, offer_id=offer.id)
+    with transaction.atomic():
+        person = User.objects.select_for_update().get(pk=user.pk)
+        if person.deleted_at is not None:
+            return
+        # Again: something may have been booked since.
+        _check_bookings(person)
+        erase_person(person)
+        OutboxEntry.objects.create(kind="deletion", payload={"user": person.id})
+
+
+def check_may_go(user: User) -> None:
+    if user.is_staff:
+        raise Refusal(
+            "DELETION_REFUSED",
+            "You are on the staff.",
+            hint="An administrator takes you off it first.",
+        )
+    _check_bookings(user)
+    _check_holds(user)
+
+
+def _check_bookings(user: User) -> None:
+    legs = Leg.objects.filter(Q(buyer=user) | Q(seller=user), status__in=[BOOKED, ON_HOLD])
+    for leg in legs.select_related("buyer", "seller").order_by("starts_at"):
+        other = leg.seller if leg.buyer_id == user.id else leg.buyer
+        what = f"{leg.service} with {other.display_name}"
+        if leg.status == ON_HOLD:
+            _refuse(f"Your booking “{what}” is on hold.", "It has to be settled first.")
+        if leg.ends_at > timezone.now():
+            _refuse(
+                f"Your booking “{what}” is still to come.",
+                "See it through, or cancel it with them. Then you can go.",
+            )
+        if balance_of(leg).open_cents:
+            _refuse(
+                f"Your booking “{what}” is not settled.",
+                "What is open has to be paid, or given back, first.",
+            )
+
+
+def _check_holds(user: User) -> None:
+    threads = get_many((row.pk, keys.THREAD) for row in list_all_rows(user.id))
+    if any(isinstance(thread, Thread) and thread.soft_block for thread in threads):
+        _refuse(
+            "A conversation of yours is on hold.",
+            "Our safety team is looking at it. You can go when they are done.",
+        )
+    if File.objects.filter(owner=user, on_hold=True).exists():
+        _refuse(
+            "Something that you sent is part of a case.",
+            "Our safety team is looking at it. You can go when they are done.",
+        )
+
+
+def _refuse(message: str, hint: str) -> None:
+    raise Refusal("DELETION_REFUSED", message, hint=hint)

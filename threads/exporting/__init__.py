@@ -1,0 +1,1 @@
+"""What somebody takes with them: conversations with their files, and all that is theirs."""

@@ -1,0 +1,72 @@
+"""Carries the deletion of an account to the table. Every step can be done again: whatever stops it,
+the relay begins anew and finds done what is done."""
+
+from accounts.models import OutboxEntry, User
+from accounts.refusals import Refusal
+from files import storage
+from files.exports import discard_exports
+from files.models import File
+from threads import state as states
+from threads.actions.people import leave_thread
+from threads.changed import person_deleted, thread_changed
+from threads.models import Connection, FormerParticipant, UserConnection, keys
+from threads.models.changes import Change, update
+from threads.models.store import StoreUnavailable
+from threads.models.table import query_all
+from threads.profiles import copy_person, person_of
+from threads.queries import list_all_rows
+
+# Then they stay in it, without a name: nothing may be changed there, or nobody has let them in.
+STAYS = {"THREAD_LOCKED", "SAFETY_SOFT_BLOCK", "REQUEST_PENDING"}
+
+
+def carry_deletion(entry: OutboxEntry) -> None:
+    user = User.objects.filter(pk=entry.payload["user"]).first()
+    if user is None or user.deleted_at is None:
+        return
+    person = person_of(user) | {"rev": entry.pk}
+    for row in list_all_rows(user.id):
+        # First without a name, so that none is in what is said of their going.
+        copy_person(row, person)
+        states.forget(row.thread_id)
+        _leave(user, row.thread_id)
+    for thread_id in _written_in(user):
+        _forget_name(thread_id, user, person)
+    _discard_belongings(user)
+
+
+def _leave(user: User, thread_id: str) -> None:
+    try:
+        leave_thread(user, thread_id=thread_id)
+    except StoreUnavailable:
+        raise
+    except Refusal as refusal:
+        if refusal.code not in STAYS and refusal.code != "THREAD_NOT_FOUND":
+            raise
+
+
+def _written_in(user: User) -> list[str]:
+    """Also where they left long ago: there it is only their words that lead to them."""
+    heard = person_deleted.send(sender=User, user_id=user.id)
+    return sorted({thread_id for _, found in heard for thread_id in found or ()})
+
+
+def _forget_name(thread_id: str, user: User, person: dict[str, object]) -> None:
+    pk, sk = keys.thread_pk(thread_id), keys.former_participant_sk(user.id)
+    former = FormerParticipant(pk, sk)
+    if update(former, Change(set={"person": person}), FormerParticipant.pk.exists()):
+        states.forget(thread_id)
+    thread_changed.send(sender=User, thread_id=thread_id)
+
+
+def _discard_belongings(user: User) -> None:
+    """Profile, drafts, markers, devices; what was brought and not sent; what was to be taken along.
+    What was sent stays with those it was sent to."""
+    for item in list(query_all(keys.user_pk(user.id))):
+        if isinstance(item, UserConnection):
+            Connection(keys.connection_pk(item.id), keys.METADATA).delete()
+        item.delete()
+    for file in File.objects.filter(owner=user, uses=None, tab_use=None, on_hold=False):
+        storage.discard(file)
+        file.delete()
+    discard_exports(user)
