@@ -224,6 +224,9 @@ START_LIMITS = tuple(env.list("PARLEY_START_LIMITS", int, default=[3, 20]))
 START_LIMITS_KNOWN = tuple(env.list("PARLEY_START_LIMITS_KNOWN", int, default=[10, 100]))
 NEW_ACCOUNT_DAYS = env.int("PARLEY_NEW_ACCOUNT_DAYS", default=30)
 
+# Days in which a buyer looks at completed work before it is accepted by itself.
+REVIEW_DAYS = env.int("PARLEY_REVIEW_DAYS", default=7)
+
 # --- Against going round the site --------------------------------------------------------------
 
 # Words that count as a way out besides those that we know, and hosts to which links are harmless.

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from types import SimpleNamespace
+from typing import Any, cast
 
 from django import forms
 from django.conf import settings
@@ -11,6 +12,9 @@ from django.templatetags.static import static
 from django.views.decorators.http import require_safe
 
 from threads.attachments import AttachmentView
+from threads.cards.showing import view_of_action
+from threads.models import keys
+from threads.state import ThreadState
 
 AT = datetime(2026, 11, 13, 14, 5, tzinfo=UTC)
 JONAS = {"id": "usr_jonas", "name": "Jonas Weber", "handle": "jonas-weber", "avatar": ""}
@@ -57,6 +61,7 @@ def _panel(theme: str) -> dict[str, object]:
         "tones": range(12),
         "rows": _rows(),
         "timeline": _timeline(theme),
+        "cards": _cards(),
         "attachments": _attachments(),
         "tray": TRAY,
         "form": SampleForm(auto_id=f"{theme}_%s", initial={"name": "Mara Klein"}),
@@ -116,6 +121,27 @@ def _timeline(theme: str) -> list[SimpleNamespace]:
         (LONG, f"<p>{'Averylongwordwithoutspaces' * 4}</p>", {}),
     ]
     return [_entry(f"{theme}_msg_{seq}", seq, *line) for seq, line in enumerate(said, start=1)]
+
+
+def _cards() -> list[dict[str, Any]]:
+    """One that waits for the reader, and the same when it was answered."""
+    start, end = "2026-11-27T09:00:00+00:00", "2026-11-27T15:00:00+00:00"
+    action: dict[str, Any] = {
+        **{"id": "card_01ARZ3NDEKTSV4RRFFQ69G5FAV", "type": "reschedule", "version": 1},
+        **{"by": JONAS["id"], "waitsFor": [YUI["id"]], "answers": None, "isStopped": False},
+        **{"state": "pending", "isOpen": True, "dueAt": keys.iso(AT), "at": keys.iso(AT)},
+        "said": "",
+        "moves": {name: [YUI["id"]] for name in ("accept", "counter", "decline")},
+        "payload": {
+            **{"old_start": start, "old_end": end, "zone": "Europe/Lisbon"},
+            **{"new_start": start.replace("27T", "28T"), "new_end": end.replace("27T", "28T")},
+            "reason": "Rain is forecast for the morning.",
+        },
+    }
+    said = f"{YUI['name']} accepted the new time."
+    answered = {"state": "accepted", "isOpen": False, "waitsFor": [], "moves": {}, "said": said}
+    people = cast(ThreadState, SimpleNamespace(name_of=lambda user_id: YUI))
+    return [view_of_action(each, people) for each in (action, action | answered)]
 
 
 def _attachments() -> list[AttachmentView]:

@@ -4,10 +4,11 @@ from typing import Any
 from uuid import uuid4
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse, JsonResponse, QueryDict
+from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from accounts.lockout import address_of
 from accounts.refusals import Refusal
 from contracts.calendar import calendar_of
 from contracts.cards.engine import check_may_propose, find_card, find_type
@@ -18,6 +19,7 @@ from contracts.queries import access_leg, list_legs_between
 from threads import queries
 from threads.actions.cards import move_card, propose_card
 from threads.cards.showing import action_of, view_of_action
+from threads.file_views import bring_files
 from threads.rendering import message_url
 from threads.views import Request
 
@@ -34,12 +36,13 @@ def new(request: Request, thread_id: str, type_name: str) -> HttpResponse:
     leg = next((each for each in legs if each.id == wanted), None)
     if leg is None:
         raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
-    given = _given(request.POST)
+    given = _given(request)
     if request.method != "POST":
         check_may_propose(kind, request.user, leg)
         return _form(request, kind, leg, kind.defaults(leg), legs=legs)
     if "more" in request.POST:
         return _form(request, kind, leg, _with_one_more(given), legs=legs)
+    file_ids = [*request.POST.get("file_ids", "").split(), *bring_files(request, thread_id)]
     try:
         card = propose_card(
             request.user,
@@ -48,10 +51,12 @@ def new(request: Request, thread_id: str, type_name: str) -> HttpResponse:
             leg_id=leg.id,
             key=_key(request),
             given=given,
+            file_ids=file_ids,
         )
     except Refusal as refusal:
         if refusal.status == 404:
             raise
+        given["file_ids"] = " ".join(file_ids)
         return _form(request, kind, leg, kind.defaults(leg) | given, legs=legs, refusal=refusal)
     return _to_card(card)
 
@@ -85,7 +90,7 @@ def move(request: Request, card_id: str, move_name: str) -> HttpResponse:
     chosen = kind.find(move_name)
     if chosen is None or not chosen.label:
         raise Refusal("THREAD_NOT_FOUND")
-    given = _given(request.POST)
+    given = _given(request)
     if request.method != "POST" or "more" in request.POST:
         if not holds(chosen.by, request.user, found):
             raise Refusal("ACTION_FORBIDDEN", "This is for somebody else to decide.")
@@ -139,7 +144,12 @@ def _form(
         "card": card,
         "move": chosen,
         "fields": f"threads/cards/{name}_form.html" if _has_fields(chosen) else "",
+        "about": f"threads/cards/{kind.name}.html",
         "title": chosen.label if chosen else kind.proposes,
+        "quote": kind.quote(leg, request.user) if kind.quote and leg and not card else None,
+        "shown": kind.show(card.payload) if card else None,
+        "payload": card.payload if card else None,
+        "takes_files": kind.files[1] if chosen is None else 0,
         "key": request.POST.get("key") or str(uuid4()),
         "version": card.version if card else 1,
         "thread_id": card.thread_id if card else leg.thread_id if leg else "",
@@ -154,10 +164,10 @@ def _has_fields(chosen: Move | None) -> bool:
     return chosen is None or chosen.needs is not None
 
 
-def _given(post: QueryDict) -> dict[str, Any]:
+def _given(request: Request) -> dict[str, Any]:
     """Fields as they are named: `items-0-title` is the title of the first of the items."""
     given: dict[str, Any] = {}
-    for name, value in post.items():
+    for name, value in request.POST.items():
         parts = name.split("-")
         if len(parts) == 3 and parts[1].isdecimal() and len(parts[1]) < 3:
             rows = given.setdefault(parts[0], {})
@@ -169,6 +179,10 @@ def _given(post: QueryDict) -> dict[str, Any]:
             # Rows in which nothing was written are not rows.
             rows = [value[number] for number in sorted(value)]
             given[name] = [row for row in rows if row.get("title") or row.get("unit")] or rows[:1]
+    if given:
+        # Of whoever signs: known here, and not to be said by themselves.
+        given["address"] = address_of(request)
+        given["user_agent"] = request.headers.get("User-Agent", "")
     return given
 
 

@@ -9,7 +9,7 @@ from accounts.models import OutboxEntry, User
 from accounts.refusals import Refusal
 from contracts import pdf
 from contracts.actions.dossiers import touch_all
-from contracts.models import ContractDocument, ContractVersion, Leg, Signature
+from contracts.models import Card, ContractDocument, ContractVersion, Leg, Signature
 from contracts.models.documents import IN_FORCE, VOID
 from contracts.wording import NEWEST, write_clauses
 
@@ -21,6 +21,8 @@ def issue_version(leg: Leg) -> ContractVersion:
     document, _ = ContractDocument.objects.get_or_create(leg=leg)
     last = document.versions.order_by("-number").first()
     document.versions.exclude(status=VOID).update(status=VOID)
+    # A card that asks for signatures under it has nothing to ask for any more: the clock voids it.
+    Card.objects.filter(leg=leg, type="sign", is_open=True).update(due_at=timezone.now())
     version = ContractVersion(
         document=document,
         number=last.number + 1 if last else 1,

@@ -51,6 +51,15 @@ def record_payment(
     return _record(leg, seller, key, PAYMENT, cents, note)
 
 
+def settle_finally(leg: Leg, *, key: str) -> tuple[Receipt | None, list[OutboxEntry]]:
+    """What is still open when the work is accepted, in that transaction: the last receipt. None if
+    everything was paid before; the caller holds the seller's row and the leg's."""
+    due = balance_of(leg).open_cents
+    if due <= 0:
+        return None, []
+    return _record(leg, leg.seller, key, PAYMENT, due, "final")
+
+
 def add_amendment(
     by: User,
     *,

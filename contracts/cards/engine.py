@@ -7,6 +7,7 @@ first, and then reads what has become of the card.
 
 import hashlib
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -39,8 +40,17 @@ class Done:
 
 @transaction.atomic
 def propose(
-    user: User, *, type_name: str, thread_id: str, leg_id: str, key: str, given: dict[str, Any]
+    user: User,
+    *,
+    type_name: str,
+    thread_id: str,
+    leg_id: str,
+    key: str,
+    given: dict[str, Any],
+    files: Sequence[dict[str, Any]] = (),
+    also: Callable[[Card], None] | None = None,
 ) -> Done:
+    """`files` as they are shown; `also` is what whoever keeps them does in this transaction."""
     kind = find_type(type_name)
     leg = _lock_leg(leg_id)
     if leg is None or leg.thread_id != thread_id or user.id not in leg.parties:
@@ -50,7 +60,20 @@ def propose(
     if before is not None:
         return _proposed_before(before, kind, _seal(proposal))
     check_may_propose(kind, user, leg)
-    return _create(kind, leg, user, key, proposal)
+    _check_files(kind, files)
+    done = _create(kind, leg, user, key, proposal, files=files)
+    if also:
+        also(done.card)
+    return done
+
+
+def _check_files(kind: CardType, files: Sequence[dict[str, Any]]) -> None:
+    least, most = kind.files
+    if not least <= len(files) <= most:
+        refusal = Refusal("CARD_INVALID")
+        wanted = f"{least} to {most} files" if most > 1 else "A file"
+        refusal.details["errors"] = {"files": f"{wanted} belong to it."}
+        raise refusal
 
 
 def find_type(name: str) -> CardType:
@@ -118,9 +141,12 @@ def _create(
     key: str,
     proposal: BaseModel,
     counters: Card | None = None,
+    files: Sequence[dict[str, Any]] = (),
 ) -> Done:
     now = timezone.now()
     payload = kind.write(leg, proposal, user)
+    if files:
+        payload["files"] = list(files)
     card = Card(
         type=kind.name,
         thread_id=leg.thread_id,
@@ -138,7 +164,10 @@ def _create(
     )
     if card.due_at and is_stopped(card.thread_id):
         card.stopped_at = now
-    card.waits_for = people_of(kind.waits[kind.first], card)
+    if kind.waiting:
+        card.waits_for = kind.waiting(leg, payload)
+    else:
+        card.waits_for = people_of(kind.waits[kind.first], card)
     card.save(force_insert=True)
     _keep(card, "", PROPOSED, Act(card, leg, user, proposal, now, card.state), key, "")
     return Done(card, [_tell(card, user, "")])
@@ -182,7 +211,7 @@ def _move(
     before = CardStep.objects.filter(card=card, by=user, key=key).first()
     if before is not None:
         return _moved_before(card, before, name)
-    _check(card, chosen, user, version)
+    _check(card, leg, chosen, user, version)
     act = Act(
         card,
         leg,
@@ -220,7 +249,7 @@ def _counter(kind: CardType, act: Act, key: str) -> list[OutboxEntry]:
     return _create(kind, act.booking, act.by, key, act.given, counters=act.card).entries
 
 
-def _check(card: Card, chosen: Move, user: User | None, version: int) -> None:
+def _check(card: Card, leg: Leg | None, chosen: Move, user: User | None, version: int) -> None:
     if not holds(chosen.by, user, card):
         raise Refusal("ACTION_FORBIDDEN", "This is for somebody else to decide.")
     if card.state not in chosen.sources:
@@ -229,6 +258,8 @@ def _check(card: Card, chosen: Move, user: User | None, version: int) -> None:
         raise Refusal("ACTION_INVALID_STATE", "This has changed since you looked at it.")
     if user is not None and is_due(card):
         raise Refusal("CARD_EXPIRED")
+    if chosen.effect and leg and leg.status not in TYPES[card.type].leg_states:
+        raise Refusal("ACTION_INVALID_STATE", f"This booking is {leg.status.replace('_', ' ')}.")
 
 
 def _too_late(card: Card) -> Refusal:

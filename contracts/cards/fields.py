@@ -1,6 +1,6 @@
 """What payloads are made of: lines, notes, amounts, times."""
 
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
@@ -39,6 +39,9 @@ Line = Annotated[
     str, BeforeValidator(_one_line), StringConstraints(min_length=1, max_length=LONGEST_LINE)
 ]
 Note = Annotated[str, BeforeValidator(_plain), StringConstraints(max_length=LONGEST_NOTE)]
+Reason = Annotated[
+    str, BeforeValidator(_plain), StringConstraints(min_length=1, max_length=LONGEST_NOTE)
+]
 Cents = Annotated[int, BeforeValidator(_cents), Field(gt=0, le=MOST_CENTS)]
 
 
@@ -52,5 +55,5 @@ def spell_times(start: str, end: str, time_zone: str) -> str:
     return f"{spell_day(first)}, {first:%H:%M} to {spell_day(last)}, {last:%H:%M} ({city})"
 
 
-def spell_day(moment: datetime) -> str:
+def spell_day(moment: date) -> str:
     return f"{moment:%a} {moment.day} {moment:%b %Y}"

@@ -84,6 +84,13 @@ class CardType:
     waits: dict[str, str] = field(default_factory=lambda: {PENDING: ANSWERER})
     # When the clock makes the move that is the clock's, if the type has one.
     due: Callable[[Leg, Payload, datetime], datetime] | None = None
+    # Who has to act at first, where it is not simply somebody of the table.
+    waiting: Callable[[Leg, Payload], list[str]] | None = None
+    # How many files come with it, at least and at most.
+    files: tuple[int, int] = (0, 0)
+    files_label: str = "Files"
+    # What one has to know before one proposes it.
+    quote: Callable[[Leg, User], dict[str, Any]] | None = None
     # What a form begins with.
     defaults: Callable[[Leg], dict[str, Any]] = lambda leg: {}
     # Of a leg there is at most one open at a time.

@@ -1,5 +1,6 @@
 """Cards to try things with: a proposal of each type, and the moves that lead to each state."""
 
+import io
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -10,6 +11,7 @@ from contracts.cards.engine import make_clock_move
 from contracts.cards.table import ANSWERER, BUYER, CLOCK, EITHER, PROPOSER, SELLER, WAITED_FOR, Move
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
+from files.actions import accept_file
 from threads.actions.cards import move_card, propose_card
 from threads.relay import carry_all
 
@@ -37,11 +39,21 @@ def some_extras(leg: Leg) -> dict[str, Any]:
     }
 
 
-GIVEN: dict[str, Any] = {"reschedule": new_time, "extras": some_extras}
+GIVEN: dict[str, Any] = {
+    "reschedule": new_time,
+    "extras": some_extras,
+    "overtime": lambda leg: {"minutes": "90", "note": "The last looks took longer."},
+    "expense": lambda leg: {"amount": "18.40", "merchant": "Taxi", "date": "2026-05-01"},
+    "sign": lambda leg: {},
+    "complete": lambda leg: {"how": "milestone", "note": "All delivered."},
+    "cancel": lambda leg: {"reason": "The collection is late."},
+}
 # What a move takes, where it takes something.
 GIVEN_WITH: dict[tuple[str, str], Any] = {
     ("reschedule", "counter"): lambda leg: new_time(leg, days=5),
     ("extras", "counter"): some_extras,
+    ("sign", "sign"): lambda leg: {"legal_name": "A Legal Name", "has_read": "true"},
+    ("complete", "dispute"): lambda leg: {"reason": "Half of it is missing."},
 }
 
 
@@ -50,9 +62,14 @@ def proposer_of(type_name: str, leg: Leg) -> User:
 
 
 def propose(type_name: str, leg: Leg, by: User | None = None, **more: Any) -> Card:
+    by = by or proposer_of(type_name, leg)
     fields = {"key": str(uuid4()), "given": GIVEN[type_name](leg)} | more
+    if TYPES[type_name].files[0]:
+        content = io.BytesIO(b"A slip")
+        slip = accept_file(by, thread_id=leg.thread_id, name="slip.txt", content=content)
+        fields.setdefault("file_ids", [slip.id])
     return propose_card(
-        by or proposer_of(type_name, leg),
+        by,
         thread_id=leg.thread_id,
         type_name=type_name,
         leg_id=leg.id,
@@ -110,6 +127,9 @@ def bring_to(state: str, leg: Leg, type_name: str) -> Card | None:
             card = propose(type_name, leg)
             for move in way:
                 make(card, move)
+                # Of those that several have to make, each makes it.
+                while card.state != move.to:
+                    make(card, move)
             return card
         for move in kind.moves:
             if at in move.sources and move.to not in seen:

@@ -251,7 +251,14 @@ def test_proposing_a_card():
     at_every_step(prepare, act, judge)
 
 
-@pytest.mark.parametrize("type_name", [kind for kind in TYPES if TYPES[kind].find("accept")])
+# Those that change a booking in ways of their own; the rest are an amendment like extras.
+KILLED = ("reschedule", "extras", "complete", "cancel")
+AS_EXTRAS = [kind for kind in TYPES if TYPES[kind].find("accept") and kind not in KILLED]
+
+
+@pytest.mark.parametrize(
+    "type_name", [*KILLED, *(pytest.param(kind, marks=pytest.mark.long) for kind in AS_EXTRAS)]
+)
 def test_accepting_a_card(type_name):
     def prepare():
         buyer, seller = two_people()

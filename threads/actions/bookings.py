@@ -10,7 +10,8 @@ from typing import Any
 from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.actions import documents, linking, manifests, offers, payments
-from contracts.models import BookingGroup, DeliverableManifest, Leg, Offer, Receipt
+from contracts.cards import engine
+from contracts.models import BookingGroup, Card, DeliverableManifest, Leg, Offer, Receipt
 from contracts.queries import access_leg, access_offer
 from contracts.terms import Terms
 from threads import policy
@@ -87,8 +88,19 @@ def _answer(action: Callable[..., offers.Done], user: User, offer_id: str) -> Of
     return done.offer
 
 
-def sign_contract(user: User, **signature: Any) -> None:
-    carry_all(documents.sign_version(user, **signature))
+def sign_contract(user: User, *, document_id: str, number: int, **signature: Any) -> None:
+    """By way of the card that asks for it, if there is one: it must not go on asking."""
+    card = Card.objects.filter(
+        type="sign", is_open=True, payload__document=document_id, payload__number=number
+    ).first()
+    if card is None or user.id not in card.waits_for:
+        carry_all(documents.sign_version(user, document_id=document_id, number=number, **signature))
+        return
+    key = f"sign-{card.version}"
+    done = engine.move(
+        user, card_id=card.id, name="sign", version=card.version, key=key, given=signature
+    )
+    carry_all(done.entries)
 
 
 def record_payment(user: User, *, leg_id: str, key: str, what: str, shown: int) -> Receipt:

@@ -1,21 +1,44 @@
 """What people do with cards: the record first, then the conversation follows."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from accounts.models import User
 from contracts.cards import engine
 from contracts.models import Card
 from threads import state as states
+from threads.actions.attaching import attach
 from threads.actions.messages import check_may_write
 from threads.relay import carry_all
 
 
 def propose_card(
-    user: User, *, thread_id: str, type_name: str, leg_id: str, key: str, given: dict[str, Any]
+    user: User,
+    *,
+    thread_id: str,
+    type_name: str,
+    leg_id: str,
+    key: str,
+    given: dict[str, Any],
+    file_ids: Sequence[str] = (),
 ) -> Card:
     check_may_write(states.look(thread_id), user.id)
+    attached = attach(user, file_ids, [], thread_id=thread_id, client_id=key)
+
+    def reserve(card: Card) -> None:
+        # Under the name that its message will have: whatever happens, they find each other.
+        attached.client_id = card.id
+        attached.reserve()
+
     done = engine.propose(
-        user, type_name=type_name, thread_id=thread_id, leg_id=leg_id, key=key, given=given
+        user,
+        type_name=type_name,
+        thread_id=thread_id,
+        leg_id=leg_id,
+        key=key,
+        given=given,
+        files=attached.described,
+        also=reserve,
     )
     carry_all(done.entries)
     return done.card

@@ -9,6 +9,7 @@ from typing import Any
 
 from contracts.cards.types import TYPES
 from contracts.models.cards import Card
+from files.models import FileUse
 from realtime.delivery import deliver
 from realtime.events import CardChanged
 from threads import state as states
@@ -69,6 +70,7 @@ def _carry_message(card_id: str) -> str:
             type=ACTION,
             sealed=card.id,
             action=action_of(card),
+            attachments=card.payload.get("files", []),
             of_thread={"card_waits": waits_in(card.thread_id)},
             also=lambda write, message: _write(write, state, card, message.id, rev=0),
         )
@@ -76,6 +78,7 @@ def _carry_message(card_id: str) -> str:
 
     appended = append(card.thread_id, plan)
     Card.objects.filter(pk=card_id).update(message_id=appended.message.id)
+    FileUse.objects.filter(client_id=card_id, message_id="").update(message_id=appended.message.id)
     tell_appended(appended)
     return appended.message.id
 

@@ -6,6 +6,7 @@ from typing import Any
 from contracts.cards.table import CardType, Move, people_of
 from contracts.cards.types import TYPES
 from contracts.models.cards import Card
+from threads.attachments import views_of
 from threads.models import Message, keys
 from threads.state import ThreadState
 
@@ -64,6 +65,7 @@ def view_of_action(action: dict[str, Any], state: ThreadState) -> dict[str, Any]
         "template": f"threads/cards/{kind.name}.html",
         "what": kind.summary(action["payload"]),
         "shown": kind.show(action["payload"]),
+        "files": views_of(action["payload"].get("files")),
         "word": action["state"].replace("_", " "),
         "tone": TONES.get(action["state"], ""),
         "proposer": state.name_of(action["by"])["name"],

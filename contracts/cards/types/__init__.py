@@ -1,6 +1,9 @@
 """The types there are. A new one is a file here, which says what it is, and its templates."""
 
 from contracts.cards.table import CardType
-from contracts.cards.types import extras, reschedule
+from contracts.cards.types import cancel, complete, expense, extras, overtime, reschedule, sign
 
-TYPES: dict[str, CardType] = {module.TYPE.name: module.TYPE for module in (reschedule, extras)}
+TYPES: dict[str, CardType] = {
+    module.TYPE.name: module.TYPE
+    for module in (reschedule, extras, overtime, expense, sign, complete, cancel)
+}

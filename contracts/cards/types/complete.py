@@ -1,0 +1,128 @@
+"""The work is done: the buyer looks at it, and if nothing is said in time it is accepted."""
+
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from django.conf import settings
+from django.utils import timezone
+from pydantic import BaseModel
+
+from accounts.models import OutboxEntry, User
+from accounts.refusals import Refusal
+from contracts.actions.payments import settle_finally
+from contracts.cards.fields import Note, Reason
+from contracts.cards.table import BUYER, CLOCK, PENDING, SELLER, Act, CardType, Move, Payload
+from contracts.models import Leg
+from contracts.models.bookings import COMPLETED, ON_HOLD
+from contracts.money import amount
+from contracts.queries import balance_of
+
+TIME, MILESTONE = "time", "milestone"
+HOW = {TIME: "The time is over", MILESTONE: "What was agreed is delivered"}
+
+
+class Complete(BaseModel):
+    how: Literal["time", "milestone"]
+    note: Note = ""
+
+
+class Dispute(BaseModel):
+    reason: Reason
+
+
+def write(leg: Leg, given: Complete, by: User) -> Payload:
+    if given.how == TIME and leg.ends_at > timezone.now():
+        raise Refusal("CARD_INVALID", "The booking is not over yet.")
+    return {
+        "service": leg.service,
+        "how": given.how,
+        "note": given.note,
+        "open": balance_of(leg).open_cents,
+        "currency": leg.currency,
+    }
+
+
+def _accept(act: Act) -> None:
+    leg = act.booking
+    leg.status = COMPLETED
+    leg.save(update_fields=["status"])
+    receipt, entries = settle_finally(leg, key=f"{act.card.id}:final")
+    act.entries += entries
+    if receipt is not None:
+        act.adds = f" The final receipt is number {receipt.number}."
+
+
+def _dispute(act: Act) -> None:
+    """Nothing of the booking moves until staff have looked at it."""
+    leg = act.booking
+    assert act.by is not None
+    leg.status = ON_HOLD
+    leg.save(update_fields=["status"])
+    payload = {
+        "about": "dispute",
+        "thread": leg.thread_id,
+        "person": leg.seller_id,
+        "reporter": act.by.id,
+        "reason": "other",
+        "comment": act.given.reason,
+        "shown": {"card": act.card.id, "payload": act.card.payload},
+    }
+    act.entries.append(OutboxEntry.objects.create(kind="case", payload=payload))
+
+
+def due(leg: Leg, payload: Payload, now: datetime) -> datetime:
+    return now + timedelta(days=settings.REVIEW_DAYS)
+
+
+def summary(payload: Payload) -> str:
+    return str(payload["service"])
+
+
+def show(payload: Payload) -> dict[str, Any]:
+    return {"how": HOW[payload["how"]], "open": amount(payload["open"], payload["currency"])}
+
+
+TYPE = CardType(
+    name="complete",
+    label="Completed",
+    icon="badge-check",
+    by=SELLER,
+    proposal=Complete,
+    write=write,
+    summary=summary,
+    show=show,
+    due=due,
+    defaults=lambda leg: {"how": TIME},
+    is_alone=True,
+    proposes="Mark as completed",
+    moves=(
+        Move(
+            "accept",
+            BUYER,
+            (PENDING,),
+            "accepted",
+            "{name} accepted the work: {what}.",
+            label="Accept",
+            tone="primary",
+            effect=_accept,
+        ),
+        Move(
+            "dispute",
+            BUYER,
+            (PENDING,),
+            "disputed",
+            "{name} does not agree that it is completed: {what}. Our safety team looks at it.",
+            label="Dispute",
+            needs=Dispute,
+            effect=_dispute,
+        ),
+        Move(
+            "auto_accept",
+            CLOCK,
+            (PENDING,),
+            "auto_accepted",
+            "The time to look at it is over, and the work is accepted: {what}.",
+            effect=_accept,
+        ),
+    ),
+)

@@ -1,0 +1,94 @@
+"""What the seller laid out, with the slip that proves it."""
+
+from datetime import date
+from typing import Any
+
+from django.utils import timezone
+from pydantic import BaseModel
+
+from accounts.models import User
+from accounts.refusals import Refusal
+from contracts.actions.payments import add_amendment
+from contracts.cards.fields import Cents, Line, Note, spell_day
+from contracts.cards.table import ANSWERER, PENDING, SELLER, Act, CardType, Move, Payload
+from contracts.models import Leg
+from contracts.models.money import EXPENSE
+from contracts.money import amount
+
+
+class Expense(BaseModel):
+    amount: Cents
+    merchant: Line
+    date: date
+    note: Note = ""
+
+
+def write(leg: Leg, given: Expense, by: User) -> Payload:
+    # Somewhere it is tomorrow already.
+    if (given.date - timezone.now().date()).days > 1:
+        raise Refusal("CARD_INVALID", "That day has not come yet.")
+    return {
+        "cents": given.amount,
+        "currency": leg.currency,
+        "merchant": given.merchant,
+        "date": given.date.isoformat(),
+        "note": given.note,
+    }
+
+
+def _accept(act: Act) -> None:
+    payload = act.card.payload
+    assert act.by is not None
+    slips = [file["id"] for file in payload["files"]]
+    add_amendment(
+        act.by,
+        leg=act.booking,
+        kind=EXPENSE,
+        items=[{"title": payload["merchant"], "date": payload["date"], "slips": slips}],
+        cents=payload["cents"],
+        card_id=act.card.id,
+    )
+
+
+def summary(payload: Payload) -> str:
+    return f"{payload['merchant']}, {amount(payload['cents'], payload['currency'])}"
+
+
+def show(payload: Payload) -> dict[str, Any]:
+    day = spell_day(date.fromisoformat(payload["date"]))
+    return {"total": amount(payload["cents"], payload["currency"]), "day": day}
+
+
+TYPE = CardType(
+    name="expense",
+    label="Expense",
+    icon="paperclip",
+    by=SELLER,
+    proposal=Expense,
+    write=write,
+    summary=summary,
+    show=show,
+    files=(1, 3),
+    files_label="Photo of the slip",
+    proposes="Hand in an expense",
+    moves=(
+        Move(
+            "accept",
+            ANSWERER,
+            (PENDING,),
+            "accepted",
+            "{name} accepted the expense: {what}.",
+            label="Accept",
+            tone="primary",
+            effect=_accept,
+        ),
+        Move(
+            "decline",
+            ANSWERER,
+            (PENDING,),
+            "declined",
+            "{name} declined the expense: {what}.",
+            label="Decline",
+        ),
+    ),
+)

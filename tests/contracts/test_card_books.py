@@ -1,0 +1,136 @@
+"""Random sequences by random people never break the books."""
+
+import contextlib
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from accounts.refusals import Refusal
+from contracts.cards.engine import make_clock_move
+from contracts.cards.table import CLOCK
+from contracts.cards.types import TYPES
+from contracts.models import Amendment, Card, Leg, Receipt
+from contracts.models.bookings import BOOKED, CANCELLED, COMPLETED, ON_HOLD
+from contracts.models.money import EXPENSE, EXTRAS, OVERTIME, PAYMENT, REFUND
+from contracts.queries import balance_of
+from tests.contracts.card_scenes import answer, given_with, new_time, propose
+from tests.contracts.conftest import IN_MAY, book, terms
+from tests.threads.conftest import make_person, start
+from threads.actions.bookings import record_payment
+from threads.cards.clock import move_due_cards
+from threads.panel.rebuilding import differences
+from threads.relay import carry_all, carry_waiting
+
+pytestmark = [pytest.mark.storage, pytest.mark.django_db]
+
+MONEY = {"extras": EXTRAS, "overtime": OVERTIME, "expense": EXPENSE}
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["propose", "move", "move", "pay"]), st.integers(0, 10**6)),
+    min_size=5,
+    max_size=14,
+)
+
+
+def two_bookings() -> list[Leg]:
+    """Of one seller, one day apart: close enough to run into each other."""
+    buyer, seller = make_person("Bea"), make_person("Sam")
+    later = IN_MAY + timedelta(days=1)
+    other = terms(starts_at=later, ends_at=later + timedelta(hours=6))
+    return [
+        book(start(buyer, seller), buyer, seller),
+        book(start(buyer, seller), buyer, seller, other),
+    ]
+
+
+def take(legs: list[Leg], what: str, chance: int) -> None:
+    leg = Leg.objects.select_related("buyer", "seller").get(pk=legs[chance % 2].pk)
+    who = (leg.buyer, leg.seller)[chance // 2 % 2]
+    if what == "pay":
+        kinds = ("deposit", "balance", "repayment")
+        shown = balance_of(leg).open_cents
+        what = kinds[chance // 4 % 3]
+        record_payment(leg.seller, leg_id=leg.id, key=str(chance), what=what, shown=shown)
+    elif what == "propose":
+        name = sorted(TYPES)[chance // 4 % len(TYPES)]
+        more = {"given": new_time(leg, days=chance // 64 % 3 or 1)} if name == "reschedule" else {}
+        propose(name, leg, who, **more)
+    else:
+        cards = list(Card.objects.filter(leg=leg, is_open=True).order_by("id"))
+        if cards:
+            card = cards[chance // 4 % len(cards)]
+            moves = TYPES[card.type].moves
+            move = moves[chance // 64 % len(moves)]
+            if move.by == CLOCK:
+                let_time_pass(card)
+            else:
+                answer(who, card, move.name, given=given_with(card, move))
+
+
+def let_time_pass(card: Card) -> None:
+    """Until it is due; where the booking stands still, so does the card."""
+    before = card.due_at
+    Card.objects.filter(pk=card.pk).update(due_at=IN_MAY - timedelta(days=900))
+    done = make_clock_move(card.id)
+    if done is None:
+        Card.objects.filter(pk=card.pk).update(due_at=before)
+    else:
+        carry_all(done.entries)
+
+
+def check_books(leg: Leg) -> None:
+    leg.refresh_from_db()
+    balance = balance_of(leg)
+    amendments = list(leg.amendments.all())
+    assert balance.total_cents == leg.price_cents + sum(a.amount_cents for a in amendments)
+    entries = list(leg.ledger.all())
+    signed = [e.amount_cents if e.kind == PAYMENT else -e.amount_cents for e in entries]
+    assert balance.paid_cents == sum(signed)
+    for entry in entries:
+        assert (entry.receipt.amount_cents, entry.receipt.kind) == (entry.amount_cents, entry.kind)
+    check_cards(leg, amendments)
+    if leg.status == COMPLETED:
+        assert balance.open_cents <= 0
+    if leg.status == CANCELLED:
+        done = sum(a.amount_cents for a in amendments if a.kind in (OVERTIME, EXPENSE))
+        assert (
+            balance.total_cents
+            == done + leg.cards.get(type="cancel", state="accepted").payload["kept"]
+        )
+
+
+def check_cards(leg: Leg, amendments: list[Amendment]) -> None:
+    """Each accepted card about money is one amendment, of its amount; and there are no others."""
+    of_money = {
+        card.id: (MONEY[card.type], card.payload["cents"])
+        for card in leg.cards.filter(type__in=MONEY, state="accepted")
+    }
+    found = {a.card_id: (a.kind, a.amount_cents) for a in amendments if a.kind != REFUND}
+    assert found == of_money
+    assert len([a for a in amendments if a.kind == REFUND]) <= (leg.status == CANCELLED)
+
+
+def check_seller(legs: list[Leg]) -> None:
+    numbers = Receipt.objects.filter(seller=legs[0].seller).order_by("number")
+    found = list(numbers.values_list("number", flat=True))
+    assert found == list(range(1, len(found) + 1))
+    busy = Leg.objects.filter(seller=legs[0].seller, status__in=(BOOKED, ON_HOLD))
+    times = sorted(busy.values_list("starts_at", "ends_at"))
+    assert all(before[1] <= after[0] for before, after in zip(times, times[1:], strict=False))
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@given(STEPS)
+def test_the_books_are_right_after_every_step(steps):
+    legs = two_bookings()
+    for what, chance in steps:
+        with contextlib.suppress(Refusal):
+            take(legs, what, chance)
+        for leg in legs:
+            check_books(leg)
+        check_seller(legs)
+    move_due_cards()
+    carry_waiting()
+    for leg in legs:
+        assert list(differences(leg.thread_id)) == []

@@ -1,0 +1,83 @@
+"""The pages of every type: filling one in, looking at it, answering it; none needs a script."""
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from contracts.cards.types import TYPES
+from contracts.models import Card
+from tests.contracts.card_scenes import GIVEN, bring_to, proposer_of, rightful
+
+pytestmark = pytest.mark.django_db
+
+
+def posted(type_name, leg):
+    """As a form sends it."""
+    fields = {"key": "once", "leg": leg.id}
+    for name, value in GIVEN[type_name](leg).items():
+        if not isinstance(value, list):
+            fields[name] = value
+            continue
+        for number, row in enumerate(value):
+            fields |= {f"{name}-{number}-{part}": each for part, each in row.items()}
+    if TYPES[type_name].files[0]:
+        fields["files"] = SimpleUploadedFile("slip.txt", b"A slip")
+    return fields
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_each_is_proposed_by_a_form_and_shown_where_it_is_answered(type_name, leg, thread, client):
+    proposer = proposer_of(type_name, leg)
+    client.force_login(proposer)
+    page = reverse("threads:card_new", args=[thread, type_name])
+    assert "data-card-form" in client.get(page).content.decode()
+    assert client.post(page, posted(type_name, leg)).status_code == 302
+    card = Card.objects.get()
+    assert client.post(page, posted(type_name, leg)).status_code == 302
+    assert Card.objects.count() == 1
+    for address in (
+        reverse("threads:card", args=[card.id]),
+        reverse("threads:thread", args=[thread]),
+        reverse("threads:panel_tab", args=[thread, "actions"]),
+    ):
+        assert card.id in client.get(address).content.decode()
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_each_move_that_asks_first_has_its_page(type_name, leg, client):
+    kind = TYPES[type_name]
+    card = bring_to(kind.first, leg, type_name)
+    for move in kind.moves:
+        if not move.label:
+            continue
+        client.force_login(rightful(move.by, card)[0])
+        shown = client.get(reverse("threads:card_move", args=[card.id, move.name]))
+        assert shown.status_code == 200
+        assert move.label in shown.content.decode()
+
+
+def test_a_slip_that_is_missing_is_said_where_it_belongs(leg, thread, client):
+    client.force_login(leg.seller)
+    page = reverse("threads:card_new", args=[thread, "expense"])
+    fields = posted("expense", leg)
+    del fields["files"]
+    answer = client.post(page, fields)
+    assert answer.status_code == 400
+    assert "1 to 3 files belong to it." in answer.content.decode()
+    assert not Card.objects.exists()
+
+
+def test_whoever_may_not_propose_it_is_told_so(leg, thread, client):
+    client.force_login(leg.buyer)
+    page = reverse("threads:card_new", args=[thread, "extras"])
+    assert client.get(page).status_code == 403
+
+
+def test_a_booking_comes_as_a_calendar_file(leg, client):
+    client.force_login(leg.buyer)
+    answer = client.get(reverse("threads:calendar", args=[leg.id]))
+    lines = answer.content.decode().split("\r\n")
+    assert answer["Content-Type"] == "text/calendar; charset=utf-8"
+    assert f"UID:{leg.id}@parley" in lines
+    assert f"DTSTART:{leg.starts_at:%Y%m%dT%H%M%SZ}" in lines
+    assert all(len(line.encode()) <= 75 for line in lines)
