@@ -1,0 +1,28 @@
+"""Frames that the server makes itself, read by a client that others wrote."""
+
+import pytest
+from websockets.frames import Opcode
+from websockets.streams import StreamReader
+
+from messaging_site.server import frame_of
+
+
+@pytest.mark.parametrize("size", [1, 125, 126, 127, 65_535, 65_536, 200_000])
+def test_a_frame_holds_the_whole_text_whatever_its_length(size):
+    text = ("é" + "x" * size)[:size]
+    assert read(frame_of(text)) == text
+
+
+def read(data: bytes) -> str:
+    from websockets.frames import Frame
+
+    reader = StreamReader()
+    reader.feed_data(data)
+    reader.feed_eof()
+    parsing = Frame.parse(reader.read_exact, mask=False)
+    try:
+        next(parsing)
+    except StopIteration as done:
+        frame = done.value
+    assert (frame.opcode, frame.fin) == (Opcode.TEXT, True)
+    return bytes(frame.data).decode()
