@@ -43,8 +43,8 @@ class Between:
         self.me = secrets.token_hex(8)
         self.is_live = True
         self._heard, self._tell_live = heard, live_changed
-        # The other processes, as far as they were heard of.
-        self._others: set[str] = set()
+        # As far as is known; and how often another process was heard.
+        self._is_alone, self._news = True, 0
         self._waiting: list[Post] = []
         self._is_joined = False
         self._task: asyncio.Task[None] | None = None
@@ -65,7 +65,7 @@ class Between:
     # --- Publishing
 
     def publish(self, groups: list[str], message: dict[str, Any]) -> None:
-        if not self._others:
+        if self._is_alone:
             return
         if len(self._waiting) >= MOST_WAITING or not self._is_joined:
             figures.DROPS.labels("server").inc()
@@ -101,11 +101,12 @@ class Between:
             await self._say(self._packed(posts) if posts else self._word("beat"))
 
     async def _say(self, word: bytes) -> int:
+        news = self._news
         async with asyncio.timeout(redis_outage.patience):
             count = int(await self._redis.publish(self.channel, word))
-        if count <= 1:
-            # Nobody but ourselves.
-            self._others.clear()
+        # Ourselves, and who else? Somebody who came after it was counted may have been heard since.
+        if count > 1 or self._news == news:
+            self._is_alone = count <= 1
         return count
 
     def _word(self, word: str) -> bytes:
@@ -171,16 +172,15 @@ class Between:
         if sender == self.me:
             self._heard_at = time.monotonic()
             return
+        self._is_alone, self._news = False, self._news + 1
         word, _, posts = said.partition(" ")
         if word == "tell":
             for post in orjson.loads(posts):
                 self._heard(post.pop("to"), _with_text(post))
             return
         if word == "hello":
-            self._others.add(sender)
             self._greet_back()
         elif word == "here":
-            self._others.add(sender)
             self._answers += 1
 
     def _greet_back(self) -> None:

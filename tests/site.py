@@ -17,7 +17,8 @@ import psycopg
 from websockets.sync.client import ClientConnection, connect
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE = 10
+# On a machine that has much else to do. What comes, comes sooner.
+PATIENCE = 30
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def seller(servers, pair) -> Iterator[Client]:
         yield client
 
 
-def hear_message(client: Client, body: str, patience: float = 10) -> dict:
+def hear_message(client: Client, body: str, patience: float = 30) -> dict:
     deadline = time.monotonic() + patience
     while True:
         event = client.hear("message.sent", timeout=deadline - time.monotonic())
