@@ -65,7 +65,7 @@ class Verdict:
 
     @property
     def is_found(self) -> bool:
-        return bool(self.reasons)
+        return any(score >= ENOUGH for score in self.scores.values())
 
 
 def judge(text: str, earlier: Sequence[str] = ()) -> Verdict:
@@ -98,11 +98,13 @@ def judge(text: str, earlier: Sequence[str] = ()) -> Verdict:
     return verdict
 
 
+# Each text is one of the few before the next ones, too.
+@lru_cache(maxsize=2048)
 def has_record(text: str) -> bool:
     return any_of(sentences(fold(text)), "record")
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2048)
 def _cached(text: str) -> tuple[tuple[str, float], ...]:
     return tuple(_judge(text).scores.items())
 

@@ -24,6 +24,8 @@ SIGN = re.compile(
 
 def numbers(pieces: Sequence[str]) -> Iterator[str]:
     """Readings of the pieces as one number; none, if they do not look like such."""
+    if not any(DIGITS.search(piece) for piece in pieces):
+        return
     pieces = [without_measures(piece) for piece in pieces]
     for start in range(len(pieces) - 1):
         if _is_number(pieces[start:]):
