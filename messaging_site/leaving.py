@@ -14,7 +14,12 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
+# Told host and port, once somebody can come.
+Ready = Callable[[str, int], None]
+
 GOING_AWAY = 1001
+# What is being done when we leave may take so many seconds more.
+FINISHING = 10.0
 # Put among what a socket's client sent: what came before it is answered, what comes after is not.
 LEAVE: Message = {"type": "server.leave"}
 

@@ -333,6 +333,11 @@ STORAGES = {
 # How long the server goes on listening when it is told to end, so that a balancer notices.
 DRAIN_SECONDS = env.float("PARLEY_DRAIN_SECONDS", default=1.0 if EMBEDDED else 5.0)
 
+# On which ASGI server: one of those that have a module, messaging_site/with_….py.
+SERVER = env.str("PARLEY_SERVER", default="daphne")
+if SERVER not in ("daphne", "uvicorn"):
+    raise ImproperlyConfigured(f"PARLEY_SERVER is daphne or uvicorn, not {SERVER}.")
+
 # Where Prometheus may ask, as host:port; not where people do. Nowhere unless set.
 METRICS = env.str("PARLEY_METRICS", default="")
 

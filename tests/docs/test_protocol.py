@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 from accounts.refusals import REFUSALS
-from messaging_site.server import MAX_FRAME
+from messaging_site.wire import MAX_FRAME
 from realtime import consumers, events
 from realtime.commands import COMMANDS, OF_THE_SOCKET
 from realtime.frames import MOST_BYTES
