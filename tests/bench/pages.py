@@ -73,7 +73,10 @@ def in_browser(world: World, *, visits: int) -> dict[str, float] | None:
             context.add_cookies([cookie | {"url": f"http://127.0.0.1:{world.port}"}])
             page = context.new_page()
             page.goto(f"http://127.0.0.1:{world.port}{one['path']}", wait_until="load")
-            found.append(page.evaluate(MEASURE))
+            # Until the socket is open and the thread caught up with.
+            page.wait_for_selector("html[data-live=yes]", state="attached")
+            live = page.evaluate("performance.now()")
+            found.append(page.evaluate(MEASURE) | {"live": live})
             context.close()
         browser.close()
     return {name: median(each[name] for each in found) for name in found[0]}

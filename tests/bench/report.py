@@ -89,7 +89,9 @@ def _pages(result: Result) -> Iterator[Row]:
         yield Row("thread page in Chromium", "no Chromium here")
         return
     seen = result.browser
-    times = ", ".join(f"{name} {seen[name]:.0f} ms" for name in ("first_byte", "interactive"))
+    times = ", ".join(
+        f"{name} {seen[name]:.0f} ms" for name in ("first_byte", "interactive", "live")
+    )
     yield Row("thread page in Chromium", times.replace("_", " "))
     weight = seen["weight"] / 1024
     is_light = weight <= 60 and not seen["foreign"]
@@ -136,6 +138,7 @@ def _line(row: Row, wide: int) -> str:
 def as_json(result: Result) -> dict[str, Any]:
     return {
         "server": result.server,
+        "machine": result.machine,
         "rows": [vars(row) for row in rows_of(result)],
         "rounds": {
             name: [vars(one) | {"rate": one.rate} for one in found]
@@ -147,3 +150,33 @@ def as_json(result: Result) -> dict[str, Any]:
         "storm": result.storm,
         "shares": result.shares,
     }
+
+
+def as_markdown(runs: list[dict[str, Any]]) -> str:
+    """The table of docs/speed.md, from what `--json` wrote: a column for each run."""
+    heads = [run["server"] for run in runs]
+    lines = [
+        f"| what | {' | '.join(heads)} | bar |",
+        f"| --- | {' | '.join('---' for _ in heads)} | --- |",
+    ]
+    found = [{row["what"]: row for row in run["rows"]} for run in runs]
+    for what in found[0]:
+        figures = [_cell(each.get(what)) for each in found]
+        bars = dict.fromkeys(each[what]["bar"] for each in found if what in each)
+        lines.append(f"| {what.strip()} | {' | '.join(figures)} | {', '.join(bars)} |")
+    return "\n".join([*lines, "", *(_measured_on(run) for run in runs)])
+
+
+def _cell(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return ""
+    return row["figure"] if row["ok"] is not False else f"**{row['figure']}** (not reached)"
+
+
+def _measured_on(run: dict[str, Any]) -> str:
+    machine = run["machine"]
+    return (
+        f"*{run['server']}: {machine['rounds']} rounds of {machine['seconds']:g} s on "
+        f"{machine['cores']} cores, Python {machine['python']}; load {machine['load_before']:.1f} "
+        f"before, all in {machine['took']:.0f} s.*"
+    )

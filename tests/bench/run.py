@@ -1,8 +1,11 @@
 """All of it, from beginning to end."""
 
 import json
+import os
+import platform
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +31,7 @@ class Size:
 
 
 WHOLE = Size(5, 8.0, 100_000, 10_000, 1000, 500, 50, 5)
-QUICK = Size(2, 3.0, 5_000, 1_000, 200, 100, 20, 2)
+QUICK = Size(2, 3.0, 5_000, 1_000, 1000, 100, 20, 2)
 
 
 @dataclass
@@ -43,11 +46,14 @@ class Result:
     storm: dict[str, float]
     browser: dict[str, float] | None
     shares: dict[str, float]
+    # What it was measured on, for whoever compares.
+    machine: dict[str, Any]
 
 
 def bench(
     size: Size, *, server: str, keep_profile: Path | None, tell: Callable[[str], None]
 ) -> Result:
+    began, load_before = time.monotonic(), os.getloadavg()[0]
     tell("Starting the service, Redis and the engine; making people and conversations ...")
     with running_world(messages=size.messages, rows=size.rows, server=server) as world:
         # First, while nothing has been used before that they could be made of.
@@ -63,7 +69,17 @@ def bench(
         browser = pages.in_browser(world, visits=size.visits)
         tell("Many sockets that all come back at once ...")
         storm = sockets.storm(world, count=size.storm)
-    return Result(server, size, sending, thread, inbox, costs, idle, storm, browser, shares)
+    machine = {
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "load_before": load_before,
+        "rounds": size.rounds,
+        "seconds": size.seconds,
+        "took": time.monotonic() - began,
+    }
+    return Result(
+        server, size, sending, thread, inbox, costs, idle, storm, browser, shares, machine
+    )
 
 
 def _costs(world: World) -> dict[str, Any]:

@@ -3,6 +3,7 @@ says `ready`, waits for a line, and answers with one line of JSON."""
 
 import asyncio
 import json
+import random
 import sys
 import time
 from dataclasses import dataclass, field
@@ -12,10 +13,19 @@ import orjson
 
 from tests.bench.lean import Socket, connect
 
-BODY = "Could we move the shoot to the morning? The light in the hall is best before ten, I think."
+# As long as people write on average, and never the same twice: what was said is looked at anew.
+BODY = "Could we move the {} to the {}? The light in the {} is best before the {}, I think."
+WORDS = (
+    *("shoot", "morning", "hall", "lunch", "garden", "evening", "studio", "weekend", "kitchen"),
+    *("portrait", "harbour", "rehearsal", "stairs", "bakery", "window", "spring", "courtyard"),
+)
 # As the page does it: at most once a second for each thread.
 MARK_EVERY = 1.0
 PATIENCE = 60.0
+
+
+def something_to_say() -> str:
+    return BODY.format(*random.choices(WORDS, k=4))
 
 
 @dataclass
@@ -42,7 +52,7 @@ class Talk:
                     "type": "message.send",
                     "thread": self.thread,
                     "client_id": client_id,
-                    "body": BODY,
+                    "body": something_to_say(),
                     "seen_seq": self.listener.last_seq,
                 }
             )

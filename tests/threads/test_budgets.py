@@ -1,6 +1,5 @@
 """What each access pattern may cost, as docs/data-model.md has it; counted on the real engine."""
 
-from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
@@ -20,13 +19,14 @@ from tests.threads.conftest import (
     start,
     thread_item,
 )
+from tests.threads.plenty import fill_inbox, grow
 from threads import state as states
 from threads.actions.cursors import mark_read
 from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread
 from threads.actions.messages import send_message
 from threads.actions.people import add_participant, leave_thread, remove_participant
 from threads.actions.start import start_thread
-from threads.models import Message, Pair, Participant, keys
+from threads.models import Message, Pair, keys
 from threads.models.store import Requests, counting
 from threads.models.table import put_many
 from threads.models.thread import MAX_PARTICIPANTS
@@ -48,43 +48,6 @@ def cost(action, *args, **kwargs) -> Requests:
     with counting() as requests:
         action(*args, **kwargs)
     return requests
-
-
-# --- Much data, put there at once
-
-
-def grow(thread: str, size: int) -> None:
-    """As many messages as asked for, of one length, so that costs can be compared."""
-    began = datetime.now(UTC) - timedelta(days=2)
-    (model,) = messages_of(thread)
-    grown = []
-    for seq in range(1, size + 1):
-        message = model.copy()
-        message_id = f"msg_{ULID.from_datetime(began + timedelta(milliseconds=seq))}"
-        message.sk, message.seq, message.tally = keys.message_sk(message_id), seq, seq
-        message.body = f"Message number {seq:06d}, as long as people write on average, or so."
-        grown.append(message)
-    model.delete()
-    put_many(grown)
-    newest = grown[-1]
-    last = {
-        "last_seq": newest.seq,
-        "last_tally": newest.tally,
-        "last_message_at": newest.created_at,
-    }
-    item = thread_item(thread)
-    for name, value in {**last, "last_message_id": newest.id}.items():
-        setattr(item, name, value)
-    rows = list(list_rows(thread))
-    for each in rows:
-        for name, value in last.items():
-            setattr(each, name, value)
-    put_many([item, *rows])
-    states.forget(thread)
-
-
-def list_rows(thread: str) -> list[Participant]:
-    return list(states.look(thread).people.values())
 
 
 @pytest.fixture
@@ -188,18 +151,6 @@ def test_the_people_are_one(crowded, buyer):
 
 
 # --- Inbox
-
-
-def fill_inbox(user, seller, size: int) -> None:
-    model = row(start(user, seller), user)
-    rows = []
-    for _ in range(size - 1):
-        thread = f"thrd_{ULID()}"
-        each = model.copy()
-        each.pk = keys.thread_pk(thread)
-        each.inbox_sk = keys.inbox_sk(each.last_message_at, thread, pinned=False)
-        rows.append(each)
-    put_many(rows)
 
 
 def test_a_folder_costs_the_same_with_fifty_and_with_three_hundred_threads(seller):

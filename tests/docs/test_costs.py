@@ -1,0 +1,212 @@
+"""What docs/speed.md says an operation costs is what it costs, counted on the real engine: the
+requests exactly, and the capacity units, which are somebody's bill."""
+
+from collections.abc import Callable, Iterator
+from uuid import uuid4
+
+import pytest
+
+from inbox.queries import (
+    count_rows,
+    get_row,
+    list_action_required,
+    list_folder,
+    list_unread,
+)
+from tests.contracts.conftest import book
+from tests.docs import pages
+from tests.threads.conftest import (
+    deliver_up_to,
+    make_person,
+    messages_of,
+    read_up_to,
+    row,
+    say,
+    start,
+    thread_item,
+)
+from tests.threads.plenty import fill_inbox, grow
+from threads import state as states
+from threads.actions.connections import (
+    forget_connection,
+    list_connections,
+    note_connection,
+    now,
+)
+from threads.actions.drafts import save_draft
+from threads.actions.folders import archive_thread, restore_thread
+from threads.actions.messages import Sending, send_together
+from threads.actions.panel import edit_tab
+from threads.actions.revisions import edit_message, react, remove_message
+from threads.actions.start import start_thread
+from threads.models import ActionWaiting, Connection, Message, keys
+from threads.models.store import counting
+from threads.models.table import put_many
+from threads.queries import (
+    catch_up,
+    get_message,
+    get_rows,
+    list_newer,
+    list_older,
+    list_participants,
+    list_pending,
+    may_talk,
+    open_thread,
+    open_thread_at,
+    open_thread_to_read,
+)
+
+# As in the bench: what people write on average.
+BODY = "Could we move the shoot to the morning? The light in the hall is best before ten, I think."
+Operation = Callable[[], object]
+
+
+def sending(user, thread: str) -> Sending:
+    return Sending(user, thread, str(uuid4()), BODY)
+
+
+def reading(buyer, seller) -> Iterator[tuple[str, Operation]]:
+    thread = start(buyer, seller)
+    grow(thread, 200)
+    read_up_to(seller, messages_of(thread)[20])
+    messages = messages_of(thread)
+    yield "thread metadata", lambda: thread_item(thread)
+    yield "open a thread, cold", lambda: open_thread(buyer, thread)
+    yield "open a thread, warm", lambda: open_thread(buyer, thread)
+    yield "open where reading stopped, far back", lambda: open_thread_to_read(seller, thread)
+    yield "older page", lambda: list_older(buyer, thread, before=messages[100].id)
+    yield "newer page", lambda: list_newer(buyer, thread, after=messages[100].id)
+    yield "around a message far back", lambda: open_thread_at(buyer, thread, messages[50].id)
+    yield "one message, by its key", lambda: Message.find(messages[0].pk, messages[0].sk)
+    yield "one message, with the check", lambda: get_message(buyer, thread, messages[0].id)
+    yield "participants", lambda: list_participants(buyer, thread)
+    yield (
+        "what came after a message, nothing",
+        lambda: catch_up(buyer, thread, after=messages[-1].id),
+    )
+    yield "what came after a message, 20", lambda: catch_up(buyer, thread, after=messages[-21].id)
+    yield "may these two talk", lambda: may_talk(buyer, seller)
+
+
+def listing(seller) -> Iterator[tuple[str, Operation]]:
+    user = make_person("Many")
+    fill_inbox(user, seller, 120)
+    ids = [each.thread_id for each in list_folder(user, "inbox").rows]
+    unread = [row(thread, user) for thread in ids]
+    for each in unread:
+        each.unread_pk, each.unread_sk = keys.unread_pk(user.id), each.thread_id
+        each.last_tally, each.last_read_tally, each.own_since_read = 3, 1, 0
+    message = f"msg_{'0' * 26}"
+    of_a_card = {"type": "extras", "created_at": keys.now()}
+    waiting = [
+        ActionWaiting(keys.user_pk(user.id), keys.waiting_sk(thread, message), **of_a_card)
+        for thread in ids
+    ]
+    put_many([*unread, *waiting])
+    yield "a folder of the inbox, 50 rows", lambda: list_folder(user, "inbox")
+    yield "unread only, 50 rows", lambda: list_unread(user)
+    yield "waiting for me, 50 rows", lambda: list_action_required(user)
+    yield "the numbers beside folders", lambda: count_rows(user)
+    yield "many threads by id, 50", lambda: get_rows(user, ids)
+    yield "one row of the inbox", lambda: get_row(user, ids[0])
+    yield "unread count of a row", lambda: unread[0].unread
+
+
+def writing(buyer, seller) -> Iterator[tuple[str, Operation]]:
+    thread = start(buyer, seller)
+    say(seller, thread, BODY)
+    sent: list[Message] = []
+
+    def send() -> None:
+        sent.append(sending(buyer, thread).run())
+
+    yield "send, warm", send
+    yield "mark delivered, at the newest", lambda: deliver_up_to(seller, sent[-1])
+    yield "send, warm, to somebody who has all", send
+    yield "mark read, at the newest", lambda: read_up_to(seller, sent[-1])
+    states.forget(thread)
+    yield "send, cold", send
+    yield "send, warm, to somebody who lacks some", send
+    yield "mark read, at an earlier message", lambda: read_up_to(seller, sent[-2])
+    yield "send an answer to a message", lambda: say(buyer, thread, BODY, reply_to=sent[0].id)
+    yield (
+        "edit",
+        lambda: edit_message(buyer, thread_id=thread, message_id=sent[-1].id, body="Or at noon?"),
+    )
+    yield (
+        "react",
+        lambda: react(seller, thread_id=thread, message_id=sent[-1].id, reaction="👍", on=True),
+    )
+    yield "remove", lambda: remove_message(buyer, thread_id=thread, message_id=sent[-1].id)
+    yield (
+        "8 of one thread together",
+        lambda: send_together([sending(buyer, thread) for _ in range(8)]),
+    )
+    others = [start(buyer, seller) for _ in range(8)]
+    for other in others:
+        say(seller, other, BODY)
+    yield (
+        "8 of 8 threads together",
+        lambda: send_together([sending(buyer, other) for other in others]),
+    )
+    yield "save a draft", lambda: save_draft(buyer, thread_id=thread, text=BODY, version=0)
+    yield "archive", lambda: archive_thread(buyer, thread_id=thread)
+    yield "restore", lambda: restore_thread(buyer, thread_id=thread)
+    yield (
+        "start a thread",
+        lambda: start_thread(
+            buyer, seller=seller, client_id=str(uuid4()), subject="In May", body=BODY
+        ),
+    )
+
+
+def coming(buyer, seller) -> Iterator[tuple[str, Operation]]:
+    late = make_person("Late")
+    threads = [start(buyer, late) for _ in range(2)]
+    for thread in threads:
+        for _ in range(20):
+            say(buyer, thread, BODY)
+    named = list_pending(late)[0]
+
+    def come_back() -> None:
+        list_pending(late)
+        for each in named:
+            catch_up(late, each["thread"], after=each["first_undelivered"])
+
+    connection = {"device": "Firefox", "session": "0" * 64, "since": now()}
+    ids = [f"conn_{number:026d}" for number in range(2)]
+    yield "what is pending", lambda: list_pending(late)
+    yield "come back to 2 threads with 20 missed each", come_back
+    yield "connect", lambda: note_connection(late, connection_id=ids[0], **connection)
+    yield "a person's devices", lambda: list_connections(late)
+    yield (
+        "whose connection is this",
+        lambda: Connection.find(keys.connection_pk(ids[0]), keys.METADATA),
+    )
+    yield "close", lambda: forget_connection(late, connection_id=ids[0])
+
+
+def agreeing(buyer, seller) -> Iterator[tuple[str, Operation]]:
+    thread = start(buyer, seller)
+    book(thread, buyer, seller)
+    open_thread(buyer, thread)
+    fields = {"tab": "brief", "op": "edit", "version": 0, "part": "goals", "text": BODY}
+    yield "edit a tab", lambda: edit_tab(buyer, thread_id=thread, **fields)
+    yield "open a project", lambda: open_thread(buyer, thread)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("kind", [reading, listing, writing, coming, agreeing])
+def test_costs_what_the_page_says(kind):
+    people = {"buyer": make_person("Bea"), "seller": make_person("Sam")}
+    wanted = {name: people[name] for name in kind.__code__.co_varnames[: kind.__code__.co_argcount]}
+    table = pages.rows(pages.section(pages.read("speed.md"), "## What each operation costs"))
+    said = {each["operation"]: (int(each["requests"]), float(each["units"])) for each in table}
+    found: dict[str, tuple[int, float]] = {}
+    for name, operation in kind(**wanted):
+        with counting() as requests:
+            operation()
+        assert "Scan" not in requests
+        found[name] = len(requests), requests.capacity
+    lines = "\n".join(f"| {name} | {n} | {units:g} |" for name, (n, units) in found.items())
+    assert found == {name: said.get(name) for name in found}, f"\n{lines}"
