@@ -1,6 +1,8 @@
 """Removing what nothing needs any more: what was never sent, and what went with its message."""
 
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -15,6 +17,8 @@ UNSENT = timedelta(days=31)
 # Cut off while it was taken in.
 UNFINISHED = timedelta(hours=1)
 AT_ONCE = 500
+# Those above us who need files for longer: each names threads of which nothing goes, by a query.
+KEEPERS: list[Callable[[], QuerySet[Any, Any]]] = []
 
 
 def sweep_files() -> int:
@@ -41,8 +45,10 @@ def _list_unneeded() -> QuerySet[File]:
         | Q(released_at=None, created_at__lt=now - UNSENT)
     )
     in_use = FileUse.objects.values("file_id")
-    free = File.objects.filter(unneeded, on_hold=False, tab_use=None)
-    return free.exclude(pk__in=in_use)
+    free = File.objects.filter(unneeded, on_hold=False, tab_use=None).exclude(pk__in=in_use)
+    for keeper in KEEPERS:
+        free = free.exclude(thread_id__in=keeper())
+    return free
 
 
 def list_unsettled(older_than: timedelta) -> list[FileUse]:

@@ -13,9 +13,10 @@ from django.utils import timezone
 from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.cards import clock
+from files.models import File
 from moderation.audit import record
 from moderation.models import Case, CaseNote
-from moderation.queries import access_case, get_case, list_people
+from moderation.queries import access_case, access_file, get_case, is_on_hold, list_people
 from moderation.roles import RESTRICT, WORK
 from threads.actions import staff as in_thread
 from threads.actions.standing import mute_person, restore_person, suspend_person
@@ -75,6 +76,12 @@ def note(staff: User, *, case_id: str, text: str) -> CaseNote:
 
 def resolve(staff: User, *, case_id: str, reason: str) -> None:
     case = access_case(staff, case_id)
+    if is_on_hold(case):
+        raise Refusal(
+            "ACTION_INVALID_STATE",
+            "The conversation is still on hold.",
+            hint="Lift the hold first: without a case nobody could.",
+        )
     record(staff, "case.resolve", case_id=case.id, reason=reason)
     with transaction.atomic():
         Case.objects.filter(pk=case.pk).update(
@@ -88,6 +95,12 @@ def look(
 ) -> None:
     """Before anything is shown."""
     record(staff, what, case_id=case.id, target=case.thread_id, reason=reason, **details)
+
+
+def look_at_file(staff: User, *, case_id: str, file_id: str) -> File:
+    case, file = access_file(staff, case_id, file_id)
+    record(staff, "file.look", case_id=case.id, target=file.id)
+    return file
 
 
 def act(

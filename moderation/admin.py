@@ -5,19 +5,22 @@ from typing import Any
 from django.contrib import admin, messages
 from django.contrib.admin.utils import quote, unquote
 from django.db.models import Count, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.timesince import timesince
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.refusals import Refusal
+from files.models import FULL
 from moderation import actions, queries
 from moderation.export import export_case
 from moderation.forms import ActForm, NoteForm, ReadForm, ReasonForm
 from moderation.models import AuditEntry, Case
 from moderation.roles import RESTRICT, WORK
+from threads.serving import serve
 
 
 class StateFilter(admin.SimpleListFilter):
@@ -64,7 +67,7 @@ class ForStaff(admin.ModelAdmin):
 
 @admin.register(Case)
 class CaseAdmin(ForStaff):
-    list_display = ("what", "priority", "status", "age", "person", "assignee", "report_count")
+    list_display = ("what", "urgency", "status", "age", "person", "assignee", "report_count")
     list_filter = (StateFilter, "priority", "about")
     list_select_related = ("person", "assignee")
     search_fields = ("id", "thread_id", "person__handle", "person__display_name")
@@ -77,6 +80,11 @@ class CaseAdmin(ForStaff):
     def what(self, case: Case) -> str:
         return case.get_about_display()
 
+    @admin.display(description="priority", ordering="priority")
+    def urgency(self, case: Case) -> str:
+        label = case.get_priority_display()
+        return format_html('<span class="priority-{}">{}</span>', case.priority, label)
+
     @admin.display(description="open for", ordering="-opened_at")
     def age(self, case: Case) -> str:
         return timesince(case.opened_at, case.resolved_at or timezone.now(), depth=1)
@@ -85,12 +93,21 @@ class CaseAdmin(ForStaff):
     def report_count(self, case: Any) -> int:
         return int(case.report_count)
 
+    def changelist_view(self, request: Any, extra_context: Any = None) -> Any:
+        return super().changelist_view(request, {"title": "Cases", **(extra_context or {})})
+
     def get_urls(self) -> list[URLPattern]:
         def of_case(name: str, view: Any) -> URLPattern:
             guarded = self.admin_site.admin_view(require_POST(view))
             return path(f"<str:case_id>/{name}/", guarded, name=f"moderation_case_{name}")
 
+        file = path(
+            "<str:case_id>/files/<file:file_id>/",
+            self.admin_site.admin_view(require_safe(self.file)),
+            name="moderation_case_file",
+        )
         return [
+            file,
             of_case("take", self.take),
             of_case("act", self.act),
             of_case("note", self.note),
@@ -128,10 +145,17 @@ class CaseAdmin(ForStaff):
                 "thread": queries.find_thread(case),
                 "people": queries.list_people(case),
                 "notes": case.notes.select_related("author"),
-                "audit": queries.list_audit(case),
+                "done": queries.list_done(case),
+                "is_on_hold": queries.is_on_hold(case),
                 "now": timezone.now(),
             }
         return render(request, "admin/moderation/case/page.html", context | extra)
+
+    def file(self, request: Any, case_id: str, file_id: str) -> HttpResponse:
+        """Each look at one is recorded, which is why the page shows none by itself."""
+        self._check(request)
+        file = actions.look_at_file(request.user, case_id=case_id, file_id=file_id)
+        return serve(request, file, FULL, to_be_saved="download" in request.GET)
 
     # --- What is done on it
 
@@ -173,7 +197,7 @@ class CaseAdmin(ForStaff):
         more = queries.read_more(case, before)
         return self._show(request, case, more=more, reason=reason)
 
-    def export(self, request: Any, case_id: str) -> HttpResponse:
+    def export(self, request: Any, case_id: str) -> HttpResponseBase:
         self._check(request)
         case = queries.access_case(request.user, case_id)
         form = ReasonForm(request.POST)
@@ -182,16 +206,20 @@ class CaseAdmin(ForStaff):
         if not self._is_right(request, form):
             return self._back(case_id)
         content = export_case(request.user, case, reason=form.cleaned_data["reason"])
-        name = f'attachment; filename="{case.id}.zip"'
-        headers = {"Content-Disposition": name}
-        return HttpResponse(content, content_type="application/zip", headers=headers)
+        return FileResponse(content, as_attachment=True, filename=f"{case.id}.zip")
 
     def resolve(self, request: Any, case_id: str) -> HttpResponse:
         self._check(request)
         form = ReasonForm(request.POST)
         if not self._is_right(request, form):
             return self._back(case_id)
-        actions.resolve(request.user, case_id=case_id, reason=form.cleaned_data["reason"])
+        try:
+            actions.resolve(request.user, case_id=case_id, reason=form.cleaned_data["reason"])
+        except Refusal as refusal:
+            if refusal.code != "ACTION_INVALID_STATE":
+                raise
+            messages.error(request, f"{refusal.message} {refusal.hint}")
+            return self._back(case_id)
         messages.success(request, "Resolved.")
         return redirect("admin:moderation_case_changelist")
 

@@ -7,10 +7,12 @@ class ModerationConfig(AppConfig):
     verbose_name = "Safety"
 
     def ready(self) -> None:
-        from moderation import cases, roles
+        from files import sweeping
+        from moderation import cases, queries, roles
         from threads import relay
 
         post_migrate.connect(roles.make, sender=self)
 
         # Whoever needs a case writes an outbox entry; we are above them, so they cannot call us.
         relay.CARRIERS["case"] = cases.open_from_outbox
+        sweeping.KEEPERS.append(queries.list_kept_threads)

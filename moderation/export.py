@@ -1,12 +1,17 @@
-"""The evidence of a case as a zip: readable files, and a list of their hashes."""
+"""The evidence of a case as a zip: what was said and done, readable, the files that were sent, and
+the hashes of it all."""
 
 import hashlib
 import io
 import json
+import tempfile
 import zipfile
-from typing import Any
+from collections.abc import Mapping
+from typing import IO, Any
 
 from accounts.models import User
+from files.models import FULL, File
+from files.storage import open_kept
 from moderation.actions import look
 from moderation.models import Case
 from moderation.queries import list_audit, list_evidence, list_people
@@ -14,14 +19,31 @@ from moderation.queries import list_audit, list_evidence, list_people
 MANIFEST = "SHA256SUMS"
 # The same contents are the same bytes, whenever they are exported.
 NO_TIME = (1980, 1, 1, 0, 0, 0)
+CHUNK = 1 << 20
 
 
-def export_case(staff: User, case: Case, *, reason: str) -> bytes:
+def export_case(staff: User, case: Case, *, reason: str) -> IO[bytes]:
+    """On disk, since files may be large; it is gone when it is closed."""
     look(staff, case, what="case.export", reason=reason)
-    return _zipped(_files(case))
+    archive = tempfile.TemporaryFile()  # noqa: SIM115
+    _zip(archive, {**_records(case), **_attached(case)})
+    archive.seek(0)
+    return archive
 
 
-def _files(case: Case) -> dict[str, bytes]:
+def _attached(case: Case) -> dict[str, File]:
+    """Those of what was reported, as far as they are still there."""
+    wanted = [
+        attached["id"]
+        for message in list_evidence(case)
+        for attached in message["attachments"]
+        if "id" in attached
+    ]
+    found = File.objects.filter(pk__in=wanted, thread_id=case.thread_id, state=File.State.READY)
+    return {f"files/{file.id}/{file.name}": file for file in found}
+
+
+def _records(case: Case) -> dict[str, bytes]:
     files = {
         "case.json": _written(_case(case)),
         "people.json": _written(_people(case)),
@@ -82,13 +104,22 @@ def _written(content: Any) -> bytes:
     return (text + "\n").encode()
 
 
-def _zipped(files: dict[str, bytes]) -> bytes:
-    sums = "".join(
-        f"{hashlib.sha256(content).hexdigest()}  {name}\n"
-        for name, content in sorted(files.items())
-    )
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in [*sorted(files.items()), (MANIFEST, sums.encode())]:
-            archive.writestr(zipfile.ZipInfo(name, NO_TIME), content)
-    return buffer.getvalue()
+def _zip(archive: IO[bytes], contents: Mapping[str, bytes | File]) -> None:
+    sums = []
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as written:
+        for name, content in sorted(contents.items()):
+            sums.append(f"{_write(written, name, content)}  {name}\n")
+        _write(written, MANIFEST, "".join(sums).encode())
+
+
+def _write(archive: zipfile.ZipFile, name: str, content: bytes | File) -> str:
+    """Its hash."""
+    digest = hashlib.sha256()
+    source = io.BytesIO(content) if isinstance(content, bytes) else open_kept(content, FULL)
+    entry = zipfile.ZipInfo(name, NO_TIME)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    with source, archive.open(entry, "w") as to:
+        while chunk := source.read(CHUNK):
+            digest.update(chunk)
+            to.write(chunk)
+    return digest.hexdigest()

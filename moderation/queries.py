@@ -4,8 +4,11 @@ superusers are no exception."""
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import QuerySet
+
 from accounts.models import User
 from accounts.refusals import Refusal
+from files.models import File
 from moderation.models import AuditEntry, Case
 from moderation.roles import WORK
 from threads import evidence
@@ -42,6 +45,40 @@ def find_thread(case: Case) -> Thread | None:
     if not case.thread_id:
         return None
     return Thread.find(keys.thread_pk(case.thread_id), keys.THREAD)
+
+
+def list_kept_threads() -> QuerySet[Case, str]:
+    """While a case is open, nothing of its thread is deleted: a hold has its case open."""
+    still_open = Case.objects.exclude(status=Case.Status.RESOLVED)
+    return still_open.exclude(thread_id="").values_list("thread_id", flat=True)
+
+
+def is_on_hold(case: Case) -> bool:
+    thread = find_thread(case)
+    return bool(thread and (thread.soft_block or {}).get("case") == case.id)
+
+
+def access_file(staff: User, case_id: str, file_id: str) -> tuple[Case, File]:
+    """One of what was reported; or, for whoever read more for a reason, one of the thread. Also
+    one that was removed since: it is kept as long as the case is open."""
+    case = get_case(case_id)
+    file = File.objects.filter(pk=file_id, state=File.State.READY).first()
+    if not has_taken(staff, case) or file is None or file.thread_id != case.thread_id:
+        raise Refusal("CASE_NOT_FOUND")
+    shown = {
+        attached.get("id")
+        for report in case.reports.all()
+        for message in report.evidence.get("messages", [])
+        for attached in message["attachments"]
+    }
+    if file_id not in shown and not _has_read_more(staff, case):
+        raise Refusal("CASE_NOT_FOUND")
+    return case, file
+
+
+def _has_read_more(staff: User, case: Case) -> bool:
+    read = AuditEntry.objects.filter(case=case.id, actor=staff.id, act="thread.read")
+    return read.exists()
 
 
 def list_evidence(case: Case) -> list[dict[str, Any]]:
@@ -88,6 +125,26 @@ def list_people(case: Case) -> list[PersonView]:
     return [
         PersonView(user, roles[user.id], [one for one in past if one.person_id == user.id])
         for user in users
+    ]
+
+
+@dataclass
+class Done:
+    """An entry of the audit, with names for those who read it."""
+
+    entry: AuditEntry
+    who: str
+    to: str
+
+
+def list_done(case: Case) -> list[Done]:
+    entries = list_audit(case)
+    ids = {name for entry in entries for name in (entry.actor, entry.target)}
+    people = {user.id: user.display_name for user in User.objects.filter(pk__in=ids)}
+    called = people | {case.thread_id: "the conversation", case.id: "the case"}
+    return [
+        Done(entry, called.get(entry.actor, entry.actor), called.get(entry.target, entry.target))
+        for entry in entries
     ]
 
 

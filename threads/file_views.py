@@ -2,13 +2,11 @@
 
 from django.contrib.auth.decorators import login_required
 from django.core.files.uploadedfile import UploadedFile
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
-from django.utils.http import content_disposition_header
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
 from accounts.refusals import Refusal
-from files import storage
 from files.models import FULL, THUMB, File
 from files.names import clean_line
 from threads import state as states
@@ -16,16 +14,8 @@ from threads.actions.messages import check_may_write
 from threads.actions.uploads import bring_file
 from threads.attachments import describe
 from threads.forms import MOST_ATTACHED
+from threads.serving import serve
 from threads.shown_files import access_file
-
-# Whatever the bytes are taken for, nothing in them runs, and no other site gets to use them.
-HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; sandbox",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "X-Content-Type-Options": "nosniff",
-    # A browser may keep them, and has to ask each time whether it may still show them.
-    "Cache-Control": "private, no-cache",
-}
 
 
 class Request(HttpRequest):
@@ -75,19 +65,4 @@ def file(request: Request, file_id: str) -> HttpResponse:
     file = shown.file
     wanted = THUMB if request.GET.get("size") == THUMB and file.kind == File.Kind.IMAGE else FULL
     variant = shown.choose(wanted, asked_for="show" in request.GET)
-    # Only pictures, which we made ourselves, are shown in the page.
-    as_attachment = "download" in request.GET or file.kind != File.Kind.IMAGE
-    disposition = content_disposition_header(as_attachment, file.name) or "inline"
-    kind = (
-        f"{file.content_type}; charset=utf-8" if file.kind == File.Kind.TEXT else file.content_type
-    )
-    link = storage.link_to(file.path(variant), disposition=disposition, content_type=kind)
-    if link:
-        # Not kept: a minute later it leads nowhere.
-        return HttpResponseRedirect(link, headers={"Cache-Control": "no-store"})
-    mark = f'"{file_id}-{variant}"'
-    headers = HEADERS | {"ETag": mark, "Content-Disposition": disposition}
-    if request.headers.get("If-None-Match") == mark:
-        return HttpResponse(status=304, headers=headers)
-    with storage.open_kept(file, variant) as kept:
-        return HttpResponse(kept.read(), content_type=kind, headers=headers)
+    return serve(request, file, variant, to_be_saved="download" in request.GET)

@@ -4,6 +4,7 @@ A page without a row fails. "in" sends one to sign in, or to a second factor; "h
 a case without what it is about, "all" is all of it.
 """
 
+import io
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 
 from accounts.models import User
+from files.actions import accept_file
 from moderation.models import AuditEntry, Case
 from tests.moderation.conftest import make_person, make_staff, report, sign_in, taken
 from tests.test_access import names
@@ -65,8 +67,13 @@ def scene(db: None) -> Scene:
 def _case_of(holder: User) -> Case:
     buyer, seller = make_person("Bea"), make_person("Sam")
     thread = start(buyer, seller)
-    said = say(seller, thread, SECRET)
+    photo = accept_file(seller, thread_id=thread, name="a.txt", content=io.BytesIO(b"Words"))
+    said = say(seller, thread, SECRET, attachments=[photo.id])
     return taken(holder, report(buyer, thread, said.id))
+
+
+def file_of(case: Case) -> str:
+    return messages_of(case.thread_id)[-1].attachments[0]["id"]
 
 
 def row(*expected: object) -> dict[str, object]:
@@ -96,6 +103,7 @@ ROWS: dict[str, dict[str, object]] = {
     "moderation_case_change": row("in", 403, "in", 404, "head", "all", "head", "all", "head"),
     "moderation_case_take": row("in", 403, "in", 404, 302, 302, 302, 302, 302),
     "moderation_case_act": HOLDERS | dict.fromkeys(("support", "safety", "superuser"), 302),
+    "moderation_case_file": row("in", 403, "in", 404, 404, 200, 404, 200, 404),
     "moderation_case_note": HOLDERS,
     "moderation_case_read": HOLDERS | {"support with it": "all", "safety with it": "all"},
     "moderation_case_resolve": HOLDERS,
@@ -146,6 +154,8 @@ def address_of(name: str, scene: Scene, kind: str) -> str:
     if name == "app_list":
         return "/admin/moderation/"
     case = scene.case_for(kind)
+    if name == "moderation_case_file":
+        return reverse(f"admin:{name}", args=[case.id, file_of(case)])
     if name in POSTS and name.startswith("moderation_case"):
         return reverse(f"admin:{name}", args=[case.id])
     if name.startswith("moderation_case") and not name.endswith(("add", "changelist")):
@@ -182,6 +192,9 @@ def _told(client, response: HttpResponse, *, is_login: bool) -> object:
         if where != "/admin/login/":
             break
         response = client.get(response["Location"])
+    if response.streaming:
+        assert b"".join(response.streaming_content)
+        return response.status_code
     if response.status_code == 200 and b'class="case"' in response.content:
         return "all" if SECRET in response.content.decode() else "head"
     return response.status_code

@@ -7,11 +7,13 @@ import zipfile
 
 import pytest
 
+from files.actions import accept_file
 from moderation.actions import act, note
 from moderation.export import export_case
 from moderation.models import AuditEntry
 from tests.moderation.conftest import report, taken
 from tests.threads.conftest import say
+from threads.actions.revisions import remove_message
 
 pytestmark = pytest.mark.storage
 
@@ -21,9 +23,7 @@ def test_holds_what_was_reported_and_done_and_the_hash_of_each(thread, buyer, se
     case = taken(moderator, report(buyer, thread, bad.id, comment="He insults me"))
     act(moderator, case_id=case.id, name="message.hide", target=bad.id, reason="An insult")
     note(moderator, case_id=case.id, text="Second time")
-    content = export_case(moderator, case, reason="For the police")
-
-    archive = zipfile.ZipFile(io.BytesIO(content))
+    archive = zipfile.ZipFile(export_case(moderator, case, reason="For the police"))
     assert archive.testzip() is None
     sums = dict(
         reversed(line.split("  ")) for line in archive.read("SHA256SUMS").decode().splitlines()
@@ -39,3 +39,15 @@ def test_holds_what_was_reported_and_done_and_the_hash_of_each(thread, buyer, se
     acts = [entry["act"] for entry in json.loads(archive.read("audit.json"))]
     assert acts == ["case.take", "message.hide", "case.note", "case.export"]
     assert AuditEntry.objects.get(act="case.export").reason == "For the police"
+
+
+def test_holds_the_files_that_were_sent_also_those_removed_since(thread, buyer, seller, moderator):
+    words = io.BytesIO(b"What was sent")
+    sent = accept_file(seller, thread_id=thread, name="a/../b.txt", content=words)
+    bad = say(seller, thread, "Look", attachments=[sent.id])
+    case = taken(moderator, report(buyer, thread, bad.id))
+    remove_message(seller, thread_id=thread, message_id=bad.id)
+    archive = zipfile.ZipFile(export_case(moderator, case, reason="For the police"))
+    assert archive.read(f"files/{sent.id}/b.txt") == b"What was sent"
+    digest = hashlib.sha256(b"What was sent").hexdigest()
+    assert f"{digest}  files/{sent.id}/b.txt" in archive.read("SHA256SUMS").decode()

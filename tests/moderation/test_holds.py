@@ -1,0 +1,117 @@
+"""Files under a case: staff see those that it is about, each look is recorded, and nothing goes."""
+
+import io
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.refusals import Refusal
+from files.actions import accept_file
+from files.models import File
+from files.sweeping import sweep_files
+from moderation.actions import act, resolve
+from moderation.models import AuditEntry
+from tests.moderation.conftest import make_staff, report, sign_in, taken
+from tests.threads.conftest import say, start, thread_item
+from threads.actions.revisions import remove_message
+
+pytestmark = pytest.mark.storage
+
+
+@pytest.fixture
+def sent(thread, seller):
+    return _send(seller, thread, b"What was sent")
+
+
+def _send(sender, thread, content: bytes):
+    file = accept_file(sender, thread_id=thread, name="a.txt", content=io.BytesIO(content))
+    return file, say(sender, thread, "Look", attachments=[file.id])
+
+
+def get(staff, case, file):
+    address = reverse("admin:moderation_case_file", args=[case.id, file.id])
+    return sign_in(staff).get(address)
+
+
+def looks(case) -> list[str]:
+    entries = AuditEntry.objects.filter(case=case.id, act="file.look")
+    return list(entries.values_list("target", flat=True))
+
+
+def test_whoever_has_the_case_sees_its_files_and_each_look_is_recorded(
+    thread, buyer, seller, support, sent
+):
+    file, message = sent
+    case = taken(support, report(buyer, thread, message.id))
+    answer = get(support, case, file)
+    assert answer.content == b"What was sent"
+    assert "sandbox" in answer["Content-Security-Policy"]
+    assert answer["Content-Disposition"] == 'attachment; filename="a.txt"'
+    assert looks(case) == [file.id]
+    # Also when its author takes it back.
+    remove_message(seller, thread_id=thread, message_id=message.id)
+    assert get(support, case, file).status_code == 200
+    assert looks(case) == [file.id] * 2
+
+
+def test_nobody_else_does(thread, buyer, moderator, support, sent):
+    file, message = sent
+    case = taken(support, report(buyer, thread, message.id))
+    root = make_staff("Root")
+    root.is_superuser = True
+    root.save()
+    for other in (moderator, root):
+        assert get(other, case, file).status_code == 404
+    assert looks(case) == []
+
+
+def test_files_that_were_not_reported_need_a_reason_and_those_of_others_are_not_there(
+    thread, buyer, seller, support, sent
+):
+    file, _ = sent
+    for _ in range(8):
+        say(buyer, thread)
+    reported = say(seller, thread, "You fool")
+    case = taken(support, report(buyer, thread, reported.id))
+    elsewhere, _ = _send(seller, start(seller, buyer), b"Elsewhere")
+    assert get(support, case, file).status_code == 404
+    page = reverse("admin:moderation_case_read", args=[case.id])
+    assert sign_in(support).post(page, {"reason": "What led to it"}).status_code == 200
+    assert get(support, case, file).status_code == 200
+    assert get(support, case, elsewhere).status_code == 404
+
+
+def test_while_a_case_is_open_nothing_of_its_thread_is_deleted(
+    thread, buyer, seller, moderator, sent
+):
+    file, message = sent
+    case = taken(moderator, report(buyer, thread, message.id))
+    remove_message(seller, thread_id=thread, message_id=message.id)
+    unsent = accept_file(seller, thread_id=thread, name="b.txt", content=io.BytesIO(b"Unsent"))
+    long_ago = timezone.now() - timedelta(days=100)
+    File.objects.filter(pk=file.pk).update(released_at=long_ago)
+    File.objects.filter(pk=unsent.pk).update(created_at=long_ago)
+    sweep_files()
+    assert File.objects.filter(pk__in=[file.pk, unsent.pk]).count() == 2
+    assert get(moderator, case, file).content == b"What was sent"
+    resolve(moderator, case_id=case.id, reason="A misunderstanding")
+    sweep_files()
+    assert not File.objects.filter(pk__in=[file.pk, unsent.pk]).exists()
+    assert get(moderator, case, file).status_code == 404
+
+
+def test_on_hold_nobody_takes_anything_back_and_the_case_stays_open(
+    thread, buyer, seller, moderator, sent
+):
+    _, message = sent
+    case = taken(moderator, report(buyer, thread, message.id))
+    act(moderator, case_id=case.id, name="thread.hold", reason="We are looking at it")
+    with pytest.raises(Refusal, match="SAFETY_SOFT_BLOCK"):
+        remove_message(seller, thread_id=thread, message_id=message.id)
+    with pytest.raises(Refusal, match="still on hold"):
+        resolve(moderator, case_id=case.id, reason="Done")
+    act(moderator, case_id=case.id, name="thread.lift_hold", reason="Looked at")
+    assert thread_item(thread).soft_block is None
+    resolve(moderator, case_id=case.id, reason="Done")
