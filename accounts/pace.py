@@ -17,8 +17,8 @@ from accounts.refusals import Refusal
 # People with buckets: those who have done nothing for longest, whose are full again, are forgotten.
 KEPT = 10_000
 WORDS = {
-    "message": ("You write faster than people read.", "It is kept, and goes out by itself."),
-    "search": ("You have searched a lot in a short time.", "Nothing was lost."),
+    "message": "You write faster than people read. You can write again in {wait}.",
+    "search": "You have searched a lot in a short time. You can search again in {wait}.",
 }
 
 
@@ -51,9 +51,9 @@ def keep_pace(what: str, user_id: str) -> None:
         wait = _bucket(what, user_id).take()
     if wait:
         seconds = math.ceil(wait)
-        message, hint = WORDS[what]
-        again = f"Try again in {seconds} second{'s' if seconds > 1 else ''}. {hint}"
-        raise Refusal("RATE_LIMITED", message, hint=again, retry_after=seconds)
+        said = WORDS[what].format(wait=f"{seconds} second{'s' if seconds > 1 else ''}")
+        hint = "Nothing that you typed is lost."
+        raise Refusal("RATE_LIMITED", said, hint=hint, retry_after=seconds)
 
 
 def _bucket(what: str, user_id: str) -> Bucket:

@@ -38,6 +38,8 @@ class Heartbeat:
         raise NotImplementedError
 
     async def beat(self, frame: dict[str, Any]) -> None:
+        if isinstance(frame.get("t"), list | dict):
+            raise Refusal("BAD_FRAME", hint="Not right: t.")
         now = time.monotonic()
         due = now - self.beat_at >= EVERY
         soon = self.is_first_beat and now - self.told_pending_at >= SOON

@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from tests import counts
 from tests.site import Pair, Site, running_site
 
 STORES = ("PARLEY_DYNAMODB_ENDPOINT", "PARLEY_TEST_REDIS_URL", "PARLEY_TEST_POSTGRES_URL")
@@ -16,6 +18,17 @@ def pytest_configure(config: pytest.Config) -> None:
             "The tests need real stores: run them with script/test, for example "
             "`script/test tests/threads -k send`."
         )
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    ran = {
+        report.nodeid.partition("::")[0]
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if hasattr(report, "nodeid")
+    }
+    for line in counts.lines(ran):
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session", autouse=True)

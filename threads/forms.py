@@ -3,11 +3,11 @@
 `arguments` are the keywords of the action that a form is for.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
@@ -115,7 +115,7 @@ class Links(forms.Field):
     def to_python(self, value: Any) -> list[dict[str, str]]:
         if isinstance(value, str):
             try:
-                value = json.loads(value or "[]")
+                value = orjson.loads(value or "[]")
             except ValueError as error:
                 raise ValidationError("Not JSON.") from error
         links = value or []

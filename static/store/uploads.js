@@ -41,7 +41,9 @@ function answerOf({ status, responseText }) {
   }
   if (status === 201 && said.id) return { is: "taken", file: said };
   const { message = "It could not be taken.", hint = "" } = said;
-  return { is: "refused", message, hint, final: [403, 404, 413, 415].includes(status) };
+  // Where one has to wait, for how long is what matters.
+  const said = status === 429 ? `${message} ${hint}` : message;
+  return { is: "refused", message: said, hint, final: [403, 404, 413, 415].includes(status) };
 }
 
 export function sizeLabel(bytes) {

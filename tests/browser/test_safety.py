@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import live, write
 from tests.browser.test_changes import act, last, say
@@ -56,8 +56,20 @@ def fold(page: Page, place, label: str, **fields: str) -> None:
     opened.first.locator("summary").click()
     for name, value in fields.items():
         opened.first.locator(f"[name={name}]").fill(value)
-    opened.first.get_by_role("button").click()
+    # The page before may say so, too: only what is said by the next one counts.
+    with page.expect_navigation():
+        opened.first.get_by_role("button").click()
     expect(page.get_by_text("Done.", exact=True)).to_be_visible()
+
+
+def open_case(page: Page, thread: str) -> None:
+    """The one about this conversation, whatever else waits in the queue."""
+    page.goto(f"/admin/moderation/case/?q={thread}")
+    page.locator("#result_list th a").click()
+
+
+def conversation_of(page: Page) -> Locator:
+    return page.locator("section", has=page.get_by_role("heading", name="The conversation"))
 
 
 def test_staff_hide_a_reported_message_and_it_disappears_on_both_screens(
@@ -71,7 +83,7 @@ def test_staff_hide_a_reported_message_and_it_disappears_on_both_screens(
     expect(last(buyer)).to_contain_text("You utter fool")
 
     staff = visit(moderator, "/admin/moderation/case/")
-    staff.locator("#result_list th a").last.click()
+    open_case(staff, pair.thread)
     expect(staff.locator(".case")).not_to_contain_text("You utter fool")
     staff.get_by_role("button", name="Take this case").click()
     reported = staff.locator(".case-message.is-reported")
@@ -81,7 +93,7 @@ def test_staff_hide_a_reported_message_and_it_disappears_on_both_screens(
         expect(last(page)).to_contain_text("Our safety team has hidden this message.")
         assert "You utter fool" not in page.locator("[data-timeline]").inner_text()
 
-    conversation = staff.locator("section", has_text="The conversation")
+    conversation = conversation_of(staff)
     fold(staff, conversation, "Lock", reason="Please keep calm.")
     for page in (buyer, seller):
         expect(page.locator("[data-banners]")).to_contain_text("Please keep calm.")
@@ -100,9 +112,9 @@ def test_who_was_away_when_it_was_locked_sees_it_on_return(visit, pair, two, mod
     seller.evaluate("sockets.at(-1).close()")
     expect(seller.locator("html")).to_have_attribute("data-live", "no")
     staff = visit(moderator, "/admin/moderation/case/")
-    staff.locator("#result_list th a").last.click()
+    open_case(staff, pair.thread)
     staff.get_by_role("button", name="Take this case").click()
-    fold(staff, staff.locator("section", has_text="The conversation"), "Lock", reason="Keep calm.")
+    fold(staff, conversation_of(staff), "Lock", reason="Keep calm.")
     seller.context.set_offline(False)
     expect(seller.locator("[data-banners]")).to_contain_text("Keep calm.")
     expect(seller.get_by_role("button", name="Send")).to_be_hidden()

@@ -1,0 +1,27 @@
+"""What may stand in a line about a person."""
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from accounts.text import check_line, check_said
+
+
+@pytest.mark.parametrize("text", ["Zoë", "Nguyễn Thị", "न्न्त्र्य", "ที่นี่", "שָׁלוֹם"])
+def test_letters_of_any_script_with_their_marks(text):
+    check_line(text)
+
+
+def test_no_heaps_of_marks():
+    with pytest.raises(ValidationError, match="fewer marks"):
+        check_line("Z" + "\u0300\u0301\u0302" * 5 + "algo")
+
+
+@pytest.mark.parametrize("text", ["0171 3920042", "mara@lumenfold.example"])
+def test_no_way_round_the_site(text):
+    with pytest.raises(ValidationError, match="looks like"):
+        check_said(text)
+
+
+@pytest.mark.parametrize("text", ["mara-lindqvist", "Lisbon", "Studio 54", "Portraits since 1998"])
+def test_what_people_say_about_themselves(text):
+    check_said(text)

@@ -1,0 +1,98 @@
+"""Frames made to break whoever reads them: too deep, too long, too many of something. Each is
+answered, and the socket lives on, or is closed with a code; nothing is logged as broken."""
+
+import json
+from contextlib import suppress
+from uuid import uuid4
+
+import pytest
+from django.test import Client as Browser
+from django.urls import reverse
+from websockets.exceptions import ConnectionClosed
+
+from accounts.refusals import Refusal
+from realtime.commands import COMMANDS, OF_THE_SOCKET
+from realtime.frames import MOST_BYTES, FrameTooLarge, decode
+from tests.test_access import BACKEND
+from tests.threads.conftest import make_person, messages_of, start
+from threads.forms import SendMessage
+
+TYPES = [*COMMANDS, *OF_THE_SOCKET]
+
+
+def nested(depth: int, opening: str = "[", closing: str = "]") -> str:
+    return opening * depth + closing * depth
+
+
+# As the value of a field, in JSON.
+DEEP = {
+    "300 lists": nested(300),
+    "1,000 lists": nested(1000),
+    "30,000 lists": nested(30_000),
+    "lists that do not end": "[" * 60_000,
+    "300 objects": '{"a":' * 300 + "1" + "}" * 300,
+    "5,000 objects": '{"a":' * 5000 + "1" + "}" * 5000,
+    "a list of 20,000": json.dumps([1] * 20_000),
+    "5,000 names": json.dumps({str(n): n for n in range(5000)}),
+    "a number of 10,000 digits": "9" * 10_000,
+    "no number": "NaN",
+    "infinity": "1e99999",
+    "half a letter": '"\\ud800"',
+    "nothing": "\x00",
+}
+
+
+def frame(type_: str, field: str, value: str, thread: str) -> str:
+    right = {"type": type_, "thread": thread, "client_id": str(uuid4()), "body": "Hello"}
+    rest = json.dumps({name: one for name, one in right.items() if name != field})
+    return f'{rest[:-1]}, "{field}": {value}}}'
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("value", DEEP)
+def test_a_socket_answers_and_lives_on(site, pair, value):
+    before = site.logs().count("command_failed")
+    with site.connect(pair.buyer) as client:
+        client.hear("hello")
+        for type_ in TYPES:
+            for field in ("t" if type_ == "ping" else "thread", "attachments", "extra"):
+                client.socket.send(frame(type_, field, DEEP[value], pair.thread))
+        client.say("ping", t="still here")
+        while client.hear("pong")["t"] != "still here":
+            pass
+    assert site.logs().count("command_failed") == before
+
+
+@pytest.mark.live
+def test_one_that_is_too_long_is_told_so_and_closed(site, pair):
+    with site.connect(pair.buyer) as client:
+        client.hear("hello")
+        client.say("ping", t="x" * MOST_BYTES)
+        assert client.hear("error")["code"] == "BAD_FRAME"
+        with pytest.raises(ConnectionClosed) as closed:
+            client.hear()
+    assert closed.value.rcvd.code == 4413
+
+
+@pytest.mark.parametrize("value", DEEP)
+def test_every_field_of_every_command_refuses_it_with_a_code(db, value):
+    """Those that are too deep to be read at all are refused before anybody looks at a field."""
+    for type_, handler in COMMANDS.items():
+        for field in handler.form.base_fields:
+            # Anything else that is raised is our mistake.
+            with suppress(Refusal, FrameTooLarge):
+                handler.form.read(decode(frame(type_, field, DEEP[value], "thrd_1")))
+
+
+@pytest.mark.parametrize("value", DEEP)
+def test_so_does_the_one_form_that_takes_json(db, value):
+    buyer, seller = make_person("Bea"), make_person("Sam")
+    thread = start(buyer, seller)
+    client = Browser(raise_request_exception=True)
+    client.force_login(buyer, backend=BACKEND)
+    fields = {"client_id": str(uuid4()), "body": "Hello", "seen_seq": 0, "links": DEEP[value]}
+    answer = client.post(reverse("threads:messages", args=[thread]), fields)
+    assert answer.status_code == 400
+    assert len(messages_of(thread)) == 1
+    with pytest.raises(Refusal, match="BAD_FRAME"):
+        SendMessage.read({**fields, "thread": thread})
