@@ -70,7 +70,8 @@ class Count(forms.IntegerField):
         super().__init__(min_value=0, max_value=MOST, **kwargs)
 
     def to_python(self, value: Any) -> int | None:
-        if isinstance(value, bool | float):
+        # A list as deep as JSON can be would be written out first, and that is too deep.
+        if isinstance(value, bool) or not isinstance(value, int | str | None):
             raise ValidationError("Not a whole number.")
         return super().to_python(value)
 
