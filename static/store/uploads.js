@@ -42,8 +42,8 @@ function answerOf({ status, responseText }) {
   if (status === 201 && said.id) return { is: "taken", file: said };
   const { message = "It could not be taken.", hint = "" } = said;
   // Where one has to wait, for how long is what matters.
-  const said = status === 429 ? `${message} ${hint}` : message;
-  return { is: "refused", message: said, hint, final: [403, 404, 413, 415].includes(status) };
+  const words = status === 429 ? `${message} ${hint}` : message;
+  return { is: "refused", message: words, hint, final: [403, 404, 413, 415].includes(status) };
 }
 
 export function sizeLabel(bytes) {
