@@ -54,10 +54,15 @@ export class Panel {
     if (versionOf(fresh) < Math.max(versionOf(body), versionOf(this.#held.get(body)))) return;
     if (this.sorting.isIn(body)) return void this.#held.set(body, fresh);
     const open = [...body.querySelectorAll("details[open]")].map(keyOf);
-    const kept = [...body.querySelectorAll("[data-edit]")].filter(isBusy);
     const focused = body.contains(document.activeElement) ? document.activeElement : null;
     const range = focused && [focused.selectionStart, focused.selectionEnd];
-    for (const form of kept) fresh.querySelector(`[data-edit="${CSS.escape(form.dataset.edit)}"]`)?.replaceWith(form);
+    for (const form of body.querySelectorAll("[data-edit]")) {
+      const next = fresh.querySelector(`[data-edit="${CSS.escape(form.dataset.edit)}"]`);
+      if (!next) continue;
+      if (isBusy(form)) next.replaceWith(form);
+      // That it was saved stays said, whether the answer or the echo was faster.
+      else if (textOf(next) === textOf(form)) state(next, stateOf(form));
+    }
     // What is on its way goes on, whatever others do meanwhile.
     const bringing = body.querySelector("[data-bring]");
     if (bringing) fresh.querySelector("[data-bring]")?.replaceWith(bringing);
@@ -327,6 +332,8 @@ export class Panel {
 
 const versionOf = (place) => Number(place?.querySelector("[data-version]")?.dataset.version ?? -1);
 const keyOf = (details) => details.closest("[data-item]")?.dataset.item;
+const textOf = (form) => form.querySelector("[name=text]").value;
+const stateOf = (form) => form.querySelector("[data-edit-state]").textContent;
 const isDirty = (form) => form.elements.text.value !== form.dataset.saved;
 const isBusy = (form) => isDirty(form) || form.contains(document.activeElement) || form.querySelector(".conflict");
 const slot = (thread, form) => `panel ${thread} ${form.closest("[data-tab]").dataset.tab} ${form.dataset.edit}`;

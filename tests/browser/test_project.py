@@ -258,3 +258,16 @@ def test_without_a_script_a_picture_is_pinned_and_a_proof_shown(visit, pair, two
     proofs.get_by_role("button", name="Upload").click()
     expect(proofs.locator(".proof-name")).to_have_text(["proof.jpg"])
     expect(tab(buyer, "files").locator(".proof-name")).to_have_text(["proof.jpg"])
+
+
+def test_that_it_was_saved_stays_said_while_others_write(two):
+    buyer, seller = two
+    book(buyer, seller)
+    seller.get_by_label("Goals").fill("Warm light")
+    seller.get_by_label("Goals").blur()
+    said = seller.locator("[data-edit=goals] [data-edit-state]")
+    expect(said).to_have_text("Saved")
+    buyer.get_by_label("Must-haves").fill("The blue door")
+    buyer.get_by_label("Must-haves").blur()
+    expect(seller.get_by_label("Must-haves")).to_have_value("The blue door")
+    expect(said).to_have_text("Saved")
