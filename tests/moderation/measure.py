@@ -7,7 +7,7 @@ import argparse
 import os
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import django
 
@@ -24,6 +24,11 @@ class Figures:
     found: Counter = field(default_factory=Counter)
     seconds: float = 0.0
     messages: int = 0
+
+    def __add__(self, other: "Figures") -> "Figures":
+        return Figures(
+            *(getattr(self, one.name) + getattr(other, one.name) for one in fields(self))
+        )
 
     @property
     def precision(self) -> float:
@@ -62,9 +67,19 @@ def measure(examples) -> Figures:
     return figures
 
 
+def show(name: str, figures: Figures) -> None:
+    print(
+        f"{name}: precision {figures.precision:.3f}, recall {figures.recall:.3f} "
+        f"({figures.right} found, {len(figures.false_alarms)} false alarms, "
+        f"{len(figures.missed)} missed)"
+    )
+    print(", ".join(f"{kind} {figures.found[kind]}/{n}" for kind, n in figures.total.items()))
+    print(f"{1e6 * figures.seconds / figures.messages:.0f} µs of CPU a message")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", choices=["open", "kept_apart"])
+    parser.add_argument("file", choices=["open", "development", "kept_apart"])
     parser.add_argument("--show", action="store_true")
     options = parser.parse_args()
     django.setup()
@@ -77,13 +92,7 @@ def main() -> None:
         for what in ("false_alarms", "missed"):
             for example in getattr(figures, what):
                 print(what, example.id, example.kind, example.disguise, example.messages)
-    print(
-        f"{options.file}: precision {figures.precision:.3f}, recall {figures.recall:.3f} "
-        f"({figures.right} found, {len(figures.false_alarms)} false alarms, "
-        f"{len(figures.missed)} missed)"
-    )
-    print(", ".join(f"{kind} {figures.found[kind]}/{n}" for kind, n in figures.total.items()))
-    print(f"{1e6 * figures.seconds / figures.messages:.0f} µs of CPU a message")
+    show(options.file, figures)
 
 
 if __name__ == "__main__":
