@@ -4,6 +4,7 @@ Pure arithmetic over one text and the few before it of the same author: no store
 time grows with the length. It is a hint: what follows from it is threads/policy.py.
 """
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -24,6 +25,7 @@ from moderation.detection.splitting import addresses, numbers, pieces_of
 from moderation.detection.verdict import ENOUGH, Verdict
 from moderation.detection.words import Sentence, any_of, sentences
 
+SEVERAL_WORDS = re.compile(r"[^\W\d_]{2}\S*\s+\S*[^\W\d_]{2}|[\u3040-\u9fff\uac00-\ud7af]{3}")
 SHORT_NUMBER = 8
 LONGEST_ADDRESS = 160
 CLEAR = 1.05
@@ -38,6 +40,7 @@ SAID_BY = {
     "handle": ("messenger", "social"),
     "phone": ("number",),
     "email": ("mail",),
+    "phrase": ("fee", "platform", "pay", "out", "book", "cash", "direct", "other"),
 }
 
 
@@ -116,6 +119,9 @@ def _weigh(verdict: Verdict, plain: str, spoken: list[Sentence]) -> None:
     that is plainly there needs no second opinion; whatever else has one."""
     if any(verdict.scores.get(reason, 0.0) >= PLAIN for reason in BY_ITSELF):
         return
+    if not SEVERAL_WORDS.search(plain):
+        # Nothing that is said: the name of a file, a link.
+        return
     best = max(verdict.scores, key=verdict.scores.__getitem__, default="")
     ruled = min(verdict.scores.get(best, 0.0), MOST_RULED)
     total = lean(features(without_dots(plain), spoken)) + RULED * (ruled - HALF_RULED)
@@ -132,4 +138,6 @@ def _named(plain: str, spoken: list[Sentence]) -> str:
     for reason, meanings in SAID_BY.items():
         if any(any_of(spoken, one) or any_of(spoken, f"~{one}") for one in meanings):
             return reason
-    return "link" if find_links(plain) else "phrase"
+    if find_links(plain):
+        return "link"
+    return "phone" if any_of(spoken, "contact") else "phrase"

@@ -16,6 +16,7 @@ TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+|[?]")
 # Scripts without spaces between words.
 TELLING = frozenset(turns("telling_meanings"))
 DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
+LONG_NUMBER = re.compile(r"\d{10,}")
 STANDS_FOR = (
     (
         re.compile(r"\.(?:jpe?g|png|gif|tiff?|nef|heic|psd|pdf|zip|mp4|mov|wav|mp3|svg)(?!\w)"),
@@ -37,6 +38,8 @@ def features(plain: str, spoken: list[Sentence]) -> set[int]:
 
 
 def _named(plain: str) -> set[str]:
+    # Of a number it only matters that it is long; a very long one would be read over and over.
+    plain = LONG_NUMBER.sub("9" * 9, plain)
     for pattern, name in STANDS_FOR:
         plain = pattern.sub(name, plain)
     words = [_masked(word) for word in TOKEN.findall(plain)[:MOST_WORDS]]
