@@ -23,12 +23,14 @@ from moderation.detection.proposals import judge_phrases
 from moderation.detection.spelling import find_spelled
 from moderation.detection.splitting import addresses, numbers, pieces_of
 from moderation.detection.verdict import ENOUGH, Verdict
-from moderation.detection.words import Sentence, any_of, sentences
+from moderation.detection.words import DENSE, Sentence, any_of, sentences
 
-SEVERAL_WORDS = re.compile(r"[^\W\d_]{2}\S*\s+\S*[^\W\d_]{2}|[\u3040-\u9fff\uac00-\ud7af]{3}")
+LETTERS = re.compile(r"[^\W\d_]{2}")
 SHORT_NUMBER = 8
 LONGEST_ADDRESS = 160
 CLEAR = 1.05
+# However sure the model is: less than what is plainly there.
+MOST_LEANT = 0.14
 # Found by its shape, and from which score on.
 BY_ITSELF = ("phone", "email", "link", "payment")
 PLAIN = 1.15
@@ -49,11 +51,12 @@ def judge(text: str, earlier: Sequence[str] = ()) -> Verdict:
     verdict = _judge_one(text)
     if verdict.is_found or not earlier:
         return verdict
-    # What was found before was dealt with then.
+    # What was found before was dealt with then: one attempt counts once.
     new = [one for one in earlier if not _judge_one(one).is_found]
     pieces = pieces_of(new, text)
     if len(pieces) > 1 and not any(has_record(one) for one in earlier):
         _judge_pieces(verdict, pieces)
+        _judge_said_in_pieces(verdict, " ".join(pieces))
     return verdict
 
 
@@ -71,11 +74,19 @@ def _judge_pieces(verdict: Verdict, pieces: list[str]) -> None:
             verdict.add("email", _judge_one(whole).scores.get("email", 0.0))
         if " " not in whole.strip() or len(whole) <= LONGEST_ADDRESS // 2:
             verdict.add("link", _judge_one(whole).scores.get("link", 0.0))
-    if len(whole := " ".join(pieces)) <= LONGEST_ADDRESS:
-        for reason in ("handle", "payment", "phrase"):
-            score = _judge_one(whole).scores.get(reason, 0.0)
-            # Said in pieces it has to be clearer than said at once.
-            verdict.add(reason, score if score >= CLEAR else 0.0)
+
+
+def _judge_said_in_pieces(verdict: Verdict, whole: str) -> None:
+    if len(whole) > LONGEST_ADDRESS:
+        return
+    for reason in ("handle", "payment", "phrase"):
+        score = _judge_one(whole).scores.get(reason, 0.0)
+        # Said in pieces it has to be clearer than said at once.
+        verdict.add(reason, score if score >= CLEAR else 0.0)
+
+
+def _is_plain(verdict: Verdict) -> bool:
+    return any(verdict.scores.get(reason, 0.0) >= PLAIN for reason in BY_ITSELF)
 
 
 # Each text is one of the few before the next ones, too.
@@ -117,9 +128,9 @@ def seen_by_the_model(text: str) -> set[int]:
 def _weigh(verdict: Verdict, plain: str, spoken: list[Sentence]) -> None:
     """What was found by rule is set beside what the words say to the model. A number or an address
     that is plainly there needs no second opinion; whatever else has one."""
-    if any(verdict.scores.get(reason, 0.0) >= PLAIN for reason in BY_ITSELF):
+    if _is_plain(verdict):
         return
-    if not SEVERAL_WORDS.search(plain):
+    if sum(map(bool, map(LETTERS.search, plain.split()))) < 2 and not DENSE.search(plain):
         # Nothing that is said: the name of a file, a link.
         return
     best = max(verdict.scores, key=verdict.scores.__getitem__, default="")
@@ -128,7 +139,7 @@ def _weigh(verdict: Verdict, plain: str, spoken: list[Sentence]) -> None:
     if total > settings.POLICY_THRESHOLD:
         reason = best if ruled >= HALF_RULED else _named(plain, spoken)
         surplus = total - settings.POLICY_THRESHOLD
-        verdict.add(reason, ENOUGH + min(0.2, 0.05 * surplus))
+        verdict.add(reason, ENOUGH + min(MOST_LEANT, 0.05 * surplus))
     else:
         verdict.dismiss()
 
