@@ -2,19 +2,22 @@
 
 from dataclasses import dataclass
 
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import Max, Q, QuerySet, Sum
 
 from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.models import (
     BookingGroup,
     ContractDocument,
+    ContractVersion,
     DeliverableManifest,
     Dossier,
     Leg,
     Offer,
     Receipt,
 )
+from contracts.models.bookings import PENDING
+from contracts.models.documents import ISSUED
 from contracts.models.money import PAYMENT
 
 
@@ -120,6 +123,27 @@ def access_group(user: User, group_id: str) -> tuple[BookingGroup, list[Leg]]:
     if group is None or not mine:
         raise Refusal("THREAD_NOT_FOUND", "There is no such group.")
     return group, mine
+
+
+def list_booked_threads(user: User, *, most: int) -> list[str]:
+    """Where this person has a booking, by itself or in a group: the latest booked first."""
+    mine = Leg.objects.filter(Q(buyer=user) | Q(seller=user))
+    places = mine.values_list("thread_id", "group__thread_id")
+    found = places.annotate(latest=Max("created_at")).order_by("-latest")[:most]
+    return list(dict.fromkeys(thread_id for *both, _ in found for thread_id in both if thread_id))
+
+
+def list_waiting_threads(user: User, *, most: int) -> list[str]:
+    """Where an offer waits for this person's answer, or a contract for their name."""
+    offers = Offer.objects.filter(Q(buyer=user) | Q(seller=user), status=PENDING)
+    offers = offers.exclude(proposed_by=user)
+    party = Q(document__leg__buyer=user) | Q(document__leg__seller=user)
+    unsigned = ContractVersion.objects.filter(party, status=ISSUED).exclude(signatures__user=user)
+    found = [
+        *offers.order_by("-created_at").values_list("thread_id", flat=True)[:most],
+        *unsigned.order_by("-issued_at").values_list("document__leg__thread_id", flat=True)[:most],
+    ]
+    return list(dict.fromkeys(found))
 
 
 def list_legs_sold(user: User, thread_id: str) -> list[Leg]:

@@ -8,9 +8,10 @@ names the threads that had messages on a day, and each is compared with what the
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, timedelta
 from itertools import chain, islice
+from typing import Any
 
 import structlog
 from django.db import close_old_connections, connection, transaction
@@ -43,14 +44,22 @@ _lock = threading.Lock()
 # By thread: since when it waits, and which of its messages were changed.
 _since: dict[str, float] = {}
 _changed: dict[str, set[str]] = defaultdict(set)
-# Seconds that the slowest of the last round had waited.
-lag = 0.0
+# Those of the round that is being taken in.
+_taking: dict[str, float] = {}
 
 
-def note(thread_id: str, changed: str | None = None) -> None:
+def lag() -> float:
+    """Seconds that the oldest change waits which search does not know yet: it grows if it stops."""
+    with _lock:
+        waiting = [*_since.values(), *_taking.values()]
+    return time.monotonic() - min(waiting) if waiting else 0.0
+
+
+def note(thread_id: str, changed: str | None = None, *, since: float | None = None) -> None:
     """Cheap, and all that happens on the path of whoever changes something."""
     with _lock:
-        _since.setdefault(thread_id, time.monotonic())
+        now = time.monotonic() if since is None else since
+        _since[thread_id] = min(now, _since.get(thread_id, now))
         if changed is not None:
             _changed[thread_id].add(changed)
 
@@ -60,11 +69,12 @@ Pause = Callable[[float], object]
 
 def feed_noted(pause: Pause = lambda seconds: None) -> int:
     """Takes in what was noted; what fails is noted again."""
-    global lag
     with _lock:
         noted, changed = dict(_since), dict(_changed)
+        _taking.update(noted)
         _since.clear()
         _changed.clear()
+    slowest = 0.0
     for thread_id in noted:
         began = time.monotonic()
         try:
@@ -72,11 +82,13 @@ def feed_noted(pause: Pause = lambda seconds: None) -> int:
         except Exception:
             log.exception("search_feed_failed", thread=thread_id)
             for message_id in changed.get(thread_id, {None}):
-                note(thread_id, message_id)
+                note(thread_id, message_id, since=noted[thread_id])
+        slowest = max(slowest, time.monotonic() - noted[thread_id])
+        with _lock:
+            del _taking[thread_id]
         _rest(pause, began)
     if noted:
-        lag = time.monotonic() - min(noted.values())
-        log.info("search_fed", threads=len(noted), lag_seconds=round(lag, 3))
+        log.info("search_fed", threads=len(noted), lag_seconds=round(slowest, 3))
     return len(noted)
 
 
@@ -124,7 +136,9 @@ def take_in(thread_id: str, changed: Iterable[str] = (), *, anew: bool = False) 
     while chunk := list(islice(messages, BATCH)):
         _put_messages(thread, state, chunk)
     IndexedThread.objects.filter(pk=thread_id).update(
-        seq=state.thread.last_seq, rev=state.thread.rev
+        seq=state.thread.last_seq,
+        rev=state.thread.rev,
+        last_at=keys.moment(state.thread.last_message_at),
     )
 
 
@@ -150,15 +164,14 @@ def _these(thread: Thread, message_ids: Iterable[str]) -> list[Message]:
 
 @transaction.atomic
 def _put_thread(state: ThreadState, before: IndexedThread | None) -> IndexedThread:
-    is_same = before is not None and before.roster_version == state.thread.roster_version
-    if before is not None and is_same and before.kind == state.thread.kind:
-        return before
-    names = [person.person["name"] for person in state.people.values()]
+    names = [_named(person.person) for person in state.people.values()]
     about = {
         "roster_version": state.thread.roster_version,
         "kind": state.thread.kind,
         "about": fold(" ".join([state.thread.subject, *names])),
     }
+    if before is not None and all(getattr(before, name) == about[name] for name in about):
+        return before
     thread, _ = IndexedThread.objects.update_or_create(
         pk=state.thread.id,
         defaults=about,
@@ -169,7 +182,14 @@ def _put_thread(state: ThreadState, before: IndexedThread | None) -> IndexedThre
         thread.people.update_or_create(
             user_id=user_id, defaults={"from_seq": person.visible_from_seq}
         )
+        # Under a new name, if they have one, they have said what they said before.
+        name = fold(_named(person.person))
+        thread.messages.filter(author_id=user_id).exclude(author=name).update(author=name)
     return thread
+
+
+def _named(person: Mapping[str, Any]) -> str:
+    return f"{person['name']} {person.get('handle', '')}"
 
 
 @transaction.atomic
@@ -188,17 +208,15 @@ def _put_messages(thread: IndexedThread, state: ThreadState, messages: list[Mess
 
 
 def _indexed(thread: IndexedThread, state: ThreadState, message: Message) -> IndexedMessage:
-    author = state.name_of(message.author_id or "")
     kinds = {str(file.get("kind", file.get("type", ""))) for file in message.attachments or []}
-    names = " ".join(str(file.get("name", "")) for file in message.attachments or [])
     return IndexedMessage(
         message_id=message.id,
         thread=thread,
         seq=message.seq,
         at=keys.moment(message.created_at),
         author_id=message.author_id or "",
-        author=fold(f"{author['name']} {author.get('handle', '')}"),
-        folded=fold(f"{(message.body or '').translate(MARKUP)} {names}".strip()),
+        author=fold(_named(state.name_of(message.author_id or ""))),
+        folded=text_of(message),
         has_image=any(kind.startswith("image") for kind in kinds),
         has_file=any(not kind.startswith("image") for kind in kinds),
         card=str((message.action or {}).get("type", "")),
@@ -213,6 +231,12 @@ def forget_person(user_id: str) -> list[str]:
     # Taken in anew with the names of those who are there.
     IndexedThread.objects.filter(pk__in=threads).update(roster_version=NOTHING_YET)
     return threads
+
+
+def text_of(message: Message) -> str:
+    """What one can find it by."""
+    names = " ".join(str(file.get("name", "")) for file in message.attachments or [])
+    return fold(f"{(message.body or '').translate(MARKUP)} {names}".strip())
 
 
 # --- All of them

@@ -14,7 +14,8 @@ class IndexedThread(models.Model):
     rev = models.IntegerField()
     roster_version = models.IntegerField()
     kind = models.CharField(max_length=20)
-    # Folded, with the names of those who are in it: what `in:` looks at.
+    last_at = models.DateTimeField(null=True)
+    # Folded, with names and handles of those who are in it: what `in:` looks at.
     about = models.TextField()
 
     def __str__(self) -> str:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from accounts.ids import ULID_PATTERN
 from accounts.models import User
 from accounts.refusals import Refusal
+from contracts.queries import list_booked_threads, list_waiting_threads
+from inbox.models import IndexedThread
 from threads.models import ActionWaiting, Participant, keys
 from threads.models.participant import (
     ARCHIVED_FOLDER,
@@ -14,13 +16,16 @@ from threads.models.participant import (
     SPAM,
 )
 from threads.models.table import Item, count, query
+from threads.models.thread import PROJECT
 from threads.queries import get_rows, open_requests
 
 PAGE = 50
+# What a page brings along: a screen of them and a few more. The rest comes when one scrolls.
+FIRST_PAGE = 15
 # A filter shows no more than that, and says so.
 MOST = 100
 FOLDERS = (INBOX, REQUESTS, ARCHIVED_FOLDER, SPAM)
-UNREAD, ACTION_REQUIRED = "unread", "action-required"
+UNREAD, ACTION_REQUIRED, PROJECTS = "unread", "action-required", "projects"
 # Where a page ends: the index's own sort key, which names the thread.
 CURSOR = re.compile(
     rf"(?:{keys.PINNED})?\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z#(thrd_{ULID_PATTERN})",
@@ -37,12 +42,12 @@ class FolderPage:
     is_cut: bool = False
 
 
-def list_folder(user: User, folder: str, *, after: str = "") -> FolderPage:
+def list_folder(user: User, folder: str, *, after: str = "", size: int = PAGE) -> FolderPage:
     """Pinned, then newest."""
     page = query(
         keys.inbox_pk(user.id, folder),
         open_requests() if folder == REQUESTS else None,
-        limit=PAGE,
+        limit=size,
         index=Item.inbox,
         newest_first=True,
         after=_start_key(user, folder, after) if after else None,
@@ -63,19 +68,33 @@ def list_unread(user: User) -> FolderPage:
 
 
 def list_action_required(user: User) -> FolderPage:
-    """Where a card waits for this person."""
-    threads, more = _threads_with_actions(user)
-    return FolderPage(_rows(user, threads[:MOST]), is_cut=more or len(threads) > MOST)
+    """Where a card, an offer or a contract waits for this person."""
+    waiting = Item.sk.startswith(keys.WAITING)
+    page = query(keys.user_pk(user.id), waiting, limit=MOST + 1, newest_first=True)
+    cards = [item.thread_id for item in page.of(ActionWaiting)]
+    threads = list(dict.fromkeys(cards + list_waiting_threads(user, most=MOST + 1)))
+    return FolderPage(_rows(user, threads[:MOST]), is_cut=page.more or len(threads) > MOST)
 
 
-FILTERS = {UNREAD: list_unread, ACTION_REQUIRED: list_action_required}
+def list_projects(user: User) -> FolderPage:
+    """By one's bookings. Guests have none: theirs are known to search, a moment later."""
+    threads = list_booked_threads(user, most=MOST + 1)
+    guest = IndexedThread.objects.filter(people__user_id=user.id, kind=PROJECT)
+    threads += (
+        guest.exclude(pk__in=threads).order_by("-pk").values_list("pk", flat=True)[: MOST + 1]
+    )
+    rows = [row for row in _rows(user, threads[:MOST]) if row.kind == PROJECT]
+    return FolderPage(rows, is_cut=len(threads) > MOST)
 
 
-def list_rows(user: User, folder: str, *, after: str = "") -> FolderPage:
+FILTERS = {UNREAD: list_unread, ACTION_REQUIRED: list_action_required, PROJECTS: list_projects}
+
+
+def list_rows(user: User, folder: str, *, after: str = "", size: int = PAGE) -> FolderPage:
     """A folder, or a filter of the inbox."""
     if folder in FILTERS:
         return FILTERS[folder](user)
-    return list_folder(user, folder, after=after)
+    return list_folder(user, folder, after=after, size=size)
 
 
 def _rows(user: User, thread_ids: list[str]) -> list[Participant]:
@@ -86,18 +105,14 @@ def _rows(user: User, thread_ids: list[str]) -> list[Participant]:
 
 def count_rows(user: User) -> dict[str, int]:
     """What the list of folders says beside their names: exact up to 99, and 100 is more."""
+    required = list_action_required(user)
     return {
         UNREAD: count(keys.unread_pk(user.id), most=MOST, index=Item.unread_threads),
-        ACTION_REQUIRED: len(_threads_with_actions(user)[0]),
+        ACTION_REQUIRED: MOST if required.is_cut else len(required.rows),
         REQUESTS: count(
             keys.inbox_pk(user.id, REQUESTS), open_requests(), most=MOST, index=Item.inbox
         ),
     }
-
-
-def _threads_with_actions(user: User) -> tuple[list[str], bool]:
-    page = query(keys.user_pk(user.id), Item.sk.startswith(keys.WAITING), limit=MOST + 1)
-    return list(dict.fromkeys(item.thread_id for item in page.of(ActionWaiting))), page.more
 
 
 def get_row(user: User, thread_id: str) -> Participant:

@@ -8,7 +8,17 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
-from inbox.queries import ACTION_REQUIRED, FILTERS, MOST, UNREAD, count_rows, list_rows
+from inbox.queries import (
+    ACTION_REQUIRED,
+    FILTERS,
+    FIRST_PAGE,
+    MOST,
+    PAGE,
+    PROJECTS,
+    UNREAD,
+    count_rows,
+    list_rows,
+)
 from threads.labels import row_label
 from threads.models import Participant, Person, keys
 from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM
@@ -19,7 +29,12 @@ FOLDER_LABELS = {
     ARCHIVED_FOLDER: "Archived",
     SPAM: "Spam",
 }
-FILTER_LABELS = {INBOX: "All", UNREAD: "Unread", ACTION_REQUIRED: "Action required"}
+FILTER_LABELS = {
+    INBOX: "All",
+    UNREAD: "Unread",
+    ACTION_REQUIRED: "Action required",
+    PROJECTS: "Projects",
+}
 LABELS = FILTER_LABELS | FOLDER_LABELS
 
 
@@ -78,7 +93,8 @@ class Column:
 
 
 def column_of(user: User, key: str, *, after: str = "", current: str = "") -> Column:
-    column = rows_of(user, key, after=after, current=current)
+    size = PAGE if after else FIRST_PAGE
+    column = rows_of(user, key, after=after, current=current, size=size)
     counts = count_rows(user)
     column.folders = [_place(each, FOLDER_LABELS[each], column.folder) for each in FOLDER_LABELS]
     for place in column.folders:
@@ -90,9 +106,11 @@ def column_of(user: User, key: str, *, after: str = "", current: str = "") -> Co
     return column
 
 
-def rows_of(user: User, key: str, *, after: str = "", current: str = "") -> Column:
+def rows_of(
+    user: User, key: str, *, after: str = "", current: str = "", size: int = PAGE
+) -> Column:
     """The rows alone, for a page that has the rest."""
-    page = list_rows(user, key, after=after)
+    page = list_rows(user, key, after=after, size=size)
     query = urlencode({"folder": key, "after": page.cursor})
     return Column(
         key=key,

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from inbox.asking import Question
+from inbox.feeding import text_of
 from inbox.folding import Piece, count_whole, excerpt
 from inbox.matching import holding
 from inbox.models import IndexedMessage
@@ -52,7 +53,7 @@ def search(user: User, question: Question) -> list[Found]:
     stored = _stored([m for m in proposed if m.thread_id in rows])
     by_thread: dict[str, list[tuple[int, Message]]] = {}
     for message in stored:
-        if _may_see(rows[message.thread_id], message):
+        if _may_see(rows[message.thread_id], message) and _holds(message, question):
             score = count_whole(_text(message), question.words)
             by_thread.setdefault(message.thread_id, []).append((score, message))
     found = [
@@ -111,6 +112,12 @@ def _stored(proposed: list[IndexedMessage]) -> list[Message]:
 
 def _may_see(row: Participant, message: Message) -> bool:
     return message.seq >= row.visible_from_seq and not message.is_gone
+
+
+def _holds(message: Message, question: Question) -> bool:
+    """What was edited or blacked out since is not found by what it said before."""
+    text = text_of(message)
+    return all(word in text for word in question.words)
 
 
 def _text(message: Message) -> str:

@@ -10,6 +10,8 @@ urlpatterns = [
     path("inbox/rows/<thread:thread_id>/", views.row, name="row"),
     path("inbox/counts/", views.counts, name="counts"),
     path("inbox/search/", views.find, name="search"),
+    path("inbox/find/", views.find_by_name, name="find"),
+    path("inbox/keys/", views.keys, name="keys"),
     path("inbox/act/", views.act, name="act"),
     path("inbox/<slug:folder>/", views.inbox, name="folder"),
 ]

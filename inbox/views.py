@@ -1,3 +1,5 @@
+import re
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -10,10 +12,13 @@ from inbox.acts import perform
 from inbox.asking import LONGEST
 from inbox.asking import read as read_question
 from inbox.forms import ActOnThreads
-from inbox.queries import count_rows, get_row
+from inbox.naming import find_named
+from inbox.queries import FIRST_PAGE, PAGE, count_rows, get_row
 from inbox.rows import LABELS, column_of, folder_url, row_of, rows_of, shown
 from inbox.search import search
 from threads.models.participant import INBOX
+
+SHOWN = re.compile(r"\d{1,3}", re.ASCII)
 
 
 class Request(HttpRequest):
@@ -35,8 +40,14 @@ def rows(request: Request) -> HttpResponse:
     folder, after = _known(request.GET.get("folder", INBOX)), request.GET.get("after", "")
     if not request.headers.get("X-Fragment"):
         return _page(request, folder, after)
-    column = rows_of(request.user, folder, after=after)
+    column = rows_of(request.user, folder, after=after, size=_size(request))
     return render(request, "inbox/rows.html", {"column": column})
+
+
+def _size(request: Request) -> int:
+    """As many as a page shows that looks what has changed in them; within what a page may have."""
+    shown = SHOWN.fullmatch(request.GET.get("shown", ""))
+    return max(FIRST_PAGE, min(PAGE, int(shown[0]))) if shown else PAGE
 
 
 @require_safe
@@ -67,6 +78,22 @@ def find(request: Request) -> HttpResponse:
         "results": search(request.user, question),
     }
     return render(request, "inbox/search.html", context)
+
+
+@require_safe
+@login_required
+def find_by_name(request: Request) -> HttpResponse:
+    """A fragment: what a few letters find, for whoever is typing them."""
+    asked = request.GET.get("q", "").strip()
+    named = find_named(request.user, asked)
+    return render(request, "inbox/named.html", {"asked": asked, "named": named})
+
+
+@require_safe
+@login_required
+def keys(request: Request) -> HttpResponse:
+    is_fragment = request.headers.get("X-Fragment")
+    return render(request, "inbox/keys_dialog.html" if is_fragment else "inbox/keys.html")
 
 
 @require_POST

@@ -176,6 +176,7 @@ class InboxChanged(TypedDict):
     last_message_at: str
     last_message: dict[str, Any]
     folder: str
+    kind: str
     pinned: bool
     waiting_for: str
     marked_unread: NotRequired[bool]

@@ -194,6 +194,8 @@ VIEWS: dict[str, View] = {
     "inbox:row": View(OF_THREAD, of_thread),
     "inbox:counts": View(SIGNED_IN),
     "inbox:search": View(SIGNED_IN, query="?q=hello"),
+    "inbox:find": View(SIGNED_IN, query="?q=hello"),
+    "inbox:keys": View(SIGNED_IN),
     "inbox:act": View(
         ACT, post=lambda scene, kind: {"act": "pin", "thread": scene.thread_for(kind)}
     ),

@@ -52,6 +52,11 @@ def _parsed_to_html(body: str) -> str:
     )
 
 
+def without_links(html: str) -> str:
+    """What `to_html` made, where nobody should follow a link yet: its words stay."""
+    return nh3.clean(html, tags=TAGS - {"a"}, attributes={"ol": {"start"}})
+
+
 def to_text(body: str) -> str:
     """What is left when the marks are taken away, in one line: for previews and announcements."""
     if _WORDS.fullmatch(body):

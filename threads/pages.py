@@ -17,6 +17,7 @@ from threads.actions.messages import check_may_write
 from threads.actions.panel import has_panel
 from threads.actions.people import can_manage_people
 from threads.forms import SendMessage
+from threads.markdown import without_links
 from threads.models import Participant, Thread
 from threads.models.participant import DECLINED, PENDING
 from threads.panel.rendering import progress_of, tab_context, tabs_shown
@@ -71,7 +72,7 @@ def thread_page(user: User, opened: Opened, **extra: Any) -> dict[str, Any]:
         "is_muted": me.is_muted,
         "is_marked_unread": bool(me.marked_unread),
         "folder": me.folder,
-        "asks_me": me.request_state in (PENDING, DECLINED),
+        "asks_me": is_asked(me),
         "is_declined": me.request_state == DECLINED,
         "is_request_over": me.is_request_over,
         "is_blocked_by_me": user.id in (me.blocked_by or ()),
@@ -88,6 +89,11 @@ def thread_page(user: User, opened: Opened, **extra: Any) -> dict[str, Any]:
         **timeline_page(user, opened),
         **extra,
     }
+
+
+def is_asked(me: Participant) -> bool:
+    """Whether this is a request to them that they have not accepted."""
+    return me.request_state in (PENDING, DECLINED)
 
 
 def _can_offer(user: User, opened: Opened) -> bool:
@@ -151,6 +157,10 @@ def timeline_page(user: User, opened: Opened) -> dict[str, Any]:
     entries = arrange(
         messages, opened.state, reader_id=user.id, zone=timezone.get_current_timezone()
     )
+    if is_asked(opened.me):
+        # Of somebody whom one does not know yet: to be read, and not to be followed.
+        for entry in entries:
+            entry.message.html = without_links(entry.message.html)
     older = opened.has_older and messages
     newer = opened.has_newer and messages
     return {

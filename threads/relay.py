@@ -18,6 +18,7 @@ from accounts.models import Block, OutboxEntry, User
 from realtime.delivery import look_again
 from threads import state as states
 from threads.cards.carrying import Postponed
+from threads.changed import thread_changed
 from threads.models import Pair, PairThread, Participant, Profile, keys
 from threads.models.changes import Cancelled, Change, Transaction, update
 from threads.models.store import PATIENCE, StoreUnavailable, pause
@@ -166,6 +167,7 @@ def _carry_profile(entry: OutboxEntry) -> None:
     for row in list_all_rows(user.id):
         copy_person(row, person)
         states.forget(row.thread_id)
+        thread_changed.send(None, thread_id=row.thread_id)
 
 
 CARRIERS: dict[str, Callable[[OutboxEntry], None]] = {

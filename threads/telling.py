@@ -78,6 +78,7 @@ def inbox_changed(person: Participant, *, unread: int | None) -> InboxChanged:
         last_message_at=person.last_message_at,
         last_message=person.last_message,
         folder=person.folder,
+        kind=person.kind,
         pinned=person.pinned,
         waiting_for=person.waiting_for or "",
     )

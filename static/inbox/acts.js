@@ -28,10 +28,15 @@ export class Acts {
     shown.textContent = picked ? `${picked} selected` : "";
   }
 
-  /** `fields`: act, thread (one or many), and what else that act needs. */
-  async run(fields) {
+  /** `fields`: act, thread (one or many), and what else that act needs. `leave`: said there. */
+  async run(fields, { leave = false } = {}) {
     const outcome = await post(fields);
-    if (outcome) this.#say(outcome);
+    if (!outcome) return null;
+    if (!leave) this.#say(outcome);
+    else {
+      sessionStorage.setItem(KEPT, JSON.stringify(outcome));
+      location.assign("/inbox/");
+    }
     return outcome;
   }
 
@@ -40,15 +45,8 @@ export class Acts {
     fields.delete("csrfmiddlewaretoken");
     form.querySelector(":popover-open")?.hidePopover();
     form.closest(":popover-open")?.hidePopover();
-    const goes = form.dataset.actForm === "leave";
-    const outcome = await post(fields);
-    if (!outcome) return;
-    if (goes) {
-      sessionStorage.setItem(KEPT, JSON.stringify(outcome));
-      return location.assign("/inbox/");
-    }
-    if (form.dataset.actForm === "rows") form.reset();
-    this.#say(outcome);
+    const outcome = await this.run(fields, { leave: form.dataset.actForm === "leave" });
+    if (outcome && form.dataset.actForm === "rows") form.reset();
   }
 
   #say({ said, undo }) {

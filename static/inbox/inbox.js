@@ -35,13 +35,16 @@ export class Inbox {
     const row = this.row(event.thread);
     if (countsMayChange(event, row)) this.#counts.later();
     if (!this.#belongs(event, row)) return this.#remove(row);
-    if (!row && this.key === "action-required") return this.#refreshing.push("");
+    // What waits for somebody is known to the server alone.
+    if (this.key === "action-required") this.#refreshing.push("");
+    if (!row && this.key === "action-required") return;
     if (!row || event.unread === null || event.pinned !== "pinned" in row.dataset) {
       return this.#fetch(event.thread);
     }
     const at = new Date(event.last_message_at);
     const { author, text } = event.last_message;
     row.dataset.at = event.last_message_at;
+    row.dataset.kind = event.kind;
     row.dataset.unread = event.unread;
     row.dataset.waitsFor = !event.waiting_for ? "" : event.waiting_for === this.me ? "you" : "them";
     row.toggleAttribute("data-mine", author === this.me);
@@ -60,6 +63,7 @@ export class Inbox {
   /** In the folder that is shown, and let through by the filter. */
   #belongs(event, row) {
     if (event.folder !== this.folder) return false;
+    if (this.key === "projects" && event.kind !== "project") return false;
     if (this.key !== "unread" || event.unread === null) return true;
     return event.unread > 0 || this.#isMarked(event, row);
   }
@@ -79,7 +83,9 @@ export class Inbox {
   /** After having been away, if only since the page was made: what changed, in one request. */
   async refresh() {
     this.#counts.later();
-    await this.#take(`/inbox/rows/?folder=${this.key}`, (page) => page && this.#replace(page));
+    const shown = Math.min(999, this.list.querySelectorAll("[data-thread]").length);
+    const address = `/inbox/rows/?folder=${this.key}&shown=${shown}`;
+    await this.#take(address, (page) => page && this.#replace(page));
   }
 
   /** What was heard meanwhile may be newer than the answer: it is heard once more. */
@@ -184,8 +190,10 @@ export class Inbox {
   }
 }
 
-function countsMayChange({ unread, folder, marked_unread: marked }, row) {
+function countsMayChange({ unread, folder, marked_unread: marked, last_message: last }, row) {
   if (!row || unread === null || folder !== "inbox") return true;
+  // The service says so when an offer was made or answered.
+  if (last.type !== "text") return true;
   const was = Number(row.dataset.unread) > 0 || "marked" in row.dataset;
   return was !== (unread > 0 || (marked ?? "marked" in row.dataset));
 }

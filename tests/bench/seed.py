@@ -34,8 +34,7 @@ def main(messages: int, rows: int) -> None:
         "hot": _hot(special[0], talking),
         "short": _grown(special[1], 100),
         "long": _grown(special[2], messages),
-        # A full page, as the large one shows: what is compared is the history behind it.
-        "small": _inbox(special[3], 50),
+        "small": _inbox(special[3], 10),
         "large": _inbox(special[4], rows),
     }
     print(json.dumps(made))

@@ -137,3 +137,26 @@ def test_what_was_said_is_found_and_opens_in_its_place(visit, many):
     expect(hit.locator("mark")).to_have_text("Straßenbahn")
     hit.click()
     expect(live(page).locator(".message:focus")).to_contain_text("leaves at noon")
+
+
+def test_the_rest_comes_when_one_scrolls_and_stays_right_after_an_absence(visit, site):
+    size = ("--pairs", "1", "--messages", "1", "--threads-per-user", "40")
+    made = read_pair(json.loads(site.seed_load(*size))["pairs"][0])
+    page = live(visit(made.seller))
+    rows = page.locator(".row")
+    expect(rows).to_have_count(15)
+    last = rows.last.get_attribute("data-thread")
+    row(page, last).scroll_into_view_if_needed()
+    page.locator("[data-rows-more]").scroll_into_view_if_needed()
+    expect(rows).to_have_count(40)
+    expect(page.locator("[data-rows-more]")).to_have_count(0)
+    shown = rows.evaluate_all("rows => rows.map((one) => one.dataset.thread)")
+    assert len(set(shown)) == 40
+    # What is below the first page is looked at again, too.
+    elsewhere = live(visit(made.seller, f"/threads/{shown[30]}/"))
+    page.evaluate("sockets.at(-1).close()")
+    elsewhere.get_by_role("button", name="What you can do").click()
+    elsewhere.get_by_role("button", name="Archive").click()
+    elsewhere.wait_for_url("**/inbox/")
+    expect(row(page, shown[30])).to_have_count(0)
+    expect(rows).to_have_count(39)

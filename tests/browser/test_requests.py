@@ -94,6 +94,41 @@ def test_a_declined_one_is_gone_and_the_other_cannot_tell(visit, strangers):
     expect(buyer.get_by_role("textbox", name="Your message")).to_be_visible()
 
 
+def test_a_request_is_a_limited_preview(visit, strangers):
+    """To be read and answered with yes or no: no link, no picture, nothing to write with."""
+    _, seller, _ = strangers
+    buyer = ask(
+        visit, strangers, "See [my bank](https://example.com/pay) and https://example.com/x"
+    )
+    expect(buyer.locator(".message .prose a")).to_have_count(2)
+    expect(buyer.get_by_role("textbox", name="Your message")).to_have_count(0)
+    expect(buyer.locator("[data-attach], input[type=file]")).to_have_count(0)
+    there = open_request(visit(seller))
+    expect(there.locator(".message .prose")).to_contain_text(
+        "See my bank and https://example.com/x"
+    )
+    expect(there.locator(".message .prose a")).to_have_count(0)
+    expect(there.get_by_role("textbox", name="Your message")).to_have_count(0)
+    expect(there.get_by_text("Links open once you accept.")).to_be_visible()
+    there.get_by_role("button", name="Accept").click()
+    expect(there.get_by_role("textbox", name="Your message")).to_be_visible()
+    expect(there.locator(".message .prose a")).to_have_count(2)
+
+
+def test_a_reported_one_is_with_staff_and_the_other_cannot_tell(visit, strangers):
+    _, seller, _ = strangers
+    buyer = ask(visit, strangers)
+    shown = buyer.locator(".room").inner_text()
+    there = open_request(visit(seller))
+    there.get_by_role("link", name="Report").first.click()
+    there.get_by_label("What is wrong?").select_option("spam")
+    there.get_by_role("button", name="Report").click()
+    expect(there.get_by_text("Thank you")).to_be_visible()
+    buyer.reload()
+    live(buyer)
+    assert buyer.locator(".room").inner_text() == shown
+
+
 @pytest.mark.parametrize("how", ["Block", "Spam"])
 def test_blocked_or_spam_on_the_same_screen(visit, strangers, how):
     _, seller, _ = strangers

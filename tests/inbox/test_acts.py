@@ -140,7 +140,7 @@ def test_what_makes_no_sense_is_refused(client, fields, status):
 
 
 def test_the_pages_of_all_folders_and_filters_are_there(client, thread, buyer):
-    for place in ("", "archived/", "spam/", "unread/", "action-required/"):
+    for place in ("", "archived/", "spam/", "unread/", "action-required/", "projects/"):
         assert client.get(f"/inbox/{place}").status_code == 200
     assert client.get("/inbox/elsewhere/").status_code == 404
     assert client.get(f"/threads/{thread}/?in=unread").status_code == 200

@@ -1,16 +1,27 @@
 """Folders and filters say what a plain model of them says, whatever happens, and in what order."""
 
 import random
-import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
 import pytest
 
-from inbox.queries import FOLDERS, UNREAD, count_rows, list_folder, list_unread
+from contracts.models import Leg
+from inbox.queries import (
+    ACTION_REQUIRED,
+    FOLDERS,
+    UNREAD,
+    count_rows,
+    list_action_required,
+    list_folder,
+    list_projects,
+    list_unread,
+)
+from tests.contracts.conftest import book, offer_in, sign
 from tests.inbox.test_list_folder import ids
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, row, say, start
+from threads.actions.bookings import accept_offer, decline_offer
 from threads.actions.cursors import mark_all_read
 from threads.actions.folders import (
     archive_thread,
@@ -49,6 +60,9 @@ class Standing:
     said: int = 0
     read: int = 0
     own: int = 0
+    # The same with the lines of the service: who has not seen one has not seen everything.
+    lines: int = 0
+    read_lines: int = 0
 
     def own_act(self, act: str) -> None:
         match act:
@@ -61,14 +75,26 @@ class Standing:
             case "unread":
                 self.marked = self.marked or not self.unread
             case "read":
-                self.read, self.own, self.marked = self.said, 0, False
+                self._see_all()
+
+    def _see_all(self) -> None:
+        self.read, self.read_lines = self.said, self.lines
+        self.own, self.marked = 0, False
+
+    def hear_line(self, at: int) -> None:
+        self._move(at)
+        self.lines += 1
+
+    def _move(self, at: int) -> None:
+        self.at = at
+        self.folder = "inbox" if self.folder == "archived" else self.folder
 
     def hear(self, at: int, *, mine: bool) -> None:
-        had_seen = self.read + self.own == self.said
-        self.at, self.said = at, self.said + 1
-        self.folder = "inbox" if self.folder == "archived" else self.folder
+        had_seen = self.read + self.own == self.said and self.read_lines == self.lines
+        self._move(at)
+        self.said += 1
         if mine and had_seen:
-            self.read, self.own, self.marked = self.said, 0, False
+            self._see_all()
         elif mine:
             self.own += 1
 
@@ -81,6 +107,15 @@ class Standing:
 class Model:
     threads: dict[str, dict[str, Standing]] = field(default_factory=dict)
     clock: int = 0
+    # By thread: an offer that waits for the buyer; who has not signed yet, once it is accepted.
+    offers: dict[str, str] = field(default_factory=dict)
+    unsigned: dict[str, set[str]] = field(default_factory=dict)
+
+    def line(self, thread: str) -> None:
+        """The service speaks."""
+        self.clock += 1
+        for standing in self.threads[thread].values():
+            standing.hear_line(self.clock)
 
     def say(self, user, thread: str) -> None:
         self.clock += 1
@@ -99,6 +134,34 @@ class Model:
         mine = self.of(user)
         return [t for t in self.listed(user, "inbox") if mine[t].unread or mine[t].marked]
 
+    def projects(self, user) -> list[str]:
+        return [thread for thread in self.listed(user, "inbox") if thread in self.unsigned]
+
+    def required(self, user, *, is_buyer: bool) -> list[str]:
+        def waits(thread: str) -> bool:
+            is_offered = is_buyer and thread in self.offers
+            return is_offered or user.id in self.unsigned.get(thread, ())
+
+        return [thread for thread in self.listed(user, "inbox") if waits(thread)]
+
+
+def deal(model: Model, dice: random.Random, thread: str, buyer, seller) -> None:
+    """The next step towards a booking, whichever that is."""
+    if thread in model.offers:
+        answer = dice.choice((accept_offer, accept_offer, decline_offer))
+        answer(buyer, offer_id=model.offers.pop(thread))
+        if answer is accept_offer:
+            model.unsigned[thread] = {buyer.id, seller.id}
+    elif thread not in model.unsigned:
+        model.offers[thread] = offer_in(thread, seller).id
+    elif model.unsigned[thread]:
+        signer = dice.choice([u for u in (buyer, seller) if u.id in model.unsigned[thread]])
+        sign(signer, Leg.objects.get(thread_id=thread))
+        model.unsigned[thread].remove(signer.id)
+    else:
+        return
+    model.line(thread)
+
 
 def begin(model: Model, buyer, seller) -> str:
     thread = start(buyer, seller)
@@ -107,11 +170,16 @@ def begin(model: Model, buyer, seller) -> str:
     return thread
 
 
-def compare(model: Model, user) -> None:
+def compare(model: Model, user, *, is_buyer: bool) -> None:
     for folder in FOLDERS:
         assert ids(list_folder(user, folder)) == model.listed(user, folder)
     assert ids(list_unread(user)) == model.unread(user)
-    assert count_rows(user)[UNREAD] == len(model.unread(user))
+    assert ids(list_projects(user)) == model.projects(user)
+    required = model.required(user, is_buyer=is_buyer)
+    assert ids(list_action_required(user)) == required
+    counts = count_rows(user)
+    assert counts[UNREAD] == len(model.unread(user))
+    assert counts[ACTION_REQUIRED] == len(required)
     for thread, standing in model.of(user).items():
         item = row(thread, user)
         assert (item.unread, bool(item.marked_unread), item.is_muted) == (
@@ -127,14 +195,16 @@ def test_one_after_the_other_they_agree_at_every_step(buyer, seller, seed):
     threads = [begin(model, buyer, seller) for _ in range(4)]
     for _ in range(40):
         user, thread = dice.choice((buyer, seller)), dice.choice(threads)
-        act = dice.choice(["say"] * 5 + list(OWN))
+        act = dice.choice(["say"] * 5 + ["deal"] * 4 + list(OWN))
         if act == "say":
             say(user, thread)
             model.say(user, thread)
+        elif act == "deal":
+            deal(model, dice, thread, buyer, seller)
         else:
             OWN[act](user, thread_id=thread)
             model.threads[thread][user.id].own_act(act)
-        compare(model, user)
+        compare(model, user, is_buyer=user is buyer)
     assert_consistent(*threads)
 
 
@@ -142,7 +212,9 @@ def test_one_after_the_other_they_agree_at_every_step(buyer, seller, seed):
 def test_under_concurrent_messages_nothing_is_lost_doubled_or_misplaced(buyer, seller, seed):
     """People write from all sides while rows are moved; pages are right meanwhile and after."""
     threads = [start(buyer, seller) for _ in range(5)]
-    over = threading.Event()
+    booked, offered = threads[0], threads[1]
+    book(booked, buyer, seller)
+    offer_in(offered, buyer)
     # Only the actions of one person on one thread come in a known order.
     last_acts: dict[str, str] = {}
 
@@ -163,30 +235,33 @@ def test_under_concurrent_messages_nothing_is_lost_doubled_or_misplaced(buyer, s
             elif act in ("archive", "restore", "spam"):
                 last_acts[f"folder {thread}"] = act
 
-    def watch() -> int:
-        looks = 0
-        while not over.is_set() or not looks:
-            for folder in FOLDERS:
-                rows = list_folder(seller, folder).rows
-                assert [each.folder for each in rows] == [folder] * len(rows)
-                keys = [each.inbox_sk for each in rows]
-                assert keys == sorted(set(keys), reverse=True)
-                assert len({each.thread_id for each in rows}) == len(rows)
-            unread = list_unread(seller).rows
-            assert all(each.has_unread and each.folder == "inbox" for each in unread)
-            looks += 1
-        return looks
+    def look() -> None:
+        for folder in FOLDERS:
+            rows = list_folder(seller, folder).rows
+            assert [each.folder for each in rows] == [folder] * len(rows)
+            keys = [each.inbox_sk for each in rows]
+            assert keys == sorted(set(keys), reverse=True)
+            assert len({each.thread_id for each in rows}) == len(rows)
+        for only, list_them in filters.items():
+            rows = list_them(seller).rows
+            assert all(each.folder == "inbox" and only(each) for each in rows)
+            keys = [each.inbox_sk for each in rows]
+            assert keys == sorted(keys, reverse=True)
 
+    filters = {
+        lambda each: each.has_unread: list_unread,
+        lambda each: each.thread_id == booked: list_projects,
+        lambda each: each.thread_id in (booked, offered): list_action_required,
+    }
     with ThreadPoolExecutor(12) as pool:
-        watching = pool.submit(watch)
         jobs = [pool.submit(write, user, n) for n, user in enumerate((buyer, seller, buyer))]
         jobs += [pool.submit(move, thread) for thread in threads]
-        try:
-            for job in jobs:
-                job.result()
-        finally:
-            over.set()
-        assert watching.result()
+        # Here, since what was agreed is in a transaction of this thread.
+        while wait(jobs, timeout=0).not_done:
+            look()
+        for job in jobs:
+            job.result()
+    look()
 
     assert_consistent(*threads)
     items = {thread: row(thread, seller) for thread in threads}
@@ -205,6 +280,9 @@ def test_under_concurrent_messages_nothing_is_lost_doubled_or_misplaced(buyer, s
     unread = {item.thread_id for item in items.values() if item.unread_pk}
     assert set(ids(list_unread(seller))) == unread
     assert count_rows(seller)[UNREAD] == len(unread)
+    kept = [thread for thread in (booked, offered) if items[thread].folder == "inbox"]
+    assert set(ids(list_action_required(seller))) == set(kept)
+    assert ids(list_projects(seller)) == [thread for thread in kept if thread == booked]
 
 
 def test_people_who_come_later_have_a_row_that_is_right(thread, buyer, seller):

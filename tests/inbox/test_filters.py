@@ -2,15 +2,20 @@
 
 import pytest
 
+from contracts.models import Leg
+from inbox import feeding
 from inbox.queries import (
     ACTION_REQUIRED,
     UNREAD,
     count_rows,
     list_action_required,
+    list_projects,
     list_unread,
 )
+from tests.contracts.conftest import book, offer_in, sign
 from tests.inbox.test_list_folder import fill, ids
 from tests.threads.conftest import make_person, read_newest, row, say, start
+from threads.actions.bookings import accept_offer, link_bookings
 from threads.actions.cursors import mark_all_read
 from threads.actions.folders import (
     archive_thread,
@@ -19,6 +24,7 @@ from threads.actions.folders import (
     pin_thread,
     restore_thread,
 )
+from threads.actions.people import add_participant, leave_thread
 from threads.models import ActionWaiting, keys
 from threads.models.store import counting
 from threads.models.table import put_many
@@ -115,7 +121,7 @@ def test_a_filter_costs_two_requests_at_any_size(buyer, size):
         assert requests == ["Query", "BatchGetItem"]
     with counting() as requests:
         count_rows(buyer)
-    assert requests == ["Query"] * 3
+    assert requests == ["Query", "BatchGetItem", "Query", "Query"]
 
 
 def test_action_required_is_where_a_card_waits_once_each(buyer, seller, stranger):
@@ -129,3 +135,56 @@ def test_action_required_is_where_a_card_waits_once_each(buyer, seller, stranger
     assert ids(list_action_required(stranger)) == []
     archive_thread(buyer, thread_id=two)
     assert ids(list_action_required(buyer)) == [one]
+
+
+def test_action_required_knows_offers_and_contracts(thread, buyer, seller):
+    offer = offer_in(thread, seller)
+    assert ids(list_action_required(buyer)) == [thread]
+    assert ids(list_action_required(seller)) == []
+    accept_offer(buyer, offer_id=offer.id)
+    leg = Leg.objects.get(thread_id=thread)
+    for signer, other in ((buyer, seller), (seller, None)):
+        assert ids(list_action_required(signer)) == [thread]
+        sign(signer, leg)
+        assert ids(list_action_required(signer)) == []
+        assert other is None or count_rows(other)[ACTION_REQUIRED] == 1
+
+
+def test_projects_are_what_was_booked_pinned_first_and_inside_the_inbox(buyer, seller, stranger):
+    one, two, gone, inquiry = (start(buyer, seller) for _ in range(4))
+    assert ids(list_projects(buyer)) == []
+    for thread in (one, two, gone):
+        book(thread, buyer, seller)
+    pin_thread(buyer, thread_id=one)
+    archive_thread(buyer, thread_id=gone)
+    assert ids(list_projects(buyer)) == [one, two]
+    assert ids(list_projects(seller)) == [gone, two, one]
+    assert inquiry not in ids(list_projects(seller))
+    assert ids(list_projects(stranger)) == []
+
+
+def test_a_group_is_a_project_of_everybody_in_it(buyer, seller):
+    other = make_person("Mia")
+    legs = [book(start(buyer, each), buyer, each) for each in (seller, other)]
+    group = link_bookings(buyer, title="A day", leg_ids=[leg.id for leg in legs])
+    assert set(ids(list_projects(buyer))) == {group.thread_id, *(leg.thread_id for leg in legs)}
+    assert set(ids(list_projects(other))) == {group.thread_id, legs[1].thread_id}
+
+
+def test_a_guest_of_a_project_has_it_too_until_they_leave(thread, buyer, seller, stranger):
+    book(thread, buyer, seller)
+    add_participant(buyer, thread_id=thread, user=stranger)
+    feeding.feed_noted()
+    assert ids(list_projects(stranger)) == [thread]
+    leave_thread(stranger, thread_id=thread)
+    assert ids(list_projects(stranger)) == []
+
+
+@pytest.mark.parametrize("size", [1, 5])
+def test_projects_cost_one_request_and_two_queries(buyer, seller, size, django_assert_num_queries):
+    for _ in range(size):
+        book(start(buyer, seller), buyer, seller)
+    fill(buyer, make_person("Una"), 130)
+    with counting() as requests, django_assert_num_queries(2):
+        assert len(list_projects(buyer).rows) == size
+    assert requests == ["BatchGetItem"]

@@ -1,9 +1,11 @@
 """A folder: pinned, then newest, in pages that meet; and nobody else's, whatever is asked for."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
 import time_machine
+from django.test import Client
 from ulid import ULID
 
 from accounts.refusals import Refusal
@@ -147,3 +149,21 @@ def test_pins_of_different_people_do_not_mix(thread, buyer, seller):
     pin_thread(buyer, thread_id=thread)
     assert ids(list_folder(buyer, "inbox")) == [thread, newer]
     assert ids(list_folder(seller, "inbox")) == [newer, thread]
+
+
+def test_a_page_brings_a_screen_of_rows_and_the_rest_when_asked(buyer, seller):
+    expected = fill(buyer, seller, 70)
+    client = Client()
+    client.force_login(buyer, backend="allauth.account.auth_backends.AuthenticationBackend")
+
+    def shown(address: str) -> list[str]:
+        page = client.get(address, headers={"X-Fragment": "1"}).content.decode()
+        return re.findall(r'<li class="row" data-thread="(\w+)"', page)
+
+    assert shown("/inbox/") == expected[:15]
+    assert shown("/inbox/rows/?folder=inbox") == expected[:50]
+    more = re.search(r'href="([^"]+after=[^"]+)"', client.get("/inbox/").content.decode())[1]
+    assert shown(more.replace("&amp;", "&")) == expected[15:65]
+    # As many as a page shows, when it looks what has changed.
+    for asked, answered in (("20", 20), ("3", 15), ("999", 50), ("9" * 5000, 50), ("x", 50)):
+        assert shown(f"/inbox/rows/?folder=inbox&shown={asked}") == expected[:answered]

@@ -8,9 +8,17 @@ from inbox import asking, feeding
 from inbox.folding import excerpt, fold
 from inbox.models import IndexedMessage, IndexedPerson, IndexedThread
 from inbox.search import search
+from tests.threads.conftest import ask as ask_first
 from tests.threads.conftest import make_person, messages_of, say, start
 from threads.actions.people import add_participant, leave_thread, remove_participant
 from threads.actions.revisions import edit_message, remove_message
+from threads.actions.staff import (
+    hide_message,
+    lock_thread,
+    redact_message,
+    unhide_message,
+    unlock_thread,
+)
 from threads.models import Message
 from threads.models.store import counting
 
@@ -209,6 +217,56 @@ def test_what_was_edited_is_found_as_it_is_now(thread, buyer, seller):
     assert find(seller, "second") == ["The second try"]
 
 
+def test_what_staff_hide_leaves_the_index_and_comes_back_when_they_show_it(thread, buyer, seller):
+    said = say(buyer, thread, "A secret that staff hide")
+    feeding.feed_noted()
+    hide_message(thread_id=thread, message_id=said.id)
+    # At once, and for its author, too.
+    for user in (buyer, seller):
+        assert search(user, asking.read("secret")) == []
+    feeding.feed_noted()
+    assert not IndexedMessage.objects.filter(message_id=said.id).exists()
+    unhide_message(thread_id=thread, message_id=said.id)
+    assert find(seller, "secret") == ["A secret that staff hide"]
+
+
+def test_what_staff_black_out_is_not_found_by_it_even_before_the_index_knows(thread, buyer, seller):
+    said = say(buyer, thread, "Call 4411223344 about the light")
+    feeding.feed_noted()
+    redact_message(thread_id=thread, message_id=said.id, text="4411223344")
+    # Finding it would tell that it was there.
+    for user in (buyer, seller):
+        assert search(user, asking.read("4411223344")) == []
+    assert find(seller, "4411223344") == []
+    assert not IndexedMessage.objects.filter(folded__contains="4411223344").exists()
+    assert find(seller, "light") == ["Call █████ about the light"]
+
+
+def test_an_edit_counts_at_once_for_what_is_no_longer_said(thread, buyer, seller):
+    said = say(buyer, thread, "The first version")
+    feeding.feed_noted()
+    edit_message(buyer, thread_id=thread, message_id=said.id, body="The second try")
+    assert search(seller, asking.read("version")) == []
+
+
+def test_who_comes_back_finds_only_what_is_said_from_then_on(thread, buyer, seller, stranger):
+    add_participant(buyer, thread_id=thread, user=stranger)
+    say(buyer, thread, "A secret while there")
+    leave_thread(stranger, thread_id=thread)
+    say(buyer, thread, "A secret while away")
+    assert find(stranger, "secret") == []
+    add_participant(buyer, thread_id=thread, user=stranger)
+    assert find(stranger, "secret") == []
+    say(buyer, thread, "A secret after")
+    assert find(stranger, "secret") == ["A secret after"]
+
+
+def test_a_request_is_found_by_who_asked_and_by_who_was_asked(buyer, seller, stranger):
+    ask_first(buyer, seller, "A secret wish")
+    assert find(buyer, "secret") == find(seller, "secret") == ["A secret wish"]
+    assert find(stranger, "secret") == []
+
+
 # --- The index
 
 
@@ -232,10 +290,17 @@ def test_rebuilt_it_equals_the_one_that_grew(buyer, seller, stranger):
             edit_message(seller, thread_id=thread, message_id=said.id, body=f"Other {number}")
         if number % 4 == 2:
             remove_message(seller, thread_id=thread, message_id=said.id)
+        if number == 5:
+            hide_message(thread_id=thread, message_id=said.id)
+        if number == 7:
+            redact_message(thread_id=thread, message_id=said.id, text="Words")
+        if number == 8:
+            lock_thread(thread_id=thread, reason="A look")
+            unlock_thread(thread_id=thread)
     add_participant(buyer, thread_id=threads[0], user=stranger)
     feeding.feed_noted()
     grown = snapshot()
-    assert len(grown[0]) == 11
+    assert len(grown[0]) == 10
     feeding.rebuild()
     assert snapshot() == grown
 
@@ -276,10 +341,19 @@ def test_a_search_costs_few_requests(buyer, seller):
     assert requests == ["BatchGetItem", "BatchGetItem"]
 
 
-def test_the_lag_is_known(thread, buyer):
-    say(buyer, thread)
+def test_the_lag_is_known(thread, buyer, monkeypatch):
     feeding.feed_noted()
-    assert 0 < feeding.lag < 60
+    assert feeding.lag() == 0
+    say(buyer, thread)
+    before = feeding.lag()
+    assert 0 < before < feeding.lag()
+    # Also while it is being taken in: a feeder that hangs is seen.
+    during = []
+    monkeypatch.setattr(feeding, "take_in", lambda *given: during.append(feeding.lag()))
+    feeding.feed_noted()
+    assert during
+    assert min(during) > before
+    assert feeding.lag() == 0
 
 
 def test_the_page(thread, buyer, seller):

@@ -1,0 +1,102 @@
+"""Finding somebody or a conversation by a few letters: one's own only, and by the names of now."""
+
+import pytest
+
+from accounts.actions import PROFILE, change_profile
+from inbox import asking, feeding
+from inbox.models import IndexedThread
+from inbox.naming import find_named
+from inbox.search import search
+from tests.threads.conftest import ask, make_person, say, start
+from threads.actions.people import leave_thread
+from threads.models.store import counting
+from threads.relay import carry_waiting
+
+pytestmark = pytest.mark.storage
+
+
+def found(user, text: str) -> list[str]:
+    feeding.feed_noted()
+    return [row.thread_id for row in find_named(user, text).rows]
+
+
+def people(user, text: str) -> list[str]:
+    feeding.feed_noted()
+    return [person["name"] for person in find_named(user, text).people]
+
+
+def test_by_names_subjects_and_handles_in_any_script(buyer):
+    jose, yuki = make_person("José Núñez"), make_person("Mika")
+    yuki.display_name = "小林 結衣"
+    yuki.save()
+    cats, shoes = start(buyer, jose, subject="Cats"), start(buyer, yuki, subject="Straßenschuhe")
+    for text in ("jose", "NUNEZ", "cat", "jo nu", jose.handle, f"@{jose.handle}"):
+        assert found(buyer, text) == [cats], text
+    for text in ("結", "小林", "strasse", "schuhe 小林"):
+        assert found(buyer, text) == [shoes], text
+    assert people(buyer, "jose") == ["José Núñez"]
+    assert people(buyer, "cats") == []
+    assert found(buyer, "zzz") == people(buyer, "zzz") == []
+
+
+def test_names_that_begin_so_come_first_then_the_newest(buyer):
+    old, new, inside = (
+        start(buyer, make_person(name), subject="Talk") for name in ("Ann", "Anna", "Joanna")
+    )
+    assert found(buyer, "ann") == [new, old, inside]
+    say(buyer, old)
+    assert found(buyer, "ann") == [old, new, inside]
+    assert found(buyer, "") == [old, inside, new]
+
+
+def test_only_ones_own_and_no_longer_after_leaving(thread, buyer, seller, stranger):
+    assert found(buyer, "sam") == [thread]
+    assert found(stranger, "sam") == []
+    leave_thread(buyer, thread_id=thread)
+    # Whether the index knows it yet or not.
+    assert find_named(buyer, "sam").rows == find_named(buyer, "sam").people == []
+    assert found(buyer, "sam") == []
+
+
+def test_a_stranger_is_found_by_the_whole_handle_alone(buyer, stranger):
+    assert people(buyer, stranger.handle) == people(buyer, f"@{stranger.handle}") == ["Stig"]
+    assert people(buyer, stranger.handle[:-1]) == people(buyer, "Stig") == []
+    stranger.is_active = False
+    stranger.save()
+    assert people(buyer, stranger.handle) == []
+    assert people(buyer, buyer.handle) == []
+
+
+def test_a_request_can_be_found_too(buyer, seller):
+    thread = ask(buyer, seller)
+    assert found(seller, "bea") == [thread]
+
+
+def test_a_new_name_is_found_and_the_old_one_is_not(thread, buyer, seller):
+    say(seller, thread, "The light is good")
+    assert found(buyer, "sam") == [thread]
+    fields = {name: getattr(seller, name) for name in PROFILE}
+    handle = seller.handle.replace("sam", "ulrike")
+    change_profile(seller, **fields | {"display_name": "Ulrike", "handle": handle})
+    carry_waiting()
+    assert found(buyer, "sam") == []
+    assert found(buyer, "ulr") == [thread]
+    assert search(buyer, asking.read("light from:ulrike"))
+    assert not search(buyer, asking.read("light from:sam"))
+    grown = IndexedThread.objects.values_list("about", "last_at").get(pk=thread)
+    feeding.take_in(thread, anew=True)
+    assert IndexedThread.objects.values_list("about", "last_at").get(pk=thread) == grown
+
+
+@pytest.mark.parametrize("text", ["%", "_", "'", "\\", '"', "a" * 500, "\x00", "@"])
+def test_no_text_breaks_it(thread, buyer, text):
+    assert find_named(buyer, text).people == []
+
+
+def test_what_it_costs(buyer, seller, django_assert_max_num_queries):
+    for _ in range(9):
+        start(buyer, seller)
+    feeding.feed_noted()
+    with counting() as requests, django_assert_max_num_queries(2):
+        assert len(find_named(buyer, "sam").rows) == 7
+    assert requests == ["BatchGetItem"]
