@@ -19,6 +19,7 @@ KEPT = 10_000
 WORDS = {
     "message": "You write faster than people read. You can write again in {wait}.",
     "search": "You have searched a lot in a short time. You can search again in {wait}.",
+    "find": "You have looked for a lot of names in a short time. You can look again in {wait}.",
 }
 
 

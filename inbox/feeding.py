@@ -20,6 +20,7 @@ from django.utils import timezone
 from accounts.models import User
 from inbox.folding import fold
 from inbox.models import Checked, IndexedMessage, IndexedThread
+from realtime.figures import SEARCH_LAG
 from threads import state as states
 from threads.models import ArchiveDue, Message, Thread, keys
 from threads.models.message import SYSTEM
@@ -53,6 +54,9 @@ def lag() -> float:
     with _lock:
         waiting = [*_since.values(), *_taking.values()]
     return time.monotonic() - min(waiting) if waiting else 0.0
+
+
+SEARCH_LAG.set_function(lag)
 
 
 def note(thread_id: str, changed: str | None = None, *, since: float | None = None) -> None:

@@ -85,6 +85,7 @@ def find(request: Request) -> HttpResponse:
 def find_by_name(request: Request) -> HttpResponse:
     """A fragment: what a few letters find, for whoever is typing them."""
     asked = request.GET.get("q", "").strip()
+    keep_pace("find", request.user.id)
     named = find_named(request.user, asked)
     return render(request, "inbox/named.html", {"asked": asked, "named": named})
 

@@ -216,6 +216,7 @@ SOCKET_BURST = env.int("PARLEY_SOCKET_BURST", default=300)
 PACES = {
     "message": tuple(env.list("PARLEY_MESSAGE_LIMIT", int, default=[60, 60])),
     "search": tuple(env.list("PARLEY_SEARCH_LIMIT", int, default=[30, 60])),
+    "find": tuple(env.list("PARLEY_FIND_LIMIT", int, default=[120, 240])),
 }
 # Files that one person may bring in an hour.
 UPLOAD_LIMIT = env.int("PARLEY_UPLOAD_LIMIT", default=300)

@@ -29,3 +29,4 @@ REQUESTS = Counter("parley_dynamodb_requests", "Requests to DynamoDB, by operati
 UNITS = Counter("parley_dynamodb_units", "Capacity units they took, by operation", ["operation"])
 CONNECTIONS = Counter("parley_dynamodb_connections", "Connections to DynamoDB that were opened")
 DROPS = Counter("parley_layer_drops", "Events that were dropped, by where", ["where"])
+SEARCH_LAG = Gauge("parley_search_lag_seconds", "How long the oldest change waits for search")

@@ -3,6 +3,7 @@
 import { fetchFragment } from "../site/fragments.js";
 
 const PAUSE = 120;
+const AWAY = "You are not connected just now.";
 
 export class Finder {
   #timer = null;
@@ -22,8 +23,9 @@ export class Finder {
     dialog.addEventListener("close", () => this.#closed());
   }
 
-  /** With what was typed while this was on its way. */
-  begin() {
+  open() {
+    if (this.dialog.open) return;
+    this.dialog.showModal();
     this.#ask();
   }
 
@@ -50,11 +52,14 @@ export class Finder {
     if (text === this.#shown || text === this.#asked) return;
     this.#asked = text;
     const query = new URLSearchParams({ q: text });
-    const found = await fetchFragment(`/inbox/find/?${query}`).catch(() => null);
+    let why = "";
+    const found = await fetchFragment(`/inbox/find/?${query}`).catch(({ message }) => {
+      why = message === "429" ? "That was a lot of names. Wait a moment, and type on." : AWAY;
+    });
     // Somebody typed on: the answer to that is on its way, or will be.
     if (text !== this.#asked || !this.dialog.open) return;
     this.#asked = null;
-    if (!found) return void (this.status.textContent = "You are not connected just now.");
+    if (!found) return void (this.status.textContent = why);
     this.#show(text, found);
   }
 

@@ -3,6 +3,7 @@
 
 import { fetchFragment } from "../site/fragments.js";
 import { toast } from "../site/notices.js";
+import { Finder } from "./finder.js";
 
 const TYPING = `textarea, select, [contenteditable],
   input:not([type="checkbox"], [type="radio"], [type="button"], [type="submit"], [type="reset"])`;
@@ -114,14 +115,10 @@ export class Keys {
     box.select();
   }
 
-  /** Open at once, so that no letter is lost that somebody types on; the rest is fetched then. */
-  async #find() {
-    const dialog = document.getElementById("finder");
-    if (dialog.open) return;
-    dialog.showModal();
-    const { Finder } = await import("./finder.js");
-    this.finder ??= new Finder(dialog);
-    this.finder.begin();
+  /** Not fetched only now: somebody types on at once, and Enter. */
+  #find() {
+    this.finder ??= new Finder(document.getElementById("finder"));
+    this.finder.open();
   }
 
   async #list() {

@@ -180,13 +180,15 @@ def test_letters_of_another_script_are_taken_by_their_place(visit, many):
 @pytest.fixture
 def named(visit, many) -> Page:
     """The buyer's page, once search knows the seller's name: it is fed a moment after the fact."""
-    page = live(visit(many.buyer))
+    page = live(visit(many.buyer, f"/threads/{many.thread}/"))
     name = page.locator(".row-name span").first.inner_text()
-    with_name = (
-        "async (q) => (await (await fetch('/inbox/find/?q=' + q)).text()).includes('option')"
-    )
-    page.wait_for_function(with_name, arg=name.split()[0], polling=500, timeout=60_000)
-    return page
+    write(page, "So that this server hears of it")
+    for _ in range(120):
+        if 'role="option"' in page.request.get("/inbox/find/", params={"q": name}).text():
+            break
+        page.wait_for_timeout(500)
+    page.goto("/inbox/")
+    return live(page)
 
 
 def test_ctrl_k_finds_a_conversation_by_a_name_while_one_writes(named, many):

@@ -43,7 +43,7 @@ BEST = [
     ("aoife", "QUINTA", "tomas"),
 ]
 # Words, and parts of words, of which every occurrence should be found, and nothing besides.
-EVERY = ["glas", "hojalata", "裏庭", "庭", "التين", "lumière", "light", "photo", "mar", "3 200"]
+EVERY = ["glas", "hojalata", "裏庭", "庭", "التين", "lumière", "light", "photo", "mar"]
 
 
 @pytest.fixture

@@ -56,6 +56,7 @@ def test_counts_what_happens(measured, site):
     assert grown("parley_delivery_seconds_count") == 2, "To both of them."
     assert grown('parley_dynamodb_requests_total{operation="TransactWriteItems"}') >= 1
     assert grown('parley_dynamodb_units_total{operation="TransactWriteItems"}') >= 10
+    assert after["parley_search_lag_seconds"] >= 0
 
 
 def test_a_gap_that_a_client_reports_is_counted(measured, site):
