@@ -28,6 +28,7 @@ export class Keys {
       if (target.matches("[data-single-keys]")) turn(target.checked);
     });
     showWhetherOn(document);
+    document.documentElement.dataset.keys = "";
   }
 
   #press(event) {

@@ -2,7 +2,6 @@
 
 import { Acts } from "../inbox/acts.js";
 import { Inbox } from "../inbox/inbox.js";
-import { Keys } from "../inbox/keys.js";
 import { Elsewhere } from "../realtime/elsewhere.js";
 import { Socket } from "../realtime/socket.js";
 import { Courier } from "../store/courier.js";
@@ -25,7 +24,11 @@ const rows = document.querySelector("[data-rows]");
 const inbox = rows && new Inbox(rows, socket);
 const timeline = document.querySelector("[data-timeline]");
 const thread = timeline && new Thread(timeline, socket, outbox, courier);
-if (rows) new Keys(inbox, new Acts({ onDone: () => socket.isLive || inbox.refresh() }));
+if (rows) {
+  const acts = new Acts({ onDone: () => socket.isLive || inbox.refresh() });
+  // Nobody waits for these to read or to write.
+  void import("../inbox/keys.js").then(({ Keys }) => new Keys(inbox, acts));
+}
 const elsewhere = new Elsewhere(socket, courier, { shown: () => thread?.id ?? null });
 if (thread) socket.shown = () => thread.shown;
 

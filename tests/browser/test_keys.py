@@ -7,7 +7,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import live, write
+from tests.browser.conftest import live as caught_up
+from tests.browser.conftest import write
 from tests.site import Site, read_pair
 
 pytestmark = pytest.mark.browser
@@ -18,6 +19,12 @@ def many(site: Site):
     """Two people with four conversations."""
     made = json.loads(site.seed_load("--pairs", "1", "--messages", "3", "--threads-per-user", "4"))
     return read_pair(made["pairs"][0])
+
+
+def live(page: Page) -> Page:
+    """Caught up with, and listening to keys."""
+    expect(page.locator("html[data-keys]")).to_have_count(1)
+    return caught_up(page)
 
 
 def threads(page: Page) -> list[str]:
