@@ -236,7 +236,6 @@ POLICY_HOSTS = env.list("PARLEY_POLICY_HOSTS", default=["parley.example"])
 # The how-manieth attempt in a thread is not sent; what is so plain that the first is not; and how
 # many seconds one has to wait after those between.
 POLICY_BLOCK_AT = env.int("PARLEY_POLICY_BLOCK_AT", default=3)
-POLICY_THRESHOLD = env.float("PARLEY_POLICY_THRESHOLD", default=-0.2)
 POLICY_GROSS = env.float("PARLEY_POLICY_GROSS", default=3.0)
 POLICY_COOL_DOWN = env.int("PARLEY_POLICY_COOL_DOWN", default=45)
 

@@ -1,6 +1,5 @@
 """Whether a text leads out of the marketplace. Uses nothing of ours, so everybody may ask it."""
 
-from moderation.detection.detector import judge
-from moderation.detection.verdict import REASONS, Verdict
+from moderation.detection.detector import REASONS, Verdict, judge
 
 __all__ = ["REASONS", "Verdict", "judge"]

@@ -6,44 +6,66 @@ time grows with the length. It is a hint: what follows from it is threads/policy
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from django.conf import settings
 
-from moderation.detection.addresses import find_links
-from moderation.detection.features import features
-from moderation.detection.folding import close_up, fold, without_dots
-from moderation.detection.hints import judge_hints
-from moderation.detection.links import HIDDEN, judge_addresses, squeezed
-from moderation.detection.model import lean
-from moderation.detection.payments import judge_payment
-from moderation.detection.phones import DISGUISED, judge_numbers
-from moderation.detection.places import judge_places
-from moderation.detection.proposals import judge_phrases
-from moderation.detection.spelling import find_spelled
+from moderation.detection import lexicon
+from moderation.detection.addresses import (
+    CASHTAG,
+    HANDLE,
+    IBAN,
+    UNDERSCORED,
+    UUID,
+    WALLET,
+    WORDED,
+    find_links,
+    find_mail,
+)
+from moderation.detection.folding import close_up, fold, redigit, unleet, without_dots
+from moderation.detection.numbers import Run, find_raw, find_spelled
 from moderation.detection.splitting import addresses, numbers, pieces_of
-from moderation.detection.verdict import ENOUGH, Verdict
-from moderation.detection.words import DENSE, Sentence, any_of, sentences
+from moderation.detection.words import Sentence, sentences
 
-LETTERS = re.compile(r"[^\W\d_]{2}")
-SHORT_NUMBER = 8
-LONGEST_ADDRESS = 160
-CLEAR = 1.05
-# However sure the model is: less than what is plainly there.
-MOST_LEANT = 0.14
-# Found by its shape, and from which score on.
-BY_ITSELF = ("phone", "email", "link", "payment")
-PLAIN = 1.15
-# How much the rules weigh beside the model, and the score at which they lean to neither side.
-RULED, HALF_RULED, MOST_RULED = 2.0, 0.5, 1.3
-# By which meanings a reason is told.
-SAID_BY = {
-    "payment": ("payservice", "account", "bankdetails"),
-    "handle": ("messenger", "social"),
-    "phone": ("number",),
-    "email": ("mail",),
-    "phrase": ("fee", "platform", "pay", "out", "book", "cash", "direct", "other"),
+LEETED = re.compile(r"(?<![a-z\d])(?:[a-z]+\d|\d+[a-z])[a-z\d]*")
+RINGS = re.compile("[☎📞📱🤙📲]")
+# Of more there is no need to look at each.
+MOST_RUNS = 12
+# What an author is told.
+REASONS = {
+    "phone": "a telephone number",
+    "email": "an email address",
+    "handle": "an account or a messenger elsewhere",
+    "link": "a link to book or to write elsewhere",
+    "payment": "a way to pay elsewhere",
+    "phrase": "a proposal to go past the booking",
 }
+ENOUGH = 1.0
+TOGETHER = 1.6
+SHORT_NUMBER = 8
+
+
+@dataclass
+class Verdict:
+    """How sure, for each reason; beyond one it is said to the author."""
+
+    scores: dict[str, float] = field(default_factory=dict)
+
+    def add(self, reason: str, score: float) -> None:
+        self.scores[reason] = max(self.scores.get(reason, 0.0), round(score, 2))
+
+    @property
+    def score(self) -> float:
+        return sum(score for score in self.scores.values() if score >= ENOUGH)
+
+    @property
+    def reasons(self) -> list[str]:
+        return [reason for reason in REASONS if self.scores.get(reason, 0.0) >= ENOUGH]
+
+    @property
+    def is_found(self) -> bool:
+        return any(score >= ENOUGH for score in self.scores.values())
 
 
 def judge(text: str, earlier: Sequence[str] = ()) -> Verdict:
@@ -51,42 +73,29 @@ def judge(text: str, earlier: Sequence[str] = ()) -> Verdict:
     verdict = _judge_one(text)
     if verdict.is_found or not earlier:
         return verdict
-    # What was found before was dealt with then: one attempt counts once.
+    # What was found before was dealt with then.
     new = [one for one in earlier if not _judge_one(one).is_found]
     pieces = pieces_of(new, text)
-    if len(pieces) > 1 and not any(has_record(one) for one in earlier):
-        _judge_pieces(verdict, pieces)
-        _judge_said_in_pieces(verdict, " ".join(pieces))
-    return verdict
-
-
-def _judge_pieces(verdict: Verdict, pieces: list[str]) -> None:
+    if len(pieces) < 2:
+        return verdict
+    context = list(earlier)
+    if any(has_record(one) for one in context):
+        return verdict
     for whole in numbers(pieces):
         verdict.add("phone", _judge_one(whole).scores.get("phone", 0.0))
     for run in find_spelled(" ".join(pieces)):
         if SHORT_NUMBER <= len(run.digits) <= 16:
-            verdict.add("phone", ENOUGH)
-    short = "".join(pieces[-3:]).replace(" ", "")
-    if len(short) <= 40 and HIDDEN.search(squeezed(short)):
-        verdict.add("handle", ENOUGH)
+            verdict.add("phone", 1.0)
     for whole in addresses(pieces):
-        if len(whole) <= LONGEST_ADDRESS:
+        if len(whole) <= 160:
             verdict.add("email", _judge_one(whole).scores.get("email", 0.0))
-        if " " not in whole.strip() or len(whole) <= LONGEST_ADDRESS // 2:
+    short = "".join(pieces[-3:]).replace(" ", "")
+    if len(short) <= 40 and HIDDEN.search(_squeezed(short)):
+        verdict.add("handle", 1.0)
+    for whole in addresses(pieces):
+        if " " not in whole.strip() or len(whole) <= 80:
             verdict.add("link", _judge_one(whole).scores.get("link", 0.0))
-
-
-def _judge_said_in_pieces(verdict: Verdict, whole: str) -> None:
-    if len(whole) > LONGEST_ADDRESS:
-        return
-    for reason in ("handle", "payment", "phrase"):
-        score = _judge_one(whole).scores.get(reason, 0.0)
-        # Said in pieces it has to be clearer than said at once.
-        verdict.add(reason, score if score >= CLEAR else 0.0)
-
-
-def _is_plain(verdict: Verdict) -> bool:
-    return any(verdict.scores.get(reason, 0.0) >= PLAIN for reason in BY_ITSELF)
+    return verdict
 
 
 # Each text is one of the few before the next ones, too.
@@ -109,46 +118,442 @@ def _judge(text: str) -> Verdict:
     plain = fold(text)
     closed = close_up(plain)
     spoken = sentences(without_dots(plain))
-    judge_numbers(verdict, plain, closed, spoken, bool(DISGUISED.search(text)))
-    judge_addresses(verdict, plain, closed, spoken)
+    _judge_numbers(verdict, plain, closed, spoken)
+    _judge_addresses(verdict, plain, closed, spoken)
     for sentence in spoken:
-        judge_places(verdict, sentence)
-        judge_payment(verdict, sentence)
-    judge_phrases(verdict, plain, spoken)
-    judge_hints(verdict, plain, spoken)
-    _weigh(verdict, plain, spoken)
+        _judge_places(verdict, sentence)
+        _judge_payment(verdict, sentence)
+    _judge_phrases(verdict, plain, spoken)
+    _judge_hints(verdict, plain, spoken)
+    if not verdict.is_found and sum(verdict.scores.values()) >= TOGETHER:
+        # None by itself, but several things that each nearly are.
+        verdict.add(max(verdict.scores, key=verdict.scores.__getitem__), ENOUGH)
     return verdict
 
 
-def seen_by_the_model(text: str) -> set[int]:
-    plain = without_dots(fold(text))
-    return features(plain, sentences(plain))
+def any_of(spoken: list[Sentence], meaning: str) -> bool:
+    return any(sentence.has(meaning) for sentence in spoken)
 
 
-def _weigh(verdict: Verdict, plain: str, spoken: list[Sentence]) -> None:
-    """What was found by rule is set beside what the words say to the model. A number or an address
-    that is plainly there needs no second opinion; whatever else has one."""
-    if _is_plain(verdict):
+# --- Numbers
+
+# As people write telephone numbers, and little else.
+SHAPED = re.compile(
+    r"\(?[2-9]\d\d\)?[ .-]\d{3}[ .-]\d{4}$|[679]\d\d[ .-]\d{3}[ .-]\d{3}$|0\d(?:[ .-]\d\d){4}$"
+)
+ALMOST_DIGITS = re.compile(r"(?<!\w)[0-9oil]*[0-9][0-9oil]*(?!\w)")
+
+
+def _judge_numbers(verdict: Verdict, plain: str, closed: str, spoken: list[Sentence]) -> None:
+    plain = ALMOST_DIGITS.sub(lambda found: redigit(found[0]), plain)
+    runs = find_raw(plain)[:MOST_RUNS]
+    marked = any_of(spoken, "reversed"), bool(RINGS.search(plain))
+    for run in runs:
+        verdict.add("phone", _dialled(run, plain, *marked))
+    for run in find_spelled(plain):
+        if 7 <= len(run.digits) <= 16:
+            verdict.add("phone", 0.4 if _is_record(plain, run) else 1.2)
+    pays = any_of(spoken, "pay") or any_of(spoken, "payservice")
+    dense = closed.replace(" ", "").replace(".", "").replace("-", "")
+    iban = IBAN.search(closed)
+    if iban and _has_long_number(iban[0]) or "iban" in dense and _has_long_number(dense):
+        verdict.add("payment", 1.2)
+    if WALLET.search(plain) or (UUID.search(plain) and "pix" in plain):
+        verdict.add("payment", 1.2)
+    if "sort code" in plain or "account number" in plain or "kontonummer" in plain:
+        verdict.add("payment", 0.5 + 0.6 * any(char.isdecimal() for char in plain))
+    for run in runs:
+        if 15 <= len(run.digits) <= 24 and (pays or "card" in plain) and not _is_record(plain, run):
+            verdict.add("payment", 1.1)
+
+
+def _has_long_number(text: str) -> bool:
+    return sum(character.isdecimal() for character in text) >= 12
+
+
+def _dialled(run: Run, text: str, backwards: bool, rings: bool) -> float:
+    count = len(run.digits)
+    if count < 7 or count > 15:
+        return 0.0
+    score = {7: 0.4, 8: 0.6, 9: 0.85, 14: 0.6, 15: 0.5}.get(count, 1.0)
+    raw = run.raw
+    if SHAPED.match(raw):
+        score += 0.2
+    if raw.startswith(("+", "(")) or run.digits.startswith("00"):
+        score += 0.35
+    elif raw.startswith("0"):
+        score += 0.25
+    if run.apart:
+        score += 0.4
+    if rings:
+        score += 0.7
+    around = text[max(0, run.start - 60) : run.end + 60]
+    near = sentences(around)
+    if any_of(near, "contact") or any_of(near, "number"):
+        score += 0.5 + 0.15 * any_of(near, "number")
+    if any_of(near, "messenger") or any_of(near, "payservice") or backwards:
+        score += 0.4
+    before = text[max(0, run.start - 6) : run.start]
+    if before[-1:] == "_" or before[-1:].isalnum() or before.endswith("#"):
+        # In a file's name: a camera's counting, unless somebody says to call it.
+        score -= 0.2 if any_of(sentences(text.replace("_", " ")), "contact") else 0.8
+    if _is_record(text, run):
+        score -= 0.9
+    return score
+
+
+BEFORE_RECORDS = {
+    *("order", "ref", "ticket", "id", "version", "take", "scene", "model", "lot", "case", "job"),
+    *(
+        "auftrag",
+        "bestellung",
+        "pedido",
+        "commande",
+        "ordine",
+        "encomenda",
+        "zamowienie",
+        "siparis",
+    ),
+}
+
+
+def _is_record(text: str, run: Run) -> bool:
+    """The number of something else: a parcel, a receipt, a prop."""
+    before = text[max(0, run.start - 20) : run.start].split()
+    if before and before[-1].strip(".:#(°") in BEFORE_RECORDS or run.raw[:3] in ("202", "201"):
+        return True
+    near = sentences(text[max(0, run.start - 60) : run.start] + " " + text[run.end : run.end + 25])
+    return any_of(near, "record")
+
+
+# --- Addresses
+
+_OUT = "|".join(map(re.escape, lexicon.WAYS_OUT_AT))
+OUT_AT = re.compile(rf"(?<![\w.-])(?:www\.)?(?:{_OUT})")
+
+
+# A name that is hidden is a name that is meant.
+HIDDEN = re.compile(
+    r"wh.?tsap|w.?hatsapp|tel[e3]?gram+(?!m)|inst.?gram|snapch.?t|faceb.?ok|wech.?t|disc[^a]?rd|paypal|venmo|cashapp|"
+    r"revolut(?!i)|tiktok|hotmail|protonm.?il|gmail(?:dot|punkt|punto|point|ponto)?com"
+)
+PARTED = re.compile(r"(?<![a-z])(?:g[ .-]mail|gee ?mail|hot[ .-]mail|jimail|google ?mail)(?![a-z])")
+DM = re.compile(
+    r"(?<!\w)(?:dms?|pms?|mp) (?:me|open|is open|are open)|slide (?:in|into)|(?:my|your) dms?(?!\w)|schreib(?:t)? (?:mir )?(?:ne |eine )?(?:dm|pn)"
+)
+
+
+def _squeezed(text: str) -> str:
+    """Without anything between the letters; signs that stand for letters as those."""
+    return re.sub(r"[^a-z]", "", text.translate(SIGNS))
+
+
+SIGNS = str.maketrans("@$€!|013457", "aseiioieast")
+
+
+def _judge_addresses(verdict: Verdict, plain: str, closed: str, spoken: list[Sentence]) -> None:
+    unleeted = LEETED.sub(lambda found: unleet(found[0]), closed)
+    backwards = plain[::-1] if "moc." in plain or any_of(spoken, "reversed") else ""
+    underscored = plain.replace("_", " ") if "_" in plain else ""
+    for text in {plain, closed, unleeted, backwards, underscored}:
+        mail = find_mail(text) if text else ""
+        if mail:
+            verdict.add("email", 1.2)
+            break
+    if any_of(spoken, "mailprovider"):
+        asks = any_of(spoken, "contact") or any_of(spoken, "mine")
+        verdict.add("email", 0.8 + 0.3 * asks - 0.7 * any_of(spoken, "work"))
+    if PARTED.search(plain):
+        verdict.add("email", 1.0)
+    refuses = any(sentence.refuses for sentence in spoken)
+    named = any(
+        any_of(spoken, one) for one in ("messenger", "social", "payservice", "mailprovider")
+    )
+    if not named and not refuses and HIDDEN.search(_squeezed(plain)):
+        verdict.add("handle", 1.1)
+    if DM.search(plain) and not refuses:
+        verdict.add("handle", 0.8 + 0.2 * any_of(spoken, "mine"))
+    if OUT_AT.search(plain):
+        verdict.add("link", 1.2)
+    for link in [*find_links(plain), *(found[0] for found in WORDED.finditer(plain))]:
+        verdict.add("link", _leads_out(link, plain))
+
+
+def _leads_out(link: str, text: str) -> float:
+    host, _, path = link.removeprefix("https://").removeprefix("http://").partition("/")
+    if any(host == known or host.endswith(f".{known}") for known in settings.POLICY_HOSTS):
+        return 0.0
+    score = 0.4
+    if "slash" in link:
+        path = link.rpartition("slash")[2]
+    around = text.replace(link, " ")
+    # Photographers have contact sheets.
+    parts = () if "sheet" in text else re.split(r"[/?&=]", path)
+    if any(part.startswith(lexicon.WAY_OUT_PATHS) for part in parts):
+        score += 0.4
+    if any(word in host for word in ("booking", "reserv", "hire")):
+        score += 0.3
+    if lexicon.LINK_VERBS.search(around):
+        score += 0.6
+    near = sentences(around)
+    if any_of(near, "contact"):
+        score += 0.3
+    if any_of(near, "work") and score < 1.2:
+        score -= 0.3
+    return score
+
+
+# --- Somewhere else to talk
+
+FORMAT = re.compile(r"(?<!\d)\d{1,2}:\d{1,2}(?!\d)|\d{3,4} ?[x×] ?\d{3,4}|\d+ ?px\b")
+# "ig: moth.and.moon"
+GIVEN = re.compile(
+    r"(?<!\w)(?:ig|insta|instagram|snap|snapchat|signal|line|telegram|tg|whatsapp|wa|skype|discord|"
+    r"tiktok|fb|facebook|wechat|viber|kik|line id|インスタ)\s?(?:id|handle|name)?\s?[:=]\s?@?[a-z][\w.]{3,}"
+)
+
+
+def _judge_places(verdict: Verdict, sentence: Sentence) -> None:
+    handle = HANDLE.search(sentence.text)
+    messenger, weak = sentence.has("messenger"), sentence.has("messenger_weak")
+    social = sentence.has("social")
+    if sentence.refuses or not (handle or messenger or weak or social):
         return
-    if sum(map(bool, map(LETTERS.search, plain.split()))) < 2 and not DENSE.search(plain):
-        # Nothing that is said: the name of a file, a link.
+    asks = any(sentence.has(one) for one in ("contact", "yours", "number", "move", "better"))
+    mine = sentence.has("mine")
+    place = "messenger" if messenger else "social" if social else "messenger_weak"
+    close = sentence.near("contact", place, 6) or sentence.near("mine", place, 3)
+    close = close or sentence.near("better", place, 4) or sentence.near("move", place, 3)
+    asked = sentence.near("yours", place, 1)
+    # The brand as a client or a look stands right beside the word for it.
+    work = sentence.near("work", place, 1) or (sentence.has("work") and not close and not asked)
+    if place == "social":
+        # A social network is a format more often than a place to talk.
+        made = sentence.has("work") or bool(FORMAT.search(sentence.text))
+        work = made and not asked and not sentence.near("contact", place, 4)
+    score = 0.0
+    if messenger:
+        score = 1.0 + 0.2 * (asks or mine) - 0.8 * work
+    elif social:
+        score = 0.45 + 0.35 * (asks or sentence.is_short) + 0.2 * mine - 0.7 * work
+        if close or asked:
+            score += 0.35 + 0.2 * sentence.near("mine", "social", 1)
+    elif weak:
+        near = sentence.near("contact", "messenger_weak", 5) or sentence.near(
+            "move", "messenger_weak", 2
+        )
+        near = near or sentence.near("better", "messenger_weak", 3)
+        score = 0.3 + 0.8 * (near or asked) - 0.8 * work
+    if handle:
+        named = messenger or social or weak
+        score += 0.6 if named else 0.6 + 0.4 * (mine or asks or sentence.is_short) - 0.5 * work
+    if GIVEN.search(sentence.text):
+        score += 0.8
+    elif (messenger or social or weak) and UNDERSCORED.search(sentence.text) and not work:
+        score += 0.4
+    verdict.add("handle", score)
+
+
+# --- Somewhere else to pay
+
+MY_ACCOUNT = re.compile(
+    r"(?<!\w)(?:my|our|mein|meine|meines|mi|mon|notre|minha|nossa|mio|nostro|mijn|onze|moje|moim) (?:own )?(?:bank )?"
+    r"(?:account|bank|konto|bankkonto|cuenta|compte|conta|conto|rekening|bankrekening)(?!\w)|hesabima|حسابي"
+)
+BANK_DETAILS = re.compile(
+    r"(?:bank|account|payment) (?:details|info)|datos (?:bancarios|de la cuenta)|numero de cuenta|dados bancarios|"
+    r"coordonnees bancaires|coordinate bancarie|numer konta|hesap numara|banka bilgi|口座"
+)
+TWO_WORDS = ("mb way", "cash app", "western union", "friends & family", "apple pay", "google pay")
+
+
+def _judge_payment(verdict: Verdict, sentence: Sentence) -> None:
+    if sentence.refuses:
         return
-    best = max(verdict.scores, key=verdict.scores.__getitem__, default="")
-    ruled = min(verdict.scores.get(best, 0.0), MOST_RULED)
-    total = lean(features(without_dots(plain), spoken)) + RULED * (ruled - HALF_RULED)
-    if total > settings.POLICY_THRESHOLD:
-        reason = best if ruled >= HALF_RULED else _named(plain, spoken)
-        surplus = total - settings.POLICY_THRESHOLD
-        verdict.add(reason, ENOUGH + min(MOST_LEANT, 0.05 * surplus))
-    else:
-        verdict.dismiss()
+    service = sentence.has("payservice") or any(name in sentence.text for name in TWO_WORDS)
+    service = service or sentence.near("pay", "payservice_weak", 4)
+    if service:
+        work = sentence.has("work") and not sentence.near("mine", "payservice", 3)
+        intends = sentence.has("pay") or sentence.has("mine") or sentence.has("fee")
+        intends = (
+            intends or sentence.is_short or sentence.has("number") or bool(find_raw(sentence.text))
+        )
+        verdict.add("payment", 0.8 + 0.3 * intends - 0.8 * work)
+    if sentence.has("bankdetails") or BANK_DETAILS.search(sentence.text):
+        verdict.add("payment", 1.0)
+    if MY_ACCOUNT.search(sentence.text) and (sentence.has("transfer") or sentence.has("pay")):
+        verdict.add("payment", 1.0 - 0.8 * (sentence.has("work") or sentence.has("not")))
+    if CASHTAG.search(sentence.text):
+        verdict.add("payment", 0.6 + 0.6 * (service or sentence.has("pay")))
+    if "qr" in sentence.words and (sentence.has("pay") or sentence.has("contact")):
+        verdict.add("payment", 1.0 - 0.8 * (sentence.has("work") and not sentence.has("pay")))
 
 
-def _named(plain: str, spoken: list[Sentence]) -> str:
-    """The reason that is said, if the rules knew of none."""
-    for reason, meanings in SAID_BY.items():
-        if any(any_of(spoken, one) or any_of(spoken, f"~{one}") for one in meanings):
-            return reason
-    if find_links(plain):
-        return "link"
-    return "phone" if any_of(spoken, "contact") else "phrase"
+# --- Proposals
+
+
+def _judge_phrases(verdict: Verdict, plain: str, spoken: list[Sentence]) -> None:
+    scores = [_proposed(sentence) - 1.0 * sentence.refuses for sentence in spoken]
+    whole = max(scores, default=0.0)
+    # The reason may stand in a sentence of its own.
+    for sentence, score in zip(spoken, scores, strict=True):
+        if _saves(sentence) and score != whole and 0.4 <= whole < ENOUGH:
+            whole += 0.5
+    if whole < ENOUGH and not any(sentence.refuses for sentence in spoken):
+        whole = max(whole, _together(spoken))
+    verdict.add("phrase", whole)
+
+
+# What each adds, wherever in the message it stands.
+WEIGHTS = {
+    "fee": 0.4,
+    "save": 0.25,
+    "direct": 0.35,
+    "cash": 0.45,
+    "cancel": 0.3,
+    "platform": 0.2,
+    "pay": 0.2,
+    "me": 0.1,
+    "out": 0.15,
+    "better": 0.1,
+}
+
+
+def _together(spoken: list[Sentence]) -> float:
+    there = {meaning for sentence in spoken for meaning in sentence.places}
+    if not there & {"direct", "cash", "cancel", "out"} or not there & {
+        "fee",
+        "save",
+        "pay",
+        "book",
+    }:
+        return 0.0
+    if len(there & WEIGHTS.keys()) < 4:
+        return 0.0
+    if any(EXPENSE.search(sentence.text) for sentence in spoken):
+        return 0.0
+    return sum(weight for meaning, weight in WEIGHTS.items() if meaning in there)
+
+
+# Money for somebody else, which is claimed here.
+EXPENSE = re.compile(
+    r"expense|slip|claim|beleg|auslage|spesen|gasto|ticket|note de frais|despesa|spesa|bonnetje"
+)
+
+
+# With whom one would rather do it.
+WITH_ME = re.compile(
+    r"\b(?:hire|book|pay|deal|work|contact|reach)\w* (?:to |with )?(?:me|us)? ?(?:direct|directly|privately)\b|"
+    r"\bdirect(?:ly)? (?:with|to|through|from|via) (?:me|us)\b|direkt (?:bei|mit|an|uber) (?:mir|mich|uns)\b|"
+    r"directamente (?:conmigo|a mi|con nosotros)|directement (?:avec|a|chez) (?:moi|nous)|"
+    r"diretamente comigo|direttamente (?:con|a|da) (?:me|noi)|rechtstreeks (?:bij|met|aan) (?:mij|ons|me)|"
+    r"bezposrednio (?:ze|do) mn"
+)
+INVOICE = re.compile(
+    r"invoice|rechnung|factura|facture|fatura|fattura|faktur|privat|directly|direkt"
+)
+
+
+def _saves(sentence: Sentence) -> bool:
+    return (
+        sentence.near("save", "fee", 7)
+        or sentence.near("out", "fee", 4)
+        or sentence.near("not", "fee", 3)
+    )
+
+
+def _proposed(sentence: Sentence) -> float:
+    score = 0.0
+    gains = sentence.has("fee") or sentence.has("save")
+    if any(said in sentence.text for said in lexicon.SAID):
+        score += 1.0
+    half = sum(said in sentence.text for said in lexicon.HALF_SAID)
+    if half:
+        means = ("fee", "save", "pay", "book", "platform", "contact", "out", "cash")
+        score += 0.5 * min(half, 2) + 0.3 * any(sentence.has(one) for one in means)
+        score += 0.3 * sentence.has("fee") + 0.2 * (sentence.has("save") or sentence.has("out"))
+    if sentence.follows("out", "platform", 3) and "site visit" not in sentence.text:
+        score += 1.0 if gains or sentence.has("pay") or sentence.has("book") else 0.8
+        score += 0.2 * any(sentence.has(one) for one in ("mine", "me", "move", "better"))
+    elif sentence.follows("out", "here", 3) and (
+        gains or sentence.has("pay") or sentence.has("book")
+    ):
+        score += 1.0
+    if WITH_ME.search(sentence.text):
+        score += 0.9 + 0.3 * gains - 0.4 * sentence.has("here")
+    if _saves(sentence):
+        score += 0.5 + 0.5 * sentence.near("pay", "me", 3)
+        if sentence.near("out", "fee", 2):
+            score += 0.2 + 0.3 * (sentence.has("move") or sentence.has("me"))
+    if sentence.near("pay", "direct", 4):
+        score += 0.7 + 0.3 * (sentence.near("pay", "me", 3) or sentence.near("direct", "me", 2))
+    if sentence.near("direct", "fee", 8):
+        score += 0.4
+    if sentence.near("direct", "save", 8):
+        score += 0.4
+    if sentence.has("cash") and (
+        sentence.has("book") or sentence.has("platform") or sentence.has("here")
+    ):
+        score += 0.6 + 0.5 * sentence.has("not") + 0.4 * sentence.has("out")
+    if sentence.near("cancel", "book", 8) and (
+        sentence.has("direct") or sentence.has("cash") or half or INVOICE.search(sentence.text)
+    ):
+        score += 0.8 + 0.2 * sentence.has("mine")
+    return score
+
+
+# --- Described, not named
+
+MY_NUMBER = re.compile(
+    r"\b(?:my|the|our) (?:phone |mobile |cell )?(?:number|e-?mail)|meine (?:handy)?nummer|mi (?:numero|telefono)|"
+    r"mon numero|(?:o )?meu numero|il mio numero|mijn nummer|moj numer|numaram|رقمي"
+)
+# Asking for it. "The number of guests" is another number.
+_YOUR = (
+    r"(?:your|ur|deine?n?|ihre?n?|euren?|tu|su|tus|ton|ta|votre|teu|tua|seu|sua|tuo|il tuo|la tua|suo|je|jouw|uw|"
+    r"twoj|swoj|senin)"
+)
+_WAY = (
+    r"(?:phone number|mobile number|cell number|number|cell|mobile|handynummer|mobilnummer|telefonnummer|"
+    r"nummer|numero|telefono|movil|celular|whatsapp|telephone|portable|telemovel|telefone|cellulare|numer|"
+    r"e-?mail(?:adresse|address| address|adres)?|mail(?:adresse|adres)?|correo|courriel|contact details|"
+    r"kontaktdaten|contacto|coordonnees)"
+)
+ASKED = re.compile(
+    rf"(?<!\w){_YOUR} (?:\w+ )?{_WAY}(?!\w)(?! (?:of|de|di|von|van|template|style|design|campaign|signature|banner))|"
+    r"podaj (?:mi )?(?:numer|maila)|numaran[ıi] |رقمك|رقم جوالك|رقم هاتفك|(?:電話番号|メールアドレス|連絡先|lineのid)を?教えて|"
+    r"(?:インスタ|line|ライン)の?(?:dm)?で(?:話|連絡|やり取り)"
+)
+WHERE = re.compile(
+    r"profil|\bbio\b|website|homepage|web ?site|\bweb\b|logo|watermark|first picture|cover"
+)
+
+
+def _judge_hints(verdict: Verdict, plain: str, spoken: list[Sentence]) -> None:
+    if any(sentence.refuses for sentence in spoken):
+        return
+    asks = any_of(spoken, "contact") or any_of(spoken, "mine") or any_of(spoken, "search")
+    same = any(said in plain for said in lexicon.NAMED_SAME)
+    if any(said in plain for said in lexicon.HINTED):
+        verdict.add("handle", 0.7 + 0.4 * (asks or same))
+    asked = ASKED.search(plain)
+    if asked:
+        verdict.add("email" if "mail" in asked[0] else "phone", 1.0)
+    for sentence in spoken:
+        if (
+            sentence.near("mine", "platform", 1)
+            and (sentence.has("book") or _saves(sentence))
+            and (
+                sentence.has("save")
+                or sentence.has("contact")
+                or sentence.near("book", "platform", 5)
+            )
+        ):
+            verdict.add("link", 1.0 - 0.8 * sentence.near("work", "platform", 2))
+        if sentence.near("search", "searched", 8) and sentence.has("search"):
+            verdict.add(
+                "link",
+                0.6 + 0.45 * ("form" in plain or any_of(spoken, "contact") or "first" in plain),
+            )
+        if MY_NUMBER.search(sentence.text) and WHERE.search(sentence.text):
+            verdict.add("phone", 1.0)

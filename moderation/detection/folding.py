@@ -22,17 +22,7 @@ MIXED = re.compile(r"[a-z][^\W\da-z_]|[^\W\da-z_][a-z]")
 WORD = re.compile(r"[^\W_]+")
 LEET = str.maketrans("0134578@$", "oieastbas")
 UNLEET = str.maketrans("oilsbzeat", "011582347")
-EXTRA = {
-    "ё": "е",
-    "ß": "ss",
-    "æ": "ae",
-    "œ": "oe",
-    "ø": "o",
-    "ł": "l",
-    "đ": "d",
-    "ı": "i",
-    "€": " eur ",
-}
+EXTRA = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "€": " eur "}
 
 
 def _fold_character(character: str) -> str:
@@ -42,9 +32,6 @@ def _fold_character(character: str) -> str:
         return EXTRA[character]
     category = unicodedata.category(character)
     if category == "Cf" or character in "\ufe0f\u034f\u115f\u3164":
-        return ""
-    if category[0] == "M" and character not in "\u3099\u309a":
-        # Accents that stand by themselves, and vowel signs, which would cut words in two.
         return ""
     if category == "Nd":
         return str(unicodedata.decimal(character))

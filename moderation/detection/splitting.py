@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from moderation.detection.folding import fold
-from moderation.detection.numbers import without_measures
-from moderation.detection.spelling import LINKS
+from moderation.detection.numbers import LINKS, without_measures
 from moderation.detection.words import sentences
 
 PIECES = 4

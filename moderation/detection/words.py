@@ -7,12 +7,11 @@ from functools import cache, cached_property, lru_cache
 from django.conf import settings
 
 from moderation.detection.folding import unleet
-from moderation.detection.lexicon import dense, index, turns
+from moderation.detection.lexicon import JAPANESE, index
 
 ENDS = re.compile(r"[.!?;\n。！？]+(?=\s|$)|\n")
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-SHORTEST, LONGEST = 2, 12
-DENSE = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
+SHORTEST, LONGEST = 3, 12
 NOTHING: frozenset[str] = frozenset()
 
 
@@ -67,15 +66,120 @@ class Sentence:
     @cached_property
     def refuses(self) -> bool:
         """Says no to it, which is what we want people to say."""
-        return any(turn in self.text for turn in turns("refused"))
+        return any(turn in self.text for turn in REFUSALS)
+
+
+REFUSALS = (
+    *(
+        "not comfortable",
+        "don't pay",
+        "dont pay",
+        "please don't",
+        "i don't give",
+        "don't share my",
+        "rather keep",
+        "keep it here",
+        "keep everything here",
+        "stay on the platform",
+        "prefer to stay",
+        "only work through",
+        "only through the",
+        "i'd rather stay",
+        "not allowed",
+        "won't share",
+        "before we've booked",
+        "before booking",
+        "don't do whatsapp",
+        "don't use whatsapp",
+        "don't take payment",
+        "don't accept",
+        "not outside",
+        "never outside",
+        "never off",
+        "prefer to keep",
+        "let's keep",
+        "stay here",
+        "don't want to",
+        "no cash",
+        "don't take cash",
+    ),
+    *(
+        "ungern raus",
+        "gebe ich nicht",
+        "nicht raus",
+        "lieber hier",
+        "bleiben hier",
+        "nur uber die",
+        "bitte hier",
+        "nicht ausserhalb",
+        "nichts ausserhalb",
+        "mochte nicht",
+        "will nicht",
+        "nicht an der",
+        "keine nummer",
+        "nicht privat",
+        "kein bargeld",
+        "lass uns hier",
+        "nicht direkt",
+    ),
+    *(
+        "prefiero que el pago vaya",
+        "prefiero no",
+        "no doy mi",
+        "no comparto",
+        "por la plataforma",
+        "no pago fuera",
+        "no trabajo fuera",
+        "no trabajo por fuera",
+        "mejor por aqui",
+        "prefiero seguir aqui",
+        "no acepto",
+        "no hago nada por fuera",
+    ),
+    *(
+        "je ne prends pas",
+        "je ne donne pas",
+        "je prefere rester",
+        "passer par la reservation",
+        "je ne travaille pas",
+        "je reste sur",
+        "pas en dehors",
+        "jamais en dehors",
+        "je prefere passer par",
+    ),
+    *(
+        "prefiro deixar o pagamento",
+        "prefiro por aqui",
+        "nao passo",
+        "nao dou",
+        "prefiro continuar aqui",
+        "nao trabalho por fora",
+        "nao trabalho fora",
+        "nao faco nada",
+        "prefiro ficar",
+        "nao aceito",
+    ),
+    *(
+        "preferisco restare",
+        "non do il mio",
+        "preferisco pagare qui",
+        "non lavoro fuori",
+        "non lascio",
+        "preferisco tutto qui",
+        "preferisco passare da qui",
+        "non accetto",
+        "non faccio",
+    ),
+    *("liever hier", "ik geef mijn nummer niet", "niet buiten", "nooit buiten"),
+    *("wole tutaj", "nie podaje", "nie poza", "tylko przez"),
+    *("burada kalalim", "vermiyorum", "paylasmiyorum", "disinda calismiyorum"),
+    *("افضل هنا", "لا اعطي", "لا اتعامل خارج"),
+    *("こちらでお願い", "教えられません", "お断り"),
+)
 
 
 def sentences(text: str) -> list[Sentence]:
     return [_read(part) for part in ENDS.split(text) if part and not part.isspace()]
-
-
-def any_of(spoken: list[Sentence], meaning: str) -> bool:
-    return any(sentence.has(meaning) for sentence in spoken)
 
 
 def _read(text: str) -> Sentence:
@@ -84,8 +188,8 @@ def _read(text: str) -> Sentence:
     for place, word in enumerate(words):
         for meaning in meaning_of(word):
             sentence.places.setdefault(meaning, []).append(place)
-    if DENSE.search(text):
-        for meaning, parts in dense().items():
+    if any("\u3040" <= letter <= "\u9fff" for letter in text):
+        for meaning, parts in JAPANESE.items():
             found = [text.find(part) for part in parts if part in text]
             if found:
                 # About two characters a word; words do not stand apart here.

@@ -6,7 +6,6 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "corpus"
 OPEN = "open"
-DEVELOPMENT = "development"
 KEPT_APART = "kept_apart"
 CIRCUMVENTION = "circumvention"
 HARMLESS = "harmless"

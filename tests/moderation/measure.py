@@ -7,7 +7,7 @@ import argparse
 import os
 import time
 from collections import Counter
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 import django
 
@@ -24,11 +24,6 @@ class Figures:
     found: Counter = field(default_factory=Counter)
     seconds: float = 0.0
     messages: int = 0
-
-    def __add__(self, other: "Figures") -> "Figures":
-        return Figures(
-            *(getattr(self, one.name) + getattr(other, one.name) for one in fields(self))
-        )
 
     @property
     def precision(self) -> float:
@@ -67,19 +62,9 @@ def measure(examples) -> Figures:
     return figures
 
 
-def show(name: str, figures: Figures) -> None:
-    print(
-        f"{name}: precision {figures.precision:.3f}, recall {figures.recall:.3f} "
-        f"({figures.right} found, {len(figures.false_alarms)} false alarms, "
-        f"{len(figures.missed)} missed)"
-    )
-    print(", ".join(f"{kind} {figures.found[kind]}/{n}" for kind, n in figures.total.items()))
-    print(f"{1e6 * figures.seconds / figures.messages:.0f} µs of CPU a message")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", choices=["open", "development", "kept_apart"])
+    parser.add_argument("file", choices=["open", "kept_apart"])
     parser.add_argument("--show", action="store_true")
     options = parser.parse_args()
     django.setup()
@@ -92,7 +77,13 @@ def main() -> None:
         for what in ("false_alarms", "missed"):
             for example in getattr(figures, what):
                 print(what, example.id, example.kind, example.disguise, example.messages)
-    show(options.file, figures)
+    print(
+        f"{options.file}: precision {figures.precision:.3f}, recall {figures.recall:.3f} "
+        f"({figures.right} found, {len(figures.false_alarms)} false alarms, "
+        f"{len(figures.missed)} missed)"
+    )
+    print(", ".join(f"{kind} {figures.found[kind]}/{n}" for kind, n in figures.total.items()))
+    print(f"{1e6 * figures.seconds / figures.messages:.0f} µs of CPU a message")
 
 
 if __name__ == "__main__":

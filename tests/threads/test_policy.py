@@ -91,7 +91,7 @@ def test_what_is_gross_is_not_sent_the_first_time(thread, seller):
 
 
 def test_a_number_in_pieces_is_read_as_one(thread, seller):
-    say(seller, thread, "it starts with 0171")
+    say(seller, thread, "my mobile starts with 0171")
     say(seller, thread, "392")
     assert "policy" in say(seller, thread, "0042").flags
 
