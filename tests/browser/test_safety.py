@@ -65,7 +65,7 @@ def fold(page: Page, place, label: str, **fields: str) -> None:
 def open_case(page: Page, thread: str) -> None:
     """The one about this conversation, whatever else waits in the queue."""
     page.goto(f"/admin/moderation/case/?q={thread}")
-    page.locator("#result_list th a").click()
+    page.locator("#result_list tbody th a").click()
 
 
 def conversation_of(page: Page) -> Locator:
