@@ -5,11 +5,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests import counts
 from tests.site import Pair, Site, running_site
 
 STORES = ("PARLEY_DYNAMODB_ENDPOINT", "PARLEY_TEST_REDIS_URL", "PARLEY_TEST_POSTGRES_URL")
+
+# How fast an example is made says something about the machine, nothing about the code.
+settings.register_profile("parley", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("parley")
 
 
 def pytest_configure(config: pytest.Config) -> None:
