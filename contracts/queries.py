@@ -9,15 +9,12 @@ from accounts.refusals import Refusal
 from contracts.models import (
     BookingGroup,
     ContractDocument,
-    ContractVersion,
     DeliverableManifest,
     Dossier,
     Leg,
     Offer,
     Receipt,
 )
-from contracts.models.bookings import PENDING
-from contracts.models.documents import ISSUED
 from contracts.models.money import PAYMENT
 
 
@@ -131,19 +128,6 @@ def list_booked_threads(user: User, *, most: int) -> list[str]:
     places = mine.values_list("thread_id", "group__thread_id")
     found = places.annotate(latest=Max("created_at")).order_by("-latest")[:most]
     return list(dict.fromkeys(thread_id for *both, _ in found for thread_id in both if thread_id))
-
-
-def list_waiting_threads(user: User, *, most: int) -> list[str]:
-    """Where an offer waits for this person's answer, or a contract for their name."""
-    offers = Offer.objects.filter(Q(buyer=user) | Q(seller=user), status=PENDING)
-    offers = offers.exclude(proposed_by=user)
-    party = Q(document__leg__buyer=user) | Q(document__leg__seller=user)
-    unsigned = ContractVersion.objects.filter(party, status=ISSUED).exclude(signatures__user=user)
-    found = [
-        *offers.order_by("-created_at").values_list("thread_id", flat=True)[:most],
-        *unsigned.order_by("-issued_at").values_list("document__leg__thread_id", flat=True)[:most],
-    ]
-    return list(dict.fromkeys(found))
 
 
 def list_legs_sold(user: User, thread_id: str) -> list[Leg]:

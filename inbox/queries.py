@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from accounts.ids import ULID_PATTERN
 from accounts.models import User
 from accounts.refusals import Refusal
-from contracts.queries import list_booked_threads, list_waiting_threads
+from contracts.queries import list_booked_threads
 from inbox.models import IndexedThread
 from threads.models import ActionWaiting, Participant, keys
 from threads.models.participant import (
@@ -68,11 +68,10 @@ def list_unread(user: User) -> FolderPage:
 
 
 def list_action_required(user: User) -> FolderPage:
-    """Where a card, an offer or a contract waits for this person."""
+    """Where a card waits for this person."""
     waiting = Item.sk.startswith(keys.WAITING)
     page = query(keys.user_pk(user.id), waiting, limit=MOST + 1, newest_first=True)
-    cards = [item.thread_id for item in page.of(ActionWaiting)]
-    threads = list(dict.fromkeys(cards + list_waiting_threads(user, most=MOST + 1)))
+    threads = list(dict.fromkeys(item.thread_id for item in page.of(ActionWaiting)))
     return FolderPage(_rows(user, threads[:MOST]), is_cut=page.more or len(threads) > MOST)
 
 

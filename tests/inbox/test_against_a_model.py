@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from contracts.models import Leg
 from inbox.queries import (
     ACTION_REQUIRED,
     FOLDERS,
@@ -17,11 +16,11 @@ from inbox.queries import (
     list_projects,
     list_unread,
 )
-from tests.contracts.conftest import book, offer_in, sign
+from tests.contracts.conftest import book
+from tests.inbox.test_filters import wait_for
 from tests.inbox.test_list_folder import ids
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, row, say, start
-from threads.actions.bookings import accept_offer, decline_offer
 from threads.actions.cursors import mark_all_read
 from threads.actions.folders import (
     archive_thread,
@@ -33,7 +32,9 @@ from threads.actions.folders import (
     unmute_thread,
     unpin_thread,
 )
+from threads.models import ActionWaiting, keys
 
+CARD = "msg_01JZZZZZZZZZZZZZZZZZZZZZZZ"
 OWN = {
     "pin": pin_thread,
     "unpin": unpin_thread,
@@ -107,9 +108,9 @@ class Standing:
 class Model:
     threads: dict[str, dict[str, Standing]] = field(default_factory=dict)
     clock: int = 0
-    # By thread: an offer that waits for the buyer; who has not signed yet, once it is accepted.
-    offers: dict[str, str] = field(default_factory=dict)
-    unsigned: dict[str, set[str]] = field(default_factory=dict)
+    booked: set[str] = field(default_factory=set)
+    # For the buyer.
+    waiting: set[str] = field(default_factory=set)
 
     def line(self, thread: str) -> None:
         """The service speaks."""
@@ -135,32 +136,26 @@ class Model:
         return [t for t in self.listed(user, "inbox") if mine[t].unread or mine[t].marked]
 
     def projects(self, user) -> list[str]:
-        return [thread for thread in self.listed(user, "inbox") if thread in self.unsigned]
+        return [thread for thread in self.listed(user, "inbox") if thread in self.booked]
 
     def required(self, user, *, is_buyer: bool) -> list[str]:
-        def waits(thread: str) -> bool:
-            is_offered = is_buyer and thread in self.offers
-            return is_offered or user.id in self.unsigned.get(thread, ())
-
-        return [thread for thread in self.listed(user, "inbox") if waits(thread)]
+        return [t for t in self.listed(user, "inbox") if is_buyer and t in self.waiting]
 
 
-def deal(model: Model, dice: random.Random, thread: str, buyer, seller) -> None:
-    """The next step towards a booking, whichever that is."""
-    if thread in model.offers:
-        answer = dice.choice((accept_offer, accept_offer, decline_offer))
-        answer(buyer, offer_id=model.offers.pop(thread))
-        if answer is accept_offer:
-            model.unsigned[thread] = {buyer.id, seller.id}
-    elif thread not in model.unsigned:
-        model.offers[thread] = offer_in(thread, seller).id
-    elif model.unsigned[thread]:
-        signer = dice.choice([u for u in (buyer, seller) if u.id in model.unsigned[thread]])
-        sign(signer, Leg.objects.get(thread_id=thread))
-        model.unsigned[thread].remove(signer.id)
+def deal(model: Model, thread: str, buyer, seller) -> None:
+    """An offer, then a booking; or a card that waits for the buyer, then none."""
+    if thread not in model.booked:
+        book(thread, buyer, seller)
+        model.booked.add(thread)
+        # That it was offered, and that it was accepted.
+        model.line(thread)
+        model.line(thread)
+    elif thread in model.waiting:
+        ActionWaiting(keys.user_pk(buyer.id), keys.waiting_sk(thread, CARD)).delete()
+        model.waiting.remove(thread)
     else:
-        return
-    model.line(thread)
+        wait_for(buyer, thread, CARD)
+        model.waiting.add(thread)
 
 
 def begin(model: Model, buyer, seller) -> str:
@@ -200,7 +195,7 @@ def test_one_after_the_other_they_agree_at_every_step(buyer, seller, seed):
             say(user, thread)
             model.say(user, thread)
         elif act == "deal":
-            deal(model, dice, thread, buyer, seller)
+            deal(model, thread, buyer, seller)
         else:
             OWN[act](user, thread_id=thread)
             model.threads[thread][user.id].own_act(act)
@@ -212,9 +207,9 @@ def test_one_after_the_other_they_agree_at_every_step(buyer, seller, seed):
 def test_under_concurrent_messages_nothing_is_lost_doubled_or_misplaced(buyer, seller, seed):
     """People write from all sides while rows are moved; pages are right meanwhile and after."""
     threads = [start(buyer, seller) for _ in range(5)]
-    booked, offered = threads[0], threads[1]
+    booked, asked = threads[0], threads[1]
     book(booked, buyer, seller)
-    offer_in(offered, buyer)
+    wait_for(seller, asked, CARD)
     # Only the actions of one person on one thread come in a known order.
     last_acts: dict[str, str] = {}
 
@@ -251,7 +246,7 @@ def test_under_concurrent_messages_nothing_is_lost_doubled_or_misplaced(buyer, s
     filters = {
         lambda each: each.has_unread: list_unread,
         lambda each: each.thread_id == booked: list_projects,
-        lambda each: each.thread_id in (booked, offered): list_action_required,
+        lambda each: each.thread_id == asked: list_action_required,
     }
     with ThreadPoolExecutor(12) as pool:
         jobs = [pool.submit(write, user, n) for n, user in enumerate((buyer, seller, buyer))]
@@ -280,8 +275,8 @@ def test_under_concurrent_messages_nothing_is_lost_doubled_or_misplaced(buyer, s
     unread = {item.thread_id for item in items.values() if item.unread_pk}
     assert set(ids(list_unread(seller))) == unread
     assert count_rows(seller)[UNREAD] == len(unread)
-    kept = [thread for thread in (booked, offered) if items[thread].folder == "inbox"]
-    assert set(ids(list_action_required(seller))) == set(kept)
+    kept = [thread for thread in (booked, asked) if items[thread].folder == "inbox"]
+    assert ids(list_action_required(seller)) == [thread for thread in kept if thread == asked]
     assert ids(list_projects(seller)) == [thread for thread in kept if thread == booked]
 
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from contracts.models import Leg
 from inbox import feeding
 from inbox.queries import (
     ACTION_REQUIRED,
@@ -12,10 +11,10 @@ from inbox.queries import (
     list_projects,
     list_unread,
 )
-from tests.contracts.conftest import book, offer_in, sign
+from tests.contracts.conftest import book
 from tests.inbox.test_list_folder import fill, ids
 from tests.threads.conftest import make_person, read_newest, row, say, start
-from threads.actions.bookings import accept_offer, link_bookings
+from threads.actions.bookings import link_bookings
 from threads.actions.cursors import mark_all_read
 from threads.actions.folders import (
     archive_thread,
@@ -135,19 +134,6 @@ def test_action_required_is_where_a_card_waits_once_each(buyer, seller, stranger
     assert ids(list_action_required(stranger)) == []
     archive_thread(buyer, thread_id=two)
     assert ids(list_action_required(buyer)) == [one]
-
-
-def test_action_required_knows_offers_and_contracts(thread, buyer, seller):
-    offer = offer_in(thread, seller)
-    assert ids(list_action_required(buyer)) == [thread]
-    assert ids(list_action_required(seller)) == []
-    accept_offer(buyer, offer_id=offer.id)
-    leg = Leg.objects.get(thread_id=thread)
-    for signer, other in ((buyer, seller), (seller, None)):
-        assert ids(list_action_required(signer)) == [thread]
-        sign(signer, leg)
-        assert ids(list_action_required(signer)) == []
-        assert other is None or count_rows(other)[ACTION_REQUIRED] == 1
 
 
 def test_projects_are_what_was_booked_pinned_first_and_inside_the_inbox(buyer, seller, stranger):
