@@ -69,10 +69,8 @@ def list_unread(user: User) -> FolderPage:
 
 def list_action_required(user: User) -> FolderPage:
     """Where a card waits for this person."""
-    waiting = Item.sk.startswith(keys.WAITING)
-    page = query(keys.user_pk(user.id), waiting, limit=MOST + 1, newest_first=True)
-    threads = list(dict.fromkeys(item.thread_id for item in page.of(ActionWaiting)))
-    return FolderPage(_rows(user, threads[:MOST]), is_cut=page.more or len(threads) > MOST)
+    threads, more = _threads_with_actions(user)
+    return FolderPage(_rows(user, threads[:MOST]), is_cut=more or len(threads) > MOST)
 
 
 def list_projects(user: User) -> FolderPage:
@@ -104,14 +102,18 @@ def _rows(user: User, thread_ids: list[str]) -> list[Participant]:
 
 def count_rows(user: User) -> dict[str, int]:
     """What the list of folders says beside their names: exact up to 99, and 100 is more."""
-    required = list_action_required(user)
     return {
         UNREAD: count(keys.unread_pk(user.id), most=MOST, index=Item.unread_threads),
-        ACTION_REQUIRED: MOST if required.is_cut else len(required.rows),
+        ACTION_REQUIRED: len(_threads_with_actions(user)[0]),
         REQUESTS: count(
             keys.inbox_pk(user.id, REQUESTS), open_requests(), most=MOST, index=Item.inbox
         ),
     }
+
+
+def _threads_with_actions(user: User) -> tuple[list[str], bool]:
+    page = query(keys.user_pk(user.id), Item.sk.startswith(keys.WAITING), limit=MOST + 1)
+    return list(dict.fromkeys(item.thread_id for item in page.of(ActionWaiting))), page.more
 
 
 def get_row(user: User, thread_id: str) -> Participant:
