@@ -28,6 +28,9 @@ export class Keys {
       if (target.matches("[data-single-keys]")) turn(target.checked);
     });
     showWhetherOn(document);
+    const styles = Object.assign(document.createElement("link"), { rel: "stylesheet" });
+    styles.href = document.getElementById("finder").dataset.styles;
+    document.head.append(styles);
     document.documentElement.dataset.keys = "";
   }
 
