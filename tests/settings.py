@@ -23,3 +23,5 @@ if EMBEDDED:
 PACES = dict.fromkeys(PACES, (1_000_000, 1_000_000))
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+# Every client of a test would look through all static files, a third of a second each time.
+WHITENOISE_AUTOREFRESH = True

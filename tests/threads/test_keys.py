@@ -131,6 +131,7 @@ BELOW = [
     keys.sent_sk("system", "zzzz"),
     keys.card_sk("msg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ"),
     keys.edit_sk("shotlist", 99_999_999),
+    keys.pack_sk("msg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ"),
 ]
 
 
@@ -147,6 +148,7 @@ def test_a_thread_read_from_its_end_begins_with_what_a_page_needs():
         3,
         4,
         4,
+        5,
         5,
         5,
         5,
