@@ -27,7 +27,7 @@ def sweep_files() -> int:
     for file in _list_unneeded()[:AT_ONCE]:
         with transaction.atomic():
             # Unless a message took it, or a case, since it was listed.
-            mine = _list_unneeded().select_for_update().filter(pk=file.pk).first()
+            mine = _list_unneeded().select_for_update(of=("self",)).filter(pk=file.pk).first()
             if mine is None:
                 continue
             storage.discard(mine)

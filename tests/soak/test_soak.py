@@ -71,7 +71,7 @@ def _lives(process: psutil.Process) -> bool:
         return False
 
 
-def _wait_until(is_so: Callable[[], bool], patience: float = 30) -> None:
+def _wait_until(is_so: Callable[[], bool], patience: float = 90) -> None:
     deadline = time.monotonic() + patience
     while not is_so():
         assert time.monotonic() < deadline
