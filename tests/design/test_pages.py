@@ -19,7 +19,7 @@ FOR_PEOPLE = [
     *("/inbox/", "/inbox/archived/", "/settings/", "/accounts/email/", "/accounts/logout/"),
     *("/people/{me}/", "/people/{other}/", "/people/{other}/start/", "/threads/{thread}/"),
     *("/threads/{project}/offer/", "/offers/{offer}/", "/contracts/{contract}/"),
-    *("/threads/{project}/cards/reschedule/", "/cards/{card}/", "/cards/{card}/counter/"),
+    *("/threads/{project}/cards/cancel/", "/cards/{card}/", "/cards/{card}/counter/"),
     *("/receipts/{receipt}/", "/deliverables/{manifest}/"),
     *("/settings/data/", "/settings/data/delete/"),
     *(f"/threads/{{project}}/panel/{tab}/" for tab in TAB_NAMES),
