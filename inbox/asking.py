@@ -33,7 +33,9 @@ class Question:
 
 def read(text: str) -> Question:
     question = Question()
-    for name, quoted, plain in TOKEN.findall(text[:LONGEST]):
+    # PostgreSQL takes no null characters, not even to compare with.
+    text = text[:LONGEST].replace("\x00", "")
+    for name, quoted, plain in TOKEN.findall(text):
         value = quoted or plain
         if not name:
             question.words.append(fold(value))

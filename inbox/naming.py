@@ -32,7 +32,9 @@ class Named:
 
 def find_named(user: User, text: str) -> Named:
     """Names that begin so come first, then the newest. For no text, the newest of the inbox."""
-    words = fold(text[:LONGEST]).replace("@", " ").split()[:MOST_WORDS]
+    # PostgreSQL takes no null characters, not even to compare with.
+    text = text[:LONGEST].replace("\x00", "")
+    words = fold(text).replace("@", " ").split()[:MOST_WORDS]
     if not words:
         latest = list_folder(user, INBOX, size=SHOWN).rows
         return Named([row_of(user, row) for row in latest], [])

@@ -159,7 +159,7 @@ def test_what_is_not_understood_is_said():
 
 
 @pytest.mark.parametrize(
-    "text", ['"', "'; drop", "%", "_", "a\\", "AND OR", "*", '"" ""', "x" * 500]
+    "text", ['"', "'; drop", "%", "_", "a\\", "AND OR", "*", '"" ""', "x" * 500, "a\x00", "in:\x00"]
 )
 def test_no_text_breaks_it(thread, buyer, seller, text):
     say(buyer, thread, "100% of a_b")
