@@ -1,5 +1,7 @@
 """Small parts of pages that are one line each."""
 
+from collections.abc import Iterable
+
 from django import template
 from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
@@ -21,9 +23,20 @@ def icon(name: str, size: str = "") -> SafeString:
 @register.simple_tag
 def module(name: str) -> SafeString:
     """A script, and before it the names of all that it imports, so that they come at once."""
-    names = ((static(other),) for other in imported_by(name))
-    others = format_html_join("", '<link rel="modulepreload" href="{}">', names)
+    others = _ahead(imported_by(name))
     return format_html('{}<script type="module" src="{}"></script>', others, static(name))
+
+
+@register.simple_tag
+def later_module(name: str, after: str) -> SafeString:
+    """What the script `after` will import by a call on this page: on its way before it asks."""
+    known = {after, *imported_by(after)}
+    return _ahead(other for other in (name, *imported_by(name)) if other not in known)
+
+
+def _ahead(names: Iterable[str]) -> SafeString:
+    links = ((static(name),) for name in names)
+    return format_html_join("", '<link rel="modulepreload" href="{}">', links)
 
 
 @register.filter

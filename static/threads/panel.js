@@ -9,23 +9,16 @@ import { Sorting } from "./sorting.js";
 
 const PAUSE = 700; // after the last letter
 const AGAIN = 4_000;
-const FOLDED = "panel-folded";
 
 export class Panel {
   #timers = new Map(); // form -> timer
   #bringing = new WeakMap(); // form -> what it brings
   #held = new Map(); // tab -> what it will show when nothing in it is in somebody's hand
 
-  constructor(thread, socket) {
-    this.thread = thread;
+  constructor(thread, { onFold }) {
+    Object.assign(this, { thread, onFold });
     this.root = document.querySelector("[data-panel]");
     this.me = document.documentElement.dataset.me;
-    document.body.classList.toggle(FOLDED, localStorage.getItem(FOLDED) === "yes");
-    const ofThis = (type, heard) =>
-      socket.addEventListener(type, ({ detail }) => detail.thread === thread && heard(detail));
-    ofThis("panel.changed", (event) => this.#changed(event));
-    ofThis("thread.changed", ({ kind }) => kind === "project" && this.root.hidden && this.#open());
-    ofThis("thread.synced", ({ tabs }) => this.#compare(tabs));
     document.addEventListener("click", (event) => this.#clicked(event));
     this.root.addEventListener("input", ({ target }) => this.#typed(target.form));
     this.root.addEventListener("change", ({ target }) => target.matches("select") && this.#save(target.form));
@@ -42,6 +35,12 @@ export class Panel {
   }
 
   // --- What others did
+
+  hear(event) {
+    if (event.type === "panel.changed") this.#changed(event);
+    else if (event.type === "thread.synced") this.#compare(event.tabs);
+    else if (event.kind === "project" && this.root.hidden) this.#open();
+  }
 
   #changed({ tab, html }) {
     if (this.root.hidden) return this.#open();
@@ -133,7 +132,8 @@ export class Panel {
       part.hidden = !part.dataset.for.split(" ").includes(this.me);
     }
     for (const field of where.querySelectorAll("[data-edit] :is(textarea, select)")) {
-      field.form.dataset.saved ??= field.value;
+      // As the server made it: somebody may have begun to write before this was here.
+      field.form.dataset.saved ??= field.defaultValue ?? field.value;
     }
     for (const form of where.querySelectorAll("[data-bring]:not([hidden])")) this.#bring(form);
     this.#count();
@@ -255,14 +255,14 @@ export class Panel {
     state(form, "Not saved: two versions", true);
   }
 
-  /** What a closed page had not saved yet. */
+  /** What a closed page had not saved yet, and what was typed before this ran. */
   #restore() {
     for (const form of this.root.querySelectorAll("[data-edit]")) {
+      const { text, version } = form.elements;
       const kept = JSON.parse(localStorage.getItem(slot(this.thread, form)) ?? "null");
-      if (!kept || kept.text === form.elements.text.value) continue;
-      form.elements.text.value = kept.text;
-      form.elements.version.value = kept.version;
-      this.#typed(form);
+      const lacks = kept && !isDirty(form) && kept.text !== text.value;
+      if (lacks) [text.value, version.value] = [kept.text, kept.version];
+      if (isDirty(form)) this.#typed(form);
     }
   }
 
@@ -301,9 +301,9 @@ export class Panel {
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     if (link.matches("[data-show-tab]")) return this.#show(link);
-    if (link.matches("[data-panel-fold]")) return this.#fold(true);
+    if (link.matches("[data-panel-fold]")) return this.onFold(true);
     if (link.matches("[data-panel-open]") && innerWidth >= 1100) {
-      return this.#fold(!document.body.classList.contains(FOLDED));
+      return this.onFold();
     }
     const opens = link.matches("[data-panel-open]");
     document.body.classList.toggle("at-panel", opens);
@@ -318,11 +318,6 @@ export class Panel {
     for (const body of this.root.querySelectorAll("[data-tab-body]")) {
       body.hidden = body.dataset.tabBody !== link.dataset.showTab;
     }
-  }
-
-  #fold(folded) {
-    document.body.classList.toggle(FOLDED, folded);
-    localStorage.setItem(FOLDED, folded ? "yes" : "no");
   }
 
   #body(tab) {

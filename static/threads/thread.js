@@ -7,8 +7,8 @@ import { Changing } from "./changing.js";
 import { Cards } from "./cards.js";
 import { Company } from "./company.js";
 import { Pages } from "./pages.js";
-import { Panel } from "./panel.js";
 import { refreshParts, showBanner } from "./parts.js";
+import { Project } from "./project.js";
 import { Reading } from "./reading.js";
 import { Sending } from "./sending.js";
 import { Sources } from "./sources.js";
@@ -35,7 +35,7 @@ export class Thread extends EventTarget {
     this.pages = new Pages(this.timeline, { onEnd: () => this.#open() });
     this.reading = new Reading(this.timeline, socket, { onJump: () => this.#jump() });
     this.company = new Company(this.id, socket);
-    this.panel = new Panel(this.id, socket);
+    new Project(this.id, socket);
     this.changing = new Changing(this.timeline, socket, new Sources(this.timeline, socket));
     this.writing = new Writing(this.id, socket, this.company, {
       user: outbox.user,

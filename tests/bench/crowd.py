@@ -67,13 +67,20 @@ async def in_batches(work: list, size: int = AT_ONCE) -> None:
 
 
 async def idle(spec: dict) -> None:
-    """So many sockets, which say nothing."""
+    """So many sockets, which say nothing. Open is one that was greeted: accepted it is earlier."""
     everybody = [cookie for one in spec["threads"] for cookie in one["cookies"]]
     sockets: list[Socket] = []
 
     async def open_one(number: int) -> None:
+        greeted = asyncio.Event()
+
+        def hear(payload: bytes) -> None:
+            if payload.startswith(b'{"type":"hello"'):
+                greeted.set()
+
         cookie = everybody[number % len(everybody)]
-        sockets.append(await come(spec["port"], cookie, lambda payload: None))
+        sockets.append(await come(spec["port"], cookie, hear))
+        await asyncio.wait_for(greeted.wait(), 60)
 
     await in_batches([lambda n=n: open_one(n) for n in range(spec["count"])])
     print("open", flush=True)

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import PHONE
+from tests.browser.conftest import PHONE, write
 from tests.browser.test_attachments import PAGE, is_drawn, photo
 
 pytestmark = pytest.mark.browser
@@ -91,6 +91,27 @@ def test_what_was_typed_survives_a_reload_before_it_was_saved(two):
     buyer.context.set_offline(False)
     buyer.reload()
     expect(buyer.get_by_label("Must-haves")).to_have_value("The blue door")
+    expect(seller.get_by_label("Must-haves")).to_have_value("The blue door")
+
+
+def test_what_is_typed_and_told_before_the_panel_runs_is_not_lost(two):
+    buyer, seller = two
+    book(buyer, seller)
+    on_the_way: list[Route] = []
+    buyer.route(re.compile(r"/threads/panel[.\w]*\.js"), lambda route: on_the_way.append(route))
+    buyer.reload(wait_until="commit")
+    # The socket is open, and what it says about the panel has nobody to hear it yet.
+    expect(buyer.locator("html[data-live=yes]")).to_be_attached()
+    seller.get_by_label("Goals").fill("Warm light")
+    expect(seller.locator("[data-edit=goals] [data-edit-state]")).to_have_text("Saved")
+    buyer.get_by_label("Must-haves").fill("The blue door")
+    write(seller, "The goals are in")
+    expect(buyer.locator(".message", has_text="The goals are in")).to_be_visible()
+    expect(buyer.get_by_label("Goals")).to_have_value("")
+    for route in on_the_way:
+        route.continue_()
+    expect(buyer.get_by_label("Goals")).to_have_value("Warm light")
+    buyer.get_by_label("Must-haves").blur()
     expect(seller.get_by_label("Must-haves")).to_have_value("The blue door")
 
 
