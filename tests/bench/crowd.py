@@ -82,9 +82,10 @@ async def idle(spec: dict) -> None:
         sockets.append(await come(spec["port"], cookie, hear))
         await asyncio.wait_for(greeted.wait(), 60)
 
-    await in_batches([lambda n=n: open_one(n) for n in range(spec["count"])])
-    print("open", flush=True)
-    await asyncio.to_thread(sys.stdin.readline)
+    for count in (spec["first"], spec["count"]):
+        await in_batches([lambda n=n: open_one(n) for n in range(count)])
+        print("open", flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
     print(sum(not socket.is_closed for socket in sockets), flush=True)
 
 
