@@ -9,12 +9,15 @@ from accounts.refusals import Refusal
 from contracts.models import (
     BookingGroup,
     ContractDocument,
+    ContractVersion,
     DeliverableManifest,
     Dossier,
     Leg,
     Offer,
     Receipt,
 )
+from contracts.models.bookings import BOOKED, ON_HOLD
+from contracts.models.documents import ISSUED
 from contracts.models.money import PAYMENT
 
 
@@ -128,6 +131,19 @@ def list_booked_threads(user: User, *, most: int) -> list[str]:
     places = mine.values_list("thread_id", "group__thread_id")
     found = places.annotate(latest=Max("created_at")).order_by("-latest")[:most]
     return list(dict.fromkeys(thread_id for *both, _ in found for thread_id in both if thread_id))
+
+
+def list_unsigned(thread_id: str) -> list[tuple[ContractVersion, list[str]]]:
+    """Contracts of bookings that are on, in the version that counts, with who has not signed."""
+    issued = ContractVersion.objects.filter(status=ISSUED, document__leg__thread_id=thread_id)
+    versions = issued.filter(document__leg__status__in=[BOOKED, ON_HOLD])
+    found = versions.select_related("document__leg").prefetch_related("signatures")
+    return [(one, _missing(one)) for one in found.defer("pdf", "signed_pdf").order_by("pk")]
+
+
+def _missing(version: ContractVersion) -> list[str]:
+    signed = {signature.user_id for signature in version.signatures.all()}
+    return [user_id for user_id in version.document.leg.parties if user_id not in signed]
 
 
 def list_legs_sold(user: User, thread_id: str) -> list[Leg]:

@@ -68,7 +68,7 @@ def list_unread(user: User) -> FolderPage:
 
 
 def list_action_required(user: User) -> FolderPage:
-    """Where a card waits for this person."""
+    """Where a card, an offer or a contract to be signed waits for this person."""
     threads, more = _threads_with_actions(user)
     return FolderPage(_rows(user, threads[:MOST]), is_cut=more or len(threads) > MOST)
 

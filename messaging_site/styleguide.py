@@ -80,7 +80,11 @@ def _rows() -> list[SimpleNamespace]:
         _row(YUI, "商品写真のご相談", "来週の火曜日はいかがでしょうか。", is_current=True),
         _row(LAYLA, "تصوير مجموعة الخريف", "سأرسل لك العرض غدًا صباحًا", unread=128, muted=True),
         _row(
-            LONG, "A subject that does not end where one would like it to", "Thank you", mine=True
+            LONG,
+            "A subject that does not end where one would like it to",
+            "Thank you",
+            mine=True,
+            waits_for="them",
         ),
         _row(JONAS, "Lookbook, 24 pages", "See you there 🎉", kind="project", others_count=3),
         _row(JONAS, "Portraits", "Could you send an offer?", waits_for="you", is_marked=True),

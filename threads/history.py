@@ -220,7 +220,7 @@ class _Replay:
                 change = sender_change(self.state, person, line, message)
             else:
                 change = receiver_change(person, line, message)
-            change.set |= answering(self.state.thread, line)
+            change.set |= answering(self.state.thread, line, [])
             changes.append((person, change))
         for item, change in changes:
             change.apply(item)

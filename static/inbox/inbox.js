@@ -10,7 +10,6 @@ const A_MINUTE = 60_000;
 export class Inbox {
   #fetching = new Set(); // threads
   #onTheWay = new Set(); // what was heard since each request that is not answered yet
-  #title = document.title;
   #counts = new Counts();
   #refreshing = new Pace(1_000, () => this.refresh());
 
@@ -171,12 +170,8 @@ export class Inbox {
     this.#settle();
   }
 
-  /** What depends on all rows: the number in the title, and whether there is anything. */
+  /** Whether there is anything. */
   #settle() {
-    const rows = [...this.list.querySelectorAll("[data-thread]")];
-    const heard = rows.filter((row) => !("muted" in row.dataset));
-    const unread = heard.reduce((sum, row) => sum + Number(row.dataset.unread), 0);
-    document.title = unread ? `(${unread}) ${this.#title}` : this.#title;
     const isEmpty = !this.list.querySelector("[data-thread]");
     this.list.hidden = isEmpty;
     const empty = document.querySelector("[data-rows-empty]");

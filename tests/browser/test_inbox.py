@@ -1,11 +1,13 @@
 """The list of conversations: moved, muted, marked, many at once, taken back; live on all pages."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PHONE, live, write
+from tests.browser.test_project import make_offer
 from tests.site import Site, read_pair
 
 pytestmark = pytest.mark.browser
@@ -16,6 +18,10 @@ def many(site: Site):
     """Two people with five conversations."""
     made = json.loads(site.seed_load("--pairs", "1", "--messages", "3", "--threads-per-user", "5"))
     return read_pair(made["pairs"][0])
+
+
+def today() -> str:
+    return datetime.now(UTC).date().isoformat()
 
 
 def row(page, thread):
@@ -82,7 +88,9 @@ def test_a_message_brings_an_archived_one_back_and_says_who_has_to_answer(visit,
     mine = row(seller, many.thread)
     expect(mine).to_be_visible()
     expect(mine.get_by_text("Waiting for you")).to_be_visible()
+    expect(mine.get_by_text("Waiting for them")).to_be_hidden()
     expect(row(buyer, many.thread).get_by_text("Waiting for you")).to_be_hidden()
+    expect(row(buyer, many.thread).get_by_text("Waiting for them")).to_be_visible()
     expect(seller.locator('.tabs [data-count="unread"]')).to_have_text("1")
 
 
@@ -161,3 +169,101 @@ def test_the_rest_comes_when_one_scrolls_and_stays_right_after_an_absence(visit,
     elsewhere.wait_for_url("**/inbox/")
     expect(row(page, shown[30])).to_have_count(0)
     expect(rows).to_have_count(39)
+
+
+def counted(page, key):
+    return page.locator(f'.tabs [data-count="{key}"]')
+
+
+def test_an_offer_and_a_contract_ask_for_action_live_on_both_screens(visit, many):
+    """List, number and chip say the same, and a page that is loaded anew says it too."""
+    there = live(visit(many.buyer, "/inbox/action-required/"))
+    beside = live(visit(many.buyer))
+    expect(there.get_by_text("Nothing waits for you")).to_be_visible()
+    seller = live(visit(many.seller, f"/threads/{many.thread}/"))
+    make_offer(seller)
+    for page in (there, beside):
+        expect(row(page, many.thread).get_by_text("Waiting for you")).to_be_visible()
+        expect(counted(page, "action-required")).to_have_text("1")
+    expect(row(seller, many.thread).get_by_text("Waiting for them")).to_be_visible()
+    expect(counted(seller, "action-required")).to_be_hidden()
+    # Put away it is neither in the list nor counted; and is again, taken back.
+    row(beside, many.thread).locator("input").check(force=True)
+    beside.locator(".bulk").get_by_role("button", name="Archive").click()
+    expect(row(there, many.thread)).to_have_count(0)
+    for page in (there, beside):
+        expect(counted(page, "action-required")).to_be_hidden()
+    beside.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(row(there, many.thread)).to_be_visible()
+    for page in (there, beside):
+        expect(counted(page, "action-required")).to_have_text("1")
+    buyer = live(visit(many.buyer, f"/threads/{many.thread}/"))
+    buyer.get_by_role("link", name="Look and answer").click()
+    buyer.get_by_role("button", name="Accept").click()
+    # Now both have to sign.
+    for page in (there, beside, seller):
+        expect(row(page, many.thread).get_by_text("Waiting for you")).to_be_visible()
+        expect(counted(page, "action-required")).to_have_text("1")
+    there.reload()
+    expect(row(live(there), many.thread).get_by_text("Waiting for you")).to_be_visible()
+
+
+def test_an_offer_that_is_declined_leaves_nothing_waiting(visit, many):
+    there = live(visit(many.buyer, "/inbox/action-required/"))
+    seller = live(visit(many.seller, f"/threads/{many.thread}/"))
+    make_offer(seller)
+    expect(row(there, many.thread)).to_be_visible()
+    buyer = live(visit(many.buyer, f"/threads/{many.thread}/"))
+    buyer.get_by_role("link", name="Look and answer").click()
+    buyer.get_by_role("button", name="Decline").click()
+    expect(row(there, many.thread)).to_have_count(0)
+    expect(there.get_by_text("Nothing waits for you")).to_be_visible()
+    expect(counted(there, "action-required")).to_be_hidden()
+    for waits in ("Waiting for you", "Waiting for them"):
+        expect(row(seller, many.thread).get_by_text(waits)).to_be_hidden()
+
+
+def test_what_is_booked_appears_among_the_projects_of_both_by_itself(visit, many):
+    mine, theirs = (live(visit(one, "/inbox/projects/")) for one in (many.buyer, many.seller))
+    for page in (mine, theirs):
+        expect(page.locator(".row")).to_have_count(0)
+    seller = live(visit(many.seller, f"/threads/{many.thread}/"))
+    make_offer(seller)
+    buyer = live(visit(many.buyer, f"/threads/{many.thread}/"))
+    buyer.get_by_role("link", name="Look and answer").click()
+    buyer.get_by_role("button", name="Accept").click()
+    for page in (mine, theirs):
+        expect(row(page, many.thread).get_by_text("Project", exact=True)).to_be_visible()
+        expect(page.locator(".row")).to_have_count(1)
+    # Put away it leaves the filter, on the other page too.
+    buyer.goto(f"/threads/{many.thread}/")
+    live(buyer).get_by_role("button", name="What you can do").click()
+    buyer.get_by_role("button", name="Archive").click()
+    buyer.wait_for_url("**/inbox/")
+    expect(row(mine, many.thread)).to_have_count(0)
+    expect(row(theirs, many.thread)).to_be_visible()
+
+
+def find(page, words):
+    """Search knows it a moment after it was said."""
+    hit = page.locator(".hit")
+    for _ in range(60):
+        page.goto(f"/inbox/search/?q={words}")
+        if hit.count():
+            break
+        page.wait_for_timeout(500)
+    return hit
+
+
+def test_what_was_archived_is_found_and_opens_in_its_place(visit, many, site):
+    buyer = live(visit(many.buyer, f"/threads/{many.thread}/"))
+    write(buyer, "The Xylophon stands in the Kammgarn hall")
+    expect(buyer.locator(".message.mine:not(.sending)").last).to_contain_text("Kammgarn")
+    page = visit(many.seller)
+    expect(find(page, "xylophon")).to_have_count(1)
+    moved = site.manage("archive_messages", "--older-than", "0d", "--since", today())
+    assert not moved.startswith("Archived 0 ")
+    hit = find(page, "xylophon")
+    expect(hit.locator("mark")).to_have_text("Xylophon")
+    hit.click()
+    expect(live(page).locator(".message:focus")).to_contain_text("Kammgarn hall")

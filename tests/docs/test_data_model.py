@@ -40,7 +40,7 @@ KEYS = {
     models.PairThread: (PAIR, keys.pair_thread_sk("<thread>")),
     models.Profile: (keys.user_pk("<user>"), keys.PROFILE),
     models.StartMarker: (keys.user_pk("<user>"), keys.start_sk("<client id>")),
-    models.ActionWaiting: (keys.user_pk("<user>"), keys.waiting_sk("<thread>", "<message>")),
+    models.ActionWaiting: (keys.user_pk("<user>"), keys.waiting_sk("<thread>", "<what>")),
     models.Draft: (keys.user_pk("<user>"), keys.draft_sk("<thread>")),
     models.RateBucket: (keys.user_pk("<user>"), keys.rate_sk("<what>")),
     models.UserConnection: (keys.user_pk("<user>"), keys.connection_sk("<connection>")),

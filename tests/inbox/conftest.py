@@ -1,5 +1,5 @@
 """The same people and conversations as in the tests of threads."""
 
-from tests.threads.conftest import buyer, seller, stranger, thread
+from tests.threads.conftest import buyer, delivered, seller, stranger, thread
 
-__all__ = ["buyer", "seller", "stranger", "thread"]
+__all__ = ["buyer", "delivered", "seller", "stranger", "thread"]

@@ -3,9 +3,11 @@
 import random
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
+from contracts.models import Card, Leg
 from inbox.queries import (
     ACTION_REQUIRED,
     FOLDERS,
@@ -16,11 +18,13 @@ from inbox.queries import (
     list_projects,
     list_unread,
 )
-from tests.contracts.conftest import book
-from tests.inbox.test_filters import wait_for
+from inbox.rows import row_of
+from tests.contracts.card_scenes import answer, propose
+from tests.contracts.conftest import book, offer_in, sign
 from tests.inbox.test_list_folder import ids
 from tests.threads.checker import assert_consistent
-from tests.threads.conftest import make_person, row, say, start
+from tests.threads.conftest import make_person, messages_of, row, say, start
+from threads.actions.bookings import accept_offer, decline_offer, withdraw_offer
 from threads.actions.cursors import mark_all_read
 from threads.actions.folders import (
     archive_thread,
@@ -32,9 +36,8 @@ from threads.actions.folders import (
     unmute_thread,
     unpin_thread,
 )
-from threads.models import ActionWaiting, keys
+from threads.panel.rebuilding import differences
 
-CARD = "msg_01JZZZZZZZZZZZZZZZZZZZZZZZ"
 OWN = {
     "pin": pin_thread,
     "unpin": unpin_thread,
@@ -109,8 +112,11 @@ class Model:
     threads: dict[str, dict[str, Standing]] = field(default_factory=dict)
     clock: int = 0
     booked: set[str] = field(default_factory=set)
-    # For the buyer.
-    waiting: set[str] = field(default_factory=set)
+    # By thread: the offer or card that waits for the buyer, and who has not signed.
+    pending: dict[str, Any] = field(default_factory=dict)
+    unsigned: dict[str, list[str]] = field(default_factory=dict)
+    # By thread: who has to answer, as far as words go. Nobody, when something was dealt with.
+    owing: dict[str, str] = field(default_factory=dict)
 
     def line(self, thread: str) -> None:
         """The service speaks."""
@@ -118,10 +124,21 @@ class Model:
         for standing in self.threads[thread].values():
             standing.hear_line(self.clock)
 
-    def say(self, user, thread: str) -> None:
+    def say(self, user_id: str, thread: str) -> None:
         self.clock += 1
-        for user_id, standing in self.threads[thread].items():
-            standing.hear(self.clock, mine=user_id == user.id)
+        for each, standing in self.threads[thread].items():
+            standing.hear(self.clock, mine=each == user_id)
+        if not self.awaited(thread):
+            (self.owing[thread],) = self.threads[thread].keys() - {user_id}
+
+    def awaited(self, thread: str) -> set[str]:
+        buyer, _ = self.threads[thread]
+        return set(self.unsigned.get(thread, [])) | ({buyer} if thread in self.pending else set())
+
+    def waits_for(self, user, thread: str) -> str:
+        """As a row says it."""
+        waits = self.awaited(thread) or {self.owing[thread]} - {""}
+        return "" if not waits else "you" if user.id in waits else "them"
 
     def of(self, user) -> dict[str, Standing]:
         return {thread: people[user.id] for thread, people in self.threads.items()}
@@ -138,46 +155,69 @@ class Model:
     def projects(self, user) -> list[str]:
         return [thread for thread in self.listed(user, "inbox") if thread in self.booked]
 
-    def required(self, user, *, is_buyer: bool) -> list[str]:
-        return [t for t in self.listed(user, "inbox") if is_buyer and t in self.waiting]
+    def required(self, user) -> list[str]:
+        return [t for t in self.listed(user, "inbox") if user.id in self.awaited(t)]
+
+    def settle(self, thread: str, before: set[str]) -> None:
+        """What was dealt with last leaves nobody waiting."""
+        if before and not self.awaited(thread):
+            self.owing[thread] = ""
 
 
-def deal(model: Model, thread: str, buyer, seller) -> None:
-    """An offer, then a booking; or a card that waits for the buyer, then none."""
-    if thread not in model.booked:
-        book(thread, buyer, seller)
-        model.booked.add(thread)
-        # That it was offered, and that it was accepted.
-        model.line(thread)
-        model.line(thread)
-    elif thread in model.waiting:
-        ActionWaiting(keys.user_pk(buyer.id), keys.waiting_sk(thread, CARD)).delete()
-        model.waiting.remove(thread)
+def deal(model: Model, thread: str, buyer, seller, dice: random.Random) -> None:
+    """An offer, turned down or accepted; then a contract that both sign; then cards."""
+    before, said = model.awaited(thread), len(messages_of(thread))
+    if thread in model.pending:
+        _answer(model, thread, buyer, seller, dice.choice(("yes", "no")))
+    elif model.unsigned.get(thread):
+        signer = dice.choice([one for one in (buyer, seller) if one.id in model.unsigned[thread]])
+        sign(signer, Leg.objects.get(thread_id=thread))
+        model.unsigned[thread].remove(signer.id)
+    elif thread in model.booked:
+        leg = Leg.objects.get(thread_id=thread)
+        model.pending[thread] = propose("extras", leg)
     else:
-        wait_for(buyer, thread, CARD)
-        model.waiting.add(thread)
+        model.pending[thread] = offer_in(thread, seller)
+    for message in messages_of(thread)[said:]:
+        if message.author_id:
+            model.say(message.author_id, thread)
+        else:
+            model.line(thread)
+    model.settle(thread, before)
+
+
+def _answer(model: Model, thread: str, buyer, seller, how: str) -> None:
+    waiting = model.pending.pop(thread)
+    if isinstance(waiting, Card):
+        answer(buyer, waiting, "accept" if how == "yes" else "decline")
+    elif how == "yes":
+        accept_offer(buyer, offer_id=waiting.id)
+        model.booked.add(thread)
+        model.unsigned[thread] = [buyer.id, seller.id]
+    else:
+        withdraw_offer(seller, offer_id=waiting.id)
 
 
 def begin(model: Model, buyer, seller) -> str:
     thread = start(buyer, seller)
     model.threads[thread] = {buyer.id: Standing(), seller.id: Standing()}
-    model.say(buyer, thread)
+    model.say(buyer.id, thread)
     return thread
 
 
-def compare(model: Model, user, *, is_buyer: bool) -> None:
+def compare(model: Model, user) -> None:
     for folder in FOLDERS:
         assert ids(list_folder(user, folder)) == model.listed(user, folder)
     assert ids(list_unread(user)) == model.unread(user)
     assert ids(list_projects(user)) == model.projects(user)
-    required = model.required(user, is_buyer=is_buyer)
+    required = model.required(user)
     assert ids(list_action_required(user)) == required
     counts = count_rows(user)
     assert counts[UNREAD] == len(model.unread(user))
-    # Put away, they still wait for somebody.
-    assert counts[ACTION_REQUIRED] == (len(model.waiting) if is_buyer else 0)
+    assert counts[ACTION_REQUIRED] == len(required)
     for thread, standing in model.of(user).items():
         item = row(thread, user)
+        assert row_of(user, item).waits_for == model.waits_for(user, thread)
         assert (item.unread, bool(item.marked_unread), item.is_muted) == (
             standing.unread,
             standing.marked,
@@ -194,23 +234,28 @@ def test_one_after_the_other_they_agree_at_every_step(buyer, seller, seed):
         act = dice.choice(["say"] * 5 + ["deal"] * 4 + list(OWN))
         if act == "say":
             say(user, thread)
-            model.say(user, thread)
+            model.say(user.id, thread)
         elif act == "deal":
-            deal(model, thread, buyer, seller)
+            deal(model, thread, buyer, seller, dice)
         else:
             OWN[act](user, thread_id=thread)
             model.threads[thread][user.id].own_act(act)
-        compare(model, user, is_buyer=user is buyer)
+        compare(model, user)
     assert_consistent(*threads)
+    for thread in threads:
+        assert list(differences(thread)) == []
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_under_concurrent_messages_nothing_is_lost_doubled_or_misplaced(buyer, seller, seed):
     """People write from all sides while rows are moved; pages are right meanwhile and after."""
     threads = [start(buyer, seller) for _ in range(5)]
-    booked, asked = threads[0], threads[1]
-    book(booked, buyer, seller)
-    wait_for(seller, asked, CARD)
+    booked, asked, dealt = threads[:3]
+    sign(buyer, book(booked, buyer, seller))
+    sign(seller, Leg.objects.get(thread_id=booked))
+    offer_in(asked, buyer)
+    # Where somebody has to answer since the last of these was dealt with, as far as words go.
+    ended: dict[str, str] = {}
     # Only the actions of one person on one thread come in a known order.
     last_acts: dict[str, str] = {}
 
@@ -238,6 +283,8 @@ def test_under_concurrent_messages_nothing_is_lost_doubled_or_misplaced(buyer, s
             keys = [each.inbox_sk for each in rows]
             assert keys == sorted(set(keys), reverse=True)
             assert len({each.thread_id for each in rows}) == len(rows)
+        counted = count_rows(seller)[ACTION_REQUIRED]
+        assert counted <= 2
         for only, list_them in filters.items():
             rows = list_them(seller).rows
             assert all(each.folder == "inbox" and only(each) for each in rows)
@@ -247,13 +294,17 @@ def test_under_concurrent_messages_nothing_is_lost_doubled_or_misplaced(buyer, s
     filters = {
         lambda each: each.has_unread: list_unread,
         lambda each: each.thread_id == booked: list_projects,
-        lambda each: each.thread_id == asked: list_action_required,
+        lambda each: each.thread_id in (asked, dealt): list_action_required,
     }
     with ThreadPoolExecutor(12) as pool:
         jobs = [pool.submit(write, user, n) for n, user in enumerate((buyer, seller, buyer))]
         jobs += [pool.submit(move, thread) for thread in threads]
         # Here, since what was agreed is in a transaction of this thread.
         while wait(jobs, timeout=0).not_done:
+            offer = offer_in(dealt, buyer)
+            look()
+            decline_offer(seller, offer_id=offer.id)
+            ended[dealt] = f"{offer.id}:declined"
             look()
         for job in jobs:
             job.result()
@@ -277,8 +328,22 @@ def test_under_concurrent_messages_nothing_is_lost_doubled_or_misplaced(buyer, s
     assert set(ids(list_unread(seller))) == unread
     assert count_rows(seller)[UNREAD] == len(unread)
     kept = [thread for thread in (booked, asked) if items[thread].folder == "inbox"]
-    assert ids(list_action_required(seller)) == [thread for thread in kept if thread == asked]
+    required = [thread for thread in kept if thread == asked]
+    assert ids(list_action_required(seller)) == required
+    assert count_rows(seller)[ACTION_REQUIRED] == len(required)
+    for thread in threads:
+        assert list(differences(thread)) == []
+        wanted = "you" if thread == asked else last_words(thread, seller, ended.get(thread, ""))
+        assert row_of(seller, items[thread]).waits_for == wanted
     assert ids(list_projects(seller)) == [thread for thread in kept if thread == booked]
+
+
+def last_words(thread: str, user, ended: str) -> str:
+    """Who has to answer: whoever did not write last, unless nobody wrote since all was settled."""
+    said = messages_of(thread)
+    ends = [number for number, one in enumerate(said) if ended and one.client_id == ended]
+    authors = [one.author_id for one in said[ends[0] if ends else 0 :] if one.author_id]
+    return "" if not authors else "them" if authors[-1] == user.id else "you"
 
 
 def test_people_who_come_later_have_a_row_that_is_right(thread, buyer, seller):

@@ -123,7 +123,7 @@ def test_a_filter_costs_two_requests_at_any_size(buyer, size):
     assert requests == ["Query"] * 3
 
 
-def test_action_required_is_where_a_card_waits_once_each(buyer, seller, stranger):
+def test_action_required_is_where_something_waits_once_each(buyer, seller, stranger):
     one, two, none = (start(buyer, seller) for _ in range(3))
     wait_for(buyer, one, "msg_01JZZZZZZZZZZZZZZZZZZZZZZZ", "msg_01JZZZZZZZZZZZZZZZZZZZZZZY")
     wait_for(buyer, two, "msg_01JZZZZZZZZZZZZZZZZZZZZZZX")

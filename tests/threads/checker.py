@@ -126,7 +126,7 @@ def _wrong_person(person: Participant, thread: Thread, messages: list[Message]) 
         yield f"the row says {row}"
     if person.others_count != len(thread.participants) - 1:
         yield f"the row counts {person.others_count} others"
-    waits = thread.card_waits or []
+    waits = [each["user"] for each in thread.waits or []]
     wanted = person.user_id if person.user_id in waits else thread.waiting_for
     if person.waiting_for != wanted or (waits and thread.waiting_for != waits[0]):
         yield f"the row waits for {person.waiting_for}, the thread for {thread.waiting_for}"

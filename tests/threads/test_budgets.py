@@ -307,9 +307,9 @@ def test_a_stranger_costs_two(thread, stranger):
 )
 def test_a_place_in_the_inbox_is_a_look_and_an_update(thread, buyer, place, back):
     for act in (place, back):
-        assert cost(act, buyer, thread_id=thread) == ["GetItem", "UpdateItem"]
+        assert cost(act, buyer, thread_id=thread) == ["BatchGetItem", "UpdateItem"]
         # It is so already.
-        assert cost(act, buyer, thread_id=thread) == ["GetItem"]
+        assert cost(act, buyer, thread_id=thread) == ["BatchGetItem"]
 
 
 def test_people_come_and_go_with_few_requests(thread, buyer, stranger, person):

@@ -3,6 +3,8 @@
 Each returns the row as it was, for whoever wants to take it back, or None if nothing changed.
 """
 
+import random
+import time
 from collections.abc import Callable
 
 from pynamodb.expressions.condition import Condition
@@ -11,8 +13,8 @@ from accounts.models import User
 from accounts.refusals import Refusal
 from realtime.delivery import deliver
 from threads import state as states
-from threads.models import Participant, keys
-from threads.models.changes import Change, update
+from threads.models import Participant, Thread, keys
+from threads.models.changes import Cancelled, Change, Transaction, update
 from threads.models.participant import (
     ARCHIVED_FOLDER,
     DECLINED,
@@ -21,8 +23,10 @@ from threads.models.participant import (
     REQUESTS,
     SPAM,
 )
+from threads.models.table import get_many
 from threads.telling import inbox_settings
 from threads.writing.rows import has_read_as, listed_unread
+from threads.writing.waiting import change_own, listed
 
 MOST_RACES = 20
 
@@ -82,19 +86,47 @@ def _place(
 ) -> Participant | None:
     """On what was read: a send in between would have moved the row, and is looked at again."""
     for _ in range(MOST_RACES):
-        person = Participant.find(keys.thread_pk(thread_id), keys.participant_sk(user.id))
-        if person is None:
-            raise Refusal("THREAD_NOT_FOUND")
+        person, thread = _read(user, thread_id)
         before, changes = person.copy(), wanted(person)
         if all(
             (getattr(person, name) or None) == (value or None) for name, value in changes.items()
         ):
             return None
-        if update(person, placing(person, changes), _as_read(person)):
+        if _write(person, thread, changes):
             states.note(person)
             deliver(inbox_settings(person), to=[person.user_id])
             return before
     raise Refusal("TRY_AGAIN")
+
+
+def _read(user: User, thread_id: str) -> tuple[Participant, Thread]:
+    pk, sk = keys.thread_pk(thread_id), keys.participant_sk(user.id)
+    found = {item.sk: item for item in get_many([(pk, sk), (pk, keys.THREAD)])}
+    person, thread = found.get(sk), found.get(keys.THREAD)
+    if not isinstance(person, Participant):
+        raise Refusal("THREAD_NOT_FOUND")
+    return person, thread if isinstance(thread, Thread) else Thread(pk, keys.THREAD)
+
+
+def _write(person: Participant, thread: Thread, changes: Wanted) -> bool:
+    """What waits for them is listed while the row is in the inbox: both change, or neither."""
+    change, waits = placing(person, changes), thread.waits or []
+    before = listed(waits, person.user_id, person.folder)
+    after = listed(waits, person.user_id, str(change.set["folder"]))
+    if before == after:
+        return update(person, change, _as_read(person))
+    write = Transaction()
+    write.update(person.sk, person, change, _as_read(person))
+    write.check("thread", thread, Thread.roster_version == thread.roster_version)
+    change_own(write, thread.id, before, after)
+    try:
+        write.commit()
+    except Cancelled as cancelled:
+        if cancelled.is_conflict:
+            time.sleep(random.uniform(0.005, 0.1))
+        return False
+    change.apply(person)
+    return True
 
 
 def _as_read(person: Participant) -> Condition:

@@ -1,4 +1,4 @@
-"""Makes the table follow a card: its message, its shadow, for whom it waits, the line that tells.
+"""Makes the table follow a card: its message, its shadow, what waits for whom, the line that tells.
 
 All of a step is one transaction, made from what the records say when it is written, on the
 condition that the table has nothing newer. The line's own marker makes it come once.
@@ -16,13 +16,14 @@ from threads import state as states
 from threads.cards.showing import action_of
 from threads.changed import thread_changed as changed
 from threads.markdown import as_typed
-from threads.models import ActionWaiting, CardShadow, Message, Thread, keys
+from threads.models import CardShadow, Message, Thread, keys
 from threads.models.changes import Cancelled, Change, Transaction
 from threads.models.message import ACTION, PREVIEW, SYSTEM
 from threads.models.store import PATIENCE, pause
 from threads.rendering import render_message
 from threads.state import ThreadState
 from threads.telling import tell_appended
+from threads.waiting import waits_in
 from threads.writing import Line, Roster, append
 
 
@@ -40,13 +41,6 @@ def carry_card(card_id: str, *, version: int, key: str, says: str) -> None:
 
 def read_card(card_id: str) -> Card:
     return Card.objects.select_related("buyer", "seller", "proposed_by", "counters").get(pk=card_id)
-
-
-def waits_in(thread_id: str) -> list[str]:
-    """Everybody for whom an open card of this thread waits."""
-    open_cards = Card.objects.filter(thread_id=thread_id, is_open=True).order_by("created_at", "id")
-    found = [user_id for card in open_cards for user_id in card.waits_for]
-    return list(dict.fromkeys(found))
 
 
 # --- The card itself, as a message of whoever proposed it
@@ -71,7 +65,7 @@ def _carry_message(card_id: str) -> str:
             sealed=card.id,
             action=action_of(card),
             attachments=card.payload.get("files", []),
-            of_thread={"card_waits": waits_in(card.thread_id)},
+            waits=waits_in(state, this=card.id),
             also=lambda write, message: _write(write, state, card, message.id, rev=0),
         )
         return line, Roster()
@@ -121,7 +115,8 @@ def _carry_move(card_id: str, message_id: str, *, key: str, says: str) -> None:
             preview=says[:PREVIEW],
             type=SYSTEM,
             sealed=says,
-            of_thread={"rev": rev, "card_waits": waits_in(card.thread_id)},
+            of_thread={"rev": rev},
+            waits=waits_in(state),
             also=also,
         )
         return line, Roster()
@@ -191,17 +186,6 @@ def _write(
     not_newer = CardShadow.version <= card.version
     there_or_not = CardShadow.pk.does_not_exist() | not_newer
     write.put("card", make_shadow(state.thread.pk, card, message_id, rev), there_or_not)
-    for user_id in card.parties:
-        waiting = ActionWaiting(
-            keys.user_pk(user_id),
-            keys.waiting_sk(card.thread_id, message_id),
-            type=card.type,
-            created_at=keys.iso(card.created_at),
-        )
-        if user_id in card.waits_for and user_id in state.people:
-            write.put(f"waiting {user_id}", waiting)
-        else:
-            write.delete(f"waiting {user_id}", waiting)
 
 
 def make_shadow(pk: str, card: Card, message_id: str, rev: int) -> CardShadow:

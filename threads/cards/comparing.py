@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from contracts.models.cards import Card
-from threads.cards.carrying import make_shadow, waits_in
+from threads.cards.carrying import make_shadow
 from threads.cards.showing import action_of
-from threads.models import ActionWaiting, CardShadow, Message, keys
+from threads.models import CardShadow, Message, keys
 from threads.state import ThreadState
 
 
@@ -15,8 +15,6 @@ def wrong_cards(state: ThreadState) -> Iterator[str]:
     for card in cards:
         for problem in _wrong(card, state):
             yield f"card {card.id} {problem}"
-    if list(thread.card_waits or []) != waits_in(thread.id):
-        yield f"cards wait for {thread.card_waits}"
 
 
 def _wrong(card: Card, state: ThreadState) -> Iterator[str]:
@@ -31,10 +29,3 @@ def _wrong(card: Card, state: ThreadState) -> Iterator[str]:
     wanted = make_shadow(pk, card, card.message_id, shadow.rev if shadow else 0)
     if shadow is None or shadow.attribute_values != wanted.attribute_values:
         yield "has another shadow"
-    for user_id in card.parties:
-        waiting = ActionWaiting.find(
-            keys.user_pk(user_id), keys.waiting_sk(card.thread_id, card.message_id)
-        )
-        waits = user_id in card.waits_for and user_id in state.people
-        if waits != (waiting is not None):
-            yield f"{'does not wait' if waits else 'waits'} for {user_id}"

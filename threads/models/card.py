@@ -26,7 +26,8 @@ class CardShadow(Item):
 
 
 class ActionWaiting(Item):
-    """A card that waits for this person; written and removed with the card."""
+    """Something that waits for this person, whose row is in their inbox: a card, an offer, or a
+    contract that they have not signed. As the thread's `waits` has it, in the same transaction."""
 
     pk_prefix, sk_prefix = "USER#", keys.WAITING
 
@@ -36,3 +37,7 @@ class ActionWaiting(Item):
     @property
     def thread_id(self) -> str:
         return self.sk.removeprefix(self.sk_prefix).partition("#")[0]
+
+    @property
+    def what(self) -> str:
+        return self.sk.removeprefix(self.sk_prefix).partition("#")[2]

@@ -134,7 +134,7 @@ class Transaction:
 
     def __init__(self) -> None:
         self._table = connection().table_name
-        self._names: list[str] = []
+        self.names: list[str] = []
         # What is asked of the store, in this order.
         self.items: list[dict[str, Any]] = []
 
@@ -153,7 +153,7 @@ class Transaction:
         self._add(name, "Update", update_request(self._table, item, change, condition))
 
     def _add(self, name: str, kind: str, request: dict[str, Any]) -> None:
-        self._names.append(name)
+        self.names.append(name)
         self.items.append({kind: request})
 
     def commit(self) -> None:
@@ -165,4 +165,4 @@ class Transaction:
             raise Cancelled(self._by_name(list(error.cancellation_reasons))) from error
 
     def _by_name(self, reasons: list[CancellationReason | None]) -> dict[str, CancellationReason]:
-        return {name: reason for name, reason in zip(self._names, reasons, strict=True) if reason}
+        return {name: reason for name, reason in zip(self.names, reasons, strict=True) if reason}

@@ -128,8 +128,8 @@ def connection_sk(connection_id: str) -> str:
     return f"{CONNECTIONS}{connection_id}"
 
 
-def waiting_sk(thread_id: str, message_id: str) -> str:
-    return f"{WAITING}{thread_id}#{message_id}"
+def waiting_sk(thread_id: str, what: str) -> str:
+    return f"{WAITING}{thread_id}#{what}"
 
 
 def draft_sk(thread_id: str) -> str:

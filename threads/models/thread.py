@@ -40,8 +40,8 @@ class Thread(Item):
     # Grows with every change that is not a send: how a client that was away finds those.
     rev = IntAttribute()
     waiting_for = UnicodeAttribute(attr_name="waitingFor", null=True)
-    # Those for whom an open card waits.
-    card_waits = DocumentsAttribute(attr_name="cardWaits", null=True)
+    # What waits for whom: cards, offers, contracts to be signed.
+    waits = DocumentsAttribute(null=True)
     lock_reason = UnicodeAttribute(attr_name="lockReason", null=True)
     soft_block = DocumentAttribute(attr_name="softBlock", null=True)
 

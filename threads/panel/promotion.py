@@ -14,6 +14,7 @@ from threads.panel.recorded import Truth, read_truth
 from threads.panel.refreshing import refresh_tabs
 from threads.state import ThreadState
 from threads.telling import tell_appended, tell_roster
+from threads.waiting import waits_in
 from threads.writing import Line, NothingToDo, Roster, append
 
 OPENS = "The project panel is open."
@@ -53,6 +54,7 @@ def _say(thread_id: str, truth: Truth, *, key: str, says: str) -> None:
             preview=text[:PREVIEW],
             type=SYSTEM,
             binding=binding,
+            waits=waits_in(state),
             # Carried again, it no longer opens anything; it is the same line all the same.
             sealed=says,
         )

@@ -10,6 +10,7 @@ from threads.models.thread import Thread
 from threads.panel.recorded import read_truth, snapshots_of
 from threads.panel.refreshing import find_last_edit, refresh_tabs
 from threads.state import ThreadState
+from threads.waiting import rebuild_waits, wrong_waits
 
 
 def rebuild(thread_id: str) -> bool:
@@ -20,6 +21,7 @@ def rebuild(thread_id: str) -> bool:
     _throw_away(state)
     states.forget(thread_id)
     refresh_tabs(thread_id)
+    rebuild_waits(thread_id)
     return True
 
 
@@ -52,6 +54,7 @@ def differences(thread_id: str) -> Iterator[str]:
     if binding is None and state.thread.is_project:
         yield "it is a project without a booking"
     yield from wrong_cards(state)
+    yield from wrong_waits(state)
     for name, snapshot in snapshots_of(truth).items():
         tab = state.tabs.get(name)
         if tab is None or tab.snapshot != snapshot:

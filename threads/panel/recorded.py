@@ -12,7 +12,7 @@ from django.db import transaction
 
 from contracts.cards.types import TYPES
 from contracts.models import Card, ContractVersion, Dossier, Leg, Offer
-from contracts.models.bookings import PENDING
+from contracts.models.bookings import CANCELLED, COMPLETED, PENDING
 from contracts.models.documents import VOID
 from contracts.queries import balance_of, find_dossier, legs_of
 from files.in_tabs import list_in_tab
@@ -221,7 +221,7 @@ def _offer(offer: Offer) -> Snapshot:
 
 def _to_sign(leg: Leg, truth: Truth) -> list[Snapshot]:
     version: ContractVersion | None = leg.contract.versions.exclude(status=VOID).first()
-    if version is None:
+    if version is None or leg.status in (CANCELLED, COMPLETED):
         return []
     signed = set(version.signatures.values_list("user_id", flat=True))
     link = "" if truth.is_shared else leg.contract.id

@@ -29,6 +29,7 @@ from threads.writing.rows import (
     sender_change,
     thread_change,
 )
+from threads.writing.waiting import change_items, waits_after
 
 
 @dataclass
@@ -77,6 +78,7 @@ def build(state: ThreadState, line: Line, roster: Roster) -> Attempt:
     _bind_pair(attempt)
     if message.created_at[:10] != state.thread.last_message_at[:10]:
         write.put("archive", make_archive_due(message))
+    change_items(write, state, waits_after(state.thread, line, message.id, roster), roster)
     if line.also:
         line.also(write, message)
     return attempt
@@ -111,7 +113,8 @@ def change_of(
     else:
         change = receiver_change(person, line, message)
     company = company_change(state, person, roster)
-    change.set |= company.set | answering(state.thread, line, person.user_id)
+    waits = waits_after(state.thread, line, message.id, roster)
+    change.set |= company.set | answering(state.thread, line, waits, person.user_id)
     change.remove += company.remove
     return change
 

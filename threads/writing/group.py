@@ -20,6 +20,7 @@ from threads.writing.append import Appended, NothingToDo, Plan, correct
 from threads.writing.build import Attempt, as_is, change_of, condition_of, unused
 from threads.writing.line import Line, Roster, make_archive_due, make_marker, make_message, now_ms
 from threads.writing.rows import thread_change
+from threads.writing.waiting import comes_back
 
 # Of a transaction.
 MOST_ITEMS = 100
@@ -89,7 +90,8 @@ def _part(believed: ThreadState, waiting: list[Waiting], room: int) -> _Part:
             break
         # Two more, if it is of another day one more, and the first brings thread and people.
         more = 3 if part.lines else 4 + len(believed.people)
-        if roster != Roster() or line.marker_sk in markers or part.items + more > room:
+        is_usual = roster == Roster() and line.waits is None and not comes_back(part.after)
+        if not is_usual or line.marker_sk in markers or part.items + more > room:
             break
         markers.add(line.marker_sk)
         _add(part, entry, line)

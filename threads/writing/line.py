@@ -52,6 +52,8 @@ class Line:
     sealed: str | None = None
     # What else it changes of the thread, by Python names. A `rev` among it has to be the next one.
     of_thread: dict[str, Any] = field(default_factory=dict)
+    # What waits for whom from here on; None: as before.
+    waits: list[dict[str, str]] | None = None
     # The card that the message is, as it is shown.
     action: dict[str, Any] | None = None
     # What else is written in the same transaction.

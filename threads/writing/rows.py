@@ -10,6 +10,7 @@ from threads.models.participant import ADMIN, ARCHIVED_FOLDER, INBOX
 from threads.models.thread import OPEN, PROJECT
 from threads.state import ThreadState
 from threads.writing.line import Line, Roster
+from threads.writing.waiting import Wait, awaited, waits_after
 
 # Gone from the item of somebody who has everything: nothing is unread, nothing undelivered.
 CAUGHT_UP = (
@@ -36,7 +37,10 @@ def thread_change(state: ThreadState, line: Line, message: Message, roster: Rost
             **line.of_thread,
         }
     )
-    change.set |= answering(state.thread, line)
+    waits = waits_after(state.thread, line, message.id, roster)
+    if waits != (state.thread.waits or []):
+        change.set["waits"] = waits
+    change.set |= answering(state.thread, line, waits)
     if line.binding:
         bound = line.binding.change(state.thread)
         change.set |= bound.set
@@ -49,13 +53,13 @@ def thread_change(state: ThreadState, line: Line, message: Message, roster: Rost
     return change
 
 
-def answering(thread: Thread, line: Line, user_id: str = "") -> dict[str, Any]:
+def answering(thread: Thread, line: Line, waits: list[Wait], user_id: str = "") -> dict[str, Any]:
     """Who owes whom a reply is between the two principals; nobody else's words move it. As long as
-    a card waits for somebody, it is that one: for `user_id`, if that is one of them."""
-    waits = line.of_thread.get("card_waits", thread.card_waits)
+    something waits for somebody, it is that one: for `user_id`, if that is one of them."""
     if waits:
-        return {"waiting_for": user_id if user_id in waits else waits[0]}
-    if "card_waits" in line.of_thread and thread.card_waits:
+        users = awaited(waits)
+        return {"waiting_for": user_id if user_id in users else users[0]}
+    if thread.waits:
         return {"waiting_for": ""}
     sides = {thread.buyer_id: thread.seller_id, thread.seller_id: thread.buyer_id}
     answers = sides.get(line.author_id or "")

@@ -7,7 +7,7 @@ from threads.panel.rebuilding import rebuild
 
 
 class Command(BaseCommand):
-    help = "Throws the tabs of project threads away and makes them again from the truth."
+    help = "Makes the tabs of threads, and what waits for whom in them, again from the truth."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--thread", help="only this one, thrd_…")
