@@ -18,10 +18,12 @@ from threads.models import Message, Pair, Participant, Thread, keys
 from threads.models.table import Item, query
 
 numbers = count(1)
+# Ten digits by chance would look like a telephone number, which a handle may not.
+LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
 
 def make_person(name: str) -> User:
-    tag = f"{name.lower()}-{uuid4().hex[:10]}"
+    tag = f"{name.lower()}-{uuid4().hex[:10].translate(LETTERS)}"
     return User.objects.create_user(
         f"{tag}@parley.example", "a long password", handle=tag, display_name=name
     )
