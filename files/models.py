@@ -111,6 +111,31 @@ class TabUse(models.Model):
         return f"{self.file_id} in {self.tab}"
 
 
+class OutsidePicture(models.Model):
+    """A picture elsewhere that somebody pinned, to be fetched in the background. The row is the
+    place in the queue; it goes when the picture is there, or will not come."""
+
+    owner = models.ForeignKey(User, models.CASCADE, related_name="+")
+    thread_id = models.CharField(max_length=31)
+    # The pin that shows it.
+    part = models.CharField(max_length=40)
+    link = models.CharField(max_length=1000)
+    # What it will be, so that an attempt which was cut off is found again.
+    file_id = models.CharField(max_length=31, default=new_file_id)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    # Whoever fetches it moves this on first: nobody else does meanwhile, and somebody after that.
+    due_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["thread_id", "part"], name="one_picture_a_pin")
+        ]
+        indexes = [models.Index(fields=["due_at"], name="outside_by_due")]
+
+    def __str__(self) -> str:
+        return f"{self.part} of {self.thread_id}"
+
+
 def new_export_id() -> str:
     return new_id("exp")
 

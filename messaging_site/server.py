@@ -35,9 +35,11 @@ def serve(host: str, port: int, ready_fd: int | None) -> int:
 
 def _start_relay(stop: threading.Event) -> None:
     """What a crash or an outage left undone between the two stores is finished here, what nothing
-    needs any more goes, and what people asked to take along is put together."""
+    needs any more goes, what people asked to take along is put together, and pictures that they
+    pinned by their address are fetched."""
     from threads.cards.clock import tick_forever
     from threads.exporting.worker import export_forever
+    from threads.fetching import fetch_forever
     from threads.relay import carry_forever
     from threads.sweeping import sweep_files_forever
 
@@ -46,6 +48,7 @@ def _start_relay(stop: threading.Event) -> None:
         "sweeper": sweep_files_forever,
         "clock": tick_forever,
         "exporter": export_forever,
+        "fetcher": fetch_forever,
     }
     for name, work in jobs.items():
         threading.Thread(target=work, args=[stop], name=name, daemon=True).start()

@@ -206,6 +206,9 @@ FILES_ORIGINS = (
     else []
 )
 
+# Whether a picture that somebody pins by its address is fetched, once, for all who see the pin.
+FETCH_PINS = env.bool("PARLEY_FETCH_PINS", default=True)
+
 # How long an export can be fetched.
 EXPORT_DAYS = env.int("PARLEY_EXPORT_DAYS", default=7)
 

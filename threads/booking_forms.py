@@ -36,7 +36,8 @@ class EditTab(Command):
 
     def clean_part(self) -> str:
         part: str = self.cleaned_data["part"]
-        if len(part) > 40:
+        # PostgreSQL, which is asked for the pictures of pins, keeps no null characters.
+        if len(part) > 40 or not part.isprintable():
             raise forms.ValidationError("Not a part of a tab.")
         return part
 

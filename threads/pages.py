@@ -20,7 +20,7 @@ from threads.forms import SendMessage
 from threads.markdown import without_links
 from threads.models import Participant, Thread
 from threads.models.participant import DECLINED, PENDING
-from threads.panel.rendering import progress_of, tab_context, tabs_shown
+from threads.panel.rendering import progress_of, tab_context, tab_shown, tabs_shown
 from threads.queries import Opened
 from threads.rendering import arrange
 from threads.telling import banner_of, cursors_of
@@ -134,8 +134,7 @@ def panel_of(user: User, opened: Opened, current: str) -> dict[str, Any] | None:
         return None
     tabs = tabs_shown(opened.state, current or "brief")
     for tab in tabs:
-        tab["template"] = f"threads/panel/{tab['name']}.html"
-        tab["context"] = tab_context(opened.state, tab["name"])
+        tab |= tab_shown(opened.state, tab["name"], whole=tab["name"] == current)
     return {"tabs": tabs}
 
 

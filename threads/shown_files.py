@@ -1,6 +1,7 @@
 """Whether somebody may see a file, and what of it: decided each time, from what is stored."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from accounts.models import User
 from accounts.refusals import Refusal
@@ -9,6 +10,7 @@ from files.in_tabs import settle_in_tab
 from files.models import BLUR, EXPLICIT, SUGGESTIVE, File, FileUse, TabUse
 from threads.models import Message, Participant, SentMarker, TabSnapshot, Thread, keys
 from threads.models.table import get_many
+from threads.panel.large import read_whole
 
 # So that what is not there costs the same requests as what one may not see.
 NOWHERE = "thrd_00000000000000000000000000"
@@ -59,10 +61,15 @@ def settle_pin(file: File, use: TabUse) -> bool:
     if use.settled_at:
         return True
     tab = TabSnapshot.find(keys.thread_pk(file.thread_id), keys.tab_sk(use.tab))
-    is_there = tab is not None and any(item["id"] == use.part for item in tab.snapshot["items"])
+    is_there = tab is not None and any(_shows(item, use) for item in read_whole(tab)["items"])
     if is_there:
         settle_in_tab(use.part, thread_id=file.thread_id)
     return is_there
+
+
+def _shows(pin: dict[str, Any], use: TabUse) -> bool:
+    """A pin may still be the link that its picture was fetched from."""
+    return pin["id"] == use.part and pin.get("picture", {}).get("id") == use.file_id
 
 
 def _read(

@@ -51,6 +51,7 @@ export class Panel {
   /** The new tab in place of the old one; but what somebody is writing in stays as they left it. */
   #put(body, fresh) {
     if (versionOf(fresh) < Math.max(versionOf(body), versionOf(this.#held.get(body)))) return;
+    if (isLarge(fresh) && !isLarge(body)) return void this.#load(body);
     if (this.sorting.isIn(body)) return void this.#held.set(body, fresh);
     const open = [...body.querySelectorAll("details[open]")].map(keyOf);
     const focused = body.contains(document.activeElement) ? document.activeElement : null;
@@ -101,12 +102,18 @@ export class Panel {
     } else {
       for (const body of fresh.querySelectorAll("[data-tab-body]")) {
         const mine = this.#body(body.dataset.tabBody);
-        const content = document.createDocumentFragment();
-        content.append(...body.childNodes);
-        if (mine) this.#put(mine, content);
+        if (mine) this.#put(mine, body);
       }
     }
     this.#banners(page);
+  }
+
+  /** What is too large to come with every page, when somebody looks at it. */
+  async #load(body) {
+    const tab = body.dataset.tabBody;
+    const page = await fetchPage(`/threads/${this.thread}/panel/${tab}/`).catch(() => null);
+    const fresh = page?.querySelector(`[data-tab-body="${tab}"]`);
+    if (fresh) this.#put(body, fresh);
   }
 
   /** An offer that waits stands above the messages until there is a panel. */
@@ -136,6 +143,7 @@ export class Panel {
       field.form.dataset.saved ??= field.defaultValue ?? field.value;
     }
     for (const form of where.querySelectorAll("[data-bring]:not([hidden])")) this.#bring(form);
+    for (const tab of where.querySelectorAll("[data-large]")) if (!tab.parentElement.hidden) void this.#load(tab.parentElement);
     this.#count();
   }
 
@@ -317,6 +325,7 @@ export class Panel {
     link.scrollIntoView({ block: "nearest", inline: "nearest" });
     for (const body of this.root.querySelectorAll("[data-tab-body]")) {
       body.hidden = body.dataset.tabBody !== link.dataset.showTab;
+      if (!body.hidden && isLarge(body)) void this.#load(body);
     }
   }
 
@@ -326,6 +335,7 @@ export class Panel {
 }
 
 const versionOf = (place) => Number(place?.querySelector("[data-version]")?.dataset.version ?? -1);
+const isLarge = (place) => !!place.querySelector("[data-large]");
 const keyOf = (details) => details.closest("[data-item]")?.dataset.item;
 const textOf = (form) => form.querySelector("[name=text]").value;
 const stateOf = (form) => form.querySelector("[data-edit-state]").textContent;

@@ -107,13 +107,6 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing(leg, thread, buyer, 
     assert snapshot(buyer, thread, tab) == before
 
 
-def test_a_tab_that_is_full_says_so(leg, thread, buyer):
-    for part in ("goals", "style"):
-        brief(buyer, thread, part, "字" * 4000)
-    with pytest.raises(Refusal, match="This tab is full"):
-        brief(buyer, thread, "musts", "字" * 4000)
-
-
 def test_somebody_who_was_added_has_no_panel(leg, thread, buyer, seller, stranger, delivered):
     add_participant(buyer, thread_id=thread, user=stranger)
     with pytest.raises(Refusal, match="THREAD_NOT_FOUND"):

@@ -4,10 +4,14 @@ from dataclasses import replace
 
 from accounts.models import User
 from accounts.refusals import Refusal
+from files.in_tabs import reserve_for_tab
+from files.models import File
 from threads import state as states
 from threads.actions import pins
 from threads.actions.messages import check_may_write
+from threads.attachments import describe_in_tab
 from threads.models import TabSnapshot, keys
+from threads.panel.large import read_whole
 from threads.panel.telling import tell_tabs
 from threads.panel.writing import write_tabs
 from threads.panel.written import Conflict, Edit, apply, new_part
@@ -32,8 +36,8 @@ def edit_tab(
     # What is added gets its id once, so that a second attempt does not add it twice.
     part = part or (new_part() if op == "add" else "")
     edit = Edit(tab, op, version, user.id, now(), part, name, text, place)
-    if picture and (tab, op) == (pins.MOODBOARD, "add"):
-        return _pin(user, edit, thread_id, picture)
+    if (tab, op) == (pins.MOODBOARD, "add"):
+        return _pin(user, edit, thread_id, picture) if picture else _link(user, edit, thread_id)
     if (tab, op) == (pins.MOODBOARD, "remove"):
         return _unpin(user, edit, thread_id)
     return _write(user, edit, thread_id)
@@ -46,6 +50,28 @@ def _pin(user: User, edit: Edit, thread_id: str, picture: str) -> int:
     version = _write(user, edit, thread_id)
     pins.settle_pinned(edit.part, thread_id=thread_id)
     return version
+
+
+def _link(user: User, edit: Edit, thread_id: str) -> int:
+    """A link at once; if there is a picture behind it, that comes later (threads/fetching.py)."""
+    is_theirs = has_panel(states.recall(thread_id), user.id)
+    wanted = pins.expect_outside(user, edit, thread_id=thread_id) if is_theirs else None
+    try:
+        version = _write(user, edit, thread_id)
+    except Refusal:
+        pins.forget_outside(wanted)
+        raise
+    pins.begin_outside(wanted)
+    return version
+
+
+def show_picture(user: User, *, thread_id: str, part: str, link: str, file: File) -> None:
+    """What the link of a pin led to, in the name of whoever pinned it."""
+    reserve_for_tab(file, tab=pins.MOODBOARD, part=part)
+    shown = describe_in_tab(file)
+    edit = Edit(pins.MOODBOARD, "picture", 0, user.id, now(), part, text=link, picture=shown)
+    _write(user, edit, thread_id)
+    pins.settle_pinned(part, thread_id=thread_id)
 
 
 def _unpin(user: User, edit: Edit, thread_id: str) -> int:
@@ -70,7 +96,7 @@ def _write(user: User, edit: Edit, thread_id: str) -> int:
         if version > seen:
             raise Refusal("BAD_FRAME", hint="There is no such version yet.")
         try:
-            after = apply(before.snapshot, edit, before.version + 1)
+            after = apply(read_whole(before), edit, before.version + 1)
         except Conflict as conflict:
             name = state.name_of(conflict.details["by"])["name"]
             conflict.details |= {"by_name": name, "current": before.version}

@@ -7,11 +7,14 @@ the next who asks for the picture (threads/shown_files.py), or by the sweeper.
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.db import DatabaseError
 
 from accounts.models import User
 from accounts.refusals import Refusal
+from files import outside
 from files.actions import find_files
+from files.fetching import can_be_fetched
 from files.in_tabs import (
     find_in_tab,
     release_from_tab,
@@ -19,8 +22,9 @@ from files.in_tabs import (
     settle_in_tab,
     unsettle_in_tab,
 )
-from files.models import File
+from files.models import File, OutsidePicture
 from threads.attachments import describe_in_tab
+from threads.panel.written import LONGEST_LINK, Edit
 
 log = structlog.get_logger(__name__)
 MOODBOARD = "moodboard"
@@ -37,6 +41,28 @@ def reserve_picture(user: User, file_id: str, *, thread_id: str) -> dict[str, An
         raise Refusal("UPLOAD_TYPE", "Only pictures can be pinned.")
     reserve_for_tab(file, tab=MOODBOARD, part=part_of(file_id))
     return describe_in_tab(file)
+
+
+def expect_outside(user: User, edit: Edit, *, thread_id: str) -> OutsidePicture | None:
+    """Before the pin is written, where there may be a picture behind its link."""
+    link = edit.text.strip()
+    if not settings.FETCH_PINS or len(link) > LONGEST_LINK or not can_be_fetched(link):
+        return None
+    return outside.expect_picture(user, thread_id=thread_id, part=edit.part, link=link)
+
+
+def forget_outside(wanted: OutsidePicture | None) -> None:
+    if wanted is not None:
+        outside.forget(wanted)
+
+
+def begin_outside(wanted: OutsidePicture | None) -> None:
+    """What fails here is found a minute later."""
+    try:
+        if wanted is not None:
+            outside.begin(wanted)
+    except DatabaseError:
+        log.exception("picture_not_begun", thread=wanted and wanted.thread_id)
 
 
 def expect_removal(part: str, *, thread_id: str) -> None:

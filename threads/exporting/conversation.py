@@ -24,6 +24,7 @@ from threads.markdown import to_html
 from threads.models import Message, keys
 from threads.models.message import SYSTEM
 from threads.models.table import Item, query
+from threads.panel.large import read_whole
 from threads.queries import Opened
 
 FORMAT = "parley-conversation-1"
@@ -228,7 +229,7 @@ def _add_agreed(parcel: Parcel, conversation: Conversation) -> None:
     tabs = conversation.opened.state.tabs
     parcel.add_json(
         f"{conversation.folder}panel.json",
-        {name: tab.snapshot for name, tab in sorted(tabs.items())},
+        {name: read_whole(tab) for name, tab in sorted(tabs.items())},
     )
     uses = TabUse.objects.filter(file__thread_id=conversation.thread_id).select_related("file")
     for number, use in enumerate(uses.order_by("created_at", "pk"), 1):

@@ -28,7 +28,8 @@ class TabSnapshot(Item):
 
 
 class TabEdit(Item):
-    """What a tab became by one edit: the truth of those that people write themselves."""
+    """What a tab became by one edit: the truth of those that people write themselves. Of a tab that
+    is too large for the thread, also what it holds."""
 
     pk_prefix, sk_prefix = "THR#", keys.EDITS
 

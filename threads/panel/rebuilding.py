@@ -1,12 +1,15 @@
 """Snapshots are disposable: thrown away and made again, they are the same; and whether they are."""
 
 from collections.abc import Iterator
+from typing import Any
 
+from accounts.refusals import Refusal
 from threads import state as states
 from threads.cards.comparing import wrong_cards
-from threads.models import TabSnapshot
+from threads.models import TabEdit, TabSnapshot, keys
 from threads.models.changes import Cancelled, Change, Transaction
 from threads.models.thread import Thread
+from threads.panel.large import fold, is_large, read_whole
 from threads.panel.recorded import read_truth, snapshots_of
 from threads.panel.refreshing import find_last_edit, refresh_tabs
 from threads.state import ThreadState
@@ -30,6 +33,8 @@ def _throw_away(state: ThreadState) -> None:
     for tab in state.tabs.values():
         write = Transaction()
         write.delete(tab.sk, tab, TabSnapshot.version == tab.version)
+        if is_large(tab) and tab.truth_revision is not None:
+            write.delete("aside", TabEdit(tab.pk, keys.edit_sk(tab.name, tab.version)))
         # So that a page which is catching up at this moment looks again.
         change = Change(add={"rev": 1})
         write.update("thread", state.thread, change, Thread.pk.exists())
@@ -57,11 +62,19 @@ def differences(thread_id: str) -> Iterator[str]:
     yield from wrong_waits(state)
     for name, snapshot in snapshots_of(truth).items():
         tab = state.tabs.get(name)
-        if tab is None or tab.snapshot != snapshot:
+        if tab is None or not _holds(tab, snapshot):
             yield f"{name} is not what is recorded"
         elif tab.truth_revision != truth.dossier.revision:
             yield f"{name} is of revision {tab.truth_revision}, not {truth.dossier.revision}"
     for name in ("brief", "moodboard", "shotlist"):
         tab, last = state.tabs.get(name), find_last_edit(thread_id, name)
-        if last is not None and (tab is None or tab.snapshot != last.snapshot):
+        if last is not None and (tab is None or not _holds(tab, last.snapshot)):
             yield f"{name} is not what was written last"
+
+
+def _holds(tab: TabSnapshot, whole: dict[str, Any]) -> bool:
+    """Both the thread's copy and, if it is large, what is kept aside."""
+    try:
+        return tab.snapshot == fold(tab.name, whole) and read_whole(tab) == whole
+    except Refusal:
+        return False

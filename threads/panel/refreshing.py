@@ -3,6 +3,7 @@
 from threads.models import TabEdit, TabSnapshot, keys
 from threads.models.tab import WRITTEN
 from threads.models.table import Item, query
+from threads.panel.large import fold
 from threads.panel.recorded import Truth, read_truth, snapshots_of
 from threads.panel.telling import tell_tabs
 from threads.panel.writing import write_tabs
@@ -75,4 +76,4 @@ def find_last_edit(thread_id: str, tab: str) -> TabEdit | None:
 
 
 def _differs(before: TabSnapshot | None, after: TabSnapshot) -> bool:
-    return before is None or before.snapshot != after.snapshot
+    return before is None or before.snapshot != fold(after.name, after.snapshot)

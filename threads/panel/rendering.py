@@ -12,7 +12,8 @@ from contracts.money import amount
 from threads.attachments import view_in_tab
 from threads.models import TabSnapshot, keys
 from threads.models.tab import TAB_NAMES
-from threads.panel.written import BRIEF, TEMPLATES, percent_done
+from threads.panel.large import is_large, percent_done, read_whole, told_of
+from threads.panel.written import BRIEF, TEMPLATES
 from threads.state import ThreadState
 
 LABELS = {
@@ -27,14 +28,31 @@ LABELS = {
 
 
 def render_tab(state: ThreadState, name: str) -> str:
-    """In UTC, whoever's request this is: each browser says the times in its own zone."""
+    """In UTC, whoever's request this is: each browser says the times in its own zone. A large one
+    is fetched by those who look at it: a frame has no room for it."""
+    shown = tab_shown(state, name, whole=False)
     with timezone.override(UTC):
-        return get_template(f"threads/panel/{name}.html").render({"p": tab_context(state, name)})
+        return get_template(shown["template"]).render({"p": shown["context"]})
+
+
+def tab_shown(state: ThreadState, name: str, *, whole: bool) -> dict[str, Any]:
+    """Template and context; of a large one only if it is asked for, which is one more request."""
+    tab = state.tabs.get(name)
+    if tab is None or whole or not is_large(tab):
+        return {"template": f"threads/panel/{name}.html", "context": tab_context(state, name)}
+    context = {
+        "thread_id": state.thread.id,
+        "tab": name,
+        "label": LABELS[name],
+        "version": tab.version,
+        "told": tab.snapshot["told"],
+    }
+    return {"template": "threads/panel/large.html", "context": context}
 
 
 def tab_context(state: ThreadState, name: str) -> dict[str, Any]:
     tab = state.tabs.get(name)
-    snapshot = tab.snapshot if tab else {}
+    snapshot = read_whole(tab) if tab else {}
     return {
         "thread_id": state.thread.id,
         "tab": name,
@@ -58,7 +76,7 @@ def _changed(tab: TabSnapshot | None, state: ThreadState) -> dict[str, Any]:
 def progress_of(state: ThreadState) -> int | None:
     """Of the shot list, for the header of the thread."""
     tab = state.tabs.get("shotlist")
-    return percent_done(tab.snapshot) if tab else None
+    return told_of(tab) if tab else None
 
 
 def tabs_shown(state: ThreadState, current: str) -> list[dict[str, Any]]:
@@ -73,8 +91,7 @@ def _mark(state: ThreadState, name: str) -> dict[str, Any]:
     tab = state.tabs.get(name)
     if name != "actions" or tab is None:
         return {}
-    waiting = [card for card in tab.snapshot.get("cards", []) if card["isOpen"]]
-    return {"count": len(tab.snapshot["offers"]) + len(tab.snapshot["signing"]) + len(waiting)}
+    return {"count": told_of(tab)}
 
 
 # --- What each template is given
@@ -108,7 +125,7 @@ def _pin(item: dict[str, Any]) -> dict[str, Any]:
     if "picture" not in item:
         return item | {"named": item["site"], "called": item["caption"] or item["site"]}
     view = view_in_tab(item["picture"])
-    named = view.name
+    named = item.get("site") or view.name
     view.name = item["caption"] or named
     return item | {"view": view, "named": named, "called": view.name}
 
@@ -119,7 +136,7 @@ def _is_list(snapshot: dict[str, Any]) -> bool:
 
 def _shotlist(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
     board = state.tabs.get("moodboard")
-    pins = [_pin(item) for item in (board.snapshot["items"] if board else [])]
+    pins = [_pin(item) for item in (read_whole(board)["items"] if board else [])]
     shown = _items(snapshot, state)
     for item in shown["items"]:
         item["pinned"] = next((pin for pin in pins if pin["id"] == item.get("pin")), None)

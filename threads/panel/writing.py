@@ -11,6 +11,7 @@ from threads.models import Participant, TabEdit, TabSnapshot, Thread, keys
 from threads.models.changes import Cancelled, Change, Transaction
 from threads.models.store import PATIENCE, StoreUnavailable, pause
 from threads.models.thread import LOCKED
+from threads.panel.large import fold, is_large
 from threads.state import ThreadState
 from threads.writing.build import may_write
 from threads.writing.revise import now
@@ -62,16 +63,30 @@ def _build(state: ThreadState, tabs: list[TabSnapshot], editor: str | None) -> T
     write = Transaction()
     rev = state.thread.rev + 1
     for tab in tabs:
+        before, edit = state.tabs.get(tab.name), _edit_of(tab)
         tab.rev = rev
-        write.put(tab.sk, tab, _is_newer(state.tabs.get(tab.name), tab))
+        tab.snapshot = fold(tab.name, tab.snapshot)
+        write.put(tab.sk, tab, _is_newer(before, tab))
         if editor:
-            write.put(f"edit {tab.name}", _edit_of(tab), TabEdit.pk.does_not_exist())
+            write.put(f"edit {tab.name}", edit, TabEdit.pk.does_not_exist())
+        elif tab.truth_revision is not None:
+            _keep_aside(write, before, tab, edit)
     change = Change(set={"rev": rev, "updated_at": now()})
     write.update("thread", state.thread, change, _as_is(state, editor))
     if editor:
         me = state.people[editor]
         write.check(me.sk, me, may_write(state) & Participant.pk.exists())
     return write
+
+
+def _keep_aside(
+    write: Transaction, before: TabSnapshot | None, tab: TabSnapshot, edit: TabEdit
+) -> None:
+    """What a large one holds. Of those that follow the records, no earlier one is needed."""
+    if before is not None and is_large(before) and before.version != tab.version:
+        write.delete(f"before {tab.name}", _edit_of(before))
+    if is_large(tab):
+        write.put(f"edit {tab.name}", edit)
 
 
 def _is_newer(before: TabSnapshot | None, tab: TabSnapshot) -> Condition:

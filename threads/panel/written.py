@@ -6,7 +6,6 @@ and both texts go back to the editor. Edits of different parts do not disturb ea
 """
 
 import copy
-import json
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,12 +13,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from accounts.refusals import Refusal
+from threads.panel.large import weigh
 
 Snapshot = dict[str, Any]
-# What an item of a thread may weigh, since whoever opens the thread reads all of it.
-MOST_BYTES = 24 * 1024
+# What a tab may weigh in all, since every edit writes all of it.
+MOST_BYTES = 100 * 1024
 LONGEST_TEXT = 4000
 LONGEST_LINE = 200
+LONGEST_LINK = 1000
 MOST_ITEMS = 60
 
 BRIEF = {
@@ -71,7 +72,7 @@ def apply(snapshot: Snapshot, edit: Edit, new_version: int) -> Snapshot | None:
     change(after, edit, new_version)
     if after == snapshot:
         return None
-    if len(json.dumps(after, ensure_ascii=False).encode()) > MOST_BYTES:
+    if weigh(after) > MOST_BYTES:
         raise Refusal("PANEL_INVALID", "This tab is full. Shorten something first.")
     return after
 
@@ -200,11 +201,19 @@ def _add_pin(tab: Snapshot, edit: Edit, version: int) -> None:
         pin = {"id": edit.part, "picture": edit.picture, "caption": ""}
         return _add(tab, pin, edit, version)
     link = edit.text.strip()
-    parts = urlsplit(link) if len(link) <= 1000 else None
+    parts = urlsplit(link) if len(link) <= LONGEST_LINK else None
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
         raise Refusal("PANEL_INVALID", "A pin needs an address that begins with https://.")
     item = {"id": edit.part or new_part(), "link": link, "site": parts.hostname, "caption": ""}
     return _add(tab, item, edit, version)
+
+
+def _show_picture(tab: Snapshot, edit: Edit, version: int) -> None:
+    """What the link of a pin led to. Nobody wrote anything, so nobody's words are older now."""
+    pin = _find(tab, edit)
+    if not edit.picture or pin.get("link") != edit.text:
+        raise Refusal("PANEL_INVALID", "This is not where the pin leads.")
+    pin["picture"] = edit.picture
 
 
 def _caption(tab: Snapshot, edit: Edit, version: int) -> None:
@@ -213,14 +222,6 @@ def _caption(tab: Snapshot, edit: Edit, version: int) -> None:
 
 def new_part() -> str:
     return secrets.token_hex(6)
-
-
-def percent_done(snapshot: Snapshot) -> int | None:
-    """None while there is nothing to do."""
-    items = snapshot.get("items", [])
-    if not items:
-        return None
-    return int(100 * sum(bool(item["done"]) for item in items) / len(items))
 
 
 Change = Callable[[Snapshot, Edit, int], None]
@@ -234,6 +235,7 @@ OPERATIONS: dict[tuple[str, str], Change] = {
     ("shotlist", "remove"): _remove,
     ("moodboard", "add"): _add_pin,
     ("moodboard", "edit"): _caption,
+    ("moodboard", "picture"): _show_picture,
     ("moodboard", "move"): _move,
     ("moodboard", "remove"): _remove,
 }

@@ -1,0 +1,206 @@
+"""A tab that is too large for its thread: kept aside, read by who looks at it, back when small."""
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.refusals import Refusal
+from contracts.models import Amendment
+from contracts.models.money import EXTRAS
+from tests.contracts.test_panel import brief, opening, shots
+from tests.test_access import BACKEND
+from tests.threads.checker import assert_consistent
+from threads import state
+from threads.models import TabEdit, keys
+from threads.models.store import counting
+from threads.models.table import Item, query
+from threads.panel.large import MOST_BYTES, is_large, read_whole
+from threads.panel.rebuilding import differences
+from threads.panel.refreshing import refresh_tabs
+from threads.queries import open_thread
+
+pytestmark = pytest.mark.storage
+
+NOTE = "字" * 1000
+
+
+def tab_of(user, thread, name):
+    return open_thread(user, thread).state.tabs[name]
+
+
+def note(user, thread, part, text=NOTE):
+    version = tab_of(user, thread, "shotlist").version
+    return shots(user, thread, "edit", version, part=part, name="notes", text=text)
+
+
+def fill(user, thread, count=12):
+    """A shot list with so many long notes."""
+    for number in range(count):
+        shots(user, thread, text=f"Shot {number}", part=f"shot{number}")
+        note(user, thread, f"shot{number}")
+
+
+def asides(thread, tab):
+    where = Item.sk.startswith(keys.edit_sk(tab, 0)[:-8])
+    return [
+        int(each.version) for each in query(keys.thread_pk(thread), where, limit=99).of(TabEdit)
+    ]
+
+
+def page(user, thread, tab=""):
+    client = Client()
+    client.force_login(user, backend=BACKEND)
+    name = "threads:panel_tab" if tab else "threads:thread"
+    return client.get(reverse(name, args=[thread, *([tab] if tab else [])])).content.decode()
+
+
+def test_a_large_shot_list_costs_nothing_of_who_opens_the_thread(leg, thread, buyer, seller):
+    before = opening(buyer, thread)
+    fill(seller, thread)
+    tab = tab_of(buyer, thread, "shotlist")
+    assert is_large(tab)
+    large = opening(buyer, thread)
+    assert large == ["Query"]
+    assert large.capacity <= before.capacity + 1
+    with counting() as requests:
+        whole = read_whole(tab)
+    assert requests == ["GetItem"]
+    assert [item["notes"] for item in whole["items"]] == [NOTE] * 12
+    assert list(differences(thread)) == []
+    assert_consistent(thread)
+
+
+def test_an_edit_of_a_large_one_reads_it_and_writes_once(leg, thread, buyer, seller):
+    fill(seller, thread)
+    with counting() as requests, CaptureQueriesContext(connection) as sql:
+        shots(seller, thread, "tick", 24, part="shot3", text="done")
+    assert (requests, len(sql)) == (["GetItem", "TransactWriteItems"], 0)
+    whole = read_whole(tab_of(buyer, thread, "shotlist"))
+    assert [item["done"] for item in whole["items"]].index(True) == 3
+
+
+def test_it_is_back_in_its_place_when_it_shrinks(leg, thread, buyer, seller):
+    fill(seller, thread, 9)
+    assert is_large(tab_of(buyer, thread, "shotlist"))
+    for number in range(6):
+        note(seller, thread, f"shot{number}", "Short")
+    tab = tab_of(buyer, thread, "shotlist")
+    assert not is_large(tab)
+    assert len(tab.snapshot["items"]) == 9
+    assert list(differences(thread)) == []
+
+
+def test_what_a_page_says_of_a_tab_is_right_whatever_its_size(leg, thread, buyer, seller):
+    fill(seller, thread, 8)
+    for number in range(2):
+        shots(seller, thread, "tick", 16 + number, part=f"shot{number}", text="done")
+    assert is_large(tab_of(buyer, thread, "shotlist"))
+    html = page(buyer, thread)
+    assert 'data-percent="25"' in html
+    assert "25%" in html
+    assert NOTE not in html
+    assert NOTE in page(buyer, thread, "shotlist")
+
+
+def test_live_pages_hear_that_it_changed_and_fetch_it(leg, thread, buyer, seller, delivered):
+    fill(seller, thread, 10)
+    told = delivered.to(buyer, "panel.changed")[-1]
+    assert (told["tab"], told["version"]) == ("shotlist", 20)
+    assert "data-large" in told["html"]
+    assert len(told["html"]) < 1000
+
+
+def test_two_who_write_at_once_see_both_texts(leg, thread, buyer, seller):
+    fill(seller, thread, 10)
+    shots(buyer, thread, "edit", 20, part="shot1", name="notes", text="Mine")
+    with pytest.raises(Refusal, match="PANEL_VERSION_CONFLICT") as refused:
+        shots(seller, thread, "edit", 20, part="shot1", name="notes", text="Hers")
+    assert (refused.value.details["mine"], refused.value.details["theirs"]) == ("Hers", "Mine")
+
+
+def test_there_is_an_end_to_it(leg, thread, buyer, seller):
+    with pytest.raises(Refusal, match="This tab is full"):
+        fill(seller, thread, 40)
+    assert list(differences(thread)) == []
+
+
+def test_a_large_tab_of_records_keeps_only_what_holds(leg, thread, buyer, seller):
+    many_extras(leg, 60)
+    assert_large(buyer, thread, "expenses", 60)
+    first = asides(thread, "expenses")
+    many_extras(leg, 5)
+    assert_large(buyer, thread, "expenses", 65)
+    assert len(asides(thread, "expenses")) == len(first) == 1
+    assert asides(thread, "expenses") != first
+    assert opening(buyer, thread) == ["Query"]
+    assert "65 pieces" in page(seller, thread, "expenses")
+
+
+def many_extras(leg, count):
+    """As if that many cards had been accepted."""
+    from contracts.actions.dossiers import touch
+    from threads.relay import carry_all
+
+    there = Amendment.objects.filter(leg=leg).count()
+    for number in range(there + 1, there + count + 1):
+        items = [{"title": f"{number} pieces " + "x" * 400, "quantity": 1, "unit_cents": 100}]
+        Amendment.objects.create(
+            leg=leg,
+            kind=EXTRAS,
+            amount_cents=100,
+            currency=leg.currency,
+            items=items,
+            made_by=leg.seller,
+            made_at=timezone.now(),
+        )
+    carry_all([touch(leg.thread_id, by=leg.seller, key=f"extras-{there}")])
+
+
+def assert_large(user, thread, name, count):
+    tab = tab_of(user, thread, name)
+    assert is_large(tab)
+    assert len(read_whole(tab)["legs"][0]["amendments"]) == count
+    assert list(differences(thread)) == []
+
+
+def test_made_again_it_is_the_same(leg, thread, buyer, seller):
+    fill(seller, thread)
+    many_extras(leg, 60)
+    names = ("shotlist", "expenses")
+    before = [(tab_of(buyer, thread, name).snapshot, asides(thread, name)) for name in names]
+    wholes = [read_whole(tab_of(buyer, thread, name)) for name in names]
+    call_command("rebuild_snapshots", "--thread", thread, verbosity=0)
+    assert [(tab_of(buyer, thread, n).snapshot, asides(thread, n)) for n in names] == before
+    assert [read_whole(tab_of(buyer, thread, name)) for name in names] == wholes
+    assert list(differences(thread)) == []
+
+
+def test_what_was_kept_aside_and_is_lost_is_noticed_and_made_again(leg, thread, buyer, seller):
+    many_extras(leg, 60)
+    tab = tab_of(buyer, thread, "expenses")
+    TabEdit(tab.pk, keys.edit_sk("expenses", tab.version)).delete()
+    assert "expenses is not what is recorded" in list(differences(thread))
+    with pytest.raises(Refusal, match="TRY_AGAIN"):
+        read_whole(tab)
+    call_command("rebuild_snapshots", "--thread", thread, verbosity=0)
+    assert_large(buyer, thread, "expenses", 60)
+
+
+def test_who_looks_while_it_changes_gets_what_is_there_now(leg, thread, buyer, seller):
+    many_extras(leg, 60)
+    seen = tab_of(buyer, thread, "expenses")
+    many_extras(leg, 1)
+    assert len(read_whole(seen)["legs"][0]["amendments"]) == 61
+
+
+def test_nothing_changes_for_those_that_are_small(leg, thread, buyer, seller):
+    brief(buyer, thread, "goals", "x" * 3000)
+    refresh_tabs(thread)
+    tabs = state.look(thread).tabs
+    assert not any(is_large(tab) for tab in tabs.values())
+    assert MOST_BYTES == 24 * 1024
+    assert asides(thread, "expenses") == []

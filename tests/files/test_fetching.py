@@ -1,0 +1,263 @@
+"""Going out to the web for a picture: where one may be led, how far, and for how long."""
+
+import time
+
+import pytest
+
+from files import fetching
+from files.addresses import is_public
+from files.fetching import NotFetched, Rules, can_be_fetched, fetch
+from tests.files.conftest import limit, picture
+from tests.files.web import HOST, INSIDE, OUTSIDE, Web, drip, send
+
+
+@pytest.fixture
+def web(tmp_path, monkeypatch):
+    with Web(tmp_path).serving() as web:
+        monkeypatch.setattr(fetching, "RULES", web.rules())
+        yield web
+
+
+def refused(link, tmp_path) -> NotFetched:
+    with pytest.raises(NotFetched) as error:
+        fetch(link, tmp_path / "came")
+    return error.value
+
+
+# --- Addresses
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        # Somebody's own, and the metadata of clouds.
+        "127.0.0.1", "127.9.9.9", "0.0.0.0", "10.0.0.1", "172.16.0.1", "192.168.1.1",
+        "169.254.169.254", "100.100.100.200", "192.0.0.192", "168.63.129.16", "fd00:ec2::254",
+        "100.64.0.1", "198.18.0.1", "192.0.2.1", "203.0.113.9", "192.88.99.1", "240.0.0.1",
+        "224.0.0.1", "255.255.255.255",
+        "::", "::1", "fe80::1", "fe80::1%eth0", "fc00::1", "fec0::1", "ff02::1", "2001:db8::1",
+        "::ffff:127.0.0.1", "::ffff:8.8.8.8", "::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b::808:808",
+        "2002:7f00:1::", "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+        "", "localhost", "1.2.3", "010.0.0.1", "8.8.8.8\n",
+    ],
+)  # fmt: skip
+def test_what_is_not_out_on_the_web_is_never_asked(address):
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "93.184.215.14", "1.1.1.1", "2606:4700::1111"])
+def test_what_is_out_on_the_web_may_be(address):
+    assert is_public(address)
+
+
+def test_nothing_is_exempt_unless_a_test_says_so():
+    rules = Rules()
+    assert (rules.port, rules.exempt, rules.resolve) == (443, frozenset(), fetching.resolve)
+    assert rules.trust().check_hostname
+    assert Rules() == fetching.RULES
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "http://pictures.example/a.jpg", "ftp://pictures.example/a.jpg", "file:///etc/passwd",
+        "https://", "https:///a.jpg", "//a/b", "https://pictures.example:8443/a.jpg",
+        "https://pictures.example:x/", "https://me@pictures.example/a.jpg",
+        "https://me:secret@pictures.example/a.jpg",
+        "https://pictures example/a.jpg", "https://a\x00b.example/", "https://pictures.example/\x00",
+        "https://pictures.example/\r\nHost: inside", "https://[::1%25eth0]/", "https://.example/",
+    ],
+)  # fmt: skip
+def test_what_is_no_plain_address_is_not_even_tried(link):
+    assert not can_be_fetched(link)
+
+
+def test_what_is_one_is():
+    for link in (
+        "https://pictures.example/a.jpg?width=3#top",
+        "https://bücher.example/Grüße an alle.jpg",
+        "https://[2606:4700::1111]:443/a",
+    ):
+        assert can_be_fetched(link)
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "https://127.0.0.1/", "https://localhost/", "https://2130706433/", "https://0x7f.1/",
+        "https://[::1]/", "https://[::ffff:127.0.0.1]/", "https://169.254.169.254/latest/meta-data/",
+    ],
+)  # fmt: skip
+def test_the_real_resolver_leads_nobody_in(link, tmp_path):
+    """With the rules of the service itself: nothing of it is replaced here."""
+    assert str(refused(link, tmp_path)) == "address"
+
+
+# --- Fetching
+
+
+def test_a_picture_is_fetched_without_saying_who_asks(web, tmp_path, monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    fetch(web.give("/a%20b.jpg?w=1", picture()), tmp_path / "came")
+    assert (tmp_path / "came").read_bytes() == picture()
+    assert web.headers == [
+        {
+            "Host": HOST,
+            "User-Agent": "Parley",
+            "Accept": "image/*",
+            "Accept-Encoding": "identity",
+            "Connection": "close",
+        }
+    ]
+
+
+def test_what_has_no_length_is_read_to_its_end(web, tmp_path):
+    def in_chunks(to):
+        to.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for piece in (b"one ", b"two"):
+            to.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        to.wfile.write(b"0\r\n\r\n")
+
+    web.answers["/chunks"] = in_chunks
+    fetch(web.link("/chunks"), tmp_path / "came")
+    assert (tmp_path / "came").read_bytes() == b"one two"
+
+
+def test_an_address_is_asked_for_once_and_that_one_is_gone_to(web, tmp_path):
+    """Whose second answer is another one, a machine inside, gains nothing by it."""
+    web.names[HOST] = [[OUTSIDE], [INSIDE]]
+    fetch(web.give("/a.jpg", picture()), tmp_path / "came")
+    assert web.resolved == [HOST]
+    assert (web.asked, web.inside) == (["/a.jpg"], [])
+
+
+def test_one_bad_address_among_good_ones_is_enough(web, tmp_path):
+    web.names[HOST] = [[OUTSIDE, INSIDE]]
+    assert str(refused(web.give("/a.jpg", picture()), tmp_path)) == "address"
+    assert (web.asked, web.inside) == ([], [])
+
+
+def test_an_address_that_leads_nowhere_is_passed_over(web, tmp_path, monkeypatch):
+    web.names[HOST] = [["127.0.0.3", OUTSIDE]]
+    exempt = frozenset({"127.0.0.3", OUTSIDE})
+    monkeypatch.setattr(fetching, "RULES", web.rules(exempt=exempt))
+    fetch(web.give("/a.jpg", picture()), tmp_path / "came")
+    assert web.asked == ["/a.jpg"]
+
+
+def test_redirects_are_followed_three_times(web, tmp_path):
+    web.give("/end.jpg", picture())
+    web.lead("/3", "end.jpg", 308)
+    web.lead("/2", web.link("/3"), 307)
+    web.lead("/1", "/2", 301)
+    fetch(web.link("/1"), tmp_path / "came")
+    assert web.asked == ["/1", "/2", "/3", "/end.jpg"]
+    assert str(refused(web.lead("/0", "/1"), tmp_path)) == "redirects"
+    assert web.asked[4:] == ["/0", "/1", "/2", "/3"]
+
+
+@pytest.mark.parametrize(
+    ("location", "why"),
+    [
+        ("https://169.254.169.254:{port}/latest/meta-data/", "address"),
+        (f"https://{INSIDE}:{{port}}/a.jpg", "address"),
+        ("https://inside.example:{port}/a.jpg", "address"),
+        ("http://elsewhere.example:{port}/a.jpg", "address"),
+        ("https://elsewhere.example:22/a.jpg", "port"),
+        ("file:///etc/passwd", "address"),
+        ("https://me:secret@elsewhere.example:{port}/a.jpg", "address"),
+    ],
+)
+def test_a_redirect_leads_nowhere_that_a_link_may_not(location, why, web, tmp_path):
+    web.names |= {
+        "inside.example": [[INSIDE]],
+        "elsewhere.example": [[OUTSIDE]],
+        "169.254.169.254": [["169.254.169.254"]],
+        INSIDE: [[INSIDE]],
+    }
+    web.give("/a.jpg", picture())
+    error = refused(web.lead("/go", location.format(port=web.port)), tmp_path)
+    assert (str(error), error.for_good) == (why, True)
+    assert (web.asked, web.inside) == (["/go"], [])
+
+
+def test_a_name_that_is_another_machine_at_the_second_look_is_not_followed(web, tmp_path):
+    web.names[HOST] = [[OUTSIDE], [INSIDE]]
+    web.give("/a.jpg", picture())
+    assert str(refused(web.lead("/go", "/a.jpg"), tmp_path)) == "address"
+    assert web.inside == []
+
+
+def test_a_certificate_has_to_be_of_that_name(web, tmp_path):
+    web.names["other.example"] = [[OUTSIDE]]
+    web.give("/a.jpg", picture())
+    error = refused(web.link("/a.jpg", "other.example"), tmp_path)
+    assert (str(error), error.for_good, web.asked) == ("certificate", True, [])
+
+
+# --- Limits
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        drip(b"X", head=b""),
+        drip(b"X-More: again\r\n", head=b"HTTP/1.1 200 OK\r\n"),
+        drip(b"HTTP/1.1 100 Continue\r\n\r\n"),
+        drip(b"x", head=b"HTTP/1.1 200 OK\r\nContent-Type: image/jpeg\r\n\r\n"),
+        drip(b"1\r\nx\r\n", head=b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"),
+    ],
+    ids=["a status", "headers", "patience", "a body", "chunks"],
+)
+def test_whoever_drips_is_not_waited_for(answer, web, tmp_path, monkeypatch):
+    monkeypatch.setattr(fetching, "RULES", web.rules(seconds=1.0))
+    web.answers["/slow"] = answer
+    began = time.monotonic()
+    error = refused(web.link("/slow"), tmp_path)
+    # Dripping would go on for ever; a busy machine only takes a little longer.
+    assert time.monotonic() - began < 15
+    assert (str(error), error.for_good) in {("TimeoutError", False), ("HTTPException", True)}
+
+
+def test_what_says_that_it_is_too_large_is_not_read(web, tmp_path, monkeypatch):
+    limit(monkeypatch, most_bytes=1000)
+    link = web.give("/a.jpg", b"x", **{"Content-Length": "1001"})
+    assert str(refused(link, tmp_path)) == "size"
+    assert not (tmp_path / "came").exists()
+
+
+def test_what_does_not_say_it_is_read_only_so_far(web, tmp_path, monkeypatch):
+    limit(monkeypatch, most_bytes=100_000)
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n"
+    web.answers["/endless"] = drip(b"x" * 50_000, every=0, head=head)
+    error = refused(web.link("/endless"), tmp_path)
+    assert (str(error), error.for_good) == ("size", True)
+    assert (tmp_path / "came").stat().st_size <= 100_000
+
+
+@pytest.mark.parametrize(
+    ("status", "for_good"), [(404, True), (403, True), (206, True), (500, False), (429, False)]
+)
+def test_an_answer_that_is_none_may_be_one_later(status, for_good, web, tmp_path):
+    web.answers["/a"] = lambda to: send(to, status, picture(), {"Content-Type": "image/jpeg"})
+    error = refused(web.link("/a"), tmp_path)
+    assert (str(error), error.for_good) == (f"status {status}", for_good)
+
+
+def test_pages_films_and_what_is_packed_are_not_read(web, tmp_path):
+    for kind in ("text/html", "video/mp4", "application/json"):
+        assert str(refused(web.give("/a", b"x" * 9, kind), tmp_path)) == "type"
+    packed = web.give("/b", b"x" * 9, **{"Content-Encoding": "gzip"})
+    assert str(refused(packed, tmp_path)) == "encoding"
+    assert not (tmp_path / "came").exists()
+
+
+def test_what_breaks_off_may_be_whole_later(web, tmp_path):
+    link = web.give("/a.jpg", b"half", **{"Content-Length": "800"})
+    error = refused(link, tmp_path)
+    assert (str(error), error.for_good) == ("cut off", False)
+
+
+def test_who_is_not_there_may_be_later(web, tmp_path):
+    assert not refused(web.link("/a.jpg", "nobody.example"), tmp_path).for_good
