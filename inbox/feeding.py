@@ -82,7 +82,7 @@ def feed_noted(pause: Pause = lambda seconds: None) -> int:
     for thread_id in noted:
         began = time.monotonic()
         try:
-            take_in(thread_id, changed.get(thread_id, set()))
+            take_in(thread_id, changed.get(thread_id, set()), pause=pause)
         except Exception:
             log.exception("search_feed_failed", thread=thread_id)
             for message_id in changed.get(thread_id, {None}):
@@ -119,7 +119,13 @@ def feed_forever(stop: threading.Event) -> None:
 # --- One thread
 
 
-def take_in(thread_id: str, changed: Iterable[str] = (), *, anew: bool = False) -> None:
+def take_in(
+    thread_id: str,
+    changed: Iterable[str] = (),
+    *,
+    anew: bool = False,
+    pause: Pause = lambda seconds: None,
+) -> None:
     """What is new, and what is known to have changed; all of it, if that is not known.
 
     In short transactions, since SQLite lets one write at a time. How far it got is written last: a
@@ -137,8 +143,13 @@ def take_in(thread_id: str, changed: Iterable[str] = (), *, anew: bool = False) 
         before = None
         messages = _messages(state.thread.pk, keys.MESSAGES)
     thread = _put_thread(state, before)
+    began = time.monotonic()
     while chunk := list(islice(messages, BATCH)):
         _put_messages(thread, state, chunk)
+        if len(chunk) == BATCH:
+            # Of a long history it rests after each part, too.
+            _rest(pause, began)
+            began = time.monotonic()
     IndexedThread.objects.filter(pk=thread_id).update(
         seq=state.thread.last_seq,
         rev=state.thread.rev,
@@ -268,7 +279,7 @@ def rebuild(pause: Pause = lambda seconds: None) -> int:
         IndexedThread.objects.filter(pk=thread_id).delete()
     for thread_id in sorted(threads):
         began = time.monotonic()
-        take_in(thread_id, anew=True)
+        take_in(thread_id, anew=True, pause=pause)
         _rest(pause, began)
     return len(threads)
 
@@ -305,7 +316,7 @@ def _take_in_different(thread_ids: Iterable[str], pause: Pause) -> int:
         for thread in get_many((keys.thread_pk(thread_id), keys.THREAD) for thread_id in chunk):
             if isinstance(thread, Thread) and _differs(thread, known.get(thread.id)):
                 began = time.monotonic()
-                take_in(thread.id)
+                take_in(thread.id, pause=pause)
                 taken += 1
                 _rest(pause, began)
     return taken

@@ -349,7 +349,7 @@ def test_the_lag_is_known(thread, buyer, monkeypatch):
     assert 0 < before < feeding.lag()
     # Also while it is being taken in: a feeder that hangs is seen.
     during = []
-    monkeypatch.setattr(feeding, "take_in", lambda *given: during.append(feeding.lag()))
+    monkeypatch.setattr(feeding, "take_in", lambda *given, pause: during.append(feeding.lag()))
     feeding.feed_noted()
     assert during
     assert min(during) > before
@@ -373,3 +373,14 @@ def test_folding():
     assert fold("Straße ＡＢＣ É ﬁ") == "strasse abc e fi"
     assert fold("한국어") == "한국어"
     assert connection.vendor in ("sqlite", "postgresql")
+
+
+def test_it_rests_in_the_middle_of_a_long_history(thread, buyer, monkeypatch):
+    for number in range(8):
+        say(buyer, thread, f"Number {number}")
+    count = len(messages_of(thread))
+    monkeypatch.setattr(feeding, "BATCH", 3)
+    rests: list[float] = []
+    feeding.take_in(thread, anew=True, pause=rests.append)
+    assert len(rests) == count // 3
+    assert IndexedMessage.objects.filter(thread_id=thread).count() == count
