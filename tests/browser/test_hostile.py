@@ -1,9 +1,10 @@
 """The hostile corpus on every surface, in a real browser: no script runs, nothing breaks apart."""
 
 import json
+from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import PHONE, live, write
 from tests.browser.test_changes import last
@@ -14,6 +15,7 @@ pytestmark = pytest.mark.browser
 
 # Runs inside the service. The thread is a project's, where contact details are nobody's business.
 SCENE = """
+import io
 import json
 from importlib import import_module
 from uuid import uuid4
@@ -21,15 +23,24 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import Group
 from accounts.models import User
+from contracts.models import Leg
+from inbox.feeding import feed_noted
 from moderation.actions import note, take_case
 from moderation.cases import report_person, report_thread
-from tests.hostile import CORPUS, SCRIPTS, client_id
+from tests.contracts.conftest import terms
+from tests.hostile import CORPUS, SCRIPTS, SHAPES, client_id
 from threads import state
+from threads.actions.bookings import (
+    accept_offer, deliver_finals, link_bookings, make_offer, record_payment, sign_contract
+)
 from threads.actions.messages import send_message
+from threads.actions.panel import edit_tab
 from threads.actions.requests import accept_request
 from threads.actions.start import start_thread
+from threads.actions.uploads import bring_file
 from threads.models import Thread, keys
 from threads.models.changes import Change, update
+from threads.panel.written import BRIEF
 
 def person(name, **fields):
     tag = "h-" + uuid4().hex[:10]
@@ -59,17 +70,70 @@ sent = None
 for number, text in enumerate(CORPUS):
     who = (buyer, seller)[number % 2]
     sent = send_message(who, thread_id=thread, client_id=client_id(), body=text)
+
+# A booking, and everything that comes of one.
+def line(number, most):
+    return SCRIPTS[number][:most]
+
+deal = start_thread(buyer, seller=seller, client_id=client_id(), subject=line(0, 120), body="Hello")
+offer = make_offer(seller, thread_id=deal, key=client_id(), title=line(1, 120), currency="EUR",
+                   terms=[terms(service=line(13, 120), place=(SHAPES[2] + SCRIPTS[1])[:200])])
+accept_offer(buyer, offer_id=offer.id)
+leg = Leg.objects.get(offer=offer)
+for who in (buyer, seller):
+    sign_contract(who, document_id=leg.contract.id, number=1, address="192.0.2.7", has_read=True,
+                  user_agent=line(1, 120), legal_name="Ann " + line(1, 100))
+receipt = record_payment(seller, leg_id=leg.id, key="1", what="balance", shown=leg.price_cents)
+listing = f"{'0' * 64} 12 https://files.example/a.jpg {line(1, 120)}"
+manifest = deliver_finals(seller, leg_id=leg.id, key="1", title=line(14, 120), listing=listing)
+change = make_offer(seller, thread_id=deal, key=client_id(), title=line(2, 120), currency="EUR",
+                    terms=[terms(service=line(15, 120), place=SHAPES[0])], changes=leg.id)
+third = person(SCRIPTS[4], city=SHAPES[0][:80])
+beside = start_thread(buyer, seller=third, client_id=client_id(), subject=line(3, 120), body="Hi")
+accept_request(third, thread_id=beside)
+other = make_offer(third, thread_id=beside, key=client_id(), title=line(5, 120), currency="EUR",
+                   terms=[terms(service=line(6, 120), place=SHAPES[1])])
+accept_offer(buyer, offer_id=other.id)
+legs = [leg.id, Leg.objects.get(offer=other).id]
+group = link_bookings(buyer, title=line(16, 120), leg_ids=legs)
+
+def edit(tab, op, text, **more):
+    version = state.look(deal).tabs[tab].version
+    edit_tab(buyer, thread_id=deal, tab=tab, op=op, version=version, text=text, **more)
+
+for number, part in enumerate(BRIEF):
+    edit("brief", "edit", whole[number * 300:][:200], part=part)
+for text in (*SCRIPTS[:8], *SHAPES[:4]):
+    edit("shotlist", "add", text[:200])
+for number in range(3):
+    link = f"https://files.example/?q={number}%22%3E%3Cscript%3E"
+    edit("moodboard", "add", link, part=f"pin{number}")
+    edit("moodboard", "edit", line(number, 200), part=f"pin{number}")
+file = bring_file(seller, thread_id=deal, name=SCRIPTS[1] + ".txt", content=io.BytesIO(b"Words"))
+send_message(seller, thread_id=deal, client_id=client_id(), body=SHAPES[2], attachments=[file.id],
+             links=[{"title": line(0, 120), "url": "https://files.example/"}])
+
+# Somebody new, and what search has.
+asker = person(SCRIPTS[5], headline=SCRIPTS[6][:120], city=SHAPES[2][:80])
+request = start_thread(asker, seller=buyer, client_id=client_id(), subject=line(7, 120),
+                       body=SCRIPTS[8] + SHAPES[1], city=line(9, 80))
+feed_noted()
+
 staff = person(SCRIPTS[1], is_staff=True)
 staff.groups.add(Group.objects.get(name="Trust and safety"))
 case = report_thread(buyer, thread_id=thread, message_id=sent.id, reason="other",
                      comment=whole[:2000])
 profile = report_person(buyer, person=seller, reason="other", comment=whole[-2000:])
 staff = User.objects.get(pk=staff.pk)
-for one in (case, profile):
+files = report_thread(buyer, thread_id=deal, reason="other", comment=SHAPES[0])
+for one in (case, profile, files):
     take_case(staff, case_id=one.id)
     note(staff, case_id=one.id, text=whole[:2000])
 print(json.dumps({"thread": thread, "buyer": session_of(buyer), "staff": session_of(staff),
-                  "seller": seller.handle, "case": case.id, "profile": profile.id}))
+                  "seller": seller.handle, "case": case.id, "profile": profile.id,
+                  "files": files.id, "deal": deal, "offer": change.id, "leg": leg.id,
+                  "contract": leg.contract.id, "receipt": receipt.id, "manifest": manifest.id,
+                  "group": group.id, "request": request}))
 """
 
 
@@ -82,18 +146,35 @@ def quoted(case_id: str) -> str:
     return case_id.replace("_", "_5F")
 
 
+TABS = ("brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions")
+CASE = "/admin/moderation/case/{%s}/change/"
 SURFACES = {
     "the conversation": ("buyer", "/threads/{thread}/"),
     "the inbox": ("buyer", "/inbox/"),
+    "the requests": ("buyer", "/inbox/requests/"),
+    "a request": ("buyer", "/threads/{request}/"),
+    "search results": ("buyer", "/inbox/search/?q=hacked"),
+    "a search that finds nothing": ("buyer", f"/inbox/search/?q={quote(SCRIPTS[15])}"),
     "a profile": ("buyer", "/people/{seller}/"),
     "starting": ("buyer", "/people/{seller}/start/"),
     "reporting": ("buyer", "/threads/{thread}/report/"),
     "one's own settings": ("buyer", "/settings/"),
+    **{f"the tab {tab}": ("buyer", f"/threads/{{deal}}/panel/{tab}/") for tab in TABS},
+    "making an offer": ("buyer", "/threads/{deal}/offer/"),
+    "an offer": ("buyer", "/offers/{offer}/"),
+    "a contract": ("buyer", "/contracts/{contract}/"),
+    "a receipt": ("buyer", "/receipts/{receipt}/"),
+    "what was delivered": ("buyer", "/deliverables/{manifest}/"),
+    "linking bookings": ("buyer", "/bookings/{leg}/link/"),
+    "bookings that belong together": ("buyer", "/bookings/{group}/"),
     "the queue": ("staff", "/admin/moderation/case/"),
-    "a case": ("staff", "/admin/moderation/case/{case}/change/"),
-    "a case about a profile": ("staff", "/admin/moderation/case/{profile}/change/"),
+    "a case": ("staff", CASE % "case"),
+    "a case about a profile": ("staff", CASE % "profile"),
+    "a case with files": ("staff", CASE % "files"),
     "the audit": ("staff", "/admin/moderation/auditentry/"),
 }
+# Here a part of a page may be wider than a phone, if it scrolls by itself.
+TABLES = ("the queue", "the audit")
 
 
 def unharmed(page: Page) -> None:
@@ -110,14 +191,40 @@ def unharmed(page: Page) -> None:
 @pytest.mark.parametrize("surface", SURFACES)
 def test_nothing_runs_and_nothing_breaks_apart(visit, scene, surface, options):
     who, path = SURFACES[surface]
-    names = scene | {"case": quoted(scene["case"]), "profile": quoted(scene["profile"])}
+    names = scene | {name: quoted(scene[name]) for name in ("case", "profile", "files")}
     page = visit(Account(*scene[who]), path.format(**names), **options)
     if surface == "the conversation":
         live(page)
         page.locator("[data-scroller]").evaluate("one => one.scrollTo(0, -100000)")
     unharmed(page)
-    if who == "buyer":
+    assert page.locator("main, .case, #changelist").first.inner_text().strip()
+    if surface == "search results":
+        assert page.locator("main a[href*='/messages/']").count() > 0
+    if surface not in TABLES:
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def above(page: Page, text: Locator) -> bytes:
+    """What is painted there, where others have written."""
+    box = text.bounding_box()
+    assert box is not None
+    clip = {"x": 0, "y": max(0, box["y"] - 100), "width": 1440, "height": min(box["y"], 90)}
+    return page.screenshot(clip=clip, animations="disabled", caret="hide")
+
+
+@pytest.mark.parametrize(
+    ("path", "where"),
+    [("/threads/{deal}/", ".message [data-body]"), ("/inbox/search/?q=algo", ".hit-text")],
+)
+def test_marks_heaped_on_a_letter_stay_with_what_their_author_wrote(visit, scene, path, where):
+    page = visit(Account(*scene["buyer"]), path.format(**scene))
+    if "deal" in path:
+        live(page)
+    text = page.locator(where, has_text="algo").last
+    text.scroll_into_view_if_needed()
+    heaped = above(page, text)
+    text.evaluate("one => (one.textContent = one.textContent.replace(/\\p{M}/gu, ''))")
+    assert above(page, text) == heaped
 
 
 def test_nothing_runs_when_it_is_sent_live(visit, pair):
