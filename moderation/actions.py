@@ -16,12 +16,21 @@ from contracts.cards import clock
 from files.models import File
 from moderation.audit import record
 from moderation.models import Case, CaseNote
-from moderation.queries import access_case, access_file, get_case, is_on_hold, list_people
+from moderation.queries import (
+    access_case,
+    access_file,
+    get_case,
+    is_on_hold,
+    list_cards,
+    list_people,
+)
 from moderation.roles import RESTRICT, WORK
 from threads.actions import staff as in_thread
+from threads.actions.cards import decide_card
 from threads.actions.standing import mute_person, restore_person, suspend_person
+from threads.relay import carry_all
 
-MESSAGE, THREAD, PERSON = "message", "thread", "person"
+MESSAGE, THREAD, PERSON, CARD = "message", "thread", "person", "card"
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,7 @@ ACTS: dict[str, Act] = {
     "thread.unlock": Act("Unlock", THREAD, RESTRICT, in_thread.unlock_thread),
     "thread.hold": Act("Put on hold", THREAD, RESTRICT, in_thread.hold_thread),
     "thread.lift_hold": Act("Lift the hold", THREAD, RESTRICT, in_thread.lift_hold),
+    "card.decide": Act("Decide", CARD, RESTRICT, decide_card),
     "person.mute": Act("Mute", PERSON, RESTRICT, _mute),
     "person.unmute": Act(
         "Unmute", PERSON, RESTRICT, lambda person: mute_person(person, until=None)
@@ -82,12 +92,19 @@ def resolve(staff: User, *, case_id: str, reason: str) -> None:
             "The conversation is still on hold.",
             hint="Lift the hold first: without a case nobody could.",
         )
+    if list_cards(case):
+        raise Refusal(
+            "ACTION_INVALID_STATE",
+            "There is a card that waits for you.",
+            hint="Decide it first: without a case nobody could.",
+        )
     record(staff, "case.resolve", case_id=case.id, reason=reason)
     with transaction.atomic():
         Case.objects.filter(pk=case.pk).update(
             status=Case.Status.RESOLVED, resolved_at=timezone.now(), outcome=reason
         )
-        clock.start_clock(case.thread_id, clock.CASE)
+        entries = clock.start_clock(case.thread_id, clock.CASE)
+    carry_all(entries)
 
 
 def look(
@@ -131,6 +148,8 @@ def _target(
     given: dict[str, Any] = {"thread_id": case.thread_id, **extra}
     if chosen.on == MESSAGE:
         return target, {**given, "message_id": target}
+    if chosen.on == CARD:
+        return target, {**given, "staff": staff, "card_id": target, "reason": reason}
     if chosen.run is in_thread.lock_thread:
         given["reason"] = reason
     if chosen.run is in_thread.hold_thread:

@@ -147,6 +147,7 @@ class CaseAdmin(ForStaff):
                 "notes": case.notes.select_related("author"),
                 "done": queries.list_done(case),
                 "is_on_hold": queries.is_on_hold(case),
+                "cards": queries.show_cards(case) if case.is_open else [],
                 "now": timezone.now(),
             }
         return render(request, "admin/moderation/case/page.html", context | extra)

@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from accounts.models import OutboxEntry, User
 from accounts.refusals import Refusal
 from contracts.cards import clock
+from contracts.models import Card
 from moderation.models import Case, Report
 from threads import evidence
 from threads.actions.staff import hold_thread
@@ -58,27 +59,42 @@ def report_person(reporter: User, *, person: User, reason: str, comment: str) ->
 
 
 def open_from_outbox(entry: OutboxEntry) -> None:
-    """Payload: about, reason, and of thread, person, message, reporter, comment, shown what there
-    is; with `hold`, a reason, the thread is put on hold under the case."""
+    """Payload: about, reason, and of thread, person, message, card, reporter, comment, shown,
+    is_urgent what there is; with `hold`, a reason, the thread is put on hold under the case."""
     payload = entry.payload
     if "case" in payload:
         return
     person = User.objects.filter(pk=payload.get("person")).first()
+    reporter = User.objects.filter(pk=payload.get("reporter")).first()
+    if reporter and "card" in payload:
+        payload = payload | _around_card(reporter, payload["card"])
     case = _file(
         about=payload["about"],
         thread_id=payload.get("thread", ""),
         person_id=person.id if person else None,
-        reporter=User.objects.filter(pk=payload.get("reporter")).first(),
+        reporter=reporter,
         reason=payload["reason"],
         comment=payload.get("comment", ""),
         message_id=payload.get("message", ""),
         shown=payload.get("shown", {}),
         key=f"outbox {entry.pk}",
+        is_urgent=payload.get("is_urgent", False),
     )
     if payload.get("hold"):
         hold_thread(thread_id=case.thread_id, reason=payload["hold"], case_id=case.id)
     # What was said is with the case now, and needs to be nowhere else.
     OutboxEntry.objects.filter(pk=entry.pk).update(payload={"case": case.id})
+
+
+def _around_card(reporter: User, card_id: str) -> dict[str, Any]:
+    """The card and what was said around it, as whoever opened it sees it."""
+    card = Card.objects.get(pk=card_id)
+    try:
+        shown = evidence.reported(reporter, card.thread_id, card.message_id)
+    except Refusal:
+        # They have left meanwhile: what they said has to do.
+        return {}
+    return {"message": card.message_id, "shown": shown}
 
 
 def _whom(shown: dict[str, Any], reporter: User) -> str | None:
@@ -101,15 +117,18 @@ def _file(
     message_id: str,
     shown: dict[str, Any],
     key: str = "",
+    is_urgent: bool = False,
 ) -> Case:
     said = [reporter.id if reporter else "", thread_id, person_id, message_id, reason, comment]
+    usual = PRIORITIES.get(Reason(reason), Case.Priority.NORMAL)
+    priority = Case.Priority.HIGH if is_urgent else usual
     done = Report.objects.filter(key=key).select_related("case").first() if key else None
     if done is not None:
         return done.case
     for _ in range(ATTEMPTS):
         try:
             with transaction.atomic():
-                case = _open_or_join(about, thread_id, person_id, reason)
+                case = _open_or_join(about, thread_id, person_id, priority)
                 Report.objects.get_or_create(
                     key=key or _seal([case.id, *said]),
                     defaults={
@@ -128,8 +147,7 @@ def _file(
     raise Refusal("TRY_AGAIN")
 
 
-def _open_or_join(about: str, thread_id: str, person_id: str | None, reason: str) -> Case:
-    priority = PRIORITIES.get(Reason(reason), Case.Priority.NORMAL)
+def _open_or_join(about: str, thread_id: str, person_id: str | None, priority: int) -> Case:
     same = {"thread_id": thread_id} if thread_id else {"thread_id": "", "person_id": person_id}
     case = Case.objects.exclude(status=Case.Status.RESOLVED).filter(**same).first()
     if case is None:

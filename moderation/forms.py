@@ -3,7 +3,7 @@ from typing import Any
 from django import forms
 
 from accounts.ids import is_id
-from moderation.actions import ACTS, PERSON
+from moderation.actions import ACTS, CARD, PERSON
 from moderation.models import MOST_TEXT, Report
 
 LONGEST_MUTE = 365
@@ -54,6 +54,8 @@ class ActForm(ReasonForm):
             self.add_error("target", "Not a message.")
         if name.startswith(f"{PERSON}.") and not is_id("usr", target):
             self.add_error("target", "Not a person.")
+        if name.startswith(f"{CARD}.") and not is_id("card", target):
+            self.add_error("target", "Not a card.")
         for wanted, act in (("text", "message.redact"), ("days", "person.mute")):
             if name == act and not data.get(wanted):
                 self.add_error(wanted, "This is missing.")

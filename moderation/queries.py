@@ -8,6 +8,8 @@ from django.db.models import QuerySet
 
 from accounts.models import User
 from accounts.refusals import Refusal
+from contracts.cards.types import TYPES
+from contracts.models import Card
 from files.models import File
 from moderation.models import AuditEntry, Case
 from moderation.roles import WORK
@@ -56,6 +58,24 @@ def list_kept_threads() -> QuerySet[Case, str]:
 def is_on_hold(case: Case) -> bool:
     thread = find_thread(case)
     return bool(thread and (thread.soft_block or {}).get("case") == case.id)
+
+
+def list_cards(case: Case) -> list[Card]:
+    """Those of its conversation that wait for staff."""
+    found = Card.objects.filter(thread_id=case.thread_id, is_open=True).order_by("created_at")
+    return [card for card in found if TYPES[card.type].staff_move(card.state)]
+
+
+@dataclass
+class CardView:
+    id: str
+    label: str
+    what: str
+
+
+def show_cards(case: Case) -> list[CardView]:
+    kinds = [(card, TYPES[card.type]) for card in list_cards(case)]
+    return [CardView(card.id, kind.label, kind.summary(card.payload)) for card, kind in kinds]
 
 
 def access_file(staff: User, case_id: str, file_id: str) -> tuple[Case, File]:

@@ -116,7 +116,7 @@ def move(request: Request, card_id: str, move_name: str) -> HttpResponse:
 
 
 def _start(kind: CardType, chosen: Move, card: Card) -> dict[str, Any]:
-    return kind.defaults(card.leg) if chosen.needs is kind.proposal and card.leg else {}
+    return TYPES[chosen.then].defaults(card.leg) if chosen.then and card.leg else {}
 
 
 def _form(
@@ -130,11 +130,7 @@ def _form(
     chosen: Move | None = None,
     refusal: Refusal | None = None,
 ) -> HttpResponse:
-    name = (
-        kind.name
-        if chosen is None or chosen.needs is kind.proposal
-        else f"{kind.name}_{chosen.name}"
-    )
+    name = kind.name if chosen is None else chosen.then or f"{kind.name}_{chosen.name}"
     errors = refusal.details.get("errors", {}) if refusal else {}
     context = {
         "kind": kind,
@@ -143,6 +139,7 @@ def _form(
         "given": _marked(given, errors),
         "card": card,
         "move": chosen,
+        "choices": (TYPES[chosen.then] if chosen and chosen.then else kind).choices,
         "fields": f"threads/cards/{name}_form.html" if _has_fields(chosen) else "",
         "about": f"threads/cards/{kind.name}.html",
         "title": chosen.label if chosen else kind.proposes,

@@ -56,7 +56,9 @@ def _ticking(thread_id: str) -> QuerySet[Card]:
 
 def _change(cards: QuerySet[Card], *, stopped_at: datetime | None) -> list[OutboxEntry]:
     entries = []
-    for card in cards.select_for_update(of=("self",)).select_related("proposed_by"):
+    # In one order, as whoever moves one of them: nobody waits for somebody who waits for them.
+    locked = cards.select_for_update(of=("self",)).select_related("proposed_by").order_by("id")
+    for card in locked:
         if stopped_at is None and card.due_at and card.stopped_at:
             # As much time as there was when it stopped.
             card.due_at = card.due_at + (timezone.now() - card.stopped_at)

@@ -26,7 +26,6 @@ from contracts.models import Leg
 from contracts.models.cards import Card, CardStep
 
 PROPOSED = "propose"
-COUNTER = "counter"
 
 
 @dataclass
@@ -169,8 +168,13 @@ def _create(
     else:
         card.waits_for = people_of(kind.waits[kind.first], card)
     card.save(force_insert=True)
-    _keep(card, "", PROPOSED, Act(card, leg, user, proposal, now, card.state), key, "")
-    return Done(card, [_tell(card, user, "")])
+    act = Act(card, leg, user, proposal, now, card.state)
+    _keep(card, "", PROPOSED, act, key, "")
+    # The card is in the conversation before what comes of it: a hold would keep it out.
+    entries = [_tell(card, user, "")]
+    if kind.effect:
+        kind.effect(act)
+    return Done(card, entries + act.entries)
 
 
 def _to_the_minute(moment: datetime) -> datetime:
@@ -197,6 +201,13 @@ def move(
         # The clock was first, whether or not anybody was there to see it.
         make_clock_move(card.id)
     return _move(user, card_id, name, version, key, given or {})
+
+
+def decide(staff: User, *, card_id: str, name: str, key: str, given: dict[str, Any]) -> Done:
+    """By staff, who are no party to it. That they have a case, and the record of it, is for whoever
+    calls this to see to."""
+    card = find_card(None, card_id)
+    return _move(staff, card_id, name, card.version, key, given)
 
 
 @transaction.atomic
@@ -228,8 +239,8 @@ def _move(
     says = _says(chosen, kind, card, user) + act.adds
     _keep(card, came_from, name, act, key, says)
     entries = [_tell(card, user, says), *act.entries]
-    if name == COUNTER:
-        entries += _counter(kind, act, key)
+    if chosen.then:
+        entries += _follow(TYPES[chosen.then], act)
     return Done(card, entries)
 
 
@@ -244,8 +255,10 @@ def _store(card: Card, kind: CardType, act: Act) -> None:
     card.save()
 
 
-def _counter(kind: CardType, act: Act, key: str) -> list[OutboxEntry]:
+def _follow(kind: CardType, act: Act) -> list[OutboxEntry]:
+    """The next card of the chain, under a name that this version of this card gives to no other."""
     assert act.by is not None
+    key = f"{act.card.id}:{act.card.version}"
     return _create(kind, act.booking, act.by, key, act.given, counters=act.card).entries
 
 
@@ -258,7 +271,8 @@ def _check(card: Card, leg: Leg | None, chosen: Move, user: User | None, version
         raise Refusal("ACTION_INVALID_STATE", "This has changed since you looked at it.")
     if user is not None and is_due(card):
         raise Refusal("CARD_EXPIRED")
-    if chosen.effect and leg and leg.status not in TYPES[card.type].leg_states:
+    states = chosen.when or TYPES[card.type].leg_states
+    if (chosen.effect or chosen.then) and leg and leg.status not in states:
         raise Refusal("ACTION_INVALID_STATE", f"This booking is {leg.status.replace('_', ' ')}.")
 
 
@@ -311,13 +325,17 @@ def make_clock_move(card_id: str) -> Done | None:
 
 
 def _lock_leg(leg_id: str | None) -> Leg | None:
-    """The seller first, as payments do: then nobody else books, moves or bills what is theirs."""
+    """The seller first, as payments do: then nobody else books, moves or bills what is theirs. Then
+    the leg, then all that is open in its thread: one card stops or ends others."""
     seller_id = Leg.objects.filter(pk=leg_id).values_list("seller_id", flat=True).first()
     if seller_id is None:
         return None
     list(User.objects.select_for_update(no_key=True).filter(pk=seller_id))
     found = Leg.objects.select_for_update(of=("self",)).select_related("buyer", "seller")
-    return found.get(pk=leg_id)
+    leg = found.get(pk=leg_id)
+    cards = Card.objects.filter(thread_id=leg.thread_id, is_open=True).order_by("id")
+    list(cards.select_for_update(of=("self",)).values_list("id"))
+    return leg
 
 
 def _lock(card_id: str) -> tuple[Card, Leg | None]:
@@ -354,7 +372,7 @@ def _keep(card: Card, came_from: str, name: str, act: Act, key: str, says: str) 
 def _tell(card: Card, by: User | None, says: str) -> OutboxEntry:
     return touch(
         card.thread_id,
-        by=by or card.proposed_by,
+        by=by if by and by.id in card.parties else card.proposed_by,
         key=f"{card.id}:{card.version}",
         says=says,
         card={"id": card.id, "version": card.version},

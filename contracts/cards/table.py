@@ -63,6 +63,10 @@ class Move:
     effect: Callable[[Act], None] | None = None
     # What one has to know before one presses: a page asks first.
     asks: str = ""
+    # The type of the card that comes of it, made of what one says with it.
+    then: str = ""
+    # In which states of the booking, where they are others than its type's.
+    when: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,10 @@ class CardType:
     first: str = PENDING
     # Of each open state, who has to act.
     waits: dict[str, str] = field(default_factory=lambda: {PENDING: ANSWERER})
+    # What proposing it changes by itself, in its transaction.
+    effect: Callable[[Act], None] | None = None
+    # While it is open nobody writes in the conversation.
+    is_hold: bool = False
     # When the clock makes the move that is the clock's, if the type has one.
     due: Callable[[Leg, Payload, datetime], datetime] | None = None
     # Who has to act at first, where it is not simply somebody of the table.
@@ -91,6 +99,8 @@ class CardType:
     files_label: str = "Files"
     # What one has to know before one proposes it.
     quote: Callable[[Leg, User], dict[str, Any]] | None = None
+    # What a form lets one choose from, by field.
+    choices: dict[str, dict[str, str]] = field(default_factory=dict)
     # What a form begins with.
     defaults: Callable[[Leg], dict[str, Any]] = lambda leg: {}
     # Of a leg there is at most one open at a time.
@@ -107,6 +117,11 @@ class CardType:
     def clock_move(self) -> Move | None:
         return next((move for move in self.moves if move.by == CLOCK), None)
 
+    def staff_move(self, state: str) -> Move | None:
+        """What staff can do with a card in that state."""
+        moves = (move for move in self.moves if move.by == STAFF and state in move.sources)
+        return next(moves, None)
+
     def find(self, name: str) -> Move | None:
         return next((move for move in self.moves if move.name == name), None)
 
@@ -116,8 +131,10 @@ class CardType:
 
 def holds(role: str, user: User | None, card: Card) -> bool:
     """Whether this person is the one whom the table means."""
-    if user is None or role in (CLOCK, STAFF):
+    if user is None or role == CLOCK:
         return user is None and role == CLOCK
+    if role == STAFF:
+        return user.is_staff and user.id not in card.parties
     rightful = {
         BUYER: (card.buyer_id,),
         SELLER: (card.seller_id,),

@@ -8,11 +8,22 @@ from zoneinfo import ZoneInfo
 
 from accounts.models import User
 from contracts.cards.engine import make_clock_move
-from contracts.cards.table import ANSWERER, BUYER, CLOCK, EITHER, PROPOSER, SELLER, WAITED_FOR, Move
+from contracts.cards.table import (
+    ANSWERER,
+    BUYER,
+    CLOCK,
+    EITHER,
+    PROPOSER,
+    SELLER,
+    STAFF,
+    WAITED_FOR,
+    Move,
+)
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
 from files.actions import accept_file
-from threads.actions.cards import move_card, propose_card
+from tests.threads.conftest import make_person
+from threads.actions.cards import decide_card, move_card, propose_card
 from threads.relay import carry_all
 
 
@@ -47,13 +58,15 @@ GIVEN: dict[str, Any] = {
     "sign": lambda leg: {},
     "complete": lambda leg: {"how": "milestone", "note": "All delivered."},
     "cancel": lambda leg: {"reason": "The collection is late."},
+    "dispute": lambda leg: {"matter": "not_as_agreed", "details": "Half of it is missing."},
+    "safety": lambda leg: {"matter": "harassment", "severity": "soon", "notes": "He shouts."},
 }
 # What a move takes, where it takes something.
 GIVEN_WITH: dict[tuple[str, str], Any] = {
     ("reschedule", "counter"): lambda leg: new_time(leg, days=5),
     ("extras", "counter"): some_extras,
     ("sign", "sign"): lambda leg: {"legal_name": "A Legal Name", "has_read": "true"},
-    ("complete", "dispute"): lambda leg: {"reason": "Half of it is missing."},
+    ("complete", "dispute"): lambda leg: GIVEN["dispute"](leg),
 }
 
 
@@ -108,10 +121,20 @@ def let_the_clock_move(card: Card) -> None:
     card.refresh_from_db()
 
 
+def let_staff_decide(card: Card, reason: str = "We have spoken with both.") -> None:
+    staff = make_person("Mo")
+    staff.is_staff = True
+    staff.save()
+    decide_card(staff, thread_id=card.thread_id, card_id=card.id, reason=reason)
+    card.refresh_from_db()
+
+
 def make(card: Card, move: Move, by: User | None = None) -> None:
     """As somebody whom the table allows it."""
     if move.by == CLOCK:
         return let_the_clock_move(card)
+    if move.by == STAFF:
+        return let_staff_decide(card)
     answer(by or rightful(move.by, card)[0], card, move.name, given=given_with(card, move))
     card.refresh_from_db()
 

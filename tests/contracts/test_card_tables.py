@@ -12,10 +12,16 @@ from contracts.cards import engine
 from contracts.cards.table import CLOCK, ROLES, STAFF
 from contracts.cards.types import TYPES
 from contracts.models import Amendment, Card, CardStep, LedgerEntry, Leg, Receipt
-from tests.contracts.card_scenes import bring_to, given_with, let_the_clock_move, rightful
+from tests.contracts.card_scenes import (
+    bring_to,
+    given_with,
+    let_staff_decide,
+    let_the_clock_move,
+    rightful,
+)
 from tests.contracts.conftest import book
 from tests.threads.checker import assert_consistent, read_partition
-from tests.threads.conftest import make_person, start
+from tests.threads.conftest import make_person, start, thread_item
 from threads.actions.cards import move_card
 from threads.panel.rebuilding import differences
 
@@ -54,6 +60,8 @@ def expected_code(card: Card, move: Any, by: Any) -> str:
     """Empty if it is allowed."""
     if by is not None and by.id not in card.parties:
         return "THREAD_NOT_FOUND"
+    if by is not None and thread_item(card.thread_id).soft_block:
+        return "SAFETY_SOFT_BLOCK"
     if by not in (rightful(move.by, card) if move.by != CLOCK else [None]):
         return "ACTION_FORBIDDEN"
     if card.state in move.sources:
@@ -68,11 +76,15 @@ def test_every_move_of_everybody(type_name, state):
     card = bring_to(state, leg, type_name)
     assert card is not None, "no moves lead to this state"
     card.refresh_from_db()
-    stranger = make_person("Stig")
+    stranger, staff = make_person("Stig"), make_person("Mo")
+    staff.is_staff = True
+    staff.save()
     before = everything(leg)
-    allowed = []
+    allowed = [(move, staff) for move in kind.moves if move == kind.staff_move(state)]
     for move in kind.moves:
-        for who in (leg.buyer, leg.seller, stranger, None):
+        _staff_are_refused(card, move, staff, is_theirs=(move, staff) in allowed)
+        # By the door of everybody else staff are nobody special.
+        for who in (leg.buyer, leg.seller, stranger, staff, None):
             code = expected_code(card, move, who)
             if not code:
                 allowed.append((move, who))
@@ -85,6 +97,15 @@ def test_every_move_of_everybody(type_name, state):
         _works(type_name, state, move, is_buyer=who == leg.buyer)
 
 
+def _staff_are_refused(card: Card, move: Any, staff: Any, *, is_theirs: bool) -> None:
+    if is_theirs:
+        return
+    with pytest.raises(Refusal) as refused:
+        engine.decide(staff, card_id=card.id, name=move.name, key="an attempt", given={})
+    wanted = "ACTION_INVALID_STATE" if move.by == STAFF else "ACTION_FORBIDDEN"
+    assert refused.value.code == wanted
+
+
 def _works(type_name: str, state: str, move: Any, *, is_buyer: bool) -> None:
     leg = new_leg()
     card = bring_to(state, leg, type_name)
@@ -93,6 +114,8 @@ def _works(type_name: str, state: str, move: Any, *, is_buyer: bool) -> None:
     version = card.version
     if move.by == CLOCK:
         let_the_clock_move(card)
+    elif move.by == STAFF:
+        let_staff_decide(card)
     else:
         attempt(card, move, leg.buyer if is_buyer else leg.seller)
     card.refresh_from_db()

@@ -4,6 +4,7 @@ Runs inside the service's own process (see conftest.py) and prints what the brow
 """
 
 import json
+from datetime import timedelta
 from importlib import import_module
 from uuid import uuid4
 
@@ -12,13 +13,14 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 
 from accounts.models import User
 from tests.contracts.card_scenes import answer, propose
-from tests.contracts.conftest import book, offer_in, sign, terms
+from tests.contracts.conftest import IN_MAY, book, offer_in, sign, terms
 from threads.actions.bookings import deliver_finals, record_payment
 from threads.actions.messages import send_message
 from threads.actions.panel import edit_tab
 from threads.actions.start import start_thread
 from threads.models import Pair, keys
 
+IN_JUNE = IN_MAY + timedelta(days=31)
 LONG_NAME = "Maximiliane-Konstanze von Hohenlohe-Langenburg"
 LONG_SUBJECT = "A subject that does not end where one would like it to"
 LONG_WORD = "Donaudampfschifffahrtsgesellschaft" * 5
@@ -63,9 +65,15 @@ def _agreed(mara: User, max_: User) -> dict[str, str]:
     answer(mara, propose("extras", leg), "accept")
     card = propose("extras", leg)
     propose("reschedule", leg, mara)
+    other = start_thread(
+        mara, seller=max_, client_id=str(uuid4()), subject=LONG_SUBJECT, body="And another one?"
+    )
+    in_june = terms(service=LONG_SUBJECT, starts_at=IN_JUNE, ends_at=IN_JUNE + timedelta(hours=6))
+    dispute = propose("dispute", book(other, mara, max_, in_june))
     return {
         "project": thread,
         "card": card.id,
+        "dispute": dispute.id,
         "contract": leg.contract.id,
         "receipt": receipt.id,
         "manifest": manifest.id,

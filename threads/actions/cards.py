@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from accounts.models import User
+from accounts.refusals import Refusal
 from contracts.cards import engine
+from contracts.cards.types import TYPES
 from contracts.models import Card
 from threads import state as states
 from threads.actions.attaching import attach
 from threads.actions.messages import check_may_write
+from threads.actions.staff import lift_hold
 from threads.relay import carry_all
 
 
@@ -22,7 +25,9 @@ def propose_card(
     given: dict[str, Any],
     file_ids: Sequence[str] = (),
 ) -> Card:
-    check_may_write(states.look(thread_id), user.id)
+    if not Card.objects.filter(proposed_by=user, key=key).exists():
+        # A repeat may find the conversation on hold by what it repeats.
+        check_may_write(states.look(thread_id), user.id)
     attached = attach(user, file_ids, [], thread_id=thread_id, client_id=key)
 
     def reserve(card: Card) -> None:
@@ -58,3 +63,23 @@ def move_card(
     done = engine.move(user, card_id=card_id, name=move, version=version, key=key, given=given)
     carry_all(done.entries)
     return done.card
+
+
+def decide_card(staff: User, *, thread_id: str, card_id: str, reason: str) -> None:
+    """By staff, under a case: what was opened for them. `reason` is what both are told."""
+    card = engine.find_card(None, card_id)
+    kind = TYPES[card.type]
+    chosen = kind.staff_move(card.state)
+    if card.thread_id != thread_id:
+        raise Refusal("THREAD_NOT_FOUND", "There is no such card.")
+    if chosen is None:
+        raise Refusal("ACTION_INVALID_STATE", "This is decided already.")
+    if kind.is_hold:
+        # First: on hold nothing is said in the conversation, not even that it is over. Whoever is
+        # interrupted after this finds the card still open, and decides it again.
+        lift_hold(thread_id=thread_id)
+    key = f"{chosen.name}-{card.version}"
+    done = engine.decide(
+        staff, card_id=card_id, name=chosen.name, key=key, given={"reason": reason}
+    )
+    carry_all(done.entries)

@@ -18,6 +18,7 @@ TONES = {
     "auto_accepted": "ok",
     "approved": "ok",
     "signed": "ok",
+    "resolved": "ok",
     "disputed": "danger",
 }
 
@@ -39,10 +40,15 @@ def action_of(card: Card) -> dict[str, Any]:
         "dueAt": keys.iso(card.due_at) if card.due_at else None,
         "isStopped": card.stopped_at is not None,
         "moves": {move.name: people_of(move.by, card) for move in _open_moves(kind, card.state)},
-        "answers": {"id": before.id, "what": kind.summary(before.payload)} if before else None,
+        "answers": _before(before) if before else None,
         "said": last.says if last else "",
         "at": keys.iso(last.at) if last else None,
     }
+
+
+def _before(card: Card) -> dict[str, Any]:
+    what = TYPES[card.type].summary(card.payload)
+    return {"id": card.id, "type": card.type, "what": what}
 
 
 def _open_moves(kind: CardType, state: str) -> list[Move]:

@@ -6,6 +6,7 @@ from pynamodb.expressions.condition import Condition
 
 from threads.models import Message, Participant, Thread, keys
 from threads.models.changes import Change
+from threads.models.message import ACTION
 from threads.models.participant import ADMIN, ARCHIVED_FOLDER, INBOX
 from threads.models.thread import OPEN, PROJECT
 from threads.state import ThreadState
@@ -59,7 +60,8 @@ def answering(thread: Thread, line: Line, waits: list[Wait], user_id: str = "") 
     if waits:
         users = awaited(waits)
         return {"waiting_for": user_id if user_id in users else users[0]}
-    if thread.waits:
+    if thread.waits or line.type == ACTION:
+        # The last one is answered; or this one waits for staff.
         return {"waiting_for": ""}
     sides = {thread.buyer_id: thread.seller_id, thread.seller_id: thread.buyer_id}
     answers = sides.get(line.author_id or "")

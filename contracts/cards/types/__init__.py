@@ -1,9 +1,29 @@
 """The types there are. A new one is a file here, which says what it is, and its templates."""
 
 from contracts.cards.table import CardType
-from contracts.cards.types import cancel, complete, expense, extras, overtime, reschedule, sign
+from contracts.cards.types import (
+    cancel,
+    complete,
+    dispute,
+    expense,
+    extras,
+    overtime,
+    reschedule,
+    safety,
+    sign,
+)
 
 TYPES: dict[str, CardType] = {
     module.TYPE.name: module.TYPE
-    for module in (reschedule, extras, overtime, expense, sign, complete, cancel)
+    for module in (
+        reschedule,
+        extras,
+        overtime,
+        expense,
+        sign,
+        complete,
+        cancel,
+        dispute,
+        safety,
+    )
 }

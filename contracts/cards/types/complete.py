@@ -7,13 +7,14 @@ from django.conf import settings
 from django.utils import timezone
 from pydantic import BaseModel
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.actions.payments import settle_finally
-from contracts.cards.fields import Note, Reason
+from contracts.cards.fields import Note
 from contracts.cards.table import BUYER, CLOCK, PENDING, SELLER, Act, CardType, Move, Payload
+from contracts.cards.types.dispute import Dispute
 from contracts.models import Leg
-from contracts.models.bookings import COMPLETED, ON_HOLD
+from contracts.models.bookings import COMPLETED
 from contracts.money import amount
 from contracts.queries import balance_of
 
@@ -24,10 +25,6 @@ HOW = {TIME: "The time is over", MILESTONE: "What was agreed is delivered"}
 class Complete(BaseModel):
     how: Literal["time", "milestone"]
     note: Note = ""
-
-
-class Dispute(BaseModel):
-    reason: Reason
 
 
 def write(leg: Leg, given: Complete, by: User) -> Payload:
@@ -50,24 +47,6 @@ def _accept(act: Act) -> None:
     act.entries += entries
     if receipt is not None:
         act.adds = f" The final receipt is number {receipt.number}."
-
-
-def _dispute(act: Act) -> None:
-    """Nothing of the booking moves until staff have looked at it."""
-    leg = act.booking
-    assert act.by is not None
-    leg.status = ON_HOLD
-    leg.save(update_fields=["status"])
-    payload = {
-        "about": "dispute",
-        "thread": leg.thread_id,
-        "person": leg.seller_id,
-        "reporter": act.by.id,
-        "reason": "other",
-        "comment": act.given.reason,
-        "shown": {"card": act.card.id, "payload": act.card.payload},
-    }
-    act.entries.append(OutboxEntry.objects.create(kind="case", payload=payload))
 
 
 def due(leg: Leg, payload: Payload, now: datetime) -> datetime:
@@ -111,10 +90,10 @@ TYPE = CardType(
             BUYER,
             (PENDING,),
             "disputed",
-            "{name} does not agree that it is completed: {what}. Our safety team looks at it.",
+            "{name} does not agree that it is completed: {what}.",
             label="Dispute",
             needs=Dispute,
-            effect=_dispute,
+            then="dispute",
         ),
         Move(
             "auto_accept",

@@ -109,6 +109,7 @@ TYPE = CardType(
             "{name} answered with other extras.",
             label="Propose something else",
             needs=Extras,
+            then="extras",
         ),
         Move(
             "decline",

@@ -148,6 +148,7 @@ TYPE = CardType(
             "{name} answered with another time.",
             label="Propose another time",
             needs=NewTime,
+            then="reschedule",
         ),
         Move(
             "decline", ANSWERER, (PENDING,), "declined", "{name} declined the new time.", "Decline"

@@ -1,0 +1,89 @@
+"""Something is wrong with the work: staff look at it, and until they have, the booking waits."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from accounts.models import User
+from contracts.cards.cases import FOR_STAFF, OPEN, RESOLVED, Decision, keep_decision, open_case
+from contracts.cards.fields import Reason
+from contracts.cards.table import BUYER, STAFF, Act, CardType, Move, Payload
+from contracts.models import Leg
+from contracts.models.bookings import BOOKED, COMPLETED, ON_HOLD
+
+MATTERS = {
+    "not_delivered": "It was not delivered",
+    "not_as_agreed": "It is not what was agreed",
+    "money": "The money is not right",
+    "other": "Something else",
+}
+
+
+class Dispute(BaseModel):
+    matter: Literal["not_delivered", "not_as_agreed", "money", "other"]
+    details: Reason
+
+
+def write(leg: Leg, given: Dispute, by: User) -> Payload:
+    return {
+        "service": leg.service,
+        "matter": given.matter,
+        "details": given.details,
+        # What the booking was until then: it is that again when staff have decided.
+        "before": leg.status,
+    }
+
+
+def _hold(act: Act) -> None:
+    card, leg = act.card, act.booking
+    leg.status = ON_HOLD
+    leg.save(update_fields=["status"])
+    said = f"{MATTERS[card.payload['matter']]}. {card.payload['details']}"
+    open_case(act, about="dispute", person=card.seller_id, reason="other", comment=said)
+
+
+def _resolve(act: Act) -> None:
+    act.booking.status = act.card.payload["before"]
+    act.booking.save(update_fields=["status"])
+    keep_decision(act)
+
+
+def summary(payload: Payload) -> str:
+    return f"{payload['service']}: {MATTERS[payload['matter']].lower()}"
+
+
+def show(payload: Payload) -> dict[str, Any]:
+    return {"matter": MATTERS[payload["matter"]]}
+
+
+TYPE = CardType(
+    name="dispute",
+    label="Dispute",
+    icon="flag",
+    by=BUYER,
+    proposal=Dispute,
+    write=write,
+    summary=summary,
+    show=show,
+    first=OPEN,
+    waits=FOR_STAFF,
+    effect=_hold,
+    files=(0, 5),
+    files_label="Evidence",
+    choices={"matter": MATTERS},
+    is_alone=True,
+    leg_states=(BOOKED, COMPLETED),
+    proposes="Open a dispute",
+    moves=(
+        Move(
+            "resolve",
+            STAFF,
+            (OPEN,),
+            RESOLVED,
+            "Our safety team has decided the dispute, and the booking is no longer on hold.",
+            needs=Decision,
+            effect=_resolve,
+            when=(ON_HOLD,),
+        ),
+    ),
+)

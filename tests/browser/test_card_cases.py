@@ -1,0 +1,76 @@
+"""Staff are called by a card: seen on both screens, decided in the admin, and live again."""
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.test_cards import booked, card, propose  # noqa: F401
+from tests.browser.test_cards import pytestmark as pytestmark  # noqa: PLC0414
+from tests.browser.test_safety import fold, moderator, open_case  # noqa: F401
+
+
+def waits_for_us(page: Page) -> Locator:
+    return page.locator("section", has=page.get_by_role("heading", name="Waits for us"))
+
+
+def test_a_dispute_is_seen_by_both_decided_by_staff_and_the_booking_moves_again(
+    visit,
+    pair,
+    booked,  # noqa: F811
+    moderator,  # noqa: F811
+):
+    buyer, seller = booked
+    dialog = propose(buyer, "Open a dispute")
+    dialog.get_by_label("It is not what was agreed").check()
+    dialog.get_by_label("What happened").fill("Half of it is missing.")
+    dialog.get_by_role("button", name="Open a dispute").click()
+    expect(dialog).to_be_hidden()
+    for page in booked:
+        shown = card(page, "open")
+        expect(shown).to_contain_text("Half of it is missing.")
+        expect(shown).to_contain_text("Our safety team is looking at it")
+        expect(page.get_by_role("button", name="Send")).to_be_visible()
+
+    staff = visit(moderator, "/admin/moderation/case/")
+    open_case(staff, pair.thread)
+    staff.get_by_role("button", name="Take this case").click()
+    expect(waits_for_us(staff)).to_contain_text("it is not what was agreed")
+    fold(staff, waits_for_us(staff), "Decide", reason="The rest is delivered by Friday.")
+    expect(waits_for_us(staff)).to_have_count(0)
+    for page in booked:
+        expect(card(page, "resolved").locator("summary")).to_contain_text("Resolved")
+        said = page.locator(
+            ".message[data-type=system]", has_text="The rest is delivered by Friday."
+        )
+        expect(said).to_be_visible()
+
+    dialog = propose(seller, "Propose overtime")
+    dialog.get_by_label("How many minutes").fill("60")
+    dialog.get_by_role("button", name="Propose overtime").click()
+    card(buyer, "pending").get_by_role("button", name="Accept").click()
+    expect(card(seller, "accepted")).to_be_visible()
+
+
+def test_a_call_for_safety_stops_the_conversation_until_staff_have_acted(
+    visit,
+    pair,
+    booked,  # noqa: F811
+    moderator,  # noqa: F811
+):
+    buyer, seller = booked
+    dialog = propose(buyer, "Call our safety team")
+    dialog.get_by_label("Harassment or insults").check()
+    dialog.get_by_label("What happened").fill("He shouts at me.")
+    dialog.get_by_role("button", name="Call our safety team").click()
+    for page in booked:
+        expect(card(page, "open")).to_contain_text("Our safety team was called")
+        expect(page.locator("[data-banners]")).to_contain_text("on hold")
+        expect(page.get_by_role("button", name="Send")).to_be_hidden()
+    assert "He shouts at me." not in seller.content()
+
+    staff = visit(moderator, "/admin/moderation/case/")
+    open_case(staff, pair.thread)
+    staff.get_by_role("button", name="Take this case").click()
+    expect(staff.locator(".case")).to_contain_text("He shouts at me.")
+    fold(staff, waits_for_us(staff), "Decide", reason="We have spoken with both.")
+    for page in booked:
+        expect(card(page, "resolved")).to_be_visible()
+        expect(page.get_by_role("button", name="Send")).to_be_visible()
