@@ -71,6 +71,7 @@ TYPE = CardType(
     summary=summary,
     show=show,
     due=due,
+    choices={"how": HOW},
     defaults=lambda leg: {"how": TIME},
     is_alone=True,
     proposes="Mark as completed",
