@@ -1,6 +1,9 @@
 """Carries the deletion of an account to the table. Every step can be done again: whatever stops it,
 the relay begins anew and finds done what is done."""
 
+import re
+
+from accounts.erasing import NAME
 from accounts.models import OutboxEntry, User
 from accounts.refusals import Refusal
 from files import storage
@@ -8,11 +11,14 @@ from files.exports import discard_exports
 from files.models import File
 from threads import state as states
 from threads.actions.people import leave_thread
+from threads.actions.revisions import revise
 from threads.changed import person_deleted, thread_changed
-from threads.models import Connection, FormerParticipant, UserConnection, keys
+from threads.markdown import as_typed
+from threads.models import Connection, FormerParticipant, Message, UserConnection, keys
 from threads.models.changes import Change, update
+from threads.models.message import SYSTEM
 from threads.models.store import StoreUnavailable
-from threads.models.table import query_all
+from threads.models.table import Item, query_all
 from threads.profiles import copy_person, person_of
 from threads.queries import list_all_rows
 
@@ -24,15 +30,18 @@ def carry_deletion(entry: OutboxEntry) -> None:
     user = User.objects.filter(pk=entry.payload["user"]).first()
     if user is None or user.deleted_at is None:
         return
-    person = person_of(user) | {"rev": entry.pk}
+    person, name = person_of(user) | {"rev": entry.pk}, entry.payload.get("name", "")
     for row in list_all_rows(user.id):
+        _forget_lines(row.thread_id, name)
         # First without a name, so that none is in what is said of their going.
         copy_person(row, person)
         states.forget(row.thread_id)
         _leave(user, row.thread_id)
     for thread_id in _written_in(user):
+        _forget_lines(thread_id, name)
         _forget_name(thread_id, user, person)
     _discard_belongings(user)
+    OutboxEntry.objects.filter(pk=entry.pk).update(payload={"user": user.id})
 
 
 def _leave(user: User, thread_id: str) -> None:
@@ -57,6 +66,24 @@ def _forget_name(thread_id: str, user: User, person: dict[str, object]) -> None:
     if update(former, Change(set={"person": person}), FormerParticipant.pk.exists()):
         states.forget(thread_id)
     thread_changed.send(sender=User, thread_id=thread_id)
+
+
+def _forget_lines(thread_id: str, name: str) -> None:
+    """What the service has said of them, says it without their name."""
+    messages = query_all(keys.thread_pk(thread_id), Item.sk.startswith(keys.MESSAGES))
+    for line in messages if name else ():
+        if isinstance(line, Message) and line.type == SYSTEM and _unnamed(line, name):
+            revise(None, thread_id, line.id, lambda found: _unnamed(found, name), "message.edited")
+
+
+def _unnamed(line: Message, name: str) -> Change | None:
+    """Where our lines have names: whoever did something comes first, whoever it was done to last.
+    Anywhere else it is a word that somebody typed."""
+    body = line.body or ""
+    for known in {name, as_typed(name)}:
+        body = re.sub(rf"^{re.escape(known)}(?= )", NAME, body)
+        body = re.sub(rf"( added | removed ){re.escape(known)}\.$", rf"\1{NAME}.", body)
+    return Change(set={"body": body}) if body != (line.body or "") else None
 
 
 def _discard_belongings(user: User) -> None:

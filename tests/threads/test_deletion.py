@@ -19,7 +19,7 @@ from files.models import Export, File
 from inbox.feeding import feed_noted, take_in
 from inbox.models import IndexedMessage
 from tests.contracts import kills
-from tests.contracts.conftest import book, offer_in, sign
+from tests.contracts.conftest import book, offer_in, sign, terms
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, row, say, start
 from threads import state as states
@@ -29,6 +29,7 @@ from threads.actions.deletion import delete_account
 from threads.actions.drafts import save_draft
 from threads.actions.people import add_participant, leave_thread
 from threads.actions.staff import hold_thread, lock_thread
+from threads.archiving.archiver import archive_thread
 from threads.models import keys
 from threads.models.table import query_all
 from threads.queries import open_thread
@@ -76,6 +77,37 @@ def test_the_other_side_keeps_the_conversation_without_the_name(buyer, seller, t
     assert list(states.look(thread).people) == [buyer.id]
     assert_consistent(thread)
     assert delivered.to(buyer, "thread.changed")
+
+
+def test_what_the_service_has_said_of_them_no_longer_names_them(buyer, seller, thread, person):
+    """Also in lines that are in the archive. What people typed stays as it was."""
+    guest = person("Gus_tav")
+    seller.display_name = "May"
+    seller.save()
+    for actor in (buyer, seller):
+        add_participant(actor, thread_id=thread, user=guest)
+        say(guest, thread, "Hello from me")
+        leave_thread(guest, thread_id=thread)
+    take_in(thread)
+    leg = book(thread, buyer, seller, terms(service="Portraits in May"))
+    sign(seller, leg)
+    say(buyer, thread, "See you in May")
+    archive_thread(thread, since="2020-01-01", before=timezone.now())
+    over(leg)
+    delete_account(seller)
+    relay()
+    said = [one.body for one in messages_of(thread) if one.type == "system"]
+    assert not [body for body in said if body.startswith("May ")]
+    assert "Deleted person made an offer: Team portraits, EUR 1,200.00." in said
+    assert any(body.startswith("Deleted person signed the contract: Portraits in") for body in said)
+    assert [one.body for one in messages_of(thread) if one.author_id][-1] == "See you in May"
+    assert row(thread, buyer).last_message["text"].startswith("Deleted person left.")
+    delete_account(guest)
+    relay()
+    assert "Gus" not in everything_of(thread)
+    carried = OutboxEntry.objects.filter(kind="deletion")
+    assert [list(entry.payload) for entry in carried] == [["user"], ["user"]]
+    assert_consistent(thread)
 
 
 def test_what_we_know_of_them_is_gone(buyer, seller, thread, person):

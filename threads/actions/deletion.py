@@ -31,8 +31,10 @@ def delete_account(user: User) -> None:
             return
         # Again: something may have been booked since.
         _check_bookings(person)
+        # What the service has said of them is found by it, and it goes from there at last.
+        name = person.display_name
         erase_person(person)
-        OutboxEntry.objects.create(kind="deletion", payload={"user": person.id})
+        OutboxEntry.objects.create(kind="deletion", payload={"user": person.id, "name": name})
 
 
 def check_may_go(user: User) -> None:
