@@ -80,9 +80,10 @@ class Site:
             self.process.wait(20)
 
     @contextmanager
-    def another(self) -> Iterator["Site"]:
-        """A second server on the same stores."""
-        other = Site(self.folder, self.env)
+    def another(self, *, ahead: float = 0.0) -> Iterator["Site"]:
+        """A second server on the same stores; its clock may be so many seconds ahead."""
+        clock = {"PYTHONPATH": str(ROOT / "tests/soak/clock"), "SOAK_CLOCK_AHEAD": str(ahead)}
+        other = Site(self.folder, self.env | (clock if ahead else {}))
         other.start()
         try:
             yield other

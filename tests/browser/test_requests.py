@@ -1,7 +1,8 @@
-"""Two people who do not know each other yet: asking, accepting, declining, blocking."""
+"""Two people who do not know each other yet: asking, accepting, declining, blocking, waiting."""
 
 import json
 import re
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -10,6 +11,8 @@ from tests.browser.conftest import PHONE, live, write
 from tests.site import Account, Site, read_pair
 
 pytestmark = pytest.mark.browser
+
+FOURTEEN_DAYS = 14 * 24 * 3600
 
 
 @pytest.fixture
@@ -160,3 +163,89 @@ def test_somebody_who_asks_for_a_date_gets_one(visit, strangers):
     page.get_by_label("When").fill("In May")
     page.get_by_role("button", name="Send").click()
     page.wait_for_url("**/threads/**")
+
+
+def test_nobody_answers_and_it_expires_when_the_clock_says_so(visit, strangers, site):
+    buyer, seller, handle = strangers
+    asked = urlsplit(ask(visit, strangers).url).path
+    with site.another(ahead=FOURTEEN_DAYS - 3600) as almost:
+        there = live(visit(seller, f"{almost.url}/inbox/requests/"))
+        expect(there.locator(".row")).to_have_count(1)
+        there.close()
+    with site.another(ahead=FOURTEEN_DAYS + 3600) as later:
+        there = live(visit(seller, f"{later.url}/inbox/requests/"))
+        expect(there.get_by_text("No requests")).to_be_visible()
+        expect(there.locator(".requests-link")).to_be_hidden()
+        there.goto(f"{later.url}{asked}")
+        expect(there.get_by_role("heading", name="This request has expired")).to_be_visible()
+        expect(there.get_by_role("button", name="Accept")).to_have_count(0)
+        here = visit(buyer, f"{later.url}{asked}")
+        expect(here.get_by_text("did not answer your request, and it has expired")).to_be_visible()
+        expect(here.get_by_role("textbox", name="Your message")).to_have_count(0)
+        # Then one may ask once more, and be accepted.
+        here.goto(f"{later.url}/people/{handle}/start/")
+        here.get_by_label("What is it about?").fill("Portraits")
+        here.get_by_label("Message").fill("And in June?")
+        here.get_by_role("button", name="Send").click()
+        here.wait_for_url("**/threads/**")
+        live(here)
+        there.goto(f"{later.url}/inbox/requests/")
+        there.locator(".row-link").click()
+        there.get_by_role("button", name="Accept").click()
+        expect(here.get_by_role("textbox", name="Your message")).to_be_visible()
+        for page in (here, there):
+            page.close()
+
+
+def test_one_may_not_ask_twice_and_those_who_talked_need_not_ask(visit, strangers):
+    _, seller, handle = strangers
+    buyer = ask(visit, strangers)
+    again = visit(strangers[0], f"/people/{handle}/start/", expected_status=403)
+    again.get_by_label("What is it about?").fill("Portraits")
+    again.get_by_label("Message").fill("Hello again")
+    again.get_by_role("button", name="Send").click()
+    expect(again.get_by_role("alert").first).to_contain_text("has not accepted your request yet")
+    expect(again.get_by_label("Message")).to_have_value("Hello again")
+    there = open_request(visit(seller))
+    there.get_by_role("button", name="Accept").click()
+    expect(buyer.get_by_role("textbox", name="Your message")).to_be_visible()
+    again.get_by_role("button", name="Send").click()
+    again.wait_for_url("**/threads/**")
+    expect(live(again).get_by_role("textbox", name="Your message")).to_be_visible()
+    there.goto("/inbox/requests/")
+    expect(there.get_by_text("No requests")).to_be_visible()
+    there.goto("/inbox/")
+    expect(there.locator(".row", has_text="Hello again")).to_be_visible()
+
+
+def test_a_blocked_one_cannot_tell_and_cannot_ask_again(visit, strangers):
+    _, seller, handle = strangers
+    buyer = ask(visit, strangers)
+    shown = room_of(buyer)
+    there = open_request(visit(seller))
+    there.get_by_role("button", name="Block").click()
+    expect(there.get_by_text("They are not told.")).to_be_visible()
+    buyer.reload()
+    live(buyer)
+    assert room_of(buyer) == shown
+    again = visit(strangers[0], f"/people/{handle}/start/", expected_status=403)
+    again.get_by_label("What is it about?").fill("Portraits")
+    again.get_by_label("Message").fill("Hello again")
+    again.get_by_role("button", name="Send").click()
+    expect(again.get_by_role("alert").first).to_contain_text("has not accepted your request yet")
+    expect(again.get_by_label("Message")).to_have_value("Hello again")
+
+
+def test_a_new_account_asks_three_in_an_hour_and_keeps_what_it_typed(visit, site):
+    made = json.loads(site.seed_load("--pairs", "5", "--messages", "1"))["pairs"]
+    buyer, *others = (read_pair(pair) for pair in made)
+    page = visit(buyer.buyer, expected_status=429)
+    for number, other in enumerate(others, 1):
+        page.goto(f"/people/{other.seller.email.partition('@')[0]}/start/")
+        page.get_by_label("What is it about?").fill("Portraits")
+        page.get_by_label("Message").fill(f"Question {number}")
+        page.get_by_role("button", name="Send").click()
+        if number <= 3:
+            page.wait_for_url("**/threads/**")
+    expect(page.get_by_role("alert").first).to_be_visible()
+    expect(page.get_by_label("Message")).to_have_value("Question 4")

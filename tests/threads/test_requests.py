@@ -155,7 +155,8 @@ def test_as_spam_it_is_in_spam(request_, seller):
 def test_a_block_is_stronger_than_a_request(request_, buyer, seller):
     decline_request(seller, thread_id=request_)
     block_person(seller, blocked=buyer)
-    assert refusal(ask, buyer, seller) == "MSG_BLOCKED_BY_USER"
+    # To who has asked it looks like waiting.
+    assert refusal(ask, buyer, seller) == refusal(say, buyer, request_) == "REQUEST_PENDING"
     assert refusal(accept_request, seller, thread_id=request_) == "MSG_BLOCKED_BY_USER"
 
 

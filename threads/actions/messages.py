@@ -202,7 +202,9 @@ def check_may_write(state: ThreadState, user_id: str) -> None:
     if person is None:
         raise Refusal("THREAD_NOT_FOUND")
     check_is_open(state)
-    if person.blocked_by and not state.is_group:
+    # Who has asked cannot tell being blocked from waiting.
+    still_waits = person.request_state == ASKED and user_id not in (person.blocked_by or ())
+    if person.blocked_by and not state.is_group and not still_waits:
         raise Refusal("MSG_BLOCKED_BY_USER")
     if person.request_state:
         raise why_pending(state, person)

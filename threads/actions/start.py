@@ -85,6 +85,7 @@ class _Start:
         found = get_many([(pair_pk, keys.STATE), *bucket_keys(self.buyer, limits)])
         pair = next((item for item in found if isinstance(item, Pair)), Pair(pair_pk, keys.STATE))
         if pair.blocked_by:
+            self._check_not_asked(pair)
             raise Refusal("MSG_BLOCKED_BY_USER")
         is_request = not is_open_to(pair, self.buyer)
         state, message = self._new_thread(is_request=is_request)
@@ -119,11 +120,7 @@ class _Start:
         )
 
     def _ask(self, write: Transaction, pair: Pair, message: Message) -> None:
-        """One request at a time, whatever became of it: declining must look like waiting."""
-        if pair.requested_at and pair.requested_at >= oldest_request():
-            raise Refusal(
-                "REQUEST_PENDING", f"{self.seller.display_name} has not accepted your request yet."
-            )
+        self._check_not_asked(pair)
         if self.seller.requires_verified and not self.buyer.verified:
             raise Refusal(
                 "MSG_GATE_REQUIRED",
@@ -136,6 +133,17 @@ class _Start:
         not_yet = Pair.accepted.does_not_exist() | (Pair.accepted == False)  # noqa: E712
         condition = Pair.blocked_by.does_not_exist() & not_yet & as_read
         write.update("pair", Pair(pair.pk, keys.STATE), change, condition)
+
+    def _check_not_asked(self, pair: Pair) -> None:
+        """One request at a time, whatever became of it: being declined, or blocked, must look like
+        waiting to who has asked."""
+        is_mine = pair.requested_by == self.buyer.id and self.buyer.id not in (
+            pair.blocked_by or ()
+        )
+        if is_mine and (pair.requested_at or "") >= oldest_request():
+            raise Refusal(
+                "REQUEST_PENDING", f"{self.seller.display_name} has not accepted your request yet."
+            )
 
     def _judge(self, cancelled: Cancelled) -> str | None:
         if cancelled.failed("start"):
