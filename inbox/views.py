@@ -76,6 +76,7 @@ def find(request: Request) -> HttpResponse:
         "asked": asked,
         "unclear": question.unclear,
         "results": search(request.user, question),
+        "has_heading": True,
     }
     return render(request, "inbox/search.html", context)
 

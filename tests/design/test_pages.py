@@ -1,6 +1,6 @@
 """Pages as people see them: on a phone and on a desk, in light and in dark."""
 
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -42,6 +42,24 @@ def test_a_page_for_people_is_in_order(signed_in, site, scene, size, path):
     page = open_page(
         signed_in(viewport=size, reduced_motion="reduce"), site.url + path.format(**scene)
     )
+    assert problems(page) == []
+
+
+@SIZES
+@pytest.mark.parametrize(
+    ("asked", "shows"),
+    [
+        ("", ".empty code"),
+        ("questions", ".hit mark"),
+        ("nothingofthekind", ".search .empty h2"),
+        ("has:wings questions", ".search .banner"),
+    ],
+    ids=["before", "found", "nothing", "unclear"],
+)
+def test_the_search_page_is_in_order(signed_in, site, scene, size, asked, shows):
+    looks = {"viewport": size, "reduced_motion": "reduce"}
+    page = open_page(signed_in(**looks), f"{site.url}/inbox/search/?{urlencode({'q': asked})}")
+    assert page.locator(shows).first.is_visible()
     assert problems(page) == []
 
 
