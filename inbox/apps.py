@@ -15,12 +15,12 @@ class InboxConfig(AppConfig):
 
 
 def _note(thread_id: str, message_id: str | None = None, **_: Any) -> None:
-    from inbox.feeding import note
+    from inbox.noting import note
 
     note(thread_id, message_id)
 
 
 def _forget(user_id: str, **_: Any) -> list[str]:
-    from inbox.feeding import forget_person
+    from inbox.indexing import forget_person
 
     return forget_person(user_id)

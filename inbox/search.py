@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from inbox.asking import Question
-from inbox.feeding import text_of
 from inbox.folding import Piece, count_whole, excerpt
+from inbox.indexing import text_of
 from inbox.matching import holding
 from inbox.models import IndexedMessage
 from inbox.rows import Row, row_of

@@ -52,7 +52,7 @@ def _pairs(count: int, messages: int) -> list[dict[str, Any]]:
 
 def _make_known_to_search() -> None:
     """Before some of them grow: else the service would take in all of that while it is measured."""
-    from inbox.feeding import compare
+    from inbox.comparing import compare
 
     compare()
 

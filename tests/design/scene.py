@@ -12,7 +12,7 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 
 from accounts.models import User
-from inbox import feeding
+from inbox.comparing import rebuild
 from tests.contracts.card_scenes import answer, propose
 from tests.contracts.conftest import IN_MAY, book, offer_in, sign, terms
 from threads.actions.bookings import deliver_finals, record_payment
@@ -38,7 +38,7 @@ def make() -> None:
     for body in SAID * 4:
         for author in (max_, mara):
             send_message(author, thread_id=thread, client_id=str(uuid4()), body=body, seen_seq=0)
-    feeding.rebuild()
+    rebuild()
     told = {"me": mara.handle, "other": max_.handle, "thread": thread}
     print(json.dumps(told | _agreed(mara, max_) | {"cookie": _session_of(mara)}))
 

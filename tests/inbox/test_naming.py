@@ -3,7 +3,7 @@
 import pytest
 
 from accounts.actions import PROFILE, change_profile
-from inbox import asking, feeding
+from inbox import asking, feeding, indexing
 from inbox.models import IndexedThread
 from inbox.naming import find_named
 from inbox.search import search
@@ -84,7 +84,8 @@ def test_a_new_name_is_found_and_the_old_one_is_not(thread, buyer, seller):
     assert search(buyer, asking.read("light from:ulrike"))
     assert not search(buyer, asking.read("light from:sam"))
     grown = IndexedThread.objects.values_list("about", "last_at").get(pk=thread)
-    feeding.take_in(thread, anew=True)
+    indexing.forget_thread(thread)
+    indexing.take_in(thread)
     assert IndexedThread.objects.values_list("about", "last_at").get(pk=thread) == grown
 
 

@@ -1,26 +1,31 @@
 """Search: parts of words, all scripts, the filters, and only what one may read."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from django.db import connection
 from django.test import Client
 
-from inbox import asking, feeding
+from inbox import asking, comparing, feeding, noting
 from inbox.folding import excerpt, fold
-from inbox.models import IndexedMessage, IndexedPerson, IndexedThread
+from inbox.models import IndexedMessage, IndexedPerson
 from inbox.search import search
+from tests.inbox.conftest import lose_noted
 from tests.threads.conftest import ask as ask_first
-from tests.threads.conftest import make_person, messages_of, say, start
+from tests.threads.conftest import make_person, say, start
+from threads.actions.blocks import block_person
+from threads.actions.deletion import delete_account
 from threads.actions.people import add_participant, leave_thread, remove_participant
 from threads.actions.revisions import edit_message, remove_message
 from threads.actions.staff import (
     hide_message,
-    lock_thread,
     redact_message,
     unhide_message,
-    unlock_thread,
 )
+from threads.archiving.archiver import archive_thread
 from threads.models import Message
 from threads.models.store import counting
+from threads.relay import carry_waiting
 
 pytestmark = pytest.mark.storage
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
@@ -37,8 +42,7 @@ SAID = {
 @pytest.fixture(autouse=True)
 def nothing_noted() -> None:
     """Of what other tests did in this process."""
-    feeding._since.clear()
-    feeding._changed.clear()
+    lose_noted()
 
 
 def find(user, text: str) -> list[str]:
@@ -143,7 +147,7 @@ def test_files_and_cards_are_found_by_what_they_are(thread, buyer, seller):
     file.update([Message.attachments.set([{"kind": "pdf", "name": "offer.pdf"}])])
     card.update([Message.action.set({"type": "extras"})])
     for message in (image, file, card):
-        feeding.note(thread, message.id)
+        noting.note(thread, message.id)
     assert find(seller, "has:image") == ["Look at number 0"]
     assert find(seller, "has:file look") == ["Look at number 1"]
     assert find(seller, "has:card") == find(seller, "card:extras") == ["Look at number 2"]
@@ -267,69 +271,43 @@ def test_a_request_is_found_by_who_asked_and_by_who_was_asked(buyer, seller, str
     assert find(stranger, "secret") == []
 
 
-# --- The index
+def test_what_they_said_before_a_block_is_found_by_both_and_nothing_more_is(thread, buyer, seller):
+    """They can still read it, so they can find it."""
+    say(buyer, thread, "A secret between us")
+    block_person(seller, blocked=buyer)
+    assert find(buyer, "secret") == find(seller, "secret") == ["A secret between us"]
 
 
-def snapshot() -> tuple:
-    messages = IndexedMessage.objects.order_by("message_id").values_list(
-        "message_id", "thread", "seq", "at", "author_id", "author", "folded", "card"
-    )
-    people = IndexedPerson.objects.order_by("thread", "user_id")
-    threads = IndexedThread.objects.order_by("pk").values_list("pk", "seq", "rev", "about")
-    return list(messages), list(people.values_list("thread", "user_id", "from_seq")), list(threads)
+def test_a_deleted_person_is_found_by_no_name_and_what_they_said_is(thread, buyer, seller):
+    name, handle = seller.display_name, seller.handle
+    say(seller, thread, "A secret between us")
+    assert find(buyer, f"secret from:{name}")
+    delete_account(seller)
+    carry_waiting()
+    assert find(buyer, "secret") == ["A secret between us"]
+    for filters in (f"from:{name}", f"from:@{handle}", f"in:{name}", f"in:{handle}"):
+        assert find(buyer, f"secret {filters}") == [], filters
+    assert not IndexedPerson.objects.filter(user_id=seller.id).exists()
 
 
-def test_rebuilt_it_equals_the_one_that_grew(buyer, seller, stranger):
-    threads = [start(buyer, seller), start(seller, stranger)]
-    for number in range(12):
-        thread = threads[number % 2]
-        said = say(seller, thread, f"Words {number}")
-        if number % 3 == 0:
-            feeding.feed_noted()
-        if number % 4 == 1:
-            edit_message(seller, thread_id=thread, message_id=said.id, body=f"Other {number}")
-        if number % 4 == 2:
-            remove_message(seller, thread_id=thread, message_id=said.id)
-        if number == 5:
-            hide_message(thread_id=thread, message_id=said.id)
-        if number == 7:
-            redact_message(thread_id=thread, message_id=said.id, text="Words")
-        if number == 8:
-            lock_thread(thread_id=thread, reason="A look")
-            unlock_thread(thread_id=thread)
-    add_participant(buyer, thread_id=threads[0], user=stranger)
-    feeding.feed_noted()
-    grown = snapshot()
-    assert len(grown[0]) == 10
-    feeding.rebuild()
-    assert snapshot() == grown
+def test_what_is_in_the_archive_is_found_under_the_same_rules(thread, buyer, seller, stranger):
+    said = [say(buyer, thread, f"A secret, {what}") for what in ("kept", "hidden", "removed")]
+    add_participant(buyer, thread_id=thread, user=stranger)
+    archive_thread(thread, since="2020-01-01", before=datetime.now(UTC) + timedelta(seconds=1))
+    assert find(seller, "kept secret") == ["A secret, kept"]
+    # Nothing of it is in the index yet that would say so.
+    hide_message(thread_id=thread, message_id=said[1].id)
+    remove_message(buyer, thread_id=thread, message_id=said[2].id)
+    assert [len(each.hits) for each in search(seller, asking.read("secret"))] == [1]
+    assert find(seller, "secret") == ["A secret, kept"]
+    assert find(stranger, "secret") == []
+    comparing.rebuild()
+    assert find(seller, "secret") == ["A secret, kept"]
+    leave_thread(seller, thread_id=thread)
+    assert search(seller, asking.read("secret")) == []
 
 
-def test_what_a_crash_forgot_is_found_by_comparing(thread, buyer, seller, monkeypatch):
-    feeding.feed_noted()
-    assert feeding.compare() == 1
-    said = say(buyer, thread, "Before the crash")
-    other = start(seller, buyer, "In a new thread")
-    edit_message(buyer, thread_id=thread, message_id=said.id, body="Edited before the crash")
-    feeding._since.clear()
-    feeding._changed.clear()
-    assert search(seller, asking.read("crash")) == []
-    # The table holds the threads of other tests, too.
-    due = feeding._due
-    ours = {thread, other}
-    monkeypatch.setattr(feeding, "_due", lambda days: ours & set(due(days)))
-    assert feeding.compare() == 2
-    assert find(seller, "edited crash") == ["Edited before the crash"]
-    assert find(seller, "new thread") == ["In a new thread"]
-    assert messages_of(other)
-    assert feeding.compare() == 0
-
-
-def test_sending_asks_the_index_for_nothing(thread, buyer, django_assert_num_queries):
-    say(buyer, thread)
-    with django_assert_num_queries(0), counting() as requests:
-        say(buyer, thread)
-    assert requests == ["TransactWriteItems"]
+# --- The page
 
 
 def test_a_search_costs_few_requests(buyer, seller):
@@ -339,21 +317,6 @@ def test_a_search_costs_few_requests(buyer, seller):
     with counting() as requests:
         assert len(search(seller, asking.read("words"))) == 12
     assert requests == ["BatchGetItem", "BatchGetItem"]
-
-
-def test_the_lag_is_known(thread, buyer, monkeypatch):
-    feeding.feed_noted()
-    assert feeding.lag() == 0
-    say(buyer, thread)
-    before = feeding.lag()
-    assert 0 < before < feeding.lag()
-    # Also while it is being taken in: a feeder that hangs is seen.
-    during = []
-    monkeypatch.setattr(feeding, "take_in", lambda *given, pause: during.append(feeding.lag()))
-    feeding.feed_noted()
-    assert during
-    assert min(during) > before
-    assert feeding.lag() == 0
 
 
 def test_the_page(thread, buyer, seller):
@@ -373,14 +336,3 @@ def test_folding():
     assert fold("Straße ＡＢＣ É ﬁ") == "strasse abc e fi"
     assert fold("한국어") == "한국어"
     assert connection.vendor in ("sqlite", "postgresql")
-
-
-def test_it_rests_in_the_middle_of_a_long_history(thread, buyer, monkeypatch):
-    for number in range(8):
-        say(buyer, thread, f"Number {number}")
-    count = len(messages_of(thread))
-    monkeypatch.setattr(feeding, "BATCH", 3)
-    rests: list[float] = []
-    feeding.take_in(thread, anew=True, pause=rests.append)
-    assert len(rests) == count // 3
-    assert IndexedMessage.objects.filter(thread_id=thread).count() == count

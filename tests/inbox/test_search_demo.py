@@ -7,7 +7,8 @@ import pytest
 from django.core.management import call_command
 
 from accounts.models import User
-from inbox import asking, feeding
+from inbox import asking
+from inbox.comparing import rebuild
 from inbox.folding import fold
 from inbox.models import IndexedThread
 from inbox.queries import FOLDERS, list_folder
@@ -56,7 +57,7 @@ def people(db, settings, tmp_path, monkeypatch) -> dict[str, User]:
         demo, "conversations", lambda now: [one for one in real(now) if one.key in STORIES]
     )
     call_command("seed_demo", stdout=StringIO())
-    feeding.rebuild()
+    rebuild()
     assert IndexedThread.objects.count() == len(STORIES)
     return {user.email.partition("@")[0]: user for user in User.objects.all()}
 

@@ -16,7 +16,8 @@ from contracts.models.bookings import WITHDRAWN
 from files.actions import accept_file
 from files.exports import ask_for_export
 from files.models import Export, File
-from inbox.feeding import feed_noted, take_in
+from inbox.feeding import feed_noted
+from inbox.indexing import take_in
 from inbox.models import IndexedMessage
 from tests.contracts import kills
 from tests.contracts.conftest import book, offer_in, sign, terms

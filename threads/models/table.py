@@ -274,11 +274,17 @@ def get_many(keys: Iterable[Key], *, whole: bool = True) -> list[Item]:
     return _unexpired(found, whole=whole)
 
 
-def query_all(pk: str, where: Condition | None = None, *, whole: bool = True) -> Iterator[Item]:
+def query_all(
+    pk: str,
+    where: Condition | None = None,
+    *,
+    index: GlobalSecondaryIndex | None = None,
+    whole: bool = True,
+) -> Iterator[Item]:
     """All there is, page by page."""
     after = None
     while True:
-        page = query(pk, where, limit=AT_ONCE, after=after, whole=whole)
+        page = query(pk, where, limit=AT_ONCE, index=index, after=after, whole=whole)
         yield from page.items
         after = page.next_key
         if after is None:

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from inbox.feeding import rebuild
+from inbox.comparing import rebuild
 
 
 class Command(BaseCommand):
