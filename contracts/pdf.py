@@ -4,14 +4,14 @@ no time of making, no chance, fonts of our own, and ids that follow from the con
 import logging
 from collections.abc import Iterable
 from datetime import datetime
-from functools import cache
-from pathlib import Path
+from typing import Any
 
-from fontTools.ttLib import TTFont
 from fpdf import FPDF
 from fpdf.enums import XPos, YPos
+from fpdf.line_break import TextLine
 
-FONTS = Path(__file__).parent / "fonts"
+from contracts.lettering import FONTS, drawable, others_for, with_numbers_in_place
+
 GREY = 110
 # It says at length which glyphs it keeps.
 logging.getLogger("fontTools").setLevel(logging.WARNING)
@@ -22,8 +22,9 @@ class Paper(FPDF):
 
     def __init__(self, title: str, foot: str, made_at: datetime) -> None:
         super().__init__(format="A4")
-        self.foot = _plain(foot)
-        self.set_title(_plain(title))
+        self.others: list[str] = []
+        self.foot = drawable(foot)
+        self.set_title(drawable(title))
         self.set_creator("Parley")
         self.set_producer("Parley")
         self.set_creation_date(made_at)
@@ -49,16 +50,33 @@ class Paper(FPDF):
     ) -> None:
         self.set_font("inter", "B" if bold else "", size)
         self.set_text_color(soft)
-        self.multi_cell(
-            0, size * 0.53, _plain(text), new_x=XPos.LMARGIN, new_y=YPos.NEXT, align="L"
-        )
+        self._write(size * 0.53, text)
         self.ln(after)
         self.set_text_color(0)
 
     def row_of(self, label: str, value: str, *, bold: bool = False) -> None:
         self.set_font("inter", "B" if bold else "", 10.5)
-        self.cell(52, 7, _plain(label))
-        self.multi_cell(0, 7, _plain(value), new_x=XPos.LMARGIN, new_y=YPos.NEXT, align="L")
+        self.cell(52, 7, drawable(label))
+        self._write(7, value)
+
+    def _write(self, height: float, text: str) -> None:
+        text = drawable(text)
+        self._fetch_fonts(text)
+        self.multi_cell(0, height, text, new_x=XPos.LMARGIN, new_y=YPos.NEXT, align="L")
+
+    def _fetch_fonts(self, text: str) -> None:
+        missing = [font for font in others_for(text) if font not in self.others]
+        for font in missing:
+            self.add_font(font, "", FONTS / f"{font}.ttf")
+        if missing:
+            self.others += missing
+            self.set_fallback_fonts(self.others, exact_match=False)
+            # Letters that join, and words from right to left in a line that runs from the left.
+            self.set_text_shaping(True, direction="ltr")
+
+    def _render_styled_text_line(self, text_line: TextLine, *args: Any, **more: Any) -> bool:
+        ordered = text_line._replace(fragments=with_numbers_in_place(text_line.fragments))
+        return super()._render_styled_text_line(ordered, *args, **more)
 
     def bytes(self) -> bytes:
         return bytes(self.output())
@@ -107,13 +125,3 @@ def receipt(*, title: str, number: str, issued_at: datetime, rows: dict[str, str
         soft=GREY,
     )
     return paper.bytes()
-
-
-@cache
-def _known() -> frozenset[int]:
-    return frozenset(TTFont(FONTS / "inter-regular.ttf").getBestCmap())
-
-
-def _plain(text: str) -> str:
-    """What the font cannot draw is named, not left out: a contract has no empty boxes in it."""
-    return "".join(c if ord(c) in _known() else f"(U+{ord(c):04X})" for c in text)

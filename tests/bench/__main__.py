@@ -5,6 +5,7 @@ import json
 import resource
 from pathlib import Path
 
+from tests.bench import growth
 from tests.bench.report import as_json, as_markdown, as_text, rows_of
 from tests.bench.run import QUICK, WHOLE, bench
 
@@ -18,6 +19,8 @@ def main(arguments: list[str]) -> int:
         terminal.say(as_markdown([json.loads(path.read_text()) for path in options.markdown]))
         return 0
     _allow_many_sockets()
+    if options.growth:
+        return _grow(options.growth, options.server)
     size = QUICK if options.quick else WHOLE
     result = bench(size, server=options.server, keep_profile=options.profile, tell=terminal.say)
     terminal.say(f"\nOn {options.server}, in {result.machine['took']:.0f} s\n")
@@ -25,6 +28,16 @@ def main(arguments: list[str]) -> int:
     if options.json:
         options.json.write_text(json.dumps(as_json(result), indent=2, ensure_ascii=False) + "\n")
     return 0 if all(row.ok is not False for row in rows_of(result)) else 1
+
+
+def _grow(minutes: float, server: str) -> int:
+    found = growth.measure(minutes=minutes, server=server, tell=terminal.say)
+    terminal.say(
+        f"\nOn {server}: {found.messages:,} messages; since the first fifth of the time memory has "
+        f"changed by {found.share:+.1%} (at most {growth.MOST:+.0%}: "
+        f"{'ok' if found.is_none else 'NOT'})"
+    )
+    return 0 if found.is_none else 1
 
 
 def _allow_many_sockets() -> None:
@@ -42,6 +55,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
     parser.add_argument(
         "--server", choices=["daphne", "uvicorn"], default="daphne", help="ASGI server"
+    )
+    parser.add_argument(
+        "--growth", type=float, metavar="MINUTES", help="only this: does memory grow meanwhile?"
     )
     parser.add_argument("--profile", type=Path, metavar="FILE", help="keep the samples there")
     parser.add_argument(
