@@ -1,7 +1,6 @@
 """A row of the inbox, as a page shows it, and the column of rows with its folders."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -50,7 +49,7 @@ class Row:
     last_text: str
     last_author_id: str
     last_is_mine: bool
-    last_at: datetime
+    last_at: str
     last_at_label: str
     unread: int
     is_marked: bool
@@ -152,7 +151,7 @@ def row_of(user: User, participant: Participant, key: str = INBOX, *, current: s
         last_text=last["text"],
         last_author_id=last["author"] or "",
         last_is_mine=last["author"] == user.id,
-        last_at=at,
+        last_at=at.isoformat(),
         last_at_label=row_label(at, timezone.localdate()),
         unread=participant.unread,
         is_marked=bool(participant.marked_unread),

@@ -1,6 +1,7 @@
 """Small parts of pages that are one line each."""
 
 from collections.abc import Iterable
+from functools import cache
 
 from django import template
 from django.templatetags.static import static
@@ -13,6 +14,7 @@ register = template.Library()
 
 
 @register.simple_tag
+@cache
 def icon(name: str, size: str = "") -> SafeString:
     """A drawing beside words: it says nothing of its own to a screen reader."""
     return format_html(

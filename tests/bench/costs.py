@@ -22,7 +22,7 @@ def main(plot: dict[str, Any]) -> None:
 
 
 def _operations(plot: dict[str, Any]) -> dict[str, Callable[[], Any]]:
-    from inbox.queries import FIRST_PAGE, list_folder
+    from inbox.rows import column_of
     from threads.actions.cursors import mark_delivered, mark_read
     from threads.actions.messages import Sending, send_together
     from threads.queries import open_thread
@@ -48,7 +48,7 @@ def _operations(plot: dict[str, Any]) -> dict[str, Callable[[], Any]]:
 
     def listed(name: str) -> Callable[[], Any]:
         person = _person(plot[name]["cookie"])
-        return lambda: list_folder(person, "inbox", size=FIRST_PAGE)
+        return lambda: column_of(person, "inbox")
 
     open_thread(buyer, thread)
     for owner, other in zip(owners, others, strict=True):

@@ -5,7 +5,8 @@ from uuid import uuid4
 import pytest
 from ulid import ULID
 
-from inbox.queries import get_row, list_folder
+from inbox.queries import FIRST_PAGE, get_row, list_folder
+from inbox.rows import column_of
 from tests.threads import elsewhere as there
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
@@ -169,6 +170,18 @@ def test_a_folder_costs_the_same_with_fifty_and_with_three_hundred_threads(selle
         assert cost(list_folder, many, "inbox", after=page.cursor) == ["Query"]
         page = list_folder(many, "inbox", after=page.cursor)
     assert len(seen) == len(set(seen)) == 300
+
+
+def test_the_first_page_costs_the_same_from_fifteen_threads_on_and_little_less_with_ten(seller):
+    """All that the page asks for: its rows, and the numbers beside the folders."""
+    page = {}
+    for size in (10, FIRST_PAGE, 300):
+        owner = make_person("Fee")
+        fill_inbox(owner, seller, size)
+        page[size] = cost(column_of, owner, "inbox")
+        assert page[size] == ["Query"] * 4
+    assert page[300].capacity == page[FIRST_PAGE].capacity
+    assert page[300].capacity <= 1.2 * page[10].capacity
 
 
 def test_a_folder_of_ten_is_one(buyer, seller):
