@@ -37,11 +37,12 @@ def describe(file: File) -> dict[str, Any]:
 
 
 def describe_in_tab(file: File) -> dict[str, Any]:
+    return as_in_tab(describe(file))
+
+
+def as_in_tab(described: dict[str, Any]) -> dict[str, Any]:
     """As a tab keeps it: less, since every opening of the thread reads all the tabs."""
-    kept = {"kind": file.kind, "id": file.id, "name": file.name, "size": file.size}
-    if file.kind == File.Kind.IMAGE:
-        kept |= {"width": file.width, "height": file.height, "band": file.band}
-    return kept
+    return {name: value for name, value in described.items() if name != "type"}
 
 
 def label_of(attachments: list[dict[str, Any]] | None) -> str:

@@ -1,5 +1,6 @@
 """Cards: filling one in, looking at it, answering it; and the booking for one's calendar."""
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -11,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.lockout import address_of
 from accounts.refusals import Refusal
 from contracts.calendar import calendar_of
+from contracts.cards.chains import chain_of
 from contracts.cards.engine import check_may_propose, find_card, find_type
 from contracts.cards.table import CardType, Move, holds
 from contracts.cards.types import TYPES
@@ -18,12 +20,18 @@ from contracts.models import Card, Leg
 from contracts.queries import access_leg, list_legs_between
 from threads import queries
 from threads.actions.cards import move_card, propose_card
-from threads.cards.showing import action_of, view_of_action
+from threads.cards.gallery import gallery_of, to_choose_from
+from threads.cards.showing import action_of, view_of_action, word_of
 from threads.file_views import bring_files
+from threads.forms import MOST_ATTACHED
 from threads.rendering import message_url
 from threads.views import Request
 
 LONGEST_KEY = 64
+# Of files in one form: more than any type takes.
+MOST_NAMED = 60
+# Without one of these a row of a form is empty.
+WRITTEN = ("title", "unit", "note")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -42,7 +50,7 @@ def new(request: Request, thread_id: str, type_name: str) -> HttpResponse:
         return _form(request, kind, leg, kind.defaults(leg), legs=legs)
     if "more" in request.POST:
         return _form(request, kind, leg, _with_one_more(given), legs=legs)
-    file_ids = [*request.POST.get("file_ids", "").split(), *bring_files(request, thread_id)]
+    file_ids = _file_ids(request, kind, thread_id)
     try:
         card = propose_card(
             request.user,
@@ -56,8 +64,8 @@ def new(request: Request, thread_id: str, type_name: str) -> HttpResponse:
     except Refusal as refusal:
         if refusal.status == 404:
             raise
-        given["file_ids"] = " ".join(file_ids)
-        return _form(request, kind, leg, kind.defaults(leg) | given, legs=legs, refusal=refusal)
+        shown = kind.defaults(leg) | given
+        return _form(request, kind, leg, shown, legs=legs, refusal=refusal, brought=file_ids)
     return _to_card(card)
 
 
@@ -77,6 +85,10 @@ def card(request: Request, card_id: str) -> HttpResponse:
         "thread_id": found.thread_id,
         "message_url": _message_url(found),
         "leg": found.leg,
+        "chain": [
+            {"id": each.id, "what": TYPES[each.type].summary(each.payload), "word": word_of(each)}
+            for each in chain_of(found)
+        ],
     }
     return render(request, "threads/card_page.html", context)
 
@@ -96,6 +108,7 @@ def move(request: Request, card_id: str, move_name: str) -> HttpResponse:
             raise Refusal("ACTION_FORBIDDEN", "This is for somebody else to decide.")
         start = _with_one_more(given) if given else _start(kind, chosen, found)
         return _form(request, kind, found.leg, start, card=found, chosen=chosen)
+    file_ids = _file_ids(request, _follower(chosen), found.thread_id)
     try:
         moved = move_card(
             request.user,
@@ -104,19 +117,44 @@ def move(request: Request, card_id: str, move_name: str) -> HttpResponse:
             version=_version(request),
             key=_key(request),
             given=given,
+            file_ids=file_ids,
         )
     except Refusal as refusal:
         # What can be mended is mended where it was typed.
         if refusal.status != 400 and not (chosen.needs and refusal.code == "ACTION_CONFLICT"):
             raise
-        return _form(request, kind, found.leg, given, card=found, chosen=chosen, refusal=refusal)
+        return _form(
+            request,
+            kind,
+            found.leg,
+            given,
+            card=found,
+            chosen=chosen,
+            refusal=refusal,
+            brought=file_ids,
+        )
     if "application/json" in request.headers.get("Accept", ""):
         return JsonResponse({"state": moved.state, "version": moved.version})
     return _to_card(moved)
 
 
+def _follower(chosen: Move | None) -> CardType | None:
+    return TYPES[chosen.then] if chosen and chosen.then else None
+
+
+def _file_ids(request: Request, kind: CardType | None, thread_id: str) -> list[str]:
+    """Those that were brought before, those that were chosen, and those that come with the form."""
+    if kind is None or not kind.files[1]:
+        return []
+    if len(request.FILES.getlist("files")) > MOST_ATTACHED:
+        raise Refusal("UPLOAD_TOO_LARGE", f"At most {MOST_ATTACHED} files come at once.")
+    before = [*request.POST.get("file_ids", "").split(), *request.POST.getlist("picture")]
+    return list(dict.fromkeys([*before[:MOST_NAMED], *bring_files(request, thread_id)]))
+
+
 def _start(kind: CardType, chosen: Move, card: Card) -> dict[str, Any]:
-    return TYPES[chosen.then].defaults(card.leg) if chosen.then and card.leg else {}
+    follower = _follower(chosen)
+    return follower.defaults(card.leg) if follower and card.leg else {}
 
 
 def _form(
@@ -129,9 +167,12 @@ def _form(
     card: Card | None = None,
     chosen: Move | None = None,
     refusal: Refusal | None = None,
+    brought: Sequence[str] = (),
 ) -> HttpResponse:
     name = kind.name if chosen is None else chosen.then or f"{kind.name}_{chosen.name}"
     errors = refusal.details.get("errors", {}) if refusal else {}
+    made = _follower(chosen) or kind
+    thread_id = card.thread_id if card else leg.thread_id if leg else ""
     context = {
         "kind": kind,
         "leg": leg,
@@ -139,22 +180,49 @@ def _form(
         "given": _marked(given, errors),
         "card": card,
         "move": chosen,
-        "choices": (TYPES[chosen.then] if chosen and chosen.then else kind).choices,
+        "made": made,
+        "choices": made.choices,
         "fields": f"threads/cards/{name}_form.html" if _has_fields(chosen) else "",
         "about": f"threads/cards/{kind.name}.html",
         "title": chosen.label if chosen else kind.proposes,
         "quote": kind.quote(leg, request.user) if kind.quote and leg and not card else None,
         "shown": kind.show(card.payload) if card else None,
         "payload": card.payload if card else None,
-        "takes_files": kind.files[1] if chosen is None else 0,
+        "takes_files": made.files[1] if chosen is None or chosen.then else 0,
+        "brought": " ".join(brought),
+        "asked": [one for one in gallery_of(card.payload) if one["note"]] if card else [],
+        "pictures": _pictures(request, made, chosen, card, thread_id, brought),
         "key": request.POST.get("key") or str(uuid4()),
         "version": card.version if card else 1,
-        "thread_id": card.thread_id if card else leg.thread_id if leg else "",
+        "thread_id": thread_id,
         "refusal": refusal.described(request.corr_id) if refusal else None,
         "errors": errors,
     }
     status = refusal.status if refusal else 200
     return render(request, "threads/card_form.html", context, status=status)
+
+
+def _pictures(
+    request: Request,
+    made: CardType,
+    chosen: Move | None,
+    card: Card | None,
+    thread_id: str,
+    brought: Sequence[str],
+) -> list[dict[str, Any]]:
+    """To choose from for a new one; of one that is there, to say something of."""
+    if not made.file_kind:
+        return []
+    if card is not None and chosen and not chosen.then:
+        return gallery_of(card.payload | _said(request))
+    return to_choose_from(request.user, thread_id, brought)
+
+
+def _said(request: Request) -> dict[str, Any]:
+    """What was chosen and noted in a form that comes back."""
+    rows = _given(request).get("notes", [])
+    notes = {row.get("id", ""): row.get("note", "") for row in rows if isinstance(row, dict)}
+    return {"chosen": request.POST.getlist("chosen"), "notes": notes}
 
 
 def _has_fields(chosen: Move | None) -> bool:
@@ -164,18 +232,20 @@ def _has_fields(chosen: Move | None) -> bool:
 def _given(request: Request) -> dict[str, Any]:
     """Fields as they are named: `items-0-title` is the title of the first of the items."""
     given: dict[str, Any] = {}
-    for name, value in request.POST.items():
+    for name in request.POST:
+        values = request.POST.getlist(name)
         parts = name.split("-")
         if len(parts) == 3 and parts[1].isdecimal() and len(parts[1]) < 3:
             rows = given.setdefault(parts[0], {})
-            rows.setdefault(int(parts[1]), {})[parts[2]] = value
+            rows.setdefault(int(parts[1]), {})[parts[2]] = values[-1]
         elif len(parts) == 1:
-            given[name] = value
+            given[name] = values if len(values) > 1 else values[0]
     for name, value in given.items():
         if isinstance(value, dict):
             # Rows in which nothing was written are not rows.
             rows = [value[number] for number in sorted(value)]
-            given[name] = [row for row in rows if row.get("title") or row.get("unit")] or rows[:1]
+            written = [row for row in rows if any(row.get(part) for part in WRITTEN)]
+            given[name] = written or rows[:1]
     if given:
         # Of whoever signs: known here, and not to be said by themselves.
         given["address"] = address_of(request)

@@ -1,5 +1,6 @@
 """Whether somebody may see a file, and what of it: decided each time, from what is stored."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +48,20 @@ def access_file(user: User, file_id: str) -> ShownFile:
         raise Refusal("THREAD_NOT_FOUND")
     band = max([file.band, *(one.nsfw_band for one in shown)])
     return ShownFile(file, band, thread.safe_mode_required or user.safe_mode)
+
+
+def still_shown(files: Sequence[File], thread_id: str) -> list[File]:
+    """Without those whose messages have all gone, by themselves or by staff: what was hidden does
+    not come back in something else. One query and one request for all of them."""
+    uses = FileUse.objects.filter(file__in=files).exclude(message_id="")
+    pk = keys.thread_pk(thread_id)
+    wanted = {use.message_id for use in uses}
+    found = get_many([(pk, keys.message_sk(each)) for each in wanted], whole=False)
+    gone = {one.id for one in found if isinstance(one, Message) and one.is_gone}
+    of_file: dict[str, set[str]] = {}
+    for use in uses:
+        of_file.setdefault(use.file_id, set()).add(use.message_id)
+    return [file for file in files if not of_file.get(file.id) or of_file[file.id] - gone]
 
 
 def _is_in_panel(user: User, thread: Thread, file: File) -> bool:

@@ -50,7 +50,7 @@ def _section(kind: CardType) -> str:
             "stateDiagram-v2",
             f"  [*] --> {kind.first}: {kind.by} proposes",
             *(f"  {line}" for move in kind.moves for line in _arrows(move)),
-            *(f"  {state} --> [*]" for state in kind.states if not kind.is_open(state)),
+            *(f"  {state} --> [*]" for state in kind.states if _may_end(kind, state)),
             "```",
             "",
             "| move | by | from | to | says |",
@@ -59,6 +59,10 @@ def _section(kind: CardType) -> str:
             "",
         ]
     )
+
+
+def _may_end(kind: CardType, state: str) -> bool:
+    return not kind.is_open(state) or any(move.ends and move.to == state for move in kind.moves)
 
 
 def _spelled(role: str) -> str:

@@ -20,6 +20,7 @@ from accounts.models import OutboxEntry, User
 from accounts.refusals import Refusal
 from contracts.actions.dossiers import touch
 from contracts.cards.clock import is_stopped
+from contracts.cards.fields import invalid
 from contracts.cards.table import Act, CardType, Move, holds, people_of
 from contracts.cards.types import TYPES
 from contracts.models import Leg
@@ -69,10 +70,10 @@ def propose(
 def _check_files(kind: CardType, files: Sequence[dict[str, Any]]) -> None:
     least, most = kind.files
     if not least <= len(files) <= most:
-        refusal = Refusal("CARD_INVALID")
         wanted = f"{least} to {most} files" if most > 1 else "A file"
-        refusal.details["errors"] = {"files": f"{wanted} belong to it."}
-        raise refusal
+        raise invalid("files", f"{wanted} belong to it.")
+    if kind.file_kind and any(file["kind"] != kind.file_kind for file in files):
+        raise invalid("files", "Only pictures belong to it.")
 
 
 def find_type(name: str) -> CardType:
@@ -102,10 +103,12 @@ def read(model: type[BaseModel], given: dict[str, Any]) -> Any:
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        refusal = Refusal("CARD_INVALID")
-        refusal.details["errors"] = {
+        errors = {
             ".".join(str(part) for part in one["loc"]): _sentence(one) for one in error.errors()
         }
+        # What is wrong with the whole is no part's.
+        refusal = Refusal("CARD_INVALID", errors.get("", ""))
+        refusal.details["errors"] = errors
         raise refusal from error
 
 
@@ -146,6 +149,8 @@ def _create(
     payload = kind.write(leg, proposal, user)
     if files:
         payload["files"] = list(files)
+    if counters is not None and counters.type == kind.name:
+        payload["round"] = counters.payload.get("round", 1) + 1
     card = Card(
         type=kind.name,
         thread_id=leg.thread_id,
@@ -194,13 +199,16 @@ def move(
     version: int,
     key: str,
     given: dict[str, Any] | None = None,
+    files: Sequence[dict[str, Any]] = (),
+    also: Callable[[Card], None] | None = None,
 ) -> Done:
-    """Once: whoever repeats it with the same key gets the same answer."""
+    """Once: whoever repeats it with the same key gets the same answer. `files` and `also` are for
+    the card that comes of it, as when one is proposed."""
     card = find_card(user, card_id)
     if user is not None and is_due(card):
         # The clock was first, whether or not anybody was there to see it.
         make_clock_move(card.id)
-    return _move(user, card_id, name, version, key, given or {})
+    return _move(user, card_id, name, version, key, given or {}, files, also)
 
 
 def decide(staff: User, *, card_id: str, name: str, key: str, given: dict[str, Any]) -> Done:
@@ -212,7 +220,14 @@ def decide(staff: User, *, card_id: str, name: str, key: str, given: dict[str, A
 
 @transaction.atomic
 def _move(
-    user: User | None, card_id: str, name: str, version: int, key: str, given: dict[str, Any]
+    user: User | None,
+    card_id: str,
+    name: str,
+    version: int,
+    key: str,
+    given: dict[str, Any],
+    files: Sequence[dict[str, Any]] = (),
+    also: Callable[[Card], None] | None = None,
 ) -> Done:
     card, leg = _lock(card_id)
     kind = TYPES[card.type]
@@ -235,37 +250,42 @@ def _move(
     if chosen.effect:
         chosen.effect(act)
     came_from = card.state
-    _store(card, kind, act)
+    _store(card, kind, act, chosen)
     says = _says(chosen, kind, card, user) + act.adds
     _keep(card, came_from, name, act, key, says)
     entries = [_tell(card, user, says), *act.entries]
     if chosen.then:
-        entries += _follow(TYPES[chosen.then], act)
+        follower = _follow(TYPES[chosen.then], act, files)
+        entries += follower.entries
+        if also:
+            also(follower.card)
     return Done(card, entries)
 
 
-def _store(card: Card, kind: CardType, act: Act) -> None:
+def _store(card: Card, kind: CardType, act: Act, chosen: Move) -> None:
     card.state, card.version = act.to, card.version + 1
-    card.is_open = kind.is_open(act.to)
+    card.is_open = kind.is_open(act.to) and not chosen.ends
     if act.waits_for is None:
         act.waits_for = people_of(kind.waits[act.to], card) if card.is_open else []
     card.waits_for = act.waits_for
-    if not card.is_open:
+    clock = kind.clock_move
+    if not card.is_open or clock is None or card.state not in clock.sources:
         card.due_at = card.stopped_at = None
     card.save()
 
 
-def _follow(kind: CardType, act: Act) -> list[OutboxEntry]:
+def _follow(kind: CardType, act: Act, files: Sequence[dict[str, Any]]) -> Done:
     """The next card of the chain, under a name that this version of this card gives to no other."""
     assert act.by is not None
+    _check_files(kind, files)
     key = f"{act.card.id}:{act.card.version}"
-    return _create(kind, act.booking, act.by, key, act.given, counters=act.card).entries
+    return _create(kind, act.booking, act.by, key, act.given, counters=act.card, files=files)
 
 
 def _check(card: Card, leg: Leg | None, chosen: Move, user: User | None, version: int) -> None:
     if not holds(chosen.by, user, card):
         raise Refusal("ACTION_FORBIDDEN", "This is for somebody else to decide.")
-    if card.state not in chosen.sources:
+    if card.state not in chosen.sources or not card.is_open:
         raise _too_late(card)
     if card.version != version:
         raise Refusal("ACTION_INVALID_STATE", "This has changed since you looked at it.")

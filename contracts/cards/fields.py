@@ -7,12 +7,20 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BeforeValidator, Field, StringConstraints
 
+from accounts.refusals import Refusal
 from contracts.models.fields import MOST_CENTS
 
 LONGEST_LINE, LONGEST_NOTE = 120, 1000
 
 
-def _plain(value: Any) -> Any:
+def invalid(part: str, sentence: str) -> Refusal:
+    """What is wrong, for the part of the form that it is said at."""
+    refusal = Refusal("CARD_INVALID")
+    refusal.details["errors"] = {part: sentence}
+    return refusal
+
+
+def plain(value: Any) -> Any:
     """One newline for every kind, and nothing that no one could have typed."""
     if not isinstance(value, str):
         return value
@@ -38,11 +46,22 @@ def _cents(value: Any) -> Any:
 Line = Annotated[
     str, BeforeValidator(_one_line), StringConstraints(min_length=1, max_length=LONGEST_LINE)
 ]
-Note = Annotated[str, BeforeValidator(_plain), StringConstraints(max_length=LONGEST_NOTE)]
+Note = Annotated[str, BeforeValidator(plain), StringConstraints(max_length=LONGEST_NOTE)]
 Reason = Annotated[
-    str, BeforeValidator(_plain), StringConstraints(min_length=1, max_length=LONGEST_NOTE)
+    str, BeforeValidator(plain), StringConstraints(min_length=1, max_length=LONGEST_NOTE)
 ]
 Cents = Annotated[int, BeforeValidator(_cents), Field(gt=0, le=MOST_CENTS)]
+
+
+def in_zone(moment: datetime, zone: str) -> datetime:
+    """What was typed without a zone was meant in the booking's own."""
+    moment = moment.replace(second=0, microsecond=0)
+    return moment.replace(tzinfo=ZoneInfo(zone)) if moment.tzinfo is None else moment
+
+
+def typed(moment: datetime, zone: str) -> str:
+    """As a form begins with it."""
+    return f"{moment.astimezone(ZoneInfo(zone)):%Y-%m-%dT%H:%M}"
 
 
 def spell_times(start: str, end: str, time_zone: str) -> str:

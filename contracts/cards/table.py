@@ -65,6 +65,8 @@ class Move:
     asks: str = ""
     # The type of the card that comes of it, made of what one says with it.
     then: str = ""
+    # Whatever the state that it leads to, nobody has to act after it.
+    ends: bool = False
     # In which states of the booking, where they are others than its type's.
     when: tuple[str, ...] = ()
 
@@ -97,6 +99,8 @@ class CardType:
     # How many files come with it, at least and at most.
     files: tuple[int, int] = (0, 0)
     files_label: str = "Files"
+    # Only files of this kind; of pictures one may choose those that one brought before.
+    file_kind: str = ""
     # What one has to know before one proposes it.
     quote: Callable[[Leg, User], dict[str, Any]] | None = None
     # What a form lets one choose from, by field.

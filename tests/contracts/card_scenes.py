@@ -6,6 +6,8 @@ from typing import Any
 from uuid import uuid4
 from zoneinfo import ZoneInfo
 
+from django.utils import timezone
+
 from accounts.models import User
 from contracts.cards.engine import make_clock_move
 from contracts.cards.table import (
@@ -22,6 +24,7 @@ from contracts.cards.table import (
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
 from files.actions import accept_file
+from tests.files.conftest import picture
 from tests.threads.conftest import make_person
 from threads.actions.cards import decide_card, move_card, propose_card
 from threads.relay import carry_all
@@ -40,6 +43,16 @@ def new_time(leg: Leg, *, days: int = 1) -> dict[str, Any]:
     }
 
 
+def soon(leg: Leg) -> str:
+    return local(timezone.now() + timedelta(days=3), leg.time_zone)
+
+
+def picture_of(leg: Leg) -> str:
+    """The first of the newest proofs."""
+    newest = Card.objects.filter(leg=leg, type="proofs").order_by("created_at", "id").last()
+    return newest.payload["files"][0]["id"] if newest else ""
+
+
 def some_extras(leg: Leg) -> dict[str, Any]:
     return {
         "items": [
@@ -54,6 +67,7 @@ GIVEN: dict[str, Any] = {
     "reschedule": new_time,
     "extras": some_extras,
     "overtime": lambda leg: {"minutes": "90", "note": "The last looks took longer."},
+    "proofs": lambda leg: {"until": soon(leg), "most": "1", "note": "The first looks."},
     "expense": lambda leg: {"amount": "18.40", "merchant": "Taxi", "date": "2026-05-01"},
     "sign": lambda leg: {},
     "complete": lambda leg: {"how": "milestone", "note": "All delivered."},
@@ -65,6 +79,11 @@ GIVEN: dict[str, Any] = {
 GIVEN_WITH: dict[tuple[str, str], Any] = {
     ("reschedule", "counter"): lambda leg: new_time(leg, days=5),
     ("extras", "counter"): some_extras,
+    ("proofs", "approve"): lambda leg: {"chosen": picture_of(leg)},
+    ("proofs", "request_changes"): lambda leg: {
+        "notes": [{"id": picture_of(leg), "note": "Less contrast, please."}]
+    },
+    ("proofs", "answer"): lambda leg: GIVEN["proofs"](leg),
     ("sign", "sign"): lambda leg: {"legal_name": "A Legal Name", "has_read": "true"},
     ("complete", "dispute"): lambda leg: GIVEN["dispute"](leg),
 }
@@ -77,10 +96,7 @@ def proposer_of(type_name: str, leg: Leg) -> User:
 def propose(type_name: str, leg: Leg, by: User | None = None, **more: Any) -> Card:
     by = by or proposer_of(type_name, leg)
     fields = {"key": str(uuid4()), "given": GIVEN[type_name](leg)} | more
-    if TYPES[type_name].files[0]:
-        content = io.BytesIO(b"A slip")
-        slip = accept_file(by, thread_id=leg.thread_id, name="slip.txt", content=content)
-        fields.setdefault("file_ids", [slip.id])
+    fields.setdefault("file_ids", files_for(type_name, leg, by))
     return propose_card(
         by,
         thread_id=leg.thread_id,
@@ -88,6 +104,16 @@ def propose(type_name: str, leg: Leg, by: User | None = None, **more: Any) -> Ca
         leg_id=leg.id,
         **fields,
     )
+
+
+def files_for(type_name: str, leg: Leg, by: User) -> list[str]:
+    """As many as a card of this type needs, freshly brought."""
+    kind = TYPES[type_name]
+    name, content = ("look.jpg", picture()) if kind.file_kind else ("slip.txt", b"A slip")
+    return [
+        accept_file(by, thread_id=leg.thread_id, name=name, content=io.BytesIO(content)).id
+        for _ in range(kind.files[0])
+    ]
 
 
 def answer(by: User, card: Card, move: str, **more: Any) -> Card:
@@ -113,6 +139,10 @@ def given_with(card: Card, move: Move) -> dict[str, Any]:
     return make(card.leg) if make else {}
 
 
+def files_with(card: Card, move: Move, by: User) -> list[str]:
+    return files_for(move.then, card.leg, by) if move.then else []
+
+
 def let_the_clock_move(card: Card) -> None:
     Card.objects.filter(pk=card.pk).update(due_at=datetime(2020, 1, 1, tzinfo=UTC))
     done = make_clock_move(card.id)
@@ -135,7 +165,8 @@ def make(card: Card, move: Move, by: User | None = None) -> None:
         return let_the_clock_move(card)
     if move.by == STAFF:
         return let_staff_decide(card)
-    answer(by or rightful(move.by, card)[0], card, move.name, given=given_with(card, move))
+    by = by or rightful(move.by, card)[0]
+    answer(by, card, move.name, given=given_with(card, move), file_ids=files_with(card, move, by))
     card.refresh_from_db()
 
 

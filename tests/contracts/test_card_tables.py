@@ -14,6 +14,7 @@ from contracts.cards.types import TYPES
 from contracts.models import Amendment, Card, CardStep, LedgerEntry, Leg, Receipt
 from tests.contracts.card_scenes import (
     bring_to,
+    files_with,
     given_with,
     let_staff_decide,
     let_the_clock_move,
@@ -53,6 +54,8 @@ def attempt(card: Card, move: Any, by: Any) -> Card:
     fields = {"version": card.version, "key": "an attempt", "given": given_with(card, move)}
     if by is None:
         return engine.move(None, card_id=card.id, name=move.name, **fields).card
+    if by in rightful(move.by, card):
+        fields["file_ids"] = files_with(card, move, by)
     return move_card(by, card_id=card.id, move=move.name, **fields)
 
 

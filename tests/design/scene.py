@@ -12,9 +12,11 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 
 from accounts.models import User
+from contracts.models import Card
 from inbox.comparing import rebuild
-from tests.contracts.card_scenes import answer, propose
+from tests.contracts.card_scenes import GIVEN, answer, propose
 from tests.contracts.conftest import IN_MAY, book, offer_in, sign, terms
+from tests.files.conftest import bring
 from threads.actions.bookings import deliver_finals, record_payment
 from threads.actions.messages import send_message
 from threads.actions.panel import edit_tab
@@ -67,6 +69,13 @@ def _agreed(mara: User, max_: User) -> dict[str, str]:
     answer(mara, propose("extras", leg), "accept")
     card = propose("extras", leg)
     propose("reschedule", leg, mara)
+    pictures = [bring(max_, thread, name=f"{LONG_WORD}.jpg").id for _ in range(4)]
+    shown = propose("proofs", leg, file_ids=pictures)
+    notes = [{"id": pictures[0], "note": LONG_WORD}]
+    answer(mara, shown, "request_changes", given={"note": LONG_WORD, "notes": notes})
+    shown.refresh_from_db()
+    answer(max_, shown, "answer", given=GIVEN["proofs"](leg), file_ids=pictures[1:])
+    proofs = Card.objects.get(counters=shown)
     other = start_thread(
         mara, seller=max_, client_id=str(uuid4()), subject=LONG_SUBJECT, body="And another one?"
     )
@@ -76,6 +85,8 @@ def _agreed(mara: User, max_: User) -> dict[str, str]:
         "project": thread,
         "card": card.id,
         "dispute": dispute.id,
+        "proofs": proofs.id,
+        "asked": shown.id,
         "contract": leg.contract.id,
         "receipt": receipt.id,
         "manifest": manifest.id,

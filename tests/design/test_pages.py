@@ -20,6 +20,8 @@ FOR_PEOPLE = [
     *("/people/{me}/", "/people/{other}/", "/people/{other}/start/", "/threads/{thread}/"),
     *("/threads/{project}/offer/", "/offers/{offer}/", "/contracts/{contract}/"),
     *("/threads/{project}/cards/cancel/", "/cards/{card}/", "/cards/{card}/counter/"),
+    *("/cards/{proofs}/", "/cards/{proofs}/approve/", "/cards/{proofs}/request_changes/"),
+    "/cards/{asked}/",
     *("/threads/{project}/cards/dispute/", "/threads/{project}/cards/safety/", "/cards/{dispute}/"),
     *("/receipts/{receipt}/", "/deliverables/{manifest}/"),
     *("/settings/data/", "/settings/data/delete/"),

@@ -1,6 +1,6 @@
 """What people do with cards: the record first, then the conversation follows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from accounts.models import User
@@ -9,10 +9,11 @@ from contracts.cards import engine
 from contracts.cards.types import TYPES
 from contracts.models import Card
 from threads import state as states
-from threads.actions.attaching import attach
+from threads.actions.attaching import Attached, attach
 from threads.actions.messages import check_may_write
 from threads.actions.staff import lift_hold
 from threads.relay import carry_all
+from threads.shown_files import still_shown
 
 
 def propose_card(
@@ -28,13 +29,7 @@ def propose_card(
     if not Card.objects.filter(proposed_by=user, key=key).exists():
         # A repeat may find the conversation on hold by what it repeats.
         check_may_write(states.look(thread_id), user.id)
-    attached = attach(user, file_ids, [], thread_id=thread_id, client_id=key)
-
-    def reserve(card: Card) -> None:
-        # Under the name that its message will have: whatever happens, they find each other.
-        attached.client_id = card.id
-        attached.reserve()
-
+    attached = _attach(user, file_ids, thread_id)
     done = engine.propose(
         user,
         type_name=type_name,
@@ -43,10 +38,27 @@ def propose_card(
         key=key,
         given=given,
         files=attached.described,
-        also=reserve,
+        also=_reserve(attached),
     )
     carry_all(done.entries)
     return done.card
+
+
+def _attach(user: User, file_ids: Sequence[str], thread_id: str) -> Attached:
+    """Named by the card, once there is one."""
+    attached = attach(user, file_ids, [], thread_id=thread_id, client_id="")
+    if attached.files and len(still_shown(attached.files, thread_id)) != len(attached.files):
+        raise Refusal("UPLOAD_GONE", "One of these files is no longer there.")
+    return attached
+
+
+def _reserve(attached: Attached) -> Callable[[Card], None]:
+    def reserve(card: Card) -> None:
+        # Under the name that its message will have: whatever happens, they find each other.
+        attached.client_id = card.id
+        attached.reserve()
+
+    return reserve
 
 
 def move_card(
@@ -57,10 +69,22 @@ def move_card(
     version: int,
     key: str,
     given: dict[str, Any] | None = None,
+    file_ids: Sequence[str] = (),
 ) -> Card:
+    """`file_ids` are for the card that comes of it."""
     card = engine.find_card(user, card_id)
     check_may_write(states.look(card.thread_id), user.id)
-    done = engine.move(user, card_id=card_id, name=move, version=version, key=key, given=given)
+    attached = _attach(user, file_ids, card.thread_id)
+    done = engine.move(
+        user,
+        card_id=card_id,
+        name=move,
+        version=version,
+        key=key,
+        given=given,
+        files=attached.described,
+        also=_reserve(attached),
+    )
     carry_all(done.entries)
     return done.card
 

@@ -7,6 +7,7 @@ from contracts.cards.table import CardType, Move, people_of
 from contracts.cards.types import TYPES
 from contracts.models.cards import Card
 from threads.attachments import views_of
+from threads.cards.gallery import gallery_of
 from threads.models import Message, keys
 from threads.state import ThreadState
 
@@ -20,6 +21,7 @@ TONES = {
     "signed": "ok",
     "resolved": "ok",
     "disputed": "danger",
+    "changes_requested": "waiting",
 }
 
 
@@ -39,11 +41,19 @@ def action_of(card: Card) -> dict[str, Any]:
         "waitsFor": card.waits_for,
         "dueAt": keys.iso(card.due_at) if card.due_at else None,
         "isStopped": card.stopped_at is not None,
-        "moves": {move.name: people_of(move.by, card) for move in _open_moves(kind, card.state)},
+        "moves": {move.name: people_of(move.by, card) for move in _open_moves(kind, card)},
         "answers": _before(before) if before else None,
         "said": last.says if last else "",
         "at": keys.iso(last.at) if last else None,
     }
+
+
+def word_of(card: Card) -> str:
+    return spell(card.state)
+
+
+def spell(state: str) -> str:
+    return state.replace("_", " ")
 
 
 def _before(card: Card) -> dict[str, Any]:
@@ -51,8 +61,10 @@ def _before(card: Card) -> dict[str, Any]:
     return {"id": card.id, "type": card.type, "what": what}
 
 
-def _open_moves(kind: CardType, state: str) -> list[Move]:
-    return [move for move in kind.moves if move.label and state in move.sources]
+def _open_moves(kind: CardType, card: Card) -> list[Move]:
+    if not card.is_open:
+        return []
+    return [move for move in kind.moves if move.label and card.state in move.sources]
 
 
 def card_view(message: Message, state: ThreadState) -> dict[str, Any] | None:
@@ -71,8 +83,8 @@ def view_of_action(action: dict[str, Any], state: ThreadState) -> dict[str, Any]
         "template": f"threads/cards/{kind.name}.html",
         "what": kind.summary(action["payload"]),
         "shown": kind.show(action["payload"]),
-        "files": views_of(action["payload"].get("files")),
-        "word": action["state"].replace("_", " "),
+        **_files(kind, action["payload"]),
+        "word": spell(action["state"]),
         "tone": TONES.get(action["state"], ""),
         "proposer": state.name_of(action["by"])["name"],
         "waiting_names": [state.name_of(user_id)["name"] for user_id in action["waitsFor"]],
@@ -84,6 +96,13 @@ def view_of_action(action: dict[str, Any], state: ThreadState) -> dict[str, Any]
             if kind.find(name)
         ],
     }
+
+
+def _files(kind: CardType, payload: dict[str, Any]) -> dict[str, Any]:
+    """A type that is about pictures shows them itself."""
+    if kind.file_kind:
+        return {"pictures": gallery_of(payload)}
+    return {"files": views_of(payload.get("files"))}
 
 
 def _button(move: Any, people: list[str], action: dict[str, Any]) -> dict[str, Any]:

@@ -10,19 +10,20 @@ from typing import Any
 
 from django.db import transaction
 
-from contracts.cards.types import TYPES
+from contracts.cards.types import TYPES, proofs
 from contracts.models import Card, ContractVersion, Dossier, Leg, Offer
 from contracts.models.bookings import CANCELLED, COMPLETED, PENDING
 from contracts.models.documents import VOID
 from contracts.queries import balance_of, find_dossier, legs_of
 from files.in_tabs import list_in_tab
 from files.models import TabUse
-from threads.attachments import describe_in_tab
+from threads.attachments import as_in_tab, describe_in_tab
 from threads.models import keys
 from threads.models.tab import RECORDED
 from threads.writing import Binding
 
 MOST_CLOSED = 10
+MOST_APPROVED = 5
 # The tab in which files are proofs.
 PROOFS = "files"
 
@@ -38,6 +39,8 @@ class Truth:
     offers: list[Offer]
     proofs: list[TabUse]
     cards: list[Card] = field(default_factory=list)
+    # Rounds of proofs that were approved.
+    approved: list[Card] = field(default_factory=list)
 
     @property
     def sellers(self) -> set[str]:
@@ -69,6 +72,7 @@ def read_truth(thread_id: str) -> Truth | None:
         list(offers[: MOST_CLOSED * 2]),
         list_in_tab(PROOFS, thread_id=thread_id),
         [*cards.filter(is_open=True), *closed],
+        list(cards.filter(type=proofs.TYPE.name, state=proofs.APPROVED)[:MOST_APPROVED]),
     )
 
 
@@ -155,7 +159,7 @@ def _account(leg: Leg) -> Snapshot:
 
 
 def _files(truth: Truth) -> Snapshot:
-    return {
+    shown: Snapshot = {
         "proofs": [
             describe_in_tab(each.file) | {"by": each.file.owner_id, "at": keys.iso(each.created_at)}
             for each in truth.proofs
@@ -174,6 +178,25 @@ def _files(truth: Truth) -> Snapshot:
             for each in leg.manifests.order_by("made_at", "id")
         ],
         "sellers": sorted(truth.sellers),
+    }
+    if truth.approved:
+        shown["approved"] = [_approved(each) for each in truth.approved]
+    return shown
+
+
+def _approved(card: Card) -> Snapshot:
+    """The ones that were chosen; all of them, if none was."""
+    chosen, files = card.payload["chosen"], card.payload["files"]
+    last = card.steps.last()
+    assert last is not None
+    return {
+        "card": card.id,
+        "service": card.payload["service"],
+        "by": last.by_id,
+        "at": keys.iso(last.at),
+        "count": len(files),
+        "chosen": len(chosen),
+        "pictures": [as_in_tab(file) for file in files if file["id"] in chosen or not chosen],
     }
 
 

@@ -159,8 +159,20 @@ def _files(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
         each | {"view": view_in_tab(each), "author": state.name_of(each["by"])["name"]}
         for each in snapshot.get("proofs", [])
     ]
-    sellers = snapshot.get("sellers", [])
-    return {"manifests": manifests, "proofs": proofs, "sellers": sellers}
+    return {
+        "manifests": manifests,
+        "proofs": proofs,
+        "approved": [_approved(each, state) for each in snapshot.get("approved", [])],
+        "sellers": snapshot.get("sellers", []),
+    }
+
+
+def _approved(entry: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+    return entry | {
+        "author": state.name_of(entry["by"])["name"],
+        "moment": keys.moment(entry["at"]),
+        "pictures": [view_in_tab(each) for each in entry["pictures"]],
+    }
 
 
 def _docs(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from contracts.actions.payments import settle_finally
 from contracts.cards.fields import Note
 from contracts.cards.table import BUYER, CLOCK, PENDING, SELLER, Act, CardType, Move, Payload
 from contracts.cards.types.dispute import Dispute
+from contracts.cards.types.proofs import is_approved
 from contracts.models import Leg
 from contracts.models.bookings import COMPLETED
 from contracts.money import amount
@@ -53,6 +54,10 @@ def due(leg: Leg, payload: Payload, now: datetime) -> datetime:
     return now + timedelta(days=settings.REVIEW_DAYS)
 
 
+def defaults(leg: Leg) -> dict[str, Any]:
+    return {"how": MILESTONE if is_approved(leg) else TIME}
+
+
 def summary(payload: Payload) -> str:
     return str(payload["service"])
 
@@ -72,7 +77,7 @@ TYPE = CardType(
     show=show,
     due=due,
     choices={"how": HOW},
-    defaults=lambda leg: {"how": TIME},
+    defaults=defaults,
     is_alone=True,
     proposes="Mark as completed",
     moves=(

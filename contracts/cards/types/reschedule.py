@@ -2,14 +2,14 @@
 
 from datetime import datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
+from django.utils import timezone
 from pydantic import BaseModel, Field, model_validator
 
 from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.actions.offers import change_leg
-from contracts.cards.fields import Note, spell_times
+from contracts.cards.fields import Note, in_zone, spell_times, typed
 from contracts.cards.table import (
     ANSWERER,
     CLOCK,
@@ -43,11 +43,10 @@ class NewTime(BaseModel):
 
 
 def write(leg: Leg, given: NewTime, by: User) -> Payload:
-    zone = ZoneInfo(leg.time_zone)
-    start, end = (_in_zone(moment, zone) for moment in (given.starts_at, given.ends_at))
+    start, end = (in_zone(moment, leg.time_zone) for moment in (given.starts_at, given.ends_at))
     if (start, end) == (leg.starts_at, leg.ends_at):
         raise Refusal("CARD_INVALID", "That is the time which is agreed already.")
-    if start <= leg_now():
+    if start <= timezone.now():
         raise Refusal("CARD_INVALID", "The new time has to be in the future.")
     check_is_free(leg, start, end)
     return {
@@ -59,17 +58,6 @@ def write(leg: Leg, given: NewTime, by: User) -> Payload:
         "new_end": end.isoformat(),
         "reason": given.reason,
     }
-
-
-def leg_now() -> datetime:
-    from django.utils import timezone
-
-    return timezone.now()
-
-
-def _in_zone(moment: datetime, zone: ZoneInfo) -> datetime:
-    moment = moment.replace(second=0, microsecond=0)
-    return moment.replace(tzinfo=zone) if moment.tzinfo is None else moment
 
 
 def check_is_free(leg: Leg, start: datetime, end: datetime) -> None:
@@ -109,11 +97,7 @@ def show(payload: Payload) -> dict[str, Any]:
 
 
 def defaults(leg: Leg) -> dict[str, Any]:
-    zone = ZoneInfo(leg.time_zone)
-    return {
-        name: f"{getattr(leg, name).astimezone(zone):%Y-%m-%dT%H:%M}"
-        for name in ("starts_at", "ends_at")
-    }
+    return {name: typed(getattr(leg, name), leg.time_zone) for name in ("starts_at", "ends_at")}
 
 
 TYPE = CardType(

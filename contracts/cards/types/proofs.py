@@ -1,0 +1,186 @@
+"""Previews for the buyer to look at: approved, or sent back with what should change, until they are
+right. A round is a card; the next one answers it."""
+
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+from django.utils import timezone
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, model_validator
+
+from accounts.models import User
+from accounts.refusals import Refusal
+from contracts.cards.fields import Note, in_zone, invalid, plain, typed
+from contracts.cards.table import BUYER, CLOCK, PENDING, SELLER, Act, CardType, Move, Payload
+from contracts.models import Leg
+
+APPROVED, CHANGES = "approved", "changes_requested"
+MOST_PICTURES = 20
+USUALLY, LONGEST = timedelta(days=7), timedelta(days=60)
+
+
+def _none_if_empty(value: Any) -> Any:
+    return None if value == "" else value
+
+
+def _list_of(value: Any) -> Any:
+    """A form that has one of them sends no list."""
+    return [value] if isinstance(value, str) else value
+
+
+Id = Annotated[str, StringConstraints(max_length=40)]
+ShortNote = Annotated[str, BeforeValidator(plain), StringConstraints(max_length=300)]
+Count = Annotated[int, Field(ge=1, le=MOST_PICTURES)]
+
+
+class Proofs(BaseModel):
+    """`most` is how many the buyer may choose; None: as many as there are."""
+
+    until: datetime
+    most: Annotated[Count | None, BeforeValidator(_none_if_empty)] = None
+    note: Note = ""
+
+
+class Selection(BaseModel):
+    chosen: Annotated[list[Id], BeforeValidator(_list_of), Field(max_length=MOST_PICTURES)] = []
+
+
+class PictureNote(BaseModel):
+    id: Id
+    note: ShortNote = ""
+
+
+class Changes(BaseModel):
+    """For all of them, or for some."""
+
+    note: Note = ""
+    notes: Annotated[list[PictureNote], Field(max_length=MOST_PICTURES)] = []
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "Changes":
+        self.notes = [one for one in self.notes if one.note]
+        if not self.note and not self.notes:
+            raise ValueError("Say what should change, for a picture or for all of them.")
+        return self
+
+
+def write(leg: Leg, given: Proofs, by: User) -> Payload:
+    until = in_zone(given.until, leg.time_zone)
+    if not timezone.now() < until <= timezone.now() + LONGEST:
+        raise invalid("until", f"That has to be within the next {LONGEST.days} days.")
+    return {
+        "service": leg.service,
+        "until": until.isoformat(),
+        "most": given.most,
+        "note": given.note,
+    }
+
+
+def _approve(act: Act) -> None:
+    payload = act.card.payload
+    chosen = _of_this_round(payload, act.given.chosen)
+    if payload["most"] and len(chosen) > payload["most"]:
+        raise invalid("chosen", f"At most {payload['most']} can be chosen.")
+    act.card.payload = payload | {"chosen": chosen}
+    if chosen:
+        act.adds = f" Chosen: {len(chosen)} of {len(payload['files'])}."
+
+
+def _request_changes(act: Act) -> None:
+    payload, given = act.card.payload, act.given
+    notes = {one.id: one.note for one in given.notes}
+    _of_this_round(payload, list(notes))
+    act.card.payload = payload | {"changes": given.note, "notes": notes}
+
+
+def _of_this_round(payload: Payload, ids: list[str]) -> list[str]:
+    """In the order in which they are shown."""
+    shown = [file["id"] for file in payload["files"]]
+    if not set(ids) <= set(shown):
+        raise Refusal("CARD_INVALID", "This picture is not one of these proofs.")
+    return [each for each in shown if each in ids]
+
+
+def due(leg: Leg, payload: Payload, now: datetime) -> datetime:
+    return datetime.fromisoformat(payload["until"])
+
+
+def summary(payload: Payload) -> str:
+    count = len(payload["files"])
+    pictures = f"{count} picture{'' if count == 1 else 's'}"
+    return f"{payload['service']}, {pictures}{_round(payload)}"
+
+
+def _round(payload: Payload) -> str:
+    return f", round {payload['round']}" if "round" in payload else ""
+
+
+def show(payload: Payload) -> dict[str, Any]:
+    count = len(payload["files"])
+    most = payload["most"] if payload["most"] and payload["most"] < count else None
+    return {"most": most, "is_answered": "chosen" in payload or "notes" in payload}
+
+
+def defaults(leg: Leg) -> dict[str, Any]:
+    return {"until": typed(timezone.now().replace(minute=0) + USUALLY, leg.time_zone)}
+
+
+def is_approved(leg: Leg) -> bool:
+    """The milestone that this is: what was shown is what is wanted."""
+    return leg.cards.filter(type=TYPE.name, state=APPROVED).exists()
+
+
+TYPE = CardType(
+    name="proofs",
+    label="Proofs",
+    icon="image",
+    by=SELLER,
+    proposal=Proofs,
+    write=write,
+    summary=summary,
+    show=show,
+    waits={PENDING: BUYER, CHANGES: SELLER},
+    due=due,
+    files=(1, MOST_PICTURES),
+    files_label="Pictures from this device",
+    file_kind="image",
+    defaults=defaults,
+    is_alone=True,
+    proposes="Show proofs",
+    moves=(
+        Move(
+            "approve",
+            BUYER,
+            (PENDING,),
+            APPROVED,
+            "{name} approved the proofs: {what}.",
+            label="Choose and approve",
+            tone="primary",
+            needs=Selection,
+            effect=_approve,
+        ),
+        Move(
+            "request_changes",
+            BUYER,
+            (PENDING,),
+            CHANGES,
+            "{name} asked for changes to the proofs: {what}.",
+            label="Ask for changes",
+            needs=Changes,
+            effect=_request_changes,
+        ),
+        # Answered it stays what it was: a round in which changes were asked for.
+        Move(
+            "answer",
+            SELLER,
+            (CHANGES,),
+            CHANGES,
+            "{name} showed the proofs anew.",
+            label="Show another round",
+            tone="primary",
+            needs=Proofs,
+            then="proofs",
+            ends=True,
+        ),
+        Move("expire", CLOCK, (PENDING,), "expired", "Nobody answered the proofs in time: {what}."),
+    ),
+)

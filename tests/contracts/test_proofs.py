@@ -1,0 +1,249 @@
+"""Proofs: shown by the seller, approved or sent back by the buyer, round by round."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.refusals import Refusal
+from contracts.cards.types.complete import TYPE as COMPLETE
+from contracts.models import Card
+from tests.contracts.card_scenes import GIVEN, answer, let_the_clock_move, local, propose
+from tests.files.conftest import bring, picture
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import messages_of, say, thread_item
+from threads.actions.proofs import add_proofs
+from threads.actions.staff import hide_message
+from threads.panel.rebuilding import differences
+from threads.shown_files import access_file
+from threads.state import look
+
+pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def pictures(leg):
+    return [bring(leg.seller, leg.thread_id, name=f"look {n}.jpg").id for n in range(3)]
+
+
+@pytest.fixture
+def card(leg, pictures):
+    given = GIVEN["proofs"](leg) | {"most": "2"}
+    return propose("proofs", leg, given=given, file_ids=pictures)
+
+
+def ask_for_changes(card, note="Warmer.", **notes):
+    rows = [{"id": file_id, "note": said} for file_id, said in notes.items()]
+    answer(card.buyer, card, "request_changes", given={"note": note, "notes": rows})
+    card.refresh_from_db()
+
+
+def show_again(card, pictures):
+    fields = {"given": GIVEN["proofs"](card.leg), "file_ids": pictures}
+    answer(card.seller, card, "answer", **fields)
+    card.refresh_from_db()
+    return Card.objects.get(counters=card)
+
+
+def approved_in_tab(thread):
+    return look(thread).tabs["files"].snapshot.get("approved", [])
+
+
+def awaited(thread):
+    return [each["user"] for each in thread_item(thread).waits if each["type"] == "proofs"]
+
+
+def test_what_was_chosen_is_shown_among_the_files(card, leg, buyer, pictures, thread):
+    assert approved_in_tab(thread) == []
+    answer(buyer, card, "approve", given={"chosen": [pictures[2], pictures[0]]})
+    (entry,) = approved_in_tab(thread)
+    assert [one["id"] for one in entry["pictures"]] == [pictures[0], pictures[2]]
+    assert (entry["by"], entry["chosen"], entry["count"]) == (buyer.id, 2, 3)
+    said = messages_of(thread)[-1].body
+    assert said.endswith("Chosen: 2 of 3.")
+    # What was agreed on is there: completing it begins with that.
+    assert COMPLETE.defaults(leg) == {"how": "milestone"}
+    assert list(differences(thread)) == []
+    assert_consistent(thread)
+
+
+def test_without_a_choice_all_of_them_are_approved(card, buyer, pictures, thread):
+    answer(buyer, card, "approve", given={})
+    (entry,) = approved_in_tab(thread)
+    assert [one["id"] for one in entry["pictures"]] == pictures
+    assert entry["chosen"] == 0
+
+
+@pytest.mark.parametrize("chosen", [[0, 1, 2], ["file_0000000000000000000000"]])
+def test_more_than_allowed_or_something_else_cannot_be_chosen(card, buyer, pictures, chosen):
+    ids = [pictures[one] if isinstance(one, int) else one for one in chosen]
+    with pytest.raises(Refusal) as refused:
+        answer(buyer, card, "approve", given={"chosen": ids})
+    assert refused.value.code == "CARD_INVALID"
+    card.refresh_from_db()
+    assert (card.state, card.version) == ("pending", 1)
+
+
+def test_the_loop_goes_on_until_it_is_approved(card, leg, buyer, seller, pictures, thread):
+    ask_for_changes(card, "", **{pictures[1]: "Crop it closer."})
+    assert (card.state, card.is_open, card.waits_for) == ("changes_requested", True, [seller.id])
+    # While the seller works on it nothing expires.
+    assert card.due_at is None
+    assert awaited(thread) == [seller.id]
+    again = bring(seller, thread, name="closer.jpg").id
+    second = show_again(card, [pictures[0], again])
+    assert (card.state, card.is_open) == ("changes_requested", False)
+    assert (second.payload["round"], second.waits_for) == (2, [buyer.id])
+    assert awaited(thread) == [buyer.id]
+    ask_for_changes(second, "Both warmer.")
+    third = show_again(second, [again])
+    answer(buyer, third, "approve", given={"chosen": again})
+    third.refresh_from_db()
+    assert (third.payload["round"], third.state) == (3, "approved")
+    chain = [one.action for one in messages_of(thread) if one.type == "action"]
+    assert [one["state"] for one in chain] == ["changes_requested", "changes_requested", "approved"]
+    assert [one["answers"] and one["answers"]["id"] for one in chain] == [None, card.id, second.id]
+    assert all(one["moves"] == {} for one in chain)
+    assert list(differences(thread)) == []
+    assert_consistent(thread)
+
+
+def test_a_round_is_answered_once(card, buyer, seller, pictures):
+    ask_for_changes(card)
+    show_again(card, pictures[:1])
+    for by, move, given in (
+        (seller, "answer", GIVEN["proofs"](card.leg)),
+        (buyer, "approve", {}),
+    ):
+        with pytest.raises(Refusal) as refused:
+            answer(by, card, move, key="another", given=given, file_ids=[])
+        assert refused.value.code == "ACTION_INVALID_STATE"
+    assert Card.objects.count() == 2
+
+
+def test_changes_have_to_be_named(card, buyer):
+    with pytest.raises(Refusal) as refused:
+        answer(buyer, card, "request_changes", given={"note": " ", "notes": []})
+    assert refused.value.message == "Say what should change, for a picture or for all of them."
+
+
+def test_proofs_that_nobody_answers_expire_when_the_seller_said(card, leg):
+    assert local(card.due_at, leg.time_zone) == GIVEN["proofs"](leg)["until"]
+    let_the_clock_move(card)
+    assert card.state == "expired"
+
+
+@pytest.mark.parametrize("days", [-1, 61])
+def test_the_time_for_an_answer_is_soon(leg, pictures, days):
+    until = local(timezone.now() + timedelta(days=days), leg.time_zone)
+    with pytest.raises(Refusal) as refused:
+        propose("proofs", leg, given={"until": until}, file_ids=pictures)
+    assert "until" in refused.value.details["errors"]
+
+
+def test_only_pictures_are_proofs(leg, thread):
+    words = bring(leg.seller, thread, b"Words", name="a.txt").id
+    with pytest.raises(Refusal) as refused:
+        propose("proofs", leg, file_ids=[words])
+    assert refused.value.details["errors"] == {"files": "Only pictures belong to it."}
+
+
+def test_nobody_but_the_parties_sees_them(card, buyer, seller, stranger, pictures):
+    assert access_file(buyer, pictures[0]).file.id == pictures[0]
+    assert access_file(seller, pictures[0]).file.id == pictures[0]
+    with pytest.raises(Refusal) as refused:
+        access_file(stranger, pictures[0])
+    assert refused.value.code == "THREAD_NOT_FOUND"
+
+
+def form(client, user, address):
+    client.force_login(user)
+    return client.get(address).content.decode()
+
+
+def test_one_chooses_from_what_one_has_shown_there(leg, thread, buyer, seller, client):
+    sent, proof, kept = (bring(seller, thread, name=f"{name}.jpg") for name in "abc")
+    say(seller, thread, "Look", attachments=[sent.id])
+    add_proofs(seller, thread_id=thread, file_ids=[proof.id])
+    hers = bring(buyer, thread)
+    say(buyer, thread, "Like this", attachments=[hers.id])
+    page = reverse("threads:card_new", args=[thread, "proofs"])
+    shown = form(client, seller, page)
+    assert sent.id in shown
+    assert proof.id in shown
+    assert kept.id not in shown
+    assert hers.id not in shown
+    fields = {"key": "once", "leg": leg.id, **GIVEN["proofs"](leg), "picture": [proof.id, sent.id]}
+    fields["files"] = SimpleUploadedFile("new.jpg", picture())
+    assert client.post(page, fields).status_code == 302
+    ids = [file["id"] for file in Card.objects.get().payload["files"]]
+    assert ids[:2] == [proof.id, sent.id]
+    assert len(ids) == 3
+
+
+def test_what_staff_have_hidden_is_not_shown_again(leg, thread, seller, client):
+    hidden = bring(seller, thread)
+    said = say(seller, thread, "Look", attachments=[hidden.id])
+    hide_message(thread_id=thread, message_id=said.id)
+    with pytest.raises(Refusal) as refused:
+        propose("proofs", leg, file_ids=[hidden.id])
+    assert refused.value.code == "UPLOAD_GONE"
+    page = reverse("threads:card_new", args=[thread, "proofs"])
+    assert hidden.id not in form(client, seller, page)
+
+
+def test_a_form_that_comes_back_has_what_was_brought_and_chosen(leg, thread, seller, client):
+    page = reverse("threads:card_new", args=[thread, "proofs"])
+    fields = {"key": "once", "leg": leg.id, "until": "soon", "note": "Mind the light."}
+    fields["files"] = SimpleUploadedFile("new.jpg", picture())
+    client.force_login(seller)
+    answered = client.post(page, fields)
+    shown = answered.content.decode()
+    assert answered.status_code == 400
+    assert "That is not a date and a time." in shown
+    assert "Mind the light." in shown
+    file_id = seller.files.get().id
+    assert f'name="picture" value="{file_id}" checked' in shown
+    again = {"key": "once", "leg": leg.id, **GIVEN["proofs"](leg), "picture": file_id}
+    assert client.post(page, again).status_code == 302
+
+
+def test_buyer_and_seller_answer_by_plain_forms(card, buyer, seller, pictures, client):
+    page = reverse("threads:card_move", args=[card.id, "request_changes"])
+    assert "look 1.jpg" in form(client, buyer, page)
+    fields = {"key": "once", "version": 1, "note": ""}
+    empty = client.post(page, fields | {"notes-0-id": pictures[0], "notes-0-note": ""})
+    assert "Say what should change" in empty.content.decode()
+    rows = {}
+    for number, file_id in enumerate(pictures):
+        rows |= {f"notes-{number}-id": file_id, f"notes-{number}-note": "Softer." * (number == 1)}
+    assert client.post(page, fields | rows).status_code == 302
+    card.refresh_from_db()
+    assert card.payload["notes"] == {pictures[1]: "Softer."}
+
+    page = reverse("threads:card_move", args=[card.id, "answer"])
+    assert "Softer." in form(client, seller, page)
+    fields = {"key": "once", "version": 2, **GIVEN["proofs"](card.leg), "picture": pictures[1:]}
+    assert client.post(page, fields).status_code == 302
+    second = Card.objects.get(counters=card)
+
+    page = reverse("threads:card_move", args=[second.id, "approve"])
+    assert f'name="chosen" value="{pictures[1]}"' in form(client, buyer, page)
+    both = {"key": "once", "version": 1, "chosen": pictures[1:]}
+    refused = client.post(page, both)
+    assert refused.status_code == 400
+    assert "At most 1 can be chosen." in refused.content.decode()
+    assert client.post(page, both | {"chosen": pictures[1]}).status_code == 302
+    second.refresh_from_db()
+    assert second.payload["chosen"] == [pictures[1]]
+
+
+def test_the_page_of_a_round_leads_to_the_others(card, buyer, pictures, client):
+    ask_for_changes(card)
+    second = show_again(card, pictures[:1])
+    for page in (card, second):
+        shown = form(client, buyer, reverse("threads:card", args=[page.id]))
+        assert shown.count(f'href="/cards/{(second if page == card else card).id}/"') >= 1
+        assert 'aria-current="page"' in shown
