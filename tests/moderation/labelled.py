@@ -6,6 +6,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "corpus"
 OPEN = "open"
+DEVELOPMENT = "development"
 KEPT_APART = "kept_apart"
 CIRCUMVENTION = "circumvention"
 HARMLESS = "harmless"
