@@ -149,20 +149,48 @@ def test_blocked_or_spam_on_the_same_screen(visit, strangers, how):
     expect(there.locator(".row")).to_have_count(1)
 
 
-def test_somebody_who_asks_for_a_date_gets_one(visit, strangers):
-    buyer, seller, handle = strangers
+def require(visit, seller: Account, *what: str) -> None:
     settings = visit(seller, "/settings/")
-    settings.get_by_label("A date").check()
+    for one in what:
+        settings.get_by_label(one).check()
     settings.get_by_role("region", name="First messages").get_by_role("button").click()
     expect(settings.get_by_text("Your requirements for first messages are saved.")).to_be_visible()
+
+
+def test_somebody_who_asks_for_a_date_and_a_budget_gets_both(visit, strangers):
+    buyer, seller, handle = strangers
+    require(visit, seller, "A date", "A budget")
     page = visit(buyer, f"/people/{handle}/start/", expected_status=400)
     page.get_by_label("What is it about?").fill("Portraits")
     page.get_by_label("Message").fill("Hello")
-    page.get_by_role("button", name="Send").click()
-    assert page.get_by_label("When").evaluate("field => field.matches(':invalid')")
-    page.get_by_label("When").fill("In May")
+    for label, text in (("When", "In May"), ("Budget", "About 900 EUR")):
+        page.get_by_role("button", name="Send").click()
+        assert page.get_by_label(label).evaluate("field => field.matches(':invalid')")
+        page.get_by_label(label).fill(text)
     page.get_by_role("button", name="Send").click()
     page.wait_for_url("**/threads/**")
+    # Both are there for whoever asked for them, before they accept.
+    there = open_request(visit(seller))
+    for text in ("In May", "About 900 EUR"):
+        expect(there.locator(".message .prose", has_text=text)).to_be_visible()
+
+
+def test_who_wants_to_hear_from_verified_people_only_does(visit, strangers, site):
+    buyer, seller, handle = strangers
+    require(visit, seller, "Only people whom we have verified")
+    page = visit(buyer, f"/people/{handle}/start/", expected_status=403)
+    page.get_by_label("What is it about?").fill("Portraits")
+    page.get_by_label("Message").fill("Hello")
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_role("alert").first).to_contain_text("verified")
+    expect(page.get_by_label("Message")).to_have_value("Hello")
+    there = visit(seller, "/inbox/requests/")
+    expect(there.get_by_text("No requests")).to_be_visible()
+    verify = f"from accounts.models import User; User.objects.filter(pk={buyer.id!r})"
+    site.manage("shell", "-c", f"{verify}.update(verified=True)")
+    page.get_by_role("button", name="Send").click()
+    page.wait_for_url("**/threads/**")
+    expect(open_request(there).get_by_role("button", name="Accept")).to_be_visible()
 
 
 def test_nobody_answers_and_it_expires_when_the_clock_says_so(visit, strangers, site):
