@@ -1,5 +1,6 @@
 """Taking one's data along, and deleting the account, as people do it."""
 
+import hashlib
 import json
 import zipfile
 
@@ -7,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PHONE, live, write
+from tests.browser.test_project import book, tab
 
 pytestmark = pytest.mark.browser
 
@@ -56,3 +58,53 @@ def test_who_deletes_the_account_is_out_everywhere_and_the_other_keeps_the_talk(
     live(other)
     expect(other.locator(".prose", has_text="Good bye")).to_be_visible()
     expect(other.locator(".message", has_text="Good bye")).to_contain_text("Deleted person")
+
+
+# Two days ago, and paid in full.
+OVER = """
+from datetime import timedelta
+from django.utils import timezone
+from contracts.models import Leg
+from threads.actions.bookings import record_payment
+leg = Leg.objects.get(thread_id="{thread}")
+record_payment(leg.seller, leg_id=leg.id, key="1", what="balance", shown=leg.price_cents)
+past = timezone.now() - timedelta(days=2)
+Leg.objects.filter(pk=leg.pk).update(starts_at=past, ends_at=past + timedelta(hours=1))
+"""
+
+
+def test_contract_and_receipt_stay_with_the_other_when_somebody_deletes_the_account(
+    visit, pair, site
+):
+    path = f"/threads/{pair.thread}/"
+    buyer, seller = live(visit(pair.buyer, path)), live(visit(pair.seller, path))
+    name = buyer.locator(".rows .row-name").first.inner_text()
+    book(buyer, seller)
+    write(seller, "Thank you for the work")
+    expect(buyer.locator(".prose", has_text="Thank you for the work")).to_be_visible()
+    seller.goto("/settings/data/delete/")
+    expect(seller.get_by_text("still to come")).to_be_visible()
+    site.manage("shell", "-c", OVER.format(thread=pair.thread))
+    papers = _papers(buyer, path)
+    seller.reload()
+    seller.get_by_label("Your password").fill(pair.seller.password)
+    seller.get_by_role("button", name="Delete your account for good").click()
+    expect(seller.get_by_text("Your account is deleted.")).to_be_visible()
+    left = buyer.locator("[data-type=system]", has_text="Deleted person left")
+    expect(left).to_be_visible(timeout=60_000)
+    assert _papers(buyer, path) == papers
+    expect(buyer.locator(".prose", has_text="Thank you for the work")).to_be_visible()
+    expect(buyer.locator(".rows .row-name").first).to_contain_text("Deleted person")
+    expect(buyer.locator(".rows")).not_to_contain_text(name.strip())
+
+
+def _papers(page, path) -> dict[str, str]:
+    """Contract and receipt: where they are, and what their bytes are."""
+    page.goto(path)
+    contract = tab(live(page), "docs").get_by_role("link", name="PDF").first
+    links = [contract.get_attribute("href")]
+    receipt = tab(page, "expenses").get_by_role("link", name="Receipt").first
+    links.append(f"{receipt.get_attribute('href')}pdf/")
+    found = {link: page.request.get(link) for link in links}
+    assert all(answer.ok for answer in found.values())
+    return {link: hashlib.sha256(answer.body()).hexdigest() for link, answer in found.items()}
