@@ -1,6 +1,6 @@
 """The tables of all cards as a page for people: docs/cards.md. A test compares the two."""
 
-from contracts.cards.table import CLOCK, CardType, Move
+from contracts.cards.table import CLOCK, SERVICE, CardType, Move
 from contracts.cards.types import TYPES
 
 INTRO = """# Action cards
@@ -32,6 +32,10 @@ Refused is: whoever is not a party (`THREAD_NOT_FOUND`), the wrong one of the tw
 happened), what came too late (`CARD_EXPIRED`), a payload that is not one (`CARD_INVALID`, part
 by part), a time at which the seller is busy (`ACTION_CONFLICT`).
 """
+
+
+# Nobody makes these.
+WHEN = {CLOCK: "when it is due", SERVICE: "when the booking is over"}
 
 
 def page() -> str:
@@ -70,7 +74,7 @@ def _spelled(role: str) -> str:
 
 
 def _arrows(move: Move) -> list[str]:
-    mark = "when it is due" if move.by == CLOCK else move.by
+    mark = WHEN.get(move.by, move.by)
     return [f"{source} --> {move.to}: {move.name} ({mark})" for source in move.sources]
 
 

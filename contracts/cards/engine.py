@@ -24,9 +24,11 @@ from contracts.cards.fields import invalid
 from contracts.cards.table import Act, CardType, Move, holds, people_of
 from contracts.cards.types import TYPES
 from contracts.models import Leg
+from contracts.models.bookings import CANCELLED, COMPLETED
 from contracts.models.cards import Card, CardStep
 
 PROPOSED = "propose"
+OVER = (COMPLETED, CANCELLED)
 
 
 @dataclass
@@ -247,19 +249,39 @@ def _move(
         chosen.to,
         key=f"{card.id}:{card.version + 1}:effect",
     )
-    if chosen.effect:
-        chosen.effect(act)
-    came_from = card.state
-    _store(card, kind, act, chosen)
-    says = _says(chosen, kind, card, user) + act.adds
-    _keep(card, came_from, name, act, key, says)
-    entries = [_tell(card, user, says), *act.entries]
+    entries = _make(chosen, act, key)
     if chosen.then:
         follower = _follow(TYPES[chosen.then], act, files)
         entries += follower.entries
         if also:
             also(follower.card)
+    if leg is not None and leg.status in OVER:
+        entries += _end_others(card, leg, act)
     return Done(card, entries)
+
+
+def _make(chosen: Move, act: Act, key: str) -> list[OutboxEntry]:
+    card, kind = act.card, TYPES[act.card.type]
+    if chosen.effect:
+        chosen.effect(act)
+    came_from = card.state
+    _store(card, kind, act, chosen)
+    says = _says(chosen, kind, act) + act.adds
+    _keep(card, came_from, chosen.name, act, key, says)
+    return [_tell(card, act.by, says), *act.entries]
+
+
+def _end_others(card: Card, leg: Leg, act: Act) -> list[OutboxEntry]:
+    """What is open about a booking that is over waits for nobody any more. What waits for staff
+    goes on."""
+    entries = []
+    others = Card.objects.filter(leg=leg, is_open=True).exclude(pk=card.pk).order_by("id")
+    for other in others.select_related("buyer", "seller", "proposed_by"):
+        chosen = TYPES[other.type].service_move(other.state)
+        if chosen is not None:
+            ending = Act(other, leg, None, None, act.at, chosen.to)
+            entries += _make(chosen, ending, f"{card.id}:{card.version}")
+    return entries
 
 
 def _store(card: Card, kind: CardType, act: Act, chosen: Move) -> None:
@@ -365,9 +387,12 @@ def _lock(card_id: str) -> tuple[Card, Leg | None]:
     return found.select_related("buyer", "seller", "proposed_by").get(pk=card_id), leg
 
 
-def _says(chosen: Move, kind: CardType, card: Card, user: User | None) -> str:
-    name = user.display_name if user else ""
-    return chosen.says.format(name=name, what=kind.summary(card.payload))
+def _says(chosen: Move, kind: CardType, act: Act) -> str:
+    return chosen.says.format(
+        name=act.by.display_name if act.by else "",
+        what=kind.summary(act.card.payload),
+        status=act.leg.status.replace("_", " ") if act.leg else "",
+    )
 
 
 def _why(given: Any) -> str:

@@ -17,7 +17,9 @@ BUYER, SELLER, EITHER = "buyer", "seller", "either"
 PROPOSER, ANSWERER = "proposer", "answerer"
 WAITED_FOR = "waited for"
 CLOCK, STAFF = "clock", "staff"
-ROLES = (BUYER, SELLER, EITHER, PROPOSER, ANSWERER, WAITED_FOR, CLOCK, STAFF)
+# Nobody at all: it follows from something else.
+SERVICE = "service"
+ROLES = (BUYER, SELLER, EITHER, PROPOSER, ANSWERER, WAITED_FOR, CLOCK, STAFF, SERVICE)
 
 PENDING = "pending"
 Payload = dict[str, Any]
@@ -53,7 +55,7 @@ class Move:
     by: str
     sources: tuple[str, ...]
     to: str
-    # What the conversation is told; `name` and `what` are filled in.
+    # What the conversation is told; `name`, `what` and the booking's `status` are filled in.
     says: str
     # On its button. Without one it has none: the clock's, or a page of its own.
     label: str = ""
@@ -69,6 +71,17 @@ class Move:
     ends: bool = False
     # In which states of the booking, where they are others than its type's.
     when: tuple[str, ...] = ()
+
+
+def ends_with_the_booking(*sources: str) -> Move:
+    """For what nobody can answer any more once the booking is completed or cancelled."""
+    return Move(
+        "end",
+        SERVICE,
+        sources or (PENDING,),
+        "withdrawn",
+        "The booking is {status}, so that this needs no answer any more: {what}.",
+    )
 
 
 @dataclass(frozen=True)
@@ -123,7 +136,14 @@ class CardType:
 
     def staff_move(self, state: str) -> Move | None:
         """What staff can do with a card in that state."""
-        moves = (move for move in self.moves if move.by == STAFF and state in move.sources)
+        return self._move_of(STAFF, state)
+
+    def service_move(self, state: str) -> Move | None:
+        """What becomes of a card in that state when its booking is over."""
+        return self._move_of(SERVICE, state)
+
+    def _move_of(self, role: str, state: str) -> Move | None:
+        moves = (move for move in self.moves if move.by == role and state in move.sources)
         return next(moves, None)
 
     def find(self, name: str) -> Move | None:
@@ -135,6 +155,9 @@ class CardType:
 
 def holds(role: str, user: User | None, card: Card) -> bool:
     """Whether this person is the one whom the table means."""
+    if role == SERVICE:
+        # Nobody can ask for it.
+        return False
     if user is None or role == CLOCK:
         return user is None and role == CLOCK
     if role == STAFF:

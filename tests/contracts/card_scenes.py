@@ -17,6 +17,7 @@ from contracts.cards.table import (
     EITHER,
     PROPOSER,
     SELLER,
+    SERVICE,
     STAFF,
     WAITED_FOR,
     Move,
@@ -151,6 +152,14 @@ def let_the_clock_move(card: Card) -> None:
     card.refresh_from_db()
 
 
+def let_the_booking_end(card: Card) -> None:
+    """By another card about it."""
+    leg = Leg.objects.get(pk=card.leg_id)
+    last = propose("cancel" if card.type == "complete" else "complete", leg)
+    answer(rightful(ANSWERER, last)[0], last, "accept")
+    card.refresh_from_db()
+
+
 def let_staff_decide(card: Card, reason: str = "We have spoken with both.") -> None:
     staff = make_person("Mo")
     staff.is_staff = True
@@ -165,6 +174,8 @@ def make(card: Card, move: Move, by: User | None = None) -> None:
         return let_the_clock_move(card)
     if move.by == STAFF:
         return let_staff_decide(card)
+    if move.by == SERVICE:
+        return let_the_booking_end(card)
     by = by or rightful(move.by, card)[0]
     answer(by, card, move.name, given=given_with(card, move), file_ids=files_with(card, move, by))
     card.refresh_from_db()

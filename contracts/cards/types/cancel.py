@@ -11,7 +11,16 @@ from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.actions.payments import add_amendment
 from contracts.cards.fields import Reason
-from contracts.cards.table import ANSWERER, EITHER, PENDING, Act, CardType, Move, Payload
+from contracts.cards.table import (
+    ANSWERER,
+    EITHER,
+    PENDING,
+    Act,
+    CardType,
+    Move,
+    Payload,
+    ends_with_the_booking,
+)
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION, CANCELLED, FLEXIBLE, MODERATE
 from contracts.models.money import EXTRAS, REFUND
@@ -130,5 +139,6 @@ TYPE = CardType(
             "{name} does not want to cancel: {what}.",
             label="Decline",
         ),
+        ends_with_the_booking(),
     ),
 )

@@ -11,7 +11,17 @@ from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.actions.payments import settle_finally
 from contracts.cards.fields import Note
-from contracts.cards.table import BUYER, CLOCK, PENDING, SELLER, Act, CardType, Move, Payload
+from contracts.cards.table import (
+    BUYER,
+    CLOCK,
+    PENDING,
+    SELLER,
+    Act,
+    CardType,
+    Move,
+    Payload,
+    ends_with_the_booking,
+)
 from contracts.cards.types.dispute import Dispute
 from contracts.cards.types.proofs import is_approved
 from contracts.models import Leg
@@ -109,5 +119,6 @@ TYPE = CardType(
             "The time to look at it is over, and the work is accepted: {what}.",
             effect=_accept,
         ),
+        ends_with_the_booking(),
     ),
 )

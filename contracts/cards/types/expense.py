@@ -10,7 +10,16 @@ from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.actions.payments import add_amendment
 from contracts.cards.fields import Cents, Line, Note, spell_day
-from contracts.cards.table import ANSWERER, PENDING, SELLER, Act, CardType, Move, Payload
+from contracts.cards.table import (
+    ANSWERER,
+    PENDING,
+    SELLER,
+    Act,
+    CardType,
+    Move,
+    Payload,
+    ends_with_the_booking,
+)
 from contracts.models import Leg
 from contracts.models.money import EXPENSE
 from contracts.money import amount
@@ -90,5 +99,6 @@ TYPE = CardType(
             "{name} declined the expense: {what}.",
             label="Decline",
         ),
+        ends_with_the_booking(),
     ),
 )

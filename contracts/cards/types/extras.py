@@ -8,7 +8,17 @@ from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.actions.payments import add_amendment
 from contracts.cards.fields import Cents, Line, Note
-from contracts.cards.table import ANSWERER, PENDING, PROPOSER, SELLER, Act, CardType, Move, Payload
+from contracts.cards.table import (
+    ANSWERER,
+    PENDING,
+    PROPOSER,
+    SELLER,
+    Act,
+    CardType,
+    Move,
+    Payload,
+    ends_with_the_booking,
+)
 from contracts.models import Leg
 from contracts.models.fields import MOST_CENTS
 from contracts.models.money import EXTRAS
@@ -127,5 +137,6 @@ TYPE = CardType(
             "{name} took the extras back.",
             "Take back",
         ),
+        ends_with_the_booking(),
     ),
 )

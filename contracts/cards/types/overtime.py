@@ -8,7 +8,16 @@ from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.actions.payments import add_amendment
 from contracts.cards.fields import Note
-from contracts.cards.table import ANSWERER, EITHER, PENDING, Act, CardType, Move, Payload
+from contracts.cards.table import (
+    ANSWERER,
+    EITHER,
+    PENDING,
+    Act,
+    CardType,
+    Move,
+    Payload,
+    ends_with_the_booking,
+)
 from contracts.models import Leg
 from contracts.models.fields import MOST_CENTS
 from contracts.models.money import OVERTIME
@@ -99,5 +108,6 @@ TYPE = CardType(
             "{name} declined the overtime: {what}.",
             label="Decline",
         ),
+        ends_with_the_booking(),
     ),
 )

@@ -10,7 +10,17 @@ from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, model
 from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.cards.fields import Note, in_zone, invalid, plain, typed
-from contracts.cards.table import BUYER, CLOCK, PENDING, SELLER, Act, CardType, Move, Payload
+from contracts.cards.table import (
+    BUYER,
+    CLOCK,
+    PENDING,
+    SELLER,
+    Act,
+    CardType,
+    Move,
+    Payload,
+    ends_with_the_booking,
+)
 from contracts.models import Leg
 
 APPROVED, CHANGES = "approved", "changes_requested"
@@ -182,5 +192,6 @@ TYPE = CardType(
             ends=True,
         ),
         Move("expire", CLOCK, (PENDING,), "expired", "Nobody answered the proofs in time: {what}."),
+        ends_with_the_booking(PENDING, CHANGES),
     ),
 )

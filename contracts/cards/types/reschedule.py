@@ -20,6 +20,7 @@ from contracts.cards.table import (
     CardType,
     Move,
     Payload,
+    ends_with_the_booking,
 )
 from contracts.models import Leg
 from contracts.models.bookings import BOOKED, ON_HOLD
@@ -74,6 +75,9 @@ def check_is_free(leg: Leg, start: datetime, end: datetime) -> None:
 def _accept(act: Act) -> None:
     leg, payload = act.booking, act.card.payload
     start, end = (datetime.fromisoformat(payload[name]) for name in ("new_start", "new_end"))
+    if start <= act.at:
+        # A hold may have outlasted it.
+        raise Refusal("ACTION_INVALID_STATE", "That time is over. Propose another one.")
     check_is_free(leg, start, end)
     terms = {name: getattr(leg, name) for name in Terms.__dataclass_fields__}
     terms |= {"starts_at": start, "ends_at": end}
@@ -148,5 +152,6 @@ TYPE = CardType(
         Move(
             "expire", CLOCK, (PENDING,), "expired", "Nobody answered the new time in time: {what}."
         ),
+        ends_with_the_booking(),
     ),
 )

@@ -15,6 +15,7 @@ from contracts.cards.table import (
     CardType,
     Move,
     Payload,
+    ends_with_the_booking,
 )
 from contracts.models import ContractVersion, Leg
 from contracts.models.documents import ISSUED, VOID
@@ -109,5 +110,6 @@ TYPE = CardType(
             "voided",
             "There is a newer version of the contract: {what} no longer needs signatures.",
         ),
+        ends_with_the_booking(),
     ),
 )

@@ -1,0 +1,123 @@
+"""When a booking is over, or staff have decided: what becomes of the other cards."""
+
+from datetime import timedelta
+
+import pytest
+import time_machine
+from django.utils import timezone
+
+from accounts.refusals import Refusal
+from contracts.cards.types import TYPES
+from contracts.models import Card
+from moderation.actions import act, resolve
+from moderation.models import Case
+from tests.contracts.card_scenes import answer, let_the_booking_end, local, new_time, propose
+from tests.moderation.conftest import moderator, taken  # noqa: F401
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import messages_of, row, thread_item
+from threads.actions.messages import send_message
+from threads.cards.clock import move_due_cards
+from threads.models import ActionWaiting, keys
+from threads.models.table import Item, query
+from threads.panel.rebuilding import differences
+from threads.state import look
+
+pytestmark = [pytest.mark.storage, pytest.mark.django_db]
+
+ENDING = [kind.name for kind in TYPES.values() if kind.service_move(kind.first)]
+
+
+def waiting(user):
+    page = query(keys.user_pk(user.id), Item.sk.startswith(keys.WAITING), limit=100)
+    return [item.type for item in page.of(ActionWaiting)]
+
+
+@pytest.mark.parametrize("type_name", ENDING)
+def test_what_is_open_ends_with_the_booking_and_says_why(type_name, leg, thread):
+    card = propose(type_name, leg)
+    let_the_booking_end(card)
+    assert (card.state, card.is_open, card.waits_for, card.due_at) == ("withdrawn", False, [], None)
+    leg.refresh_from_db()
+    said = [one.body for one in messages_of(thread) if one.type == "system"]
+    assert said[-1].startswith(f"The booking is {leg.status}, so that this needs no answer")
+    assert card.steps.last().by is None
+    for person in (leg.buyer, leg.seller):
+        assert waiting(person) == []
+        assert row(thread, person).waiting_for == ""
+    assert not any(each["isOpen"] for each in look(thread).tabs["actions"].snapshot["cards"])
+    assert list(differences(thread)) == []
+    assert_consistent(thread)
+
+
+def test_all_of_them_end_at_once_and_the_waiting_is_right_on_both_sides(leg, thread, delivered):
+    cards = [propose(name, leg) for name in ("extras", "reschedule", "expense", "proofs", "sign")]
+    asked = cards[3]
+    answer(leg.buyer, asked, "request_changes", given={"note": "Warmer."})
+    done = propose("complete", leg)
+    assert {each["user"] for each in thread_item(thread).waits} == {leg.buyer_id, leg.seller_id}
+    delivered.clear()
+    answer(leg.buyer, done, "accept")
+    assert {card.state for card in Card.objects.exclude(pk=done.pk)} == {"withdrawn"}
+    assert thread_item(thread).waits == []
+    for person in (leg.buyer, leg.seller):
+        assert waiting(person) == []
+        changed = [event["state"] for event in delivered.to(person, "card.changed")]
+        assert sorted(changed) == ["accepted", *["withdrawn"] * 5]
+    assert list(differences(thread)) == []
+    assert_consistent(thread)
+
+
+def test_the_cards_of_another_booking_go_on(leg, thread, make_leg):
+    other = make_leg()
+    card = propose("extras", other)
+    answer(leg.buyer, propose("complete", leg), "accept")
+    card.refresh_from_db()
+    assert card.state == "pending"
+
+
+def test_a_call_for_staff_outlasts_the_booking(leg, thread):
+    answer(leg.buyer, propose("complete", leg), "accept")
+    dispute = propose("dispute", leg)
+    assert dispute.state == "open"
+    send_message(leg.buyer, thread_id=thread, client_id="0" * 32, body="Please look at it.")
+    dispute.refresh_from_db()
+    assert dispute.is_open
+
+
+def test_after_a_dispute_the_others_have_the_time_that_they_had(leg, thread, moderator):  # noqa: F811
+    moved = propose("reschedule", leg, leg.seller)
+    until = local(timezone.now() + timedelta(days=20), leg.time_zone)
+    proofs = propose("proofs", leg, given={"until": until})
+    due = {card.pk: card.due_at for card in (moved, proofs)}
+    start = moved.created_at
+    with time_machine.travel(start + timedelta(hours=1), tick=False):
+        dispute = propose("dispute", leg)
+    with time_machine.travel(start + timedelta(days=9), tick=False):
+        assert move_due_cards() == 0
+        case = taken(moderator, Case.objects.get(thread_id=thread))
+        act(moderator, case_id=case.id, name="card.decide", target=dispute.id, reason="It goes on.")
+        # The case is still open.
+        assert move_due_cards() == 0
+        resolve(moderator, case_id=case.id, reason="Done.")
+        assert move_due_cards() == 0
+    stood = timedelta(days=9) - timedelta(hours=1)
+    for card in (moved, proofs):
+        card.refresh_from_db()
+        assert (card.state, card.stopped_at) == ("pending", None)
+        assert abs(card.due_at - due[card.pk] - stood) < timedelta(seconds=5)
+    with time_machine.travel(moved.due_at - timedelta(seconds=1), tick=False):
+        assert move_due_cards() == 0
+    with time_machine.travel(moved.due_at, tick=False):
+        assert move_due_cards() == 1
+    moved.refresh_from_db()
+    assert moved.state == "expired"
+    assert list(differences(thread)) == []
+
+
+def test_a_time_that_a_hold_has_outlasted_is_not_accepted(leg, thread):
+    card = propose("reschedule", leg, leg.seller, given=new_time(leg, days=1))
+    over = card.leg.starts_at + timedelta(days=2)
+    Card.objects.filter(pk=card.pk).update(due_at=over + timedelta(days=1))
+    with time_machine.travel(over, tick=False), pytest.raises(Refusal) as refused:
+        answer(leg.buyer, card, "accept")
+    assert refused.value.code == "ACTION_INVALID_STATE"
