@@ -13,7 +13,8 @@ from accounts.lockout import address_of
 from accounts.refusals import Refusal
 from contracts.calendar import calendar_of
 from contracts.cards.chains import chain_of
-from contracts.cards.engine import check_may_propose, find_card, find_type
+from contracts.cards.locking import find_card
+from contracts.cards.proposing import check_may_propose, find_type
 from contracts.cards.table import CardType, Move, holds
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg

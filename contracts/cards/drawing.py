@@ -9,7 +9,7 @@ A card is an agreement in the making, inside the conversation: somebody proposes
 answers, the booking changes. This page is made from the tables in `contracts/cards/types/` by
 `script/manage draw_cards > docs/cards.md`; a test compares it with them.
 
-How a step comes to be, whatever the type (`contracts/cards/engine.py`, then
+How a step comes to be, whatever the type (`contracts/cards/proposing.py` and `moving.py`, then
 `threads/cards/carrying.py`):
 
 1. One SQL transaction, with the seller, the booking and the card locked in that order: who may,

@@ -73,6 +73,18 @@ class Move:
     when: tuple[str, ...] = ()
 
 
+def accept(says: str, effect: Callable[[Act], None], *, by: str = ANSWERER) -> Move:
+    return Move("accept", by, (PENDING,), "accepted", says, "Accept", "primary", effect=effect)
+
+
+def decline(says: str, *, by: str = ANSWERER) -> Move:
+    return Move("decline", by, (PENDING,), "declined", says, "Decline")
+
+
+def withdraw(says: str) -> Move:
+    return Move("withdraw", PROPOSER, (PENDING,), "withdrawn", says, "Take back")
+
+
 def ends_with_the_booking(*sources: str) -> Move:
     """For what nobody can answer any more once the booking is completed or cancelled."""
     return Move(

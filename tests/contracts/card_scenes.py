@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from django.utils import timezone
 
 from accounts.models import User
-from contracts.cards.engine import make_clock_move
+from contracts.cards.moving import make_clock_move
 from contracts.cards.table import (
     ANSWERER,
     BUYER,

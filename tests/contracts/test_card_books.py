@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.refusals import Refusal
-from contracts.cards.engine import make_clock_move
+from contracts.cards.moving import make_clock_move
 from contracts.cards.table import CLOCK
 from contracts.cards.types import TYPES
 from contracts.models import Amendment, Card, Leg, Receipt

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from accounts.refusals import Refusal
-from contracts.cards.engine import make_clock_move
+from contracts.cards.moving import make_clock_move
 from contracts.models import Amendment, Card, Leg
 from tests.contracts.card_scenes import answer, new_time, propose
 from tests.threads.checker import assert_consistent

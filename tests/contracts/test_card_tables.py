@@ -8,7 +8,7 @@ from django.forms.models import model_to_dict
 
 from accounts.models import OutboxEntry
 from accounts.refusals import Refusal
-from contracts.cards import engine
+from contracts.cards import moving
 from contracts.cards.table import CLOCK, ROLES, SERVICE, STAFF
 from contracts.cards.types import TYPES
 from contracts.models import Amendment, Card, CardStep, LedgerEntry, Leg, Receipt
@@ -53,7 +53,7 @@ def everything(leg: Leg) -> dict[str, Any]:
 def attempt(card: Card, move: Any, by: Any) -> Card:
     fields = {"version": card.version, "key": "an attempt", "given": given_with(card, move)}
     if by is None:
-        return engine.move(None, card_id=card.id, name=move.name, **fields).card
+        return moving.move(None, card_id=card.id, name=move.name, **fields).card
     if by in rightful(move.by, card):
         fields["file_ids"] = files_with(card, move, by)
     return move_card(by, card_id=card.id, move=move.name, **fields)
@@ -104,7 +104,7 @@ def _staff_are_refused(card: Card, move: Any, staff: Any, *, is_theirs: bool) ->
     if is_theirs:
         return
     with pytest.raises(Refusal) as refused:
-        engine.decide(staff, card_id=card.id, name=move.name, key="an attempt", given={})
+        moving.decide(staff, card_id=card.id, name=move.name, key="an attempt", given={})
     wanted = "ACTION_INVALID_STATE" if move.by == STAFF else "ACTION_FORBIDDEN"
     assert refused.value.code == wanted
 

@@ -1,5 +1,7 @@
 """Cards: what a proposal and its answer leave behind, in both stores."""
 
+from datetime import timedelta
+
 import pytest
 
 from accounts.refusals import Refusal
@@ -99,6 +101,53 @@ def test_a_time_at_which_the_seller_has_another_booking_is_a_conflict(leg, buyer
         propose("reschedule", leg, buyer)
     assert refused.value.code == "ACTION_CONFLICT"
     assert not Card.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("status", "hours", "is_free"),
+    [
+        ("booked", 0, False),
+        ("on_hold", 0, False),
+        ("cancelled", 0, True),
+        ("completed", 0, True),
+        # One ends when the other begins.
+        ("booked", 6, True),
+        ("booked", 5, False),
+    ],
+)
+def test_what_takes_the_sellers_time_and_what_does_not(leg, buyer, seller, status, hours, is_free):
+    start_ = IN_MAY + timedelta(days=1, hours=hours)
+    busy = terms(starts_at=start_, ends_at=start_ + timedelta(hours=6))
+    other = book(start(buyer, seller), buyer, seller, busy)
+    Leg.objects.filter(pk=other.pk).update(status=status)
+    if is_free:
+        answer(buyer, propose("reschedule", leg, seller), "accept")
+        leg.refresh_from_db()
+        assert (leg.starts_at - IN_MAY).days == 1
+        return
+    with pytest.raises(Refusal) as refused:
+        propose("reschedule", leg, seller)
+    assert refused.value.code == "ACTION_CONFLICT"
+
+
+def test_a_counter_offer_at_a_time_that_is_taken_is_a_conflict(leg, buyer, seller, thread):
+    card = propose("reschedule", leg, seller)
+    busy = terms(starts_at=IN_MAY + timedelta(days=3), ends_at=IN_MAY + timedelta(days=4))
+    book(start(buyer, seller), buyer, seller, busy)
+    with pytest.raises(Refusal) as refused:
+        answer(buyer, card, "counter", given=new_time(leg, days=3))
+    assert refused.value.code == "ACTION_CONFLICT"
+    card.refresh_from_db()
+    assert (card.state, card.version) == ("pending", 1)
+    assert Card.objects.count() == 1
+
+
+@pytest.mark.parametrize("year", ["0001", "9999"])
+def test_a_time_that_no_calendar_has_is_refused(leg, seller, year):
+    given = {"starts_at": f"{year}-12-31T09:00", "ends_at": f"{year}-12-31T23:59"}
+    with pytest.raises(Refusal) as refused:
+        propose("reschedule", leg, seller, given=given)
+    assert refused.value.code == "CARD_INVALID"
 
 
 def test_the_conflict_is_looked_for_again_when_it_is_accepted(leg, buyer, seller, thread):

@@ -10,7 +10,7 @@ from typing import Any
 from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.actions import documents, linking, manifests, offers, payments
-from contracts.cards import engine
+from contracts.cards import moving
 from contracts.models import BookingGroup, Card, DeliverableManifest, Leg, Offer, Receipt
 from contracts.queries import access_leg, access_offer
 from contracts.terms import Terms
@@ -97,7 +97,7 @@ def sign_contract(user: User, *, document_id: str, number: int, **signature: Any
         carry_all(documents.sign_version(user, document_id=document_id, number=number, **signature))
         return
     key = f"sign-{card.version}"
-    done = engine.move(
+    done = moving.move(
         user, card_id=card.id, name="sign", version=card.version, key=key, given=signature
     )
     carry_all(done.entries)

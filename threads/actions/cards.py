@@ -5,7 +5,8 @@ from typing import Any
 
 from accounts.models import User
 from accounts.refusals import Refusal
-from contracts.cards import engine
+from contracts.cards import moving, proposing
+from contracts.cards.locking import find_card
 from contracts.cards.types import TYPES
 from contracts.models import Card
 from threads import state as states
@@ -30,7 +31,7 @@ def propose_card(
         # A repeat may find the conversation on hold by what it repeats.
         check_may_write(states.look(thread_id), user.id)
     attached = _attach(user, file_ids, thread_id)
-    done = engine.propose(
+    done = proposing.propose(
         user,
         type_name=type_name,
         thread_id=thread_id,
@@ -72,10 +73,10 @@ def move_card(
     file_ids: Sequence[str] = (),
 ) -> Card:
     """`file_ids` are for the card that comes of it."""
-    card = engine.find_card(user, card_id)
+    card = find_card(user, card_id)
     check_may_write(states.look(card.thread_id), user.id)
     attached = _attach(user, file_ids, card.thread_id)
-    done = engine.move(
+    done = moving.move(
         user,
         card_id=card_id,
         name=move,
@@ -91,7 +92,7 @@ def move_card(
 
 def decide_card(staff: User, *, thread_id: str, card_id: str, reason: str) -> None:
     """By staff, under a case: what was opened for them. `reason` is what both are told."""
-    card = engine.find_card(None, card_id)
+    card = find_card(None, card_id)
     kind = TYPES[card.type]
     chosen = kind.staff_move(card.state)
     if card.thread_id != thread_id:
@@ -103,7 +104,7 @@ def decide_card(staff: User, *, thread_id: str, card_id: str, reason: str) -> No
         # interrupted after this finds the card still open, and decides it again.
         lift_hold(thread_id=thread_id)
     key = f"{chosen.name}-{card.version}"
-    done = engine.decide(
+    done = moving.decide(
         staff, card_id=card_id, name=chosen.name, key=key, given={"reason": reason}
     )
     carry_all(done.entries)

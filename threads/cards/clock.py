@@ -7,7 +7,8 @@ import structlog
 from django.db import close_old_connections, connection
 
 from contracts.cards import clock
-from contracts.cards.engine import find_card, make_clock_move
+from contracts.cards.locking import find_card
+from contracts.cards.moving import make_clock_move
 from threads.models import Thread, keys
 from threads.relay import carry_all
 

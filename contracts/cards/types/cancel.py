@@ -19,6 +19,7 @@ from contracts.cards.table import (
     CardType,
     Move,
     Payload,
+    decline,
     ends_with_the_booking,
 )
 from contracts.models import Leg
@@ -131,14 +132,7 @@ TYPE = CardType(
             effect=_accept,
             asks="The booking is then called off for good, with the outcome above.",
         ),
-        Move(
-            "decline",
-            ANSWERER,
-            (PENDING,),
-            "declined",
-            "{name} does not want to cancel: {what}.",
-            label="Decline",
-        ),
+        decline("{name} does not want to cancel: {what}."),
         ends_with_the_booking(),
     ),
 )

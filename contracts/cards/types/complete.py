@@ -20,6 +20,7 @@ from contracts.cards.table import (
     CardType,
     Move,
     Payload,
+    accept,
     ends_with_the_booking,
 )
 from contracts.cards.types.dispute import Dispute
@@ -91,16 +92,7 @@ TYPE = CardType(
     is_alone=True,
     proposes="Mark as completed",
     moves=(
-        Move(
-            "accept",
-            BUYER,
-            (PENDING,),
-            "accepted",
-            "{name} accepted the work: {what}.",
-            label="Accept",
-            tone="primary",
-            effect=_accept,
-        ),
+        accept("{name} accepted the work: {what}.", _accept, by=BUYER),
         Move(
             "dispute",
             BUYER,

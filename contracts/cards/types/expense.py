@@ -11,13 +11,12 @@ from accounts.refusals import Refusal
 from contracts.actions.payments import add_amendment
 from contracts.cards.fields import Cents, Line, Note, spell_day
 from contracts.cards.table import (
-    ANSWERER,
-    PENDING,
     SELLER,
     Act,
     CardType,
-    Move,
     Payload,
+    accept,
+    decline,
     ends_with_the_booking,
 )
 from contracts.models import Leg
@@ -81,24 +80,8 @@ TYPE = CardType(
     files_label="Photo of the slip",
     proposes="Hand in an expense",
     moves=(
-        Move(
-            "accept",
-            ANSWERER,
-            (PENDING,),
-            "accepted",
-            "{name} accepted the expense: {what}.",
-            label="Accept",
-            tone="primary",
-            effect=_accept,
-        ),
-        Move(
-            "decline",
-            ANSWERER,
-            (PENDING,),
-            "declined",
-            "{name} declined the expense: {what}.",
-            label="Decline",
-        ),
+        accept("{name} accepted the expense: {what}.", _accept),
+        decline("{name} declined the expense: {what}."),
         ends_with_the_booking(),
     ),
 )

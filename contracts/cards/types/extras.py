@@ -11,13 +11,15 @@ from contracts.cards.fields import Cents, Line, Note
 from contracts.cards.table import (
     ANSWERER,
     PENDING,
-    PROPOSER,
     SELLER,
     Act,
     CardType,
     Move,
     Payload,
+    accept,
+    decline,
     ends_with_the_booking,
+    withdraw,
 )
 from contracts.models import Leg
 from contracts.models.fields import MOST_CENTS
@@ -101,16 +103,7 @@ TYPE = CardType(
     defaults=defaults,
     proposes="Propose extras",
     moves=(
-        Move(
-            "accept",
-            ANSWERER,
-            (PENDING,),
-            "accepted",
-            "{name} accepted the extras: {what}.",
-            label="Accept",
-            tone="primary",
-            effect=_accept,
-        ),
+        accept("{name} accepted the extras: {what}.", _accept),
         Move(
             "counter",
             ANSWERER,
@@ -121,22 +114,8 @@ TYPE = CardType(
             needs=Extras,
             then="extras",
         ),
-        Move(
-            "decline",
-            ANSWERER,
-            (PENDING,),
-            "declined",
-            "{name} declined the extras: {what}.",
-            "Decline",
-        ),
-        Move(
-            "withdraw",
-            PROPOSER,
-            (PENDING,),
-            "withdrawn",
-            "{name} took the extras back.",
-            "Take back",
-        ),
+        decline("{name} declined the extras: {what}."),
+        withdraw("{name} took the extras back."),
         ends_with_the_booking(),
     ),
 )

@@ -9,13 +9,12 @@ from accounts.refusals import Refusal
 from contracts.actions.payments import add_amendment
 from contracts.cards.fields import Note
 from contracts.cards.table import (
-    ANSWERER,
     EITHER,
-    PENDING,
     Act,
     CardType,
-    Move,
     Payload,
+    accept,
+    decline,
     ends_with_the_booking,
 )
 from contracts.models import Leg
@@ -90,24 +89,8 @@ TYPE = CardType(
     show=show,
     proposes="Propose overtime",
     moves=(
-        Move(
-            "accept",
-            ANSWERER,
-            (PENDING,),
-            "accepted",
-            "{name} accepted the overtime: {what}.",
-            label="Accept",
-            tone="primary",
-            effect=_accept,
-        ),
-        Move(
-            "decline",
-            ANSWERER,
-            (PENDING,),
-            "declined",
-            "{name} declined the overtime: {what}.",
-            label="Decline",
-        ),
+        accept("{name} accepted the overtime: {what}.", _accept),
+        decline("{name} declined the overtime: {what}."),
         ends_with_the_booking(),
     ),
 )

@@ -15,18 +15,21 @@ from contracts.cards.table import (
     CLOCK,
     EITHER,
     PENDING,
-    PROPOSER,
     Act,
     CardType,
     Move,
     Payload,
+    accept,
+    decline,
     ends_with_the_booking,
+    withdraw,
 )
 from contracts.models import Leg
 from contracts.models.bookings import BOOKED, ON_HOLD
 from contracts.terms import Terms
 
 OPEN_FOR = timedelta(hours=72)
+FURTHEST = timedelta(days=5 * 365)
 
 
 class NewTime(BaseModel):
@@ -47,8 +50,8 @@ def write(leg: Leg, given: NewTime, by: User) -> Payload:
     start, end = (in_zone(moment, leg.time_zone) for moment in (given.starts_at, given.ends_at))
     if (start, end) == (leg.starts_at, leg.ends_at):
         raise Refusal("CARD_INVALID", "That is the time which is agreed already.")
-    if start <= timezone.now():
-        raise Refusal("CARD_INVALID", "The new time has to be in the future.")
+    if not timezone.now() < start < end <= timezone.now() + FURTHEST:
+        raise Refusal("CARD_INVALID", "The new time has to be in the next five years.")
     check_is_free(leg, start, end)
     return {
         "service": leg.service,
@@ -118,16 +121,7 @@ TYPE = CardType(
     is_alone=True,
     proposes="Propose a new time",
     moves=(
-        Move(
-            "accept",
-            ANSWERER,
-            (PENDING,),
-            "accepted",
-            "{name} accepted the new time: {what}.",
-            label="Accept",
-            tone="primary",
-            effect=_accept,
-        ),
+        accept("{name} accepted the new time: {what}.", _accept),
         Move(
             "counter",
             ANSWERER,
@@ -138,17 +132,8 @@ TYPE = CardType(
             needs=NewTime,
             then="reschedule",
         ),
-        Move(
-            "decline", ANSWERER, (PENDING,), "declined", "{name} declined the new time.", "Decline"
-        ),
-        Move(
-            "withdraw",
-            PROPOSER,
-            (PENDING,),
-            "withdrawn",
-            "{name} took the new time back.",
-            "Take back",
-        ),
+        decline("{name} declined the new time."),
+        withdraw("{name} took the new time back."),
         Move(
             "expire", CLOCK, (PENDING,), "expired", "Nobody answered the new time in time: {what}."
         ),

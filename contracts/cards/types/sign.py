@@ -15,6 +15,7 @@ from contracts.cards.table import (
     CardType,
     Move,
     Payload,
+    decline,
     ends_with_the_booking,
 )
 from contracts.models import ContractVersion, Leg
@@ -95,14 +96,7 @@ TYPE = CardType(
             needs=Signature,
             effect=_sign,
         ),
-        Move(
-            "decline",
-            WAITED_FOR,
-            (PENDING,),
-            "declined",
-            "{name} does not sign: {what}.",
-            label="Decline",
-        ),
+        decline("{name} does not sign: {what}.", by=WAITED_FOR),
         Move(
             "void",
             CLOCK,

@@ -1,0 +1,51 @@
+"""What every step of a card leaves behind: the step itself, and an entry by which the conversation
+follows."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from accounts.models import OutboxEntry, User
+from contracts.actions.dossiers import touch
+from contracts.cards.table import Act
+from contracts.models.cards import Card, CardStep
+
+
+@dataclass
+class Done:
+    card: Card
+    entries: list[OutboxEntry] = field(default_factory=list)
+
+
+def _why(given: Any) -> str:
+    return str(getattr(given, "reason", "") or getattr(given, "note", ""))
+
+
+def keep(card: Card, came_from: str, name: str, act: Act, key: str, says: str) -> None:
+    CardStep.objects.create(
+        card=card,
+        version=card.version,
+        move=name,
+        by=act.by,
+        key=key,
+        at=act.at,
+        from_state=came_from,
+        to_state=card.state,
+        why=_why(act.given),
+        says=says,
+    )
+
+
+def tell(card: Card, by: User | None, says: str) -> OutboxEntry:
+    return touch(
+        card.thread_id,
+        by=by if by and by.id in card.parties else card.proposed_by,
+        key=f"{card.id}:{card.version}",
+        says=says,
+        card={"id": card.id, "version": card.version},
+    )
+
+
+def left_undone(card: Card) -> list[OutboxEntry]:
+    """For a repeat: what the first attempt may have left undone."""
+    waiting = OutboxEntry.objects.filter(kind="booking", done_at__isnull=True)
+    return list(waiting.filter(payload__thread=card.thread_id).order_by("id"))
