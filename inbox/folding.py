@@ -30,7 +30,7 @@ def excerpt(text: str, words: list[str]) -> list[Piece]:
     """A line of the text around the first match, in pieces, with the matches marked."""
     marks = _marks(text, words)
     first = marks.index(True) if True in marks else 0
-    begin, end = max(0, first - AROUND), min(len(text), first + 2 * AROUND)
+    begin, end = _cut(text, first)
     pieces = [Piece("… ")] if begin else []
     at = begin
     while at < end:
@@ -40,6 +40,17 @@ def excerpt(text: str, words: list[str]) -> list[Piece]:
         pieces.append(Piece(text[at:until], marks[at]))
         at = until
     return pieces + ([Piece(" …")] if end < len(text) else [])
+
+
+def _cut(text: str, first: int) -> tuple[int, int]:
+    """Between words, if there are any: some scripts put no space between them."""
+    begin, end = max(0, first - AROUND), min(len(text), first + 2 * AROUND)
+    if begin:
+        begin = max(begin, text.find(" ", begin - 1, first) + 1)
+    if end < len(text):
+        last = text.rfind(" ", first + AROUND, end + 1)
+        end = last if last > 0 else end
+    return begin, end
 
 
 def _marks(text: str, words: list[str]) -> list[bool]:

@@ -43,11 +43,15 @@ class Found:
     more: int
 
 
-def search(user: User, question: Question) -> list[Found]:
-    """By thread, the best first: whole words before parts of words, then the newest."""
+def search(user: User, question: Question, *, thread_id: str = "") -> list[Found]:
+    """By thread, the best first: whole words before parts of words, then the newest. Of a single
+    thread that is asked for, all of them."""
     if question.is_empty:
         return []
-    proposed = list(_candidates(user, question).order_by("-at")[:MOST])
+    candidates = _candidates(user, question)
+    if thread_id:
+        candidates = candidates.filter(thread_id=thread_id)
+    proposed = list(candidates.order_by("-at")[:MOST])
     threads = list(dict.fromkeys(message.thread_id for message in proposed))[:MOST_THREADS]
     rows = {row.thread_id: row for row in get_rows(user, threads)}
     stored = _stored([m for m in proposed if m.thread_id in rows])
@@ -56,9 +60,10 @@ def search(user: User, question: Question) -> list[Found]:
         if _may_see(rows[message.thread_id], message) and _holds(message, question):
             score = count_whole(_text(message), question.words)
             by_thread.setdefault(message.thread_id, []).append((score, message))
+    most = MOST if thread_id else PER_THREAD
     found = [
-        (max(score for score, _ in hits), _found(user, rows[thread_id], hits, question))
-        for thread_id, hits in by_thread.items()
+        (max(score for score, _ in hits), _found(user, rows[each], hits, question, most))
+        for each, hits in by_thread.items()
     ]
     found.sort(key=lambda each: (each[0], each[1].hits[0].at), reverse=True)
     return [each for _, each in found]
@@ -125,11 +130,11 @@ def _text(message: Message) -> str:
 
 
 def _found(
-    user: User, row: Participant, hits: list[tuple[int, Message]], question: Question
+    user: User, row: Participant, hits: list[tuple[int, Message]], question: Question, most: int
 ) -> Found:
     best = sorted(hits, key=lambda hit: (hit[0], hit[1].sk), reverse=True)
-    shown = [_hit(user, row, message, question) for _, message in best[:PER_THREAD]]
-    return Found(row_of(user, row), shown, max(0, len(hits) - PER_THREAD))
+    shown = [_hit(user, row, message, question) for _, message in best[:most]]
+    return Found(row_of(user, row), shown, max(0, len(hits) - most))
 
 
 def _hit(user: User, row: Participant, message: Message, question: Question) -> Hit:

@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.ids import is_id
 from accounts.models import User
 from accounts.pace import keep_pace
 from inbox.acts import perform
@@ -68,14 +69,17 @@ def counts(request: Request) -> HttpResponse:
 @require_safe
 @login_required
 def find(request: Request) -> HttpResponse:
-    asked = request.GET.get("q", "").strip()[:LONGEST]
+    asked, thread_id = request.GET.get("q", "").strip()[:LONGEST], request.GET.get("thread", "")
+    if thread_id and not is_id("thrd", thread_id):
+        raise Http404
     question = read_question(asked)
     if not question.is_empty:
         keep_pace("search", request.user.id)
     context = {
         "asked": asked,
         "unclear": question.unclear,
-        "results": search(request.user, question),
+        "results": search(request.user, question, thread_id=thread_id),
+        "is_of_one_thread": bool(thread_id),
         "has_heading": True,
     }
     return render(request, "inbox/search.html", context)

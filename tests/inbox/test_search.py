@@ -1,5 +1,6 @@
 """Search: parts of words, all scripts, the filters, and only what one may read."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -100,6 +101,43 @@ def test_a_long_text_is_shown_around_the_match():
     assert (pieces[0].text, pieces[-1].text) == ("… ", " …")
     assert [piece.text for piece in pieces if piece.is_match] == ["needle"]
     assert sum(len(piece.text) for piece in pieces) < 200
+
+
+def test_an_excerpt_begins_and_ends_between_words():
+    text = (
+        "Somebody came around the corner. " * 3 + "A needle. " + "And nothing of it was lost. " * 9
+    )
+    shown = "".join(piece.text for piece in excerpt(text, ["needle"]))
+    whole = shown.removeprefix("… ").removesuffix(" …")
+    assert shown != whole
+    assert f" {whole} " in f" {text} "
+    # Where there are no words to see, it is as long as ever.
+    assert len(excerpt("写" * 200 + "真" + "写" * 200, ["真"])[1].text) == 60
+
+
+def test_all_that_a_conversation_has_is_shown_when_asked_for(thread, buyer, seller, stranger):
+    other = start(buyer, seller, "The light elsewhere")
+    for number in range(5):
+        say(buyer, thread, f"The light, number {number}")
+    feeding.feed_noted()
+    page = as_page(seller, q="light")
+    assert page.count('class="hit"') == 4
+    assert "2 more in this conversation" in page
+    link = re.search(r'found-more"><a href="([^"]+)"', page)[1].replace("&amp;", "&")
+    page = as_page(seller, link)
+    assert page.count('class="hit"') == 5
+    assert other not in page.partition("search-results")[2]
+    # Of somebody else's there is nothing.
+    assert "Nothing found" in as_page(stranger, link)
+    assert as_page(seller, q="light", thread="thrd_1", status=404)
+
+
+def as_page(user, query: str = "", *, status: int = 200, **fields: str) -> str:
+    client = Client()
+    client.force_login(user, backend=BACKEND)
+    answer = client.get(f"/inbox/search/{query}", fields or None)
+    assert answer.status_code == status
+    return answer.content.decode()
 
 
 def test_it_leads_to_the_message_in_its_place(thread, buyer, seller):
