@@ -23,11 +23,13 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import Group
 from accounts.models import User
-from contracts.models import Leg
+from contracts.models import Card, Leg
 from inbox.feeding import feed_noted
 from moderation.actions import note, take_case
 from moderation.cases import report_person, report_thread
+from tests.contracts.card_scenes import GIVEN, answer, new_time, propose
 from tests.contracts.conftest import terms
+from tests.files.conftest import picture
 from tests.hostile import CORPUS, SCRIPTS, SHAPES, client_id
 from threads import state
 from threads.actions.bookings import (
@@ -113,6 +115,21 @@ file = bring_file(seller, thread_id=deal, name=SCRIPTS[1] + ".txt", content=io.B
 send_message(seller, thread_id=deal, client_id=client_id(), body=SHAPES[2], attachments=[file.id],
              links=[{"title": line(0, 120), "url": "https://files.example/"}])
 
+# Cards, with all that one can type into them.
+extras = {"items": [{"title": text[:120], "quantity": 1, "unit": "1"} for text in SCRIPTS[:10]],
+          "note": whole[:1000]}
+propose("extras", leg, given=extras)
+propose("reschedule", leg, buyer, given=new_time(leg) | {"reason": whole[-1000:]})
+name = SCRIPTS[1] + ".jpg"
+looks = [bring_file(seller, thread_id=deal, name=name, content=io.BytesIO(picture())).id
+         for _ in range(2)]
+asked = propose("proofs", leg, given=GIVEN["proofs"](leg) | {"note": whole[:1000]}, file_ids=looks)
+notes = [{"id": each, "note": whole[:300]} for each in looks]
+answer(buyer, asked, "request_changes", given={"note": whole[:1000], "notes": notes})
+asked.refresh_from_db()
+answer(seller, asked, "answer", given=GIVEN["proofs"](leg) | {"note": SHAPES[2]}, file_ids=looks)
+proofs = Card.objects.get(counters=asked)
+
 # Somebody new, and what search has.
 asker = person(SCRIPTS[5], headline=SCRIPTS[6][:120], city=SHAPES[2][:80])
 request = start_thread(asker, seller=buyer, client_id=client_id(), subject=line(7, 120),
@@ -133,7 +150,8 @@ print(json.dumps({"thread": thread, "buyer": session_of(buyer), "staff": session
                   "seller": seller.handle, "case": case.id, "profile": profile.id,
                   "files": files.id, "deal": deal, "offer": change.id, "leg": leg.id,
                   "contract": leg.contract.id, "receipt": receipt.id, "manifest": manifest.id,
-                  "group": group.id, "request": request}))
+                  "group": group.id, "request": request, "asked": asked.id,
+                  "proofs": proofs.id}))
 """
 
 
@@ -165,6 +183,10 @@ SURFACES = {
     "a contract": ("buyer", "/contracts/{contract}/"),
     "a receipt": ("buyer", "/receipts/{receipt}/"),
     "what was delivered": ("buyer", "/deliverables/{manifest}/"),
+    "cards in a conversation": ("buyer", "/threads/{deal}/"),
+    "a card": ("buyer", "/cards/{asked}/"),
+    "choosing proofs": ("buyer", "/cards/{proofs}/approve/"),
+    "asking for changes": ("buyer", "/cards/{proofs}/request_changes/"),
     "linking bookings": ("buyer", "/bookings/{leg}/link/"),
     "bookings that belong together": ("buyer", "/bookings/{group}/"),
     "the queue": ("staff", "/admin/moderation/case/"),

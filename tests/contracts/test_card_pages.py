@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from contracts.cards.types import TYPES
 from contracts.models import Card
-from tests.contracts.card_scenes import GIVEN, bring_to, proposer_of, rightful
+from tests.contracts.card_scenes import GIVEN, answer, bring_to, propose, proposer_of, rightful
 from tests.files.conftest import picture
 
 pytestmark = pytest.mark.django_db
@@ -74,6 +74,20 @@ def test_whoever_may_not_propose_it_is_told_so(leg, thread, client):
     client.force_login(leg.buyer)
     page = reverse("threads:card_new", args=[thread, "extras"])
     assert client.get(page).status_code == 403
+
+
+def test_a_time_that_was_accepted_is_offered_for_the_calendar(leg, thread, client):
+    client.force_login(leg.buyer)
+    link = reverse("threads:calendar", args=[leg.id])
+    card = propose("reschedule", leg, leg.seller)
+    assert link not in action_card(client, thread)
+    answer(leg.buyer, card, "accept")
+    assert link in action_card(client, thread)
+
+
+def action_card(client, thread):
+    shown = client.get(reverse("threads:thread", args=[thread])).content.decode()
+    return shown.partition("data-card=")[2].partition("message-foot")[0]
 
 
 def test_a_booking_comes_as_a_calendar_file(leg, client):

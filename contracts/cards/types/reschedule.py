@@ -54,6 +54,7 @@ def write(leg: Leg, given: NewTime, by: User) -> Payload:
         raise Refusal("CARD_INVALID", "The new time has to be in the next five years.")
     check_is_free(leg, start, end)
     return {
+        "leg": leg.id,
         "service": leg.service,
         "zone": leg.time_zone,
         "old_start": leg.starts_at.isoformat(),
