@@ -1,12 +1,15 @@
 """Figures for Prometheus: right, and at an address of their own."""
 
+import json
 import socket
+import time
 import urllib.request
 from collections.abc import Iterator
+from urllib.parse import quote_plus
 
 import pytest
 
-from tests.site import Site
+from tests.site import Pair, Site
 
 
 @pytest.fixture(scope="module")
@@ -76,3 +79,31 @@ def test_a_gap_that_a_client_reports_is_counted(measured, site):
 
 def test_the_public_address_does_not_tell(measured):
     assert measured[0].get("/metrics")[0] == 404
+
+
+def test_search_knows_what_is_said_within_seconds_and_says_how_far_behind_it_is(measured, site):
+    server, url = measured
+    pair = site.pair()
+    with server.connect(pair.buyer) as buyer:
+        for number in range(40):
+            buyer.send(pair.thread, f"Tanzanite, number {number}")
+            buyer.hear("message.accepted")
+        said_at = time.monotonic()
+    while not (figures(url)["parley_search_lag_seconds"] == 0 and finds(server, pair, "number 39")):
+        waited = time.monotonic() - said_at
+        # Far behind, when the machine has much else to do; it never stops.
+        assert waited < 60, figures(url)["parley_search_lag_seconds"]
+        time.sleep(0.05)
+    assert finds(server, pair, "number 0")
+    rounds = [json.loads(line) for line in server.logs().splitlines() if "search_fed" in line]
+    lags = [each["lag_seconds"] for each in rounds]
+    print(
+        f"search knew the last of 40 messages {time.monotonic() - said_at:.1f} s after it was "
+        f"said; slowest of a round: {max(lags):.1f} s"
+    )
+    assert 0 < max(lags) < 60
+
+
+def finds(server: Site, pair: Pair, words: str) -> bool:
+    _, page = server.get(f"/inbox/search/?q=tanzanite+{quote_plus(words)}", pair.seller)
+    return 'class="hit"' in page
