@@ -6,9 +6,12 @@ of one's own threads only.
 """
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import QuerySet, TextField, Value
 from django.db.models.expressions import RawSQL
+from django.db.models.functions import Replace
 
+from accounts.models import User
+from inbox.folding import fold
 from inbox.models import IndexedMessage
 
 TRIGRAM = 3
@@ -24,3 +27,9 @@ def holding(messages: QuerySet[IndexedMessage], words: list[str]) -> QuerySet[In
     for word in words:
         messages = messages.filter(folded__contains=word)
     return messages
+
+
+def about(user: User, field: str = "about") -> Replace:
+    """What a thread is about, to one who is in it: their own name is in all of theirs."""
+    own = fold(f"{user.display_name} {user.handle}")
+    return Replace(field, Value(own), Value(""), output_field=TextField())

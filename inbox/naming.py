@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from accounts.models import User
 from inbox.folding import fold
+from inbox.matching import about
 from inbox.models import IndexedThread
 from inbox.queries import list_folder
 from inbox.rows import Row, row_of
@@ -46,9 +47,9 @@ def find_named(user: User, text: str) -> Named:
 
 
 def _rows(user: User, words: list[str]) -> list[Participant]:
-    threads = IndexedThread.objects.filter(people__user_id=user.id)
+    threads = IndexedThread.objects.filter(people__user_id=user.id).annotate(others=about(user))
     for word in words:
-        threads = threads.filter(about__contains=word)
+        threads = threads.filter(others__contains=word)
     found = threads.order_by("-last_at", "-pk").values_list("pk", flat=True)[:MOST]
     return get_rows(user, list(found))
 

@@ -12,7 +12,7 @@ from accounts.models import User
 from inbox.asking import Question
 from inbox.folding import Piece, count_whole, excerpt
 from inbox.indexing import text_of
-from inbox.matching import holding
+from inbox.matching import about, holding
 from inbox.models import IndexedMessage
 from inbox.rows import Row, row_of
 from threads.labels import row_label
@@ -74,6 +74,8 @@ def _candidates(user: User, question: Question) -> QuerySet[IndexedMessage]:
     messages = IndexedMessage.objects.filter(
         thread__people__user_id=user.id, seq__gte=F("thread__people__from_seq")
     )
+    if question.within:
+        messages = messages.annotate(others=about(user, "thread__about"))
     messages = messages.filter(**_filters(user, question))
     return holding(messages, question.words)
 
@@ -85,7 +87,7 @@ def _filters(user: User, question: Question) -> dict[str, Any]:
     elif question.by:
         filters["author__contains"] = question.by
     if question.within:
-        filters["thread__about__contains"] = question.within
+        filters["others__contains"] = question.within
     if question.kind:
         filters["thread__kind"] = question.kind
     if question.card:

@@ -49,6 +49,18 @@ def test_names_that_begin_so_come_first_then_the_newest(buyer):
     assert found(buyer, "") == [old, inside, new]
 
 
+def test_ones_own_name_is_not_what_one_looks_for(buyer):
+    """It is in all of one's conversations: two of its letters would find every one of them."""
+    una, other_bea = make_person("Una"), make_person("Beatrix")
+    start(buyer, una)
+    theirs = start(buyer, other_bea)
+    assert found(buyer, buyer.display_name[:2]) == [theirs]
+    assert found(buyer, buyer.handle) == []
+    assert len(found(una, buyer.display_name[:2])) == 1
+    feeding.feed_noted()
+    assert [each.row.thread_id for each in search(buyer, asking.read("in:bea"))] == [theirs]
+
+
 def test_only_ones_own_and_no_longer_after_leaving(thread, buyer, seller, stranger):
     assert found(buyer, "sam") == [thread]
     assert found(stranger, "sam") == []
