@@ -28,6 +28,8 @@ from threads.state import ThreadState
 from threads.writing.line import Line, now_ms
 
 REMEMBERED = 4
+# The rung of what the model takes for an attempt and no rule does.
+GUESSED = 0
 KEPT = 10_000
 
 _recent: OrderedDict[tuple[str, str], deque[str]] = OrderedDict()
@@ -63,7 +65,7 @@ def _worst(line: Line, before: list[str]) -> tuple[str, Verdict]:
     for attached in line.attachments:
         words = _words_of(attached)
         found.append((words, judge(words, [*before, line.body])))
-    return max(found, key=lambda one: one[1].score)
+    return max(found, key=lambda one: (one[1].score, one[1].is_found))
 
 
 def _words_of(attached: dict[str, Any]) -> str:
@@ -73,6 +75,9 @@ def _words_of(attached: dict[str, Any]) -> str:
 
 
 def charge(line: Line, verdict: Verdict, said: str, *, strikes: int) -> Line:
+    if not verdict.is_sure:
+        # A guess is worth a word, and no more: it does not count, however many there are.
+        return replace(line, flags={"policy": verdict.reasons, "strike": GUESSED})
     if strikes >= settings.POLICY_BLOCK_AT or verdict.score >= settings.POLICY_GROSS:
         raise PolicyBlocked(verdict, said)
     flags = {"policy": verdict.reasons, "strike": strikes}
@@ -87,7 +92,7 @@ def check_text(thread: Thread, *texts: str, what: str = "Not sent: this") -> Non
     """For what is not a message: an edit, an offer, a card."""
     text = "\n".join(texts)
     verdict = judge(text) if applies_to(thread) else Verdict()
-    if verdict.is_found:
+    if verdict.is_sure:
         raise PolicyBlocked(verdict, text, what=what)
 
 

@@ -51,6 +51,40 @@ UUID = re.compile(r"(?<!\w)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?!\w)")
 UNDERSCORED = re.compile(r"(?<![\w/@.#-])[a-z][a-z0-9]*(?:[._][a-z0-9]+)+(?![\w/@-])")
 
 
+# Signs that are said, drawn or put in brackets, each with the sign it stands for.
+_OPEN, _CLOSE = r"\s{0,2}[\[({<|]\s?", r"\s?[\])}>|]\s{0,2}"
+SAID_SIGNS = (
+    (
+        re.compile(
+            rf"{_OPEN}(?:at|a|@|4|ät|et|arr|arroba|arrobe|arobase|arobas|chez|klammeraffe|chiocciola|"
+            rf"malpa|malpka|curly a|affe|aapje|あっと|アット){_CLOSE}|"
+            r"\s?[,.]?\s(?:arroba|arrobe|arobase|chiocciola|klammeraffe|malpa|malpka|apenstaartje|at-sign|at sign|"
+            r"chiocciolina|curly a|あっと|アット|آت)[,.]?\s|\s?[🐒🙈🌀🐌]\s?"
+        ),
+        "@",
+    ),
+    (
+        re.compile(
+            rf"{_OPEN}(?:dot|d0t|punkt|pkt|punto|pto|point|pt|ponto|punt|kropka|nokta|punktum|\.){_CLOSE}|"
+            r"\s?[,.]?\s(?:dot|d0t|full stop|punkt|punto|point|ponto|punt|kropka|nokta|どっと|ドット|نقطة|دوت)[,.]?\s|"
+            r"\s?[⚫🔴🔵🔘⏺●]\s?"
+        ),
+        ".",
+    ),
+    (
+        re.compile(
+            rf"{_OPEN}(?:slash|barra|barre|schragstrich){_CLOSE}|"
+            r"\s(?:slash|sl4sh|schragstrich|barra|barre|ukosnik)\s|➗"
+        ),
+        "/",
+    ),
+    (re.compile(r"\s?(?:➖|\s(?:bindestrich|hyphen|trattino|tiret|guion|hifen)\s)\s?"), "-"),
+)
+# A blank after a dot is the end of a sentence; one before it is not.
+SPACED_SIGN = re.compile(r"(?<=\w)(?:\s([.@/-])\s?|([@/])\s)(?=\w)")
+# As much as can be an address: of a longer text, what is around the sign.
+LONGEST_SAID = 400
+
 AT_ANY = re.compile(AT)
 DOTTED = re.compile(r"\w\.\w|://")
 
@@ -66,3 +100,23 @@ def find_mail(text: str) -> str:
 
 def find_links(text: str) -> list[str]:
     return [found[0] for found in LINK.finditer(text)] if DOTTED.search(text) else []
+
+
+def with_signs(text: str) -> str:
+    """The text with signs in place of the words for them; the same text, if it has none."""
+    read = text[:LONGEST_SAID]
+    for pattern, sign in SAID_SIGNS:
+        read = pattern.sub(sign, read)
+    return text if read == text[:LONGEST_SAID] else SPACED_SIGN.sub(r"\1\2", read)
+
+
+def find_reversed(text: str) -> str:
+    """An address that is to be read from its end."""
+    backwards = text[::-1]
+    if "@" in text:
+        return find_mail(backwards)
+    found = BACKWARDS.search(backwards)
+    return found[0] if found else ""
+
+
+BACKWARDS = re.compile(r"(?<!\w)[\w-]{5,40}\.(?:com|net|org|example)(?!\w)")

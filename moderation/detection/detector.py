@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from django.conf import settings
 
-from moderation.detection import lexicon
+from moderation.detection import lexicon, model
 from moderation.detection.addresses import (
     CASHTAG,
     HANDLE,
@@ -22,10 +22,20 @@ from moderation.detection.addresses import (
     WORDED,
     find_links,
     find_mail,
+    find_reversed,
+    with_signs,
 )
-from moderation.detection.folding import close_up, fold, redigit, unleet, without_dots
-from moderation.detection.numbers import Run, find_raw, find_spelled
-from moderation.detection.splitting import addresses, numbers, pieces_of
+from moderation.detection.features import Families, features_of
+from moderation.detection.folding import (
+    close_up,
+    count_odd_digits,
+    fold,
+    redigit,
+    unleet,
+    without_dots,
+)
+from moderation.detection.numbers import Run, find_almost, find_raw, find_spelled
+from moderation.detection.splitting import LONGEST_PIECE, PIECES, addresses, numbers, pieces_of
 from moderation.detection.words import Sentence, sentences
 
 LEETED = re.compile(r"(?<![a-z\d])(?:[a-z]+\d|\d+[a-z])[a-z\d]*")
@@ -44,6 +54,7 @@ REASONS = {
 ENOUGH = 1.0
 TOGETHER = 1.6
 SHORT_NUMBER = 8
+ODD_DIGITS = 6
 
 
 @dataclass
@@ -51,6 +62,8 @@ class Verdict:
     """How sure, for each reason; beyond one it is said to the author."""
 
     scores: dict[str, float] = field(default_factory=dict)
+    # What the model takes it for where no rule does: a guess, and treated as one.
+    guess: str = ""
 
     def add(self, reason: str, score: float) -> None:
         self.scores[reason] = max(self.scores.get(reason, 0.0), round(score, 2))
@@ -61,20 +74,68 @@ class Verdict:
 
     @property
     def reasons(self) -> list[str]:
-        return [reason for reason in REASONS if self.scores.get(reason, 0.0) >= ENOUGH]
+        sure = [reason for reason in REASONS if self.scores.get(reason, 0.0) >= ENOUGH]
+        return sure or ([self.guess] if self.guess else [])
+
+    @property
+    def is_sure(self) -> bool:
+        """A rule found it, which can be said and argued about."""
+        return any(score >= ENOUGH for score in self.scores.values())
 
     @property
     def is_found(self) -> bool:
-        return any(score >= ENOUGH for score in self.scores.values())
+        return self.is_sure or bool(self.guess)
 
 
 def judge(text: str, earlier: Sequence[str] = ()) -> Verdict:
     """`earlier` are the author's last few texts before this one, oldest first."""
+    verdict = _by_rules(text, earlier)
+    if not verdict.is_sure:
+        verdict.guess = _guess(text, earlier)
+    elif _judge_one(text).is_sure and _opinion(text).is_harmless:
+        # A rule found its words, in a text that is like those of people who make no attempt.
+        return Verdict()
+    return verdict
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What the model makes of a text."""
+
+    margin: float
+    is_attempt: bool
+    is_harmless: bool
+    kind: str
+
+
+def _guess(text: str, earlier: Sequence[str]) -> str:
+    opinion = _opinion(text)
+    if opinion.is_attempt:
+        return opinion.kind
+    pieces = [*earlier[1 - PIECES :], text]
+    if len(pieces) < 2 or max(map(len, pieces)) > LONGEST_PIECE:
+        return ""
+    if any(_judge_one(one).is_sure or _opinion(one).is_attempt for one in earlier):
+        return ""
+    whole = _opinion("\n".join(pieces))
+    return whole.kind if whole.margin >= model.BAR_JOINED else ""
+
+
+@lru_cache(maxsize=2048)
+def _opinion(text: str) -> Opinion:
+    found = seen_in(text)
+    margin = model.margin(found)
+    is_attempt, is_harmless = margin >= model.bar(found), margin < model.harmless(found)
+    kind = model.kind_of(found, REASONS) if margin >= model.BAR else ""
+    return Opinion(margin, is_attempt, is_harmless, kind)
+
+
+def _by_rules(text: str, earlier: Sequence[str]) -> Verdict:
     verdict = _judge_one(text)
-    if verdict.is_found or not earlier:
+    if verdict.is_sure or not earlier:
         return verdict
     # What was found before was dealt with then.
-    new = [one for one in earlier if not _judge_one(one).is_found]
+    new = [one for one in earlier if not _judge_one(one).is_sure]
     pieces = pieces_of(new, text)
     if len(pieces) < 2:
         return verdict
@@ -113,19 +174,27 @@ def _judge_one(text: str) -> Verdict:
     return Verdict(dict(_cached(text)))
 
 
+def seen_in(text: str) -> Families:
+    """What the model has to go by."""
+    plain = without_dots(fold(text))
+    return features_of(plain, sentences(plain), _judge_one(text).scores)
+
+
 def _judge(text: str) -> Verdict:
     verdict = Verdict()
     plain = fold(text)
     closed = close_up(plain)
     spoken = sentences(without_dots(plain))
     _judge_numbers(verdict, plain, closed, spoken)
+    if count_odd_digits(text) >= ODD_DIGITS:
+        verdict.add("phone", 1.0)
     _judge_addresses(verdict, plain, closed, spoken)
     for sentence in spoken:
         _judge_places(verdict, sentence)
         _judge_payment(verdict, sentence)
     _judge_phrases(verdict, plain, spoken)
     _judge_hints(verdict, plain, spoken)
-    if not verdict.is_found and sum(verdict.scores.values()) >= TOGETHER:
+    if not verdict.is_sure and sum(verdict.scores.values()) >= TOGETHER:
         # None by itself, but several things that each nearly are.
         verdict.add(max(verdict.scores, key=verdict.scores.__getitem__), ENOUGH)
     return verdict
@@ -145,6 +214,8 @@ ALMOST_DIGITS = re.compile(r"(?<!\w)[0-9oil]*[0-9][0-9oil]*(?!\w)")
 
 
 def _judge_numbers(verdict: Verdict, plain: str, closed: str, spoken: list[Sentence]) -> None:
+    if find_almost(plain):
+        verdict.add("phone", 1.0)
     plain = ALMOST_DIGITS.sub(lambda found: redigit(found[0]), plain)
     runs = find_raw(plain)[:MOST_RUNS]
     marked = any_of(spoken, "reversed"), bool(RINGS.search(plain))
@@ -218,12 +289,12 @@ BEFORE_RECORDS = {
 
 
 def _is_record(text: str, run: Run) -> bool:
-    """The number of something else: a parcel, a receipt, a prop."""
+    """The number of something else: a parcel, a receipt, a prop, a sign in a scene."""
     before = text[max(0, run.start - 20) : run.start].split()
     if before and before[-1].strip(".:#(°") in BEFORE_RECORDS or run.raw[:3] in ("202", "201"):
         return True
     near = sentences(text[max(0, run.start - 60) : run.start] + " " + text[run.end : run.end + 25])
-    return any_of(near, "record")
+    return any_of(near, "record") or any_of(near, "scene")
 
 
 # --- Addresses
@@ -255,11 +326,16 @@ def _judge_addresses(verdict: Verdict, plain: str, closed: str, spoken: list[Sen
     unleeted = LEETED.sub(lambda found: unleet(found[0]), closed)
     backwards = plain[::-1] if "moc." in plain or any_of(spoken, "reversed") else ""
     underscored = plain.replace("_", " ") if "_" in plain else ""
-    for text in {plain, closed, unleeted, backwards, underscored}:
+    signed = with_signs(unleeted)
+    for text in {plain, closed, unleeted, backwards, underscored, signed}:
         mail = find_mail(text) if text else ""
         if mail:
             verdict.add("email", 1.2)
             break
+    else:
+        turned = find_reversed(plain)
+        if turned:
+            verdict.add("email" if "@" in turned else "link", 1.1)
     if any_of(spoken, "mailprovider"):
         asks = any_of(spoken, "contact") or any_of(spoken, "mine")
         verdict.add("email", 0.8 + 0.3 * asks - 0.7 * any_of(spoken, "work"))
@@ -269,13 +345,20 @@ def _judge_addresses(verdict: Verdict, plain: str, closed: str, spoken: list[Sen
     named = any(
         any_of(spoken, one) for one in ("messenger", "social", "payservice", "mailprovider")
     )
-    if not named and not refuses and HIDDEN.search(_squeezed(plain)):
+    squeezed = _squeezed(plain)
+    if HIDDEN.search(squeezed[::-1]):
+        verdict.add("handle", 1.1)
+    if not named and not refuses and HIDDEN.search(squeezed):
         verdict.add("handle", 1.1)
     if DM.search(plain) and not refuses:
         verdict.add("handle", 0.8 + 0.2 * any_of(spoken, "mine"))
     if OUT_AT.search(plain):
         verdict.add("link", 1.2)
-    for link in [*find_links(plain), *(found[0] for found in WORDED.finditer(plain))]:
+    shown = find_links(plain)
+    if len(find_links(signed)) > len(shown):
+        # An address that is hidden is there to be gone to.
+        verdict.add("link", 1.0)
+    for link in [*shown, *(found[0] for found in WORDED.finditer(plain))]:
         verdict.add("link", _leads_out(link, plain))
 
 
@@ -364,7 +447,18 @@ BANK_DETAILS = re.compile(
     r"(?:bank|account|payment) (?:details|info)|datos (?:bancarios|de la cuenta)|numero de cuenta|dados bancarios|"
     r"coordonnees bancaires|coordinate bancarie|numer konta|hesap numara|banka bilgi|口座"
 )
-TWO_WORDS = ("mb way", "cash app", "western union", "friends & family", "apple pay", "google pay")
+TWO_WORDS = (
+    *(
+        "mercado pago",
+        "stc pay",
+        "mb way",
+        "cash app",
+        "western union",
+        "friends & family",
+        "apple pay",
+        "google pay",
+    ),
+)
 
 
 def _judge_payment(verdict: Verdict, sentence: Sentence) -> None:
@@ -520,9 +614,32 @@ _WAY = (
     r"kontaktdaten|contacto|coordonnees)"
 )
 ASKED = re.compile(
-    rf"(?<!\w){_YOUR} (?:\w+ )?{_WAY}(?!\w)(?! (?:of|de|di|von|van|template|style|design|campaign|signature|banner))|"
+    rf"(?<!\w){_YOUR} (?:\w+ )?{_WAY}(?!\w)(?! (?:of|de (?!tele)|di(?! tele)|von|van|template|style|design|campaign|signature|banner))|"
     r"podaj (?:mi )?(?:numer|maila)|numaran[ıi] |رقمك|رقم جوالك|رقم هاتفك|(?:電話番号|メールアドレス|連絡先|lineのid)を?教えて|"
     r"(?:インスタ|line|ライン)の?(?:dm)?で(?:話|連絡|やり取り)"
+)
+# The same of somebody's own accord: "do you have a number", "lascia un recapito".
+_ASK = (
+    r"(?:(?:do|would|did) (?:you|u|ya) (?:have|got)|(?:you|u) (?:got|have)|have you got|got|can i (?:have|get)|could i (?:have|get)|"
+    r"give (?:me|us)|(?:leave|send|drop|text|tell) (?:me|us|her|him)|could you (?:leave|share|send)|exchange|please provide|"
+    r"hast du|habt ihr|haben sie|hatten sie|hattest du|gib(?:st du)? (?:mir )?(?:mal )?|geben sie mir|lass mir|dalassen|"
+    r"tienes|tenes|tiene|me (?:das|dejas|pasas|deja|das|da|daria|pasa|pasaria)|dejame|pasame|dame|"
+    r"(?:vous|t)'? ?(?:avez|auriez|as)|tu as|avez-vous|auriez-vous|(?:laissez|donnez|donne|laisse|filez|file|passez)-moi|je peux avoir|"
+    r"tens|tem|voce tem|me (?:passa|da|deixa|manda)|passa-me|da-me|deixa-me|"
+    r"mi (?:dai|lasci|da|dia|lascia|passi|mandi)|hai|avrebbe|avresti|ce l'ha|posso avere|"
+    r"heb je|heeft u|hebt u|geef me|stuur me|masz|czy ma|podaj|prosze podac|podac)"
+)
+_THING = (
+    r"(?:phone number|mobile number|contact number|phone no|number|phone|mobile|cell|landline|digits|"
+    r"(?:handy|mobil|telefon|festnetz|ruf)?nummer|durchwahl|numero(?: de (?:telephone|telefono|telefone))?|numerito|telefono|"
+    r"telefone|celular|celu|cel|movil|tel|num|portable|recapito|cellulare|telefoonnummer|telefon|numer|"
+    r"e-?mail(?:adresse| address|adres)?|mail(?:adresse|box| address)?|gmail|correo|courriel|adresse mail|indirizzo (?:di posta|mail|email)|"
+    r"maila|adres mailowy|postfach|inbox)"
+)
+ASKS_FOR = re.compile(
+    rf"(?<!\w){_ASK} (?:(?:a|an|your|ur|some|eine?n?|ne|deine?|ihre?|un|una|um|uma|une|tu|su|teu|seu|ton|votre|il|tuo|suo|jouw|je|"
+    rf"uw|jakis|swoj|twoj|ein|algun|alguma?|personal|good|other|direct|eigene|mobiel|die|den|la|le|o|el|another) ){{0,3}}{_THING}"
+    r"(?!\w)(?! (?:of|for the (?!call)|on the|in the|de (?!tele)|di |von|van|one|as a|template|style|design|signature|\d))"
 )
 WHERE = re.compile(
     r"profil|\bbio\b|website|homepage|web ?site|\bweb\b|logo|watermark|first picture|cover"
@@ -539,6 +656,8 @@ def _judge_hints(verdict: Verdict, plain: str, spoken: list[Sentence]) -> None:
     asked = ASKED.search(plain)
     if asked:
         verdict.add("email" if "mail" in asked[0] else "phone", 1.0)
+    elif ASKS_FOR.search(plain):
+        verdict.add("phone", 0.8 + 0.2 * ("?" in plain))
     for sentence in spoken:
         if (
             sentence.near("mine", "platform", 1)

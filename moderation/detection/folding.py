@@ -70,16 +70,29 @@ def _unmask(word: re.Match[str]) -> str:
     return word[0].translate(LOOKALIKES) if MIXED.search(word[0]) else word[0]
 
 
+BLANKS = re.compile("[ ·•*|~]")
+SIGNS = re.compile("[ ·•*_/|~-]")
 SPACED = re.compile(r"(?<!\w)\w(?:[ .·•*_/|~-]{1,3}\w(?!\w)){3,}")
 
 
 def close_up(text: str) -> str:
-    """i.n.s.t.a and j u n o, as one reads them. A dot before the end of an address stays."""
-    return SPACED.sub(lambda found: re.sub(r"[ ·•*_/|~-]", "", found[0]), text)
+    """i.n.s.t.a and j u n o, as one reads them. A dot before the end of an address stays, and what
+    can stand after it."""
+    return SPACED.sub(lambda found: (BLANKS if "." in found[0] else SIGNS).sub("", found[0]), text)
 
 
 def without_dots(text: str) -> str:
     return SPACED.sub(lambda found: re.sub(r"\W|_", "", found[0]), text)
+
+
+def count_odd_digits(text: str) -> int:
+    """Digits that no keyboard gives by itself: as emoji, in circles, as wide as letters."""
+    if text.isascii():
+        return 0
+    odd = sum(
+        not char.isascii() and not "\u0600" <= char <= "\u06ff" and char.isdigit() for char in text
+    )
+    return odd + len(KEYCAP.findall(text))
 
 
 def unleet(word: str) -> str:

@@ -19,7 +19,8 @@ LISTS: dict[str, str] = {
         blik postepay satispay vipps mobilepay monzo alipay paypay papara stcpay wero
         mbway paylib payconiq bancontact interac moneygram paysafe paysafecard skrill neteller n26
         usdt bitcoin btc ethereum usdc crypto krypto cripto kripto clabe cbu iban
-        giropay gpay paytm payoneer remitly""",
+        giropay gpay paytm payoneer remitly picpay yape plin nequi daviplata mercadopago instapay
+        kryptowalut* انستاباي""",
     "payservice_weak": "wise swish lydia eth sepa wallet swift square klarna",
     "mailprovider": """gmail gmails googlemail hotmail outlook protonmail yahoo ymail
         icloud gmx posteo wanadoo aol fastmail tutanota laposte sapo interia onet mynet yandex
@@ -59,6 +60,7 @@ LISTS: dict[str, str] = {
         paragon faktur* przesylk* nip seryjn* regon
         fis fatura kargo takip seri vergi
         فاتورة شحنة تتبع ايصال الشحنة الفاتورة
+        codigo barras barcode strichcode ean jan pin fiscal processo cep plz partii batch
         prop fake dummy fictional clapperboard klappe requisite fiktiv ficticio fictif finto""",
     # The work itself: there a brand is a client or a format.
     "work": """campaign campaigns logo brand brands client clients reel reels story stories ad ads
@@ -218,6 +220,70 @@ LISTS: dict[str, str] = {
     "searched": """name result results form formular formulario formulaire kontaktformular
         website site homepage nombre nom nome naam nazwa resultado resultat risultato treffer
         surname""",
+    # The rest is for the model alone. Asking for something, or giving it.
+    "ask": """give gimme leave share tell drop have got get exchange provide which what's whats
+        gib gebt geben gebe dalassen hinterlass* verrat* hast habt haben sag sagt welche welcher
+        dame dime das damelo pasame pasas deja dejas dejame tienes tenes cual comparte* digame
+        donne* laisse* avez as auriez passe file quel quelle dites dis
+        tens tem passa passas passe deixa deixas diz diga qual teria da
+        dammi dai dimmi lasci lascia* hai ha avrebbe avresti quale mandami mi
+        heb heeft geef stuur welk masz ma podaj daj jaki jaka var ver verir hangi soyle
+        عندك اعطني اعطيني ارسل هات وش ممكن""",
+    # A place for letters.
+    "mailbox": """mail mails email emails e-mail inbox mailbox mailadresse emailadresse postfach
+        correo mailito courriel mel adresse adres adresu maila mailem mailowy poczta poczte
+        posta indirizzo casella pec endereco direccion address eposta mailini mailden meili
+        ايميل الايميل بريد ايميلك بريدك""",
+    # What somebody else said or wanted: told, not proposed.
+    "told": """asked told said offered offers reported blocked tried wanted refused declined someone
+        somebody anyone guy scam scammed claiming
+        gefragt gesagt angeboten gemeldet versucht wollte wollten jemand lehne abgelehnt betrug
+        pidio pidieron dijo dije ofrecio ofrecieron propuso denuncie alguien rechace estafa negue
+        propose demande dit refuse signale quelqu'un arnaque proposait demandait
+        pediu pediram disse ofereceu denunciei alguem recusei golpe
+        chiesto detto offerto segnalato qualcuno rifiutato truffa proposto
+        vroeg gevraagd gezegd iemand geweigerd gemeld prosil odmowil ktos zaproponowal oszust
+        istedi dedi teklif biri reddettim sikayet طلب قال عرض رفضت احد نصاب""",
+    "safe": """safe safer secure protected protection rules rule policy insurance guarantee record
+        sicher sicherer sicherheit geschutzt schutz kauferschutz regeln
+        seguro segura seguridad proteccion garantia normas reglas protegido
+        sur securise protection regles garantie
+        segura seguranca protecao regras protegido
+        sicuro sicura sicurezza tutela regole protetto
+        veilig veiliger bescherming regels bezpieczn* ochrona zasady regulamin
+        guvenli guvence kural امان محمي قوانين آمن""",
+    # Numbers and names in a picture, a play, a song.
+    "scene": """scene script screenplay sign signage slogan lyrics lyric fictional placeholder dummy
+        prop props
+        szene szenen drehbuch schild liedtext requisit platzhalter
+        escena escenas guion letrero cartel personaje atrezo
+        replique scenario panneau paroles personnage accessoire
+        cena cenas roteiro guiao placa letreiro personagem adereco
+        copione cartello personaggio oggetto finto
+        rekwisiet bordje scena scenie scenariusz szyld rekwizyt
+        sahne senaryo tabela مشهد سيناريو لوحة وهمي""",
+    "elsewhere": """elsewhere somewhere there other another different anywhere everywhere
+        woanders anderswo dort druben da uberall ausserdem
+        alla ahi alli otro otra lado
+        ailleurs la-bas autre partout
+        la ali outro outra lado la
+        altrove altra altro li ovunque
+        elders daar ergens tam gdzie indziej oraya orada oradan baska هناك مكان ثاني""",
+    "button": """button buttons checkout click request accept confirm expire lapse
+        knopf klick* anfrage bestatig* verfallen
+        boton clic solicitud confirma* caducar
+        bouton clique* demande confirme* expirer
+        botao clica* pedido confirma* expirar
+        pulsante clicc* richiesta conferma* scadere
+        knop klik aanvraag bevestig przycisk klik* prosba dugme onay talep زر طلب""",
+    # Less or more than it says here.
+    "price": """price prices rate rates quote percent cheaper less lower discount net
+        preis preise satz prozent netto
+        precio precios tarifa cuesta porciento
+        prix tarif tarifs cout
+        preco precos valor orcamento
+        prezzo prezzi tariffa cifra
+        prijs prijzen tarief cena ceny stawka fiyat fiyati سعر السعر اسعار""",
 }
 JAPANESE: dict[str, tuple[str, ...]] = {
     "messenger": (
@@ -232,13 +298,23 @@ JAPANESE: dict[str, tuple[str, ...]] = {
     "social": ("インスタ", "フェイスブック", "ツイッター"),
     "contact": ("電話", "連絡", "追加", "送って", "メッセージ", "登録", "ご一報"),
     "number": ("番号", "電話", "携帯"),
+    "payservice": ("ペイペイ", "paypay", "ゆうちょ"),
     "pay": ("振込", "振り込", "支払", "送金", "払", "銀行"),
     "direct": ("直接", "個人的"),
     "fee": ("手数料",),
     "platform": ("サイト", "プラットフォーム"),
     "cash": ("現金", "手渡し"),
     "work": ("広告", "デザイン", "ロゴ", "投稿", "キャンペーン", "クライアント"),
-    "record": ("追跡", "注文", "領収", "請求", "伝票"),
+    "record": ("追跡", "注文", "領収", "請求", "伝票", "コード", "ダミー"),
+    "mailbox": ("メール", "アドレス", "メアド"),
+    "ask": ("教えて", "ください", "くれ", "もらえ"),
+    "scene": ("シーン", "台本", "看板", "歌詞", "小道具", "ダミー", "タイトル"),
+    "told": ("言われ", "断り", "頼まれ", "聞かれ"),
+    "elsewhere": ("別の", "他の", "そっち", "あっち", "外で"),
+    "safe": ("安心", "安全", "規約", "ルール"),
+    "price": ("値段", "価格", "料金", "安く"),
+    "button": ("ボタン", "予約", "申込"),
+    "here": ("ここ", "こちら"),
 }
 # Turns of phrase that say it all, as they stand.
 SAID: tuple[str, ...] = (

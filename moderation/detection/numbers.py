@@ -190,6 +190,9 @@ TOKEN = re.compile(r"\d+|[^\W\d_]+(?:['’][^\W\d_]+)?|[^\W_]|[^\w\s]|_|\s+")
 WORD = re.compile(r"[^\W\d_]+")
 MIXED = re.compile(r"(?<!\w)(?=[a-z0-9]*[a-z])(?=[a-z0-9]*\d)[a-z0-9]{3,12}(?!\w)")
 LEETED = re.compile(r"(?<!\w)[0-9oilsbz]*[0-9][0-9oilsbz]*(?!\w)")
+# O6 E9 9B 1Z 77: groups in which letters stand among the digits they look like.
+_GROUP = r"[0-9oilsbzeg]{1,5}"
+ALMOST = re.compile(rf"(?<!\w){_GROUP}(?:[ .)-]{{1,3}}{_GROUP}){{2,5}}(?!\w)")
 
 
 @dataclass
@@ -209,7 +212,8 @@ class Run:
 RAW_RUN = re.compile(r"\+?\(?\d(?:[^\w\n,;:%$£\x00]{0,3}_?\d){5,40}")
 ONE_BY_ONE = re.compile(r"(?<!\d)\d(?:[\s,;:xo*_-]{1,3}\d(?!\d)){6,20}")
 DATES = re.compile(
-    r"(?<!\d)(?:(?:19|20)\d\d[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./](?:(?:19|20)\d\d|\d\d(?!\d)))(?!\d)"
+    r"(?<!\d)(?:(?:19|20)\d\d[-./]\d{1,2}[-./]\d{1,2}|"
+    r"(?:[0-2]?\d|3[01])[-./](?:[0-2]?\d|3[01])[-./](?:(?:19|20)\d\d|\d\d(?![-.]\d\d)))(?!\d)"
 )
 PRICES = re.compile(
     r"(?<![\d])\d{1,3}(?:[.,' ]\d{3})*[.,]\d\d(?!\d)|\d+ ?(?:eur|usd|gbp|chf|zl|tl|kr)\b|[$£]\s?\d[\d.,]*"
@@ -284,6 +288,17 @@ def find_spelled(text: str) -> list[Run]:
     return found
 
 
+def find_almost(text: str) -> bool:
+    """A number in which letters stand for some of the digits."""
+    for found in ALMOST.finditer(text):
+        groups = re.findall(_GROUP, found[0])
+        mixed = [one for one in groups if not one.isdecimal() and DIGIT.search(one)]
+        digits = sum(len(DIGIT.findall(one)) for one in groups)
+        if len(mixed) >= 2 and digits >= 4 and 8 <= sum(map(len, groups)) <= 13:
+            return True
+    return False
+
+
 LONG_WORD = re.compile(r"(?<![^\W_])[a-z]{8,120}(?![^\W_])")
 
 
@@ -313,7 +328,7 @@ def _joined(digits: str, value: str, between: str) -> str:
 def _plainly(word: re.Match[str]) -> str:
     """s3ven is a word, O1l2 is digits."""
     read = unleet(word[0])
-    if read in WORDS:
+    if read in WORDS or read in HUNDRED:
         return read
     return redigit(word[0]) if LEETED.fullmatch(word[0]) else word[0]
 

@@ -11,6 +11,7 @@ from django.conf import settings
 from accounts.refusals import Refusal
 from contracts.models import Offer
 from files.models import File
+from moderation.detection import judge
 from moderation.models import Case
 from tests.contracts.conftest import book, offer_in, terms
 from tests.threads.checker import assert_consistent
@@ -88,6 +89,26 @@ def test_what_is_gross_is_not_sent_the_first_time(thread, seller):
     gross = f"{NUMBER}, mail me@lumenfold.example, pay me by PayPal, no fee for either of us"
     assert refused(lambda: say(seller, thread, gross)).code == "MSG_POLICY_BLOCKED"
     assert Case.objects.filter(thread_id=thread).exists()
+
+
+GUESSED = "I know a friendlier price when nobody else takes a slice"
+
+
+def test_a_guess_is_a_word_to_the_author_and_never_more(thread, seller):
+    assert not judge(GUESSED).is_sure
+    for text in (GUESSED, f"{GUESSED}, don't you think?", f"Honestly, {GUESSED.lower()}", GUESSED):
+        sent = say(seller, thread, text)
+        assert "until a booking is agreed" in notice_of(sent).lower()
+        assert "seconds" not in notice_of(sent)
+    assert not row(thread, seller).strikes
+    assert not Case.objects.filter(thread_id=thread).exists()
+    assert_consistent(thread)
+
+
+def test_a_guess_refuses_no_edit(thread, seller):
+    said = say(seller, thread, "In May")
+    edit_message(seller, thread_id=thread, message_id=said.id, body=GUESSED)
+    assert messages_of(thread)[-1].body == GUESSED
 
 
 def test_a_number_in_pieces_is_read_as_one(thread, seller):

@@ -1,0 +1,102 @@
+"""What the model looks at in a text: pieces of words, words, what words mean and what stands near
+what, how nearly the rules found something, and shape. Each family counts by itself."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from moderation.detection.folding import unleet
+from moderation.detection.numbers import find_raw, find_spelled, without_measures
+from moderation.detection.words import Sentence
+
+DIGIT = re.compile(r"\d")
+QUOTED = re.compile(r"[\"«»“”„「『]|(?<!\w)'\w[^']{2,60}'(?!\w)")
+DIGITS = re.compile(r"\d+")
+TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[@#$:/?!+&%()]")
+LONG_NUMBER = re.compile("0{5,}")
+LEETED = re.compile(r"(?<![^\W_])(?=\d*[a-z])(?=[a-z]*\d)[a-z\d]{3,20}(?![^\W_])")
+SHORTEST, LONGEST = 2, 5
+LONGEST_WORD = 30
+REACH = 5
+NEARLY = (0.3, 0.5, 0.7, 0.9, 1.0, 1.2)
+LENGTHS = (3, 5, 8, 15, 30)
+# Of a longer text, its beginning and its end: what it costs must not grow with what is written.
+MOST = 1500
+
+Families = dict[str, set[str]]
+
+
+def features_of(plain: str, spoken: list[Sentence], scores: Mapping[str, float]) -> Families:
+    if len(plain) > 2 * MOST:
+        plain = f"{plain[:MOST]} {plain[-MOST:]}"
+    zeroed = DIGIT.sub("0", plain)
+    tokens = [LONG_NUMBER.sub("00000", token) for token in TOKEN.findall(zeroed)]
+    return {
+        "pieces": set(_pieces(zeroed)),
+        "words": set(_words(plain, tokens)),
+        "meanings": set(_meanings(spoken)),
+        "rules": set(_rules(scores)),
+        "shape": set(_shape(plain, len(tokens))),
+    }
+
+
+def _pieces(text: str) -> Iterator[str]:
+    for word in text.split():
+        padded = f" {word[:LONGEST_WORD]} "
+        for size in range(SHORTEST, LONGEST + 1):
+            for start in range(max(1, len(padded) - size + 1)):
+                yield padded[start : start + size]
+
+
+def _words(plain: str, tokens: list[str]) -> Iterator[str]:
+    yield from tokens
+    yield from map(" ".join, zip(tokens, tokens[1:], strict=False))
+    if tokens:
+        yield f"^{tokens[0]}"
+    for word in LEETED.findall(plain):
+        yield unleet(word)
+
+
+def _meanings(spoken: list[Sentence]) -> Iterator[str]:
+    there: set[str] = set()
+    for sentence in spoken:
+        there.update(sentence.places)
+        placed = sorted((place, one) for one, places in sentence.places.items() for place in places)
+        for at, (here, one) in enumerate(placed):
+            for place, other in placed[at + 1 :]:
+                if place - here > REACH:
+                    break
+                if place > here:
+                    yield f"{one}>{other}"
+        if sentence.refuses:
+            yield "refuses"
+    ordered = sorted(there)
+    yield from ordered
+    for at, one in enumerate(ordered):
+        for other in ordered[at + 1 :]:
+            yield f"{one}&{other}"
+
+
+def _rules(scores: Mapping[str, float]) -> Iterator[str]:
+    for reason, score in scores.items():
+        for step in NEARLY:
+            if score >= step:
+                yield f"{reason}{step}"
+                yield f"any{step}"
+
+
+def _shape(plain: str, length: int) -> Iterator[str]:
+    for least in LENGTHS:
+        if length >= least:
+            yield f"long{least}"
+    if "?" in plain:
+        yield "asks"
+    if QUOTED.search(plain):
+        yield "quotes"
+    for run in find_raw(plain):
+        yield f"run{min(len(run.digits), 14)}"
+        if run.apart:
+            yield "apart"
+    for run in find_spelled(plain):
+        yield f"spelled{min(len(run.digits), 12)}"
+    for group in DIGITS.findall(without_measures(plain)):
+        yield f"group{min(len(group), 8)}"

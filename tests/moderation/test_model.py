@@ -1,0 +1,137 @@
+"""The model beside the rules: what it was learned from, what it leaves alone, what it costs."""
+
+import time
+
+import pytest
+
+from moderation.detection import detector, model
+from moderation.detection.detector import REASONS, judge
+from tests.moderation import train
+from tests.moderation.labelled import DEVELOPMENT, OPEN, read
+
+# What people say every day, with the very words of attempts in them.
+EVERYDAY = """
+Hello from me
+Look at your inbox
+See you there
+Call sheet attached
+Sounds good, send the offer
+Thanks, talk soon
+Check your messages please
+I sent you a message
+Sent you the offer just now
+I will send it over tonight
+Can you send me the brief?
+Where do we meet?
+Are you free on Friday?
+Let me know
+Perfect, booked
+Cash bar or open bar?
+That works for me
+I'll call it a day
+Paid, thank you
+Deposit paid
+Could you resend the link to the moodboard?
+Any news?
+Shall we say 10:30?
+Direct flash, please
+Number 14 is my favourite
+Two prints, 30 x 40
+Looks great on my phone
+Happy to help
+How much would it be for two hours?
+What is your rate for a full day?
+When can you deliver?
+Hallo von mir
+Schau mal in deinen Posteingang
+Bis morgen dann
+Passt, schick das Angebot
+Danke, ich melde mich
+Wann passt es dir?
+Ich rufe zur Ordnung
+Nummer 14 gefällt mir am besten
+Die Anzahlung ist da
+Was kostet ein halber Tag?
+Kannst du mir das Angebot schicken?
+Hola, ¿qué tal?
+Mira tu bandeja de entrada
+Nos vemos allí
+Perfecto, manda la oferta
+¿Cuánto cuesta medio día?
+Gracias, te aviso
+Me quedo con la número 14
+Bonjour à vous
+Regardez vos messages
+On se voit là-bas
+Parfait, envoyez l'offre
+Combien pour une demi-journée ?
+Merci, je vous tiens au courant
+Oi, tudo bem?
+Veja a sua caixa de entrada
+Perfeito, manda a proposta
+Quanto fica meio dia?
+Ciao a tutti
+Guarda i tuoi messaggi
+Perfetto, manda l'offerta
+Quanto costa mezza giornata?
+Tot morgen
+Stuur de offerte maar
+Do zobaczenia
+Teşekkürler, görüşürüz
+よろしくお願いします
+شكرا جزيلا
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("line", EVERYDAY)
+def test_an_everyday_line_is_left_alone(line):
+    assert not judge(line).is_found
+
+
+def test_everyday_lines_after_each_other_are_left_alone():
+    for place, line in enumerate(EVERYDAY):
+        assert not judge(line, EVERYDAY[max(0, place - 4) : place]).is_found, line
+
+
+def test_it_guesses_what_no_rule_names_and_is_not_sure():
+    verdict = judge("I know a friendlier price when nobody else takes a slice")
+    assert verdict.is_found
+    assert not verdict.is_sure
+    assert set(verdict.reasons) <= set(REASONS)
+
+
+def test_a_guess_adds_nothing_to_the_score():
+    verdict = detector.Verdict(guess="phrase")
+    assert (verdict.is_found, verdict.is_sure, verdict.score) == (True, False, 0)
+    assert verdict.reasons == ["phrase"]
+
+
+def test_the_kind_it_guesses_is_mostly_right():
+    attempts = [one for one in read(OPEN) if one.is_circumvention]
+    right = sum(model.kind_of(detector.seen_in(one.text), REASONS) == one.kind for one in attempts)
+    assert right / len(attempts) >= 0.85
+
+
+def test_asking_the_model_takes_less_than_half_a_millisecond():
+    seen = [detector.seen_in(one.text) for one in read(OPEN)]
+    rounds = []
+    for _ in range(5):
+        began = time.process_time()
+        for one in seen:
+            model.margin(one)
+        rounds.append((time.process_time() - began) / len(seen))
+    assert min(rounds) < 0.0005
+
+
+def test_the_file_of_weights_is_small():
+    assert model.FILE.stat().st_size < 600_000
+
+
+@pytest.mark.long
+def test_the_weights_are_what_the_labelled_texts_make():
+    assert train.make() == model.FILE.read_text(encoding="utf-8")
+
+
+def test_texts_to_learn_from_are_not_those_that_are_kept_apart():
+    assert {one.id.split("-")[0] for one in train.lessons_of()} == {"dev", "open"}
+    assert len(read(DEVELOPMENT)) > 4000
