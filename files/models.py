@@ -42,8 +42,6 @@ class File(models.Model):
     band = models.PositiveSmallIntegerField(choices=BANDS, default=CLEAR)
     # Of what came: the same upload twice is the same message sent twice.
     digest = models.CharField(max_length=64)
-    # Set while a case needs it; then it stays, whatever becomes of its messages.
-    on_hold = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
     # When its last message went.
     released_at = models.DateTimeField(null=True)

@@ -45,10 +45,14 @@ def _list_unneeded() -> QuerySet[File]:
         | Q(released_at=None, created_at__lt=now - UNSENT)
     )
     in_use = FileUse.objects.values("file_id")
-    free = File.objects.filter(unneeded, on_hold=False, tab_use=None).exclude(pk__in=in_use)
+    return without_kept(File.objects.filter(unneeded, tab_use=None).exclude(pk__in=in_use))
+
+
+def without_kept(files: QuerySet[File]) -> QuerySet[File]:
+    """Those that nobody above us needs."""
     for keeper in KEEPERS:
-        free = free.exclude(thread_id__in=keeper())
-    return free
+        files = files.exclude(thread_id__in=keeper())
+    return files
 
 
 def list_unsettled(older_than: timedelta) -> list[FileUse]:

@@ -9,6 +9,7 @@ from accounts.refusals import Refusal
 from files import storage
 from files.exports import discard_exports
 from files.models import File
+from files.sweeping import without_kept
 from threads import state as states
 from threads.actions.people import leave_thread
 from threads.actions.revisions import revise
@@ -93,7 +94,8 @@ def _discard_belongings(user: User) -> None:
         if isinstance(item, UserConnection):
             Connection(keys.connection_pk(item.id), keys.METADATA).delete()
         item.delete()
-    for file in File.objects.filter(owner=user, uses=None, tab_use=None, on_hold=False):
+    # What a case needs goes when it is resolved, by the sweeper.
+    for file in without_kept(File.objects.filter(owner=user, uses=None, tab_use=None)):
         storage.discard(file)
         file.delete()
     discard_exports(user)

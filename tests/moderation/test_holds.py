@@ -15,7 +15,9 @@ from moderation.actions import act, resolve
 from moderation.models import AuditEntry
 from tests.moderation.conftest import make_staff, report, sign_in, taken
 from tests.threads.conftest import say, start, thread_item
+from threads.actions.deletion import delete_account
 from threads.actions.revisions import remove_message
+from threads.relay import carry_waiting
 
 pytestmark = pytest.mark.storage
 
@@ -100,6 +102,20 @@ def test_while_a_case_is_open_nothing_of_its_thread_is_deleted(
     sweep_files()
     assert not File.objects.filter(pk__in=[file.pk, unsent.pk]).exists()
     assert get(moderator, case, file).status_code == 404
+
+
+def test_nor_when_whoever_sent_it_deletes_their_account(thread, buyer, seller, moderator, sent):
+    file, message = sent
+    case = taken(moderator, report(buyer, thread, message.id))
+    remove_message(seller, thread_id=thread, message_id=message.id)
+    delete_account(seller)
+    while carry_waiting():
+        pass
+    assert get(moderator, case, file).content == b"What was sent"
+    resolve(moderator, case_id=case.id, reason="A misunderstanding")
+    File.objects.filter(pk=file.pk).update(released_at=timezone.now() - timedelta(days=100))
+    sweep_files()
+    assert not File.objects.filter(pk=file.pk).exists()
 
 
 def test_on_hold_nobody_takes_anything_back_and_the_case_stays_open(

@@ -10,7 +10,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.refusals import Refusal
-from files.actions import release_files
 from files.models import File, FileUse
 from files.sweeping import sweep_files
 from tests.files.conftest import bring, kept, picture  # noqa: F401
@@ -270,15 +269,6 @@ def test_a_file_goes_with_its_last_message(buyer, seller, thread, kept):  # noqa
     assert sweep_files() == 1
     assert not File.objects.filter(pk=photo.pk).exists()
     assert [path for path in kept.rglob("*") if path.is_file()] == []
-
-
-def test_a_file_on_hold_stays(buyer, thread):
-    photo = bring(buyer, thread)
-    sent = send(buyer, thread, photo)
-    File.objects.filter(pk=photo.pk).update(on_hold=True)
-    release_files(sent.id)
-    age(photo, released_at=400)
-    assert sweep_files() == 0
 
 
 def test_what_was_never_sent_is_swept(buyer, thread):

@@ -11,7 +11,6 @@ from accounts.refusals import Refusal
 from contracts.models import Leg, Offer
 from contracts.models.bookings import BOOKED, ON_HOLD, PENDING
 from contracts.queries import balance_of
-from files.models import File
 from threads.actions.bookings import decline_offer, withdraw_offer
 from threads.models import Thread, keys
 from threads.models.table import get_many
@@ -72,11 +71,6 @@ def _check_holds(user: User) -> None:
     if any(isinstance(thread, Thread) and thread.soft_block for thread in threads):
         _refuse(
             "A conversation of yours is on hold.",
-            "Our safety team is looking at it. You can go when they are done.",
-        )
-    if File.objects.filter(owner=user, on_hold=True).exists():
-        _refuse(
-            "Something that you sent is part of a case.",
             "Our safety team is looking at it. You can go when they are done.",
         )
 
