@@ -15,13 +15,13 @@ from contracts.actions.dossiers import touch
 from contracts.models.cards import Card, ClockStop
 
 HOLD, LOCK, CASE = "hold", "lock", "case"
-BATCH = 100
 
 
 def list_due() -> list[str]:
-    """Ids of cards whose time has come, the longest overdue first."""
+    """Ids of cards whose time has come, the longest overdue first. All of them, however many an
+    outage has left: those that cannot be moved must not hide the others."""
     due = Card.objects.filter(due_at__lte=timezone.now(), stopped_at__isnull=True)
-    return list(due.order_by("due_at").values_list("id", flat=True)[:BATCH])
+    return list(due.order_by("due_at").values_list("id", flat=True))
 
 
 def list_stopped() -> list[tuple[str, str]]:

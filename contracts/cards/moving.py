@@ -17,7 +17,7 @@ from contracts.cards.locking import find_card, lock_card
 from contracts.cards.payloads import check_files, read
 from contracts.cards.proposing import create
 from contracts.cards.recording import Done, keep, left_undone, tell
-from contracts.cards.table import Act, CardType, Move, holds, people_of
+from contracts.cards.table import CLOCK, Act, CardType, Move, holds, people_of
 from contracts.cards.types import TYPES
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLED, COMPLETED
@@ -140,8 +140,9 @@ def _check(card: Card, leg: Leg | None, chosen: Move, user: User | None, version
 
 def _too_late(card: Card) -> Refusal:
     """Whoever comes second is told what happened."""
-    last = card.steps.select_related("by").last()
-    if last is not None and last.by is None:
+    last = card.steps.last()
+    made = TYPES[card.type].find(last.move) if last else None
+    if last and made and made.by == CLOCK:
         return Refusal("CARD_EXPIRED", last.says)
     happened = last.says if last and last.says else f"It is {card.state.replace('_', ' ')}."
     return Refusal("ACTION_INVALID_STATE", f"Somebody was faster. {happened}")

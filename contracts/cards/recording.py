@@ -17,7 +17,9 @@ class Done:
 
 
 def _why(given: Any) -> str:
-    return str(getattr(given, "reason", "") or getattr(given, "note", ""))
+    """Under whatever name the type has it; what is for staff alone has none of these."""
+    said = (getattr(given, name, "") for name in ("reason", "note", "details"))
+    return next((each for each in said if each), "")
 
 
 def keep(card: Card, came_from: str, name: str, act: Act, key: str, says: str) -> None:

@@ -30,6 +30,8 @@ from tests.threads.conftest import make_person
 from threads.actions.cards import decide_card, move_card, propose_card
 from threads.relay import carry_all
 
+DECIDED = "We have spoken with both."
+
 
 def local(moment: datetime, zone: str) -> str:
     return f"{moment.astimezone(ZoneInfo(zone)):%Y-%m-%dT%H:%M}"
@@ -97,7 +99,8 @@ def proposer_of(type_name: str, leg: Leg) -> User:
 def propose(type_name: str, leg: Leg, by: User | None = None, **more: Any) -> Card:
     by = by or proposer_of(type_name, leg)
     fields = {"key": str(uuid4()), "given": GIVEN[type_name](leg)} | more
-    fields.setdefault("file_ids", files_for(type_name, leg, by))
+    if "file_ids" not in fields:
+        fields["file_ids"] = files_for(type_name, leg, by)
     return propose_card(
         by,
         thread_id=leg.thread_id,
@@ -144,8 +147,12 @@ def files_with(card: Card, move: Move, by: User) -> list[str]:
     return files_for(move.then, card.leg, by) if move.then else []
 
 
-def let_the_clock_move(card: Card) -> None:
+def let_be_due(card: Card) -> None:
     Card.objects.filter(pk=card.pk).update(due_at=datetime(2020, 1, 1, tzinfo=UTC))
+
+
+def let_the_clock_move(card: Card) -> None:
+    let_be_due(card)
     done = make_clock_move(card.id)
     assert done is not None
     carry_all(done.entries)
@@ -160,12 +167,18 @@ def let_the_booking_end(card: Card) -> None:
     card.refresh_from_db()
 
 
-def let_staff_decide(card: Card, reason: str = "We have spoken with both.") -> None:
+def make_staff() -> User:
     staff = make_person("Mo")
     staff.is_staff = True
     staff.save()
-    decide_card(staff, thread_id=card.thread_id, card_id=card.id, reason=reason)
+    return staff
+
+
+def let_staff_decide(card: Card) -> User:
+    staff = make_staff()
+    decide_card(staff, thread_id=card.thread_id, card_id=card.id, reason=DECIDED)
     card.refresh_from_db()
+    return staff
 
 
 def make(card: Card, move: Move, by: User | None = None) -> None:
@@ -173,7 +186,8 @@ def make(card: Card, move: Move, by: User | None = None) -> None:
     if move.by == CLOCK:
         return let_the_clock_move(card)
     if move.by == STAFF:
-        return let_staff_decide(card)
+        let_staff_decide(card)
+        return None
     if move.by == SERVICE:
         return let_the_booking_end(card)
     by = by or rightful(move.by, card)[0]

@@ -1,26 +1,74 @@
 """A process that is killed, really and by itself, at one step of what it does.
 
-The steps are the moments just before and just after each commit of the database and each write to
-the table: everything that another process could find half-done.
+The steps are the moment before anything is written, and those just after each commit of the
+database, each statement that is one by itself, and each write to the table: everything that another
+process could find half-done. Just before a write is what just after the one before it left.
 """
 
 import os
 import signal
 import traceback
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
+import pytest
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from accounts.models import OutboxEntry
+from contracts.models import Card
+from tests.threads.checker import find_problems, read_partition
+from threads import state
 from threads.models.transport import Client
+from threads.panel.rebuilding import differences
+from threads.relay import carry_waiting
 
+Scene = TypeVar("Scene")
+
+STATEMENTS = ("INSERT", "UPDATE", "DELETE")
 WRITES = {"TransactWriteItems", "UpdateItem", "PutItem", "DeleteItem", "BatchWriteItem"}
 MOST_STEPS = 60
 
 
 def passing_by() -> None:
     """One more moment at which it may be killed; for what else a test counts as a step."""
+
+
+def kill_at_every_step(
+    prepare: Callable[[], Scene],
+    act: Callable[[Scene], Any],
+    threads_of: Callable[[Scene], Sequence[str]],
+) -> Iterator[Scene]:
+    """A new scene for each step, after its kill and after the relay has been there: both stores
+    agree on it. The last one came through alive."""
+    for step in range(1, MOST_STEPS):
+        scene = prepare()
+        is_done = survives(step, lambda scene=scene: act(scene))
+        relay(*threads_of(scene))
+        yield scene
+        if is_done:
+            assert step > 3, "it was killed nowhere"
+            return
+    pytest.fail("it never came to an end")
+
+
+def relay(*threads: str) -> None:
+    """As a server does that starts after the crash."""
+    for thread in threads:
+        state.forget(thread)
+    while carry_waiting():
+        pass
+    assert not OutboxEntry.objects.filter(done_at__isnull=True).exists(), "something was left"
+    assert_agree(*threads)
+
+
+def assert_agree(*threads: str) -> None:
+    for thread in threads:
+        found = [*differences(thread), *find_problems(read_partition(thread))]
+        if Card.objects.filter(thread_id=thread, type="safety").exists():
+            # A hold is a revision of the thread by itself, of which no other item tells.
+            found = [each for each in found if "the thread is at revision" not in each]
+        assert not found, "\n".join([thread, *found])
 
 
 def survives(step: int, action: Callable[[], Any]) -> bool:
@@ -41,7 +89,6 @@ def survives(step: int, action: Callable[[], Any]) -> bool:
 
 
 def _be_killed_at(step: int, action: Callable[[], Any]) -> None:
-    from threads import state
     from threads.models import table
 
     # Sockets and beliefs of the process that this one came from are not its own.
@@ -59,7 +106,7 @@ def _be_killed_at(step: int, action: Callable[[], Any]) -> None:
 
 def _arm(step: int) -> None:
     global passing_by
-    left = step
+    left, is_first = step, True
 
     def pass_by() -> None:
         nonlocal left
@@ -67,22 +114,29 @@ def _arm(step: int) -> None:
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
+    def watched(write: Callable[[], Any]) -> Any:
+        nonlocal is_first
+        if is_first:
+            is_first = False
+            pass_by()
+        answer = write()
+        pass_by()
+        return answer
+
     passing_by = pass_by
     call, commit = Client._make_api_call, BaseDatabaseWrapper._commit
 
     def watched_call(client: Client, operation: str, arguments: dict) -> Any:
         if operation not in WRITES:
             return call(client, operation, arguments)
-        pass_by()
-        answer = call(client, operation, arguments)
-        pass_by()
-        return answer
+        return watched(lambda: call(client, operation, arguments))
 
-    def watched_commit(wrapper: BaseDatabaseWrapper) -> Any:
-        pass_by()
-        answer = commit(wrapper)
-        pass_by()
-        return answer
+    def watched_statement(execute: Any, sql: str, params: Any, many: bool, context: dict) -> Any:
+        is_alone = not context["connection"].in_atomic_block
+        if not is_alone or not sql.startswith(STATEMENTS):
+            return execute(sql, params, many, context)
+        return watched(lambda: execute(sql, params, many, context))
 
     Client._make_api_call = watched_call
-    BaseDatabaseWrapper._commit = watched_commit
+    BaseDatabaseWrapper._commit = lambda wrapper: watched(lambda: commit(wrapper))
+    connections["default"].execute_wrappers.append(watched_statement)

@@ -4,16 +4,22 @@ from datetime import timedelta
 
 import pytest
 import time_machine
-from django.utils import timezone
+from django.conf import settings
 
 from accounts.refusals import Refusal
 from contracts.cards import clock
-from contracts.models import Card
+from contracts.cards.table import CLOCK
+from contracts.cards.types import TYPES
+from contracts.models import Card, Leg
+from contracts.queries import balance_of
 from moderation.cases import report_thread
 from moderation.models import Case
-from tests.contracts.card_scenes import answer, propose
+from tests.contracts.card_scenes import make, propose
+from tests.contracts.conftest import IN_MAY
+from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of
 from threads.actions.staff import hold_thread, lift_hold, lock_thread, unlock_thread
+from threads.cards import clock as sweeping
 from threads.cards.clock import move_due_cards, start_stopped_clocks
 from threads.models.thread import Thread
 from threads.panel.rebuilding import differences
@@ -22,9 +28,19 @@ from threads.relay import carry_waiting
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
 
 
+# What the clock does with each type for which it runs, as the table says.
+TICKING = {kind.name: kind.clock_move for kind in TYPES.values() if kind.due}
+
+
 @pytest.fixture
 def card(leg, seller) -> Card:
     return propose("reschedule", leg, seller)
+
+
+@pytest.fixture(params=TICKING)
+def ticking(request: pytest.FixtureRequest, leg: Leg) -> Card:
+    """A card of each type that has a deadline."""
+    return propose(request.param, leg)
 
 
 def later(card: Card, **more):
@@ -37,44 +53,76 @@ def shown(card):
     return message.action
 
 
-def test_nothing_is_moved_a_second_too_early(card):
-    assert card.due_at.second == 0
-    with later(card, seconds=-1):
+def test_nothing_is_moved_a_second_too_early(ticking):
+    assert (ticking.due_at.second, ticking.due_at.microsecond) == (0, 0)
+    with later(ticking, seconds=-1):
         assert move_due_cards() == 0
 
 
-def test_what_is_due_expires_by_itself_and_once(card, thread):
-    with later(card):
+def test_what_is_due_is_moved_by_itself_at_that_moment_and_once(ticking, thread):
+    move, due = TICKING[ticking.type], ticking.due_at
+    with later(ticking):
         assert move_due_cards() == 1
         assert move_due_cards() == 0
-    card.refresh_from_db()
-    assert (card.state, card.due_at, card.waits_for) == ("expired", None, [])
-    assert card.steps.last().by is None
-    assert "Nobody answered" in messages_of(thread)[-1].body
+    assert shown(ticking)["state"] == ticking.state == move.to
+    assert (ticking.due_at, ticking.waits_for, ticking.is_open) == (None, [], False)
+    step = ticking.steps.last()
+    assert (step.by, step.move, step.at) == (None, move.name, due)
+    assert sum(step.says in (one.body or "") for one in messages_of(thread)) == 1
+    assert list(differences(thread)) == []
+    assert_consistent(thread)
+
+
+def test_after_an_outage_of_any_length_it_is_moved(ticking, thread):
+    """Longer than any window, and with more that waits than is swept in any one go."""
+    with later(ticking, days=4000):
+        assert move_due_cards() == 1
+    assert shown(ticking)["state"] == TICKING[ticking.type].to
     assert list(differences(thread)) == []
 
 
-def test_after_an_outage_of_any_length_it_is_moved(card, thread):
-    with later(card, days=400):
+def test_what_nobody_said_anything_against_is_completed_with_its_final_receipt(leg, thread):
+    card = propose("complete", leg)
+    assert card.due_at - card.created_at >= timedelta(days=settings.REVIEW_DAYS)
+    with later(card):
         assert move_due_cards() == 1
-    assert shown(card)["state"] == "expired"
-
-
-def test_an_answer_that_comes_too_late_is_refused_before_anybody_swept(card, buyer, leg):
-    with later(card), pytest.raises(Refusal) as refused:
-        answer(buyer, card, "accept")
-    assert refused.value.code == "CARD_EXPIRED"
-    card.refresh_from_db()
     leg.refresh_from_db()
-    assert card.state == "expired"
-    assert leg.starts_at.isoformat() == card.payload["old_start"]
+    assert leg.status == "completed"
+    (receipt,) = leg.receipts.all()
+    assert (receipt.amount_cents, balance_of(leg).open_cents) == (leg.price_cents, 0)
 
 
-def test_an_answer_a_second_before_counts(card, buyer):
-    with later(card, seconds=-1):
-        answer(buyer, card, "accept")
-    card.refresh_from_db()
-    assert card.state == "accepted"
+def test_one_that_cannot_be_moved_holds_up_no_other(leg, make_leg, monkeypatch):
+    broken, other = propose("reschedule", leg), propose("reschedule", make_leg())
+    Card.objects.filter(pk=broken.pk).update(due_at=other.due_at - timedelta(days=1))
+    real = sweeping.make_clock_move
+
+    def make(card_id):
+        assert card_id != broken.id
+        return real(card_id)
+
+    monkeypatch.setattr(sweeping, "make_clock_move", make)
+    with later(other):
+        assert move_due_cards() == 1
+
+
+def test_an_answer_that_comes_too_late_is_refused_before_anybody_swept(ticking, leg):
+    move = next(move for move in TYPES[ticking.type].moves if move.by != CLOCK)
+    with later(ticking), pytest.raises(Refusal) as refused:
+        make(ticking, move)
+    assert refused.value.code == "CARD_EXPIRED"
+    ticking.refresh_from_db()
+    assert ticking.state == TICKING[ticking.type].to
+    assert ticking.steps.last().says in refused.value.message
+    leg.refresh_from_db()
+    assert leg.starts_at == IN_MAY
+
+
+def test_an_answer_a_second_before_counts(ticking):
+    move = next(move for move in TYPES[ticking.type].moves if move.by != CLOCK)
+    with later(ticking, seconds=-1):
+        make(ticking, move)
+    assert ticking.state == move.to
 
 
 @pytest.mark.parametrize(
@@ -91,7 +139,8 @@ def test_an_answer_a_second_before_counts(card, buyer):
     ],
     ids=["hold", "lock"],
 )
-def test_a_hold_stops_the_clock_and_gives_the_time_back(card, thread, stop, go):
+def test_a_hold_stops_the_clock_and_gives_the_time_back(ticking, thread, stop, go):
+    card = ticking
     due = card.due_at
     with time_machine.travel(due - timedelta(hours=1), tick=False):
         stop(thread)
@@ -109,26 +158,38 @@ def test_a_hold_stops_the_clock_and_gives_the_time_back(card, thread, stop, go):
     assert list(differences(thread)) == []
 
 
-def test_an_open_case_stops_the_clock_until_it_is_resolved(card, buyer, thread):
-    case = report_thread(buyer, thread_id=thread, reason="other", comment="Look at this.")
-    carry_waiting()
-    with later(card, days=1):
+def test_an_open_case_stops_the_clock_until_it_is_resolved(ticking, buyer, thread):
+    due = ticking.due_at
+    with later(ticking, hours=-2):
+        case = report_thread(buyer, thread_id=thread, reason="other", comment="Look at this.")
+        carry_waiting()
+    with later(ticking, days=30):
         assert move_due_cards() == 0
-    Case.objects.filter(pk=case.pk).update(status=Case.Status.RESOLVED)
-    clock.start_clock(thread, clock.CASE)
-    carry_waiting()
-    card.refresh_from_db()
-    assert card.stopped_at is None
-    assert card.due_at > timezone.now()
+        Case.objects.filter(pk=case.pk).update(status=Case.Status.RESOLVED)
+        clock.start_clock(thread, clock.CASE)
+        carry_waiting()
+        assert move_due_cards() == 0
+    ticking.refresh_from_db()
+    assert (ticking.stopped_at, ticking.due_at) == (None, due + timedelta(days=30, hours=2))
     assert list(differences(thread)) == []
+    with later(ticking):
+        assert move_due_cards() == 1
 
 
-def test_two_reasons_do_not_undo_each_other(card, thread):
-    clock.stop_clock(thread, clock.CASE)
-    hold_thread(thread_id=thread, reason="Look", case_id="case_1")
-    lift_hold(thread_id=thread)
+def test_two_reasons_do_not_undo_each_other_and_count_once(card, thread):
+    due = card.due_at
+    with later(card, hours=-3):
+        clock.stop_clock(thread, clock.CASE)
+    with later(card, hours=-2):
+        hold_thread(thread_id=thread, reason="Look", case_id="case_1")
+    with later(card, hours=4):
+        lift_hold(thread_id=thread)
+        card.refresh_from_db()
+        assert (card.stopped_at, card.due_at) == (due - timedelta(hours=3), due)
+    with time_machine.travel(due + timedelta(hours=5), tick=False):
+        clock.start_clock(thread, clock.CASE)
     card.refresh_from_db()
-    assert card.stopped_at is not None
+    assert (card.stopped_at, card.due_at) == (None, due + timedelta(hours=8))
 
 
 def test_a_hold_whose_word_was_lost_stops_the_clock_all_the_same(card, thread):

@@ -1,57 +1,64 @@
 """Generated from the tables: every type, every state, every person and every move. What is allowed
 works; everything else is refused with the right code and changes nothing in either store."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.forms.models import model_to_dict
+from django.utils import timezone
+from pydantic import ValidationError
 
-from accounts.models import OutboxEntry
+from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.cards import moving
-from contracts.cards.table import CLOCK, ROLES, SERVICE, STAFF
+from contracts.cards.table import CLOCK, ROLES, SERVICE, STAFF, Move
 from contracts.cards.types import TYPES
-from contracts.models import Amendment, Card, CardStep, LedgerEntry, Leg, Receipt
+from contracts.models import Card, Leg
 from tests.contracts.card_scenes import (
+    DECIDED,
     bring_to,
     files_with,
     given_with,
     let_staff_decide,
-    let_the_clock_move,
+    make,
+    make_staff,
     rightful,
 )
 from tests.contracts.conftest import book
-from tests.threads.checker import assert_consistent, read_partition
+from tests.contracts.outcomes import everything
+from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, start, thread_item
 from threads.actions.cards import move_card
+from threads.actions.people import add_participant
+from threads.models import CardShadow, keys
 from threads.panel.rebuilding import differences
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
 
 STATES = [(kind.name, state) for kind in TYPES.values() for state in kind.states]
+# Under what name one says why.
+WHY = ("reason", "note", "details")
+NAMES = {move.name for kind in TYPES.values() for move in kind.moves}
 
 
-def new_leg() -> Leg:
+def new_leg(*others: User) -> Leg:
+    """Of two, in a conversation in which there may be others."""
     buyer, seller = make_person("Bea"), make_person("Sam")
-    return book(start(buyer, seller), buyer, seller)
+    leg = book(start(buyer, seller), buyer, seller)
+    for other in others:
+        add_participant(buyer, thread_id=leg.thread_id, user=other)
+    return leg
 
 
-def everything(leg: Leg) -> dict[str, Any]:
-    """All that both stores say of a booking."""
-    tables = (Card, CardStep, Amendment, LedgerEntry, Receipt, OutboxEntry)
-    rows = {
-        model.__name__: [
-            {f.attname: getattr(row, f.attname) for f in model._meta.concrete_fields}
-            for row in model.objects.order_by("pk")
-        ]
-        for model in tables
-    }
-    items = {item.sk: item.attribute_values for item in read_partition(leg.thread_id)}
-    return rows | {"leg": model_to_dict(Leg.objects.get(pk=leg.pk)), "items": items}
+def code_of(act: Any, *given: Any, **more: Any) -> str:
+    with pytest.raises(Refusal) as refused:
+        act(*given, **more)
+    return refused.value.code
 
 
-def attempt(card: Card, move: Any, by: Any) -> Card:
+def attempt(card: Card, move: Move, by: User | None, **changes: Any) -> Card:
     fields = {"version": card.version, "key": "an attempt", "given": given_with(card, move)}
+    fields |= changes
     if by is None:
         return moving.move(None, card_id=card.id, name=move.name, **fields).card
     if by in rightful(move.by, card):
@@ -59,7 +66,7 @@ def attempt(card: Card, move: Any, by: Any) -> Card:
     return move_card(by, card_id=card.id, move=move.name, **fields)
 
 
-def expected_code(card: Card, move: Any, by: Any) -> str:
+def expected_code(card: Card, move: Move, by: User | None) -> str:
     """Empty if it is allowed."""
     if by is not None and by.id not in card.parties:
         return "THREAD_NOT_FOUND"
@@ -69,65 +76,121 @@ def expected_code(card: Card, move: Any, by: Any) -> str:
         return "ACTION_FORBIDDEN"
     if card.state in move.sources:
         return ""
-    return "CARD_EXPIRED" if card.steps.last().by is None else "ACTION_INVALID_STATE"
+    made = TYPES[card.type].find(card.steps.last().move)
+    return "CARD_EXPIRED" if made and made.by == CLOCK else "ACTION_INVALID_STATE"
 
 
 @pytest.mark.parametrize(("type_name", "state"), STATES)
 def test_every_move_of_everybody(type_name, state):
     kind = TYPES[type_name]
-    leg = new_leg()
+    other, stranger, staff = make_person("Olu"), make_person("Stig"), make_staff()
+    leg = new_leg(other)
     card = bring_to(state, leg, type_name)
     assert card is not None, "no moves lead to this state"
     card.refresh_from_db()
-    stranger, staff = make_person("Stig"), make_person("Mo")
-    staff.is_staff = True
-    staff.save()
     before = everything(leg)
     allowed = [(move, staff) for move in kind.moves if move == kind.staff_move(state)]
     for move in kind.moves:
         _staff_are_refused(card, move, staff, is_theirs=(move, staff) in allowed)
         # By the door of everybody else staff are nobody special.
-        for who in (leg.buyer, leg.seller, stranger, staff, None):
+        for who in (leg.buyer, leg.seller, other, stranger, staff, None):
             code = expected_code(card, move, who)
             if not code:
                 allowed.append((move, who))
                 continue
-            with pytest.raises(Refusal) as refused:
-                attempt(card, move, who)
-            assert (move.name, who, refused.value.code) == (move.name, who, code)
+            found = code_of(attempt, card, move, who)
+            assert (move.name, who, found) == (move.name, who, code)
+    for move, who in allowed:
+        _only_as_it_should_be(card, move, who)
     assert everything(leg) == before
     for move, who in allowed:
         _works(type_name, state, move, is_buyer=who == leg.buyer)
 
 
-def _staff_are_refused(card: Card, move: Any, staff: Any, *, is_theirs: bool) -> None:
+def _staff_are_refused(card: Card, move: Move, staff: User, *, is_theirs: bool) -> None:
     if is_theirs:
         return
-    with pytest.raises(Refusal) as refused:
-        moving.decide(staff, card_id=card.id, name=move.name, key="an attempt", given={})
-    wanted = "ACTION_INVALID_STATE" if move.by == STAFF else "ACTION_FORBIDDEN"
-    assert refused.value.code == wanted
+    code = code_of(moving.decide, staff, card_id=card.id, name=move.name, key="one", given={})
+    assert code == ("ACTION_INVALID_STATE" if move.by == STAFF else "ACTION_FORBIDDEN")
 
 
-def _works(type_name: str, state: str, move: Any, *, is_buyer: bool) -> None:
+def _only_as_it_should_be(card: Card, move: Move, who: User | None) -> None:
+    """By whom it is allowed, and still not at another version, nor without what belongs to it."""
+    if move.by == STAFF:
+        code = code_of(moving.decide, who, card_id=card.id, name=move.name, key="one", given={})
+        assert code == "CARD_INVALID"
+        return
+    for version in (card.version - 1, card.version + 1):
+        assert code_of(attempt, card, move, who, version=version) == "ACTION_INVALID_STATE"
+    if move.needs and _is_wrong(move, {}):
+        assert code_of(attempt, card, move, who, given={}) == "CARD_INVALID"
+
+
+def _is_wrong(move: Move, given: dict[str, Any]) -> bool:
+    try:
+        move.needs.model_validate(given)
+    except ValidationError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_what_is_no_move_of_a_type_is_nothing_at_all(type_name):
+    leg, kind = new_leg(), TYPES[type_name]
+    card = bring_to(kind.first, leg, type_name)
+    before = everything(leg)
+    for name in NAMES - {move.name for move in kind.moves} | {"", "propose"}:
+        for who in (leg.buyer, leg.seller):
+            fields = {"name": name, "version": 1, "key": "an attempt"}
+            assert code_of(moving.move, who, card_id=card.id, **fields) == "THREAD_NOT_FOUND"
+    assert everything(leg) == before
+
+
+def _works(type_name: str, state: str, move: Move, *, is_buyer: bool) -> None:
     leg = new_leg()
     card = bring_to(state, leg, type_name)
     assert card is not None
     card.refresh_from_db()
-    version = card.version
+    was, who = card.version, leg.buyer if is_buyer else leg.seller
     if move.by == CLOCK:
-        let_the_clock_move(card)
+        make(card, move)
     elif move.by == STAFF:
-        let_staff_decide(card)
+        who = let_staff_decide(card)
     else:
-        attempt(card, move, leg.buyer if is_buyer else leg.seller)
+        attempt(card, move, who)
     card.refresh_from_db()
-    assert card.version == version + 1
+    assert card.version == was + 1
     assert card.state in (move.to, *TYPES[type_name].waits)
-    step = card.steps.last()
-    assert (step.move, step.from_state, step.to_state) == (move.name, state, card.state)
+    _is_on_record(card, move, state, None if move.by == CLOCK else who)
     assert list(differences(leg.thread_id)) == []
     assert_consistent(leg.thread_id)
+    if move.by not in (CLOCK, STAFF):
+        _is_made_once(card, move, who, version=was)
+
+
+def _is_on_record(card: Card, move: Move, came_from: str, who: User | None) -> None:
+    """Who, when, from where to where, and why; in the records and in the table's copy of them."""
+    step = card.steps.last()
+    assert (step.by, step.move) == (who, move.name)
+    assert (step.from_state, step.to_state) == (came_from, card.state)
+    assert timedelta() <= timezone.now() - step.at < timedelta(minutes=5)
+    said = {"reason": DECIDED} if move.by == STAFF else given_with(card, move)
+    assert step.why == next((said[name] for name in WHY if said.get(name)), "")
+    shadow = CardShadow.find(keys.thread_pk(card.thread_id), keys.card_sk(card.message_id))
+    kept = {key: shadow.history[-1][key] for key in ("by", "move", "from", "to", "why", "at")}
+    states = {"from": came_from, "to": card.state, "why": step.why, "at": keys.iso(step.at)}
+    assert kept == {"by": who.id if who else None, "move": move.name} | states
+
+
+def _is_made_once(card: Card, move: Move, who: User, *, version: int) -> None:
+    """A repeat with the same key has the same answer; with the same key nothing else is done."""
+    before = everything(card.leg)
+    again = attempt(card, move, who, version=version)
+    assert (again.id, again.state, again.version) == (card.id, card.state, card.version)
+    for other in TYPES[card.type].moves:
+        if other != move:
+            assert code_of(attempt, card, other, who, version=version) == "CLIENT_ID_REUSED"
+    assert everything(card.leg) == before
 
 
 @pytest.mark.parametrize("kind", TYPES.values(), ids=lambda kind: kind.name)

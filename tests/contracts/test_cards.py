@@ -11,6 +11,7 @@ from tests.contracts.card_scenes import answer, new_time, propose, some_extras
 from tests.contracts.conftest import IN_MAY, book, terms
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, start, thread_item
+from threads.actions.staff import lock_thread
 from threads.models import ActionWaiting, CardShadow, keys
 from threads.models.table import Item, query
 from threads.panel.rebuilding import differences
@@ -188,6 +189,17 @@ def test_a_repeat_is_the_same_proposal_and_the_same_answer(leg, buyer, seller, t
     with pytest.raises(Refusal) as refused:
         propose("extras", leg, key="once", given=given)
     assert refused.value.code == "CLIENT_ID_REUSED"
+
+
+def test_a_repeat_has_its_answer_also_when_nobody_writes_there_any_more(leg, buyer, thread):
+    card = propose("extras", leg, key="once")
+    answer(buyer, card, "accept")
+    lock_thread(thread_id=thread, reason="Look")
+    assert propose("extras", leg, key="once") == card
+    assert answer(buyer, card, "accept").state == "accepted"
+    with pytest.raises(Refusal) as refused:
+        answer(buyer, card, "accept", key="another")
+    assert refused.value.code == "THREAD_LOCKED"
 
 
 @pytest.mark.parametrize(

@@ -3,57 +3,28 @@ the stores agree, and everything has happened once."""
 
 import pytest
 
-from accounts.models import OutboxEntry
-from contracts.cards.types import TYPES
-from contracts.models import Card, Leg, Receipt, Signature
+from contracts.models import Leg, Receipt, Signature
 from contracts.models.bookings import ACCEPTED
 from files.models import TabUse
-from tests.contracts.card_scenes import answer, new_time, propose
 from tests.contracts.conftest import book, offer_in, sign, terms
-from tests.contracts.kills import MOST_STEPS, survives
+from tests.contracts.kills import assert_agree, kill_at_every_step, relay, survives
 from tests.files.conftest import bring, kept, picture  # noqa: F401
-from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, start, thread_item
 from threads import state
 from threads.actions.bookings import accept_offer, link_bookings, record_payment
 from threads.actions.panel import edit_tab
 from threads.actions.proofs import add_proofs
-from threads.panel.rebuilding import differences
-from threads.relay import carry_waiting
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
 
 
-def relay(*threads: str) -> None:
-    """As a server does that starts after the crash."""
-    for thread in threads:
-        state.forget(thread)
-    while carry_waiting():
-        pass
-    assert not OutboxEntry.objects.filter(done_at__isnull=True).exists()
-
-
-def assert_agree(*threads: str) -> None:
-    for thread in threads:
-        assert list(differences(thread)) == []
-        assert_consistent(thread)
-
-
 def at_every_step(prepare, act, judge) -> None:
-    """Until it comes through alive; every kill in between is judged twice."""
-    for step in range(1, MOST_STEPS):
-        scene = prepare()
-        is_done = survives(step, lambda scene=scene: act(*scene))
-        relay(*scene[2])
-        assert_agree(*scene[2])
+    """Every kill is judged when the relay has been there and the person has tried again."""
+    scenes = kill_at_every_step(prepare, lambda scene: act(*scene), lambda scene: scene[2])
+    for scene in scenes:
         act(*scene)
         relay(*scene[2])
-        assert_agree(*scene[2])
         judge(*scene)
-        if is_done:
-            assert step > 4
-            return
-    pytest.fail("it never came to an end")
 
 
 def two_people():
@@ -230,70 +201,5 @@ def test_editing_a_tab():
         scene = prepare()
         assert not survives(step, lambda scene=scene: act(*scene))
         relay(*scene[2])
-        assert_agree(*scene[2])
         act(*scene)
         judge(*scene)
-
-
-def test_proposing_a_card():
-    def prepare():
-        buyer, seller = two_people()
-        thread = start(buyer, seller)
-        return seller, book(thread, buyer, seller), [thread]
-
-    def act(seller, leg, threads):
-        propose("reschedule", leg, seller, key="once")
-
-    def judge(seller, leg, threads):
-        assert Card.objects.filter(leg=leg).count() == 1
-        assert [one.type for one in messages_of(threads[0])].count("action") == 1
-
-    at_every_step(prepare, act, judge)
-
-
-# Those that change a booking in ways of their own; the rest are an amendment like extras.
-KILLED = ("reschedule", "extras", "complete", "cancel")
-AS_EXTRAS = [kind for kind in TYPES if TYPES[kind].find("accept") and kind not in KILLED]
-
-
-@pytest.mark.parametrize(
-    "type_name", [*KILLED, *(pytest.param(kind, marks=pytest.mark.long) for kind in AS_EXTRAS)]
-)
-def test_accepting_a_card(type_name):
-    def prepare():
-        buyer, seller = two_people()
-        thread = start(buyer, seller)
-        leg = book(thread, buyer, seller)
-        return leg, propose(type_name, leg), [thread]
-
-    def act(leg, card, threads):
-        other = leg.buyer if card.proposed_by == leg.seller else leg.seller
-        answer(other, card, "accept")
-
-    def judge(leg, card, threads):
-        card.refresh_from_db()
-        assert (card.state, card.version) == ("accepted", 2)
-        assert card.steps.count() == 2
-        step = card.steps.last()
-        assert said(threads[0], step.says[:30]) == 1
-
-    at_every_step(prepare, act, judge)
-
-
-def test_answering_a_card_with_another():
-    def prepare():
-        buyer, seller = two_people()
-        thread = start(buyer, seller)
-        leg = book(thread, buyer, seller)
-        return leg, propose("reschedule", leg, seller), [thread]
-
-    def act(leg, card, threads):
-        answer(leg.buyer, card, "counter", given=new_time(leg, days=3))
-
-    def judge(leg, card, threads):
-        card.refresh_from_db()
-        assert card.state == "countered"
-        assert Card.objects.filter(counters=card, state="pending").count() == 1
-        assert [one.type for one in messages_of(threads[0])].count("action") == 2
-
-    at_every_step(prepare, act, judge)

@@ -6,6 +6,7 @@ from django.db import DatabaseError, connection, transaction
 from contracts.actions.payments import add_amendment
 from contracts.models import (
     Amendment,
+    CardStep,
     ContractVersion,
     DeliverableManifest,
     LedgerEntry,
@@ -13,6 +14,7 @@ from contracts.models import (
     Receipt,
     Signature,
 )
+from tests.contracts.card_scenes import propose
 from tests.contracts.conftest import sign
 from threads.actions.bookings import deliver_finals, record_payment
 
@@ -27,6 +29,7 @@ def records(leg: Leg, buyer, seller) -> Leg:
     record_payment(seller, leg_id=leg.id, key="1", what="deposit", shown=leg.price_cents)
     deliver_finals(seller, leg_id=leg.id, key="1", title="Finals", listing=LISTING)
     add_amendment(seller, leg=leg, kind="extras", items=[{"title": "More"}], cents=100)
+    propose("extras", leg)
     return leg
 
 
@@ -36,6 +39,7 @@ FROZEN = {
     LedgerEntry: ("amount_cents", 1),
     Amendment: ("amount_cents", 1),
     DeliverableManifest: ("title", "Other"),
+    CardStep: ("why", "Other"),
 }
 
 

@@ -550,7 +550,7 @@ def _kill_at_steps(
         assert [(each.id, each.body) for each in messages_of(thread)] == expected
         assert_settled(thread, objects)
         if is_done:
-            assert step > 6
+            assert step > 4
             return
     pytest.fail("it never came to an end")
 

@@ -74,7 +74,9 @@ def move_card(
 ) -> Card:
     """`file_ids` are for the card that comes of it."""
     card = find_card(user, card_id)
-    check_may_write(states.look(card.thread_id), user.id)
+    if not card.steps.filter(by=user, key=key).exists():
+        # A repeat may find that nobody writes there any more.
+        check_may_write(states.look(card.thread_id), user.id)
     attached = _attach(user, file_ids, card.thread_id)
     done = moving.move(
         user,

@@ -71,8 +71,9 @@ def _carry_message(card_id: str) -> str:
         return line, Roster()
 
     appended = append(card.thread_id, plan)
-    Card.objects.filter(pk=card_id).update(message_id=appended.message.id)
     FileUse.objects.filter(client_id=card_id, message_id="").update(message_id=appended.message.id)
+    # Last: with it nobody carries the message again.
+    Card.objects.filter(pk=card_id).update(message_id=appended.message.id)
     tell_appended(appended)
     return appended.message.id
 

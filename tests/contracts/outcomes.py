@@ -1,0 +1,102 @@
+"""What both stores hold of a booking: to the letter, to see that nothing was changed; and told
+without ids and times, since the same deeds have the same outcome whatever happened on the way."""
+
+from typing import Any
+
+from django.apps import apps
+
+from accounts.models import OutboxEntry, User
+from contracts.models import Card, Dossier, Leg
+from contracts.models.cards import ClockStop
+from files.models import FileUse, TabUse
+from moderation.models import AuditEntry, Case, Report
+from tests.threads.checker import read_partition
+from tests.threads.conftest import messages_of, row, thread_item
+from threads import state
+from threads.models import ActionWaiting, CardShadow, keys
+from threads.models.table import Item, query_all
+
+
+def everything(leg: Leg) -> dict[str, Any]:
+    """To the letter: every record there is, the thread, and what either of the two has."""
+    models = [*apps.get_app_config("contracts").get_models(), OutboxEntry, FileUse, TabUse]
+    rows = {
+        model.__name__: list(model.objects.order_by("pk").values())
+        for model in [*models, Case, Report, AuditEntry]
+    }
+    items = [*read_partition(leg.thread_id)]
+    for user_id in leg.parties:
+        items += query_all(keys.user_pk(user_id))
+    return rows | {"items": {(item.pk, item.sk): item.attribute_values for item in items}}
+
+
+def outcome(leg: Leg) -> dict[str, Any]:
+    leg = Leg.objects.select_related("buyer", "seller").get(pk=leg.pk)
+    return recorded(leg) | shown(leg)
+
+
+def recorded(leg: Leg) -> dict[str, Any]:
+    cards = list(leg.cards.order_by("created_at", "id"))
+    uses = FileUse.objects.filter(client_id__in=[card.id for card in cards])
+    return {
+        "leg": (leg.status, leg.starts_at, leg.ends_at, leg.place, leg.price_cents),
+        "cards": [_card(card, leg) for card in cards],
+        "steps": [_step(step, leg) for card in cards for step in card.steps.all()],
+        "amendments": list(leg.amendments.order_by("id").values_list("kind", "amount_cents")),
+        "ledger": list(leg.ledger.order_by("id").values_list("kind", "amount_cents", "note")),
+        "receipts": list(leg.receipts.order_by("number").values_list("number", "amount_cents")),
+        "contract": [
+            (each.number, each.status, each.signatures.count())
+            for each in leg.contract.versions.order_by("number")
+        ],
+        "revision": Dossier.objects.get(pk=leg.thread_id).revision,
+        "stops": sorted(ClockStop.objects.filter(thread_id=leg.thread_id).values_list("why")),
+        "cases": [
+            (case.about, case.status, case.reports.count())
+            for case in Case.objects.filter(thread_id=leg.thread_id)
+        ],
+        "files": [bool(use.message_id) for use in uses],
+    }
+
+
+def _card(card: Card, leg: Leg) -> dict[str, Any]:
+    return {
+        "type": card.type,
+        "state": (card.state, card.version, card.is_open),
+        "waits": [_role(user_id, leg) for user_id in card.waits_for],
+        "clock": (card.due_at is not None, card.stopped_at is not None),
+        "answers": card.counters.type if card.counters else "",
+        "is_shown": bool(card.message_id),
+    }
+
+
+def _step(step: Any, leg: Leg) -> tuple:
+    states = (step.from_state, step.to_state)
+    return step.version, step.move, _role(step.by_id, leg), *states, step.why, step.says
+
+
+def shown(leg: Leg) -> dict[str, Any]:
+    messages = messages_of(leg.thread_id)
+    found = (CardShadow.find(messages[0].pk, keys.card_sk(each.id)) for each in messages)
+    tabs = state.look(leg.thread_id).tabs
+    # What follows from one deed is said in this order or in that.
+    said = sorted((one.type, _role(one.author_id, leg), one.body or "") for one in messages)
+    return {
+        "said": said,
+        "shadows": [(each.state, each.version, len(each.history)) for each in found if each],
+        "is_held": bool(thread_item(leg.thread_id).soft_block),
+        "waiting": {_role(user.id, leg): _waiting(user, leg) for user in (leg.buyer, leg.seller)},
+        "tabs": {name: tab.truth_revision for name, tab in sorted(tabs.items())},
+    }
+
+
+def _waiting(user: User, leg: Leg) -> tuple:
+    where = Item.sk.startswith(keys.waiting_sk(leg.thread_id, ""))
+    items = query_all(keys.user_pk(user.id), where)
+    types = sorted(item.type for item in items if isinstance(item, ActionWaiting))
+    return types, _role(row(leg.thread_id, user).waiting_for, leg)
+
+
+def _role(user_id: str | None, leg: Leg) -> str:
+    roles = {leg.buyer_id: "buyer", leg.seller_id: "seller", None: "nobody", "": "nobody"}
+    return roles.get(user_id, "somebody else")
