@@ -176,15 +176,24 @@ def _judge_one(text: str) -> Verdict:
 
 def seen_in(text: str) -> Families:
     """What the model has to go by."""
-    plain = without_dots(fold(text))
-    return features_of(plain, sentences(plain), _judge_one(text).scores)
+    scores = _judge_one(text).scores
+    _, plain, spoken = _read(text)
+    return features_of(plain, spoken, scores)
+
+
+# Rules and model read the same text one after the other.
+@lru_cache(maxsize=16)
+def _read(text: str) -> tuple[str, str, list[Sentence]]:
+    """Folded; as words that are spaced out are read; and as sentences."""
+    folded = fold(text)
+    plain = without_dots(folded)
+    return folded, plain, sentences(plain)
 
 
 def _judge(text: str) -> Verdict:
     verdict = Verdict()
-    plain = fold(text)
+    plain, _, spoken = _read(text)
     closed = close_up(plain)
-    spoken = sentences(without_dots(plain))
     _judge_numbers(verdict, plain, closed, spoken)
     if count_odd_digits(text) >= ODD_DIGITS:
         verdict.add("phone", 1.0)
