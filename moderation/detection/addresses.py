@@ -80,6 +80,32 @@ SAID_SIGNS = (
     ),
     (re.compile(r"\s?(?:➖|\s(?:bindestrich|hyphen|trattino|tiret|guion|hifen)\s)\s?"), "-"),
 )
+# Without any of these none of them is there, and most texts have none.
+PARTS_OF_SIGNS = (
+    *(
+        "[",
+        "(",
+        "{",
+        "<",
+        "|",
+        "🐒",
+        "🙈",
+        "🌀",
+        "🐌",
+        "⚫",
+        "🔴",
+        "🔵",
+        "🔘",
+        "⏺",
+        "●",
+        "➗",
+        "➖",
+    ),
+    *("arrob", "arobas", "chiocciol", "klammeraffe", "malp", "apenstaart", "at-sign", "at sign"),
+    *("curly a", "あっと", "アット", "آت", "dot", "d0t", "full stop", "punkt", "punt", "point"),
+    *("ponto", "kropka", "nokta", "どっと", "ドット", "نقطة", "دوت", "slash", "sl4sh", "barr"),
+    *("schragstrich", "ukosnik", "bindestrich", "hyphen", "trattino", "tiret", "guion", "hifen"),
+)
 # A blank after a dot is the end of a sentence; one before it is not.
 SPACED_SIGN = re.compile(r"(?<=\w)(?:\s([.@/-])\s?|([@/])\s)(?=\w)")
 # As much as can be an address: of a longer text, what is around the sign.
@@ -105,6 +131,8 @@ def find_links(text: str) -> list[str]:
 def with_signs(text: str) -> str:
     """The text with signs in place of the words for them; the same text, if it has none."""
     read = text[:LONGEST_SAID]
+    if not any(map(read.__contains__, PARTS_OF_SIGNS)):
+        return text
     for pattern, sign in SAID_SIGNS:
         read = pattern.sub(sign, read)
     return text if read == text[:LONGEST_SAID] else SPACED_SIGN.sub(r"\1\2", read)

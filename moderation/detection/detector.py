@@ -147,13 +147,14 @@ def _by_rules(text: str, earlier: Sequence[str]) -> Verdict:
     for run in find_spelled(" ".join(pieces)):
         if SHORT_NUMBER <= len(run.digits) <= 16:
             verdict.add("phone", 1.0)
-    for whole in addresses(pieces):
+    wholes = list(addresses(pieces))
+    for whole in wholes:
         if len(whole) <= 160:
             verdict.add("email", _judge_one(whole).scores.get("email", 0.0))
     short = "".join(pieces[-3:]).replace(" ", "")
     if len(short) <= 40 and HIDDEN.search(_squeezed(short)):
         verdict.add("handle", 1.0)
-    for whole in addresses(pieces):
+    for whole in wholes:
         if " " not in whole.strip() or len(whole) <= 80:
             verdict.add("link", _judge_one(whole).scores.get("link", 0.0))
     return verdict
@@ -568,9 +569,9 @@ def _saves(sentence: Sentence) -> bool:
 def _proposed(sentence: Sentence) -> float:
     score = 0.0
     gains = sentence.has("fee") or sentence.has("save")
-    if any(said in sentence.text for said in lexicon.SAID):
+    if any(map(sentence.text.__contains__, lexicon.SAID)):
         score += 1.0
-    half = sum(said in sentence.text for said in lexicon.HALF_SAID)
+    half = sum(map(sentence.text.__contains__, lexicon.HALF_SAID))
     if half:
         means = ("fee", "save", "pay", "book", "platform", "contact", "out", "cash")
         score += 0.5 * min(half, 2) + 0.3 * any(sentence.has(one) for one in means)
@@ -659,8 +660,8 @@ def _judge_hints(verdict: Verdict, plain: str, spoken: list[Sentence]) -> None:
     if any(sentence.refuses for sentence in spoken):
         return
     asks = any_of(spoken, "contact") or any_of(spoken, "mine") or any_of(spoken, "search")
-    same = any(said in plain for said in lexicon.NAMED_SAME)
-    if any(said in plain for said in lexicon.HINTED):
+    same = any(map(plain.__contains__, lexicon.NAMED_SAME))
+    if any(map(plain.__contains__, lexicon.HINTED)):
         verdict.add("handle", 0.7 + 0.4 * (asks or same))
     asked = ASKED.search(plain)
     if asked:

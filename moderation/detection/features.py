@@ -3,6 +3,7 @@ what, how nearly the rules found something, and shape. Each family counts by its
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from moderation.detection.folding import unleet
 from moderation.detection.numbers import find_raw, find_spelled, without_measures
@@ -31,7 +32,7 @@ def features_of(plain: str, spoken: list[Sentence], scores: Mapping[str, float])
     zeroed = DIGIT.sub("0", plain)
     tokens = [LONG_NUMBER.sub("00000", token) for token in TOKEN.findall(zeroed)]
     return {
-        "pieces": set(_pieces(zeroed)),
+        "pieces": set().union(*(_pieces(word[:LONGEST_WORD]) for word in zeroed.split())),
         "words": set(_words(plain, tokens)),
         "meanings": set(_meanings(spoken)),
         "rules": set(_rules(scores)),
@@ -39,12 +40,15 @@ def features_of(plain: str, spoken: list[Sentence], scores: Mapping[str, float])
     }
 
 
-def _pieces(text: str) -> Iterator[str]:
-    for word in text.split():
-        padded = f" {word[:LONGEST_WORD]} "
-        for size in range(SHORTEST, LONGEST + 1):
-            for start in range(max(1, len(padded) - size + 1)):
-                yield padded[start : start + size]
+# People use the same words again and again.
+@lru_cache(maxsize=8192)
+def _pieces(word: str) -> frozenset[str]:
+    padded = f" {word} "
+    return frozenset(
+        padded[start : start + size]
+        for size in range(SHORTEST, LONGEST + 1)
+        for start in range(max(1, len(padded) - size + 1))
+    )
 
 
 def _words(plain: str, tokens: list[str]) -> Iterator[str]:
@@ -98,5 +102,6 @@ def _shape(plain: str, length: int) -> Iterator[str]:
             yield "apart"
     for run in find_spelled(plain):
         yield f"spelled{min(len(run.digits), 12)}"
-    for group in DIGITS.findall(without_measures(plain)):
-        yield f"group{min(len(group), 8)}"
+    if DIGIT.search(plain):
+        for group in DIGITS.findall(without_measures(plain)):
+            yield f"group{min(len(group), 8)}"

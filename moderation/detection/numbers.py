@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from moderation.detection.folding import redigit, unleet
 
@@ -195,7 +196,7 @@ _GROUP = r"[0-9oilsbzeg]{1,5}"
 ALMOST = re.compile(rf"(?<!\w){_GROUP}(?:[ .)-]{{1,3}}{_GROUP}){{2,5}}(?!\w)")
 
 
-@dataclass
+@dataclass(frozen=True)
 class Run:
     """Digits that belong together."""
 
@@ -254,14 +255,17 @@ def find_raw(text: str) -> list[Run]:
     return found
 
 
-def find_spelled(text: str) -> list[Run]:
+# The rules and the model ask for those of the same text.
+@lru_cache(maxsize=16)
+def find_spelled(text: str) -> tuple[Run, ...]:
     """Read out, in part or all: at least three words for digits among them."""
-    text = MIXED.sub(_plainly, text)
-    text = LONG_WORD.sub(_apart, text)
+    if DIGIT.search(text):
+        text = MIXED.sub(_plainly, text)
+    text = LONG_WORD.sub(lambda found: _apart(found[0]), text)
     if KANJI.search(text):
         text = KANJI.sub(lambda found: f" {found[0]} ", text)
     if sum(word in WORDS for word in WORD.findall(text)) < 2:
-        return []
+        return ()
     found: list[Run] = []
     digits, spelled, start, end, times = "", 0, 0, 0, 1
     for token in TOKEN.finditer(text):
@@ -285,7 +289,7 @@ def find_spelled(text: str) -> list[Run]:
             _keep(found, text, digits, spelled, start, end)
             digits, spelled, times = "", 0, 1
     _keep(found, text, digits, spelled, start, end)
-    return found
+    return tuple(found)
 
 
 def find_almost(text: str) -> bool:
@@ -302,10 +306,11 @@ def find_almost(text: str) -> bool:
 LONG_WORD = re.compile(r"(?<![^\W_])[a-z]{8,120}(?![^\W_])")
 
 
-def _apart(word: re.Match[str]) -> str:
-    if word[0] in WORDS or not RUN_ON.fullmatch(word[0]):
-        return word[0]
-    return " ".join(PART.findall(word[0]))
+@lru_cache(maxsize=4096)
+def _apart(word: str) -> str:
+    if word in WORDS or not RUN_ON.fullmatch(word):
+        return word
+    return " ".join(PART.findall(word))
 
 
 def _joined(digits: str, value: str, between: str) -> str:

@@ -38,10 +38,14 @@ def numbers(pieces: Sequence[str]) -> Iterator[str]:
 def addresses(pieces: Sequence[str]) -> Iterator[str]:
     for start in range(len(pieces) - 1):
         some = [piece.strip() for piece in pieces[start:]]
-        if any(SIGN.search(piece) for piece in some[1:]) or some[0].endswith("@"):
+        if any(map(_has_sign, some[1:])) or some[0].endswith("@"):
             yield "".join(some)
             yield "".join(some[:-1]) + " " + some[-1]
         yield " ".join(some)
+
+
+def _has_sign(piece: str) -> bool:
+    return ("@" in piece or "." in piece) and bool(SIGN.search(piece))
 
 
 def pieces_of(earlier: Sequence[str], text: str) -> list[str]:

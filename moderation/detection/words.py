@@ -66,7 +66,7 @@ class Sentence:
     @cached_property
     def refuses(self) -> bool:
         """Says no to it, which is what we want people to say."""
-        return any(turn in self.text for turn in REFUSALS)
+        return any(map(self.text.__contains__, REFUSALS))
 
 
 REFUSALS = (
@@ -188,7 +188,7 @@ def _read(text: str) -> Sentence:
     for place, word in enumerate(words):
         for meaning in meaning_of(word):
             sentence.places.setdefault(meaning, []).append(place)
-    if any("\u3040" <= letter <= "\u9fff" for letter in text):
+    if not text.isascii() and any("\u3040" <= letter <= "\u9fff" for letter in text):
         for meaning, parts in JAPANESE.items():
             found = [text.find(part) for part in parts if part in text]
             if found:
