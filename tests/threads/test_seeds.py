@@ -15,13 +15,16 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from accounts.models import OutboxEntry, User
+from contracts.models import Card
 from inbox.queries import list_folder
 from tests.threads.conftest import say
 from threads import demo, history
+from threads.actions.cards import move_card
 from threads.management.commands import seed_demo
 from threads.models import Message, Participant, Profile, keys
 from threads.models.store import Store, counting
 from threads.models.table import Item, query
+from threads.panel.rebuilding import differences
 from threads.queries import open_thread
 
 pytestmark = pytest.mark.storage
@@ -409,3 +412,40 @@ def test_refuses_less_than_one(options):
     with pytest.raises(CommandError, match="one is the least"):
         run("seed_load", f"--pairs={options[0]}", f"--messages={options[1]}")
     assert not User.objects.exists()
+
+
+# --- What was agreed
+
+
+def shown_cards() -> set[tuple[str, str, str]]:
+    return {
+        (card.type, card.proposed_by.email.partition("@")[0], card.state)
+        for card in Card.objects.select_related("proposed_by")
+    }
+
+
+def test_demo_bookings_have_cards_to_answer_and_one_that_was():
+    run("seed_demo")
+    run("seed_bookings")
+    assert shown_cards() == {
+        ("extras", "kwame", "pending"),
+        ("extras", "tomas", "accepted"),
+        ("reschedule", "aoife", "pending"),
+        ("proofs", "yui", "pending"),
+    }
+    proofs = Card.objects.get(type="proofs")
+    assert [file["name"] for file in proofs.payload["files"]] == ["sketch-a.jpg", "sketch-b.jpg"]
+    assert {card.thread_id for card in Card.objects.filter(is_open=True, waits_for=[])} == set()
+    assert list(differences(proofs.thread_id)) == []
+
+
+def test_demo_bookings_leave_what_people_did_with_the_cards():
+    run("seed_demo")
+    run("seed_bookings")
+    card = Card.objects.get(type="reschedule")
+    seller = card.leg.seller
+    move_card(seller, card_id=card.id, move="decline", version=card.version, key="no")
+    before = shown_cards()
+    run("seed_bookings")
+    assert shown_cards() == before
+    assert Card.objects.count() == 4

@@ -12,6 +12,7 @@ from contracts.terms import Terms
 from threads import demo, state
 from threads.actions.bookings import accept_offer, make_offer, record_payment, sign_contract
 from threads.actions.panel import edit_tab
+from threads.management.demo_cards import propose_demo_card
 
 Story = dict[str, Any]
 People = dict[str, User]
@@ -52,6 +53,8 @@ def _book(
     _sign(story, leg, people)
     _pay(story, leg, seller)
     _write(story, thread_id, buyer, seller)
+    for number, card in enumerate(story.get("cards", ())):
+        propose_demo_card(card, leg, people, key=f"demo-{story['story']}-{number}")
 
 
 def _terms(story: Story, seller: User, now: datetime) -> Terms:
