@@ -37,4 +37,4 @@ def _times(card: dict[str, Any], leg: Leg) -> dict[str, str]:
 
 def _own_pictures(author: User, thread_id: str) -> list[str]:
     shown = File.objects.filter(owner=author, thread_id=thread_id, state=File.State.READY)
-    return list(shown.order_by("id").values_list("id", flat=True))
+    return list(shown.order_by("name").values_list("id", flat=True))
