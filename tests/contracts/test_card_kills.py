@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from django.db import transaction
 
 from accounts.models import User
 from contracts.cards.clock import refresh
@@ -36,8 +37,12 @@ from threads.relay import carry_all
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
 
-# An amendment like that of extras, another card like that of another time, one signature of two.
-ALIKE = {"overtime-accept", "expense-accept", "extras-counter", "sign-sign"}
+# An amendment like that of extras, another card like that of another time, one signature of two, a
+# case like that of a dispute, an end like that of accepted work, files like those of proofs.
+ALIKE = {
+    *("overtime-accept", "expense-accept", "extras-counter", "sign-sign", "complete-dispute"),
+    *("complete-auto_accept", "expense-propose", "proofs-answer", "proofs-request_changes"),
+}
 
 
 @dataclass(frozen=True)
@@ -53,12 +58,14 @@ class Deed:
     @property
     def is_like_another(self) -> bool:
         """Without an effect, files or a card that follows, all are: a card, its step, a line."""
+        if str(self) in ALIKE:
+            return True
         if self.move is None:
             kind = TYPES[self.type_name]
             return not (kind.effect or kind.files[0] or self.type_name == "reschedule")
         if self.move.by == SERVICE:
             return self.type_name != "extras"
-        return str(self) in ALIKE or not (self.move.effect or self.move.then)
+        return not (self.move.effect or self.move.then)
 
     def __str__(self) -> str:
         name = self.move.name if self.move else "propose"
@@ -113,7 +120,9 @@ def _move(deed: Deed, move: Move, leg: Leg) -> Scene:
         make(card, move)
     if move.by == CLOCK:
         let_be_due(card)
-        carry_all([refresh(card)])
+        with transaction.atomic():
+            entry = refresh(card)
+        carry_all([entry])
         return Scene(leg, None, card)
     if move.by == SERVICE:
         return _end(card, leg)
