@@ -35,7 +35,8 @@ class Device(Line):
 
     def begin(self, hello: dict[str, Any]) -> None:
         for view in self.views.values():
-            if view.thread == self.visible or view.outbox:
+            # One's own words are pending for nobody: a page knows them since they were accepted.
+            if view.thread == self.visible or view.outbox or view.accepted > view.last_seq:
                 self.open(view)
         self._catch_up(hello["pending"])
 
@@ -212,7 +213,9 @@ class Device(Line):
         names = ("thread", "client_id", "message", "seq")
         fields = {name: event[name] for name in names}
         self.witness.write(Acknowledged(**fields, connection=self.connections))
-        self.views[event["thread"]].outbox.pop(event["client_id"], None)
+        view = self.views[event["thread"]]
+        view.outbox.pop(event["client_id"], None)
+        view.accepted = max(view.accepted, event["seq"])
         self.mine.append((event["thread"], event["message"]))
 
     def _on_error(self, event: dict[str, Any]) -> None:

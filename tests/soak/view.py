@@ -34,8 +34,9 @@ class View:
     synced: bool = False
     asked_at: float | None = None
     marking: asyncio.TimerHandle | None = None
-    # Survives every connection.
+    # Survives every connection: what was not accepted yet, and the newest that was.
     outbox: dict[str, Unsent] = field(default_factory=dict)
+    accepted: int = 0
 
     def hear(self, event: dict[str, Any], *, from_store: bool = False) -> bool:
         """Shows a message once, in its place. False: something is missing before it."""
