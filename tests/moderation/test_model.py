@@ -113,13 +113,14 @@ def test_the_kind_it_guesses_is_mostly_right():
 
 
 def test_asking_the_model_takes_less_than_half_a_millisecond():
-    seen = [detector.seen_in(one.text) for one in read(OPEN)]
+    texts = [one.text for one in read(OPEN)]
+    # Once before: what the rules find is theirs, and kept.
     rounds = []
-    for _ in range(5):
+    for _ in range(6):
         began = time.process_time()
-        for one in seen:
-            model.margin(one)
-        rounds.append((time.process_time() - began) / len(seen))
+        for text in texts:
+            model.margin(detector.seen_in(text))
+        rounds.append((time.process_time() - began) / len(texts))
     assert min(rounds) < 0.0005
 
 
