@@ -68,11 +68,14 @@ class Listener:
         self.newest: dict | None = None
         self.marked_at = 0.0
         self.socket: Socket | None = None
+        self.has_opened = asyncio.Event()
 
     def hear(self, payload: bytes) -> None:
         # Most of what comes is not for counting: looked at only as far as its type.
         if payload.startswith(b'{"type":"message.sent"'):
             self._on_message(orjson.loads(payload))
+        elif payload.startswith(b'{"type":"thread.synced"'):
+            self.has_opened.set()
         elif payload.startswith(b'{"type":"error"'):
             self.load.errors.append(payload.decode())
 
@@ -106,6 +109,8 @@ class Load:
         self.ends_at = 0.0
 
     async def connect(self) -> None:
+        """Until all have what was there before: what that costs is not what sending costs."""
+        listeners: list[Listener] = []
         for number, one in enumerate(self.spec["threads"]):
             command = "thread.mark_read" if number % 2 == 0 else "thread.mark_delivered"
             for place, cookie in enumerate(one["cookies"]):
@@ -113,11 +118,15 @@ class Load:
                 listener = Listener(self, one["thread"], "" if is_sender else command)
                 socket = await connect(self.spec["port"], cookie, listener.hear)
                 listener.socket = socket
+                listeners.append(listener)
                 self.sockets.append(socket)
                 socket.say(orjson.dumps({"type": "thread.open", "thread": one["thread"]}))
                 if is_sender:
                     talk = Talk(one["thread"], self.spec["in_flight"], listener)
                     self.talks.append(talk)
+        opened = (listener.has_opened.wait() for listener in listeners)
+        await asyncio.wait_for(asyncio.gather(*opened), PATIENCE)
+        # What those who came told the others.
         await asyncio.sleep(1.0)
 
     def heard(self, listener: Listener, event: dict) -> None:
