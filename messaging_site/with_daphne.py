@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import time
+from collections import defaultdict
 from functools import partial
 from typing import Any
 
@@ -47,6 +48,8 @@ class ParleyServer(Server):
         super().__init__(signal_handlers=False, **options)
         self.drain_seconds = drain_seconds
         self.framer = Framer()
+        # Until the end of this turn of the event loop.
+        self.unsent: defaultdict[Any, list[bytes]] = defaultdict(list)
         self.ports: list[Any] = []
 
     def run(self) -> None:
@@ -102,13 +105,22 @@ class ParleyServer(Server):
             # Not one of ours, so that a balancer may ask the next server.
             raise ConnectionDeny(503, "This server is leaving.")
 
+    def create_application(self, protocol: Any, scope: Any) -> Any:
+        if isinstance(protocol, WebSocketProtocol):
+            scope["write"] = partial(self._write_now, protocol)
+        return super().create_application(protocol, scope)
+
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
         if leaving.is_set() and message["type"] == "http.response.start":
             # Or the next request on this connection would find nobody.
             message["headers"] = [*message.get("headers", []), (b"connection", b"close")]
-        if message["type"] == "websocket.send" and self._send_frame(protocol, message):
+        text = message.get("text") if message["type"] == "websocket.send" else None
+        if text and protocol.state == protocol.STATE_OPEN:
+            self._write(protocol, text)
             await self._wait_for_reader(protocol)
             return
+        # What was said before comes before.
+        self._flush(protocol)
         if message.get("code") == GOING_AWAY and protocol.state == protocol.STATE_OPEN:
             # By its front door Autobahn closes with no codes but those that browsers may use.
             protocol.sendCloseFrame(code=GOING_AWAY)
@@ -117,14 +129,38 @@ class ParleyServer(Server):
         if message["type"] == "websocket.send":
             await self._wait_for_reader(protocol)
 
-    def _send_frame(self, protocol: Any, message: dict[str, Any]) -> bool:
-        """Text on an open socket, the usual case. Autobahn would look at every frame for all that
-        it might be, for every reader; what all hear is made into a frame once."""
-        text = message.get("text")
-        if not text or protocol.state != protocol.STATE_OPEN:
+    # --- Text on an open socket, the usual case
+
+    def _write_now(self, protocol: Any, text: str) -> bool:
+        """Unless it is not open, or does not read what it has already."""
+        is_ready = protocol.state == protocol.STATE_OPEN
+        if not is_ready or _unread_bytes(protocol.transport) > MOST_UNREAD:
             return False
-        protocol.transport.write(self.framer.frame(text))
+        self._write(protocol, text)
         return True
+
+    def _write(self, protocol: Any, text: str) -> None:
+        """Autobahn would look at every frame for all that it might be, for every reader; what all
+        hear is made into a frame once. And what one hears in one go is written in one."""
+        if not self.unsent:
+            twisted_loop.call_soon(self._flush_all)
+        self.unsent[protocol].append(self.framer.frame(text))
+
+    def _flush_all(self) -> None:
+        for protocol in list(self.unsent):
+            self._flush(protocol)
+
+    def _flush(self, protocol: Any) -> None:
+        frames = self.unsent.pop(protocol, None)
+        if not frames or protocol.state != protocol.STATE_OPEN:
+            return
+        data, transport = b"".join(frames), protocol.transport
+        if transport.connected and not transport.disconnecting and not _unread_bytes(transport):
+            # At once: Twisted would first ask the kernel to be told when it can.
+            written = transport.writeSomeData(data)
+            data = data[written:] if isinstance(written, int) else data
+        if data:
+            transport.write(data)
 
     async def _wait_for_reader(self, protocol: Any) -> None:
         """Who does not read holds up only their own socket, and loses it: daphne would keep all."""

@@ -88,6 +88,19 @@ class Socket(WebSocketsSansIOProtocol):
         self.transport.write(b"".join(self.conn.data_to_send()))
         self.transport.close()
 
+    async def run_asgi(self) -> None:
+        scope: Any = self.scope
+        scope["write"] = self._write_now
+        await super().run_asgi()
+
+    def _write_now(self, text: str) -> bool:
+        """Unless it is not open, or does not read what it has already."""
+        is_open = self.handshake_complete and not (self.close_sent or self.disconnected)
+        if not is_open or self.transport.is_closing() or not self.writable.is_set():
+            return False
+        self.transport.write(framer.frame(text))
+        return True
+
     async def send(self, message: Any) -> None:
         if self.close_sent or self.disconnected or self.transport.is_closing():
             # It went while something was on its way to it.

@@ -3,6 +3,8 @@
 import asyncio
 import secrets
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import structlog
@@ -60,7 +62,9 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
         # Commands and what comes from elsewhere, one after the other.
         self.turn = asyncio.Lock()
         # Messages on their way, which others may come before. A server that leaves waits for them.
-        self.unfinished: set[asyncio.Task[None]] = scope.get("unfinished", set())
+        self.unfinished: set[asyncio.Future[Any]] = scope.get("unfinished", set())
+        # Text on its way without waiting, if the server can do that now.
+        self.write: Callable[[str], bool] = scope.get("write", _cannot_write)
         self.hearing: asyncio.Task[None] | None = None
         self.mailbox = layer.mailboxes[self.channel_name]
         try:
@@ -75,8 +79,24 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
             self.mailbox.on_mail = None
 
     def _on_mail(self) -> None:
-        if self.hearing is None:
+        """What can go out at once does; there is a task only for what has to wait."""
+        if self.hearing is not None:
+            return
+        messages = self.mailbox.messages
+        while messages and not self.turn.locked() and self._tell_at_once(messages[0]):
+            messages.popleft()
+        if messages:
             self.hearing = asyncio.create_task(self._hear())
+
+    def _tell_at_once(self, message: dict[str, Any]) -> bool:
+        """Whether it is done with."""
+        if message["type"] != "tell" or message["event"]["type"] == "thread.changed":
+            return False
+        if self._hears(message):
+            if not self.write(message["text"]):
+                return False
+            _count_told(message)
+        return True
 
     async def _hear(self) -> None:
         """What waits; a quiet socket has no task for it."""
@@ -165,13 +185,20 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
         if len(self.unfinished) >= MOST_ON_THEIR_WAY:
             await asyncio.wait(self.unfinished, return_when=asyncio.FIRST_COMPLETED)
         sent = postbox().submit(Sending(self.user, **SendMessage.read(frame)))
-        task = asyncio.create_task(self._answer_sent(frame, sent))
-        self.unfinished.add(task)
-        task.add_done_callback(self.unfinished.discard)
+        self.unfinished.add(sent)
+        sent.add_done_callback(partial(self._answer_sent, frame))
 
-    async def _answer_sent(self, frame: dict[str, Any], sent: asyncio.Future[Message]) -> None:
+    def _answer_sent(self, frame: dict[str, Any], sent: asyncio.Future[Message]) -> None:
+        is_stored = not sent.cancelled() and sent.exception() is None
+        if not is_stored or not self.write(encode(message_accepted(sent.result()))):
+            answering = asyncio.create_task(self._answer_slowly(frame, sent))
+            self.unfinished.add(answering)
+            answering.add_done_callback(self.unfinished.discard)
+        self.unfinished.discard(sent)
+
+    async def _answer_slowly(self, frame: dict[str, Any], sent: asyncio.Future[Message]) -> None:
         try:
-            await self.say(message_accepted(await sent))
+            await self.say(message_accepted(sent.result()))
         except Exception as error:
             await self._failed(error, frame)
 
@@ -218,16 +245,19 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
 
     async def tell(self, message: dict[str, Any]) -> None:
         """Every event that happened, on its way to this page."""
+        if not self._hears(message):
+            return
+        if message["event"]["type"] == "thread.changed":
+            await self.look_again(message["event"]["thread"])
+        await self.send(text_data=message["text"])
+        _count_told(message)
+
+    def _hears(self, message: dict[str, Any]) -> bool:
+        """Whether this page wants it; what it says of other servers' doings is learnt."""
         event = message["event"]
         if message["origin"] != ORIGIN:
             learn(event)
-        if event["type"] in OF_OPEN_THREADS and event["thread"] not in self.watching.threads:
-            return
-        if event["type"] == "thread.changed":
-            await self.look_again(event["thread"])
-        await self.send(text_data=message["text"])
-        if event["type"] == "message.sent" and "at" in message:
-            figures.DELIVERY.observe(time.monotonic() - message["at"])
+        return event["type"] not in OF_OPEN_THREADS or event["thread"] in self.watching.threads
 
     async def live_changed(self, message: dict[str, Any]) -> None:
         """Redis went away or is back: what others say comes with the heartbeat, or at once."""
@@ -257,6 +287,15 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
             pending=pending,
             more=more,
         )
+
+
+def _count_told(message: dict[str, Any]) -> None:
+    if message["event"]["type"] == "message.sent" and "at" in message:
+        figures.DELIVERY.observe(time.monotonic() - message["at"])
+
+
+def _cannot_write(text: str) -> bool:
+    return False
 
 
 def _known(kind: str) -> str:

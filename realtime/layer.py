@@ -126,7 +126,11 @@ class Layer(BaseChannelLayer):
         with self._lock:
             self._coming.append((list(groups), message))
             is_due, self._is_due = self._is_due, True
-        if not is_due:
+        if is_due:
+            return
+        if loop is asyncio._get_running_loop():
+            loop.call_soon(self._take_in)
+        else:
             loop.call_soon_threadsafe(self._take_in)
 
     def _take_in(self) -> None:

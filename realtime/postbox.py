@@ -1,7 +1,8 @@
 """Messages that wait to be sent: those of all sockets of this process, several in one transaction.
 
-On the event loop, which knows who waits; the work is done in a few threads. While one transaction
-is on its way more messages come, and they make up the next. A thread's messages go in the order in
+All of it on the event loop: there is little to do for a message, and handing it to a thread and
+back would cost more. While one transaction is on its way more messages come, and they make up the
+next. What may take its time goes by itself, in a thread. A thread's messages go in the order in
 which they came: while one of them is being written or tried again, the others of it wait.
 """
 
@@ -11,7 +12,6 @@ from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from weakref import WeakKeyDictionary
 
 import structlog
@@ -19,8 +19,9 @@ from django.db import close_old_connections
 
 from accounts.refusals import Refusal
 from realtime import figures
-from threads.actions.messages import Sending, send_together
+from threads.actions.messages import Sending, sending_together
 from threads.models import Message
+from threads.models.changes import commit_each_on_loop
 
 log = structlog.get_logger(__name__)
 
@@ -59,7 +60,7 @@ class Postbox:
         # Threads that are being written to.
         self._busy: set[str] = set()
         self._free_lanes = LANES
-        self._together = ThreadPoolExecutor(LANES, thread_name_prefix="together")
+        self._on_their_way: set[asyncio.Task[None]] = set()
         self._alone = ThreadPoolExecutor(ALONE, thread_name_prefix="alone")
 
     def submit(self, sending: Sending) -> asyncio.Future[Message]:
@@ -75,10 +76,9 @@ class Postbox:
             figures.GROUP.observe(len(parcels))
             for parcel in parcels:
                 figures.WAIT.observe(now - parcel.came_at)
-            work = asyncio.get_running_loop().run_in_executor(
-                self._together, send_together, [parcel.sending for parcel in parcels]
-            )
-            work.add_done_callback(partial(self._written, parcels))
+            task = asyncio.get_running_loop().create_task(self._write(parcels))
+            self._on_their_way.add(task)
+            task.add_done_callback(self._on_their_way.discard)
 
     def _take(self) -> list[Parcel]:
         """Those who have waited longest, as many as go together."""
@@ -95,10 +95,13 @@ class Postbox:
                 del self._waiting[thread_id]
         return parcels
 
-    def _written(self, parcels: list[Parcel], work: asyncio.Future[None]) -> None:
+    async def _write(self, parcels: list[Parcel]) -> None:
+        try:
+            sendings = [parcel.sending for parcel in parcels]
+            await commit_each_on_loop(sending_together(sendings))
+        except Exception:
+            log.exception("not_sent_together")
         self._free_lanes += 1
-        if error := work.exception():
-            log.error("not_sent_together", exc_info=error)
         left: dict[str, list[Parcel]] = {}
         for parcel in parcels:
             if parcel.sending.is_done:

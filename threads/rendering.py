@@ -7,17 +7,21 @@ page, and decided in the browser for what is pushed, since that is rendered once
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 from django.template.loader import get_template
 from django.urls import reverse
+from django.utils.html import escape
 
 from threads.attachments import AttachmentView, label_of, preview_of, views_of
 from threads.cards.showing import card_view
 from threads.labels import day_label, time_label
 from threads.markdown import to_html
 from threads.models import Message, Person, keys
-from threads.models.message import ACTION, EDITABLE_FOR, REACTIONS, SYSTEM
+from threads.models.message import ACTION, EDITABLE_FOR, REACTIONS, SYSTEM, TEXT
+from threads.molds import Mold, mark
 from threads.state import ThreadState
 
 JOINS_WITHIN = timedelta(minutes=5)
@@ -126,16 +130,67 @@ def quote_text(quoted: Message | None) -> str:
 
 def message_url(thread_id: str, message_id: str) -> str:
     """A page around the message, which a browser goes to by itself."""
-    return f"{reverse('threads:message', args=[thread_id, message_id])}#{message_id}"
+    return f"{_messages_url(thread_id)}{message_id}/#{message_id}"
+
+
+@lru_cache(maxsize=10_000)
+def _messages_url(thread_id: str) -> str:
+    return reverse("threads:messages", args=[thread_id])
 
 
 def render_message(message: Message, state: ThreadState) -> str:
     """The fragment that is pushed: the same for every reader."""
-    return _render({"message": view_of(message, state)})
+    if not _is_plain(message):
+        return _render({"message": view_of(message, state)})
+    mold = _mold(tuple(state.name_of(message.author_id or "").items()))
+    return mold.fill(_values_of(message))
 
 
 def _render(context: dict[str, Any]) -> str:
     return get_template("threads/message.html").render(context)
+
+
+# --- Plain words, as nearly everything that is pushed
+
+
+def _is_plain(message: Message) -> bool:
+    """Nothing but words that somebody has just said."""
+    other = (message.attachments, message.action, message.reply_to, message.reactions)
+    changed = (message.rev, message.edited_at, message.is_gone, message.flags)
+    return message.type == TEXT and bool(message.body) and not any(other) and not any(changed)
+
+
+def _values_of(message: Message) -> dict[str, object]:
+    at = keys.moment(message.created_at)
+    return {
+        "id": message.id,
+        "seq": message.seq,
+        "tally": message.tally,
+        "html": to_html(message.body or ""),
+        "at": at.isoformat(),
+        "time": time_label(at),
+        "url": message_url(message.thread_id, message.id),
+        "client": escape(message.client_id or ""),
+        "until": keys.iso(at + timedelta(seconds=EDITABLE_FOR)),
+    }
+
+
+@lru_cache(maxsize=4096)
+def _mold(author: tuple[tuple[str, Any], ...]) -> Mold:
+    view = SimpleNamespace(
+        id=mark("id"),
+        seq=mark("seq"),
+        tally=mark("tally"),
+        type=TEXT,
+        author=dict(author),
+        html=mark("html"),
+        at={"isoformat": mark("at")},
+        time_label=mark("time"),
+        url=mark("url"),
+        client_id=mark("client"),
+        can_be_edited_until=mark("until"),
+    )
+    return Mold(_render({"message": view}))
 
 
 def arrange(

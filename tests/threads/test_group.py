@@ -1,5 +1,6 @@
 """Several messages in one transaction: the same as one by one, and nobody waits for who fails."""
 
+import asyncio
 from uuid import uuid4
 
 import pytest
@@ -22,10 +23,26 @@ from tests.threads.trouble import WRITE, cancelled, no_answer
 from threads import state as states
 from threads.actions.blocks import block_person
 from threads.actions.folders import archive_thread, pin_thread
-from threads.actions.messages import Sending, send_together
+from threads.actions.messages import Sending, sending_together
 from threads.actions.people import add_participant
-from threads.models.changes import Change
+from threads.models.changes import Change, commit_each, commit_each_on_loop
 from threads.models.store import counting
+
+
+@pytest.fixture(params=["here", "on the loop"], autouse=True)
+def committed(request, monkeypatch):
+    """As a command does it, and as the postbox does: on the event loop, where no ORM may be used
+    and nobody may wait."""
+    if request.param == "on the loop":
+        monkeypatch.setitem(globals(), "commit_each", _commit_on_a_loop)
+
+
+def _commit_on_a_loop(steps) -> None:
+    asyncio.run(commit_each_on_loop(steps))
+
+
+def send_all(sendings: list[Sending]) -> None:
+    commit_each(sending_together(sendings))
 
 
 def sending(user, thread, body="", client_id="", **fields) -> Sending:
@@ -51,7 +68,7 @@ def test_several_of_one_thread_are_one_request_and_keep_their_order(
 ):
     together = [sending([buyer, seller][n % 2], thread, f"Number {n}") for n in range(8)]
     with counting() as requests:
-        send_together(together)
+        send_all(together)
 
     assert requests == ["TransactWriteItems"]
     assert bodies(thread) == [f"Number {n}" for n in range(8)]
@@ -65,7 +82,7 @@ def test_several_of_one_thread_are_one_request_and_keep_their_order(
 def test_several_threads_are_one_request(buyer, delivered):
     threads = [start(buyer, make_person(f"Seller {n}")) for n in range(8)]
     with counting() as requests:
-        send_together([sending(buyer, thread, "Hello to all") for thread in threads])
+        send_all([sending(buyer, thread, "Hello to all") for thread in threads])
 
     assert requests == ["TransactWriteItems"]
     for thread in threads:
@@ -75,7 +92,7 @@ def test_several_threads_are_one_request(buyer, delivered):
 
 def test_what_does_not_fit_into_a_transaction_is_left_for_the_next(thread, buyer):
     together = [sending(buyer, thread, f"Number {n}") for n in range(60)]
-    send_together(together)
+    send_all(together)
     done = [one.is_done for one in together]
     assert done == sorted(done, reverse=True), "The first ones, in order."
     assert 40 < sum(done) < 50
@@ -87,7 +104,7 @@ def test_what_does_not_fit_into_a_transaction_is_left_for_the_next(thread, buyer
 
 def test_a_client_id_that_was_used_leaves_and_the_others_do_not_wait(thread, buyer, seller):
     before = str(uuid4())
-    send_together([sending(buyer, thread, "First", before)])
+    send_all([sending(buyer, thread, "First", before)])
     other = start(buyer, make_person("Sid"))
     repeated, reused, fine = (
         sending(buyer, thread, "First", before),
@@ -95,7 +112,7 @@ def test_a_client_id_that_was_used_leaves_and_the_others_do_not_wait(thread, buy
         sending(buyer, other, "To somebody else"),
     )
     with counting() as requests:
-        send_together([repeated, reused, fine])
+        send_all([repeated, reused, fine])
     assert fine.is_done
     assert requests == ["TransactWriteItems"] * 2
     assert not any(one.is_done for one in (repeated, reused))
@@ -110,7 +127,7 @@ def test_a_client_id_that_was_used_leaves_and_the_others_do_not_wait(thread, buy
 def test_the_same_client_id_twice_is_stored_once(thread, buyer, delivered):
     client_id = str(uuid4())
     both = [sending(buyer, thread, "Once", client_id) for _ in range(2)]
-    send_together(both)
+    send_all(both)
     run_left(both)
     assert bodies(thread) == ["Once"]
     assert both[0].message.seq == both[1].message.seq == 2
@@ -126,7 +143,7 @@ def test_a_thread_that_somebody_else_wrote_to_leaves_and_the_others_do_not_wait(
     elsewhere.do(there.send, seller, thread, "Faster")
     both = [sending(buyer, thread, "Slower"), sending(buyer, other, "Alone")]
     with counting() as requests:
-        send_together(both)
+        send_all(both)
         assert [one.is_done for one in both] == [False, True]
         run_left(both)
 
@@ -139,7 +156,7 @@ def test_what_comes_after_a_refused_one_does_not_overtake_it(thread, buyer, sell
     """Refused by what we believe, and perhaps not by what is."""
     states.known(thread).thread.status = "locked"
     both = [sending(buyer, thread, "One"), sending(buyer, thread, "Two")]
-    send_together(both)
+    send_all(both)
     assert not any(one.is_done for one in both)
     run_left(both)
     assert bodies(thread) == ["One", "Two"]
@@ -147,7 +164,7 @@ def test_what_comes_after_a_refused_one_does_not_overtake_it(thread, buyer, sell
 
 def test_an_empty_message_is_refused_and_the_others_go(thread, buyer):
     empty, fine = sending(buyer, thread, " \n "), sending(buyer, thread, "Something")
-    send_together([empty, fine])
+    send_all([empty, fine])
     assert empty.refusal.code == "MSG_EMPTY"
     assert fine.message.seq == 2
 
@@ -156,7 +173,7 @@ def test_a_stranger_is_refused_and_the_others_go(thread, buyer, stranger):
     theirs, mine = sending(stranger, thread, "Let me in"), sending(buyer, thread, "Mine")
     other = start(buyer, make_person("Sid"))
     fine = sending(buyer, other)
-    send_together([theirs, mine, fine])
+    send_all([theirs, mine, fine])
     assert fine.is_done
     run_left([theirs, mine])
     assert theirs.refusal.code == "THREAD_NOT_FOUND"
@@ -170,7 +187,7 @@ def test_whoever_was_blocked_meanwhile_is_refused_and_the_others_go(thread, buye
     states.forget(thread)
     states.remember(believed)
     blocked, fine = sending(buyer, thread), sending(buyer, other)
-    send_together([blocked, fine])
+    send_all([blocked, fine])
     assert (blocked.is_done, fine.is_done) == (False, True)
     run_left([blocked])
     assert blocked.refusal.code == "MSG_BLOCKED_BY_USER"
@@ -182,7 +199,7 @@ def test_what_was_stored_without_an_answer_is_found_and_told_once(
     other = start(buyer, make_person("Sid"))
     trouble.after(WRITE, no_answer)
     both = [sending(buyer, thread, "Silence"), sending(buyer, other, "More of it")]
-    send_together(both)
+    send_all(both)
     assert not any(one.is_done for one in both)
     run_left(both)
 
@@ -194,7 +211,7 @@ def test_what_was_stored_without_an_answer_is_found_and_told_once(
 def test_what_never_reached_the_store_is_sent_again(thread, buyer, trouble):
     trouble.before(WRITE, no_answer)
     both = [sending(buyer, thread, "One"), sending(buyer, thread, "Two")]
-    send_together(both)
+    send_all(both)
     run_left(both)
     assert bodies(thread) == ["One", "Two"]
     assert_consistent(thread)
@@ -204,7 +221,7 @@ def test_after_a_conflict_everybody_gets_through(thread, buyer, trouble):
     other = start(buyer, make_person("Sid"))
     trouble.before(WRITE, cancelled("TransactionConflict"))
     both = [sending(buyer, thread, "Busy"), sending(buyer, other, "Free")]
-    send_together(both)
+    send_all(both)
     assert [one.is_done for one in both] == [False, True]
     run_left(both)
     assert bodies(thread) == ["Busy"]
@@ -215,7 +232,7 @@ def test_nobody_waits_for_a_thread_whose_turn_is_taken(thread, buyer):
     other = start(buyer, make_person("Sid"))
     both = [sending(buyer, thread), sending(buyer, other)]
     with states.turn(thread):
-        send_together(both)
+        send_all(both)
     assert [one.is_done for one in both] == [False, True]
 
 
@@ -253,7 +270,7 @@ def test_what_is_left_is_what_sending_one_by_one_leaves(db, sends, before, place
             for n, (who, how) in enumerate(sends)
         ]
         if is_together:
-            send_together(sendings)
+            send_all(sendings)
             assert all(one.is_done for one in sendings)
         else:
             run_left(sendings)

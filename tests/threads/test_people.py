@@ -25,7 +25,7 @@ from threads.models import (
     Thread,
     keys,
 )
-from threads.models.changes import Change
+from threads.models.changes import Change, update
 from threads.models.participant import ADMIN
 from threads.models.table import put_many
 from threads.models.thread import LOCKED, MAX_PARTICIPANTS
@@ -179,7 +179,7 @@ def test_two_who_blocked_each_other_cannot_add_a_third(thread, buyer, seller, gu
     ],
 )
 def test_nobody_comes_or_goes_while_a_thread_is_held(trio, buyer, guest, stranger, change, code):
-    thread_item(trio).update(change.actions(Thread))
+    update(thread_item(trio), change, None)
     assert refused(add_participant, buyer, thread_id=trio, user=stranger) == code
     assert refused(remove_participant, buyer, thread_id=trio, user_id=guest.id) == code
     assert refused(leave_thread, guest, thread_id=trio) == code

@@ -20,7 +20,7 @@ from threads.actions.blocks import block_person
 from threads.actions.people import add_participant, leave_thread, remove_participant
 from threads.actions.revisions import edit_message, react, remove_message
 from threads.models import Message, Thread
-from threads.models.changes import Change
+from threads.models.changes import Change, update
 from threads.models.message import REACTIONS
 from threads.models.store import counting
 from threads.models.thread import LOCKED
@@ -347,7 +347,7 @@ def test_not_in_a_locked_thread_even_if_this_process_thinks_it_open(thread, buye
 def test_not_in_a_thread_on_hold(thread, buyer, change):
     message = say(buyer, thread)
     hold = Change(set={"soft_block": {"reason": "safety", "case": "case_1"}})
-    thread_item(thread).update(hold.actions(Thread))
+    update(thread_item(thread), hold, None)
     assert refused(change, buyer, message) == "SAFETY_SOFT_BLOCK"
 
 

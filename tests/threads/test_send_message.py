@@ -10,7 +10,7 @@ from accounts.refusals import Refusal
 from tests.threads.conftest import messages_of, row, say, start, thread_item
 from threads.actions.messages import send_message
 from threads.models import ArchiveDue, Message, Participant, SentMarker, Thread, keys
-from threads.models.changes import Change
+from threads.models.changes import Change, update
 from threads.models.store import counting
 from threads.models.thread import LOCKED
 
@@ -134,7 +134,7 @@ def test_writes_again_once_it_is_unlocked_elsewhere(thread, buyer):
 
 def test_a_soft_block_holds_everybody_back(thread, buyer):
     block = Change(set={"soft_block": {"reason": "safety", "case": "case_1"}})
-    thread_item(thread).update(block.actions(Thread))
+    update(thread_item(thread), block, None)
     with pytest.raises(Refusal) as refused:
         say(buyer, thread)
     assert refused.value.code == "SAFETY_SOFT_BLOCK"

@@ -1,5 +1,6 @@
 """The way to the store, against servers that do what servers do on bad days."""
 
+import asyncio
 import socket
 import threading
 import time
@@ -17,7 +18,9 @@ from botocore.exceptions import (
     ReadTimeoutError,
 )
 
-from threads.models.transport import Client, Signer
+from threads.models.signing import Signer
+from threads.models.transport import Client
+from threads.models.transport_on_loop import ClientOnLoop
 
 OK = b'HTTP/1.1 200 OK\r\nContent-Length: 11\r\nDate: now\r\n\r\n{"Item":{}}'
 BROKEN = b"HTTP/1.1 500 Oh\r\nContent-Length: 2\r\n\r\n{}"
@@ -79,15 +82,43 @@ def serve() -> Iterator:
         server.listening.close()
 
 
-def client_of(url: str, read_timeout: float = 2.0) -> Client:
-    return Client(region="eu-central-1", endpoint=url, connect_timeout=1, read_timeout=read_timeout)
+class Asker:
+    """Asks as somebody does who waits, or as the event loop does."""
+
+    def __init__(self, url: str, read_timeout: float, *, on_loop: bool) -> None:
+        timeouts = {"connect_timeout": 1, "read_timeout": read_timeout}
+        self.client = Client(region="eu-central-1", endpoint=url, **timeouts)
+        self.on_loop = ClientOnLoop(self.client)
+        self.loop = asyncio.new_event_loop() if on_loop else None
+
+    def ask(self, operation: str, arguments: dict) -> dict:
+        if self.loop is None:
+            return self.client._make_api_call(operation, arguments)
+        return self.loop.run_until_complete(self.on_loop.ask(operation, arguments))
 
 
-def get(client: Client) -> dict:
-    return client._make_api_call("GetItem", {"TableName": "parley"})
+@pytest.fixture(params=["waiting", "on the loop"])
+def client_of(request) -> Iterator:
+    askers = []
+
+    def begin(url: str, read_timeout: float = 2.0) -> Asker:
+        askers.append(Asker(url, read_timeout, on_loop=request.param == "on the loop"))
+        return askers[-1]
+
+    yield begin
+    for asker in askers:
+        if asker.loop:
+            for line in asker.on_loop._idle:
+                line.close()
+            asker.loop.run_until_complete(asyncio.sleep(0))
+            asker.loop.close()
 
 
-def test_one_connection_serves_many_requests(serve):
+def get(asker: Asker) -> dict:
+    return asker.ask("GetItem", {"TableName": "parley"})
+
+
+def test_one_connection_serves_many_requests(serve, client_of):
     server = serve(OK, OK, OK)
     client = client_of(server.url)
     for _ in range(3):
@@ -95,12 +126,12 @@ def test_one_connection_serves_many_requests(serve):
     assert (server.connections, len(server.requests)) == (1, 3)
 
 
-def test_the_answer_comes_with_the_stores_own_time(serve):
+def test_the_answer_comes_with_the_stores_own_time(serve, client_of):
     answer = get(client_of(serve(OK).url))
     assert answer["ResponseMetadata"]["HTTPHeaders"]["date"] == "now"
 
 
-def test_a_connection_that_was_closed_meanwhile_is_replaced_without_asking_twice(serve):
+def test_a_connection_that_was_closed_meanwhile_is_replaced_without_asking_twice(serve, client_of):
     server = serve(OK.replace(b"Date: now", b"Connection: close"), OK)
     client = client_of(server.url)
     get(client)
@@ -108,28 +139,28 @@ def test_a_connection_that_was_closed_meanwhile_is_replaced_without_asking_twice
     assert (server.connections, len(server.requests)) == (2, 2)
 
 
-def test_asks_once_more_when_somebody_hangs_up_and_not_twice(serve):
+def test_asks_once_more_when_somebody_hangs_up_and_not_twice(serve, client_of):
     assert get(client_of(serve(HANG_UP, OK).url))["Item"] == {}
     with pytest.raises(ConnectionClosedError):
         get(client_of(serve(HANG_UP, HANG_UP, OK).url))
 
 
-def test_asks_once_more_after_an_error_of_the_store(serve):
+def test_asks_once_more_after_an_error_of_the_store(serve, client_of):
     assert get(client_of(serve(BROKEN, OK).url))["Item"] == {}
     with pytest.raises(ClientError) as error:
         get(client_of(serve(BROKEN, BROKEN).url))
     assert error.value.response["ResponseMetadata"]["HTTPStatusCode"] == 500
 
 
-def test_a_second_attempt_at_a_transaction_has_the_token_of_the_first(serve):
+def test_a_second_attempt_at_a_transaction_has_the_token_of_the_first(serve, client_of):
     server = serve(HANG_UP, OK)
-    client_of(server.url)._make_api_call("TransactWriteItems", {"TransactItems": []})
+    client_of(server.url).ask("TransactWriteItems", {"TransactItems": []})
     first, second = (request.partition(b"\r\n\r\n")[2] for request in server.requests)
     assert first == second
     assert b"ClientRequestToken" in first
 
 
-def test_a_refusal_is_not_repeated_and_says_why(serve):
+def test_a_refusal_is_not_repeated_and_says_why(serve, client_of):
     server = serve(REFUSED, OK)
     with pytest.raises(ClientError) as error:
         get(client_of(server.url))
@@ -137,14 +168,24 @@ def test_a_refusal_is_not_repeated_and_says_why(serve):
     assert len(server.requests) == 1
 
 
-def test_does_not_wait_for_ever(serve):
+def test_does_not_wait_for_ever(serve, client_of):
     begun = time.monotonic()
     with pytest.raises(ReadTimeoutError):
         get(client_of(serve(SAY_NOTHING).url, read_timeout=0.3))
     assert time.monotonic() - begun < 5
 
 
-def test_says_that_nobody_is_there():
+def test_a_connection_that_was_given_up_is_not_used_for_the_next(serve, client_of):
+    """Its answer may still come, and would be taken for that of another request."""
+    server = serve(SAY_NOTHING, OK)
+    asker = client_of(server.url, read_timeout=0.3)
+    with pytest.raises(ReadTimeoutError):
+        get(asker)
+    assert get(asker)["Item"] == {}
+    assert server.connections == 2
+
+
+def test_says_that_nobody_is_there(client_of):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(EndpointConnectionError):

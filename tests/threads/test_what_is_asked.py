@@ -5,12 +5,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pynamodb.expressions.update import Action
 from pynamodb.transactions import TransactWrite
 from ulid import ULID
 
 from tests.threads.conftest import messages_of, row, thread_item
 from threads.models import Message, Participant, keys
 from threads.models.changes import Change, Transaction
+from threads.models.conditions import Where
 from threads.models.requests import serialized
 from threads.models.table import connection
 
@@ -43,6 +45,23 @@ def changes(draw: st.DrawFn) -> Change:
     return change
 
 
+def actions(change: Change) -> list[Action]:
+    """The same as PynamoDB would have it said."""
+
+    def attribute(name: str) -> Any:
+        return getattr(Participant, name)
+
+    return [
+        *(attribute(name).set(value) for name, value in change.set.items()),
+        *(
+            attribute(name).set(attribute(name) | value)
+            for name, value in change.set_if_absent.items()
+        ),
+        *(attribute(name).add(value) for name, value in change.add.items()),
+        *(attribute(name).remove() for name in change.remove),
+    ]
+
+
 def plain(request: dict[str, Any]) -> dict[str, Any]:
     """With the names and values in the place of their marks, which anybody may number."""
     names = request.pop("ExpressionAttributeNames", {})
@@ -62,9 +81,7 @@ def test_an_update_says_the_same(change, is_conditional):
         condition = (Participant.last_seq == 7) & (Participant.folder == "inbox")
     ours, theirs = Transaction(), TransactWrite(connection=connection().connection)
     ours.update("row", participant(), change, condition)
-    theirs.update(
-        participant(), change.actions(Participant), condition=condition, return_values="ALL_OLD"
-    )
+    theirs.update(participant(), actions(change), condition=condition, return_values="ALL_OLD")
     (mine,), (yours,) = [each["Update"] for each in ours.items], theirs._update_items
     assert plain(mine) == plain(dict(yours))
 
@@ -88,6 +105,30 @@ def test_a_put_and_a_check_and_a_delete_say_the_same():
     for mine, yours in zip(ours.items, wanted, strict=True):
         ((kind, request),) = mine.items()
         assert plain(request) == plain(yours[kind])
+
+
+def test_a_condition_says_the_same():
+    """Each kind that there is, joined with one of PynamoDB's own."""
+    ours = Where(Participant).equal(last_seq=7, pinned=False).differ(folder="spam")
+    ours.at_most(last_tally=3).over(blocked_until="2026").absent("request_state", "blocked_by")
+    blocked_until, other = Participant.blocked_until, Participant.pk.exists()
+    theirs = (
+        (Participant.last_seq == 7)
+        & (Participant.pinned == False)  # noqa: E712
+        & (Participant.folder != "spam")
+        & (Participant.last_tally <= 3)
+        & (blocked_until.does_not_exist() | (blocked_until <= "2026"))
+        & Participant.request_state.does_not_exist()
+        & Participant.blocked_by.does_not_exist()
+    )
+    said = []
+    for condition in (ours & other, theirs & other):
+        transaction = Transaction()
+        transaction.update("row", participant(), Change(set={"folder": "inbox"}), condition)
+        request = plain(transaction.items[0]["Update"])
+        said.append(request["ConditionExpression"].replace("(", "").replace(")", ""))
+    assert said[0] == said[1]
+    assert said[0].count(" OR ") == 1
 
 
 def test_what_is_stored_is_what_pynamodb_would_store(thread, buyer):

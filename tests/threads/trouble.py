@@ -12,6 +12,7 @@ from botocore.exceptions import (
 )
 
 from threads.models.transport import Client
+from threads.models.transport_on_loop import ClientOnLoop
 
 WRITE = "TransactWriteItems"
 UPDATE = "UpdateItem"
@@ -25,25 +26,39 @@ class Trouble:
         self.happened = 0
         self._plans: list[tuple[str, Error | None, float, bool]] = []
         self._watchers: list[tuple[str, Callable[[], None]]] = []
-        real = Client._make_api_call
+        real, real_on_loop = Client._make_api_call, ClientOnLoop.ask
 
         def call(client: Client, operation: str, arguments: dict) -> Any:
-            for watched, watcher in list(self._watchers):
-                if watched == operation:
-                    self._watchers.remove((watched, watcher))
-                    watcher()
-            for place, (wanted, error, times, after) in enumerate(self._plans):
-                if wanted in (operation, "*") and times:
-                    self._plans[place] = (wanted, error, times - 1, after)
-                    if error is None:
-                        break
-                    self.happened += 1
-                    if after:
-                        real(client, operation, arguments)
-                    raise error(operation, arguments)
-            return real(client, operation, arguments)
+            error, after = self._next(operation)
+            answer = real(client, operation, arguments) if after or not error else None
+            if error:
+                raise error(operation, arguments)
+            return answer
+
+        async def ask(client: ClientOnLoop, operation: str, arguments: dict) -> Any:
+            error, after = self._next(operation)
+            answer = (
+                await real_on_loop(client, operation, arguments) if after or not error else None
+            )
+            if error:
+                raise error(operation, arguments)
+            return answer
 
         monkeypatch.setattr(Client, "_make_api_call", call)
+        monkeypatch.setattr(ClientOnLoop, "ask", ask)
+
+    def _next(self, operation: str) -> tuple[Error | None, bool]:
+        """What is to go wrong with this one, if anything, and whether the engine does it first."""
+        for watched, watcher in list(self._watchers):
+            if watched == operation:
+                self._watchers.remove((watched, watcher))
+                watcher()
+        for place, (wanted, error, times, after) in enumerate(self._plans):
+            if wanted in (operation, "*") and times:
+                self._plans[place] = (wanted, error, times - 1, after)
+                self.happened += error is not None
+                return error, after
+        return None, False
 
     def before(self, operation: str, error: Error, times: float = 1) -> None:
         """The engine does not hear of the request."""

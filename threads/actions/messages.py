@@ -1,6 +1,6 @@
 """Saying something in a thread."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from accounts.models import User
@@ -10,6 +10,7 @@ from threads import policy
 from threads.actions.attaching import Attached, attach
 from threads.attachments import preview_of
 from threads.models import Message, Participant, keys
+from threads.models.changes import Steps, commit_each
 from threads.models.message import ASSET, MAX_BODY, TEXT
 from threads.models.participant import ASKED
 from threads.state import ThreadState
@@ -24,6 +25,9 @@ from threads.writing import (
     find_stored,
 )
 from threads.writing.line import now_ms
+
+# Judged and rendered in a millisecond or two.
+QUICK_BODY = 1_000
 
 
 @dataclass
@@ -47,6 +51,12 @@ class Sending:
     @property
     def is_done(self) -> bool:
         return self.message is not None or self.refusal is not None
+
+    @property
+    def is_quick(self) -> bool:
+        """Files are looked up in SQL and what is answered in the table; a long text is read for a
+        while. Nobody else waits for that."""
+        return not self.attachments and not self.reply_to and len(self.body) <= QUICK_BODY
 
     def prepare(self) -> None:
         """What can be said and read without the thread."""
@@ -128,10 +138,23 @@ def send_message(
 def send_together(sendings: list[Sending]) -> None:
     """The same for several that wait, in one transaction where that can be. Those that are not done
     then have to be run, one by one."""
+    commit_each(sending_together(sendings))
+
+
+def sending_together(sendings: list[Sending]) -> Steps:
+    """Waits for nothing but the transactions that it asks for."""
+    ready = list(_each_waiting(sendings))
+    yield from append_together([waiting for _, waiting in ready])
+    for sending, waiting in ready:
+        if waiting.appended is not None:
+            sending.finish(waiting.appended)
+
+
+def _each_waiting(sendings: list[Sending]) -> Iterator[tuple[Sending, Waiting]]:
     alone: set[str] = set()
     for sending in sendings:
-        if sending.attachments or sending.thread_id in alone:
-            # Files are looked up in SQL, which takes its time; and what comes after them waits.
+        if not sending.is_quick or sending.thread_id in alone:
+            # What comes after it waits, too.
             alone.add(sending.thread_id)
             continue
         try:
@@ -141,15 +164,12 @@ def send_together(sendings: list[Sending]) -> None:
             continue
         try:
             sending.keep_pace()
-            sending.waiting = Waiting(sending.thread_id, sending.plan)
         except Refusal:
             # Unless it was stored before, which is for it to find out by itself.
             alone.add(sending.thread_id)
-    ready = [(sending, sending.waiting) for sending in sendings if sending.waiting]
-    append_together([waiting for _, waiting in ready])
-    for sending, waiting in ready:
-        if waiting.appended is not None:
-            sending.finish(waiting.appended)
+            continue
+        sending.waiting = Waiting(sending.thread_id, sending.plan)
+        yield sending, sending.waiting
 
 
 def _find_quoted(thread_id: str, reply_to: str | None) -> Message | None:

@@ -1,9 +1,7 @@
 """Old messages: what is due to be packed, and the packs that there are."""
 
-from pynamodb.attributes import UnicodeAttribute
-
 from threads.models import keys
-from threads.models.attributes import IntAttribute
+from threads.models.attributes import IntAttribute, UnicodeAttribute
 from threads.models.table import Item
 
 

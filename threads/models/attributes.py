@@ -1,12 +1,44 @@
-"""Attribute types that PynamoDB does not have: whole numbers, and documents as plain dicts."""
+"""The types of attributes: PynamoDB's, and those that it does not have, whole numbers and documents
+as plain dicts."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pynamodb import attributes
 from pynamodb.attributes import Attribute
 from pynamodb.constants import LIST, MAP, NUMBER
 
 
-class IntAttribute(Attribute[int]):
+class Direct:
+    """PynamoDB asks at every look whether an item is part of another one, and what its attribute
+    is called here. Of ours none is, and that never changes."""
+
+    # To whoever checks types they are what PynamoDB says.
+    if not TYPE_CHECKING:
+
+        def __set_name__(self, owner, name):
+            super().__set_name__(owner, name)
+            self.name = name
+
+        def __get__(self, item, owner):
+            return self if item is None else item.attribute_values.get(self.name)
+
+        def __set__(self, item, value):
+            item.attribute_values[self.name] = value
+
+
+class UnicodeAttribute(Direct, attributes.UnicodeAttribute):
+    pass
+
+
+class UnicodeSetAttribute(Direct, attributes.UnicodeSetAttribute):
+    pass
+
+
+class BooleanAttribute(Direct, attributes.BooleanAttribute):
+    pass
+
+
+class IntAttribute(Direct, Attribute[int]):
     attr_type = NUMBER
 
     def serialize(self, value: int) -> str:
@@ -16,7 +48,7 @@ class IntAttribute(Attribute[int]):
         return int(value)
 
 
-class DocumentAttribute(Attribute[dict[str, Any]]):
+class DocumentAttribute(Direct, Attribute[dict[str, Any]]):
     """A dict of text, whole numbers, booleans, None, lists and dicts, stored as a map."""
 
     attr_type = MAP
@@ -28,7 +60,7 @@ class DocumentAttribute(Attribute[dict[str, Any]]):
         return {key: _plain(part) for key, part in value.items()}
 
 
-class DocumentsAttribute(Attribute[list[Any]]):
+class DocumentsAttribute(Direct, Attribute[list[Any]]):
     """A list of the same."""
 
     attr_type = LIST

@@ -1,7 +1,10 @@
-from pynamodb.attributes import UnicodeAttribute
-
 from threads.models import keys
-from threads.models.attributes import DocumentAttribute, DocumentsAttribute, IntAttribute
+from threads.models.attributes import (
+    DocumentAttribute,
+    DocumentsAttribute,
+    IntAttribute,
+    UnicodeAttribute,
+)
 from threads.models.table import Item
 
 

@@ -1,17 +1,23 @@
 """Writes: what changes of an item, said once for the store and for the copy in memory;
 and several of them in one transaction, all or nothing."""
 
+import contextlib
 import time
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pynamodb.exceptions import CancellationReason, DeleteError, UpdateError, VerboseClientError
+from botocore.exceptions import ClientError
+from pynamodb.exceptions import CancellationReason, DeleteError
 from pynamodb.expressions.condition import Condition
-from pynamodb.expressions.update import Action
 
 from threads.models.requests import key_request, put_request, update_request
-from threads.models.store import PATIENCE, pause
+from threads.models.store import PATIENCE, pause, said_by_store
 from threads.models.table import Item, connection
+
+WRITE = "TransactWriteItems"
+# What it costs comes with the answer.
+COUNTED = {"ReturnConsumedCapacity": "TOTAL"}
 
 
 @dataclass
@@ -23,30 +29,20 @@ class Change:
     add: dict[str, int] = field(default_factory=dict)
     remove: tuple[str, ...] = ()
 
-    def actions(self, kind: type[Item]) -> list[Action]:
-        def attribute(name: str) -> Any:
-            return getattr(kind, name)
-
-        return [
-            *(attribute(name).set(value) for name, value in self.set.items()),
-            *(
-                attribute(name).set(attribute(name) | value)
-                for name, value in self.set_if_absent.items()
-            ),
-            *(attribute(name).add(value) for name, value in self.add.items()),
-            *(attribute(name).remove() for name in self.remove),
-        ]
+    @property
+    def parts(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
+        """What comes with a value."""
+        return self.set, self.set_if_absent, self.add
 
     def apply(self, item: Item) -> None:
-        for name, value in self.set.items():
-            setattr(item, name, value)
+        values = item.attribute_values
+        values.update(self.set)
         for name, value in self.set_if_absent.items():
-            if getattr(item, name) is None:
-                setattr(item, name, value)
-        for name, value in self.add.items():
-            setattr(item, name, (getattr(item, name) or 0) + value)
-        for name in self.remove:
-            setattr(item, name, None)
+            if values.get(name) is None:
+                values[name] = value
+        for name, added in self.add.items():
+            values[name] = (values.get(name) or 0) + added
+        values.update(dict.fromkeys(self.remove))
 
     def then(self, later: "Change") -> "Change":
         """This one and then that one, as one: what is absent is so after the first."""
@@ -78,17 +74,24 @@ class Change:
 
 def update(item: Item, change: Change, condition: Condition | None) -> bool:
     """One write by itself. Whether its condition held; `item` is then as the store has it now."""
+    table = connection()
+    request = update_request(table.table_name, item, change, condition)
+    # What is there now, not what was in the way.
+    request |= {"ReturnValues": "ALL_NEW", "ReturnValuesOnConditionCheckFailure": "NONE"}
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
-            item.update(change.actions(type(item)), condition=condition)
-            return True
-        except UpdateError as error:
-            if error.cause_response_code == "ConditionalCheckFailedException":
+            answer = table.connection._make_api_call("UpdateItem", request | COUNTED)
+        except ClientError as error:
+            code = error.response["Error"].get("Code")
+            if code == "ConditionalCheckFailedException":
                 return False
             # A transaction has the same item in hand. On AWS that is a matter of milliseconds.
-            if error.cause_response_code != "TransactionConflictException":
+            if code != "TransactionConflictException":
                 raise
+        else:
+            item.deserialize(answer["Attributes"])
+            return True
         pause(deadline)
 
 
@@ -158,11 +161,60 @@ class Transaction:
 
     def commit(self) -> None:
         try:
-            connection().connection.dispatch("TransactWriteItems", {"TransactItems": self.items})
-        except VerboseClientError as error:
-            if error.response["Error"].get("Code") != "TransactionCanceledException":
-                raise
-            raise Cancelled(self._by_name(list(error.cancellation_reasons))) from error
+            connection().connection._make_api_call(WRITE, self._said())
+        except ClientError as error:
+            raise self._outcome(error) from error
 
-    def _by_name(self, reasons: list[CancellationReason | None]) -> dict[str, CancellationReason]:
-        return {name: reason for name, reason in zip(self.names, reasons, strict=True) if reason}
+    async def commit_on_loop(self) -> None:
+        store: Any = connection().connection
+        try:
+            await store.ask(WRITE, self._said())
+        except ClientError as error:
+            raise self._outcome(error) from error
+
+    def _said(self) -> dict[str, Any]:
+        return {"TransactItems": self.items, **COUNTED}
+
+    def _outcome(self, error: ClientError) -> Exception:
+        said = said_by_store(error)
+        if said["Error"].get("Code") != "TransactionCanceledException":
+            return error
+        reasons = zip(self.names, said["CancellationReasons"], strict=True)
+        return Cancelled(
+            {
+                name: CancellationReason(reason["Code"], reason.get("Message"), reason.get("Item"))
+                for name, reason in reasons
+                if reason["Code"] != "None"
+            }
+        )
+
+
+# What writes in several steps asks for each transaction by yielding it, and is told there what
+# became of it: whoever drives it decides how to wait.
+Steps = Generator[Transaction, None, None]
+
+
+def commit_each(steps: Steps) -> None:
+    """Here and now."""
+    error: Exception | None = None
+    with contextlib.closing(steps), contextlib.suppress(StopIteration):
+        while True:
+            write = steps.throw(error) if error else next(steps)
+            try:
+                write.commit()
+                error = None
+            except Exception as raised:
+                error = raised
+
+
+async def commit_each_on_loop(steps: Steps) -> None:
+    """While the event loop does something else."""
+    error: Exception | None = None
+    with contextlib.closing(steps), contextlib.suppress(StopIteration):
+        while True:
+            write = steps.throw(error) if error else next(steps)
+            try:
+                await write.commit_on_loop()
+                error = None
+            except Exception as raised:
+                error = raised

@@ -1,6 +1,5 @@
-from pynamodb.attributes import UnicodeAttribute
-
 from threads.models import keys
+from threads.models.attributes import UnicodeAttribute
 from threads.models.table import Item
 
 

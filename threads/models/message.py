@@ -1,9 +1,12 @@
 from typing import Any
 
-from pynamodb.attributes import UnicodeAttribute
-
 from threads.models import keys, packs
-from threads.models.attributes import DocumentAttribute, DocumentsAttribute, IntAttribute
+from threads.models.attributes import (
+    DocumentAttribute,
+    DocumentsAttribute,
+    IntAttribute,
+    UnicodeAttribute,
+)
 from threads.models.table import Item
 
 TEXT, ASSET, SYSTEM, ACTION = "text", "asset", "system", "action"

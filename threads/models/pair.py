@@ -1,6 +1,5 @@
-from pynamodb.attributes import BooleanAttribute, UnicodeAttribute, UnicodeSetAttribute
-
 from threads.models import keys
+from threads.models.attributes import BooleanAttribute, UnicodeAttribute, UnicodeSetAttribute
 from threads.models.table import Item
 
 

@@ -1,10 +1,14 @@
 from datetime import timedelta
 from typing import Any
 
-from pynamodb.attributes import BooleanAttribute, UnicodeAttribute, UnicodeSetAttribute
-
 from threads.models import keys
-from threads.models.attributes import DocumentAttribute, IntAttribute
+from threads.models.attributes import (
+    BooleanAttribute,
+    DocumentAttribute,
+    IntAttribute,
+    UnicodeAttribute,
+    UnicodeSetAttribute,
+)
 from threads.models.table import Item
 
 BUYER, SELLER, ADMIN = "buyer", "seller", "admin"

@@ -1,9 +1,7 @@
 """Items of one person's own: profile, drafts, limits, and what their starts became."""
 
-from pynamodb.attributes import BooleanAttribute, UnicodeAttribute
-
 from threads.models import keys
-from threads.models.attributes import IntAttribute
+from threads.models.attributes import BooleanAttribute, IntAttribute, UnicodeAttribute
 from threads.models.table import Item
 
 

@@ -1,14 +1,15 @@
 """What is asked of the store for one item, as DynamoDB's JSON.
 
 PynamoDB can say it too, for everything that there is to say, and takes several times as long for
-the little that we say with every message. Conditions stay PynamoDB's own.
+the little that we say with every message. Conditions are PynamoDB's, or speak as they do.
 """
 
 import functools
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pynamodb.expressions.condition import Condition
+
+from threads.models.columns import columns
 
 if TYPE_CHECKING:
     from threads.models.changes import Change
@@ -17,65 +18,28 @@ if TYPE_CHECKING:
 Request = dict[str, Any]
 
 
-class Column(NamedTuple):
-    name: str
-    type: str
-    serialize: Callable[[Any], Any]
-    null: bool
-
-    def value(self, value: Any) -> dict[str, Any]:
-        return {self.type: self.serialize(value)}
-
-
-@functools.cache
-def columns(kind: "type[Item]") -> Mapping[str, Column]:
-    """By Python name."""
-    return {
-        name: Column(each.attr_name, each.attr_type, each.serialize, bool(each.null))
-        for name, each in kind.get_attributes().items()
-    }
-
-
-class _Expression:
-    """Names and values of one request: each is written once, and meant by a placeholder."""
-
-    def __init__(self) -> None:
-        self.names: dict[str, str] = {}
-        self.values: dict[str, Any] = {}
-
-    def name(self, name: str) -> str:
-        return self.names.setdefault(name, f"#{len(self.names)}")
-
-    def value(self, value: Any) -> str:
-        placeholder = f":{len(self.values)}"
-        self.values[placeholder] = value
-        return placeholder
-
-    def add_to(self, request: Request) -> Request:
-        if self.names:
-            request["ExpressionAttributeNames"] = {mark: name for name, mark in self.names.items()}
-        if self.values:
-            request["ExpressionAttributeValues"] = self.values
-        return request
+# Placeholders, by name; and what they stand for, by placeholder.
+Names = dict[str, str]
+Values = dict[str, Any]
 
 
 def key_request(table: str, item: "Item", condition: Condition | None) -> Request:
     """For a check or a delete."""
-    return _conditional(_keyed(table, item), condition, _Expression())
+    return _conditional(_keyed(table, item), condition, {}, {})
 
 
 def put_request(table: str, item: "Item", condition: Condition | None) -> Request:
     request = {"TableName": table, "Item": serialized(item)}
-    return _telling(_conditional(request, condition, _Expression()))
+    return _telling(_conditional(request, condition, {}, {}))
 
 
 def update_request(
     table: str, item: "Item", change: "Change", condition: Condition | None
 ) -> Request:
-    expression = _Expression()
     request = _keyed(table, item)
-    request["UpdateExpression"] = _update(columns(type(item)), change, expression)
-    return _telling(_conditional(request, condition, expression))
+    words, names = _words(type(item), *map(tuple, change.parts), change.remove)
+    request["UpdateExpression"] = words
+    return _telling(_conditional(request, condition, names.copy(), _values(type(item), change)))
 
 
 def serialized(item: "Item") -> dict[str, Any]:
@@ -99,23 +63,45 @@ def _telling(request: Request) -> Request:
     return request
 
 
-def _conditional(request: Request, condition: Condition | None, expression: _Expression) -> Request:
+def _conditional(
+    request: Request, condition: Condition | None, names: Names, values: Values
+) -> Request:
     if condition is not None:
-        said = condition.serialize(expression.names, expression.values)
-        request["ConditionExpression"] = said
-    return expression.add_to(request)
+        request["ConditionExpression"] = condition.serialize(names, values)
+    if names:
+        request["ExpressionAttributeNames"] = {mark: name for name, mark in names.items()}
+    if values:
+        request["ExpressionAttributeValues"] = values
+    return request
 
 
-def _update(known: Mapping[str, Column], change: "Change", expression: _Expression) -> str:
-    def said(name: str, value: Any) -> tuple[str, str]:
-        column = known[name]
-        return expression.name(column.name), expression.value(column.value(value))
+def _values(kind: "type[Item]", change: "Change") -> Values:
+    """In the order in which they are spoken of."""
+    known = columns(kind)
+    written = (known[name].value(value) for part in change.parts for name, value in part.items())
+    return {f":{place}": value for place, value in enumerate(written)}
 
-    puts = ["{} = {}".format(*said(*each)) for each in change.set.items()]
-    for each in change.set_if_absent.items():
-        name, value = said(*each)
-        puts.append(f"{name} = if_not_exists ({name}, {value})")
-    adds = ["{} {}".format(*said(*each)) for each in change.add.items()]
-    gone = [expression.name(known[name].name) for name in change.remove]
-    clauses = {"SET": puts, "REMOVE": gone, "ADD": adds}
-    return " ".join(f"{word} {', '.join(parts)}" for word, parts in clauses.items() if parts)
+
+# A few kinds of change are all that is ever said.
+@functools.lru_cache(maxsize=1024)
+def _words(
+    kind: "type[Item]",
+    put: tuple[str, ...],
+    put_if_absent: tuple[str, ...],
+    added: tuple[str, ...],
+    removed: tuple[str, ...],
+) -> tuple[str, Names]:
+    """The words of an update, and the names in it; the values are numbered as they come."""
+    known, names = columns(kind), Names()
+    for name in (*put, *put_if_absent, *added, *removed):
+        names.setdefault(known[name].name, f"#{len(names)}")
+    mark = {name: names[known[name].name] for name in (*put, *put_if_absent, *added, *removed)}
+    place = {name: f":{at}" for at, name in enumerate((*put, *put_if_absent, *added))}
+    clauses = {
+        "SET": [f"{mark[name]} = {place[name]}" for name in put]
+        + [f"{mark[name]} = if_not_exists ({mark[name]}, {place[name]})" for name in put_if_absent],
+        "REMOVE": [mark[name] for name in removed],
+        "ADD": [f"{mark[name]} {place[name]}" for name in added],
+    }
+    words = " ".join(f"{word} {', '.join(said)}" for word, said in clauses.items() if said)
+    return words, names

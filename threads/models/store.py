@@ -1,4 +1,5 @@
-"""The one door to DynamoDB: every request of every model goes through `Store._make_api_call`.
+"""The one door to DynamoDB: every request of every model goes through `Store._make_api_call`, or,
+from the event loop, through `Store.ask`.
 
 What the store answers stays what it is; when it does not answer, that is `StoreUnavailable`, which
 every edge shows as TRY_AGAIN.
@@ -17,7 +18,9 @@ from pynamodb.connection import Connection
 
 from accounts.refusals import Refusal
 from realtime import figures
+from threads.models.answers import Answer
 from threads.models.transport import Client
+from threads.models.transport_on_loop import ClientOnLoop
 
 log = structlog.get_logger(__name__)
 
@@ -34,8 +37,6 @@ PASSING = {
 
 # How long one goes on trying, in seconds, when the store is busy or away.
 PATIENCE = 2.0
-
-Answer = dict[str, Any]
 
 
 class StoreUnavailable(Refusal):
@@ -85,6 +86,7 @@ class Store(Connection):
     def __init__(self, client: Client, *, region: str, endpoint: str | None) -> None:
         super().__init__(region=region, host=endpoint)
         self._client_of_ours = client
+        self._client_on_loop = ClientOnLoop(client)
 
     @property
     def client(self) -> Any:
@@ -93,33 +95,55 @@ class Store(Connection):
     def _make_api_call(
         self, operation_name: str, operation_kwargs: dict[str, Any]
     ) -> dict[str, Any]:
-        figures.REQUESTS.labels(operation_name).inc()
-        requests = _counting.get()
-        if requests is not None:
-            requests.append(operation_name)
-        try:
+        with _watched(operation_name):
             answer = super()._make_api_call(operation_name, operation_kwargs)
-        except ClientError as error:
-            _raise_if_passing(operation_name, error)
-            raise
-        except BotoCoreError as error:
-            log.warning("store_unavailable", operation=operation_name, error=type(error).__name__)
-            raise StoreUnavailable(type(error).__name__) from error
-        units = _units(answer)
-        figures.UNITS.labels(operation_name).inc(units)
-        if requests is not None:
-            requests.capacity += units
+        _count_units(operation_name, answer)
+        return answer
+
+    async def ask(self, operation: str, arguments: dict[str, Any]) -> Answer:
+        """The same for whoever must not wait here. A refusal is botocore's own `ClientError`."""
+        with _watched(operation):
+            answer = await self._client_on_loop.ask(operation, arguments)
+        _count_units(operation, answer)
         return answer
 
 
-def _raise_if_passing(operation_name: str, error: ClientError) -> None:
+@contextlib.contextmanager
+def _watched(operation: str) -> Iterator[None]:
+    """Counts the request, and says so if it was not answered."""
+    figures.REQUESTS.labels(operation).inc()
+    requests = _counting.get()
+    if requests is not None:
+        requests.append(operation)
+    try:
+        yield
+    except ClientError as error:
+        _raise_if_passing(operation, error)
+        raise
+    except BotoCoreError as error:
+        log.warning("store_unavailable", operation=operation, error=type(error).__name__)
+        raise StoreUnavailable(type(error).__name__) from error
+
+
+def said_by_store(error: ClientError) -> Any:
+    """PynamoDB keeps only a part of it; the rest is in the error that it made its own from."""
+    return getattr(error.__cause__, "response", None) or error.response
+
+
+def _raise_if_passing(operation: str, error: ClientError) -> None:
     code = error.response["Error"].get("Code", "")
-    # PynamoDB keeps the code only; the status is in the error that it made its own from.
-    original = getattr(error.__cause__, "response", {})
-    status = original.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    status = said_by_store(error).get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if code in PASSING or status >= 500:
-        log.warning("store_unavailable", operation=operation_name, error=code)
+        log.warning("store_unavailable", operation=operation, error=code)
         raise StoreUnavailable(code) from error
+
+
+def _count_units(operation: str, answer: Answer) -> None:
+    units = _units(answer)
+    figures.UNITS.labels(operation).inc(units)
+    requests = _counting.get()
+    if requests is not None:
+        requests.capacity += units
 
 
 def _units(answer: Answer) -> float:

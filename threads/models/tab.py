@@ -1,7 +1,5 @@
-from pynamodb.attributes import UnicodeAttribute
-
 from threads.models import keys
-from threads.models.attributes import DocumentAttribute, IntAttribute
+from threads.models.attributes import DocumentAttribute, IntAttribute, UnicodeAttribute
 from threads.models.table import Item
 
 TAB_NAMES = ("brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions")

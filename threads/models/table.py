@@ -1,6 +1,5 @@
 """The table: its indexes, the base of all its items, and the few ways to read and write it."""
 
-import copy
 import functools
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +8,6 @@ from itertools import islice
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from django.conf import settings
-from pynamodb.attributes import UnicodeAttribute
 from pynamodb.connection.base import MetaTable
 from pynamodb.connection.table import TableConnection
 from pynamodb.constants import BATCH_GET_PAGE_LIMIT, BATCH_WRITE_PAGE_LIMIT, COUNT
@@ -18,7 +16,7 @@ from pynamodb.expressions.condition import Condition
 from pynamodb.indexes import GlobalSecondaryIndex, IncludeProjection, KeysOnlyProjection
 from pynamodb.models import Model
 
-from threads.models.attributes import IntAttribute
+from threads.models.attributes import IntAttribute, UnicodeAttribute
 from threads.models.store import Store, StoreUnavailable
 from threads.models.transport import Client
 
@@ -133,7 +131,8 @@ class Item(Model):
 
     def copy(self) -> Self:
         """Another one with the same values: setting one of them changes only the one."""
-        twin = copy.copy(self)
+        twin = self.__class__.__new__(self.__class__)
+        twin.__dict__.update(self.__dict__)
         twin.attribute_values = dict(self.attribute_values)
         return twin
 

@@ -1,7 +1,11 @@
-from pynamodb.attributes import BooleanAttribute, UnicodeAttribute
-
 from threads.models import keys
-from threads.models.attributes import DocumentAttribute, DocumentsAttribute, IntAttribute
+from threads.models.attributes import (
+    BooleanAttribute,
+    DocumentAttribute,
+    DocumentsAttribute,
+    IntAttribute,
+    UnicodeAttribute,
+)
 from threads.models.table import Item
 
 INQUIRY, PROJECT = "inquiry", "project"

@@ -8,6 +8,7 @@ from pynamodb.expressions.condition import Condition
 from threads import state as states
 from threads.models import Message, Pair, Participant, SentMarker, StartMarker, Thread, keys
 from threads.models.changes import Change, Transaction
+from threads.models.conditions import Where
 from threads.models.participant import ARCHIVED_FOLDER
 from threads.models.thread import LOCKED
 from threads.state import ThreadState
@@ -92,7 +93,7 @@ def _as_planned(state: ThreadState, line: Line) -> Condition:
 
 
 def unused(kind: type[SentMarker] | type[StartMarker]) -> Condition:
-    return kind.pk.does_not_exist() | (kind.ttl <= int(time.time()))
+    return kind.pk.does_not_exist() | Where(kind).at_most(ttl=int(time.time()))
 
 
 def _update_person(attempt: Attempt, person: Participant) -> None:
@@ -121,7 +122,7 @@ def change_of(
 
 def condition_of(state: ThreadState, person: Participant, *, writes: bool) -> Condition:
     # The index key depends on folder and pin. Of an item that is not there neither holds.
-    condition = (Participant.folder == person.folder) & (Participant.pinned == person.pinned)
+    condition: Condition = Where(Participant).equal(folder=person.folder, pinned=person.pinned)
     if person.folder == ARCHIVED_FOLDER:
         # Whether it comes back as unread depends on what they have read.
         condition &= has_read_as(person)
@@ -157,20 +158,18 @@ def _bind_pair(attempt: Attempt) -> None:
 
 def as_is(state: ThreadState) -> Condition:
     thread = state.thread
-    return (
-        (Thread.last_seq == thread.last_seq)
-        & (Thread.last_message_id == thread.last_message_id)
-        & (Thread.roster_version == thread.roster_version)
-        & (Thread.status != LOCKED)
-        & Thread.soft_block.does_not_exist()
-    )
+    known = {
+        "last_seq": thread.last_seq,
+        "last_message_id": thread.last_message_id,
+        "roster_version": thread.roster_version,
+    }
+    return Where(Thread).equal(**known).differ(status=LOCKED).absent("soft_block")
 
 
 def may_write(state: ThreadState) -> Condition:
     now = keys.iso(keys.moment_of_ms(now_ms()))
-    allowed = Participant.blocked_until.does_not_exist() | (Participant.blocked_until <= now)
-    allowed &= Participant.request_state.does_not_exist()
+    allowed = Where(Participant).over(blocked_until=now).absent("request_state")
     if state.is_group:
         # A block between two of many does not silence them in front of the others.
         return allowed
-    return allowed & Participant.blocked_by.does_not_exist()
+    return allowed.absent("blocked_by")

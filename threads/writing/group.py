@@ -5,7 +5,7 @@ leaves, with what came after it in the same thread, to be appended by itself; th
 once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ from accounts.refusals import Refusal
 from realtime import figures
 from threads import state as states
 from threads.models import Message, SentMarker, keys
-from threads.models.changes import Cancelled, Change, Transaction
+from threads.models.changes import Cancelled, Change, Steps, Transaction
 from threads.models.store import StoreUnavailable
 from threads.state import ThreadState
 from threads.writing.append import Appended, NothingToDo, Plan, correct
@@ -54,12 +54,12 @@ class _Part:
         return 2 * len(self.lines) + 1 + len(self.of_people) + len(self.archive)
 
 
-def append_together(entries: list[Waiting]) -> None:
+def append_together(entries: list[Waiting]) -> Steps:
     """Those that are left without an outcome have to be appended one by one, in their order."""
     with ExitStack() as turns:
         parts = list(_parts(entries, turns))
         while parts:
-            parts = _write(parts)
+            parts = yield from _write(parts)
 
 
 def _parts(entries: list[Waiting], turns: ExitStack) -> Iterator[_Part]:
@@ -110,10 +110,10 @@ def _add(part: _Part, entry: Waiting, line: Line) -> None:
         person.user_id: change_of(state, person, line, message, Roster())
         for person in state.people.values()
     }
-    part.of_thread = part.of_thread.then(of_thread)
+    part.of_thread = part.of_thread.then(of_thread) if part.lines else of_thread
     of_thread.apply(state.thread)
     for user_id, change in of_people.items():
-        part.of_people[user_id] = part.of_people.get(user_id, Change()).then(change)
+        part.of_people[user_id] = part.of_people[user_id].then(change) if part.lines else change
         change.apply(state.people[user_id])
     part.lines.append((entry, line, message))
 
@@ -121,13 +121,13 @@ def _add(part: _Part, entry: Waiting, line: Line) -> None:
 # --- Writing
 
 
-def _write(parts: list[_Part]) -> list[_Part]:
+def _write(parts: list[_Part]) -> Generator[Transaction, None, list[_Part]]:
     """The parts that go again, because others stood in their way."""
     write = Transaction()
     for part in parts:
         _put(write, part)
     try:
-        write.commit()
+        yield write
     except StoreUnavailable:
         for part in parts:
             _lost(part)

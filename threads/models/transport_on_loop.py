@@ -1,0 +1,150 @@
+"""The same way to DynamoDB for the event loop: nobody else waits while the store works.
+
+A thread that asks in the place of it costs more than what it asks for: it is woken, waits for the
+interpreter, and wakes the loop again.
+"""
+
+import asyncio
+import random
+import socket
+import time
+from typing import Any
+
+from botocore.exceptions import (
+    ClientError,
+    ConnectionClosedError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    ReadTimeoutError,
+)
+
+from realtime import figures
+from threads.models.answers import ATTEMPTS, QUIET, Answer, Reply, body_of, is_passing
+from threads.models.transport import Client, address_of, tls
+
+
+class ClientOnLoop:
+    def __init__(self, client: Client) -> None:
+        self.endpoint, self._signer = client.endpoint, client.signer
+        self._connect_timeout, self._read_timeout = client.timeouts
+        self._idle: list[Line] = []
+        # Connections are of the loop on which they were made.
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def ask(self, operation: str, arguments: dict[str, Any]) -> Answer:
+        body = body_of(operation, arguments)
+        if self._signer.wants_credentials():
+            await asyncio.to_thread(self._signer.get_credentials)
+        for attempt in range(1, ATTEMPTS + 1):
+            is_last = attempt == ATTEMPTS
+            try:
+                outcome = (await self._send(operation, body)).outcome(operation)
+            except (EndpointConnectionError, ConnectionClosedError):
+                if is_last:
+                    raise
+                continue
+            if not isinstance(outcome, ClientError):
+                return outcome
+            if is_last or not is_passing(outcome):
+                raise outcome
+            await asyncio.sleep(random.uniform(0.01, 0.1))
+        raise AssertionError("not reached")
+
+    async def _send(self, operation: str, body: bytes) -> Reply:
+        request = self._signer.signed(operation, body)
+        line = self._take() or await self._connect()
+        try:
+            async with asyncio.timeout(self._read_timeout):
+                reply = await line.ask(request)
+        except TimeoutError as error:
+            raise ReadTimeoutError(endpoint_url=self.endpoint, error=error) from error
+        except (OSError, ValueError) as error:
+            raise ConnectionClosedError(endpoint_url=self.endpoint, error=error) from error
+        finally:
+            self._give_back(line)
+        return reply
+
+    def _take(self) -> "Line | None":
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._idle, self._loop = [], loop
+        while self._idle:
+            line = self._idle.pop()
+            if line.is_usable():
+                return line
+            line.close()
+        return None
+
+    async def _connect(self) -> "Line":
+        figures.CONNECTIONS.inc()
+        host, port, is_safe = address_of(self.endpoint)
+        try:
+            async with asyncio.timeout(self._connect_timeout):
+                _, line = await asyncio.get_running_loop().create_connection(
+                    Line, host, port, ssl=tls() if is_safe else None
+                )
+        except TimeoutError as error:
+            raise ConnectTimeoutError(endpoint_url=self.endpoint, error=error) from error
+        except OSError as error:
+            raise EndpointConnectionError(endpoint_url=self.endpoint, error=error) from error
+        return line
+
+    def _give_back(self, line: "Line") -> None:
+        if line.is_usable():
+            self._idle.append(line)
+        else:
+            line.close()
+
+
+class Line(asyncio.Protocol):
+    """One connection, one request at a time."""
+
+    transport: asyncio.Transport
+
+    def __init__(self) -> None:
+        self._reply = Reply()
+        self._done: asyncio.Future[Reply] | None = None
+        self._is_kept, self._used_at = True, time.monotonic()
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+        link = transport.get_extra_info("socket")
+        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def ask(self, request: bytes) -> asyncio.Future[Reply]:
+        done: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._reply, self._done = Reply(), done
+        self.transport.write(request)
+        return done
+
+    def data_received(self, data: bytes) -> None:
+        if self._done is None or self._done.done():
+            # Nobody asked, or nobody waits any longer.
+            self.close()
+            return
+        try:
+            is_whole = self._reply.take(data)
+        except ValueError as error:
+            self._end(error)
+            return
+        if is_whole:
+            self._is_kept, self._used_at = not self._reply.is_last, time.monotonic()
+            self._done.set_result(self._reply)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._end(error or ConnectionError("closed in the middle of an answer"))
+
+    def _end(self, error: Exception) -> None:
+        self.close()
+        if self._done is not None and not self._done.done():
+            self._done.set_exception(error)
+
+    def is_usable(self) -> bool:
+        """Nobody has hung up, and nothing is still to come."""
+        is_free = self._done is None or (self._done.done() and not self._done.cancelled())
+        is_open = self._is_kept and not self.transport.is_closing()
+        return is_free and is_open and time.monotonic() - self._used_at < QUIET
+
+    def close(self) -> None:
+        self._is_kept = False
+        self.transport.close()
