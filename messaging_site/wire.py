@@ -5,8 +5,10 @@
 MAX_FRAME = 256 * 1024
 # Many sockets come back at the same moment when a server was away.
 BACKLOG = 1024
-# What may wait for a client that does not read, and for how many seconds.
+# What may wait for a client that does not read, and for how many seconds; and what of it the kernel
+# takes, which would be megabytes.
 MOST_UNREAD, MOST_PATIENCE = 1024 * 1024, 10.0
+KERNEL_TAKES = 256 * 1024
 # How often a quiet socket is asked whether it is there, and how long it may take to say so.
 PING_EVERY, PING_PATIENCE = 20, 30
 

@@ -6,6 +6,7 @@ from daphne.server import Server, twisted_loop  # isort: skip
 import asyncio
 import os
 import signal
+import socket
 import sys
 import time
 from collections import defaultdict
@@ -30,6 +31,7 @@ from messaging_site.leaving import (
 )
 from messaging_site.wire import (
     BACKLOG,
+    KERNEL_TAKES,
     MAX_FRAME,
     MOST_PATIENCE,
     MOST_UNREAD,
@@ -108,6 +110,8 @@ class ParleyServer(Server):
     def create_application(self, protocol: Any, scope: Any) -> Any:
         if isinstance(protocol, WebSocketProtocol):
             scope["write"] = partial(self._write_now, protocol)
+            link = protocol.transport.socket
+            link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_TAKES)
         return super().create_application(protocol, scope)
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:

@@ -29,6 +29,7 @@ from messaging_site.leaving import (
 )
 from messaging_site.wire import (
     BACKLOG,
+    KERNEL_TAKES,
     MAX_FRAME,
     MOST_PATIENCE,
     MOST_UNREAD,
@@ -39,7 +40,6 @@ from messaging_site.wire import (
 
 log = structlog.get_logger(__name__)
 
-KERNEL_TAKES = 256 * 1024
 # Until the last socket has answered that it is closed.
 FAREWELL = 3.0
 # The first line of a request and its headers.
@@ -74,7 +74,6 @@ class Socket(WebSocketsSansIOProtocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=MOST_UNREAD)
-        # Or the kernel would take megabytes for somebody who reads nothing.
         link = transport.get_extra_info("socket")
         link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_TAKES)
 
