@@ -2,6 +2,8 @@
 
 import re
 
+from moderation.detection.clues import Clued, Phrases
+
 ENDINGS = (
     "com|net|org|de|at|ch|uk|co|es|fr|it|pt|br|nl|be|pl|tr|jp|eu|io|me|us|ca|au|ie|info|biz|app|dev|"
     "art|photo|photos|photography|studio|studios|film|films|video|pics|gallery|design|agency|media|"
@@ -37,12 +39,14 @@ LINK = re.compile(
     rf"(?<![\w@.-])[\w-]{{2,63}}(?:\.[\w-]{{2,63}}){{0,2}}\.(?:{ENDINGS})(?![\w.@-]*@)(?:/[^\s<>\"')]{{0,200}}|(?![\w-]))"
 )
 # An address in words, with what comes after its slash.
-WORDED = re.compile(
+WORDED = Clued(
     rf"(?<![\w-])[\w-]{{3,63}}\s(?:dot|punkt|punto|point|ponto|punt|kropka|nokta|ドット)\s(?:{ENDINGS})(?!\w)"
-    r"(?:\s?(?:/|slash|schragstrich|barra|barre)\s?\w{1,40})?"
+    r"(?:\s?(?:/|slash|schragstrich|barra|barre)\s?\w{1,40})?",
+    *(" dot ", " punkt ", " punto ", " point ", " ponto ", " punt ", " kropka ", " nokta "),
+    " ドット ",
 )
-HANDLE = re.compile(r"(?<![\w@.])@[a-z_][\w.-]{2,40}|(?<![\w#])[a-z][\w.]{2,30}#\d{4}(?!\d)")
-CASHTAG = re.compile(r"(?<![\w$])\$[a-z][\w-]{2,30}")
+HANDLE = Clued(r"(?<![\w@.])@[a-z_][\w.-]{2,40}|(?<![\w#])[a-z][\w.]{2,30}#\d{4}(?!\d)", "@", "#")
+CASHTAG = Clued(r"(?<![\w$])\$[a-z][\w-]{2,30}", "$")
 IBAN = re.compile(r"(?<![a-z0-9])[a-z]{2}\d{2}(?:[ .-]?[a-z0-9]{2,4}){3,8}(?![a-z0-9])")
 WALLET = re.compile(
     r"(?<!\w)(?:0x[0-9a-f]{40}|bc1[0-9a-z]{20,60}|t[1-9a-z]{33}|[13][1-9a-z]{25,34})(?!\w)"
@@ -106,12 +110,19 @@ PARTS_OF_SIGNS = (
     *("ponto", "kropka", "nokta", "どっと", "ドット", "نقطة", "دوت", "slash", "sl4sh", "barr"),
     *("schragstrich", "ukosnik", "bindestrich", "hyphen", "trattino", "tiret", "guion", "hifen"),
 )
+SIGNS_SAID = Phrases(PARTS_OF_SIGNS)
 # A blank after a dot is the end of a sentence; one before it is not.
 SPACED_SIGN = re.compile(r"(?<=\w)(?:\s([.@/-])\s?|([@/])\s)(?=\w)")
 # As much as can be an address: of a longer text, what is around the sign.
 LONGEST_SAID = 400
 
 AT_ANY = re.compile(AT)
+DOT_BEFORE = re.compile(r"\.\S")
+DOT_SAID = Clued(
+    DOT_WORD,
+    *("(", "[", "{", " dot ", " punkt ", " punto ", " point ", " ponto ", " punt ", " kropka "),
+    *(" nokta ", " نقطة ", " ドット ", " d0t "),
+)
 DOTTED = re.compile(r"\w\.\w|://")
 
 
@@ -120,18 +131,36 @@ def find_mail(text: str) -> str:
         found = SIGNED.search(text) or LOOSE.search(text)
         if found:
             return found[0]
-    found = MAIL.search(text) if AT_ANY.search(text) else None
+    found = MAIL.search(text) if has_point(text) and AT_ANY.search(text) else None
     return found[0] if found else ""
 
 
+def has_point(text: str) -> bool:
+    """A dot that is no end of a sentence, or a word for one: no address is without."""
+    return bool(DOT_BEFORE.search(text) or DOT_SAID.search(text))
+
+
 def find_links(text: str) -> list[str]:
-    return [found[0] for found in LINK.finditer(text)] if DOTTED.search(text) else []
+    if not (DOT_BEFORE.search(text) or "://" in text) or not DOTTED.search(text):
+        return []
+    return [found[0] for found in LINK.finditer(text)]
+
+
+def find_worded(text: str) -> list[str]:
+    if not WORDED.search(text):
+        return []
+    return [found[0] for found in WORDED.compiled.finditer(text)]
+
+
+def has_signs(text: str) -> bool:
+    """Something that may be read as a sign."""
+    return bool(SIGNS_SAID.found_in(text))
 
 
 def with_signs(text: str) -> str:
     """The text with signs in place of the words for them; the same text, if it has none."""
     read = text[:LONGEST_SAID]
-    if not any(map(read.__contains__, PARTS_OF_SIGNS)):
+    if not has_signs(read):
         return text
     for pattern, sign in SAID_SIGNS:
         read = pattern.sub(sign, read)
@@ -140,11 +169,13 @@ def with_signs(text: str) -> str:
 
 def find_reversed(text: str) -> str:
     """An address that is to be read from its end."""
-    backwards = text[::-1]
     if "@" in text:
-        return find_mail(backwards)
-    found = BACKWARDS.search(backwards)
+        return find_mail(text[::-1])
+    if not any(ending in text for ending in ENDINGS_BACKWARDS):
+        return ""
+    found = BACKWARDS.search(text[::-1])
     return found[0] if found else ""
 
 
+ENDINGS_BACKWARDS = ("moc.", "ten.", "gro.", "elpmaxe.")
 BACKWARDS = re.compile(r"(?<!\w)[\w-]{5,40}\.(?:com|net|org|example)(?!\w)")

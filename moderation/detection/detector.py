@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from django.conf import settings
 
@@ -19,12 +20,15 @@ from moderation.detection.addresses import (
     UNDERSCORED,
     UUID,
     WALLET,
-    WORDED,
     find_links,
     find_mail,
     find_reversed,
+    find_worded,
+    has_point,
+    has_signs,
     with_signs,
 )
+from moderation.detection.clues import Clued, Phrases
 from moderation.detection.features import Families, features_of
 from moderation.detection.folding import (
     close_up,
@@ -34,9 +38,16 @@ from moderation.detection.folding import (
     unleet,
     without_dots,
 )
-from moderation.detection.numbers import Run, find_almost, find_raw, find_spelled
+from moderation.detection.numbers import (
+    DIGIT,
+    Run,
+    find_almost,
+    find_raw,
+    find_spelled,
+    may_be_spelled,
+)
 from moderation.detection.splitting import LONGEST_PIECE, PIECES, addresses, numbers, pieces_of
-from moderation.detection.words import Sentence, sentences
+from moderation.detection.words import Sentence, meanings_of, sentences
 
 LEETED = re.compile(r"(?<![a-z\d])(?:[a-z]+\d|\d+[a-z])[a-z\d]*")
 RINGS = re.compile("[☎📞📱🤙📲]")
@@ -92,7 +103,7 @@ def judge(text: str, earlier: Sequence[str] = ()) -> Verdict:
     verdict = _by_rules(text, earlier)
     if not verdict.is_sure:
         verdict.guess = _guess(text, earlier)
-    elif _judge_one(text).is_sure and _opinion(text).is_harmless:
+    elif _is_sure(text) and _opinion(text).is_harmless:
         # A rule found its words, in a text that is like those of people who make no attempt.
         return Verdict()
     return verdict
@@ -115,7 +126,7 @@ def _guess(text: str, earlier: Sequence[str]) -> str:
     pieces = [*earlier[1 - PIECES :], text]
     if len(pieces) < 2 or max(map(len, pieces)) > LONGEST_PIECE:
         return ""
-    if any(_judge_one(one).is_sure or _opinion(one).is_attempt for one in earlier):
+    if any(_is_sure(one) or _opinion(one).is_attempt for one in earlier):
         return ""
     whole = _opinion("\n".join(pieces))
     return whole.kind if whole.margin >= model.BAR_JOINED else ""
@@ -135,35 +146,50 @@ def _by_rules(text: str, earlier: Sequence[str]) -> Verdict:
     if verdict.is_sure or not earlier:
         return verdict
     # What was found before was dealt with then.
-    new = [one for one in earlier if not _judge_one(one).is_sure]
+    new = [one for one in earlier if not _is_sure(one)]
     pieces = pieces_of(new, text)
-    if len(pieces) < 2:
-        return verdict
-    context = list(earlier)
-    if any(has_record(one) for one in context):
+    if len(pieces) < 2 or any(map(has_record, earlier)):
         return verdict
     for whole in numbers(pieces):
         verdict.add("phone", _judge_one(whole).scores.get("phone", 0.0))
-    for run in find_spelled(" ".join(pieces)):
-        if SHORT_NUMBER <= len(run.digits) <= 16:
-            verdict.add("phone", 1.0)
+    if may_be_spelled(pieces):
+        for run in find_spelled(" ".join(pieces)):
+            if SHORT_NUMBER <= len(run.digits) <= 16:
+                verdict.add("phone", 1.0)
+    _judge_joined(verdict, pieces)
+    return verdict
+
+
+def _judge_joined(verdict: Verdict, pieces: list[str]) -> None:
+    """Addresses, of which each piece is a part."""
     wholes = list(addresses(pieces))
-    for whole in wholes:
-        if len(whole) <= 160:
-            verdict.add("email", _judge_one(whole).scores.get("email", 0.0))
+    mails = [whole for whole in wholes if len(whole) <= 160]
+    links = [whole for whole in wholes if " " not in whole.strip() or len(whole) <= 80]
+    leads = bool(mails or links) and _may_lead(" ".join(map(str.strip, pieces)))
+    for whole in mails:
+        verdict.add("email", _judge_one(whole).scores.get("email", 0.0) if leads else 0.0)
     short = "".join(pieces[-3:]).replace(" ", "")
     if len(short) <= 40 and HIDDEN.search(_squeezed(short)):
         verdict.add("handle", 1.0)
-    for whole in wholes:
-        if " " not in whole.strip() or len(whole) <= 80:
-            verdict.add("link", _judge_one(whole).scores.get("link", 0.0))
-    return verdict
+    for whole in links:
+        verdict.add("link", _judge_one(whole).scores.get("link", 0.0) if leads else 0.0)
+
+
+def _may_lead(text: str) -> bool:
+    """Whether there is anything in it, or in its end, that could be an address or a link."""
+    folded, plain, _, meanings = _read(text)
+    if folded != plain or has_point(folded) or has_signs(folded) or ODD_LETTERS.search(folded):
+        return True
+    if PARTED.search(folded) or OUT_AT.search(folded) or ASKED.search(folded):
+        return True
+    return "mailprovider" in meanings or any(pair <= meanings for pair in LEADING)
 
 
 # Each text is one of the few before the next ones, too.
 @lru_cache(maxsize=2048)
 def has_record(text: str) -> bool:
-    return any_of(sentences(fold(text)), "record")
+    folded, plain, spoken, _ = _read(text)
+    return any_of(spoken if plain == folded else sentences(folded), "record")
 
 
 @lru_cache(maxsize=2048)
@@ -175,35 +201,52 @@ def _judge_one(text: str) -> Verdict:
     return Verdict(dict(_cached(text)))
 
 
+def _is_sure(text: str) -> bool:
+    return any(score >= ENOUGH for _, score in _cached(text))
+
+
 def seen_in(text: str) -> Families:
     """What the model has to go by."""
     scores = _judge_one(text).scores
-    _, plain, spoken = _read(text)
+    _, plain, spoken, _ = _read(text)
     return features_of(plain, spoken, scores)
+
+
+class Reading(NamedTuple):
+    folded: str
+    # As words that are spaced out are read.
+    plain: str
+    spoken: list[Sentence]
+    meanings: set[str]
+
+    @property
+    def refuses(self) -> bool:
+        return any(sentence.refuses for sentence in self.spoken)
 
 
 # Rules and model read the same text one after the other.
 @lru_cache(maxsize=16)
-def _read(text: str) -> tuple[str, str, list[Sentence]]:
-    """Folded; as words that are spaced out are read; and as sentences."""
+def _read(text: str) -> Reading:
     folded = fold(text)
     plain = without_dots(folded)
-    return folded, plain, sentences(plain)
+    spoken = sentences(plain)
+    return Reading(folded, plain, spoken, meanings_of(spoken))
 
 
 def _judge(text: str) -> Verdict:
     verdict = Verdict()
-    plain, _, spoken = _read(text)
-    closed = close_up(plain)
-    _judge_numbers(verdict, plain, closed, spoken)
+    reading = _read(text)
+    # Without letters that stand apart there is nothing to close up.
+    closed = reading.folded if reading.plain == reading.folded else close_up(reading.folded)
+    _judge_numbers(verdict, reading, closed)
     if count_odd_digits(text) >= ODD_DIGITS:
         verdict.add("phone", 1.0)
-    _judge_addresses(verdict, plain, closed, spoken)
-    for sentence in spoken:
+    _judge_addresses(verdict, reading, closed)
+    for sentence in reading.spoken:
         _judge_places(verdict, sentence)
         _judge_payment(verdict, sentence)
-    _judge_phrases(verdict, plain, spoken)
-    _judge_hints(verdict, plain, spoken)
+    _judge_phrases(verdict, reading)
+    _judge_hints(verdict, reading)
     if not verdict.is_sure and sum(verdict.scores.values()) >= TOGETHER:
         # None by itself, but several things that each nearly are.
         verdict.add(max(verdict.scores, key=verdict.scores.__getitem__), ENOUGH)
@@ -220,36 +263,50 @@ def any_of(spoken: list[Sentence], meaning: str) -> bool:
 SHAPED = re.compile(
     r"\(?[2-9]\d\d\)?[ .-]\d{3}[ .-]\d{4}$|[679]\d\d[ .-]\d{3}[ .-]\d{3}$|0\d(?:[ .-]\d\d){4}$"
 )
+SHORTEST_WALLET = 23
 ALMOST_DIGITS = re.compile(r"(?<!\w)[0-9oil]*[0-9][0-9oil]*(?!\w)")
 
 
-def _judge_numbers(verdict: Verdict, plain: str, closed: str, spoken: list[Sentence]) -> None:
+def _judge_numbers(verdict: Verdict, reading: Reading, closed: str) -> None:
+    plain, meanings = reading.folded, reading.meanings
     if find_almost(plain):
         verdict.add("phone", 1.0)
-    plain = ALMOST_DIGITS.sub(lambda found: redigit(found[0]), plain)
+    if DIGIT.search(plain):
+        plain = ALMOST_DIGITS.sub(lambda found: redigit(found[0]), plain)
     runs = find_raw(plain)[:MOST_RUNS]
-    marked = any_of(spoken, "reversed"), bool(RINGS.search(plain))
+    marked = "reversed" in meanings, bool(runs and RINGS.search(plain))
     for run in runs:
         verdict.add("phone", _dialled(run, plain, *marked))
     for run in find_spelled(plain):
         if 7 <= len(run.digits) <= 16:
             verdict.add("phone", 0.4 if _is_record(plain, run) else 1.2)
-    pays = any_of(spoken, "pay") or any_of(spoken, "payservice")
-    dense = closed.replace(" ", "").replace(".", "").replace("-", "")
-    iban = IBAN.search(closed)
-    if iban and _has_long_number(iban[0]) or "iban" in dense and _has_long_number(dense):
-        verdict.add("payment", 1.2)
-    if WALLET.search(plain) or (UUID.search(plain) and "pix" in plain):
+    if _has_iban(closed) or _has_wallet(plain):
         verdict.add("payment", 1.2)
     if "sort code" in plain or "account number" in plain or "kontonummer" in plain:
         verdict.add("payment", 0.5 + 0.6 * any(char.isdecimal() for char in plain))
+    pays = "pay" in meanings or "payservice" in meanings or "card" in plain
     for run in runs:
-        if 15 <= len(run.digits) <= 24 and (pays or "card" in plain) and not _is_record(plain, run):
+        if 15 <= len(run.digits) <= 24 and pays and not _is_record(plain, run):
             verdict.add("payment", 1.1)
 
 
+def _has_iban(closed: str) -> bool:
+    if not _has_long_number(closed):
+        return False
+    iban = IBAN.search(closed)
+    if iban and _has_long_number(iban[0]):
+        return True
+    return "iban" in closed.replace(" ", "").replace(".", "").replace("-", "")
+
+
+def _has_wallet(plain: str) -> bool:
+    if max(map(len, plain.split()), default=0) < SHORTEST_WALLET:
+        return False
+    return bool(WALLET.search(plain) or ("pix" in plain and UUID.search(plain)))
+
+
 def _has_long_number(text: str) -> bool:
-    return sum(character.isdecimal() for character in text) >= 12
+    return len(DIGIT.findall(text)) >= 12
 
 
 def _dialled(run: Run, text: str, backwards: bool, rings: bool) -> float:
@@ -310,7 +367,11 @@ def _is_record(text: str, run: Run) -> bool:
 # --- Addresses
 
 _OUT = "|".join(map(re.escape, lexicon.WAYS_OUT_AT))
-OUT_AT = re.compile(rf"(?<![\w.-])(?:www\.)?(?:{_OUT})")
+OUT_AT = Clued(rf"(?<![\w.-])(?:www\.)?(?:{_OUT})", *lexicon.WAYS_OUT_AT)
+# What could be read as other letters, or as none.
+ODD_LETTERS = re.compile(r"[@_]|[a-z]\d|\d[a-z]|://|moc\.")
+# What a link goes with.
+LEADING = ({"mine", "platform"}, {"search", "searched"}, {"reversed"})
 
 
 # A name that is hidden is a name that is meant.
@@ -318,23 +379,30 @@ HIDDEN = re.compile(
     r"wh.?tsap|w.?hatsapp|tel[e3]?gram+(?!m)|inst.?gram|snapch.?t|faceb.?ok|wech.?t|disc[^a]?rd|paypal|venmo|cashapp|"
     r"revolut(?!i)|tiktok|hotmail|protonm.?il|gmail(?:dot|punkt|punto|point|ponto)?com"
 )
-PARTED = re.compile(r"(?<![a-z])(?:g[ .-]mail|gee ?mail|hot[ .-]mail|jimail|google ?mail)(?![a-z])")
-DM = re.compile(
-    r"(?<!\w)(?:dms?|pms?|mp) (?:me|open|is open|are open)|slide (?:in|into)|(?:my|your) dms?(?!\w)|schreib(?:t)? (?:mir )?(?:ne |eine )?(?:dm|pn)"
+PARTED = Clued(
+    r"(?<![a-z])(?:g[ .-]mail|gee ?mail|hot[ .-]mail|jimail|google ?mail)(?![a-z])", "mail"
+)
+DM = Clued(
+    r"(?<!\w)(?:dms?|pms?|mp) (?:me|open|is open|are open)|slide (?:in|into)|(?:my|your) dms?(?!\w)|schreib(?:t)? (?:mir )?(?:ne |eine )?(?:dm|pn)",
+    *("dm ", "dms ", "pm ", "pms ", "mp ", "slide ", " dm", " pn"),
 )
 
 
 def _squeezed(text: str) -> str:
     """Without anything between the letters; signs that stand for letters as those."""
-    return re.sub(r"[^a-z]", "", text.translate(SIGNS))
+    return "".join(LETTERS.findall(text.translate(SIGNS)))
 
 
+LETTERS = re.compile("[a-z]+")
 SIGNS = str.maketrans("@$€!|013457", "aseiioieast")
 
 
-def _judge_addresses(verdict: Verdict, plain: str, closed: str, spoken: list[Sentence]) -> None:
-    unleeted = LEETED.sub(lambda found: unleet(found[0]), closed)
-    backwards = plain[::-1] if "moc." in plain or any_of(spoken, "reversed") else ""
+def _judge_addresses(verdict: Verdict, reading: Reading, closed: str) -> None:
+    plain, meanings = reading.folded, reading.meanings
+    unleeted = closed
+    if DIGIT.search(closed):
+        unleeted = LEETED.sub(lambda found: unleet(found[0]), closed)
+    backwards = plain[::-1] if "moc." in plain or "reversed" in meanings else ""
     underscored = plain.replace("_", " ") if "_" in plain else ""
     signed = with_signs(unleeted)
     for text in {plain, closed, unleeted, backwards, underscored, signed}:
@@ -346,29 +414,27 @@ def _judge_addresses(verdict: Verdict, plain: str, closed: str, spoken: list[Sen
         turned = find_reversed(plain)
         if turned:
             verdict.add("email" if "@" in turned else "link", 1.1)
-    if any_of(spoken, "mailprovider"):
-        asks = any_of(spoken, "contact") or any_of(spoken, "mine")
-        verdict.add("email", 0.8 + 0.3 * asks - 0.7 * any_of(spoken, "work"))
+    if "mailprovider" in meanings:
+        asks = "contact" in meanings or "mine" in meanings
+        verdict.add("email", 0.8 + 0.3 * asks - 0.7 * ("work" in meanings))
     if PARTED.search(plain):
         verdict.add("email", 1.0)
-    refuses = any(sentence.refuses for sentence in spoken)
-    named = any(
-        any_of(spoken, one) for one in ("messenger", "social", "payservice", "mailprovider")
-    )
+    refuses = reading.refuses
+    named = not meanings.isdisjoint(("messenger", "social", "payservice", "mailprovider"))
     squeezed = _squeezed(plain)
     if HIDDEN.search(squeezed[::-1]):
         verdict.add("handle", 1.1)
     if not named and not refuses and HIDDEN.search(squeezed):
         verdict.add("handle", 1.1)
     if DM.search(plain) and not refuses:
-        verdict.add("handle", 0.8 + 0.2 * any_of(spoken, "mine"))
+        verdict.add("handle", 0.8 + 0.2 * ("mine" in meanings))
     if OUT_AT.search(plain):
         verdict.add("link", 1.2)
     shown = find_links(plain)
-    if len(find_links(signed)) > len(shown):
+    if signed != plain and len(find_links(signed)) > len(shown):
         # An address that is hidden is there to be gone to.
         verdict.add("link", 1.0)
-    for link in [*shown, *(found[0] for found in WORDED.finditer(plain))]:
+    for link in [*shown, *find_worded(plain)]:
         verdict.add("link", _leads_out(link, plain))
 
 
@@ -449,16 +515,20 @@ def _judge_places(verdict: Verdict, sentence: Sentence) -> None:
 
 # --- Somewhere else to pay
 
-MY_ACCOUNT = re.compile(
+MY_ACCOUNT = Clued(
     r"(?<!\w)(?:my|our|mein|meine|meines|mi|mon|notre|minha|nossa|mio|nostro|mijn|onze|moje|moim) (?:own )?(?:bank )?"
-    r"(?:account|bank|konto|bankkonto|cuenta|compte|conta|conto|rekening|bankrekening)(?!\w)|hesabima|حسابي"
+    r"(?:account|bank|konto|bankkonto|cuenta|compte|conta|conto|rekening|bankrekening)(?!\w)|hesabima|حسابي",
+    *(" account", " bank", " konto", " cuenta", " compte", " conta", " conto", " rekening"),
+    *("hesabima", "حسابي"),
 )
-BANK_DETAILS = re.compile(
+BANK_DETAILS = Clued(
     r"(?:bank|account|payment) (?:details|info)|datos (?:bancarios|de la cuenta)|numero de cuenta|dados bancarios|"
-    r"coordonnees bancaires|coordinate bancarie|numer konta|hesap numara|banka bilgi|口座"
+    r"coordonnees bancaires|coordinate bancarie|numer konta|hesap numara|banka bilgi|口座",
+    *(" details", " info", " cuenta", " bancari", " bancaires", " konta", "hesap "),
+    *("banka ", "口座"),
 )
-TWO_WORDS = (
-    *(
+TWO_WORDS = Phrases(
+    (
         "mercado pago",
         "stc pay",
         "mb way",
@@ -474,7 +544,7 @@ TWO_WORDS = (
 def _judge_payment(verdict: Verdict, sentence: Sentence) -> None:
     if sentence.refuses:
         return
-    service = sentence.has("payservice") or any(name in sentence.text for name in TWO_WORDS)
+    service = sentence.has("payservice") or bool(TWO_WORDS.found_in(sentence.text))
     service = service or sentence.near("pay", "payservice_weak", 4)
     if service:
         work = sentence.has("work") and not sentence.near("mine", "payservice", 3)
@@ -485,7 +555,7 @@ def _judge_payment(verdict: Verdict, sentence: Sentence) -> None:
         verdict.add("payment", 0.8 + 0.3 * intends - 0.8 * work)
     if sentence.has("bankdetails") or BANK_DETAILS.search(sentence.text):
         verdict.add("payment", 1.0)
-    if MY_ACCOUNT.search(sentence.text) and (sentence.has("transfer") or sentence.has("pay")):
+    if (sentence.has("transfer") or sentence.has("pay")) and MY_ACCOUNT.search(sentence.text):
         verdict.add("payment", 1.0 - 0.8 * (sentence.has("work") or sentence.has("not")))
     if CASHTAG.search(sentence.text):
         verdict.add("payment", 0.6 + 0.6 * (service or sentence.has("pay")))
@@ -495,16 +565,19 @@ def _judge_payment(verdict: Verdict, sentence: Sentence) -> None:
 
 # --- Proposals
 
+SAID, HALF_SAID = Phrases(lexicon.SAID), Phrases(lexicon.HALF_SAID)
 
-def _judge_phrases(verdict: Verdict, plain: str, spoken: list[Sentence]) -> None:
+
+def _judge_phrases(verdict: Verdict, reading: Reading) -> None:
+    spoken = reading.spoken
     scores = [_proposed(sentence) - 1.0 * sentence.refuses for sentence in spoken]
     whole = max(scores, default=0.0)
     # The reason may stand in a sentence of its own.
     for sentence, score in zip(spoken, scores, strict=True):
         if _saves(sentence) and score != whole and 0.4 <= whole < ENOUGH:
             whole += 0.5
-    if whole < ENOUGH and not any(sentence.refuses for sentence in spoken):
-        whole = max(whole, _together(spoken))
+    if whole < ENOUGH and not reading.refuses:
+        whole = max(whole, _together(reading))
     verdict.add("phrase", whole)
 
 
@@ -523,8 +596,8 @@ WEIGHTS = {
 }
 
 
-def _together(spoken: list[Sentence]) -> float:
-    there = {meaning for sentence in spoken for meaning in sentence.places}
+def _together(reading: Reading) -> float:
+    there = reading.meanings
     if not there & {"direct", "cash", "cancel", "out"} or not there & {
         "fee",
         "save",
@@ -534,7 +607,7 @@ def _together(spoken: list[Sentence]) -> float:
         return 0.0
     if len(there & WEIGHTS.keys()) < 4:
         return 0.0
-    if any(EXPENSE.search(sentence.text) for sentence in spoken):
+    if any(EXPENSE.search(sentence.text) for sentence in reading.spoken):
         return 0.0
     return sum(weight for meaning, weight in WEIGHTS.items() if meaning in there)
 
@@ -546,12 +619,14 @@ EXPENSE = re.compile(
 
 
 # With whom one would rather do it.
-WITH_ME = re.compile(
+WITH_ME = Clued(
     r"\b(?:hire|book|pay|deal|work|contact|reach)\w* (?:to |with )?(?:me|us)? ?(?:direct|directly|privately)\b|"
     r"\bdirect(?:ly)? (?:with|to|through|from|via) (?:me|us)\b|direkt (?:bei|mit|an|uber) (?:mir|mich|uns)\b|"
     r"directamente (?:conmigo|a mi|con nosotros)|directement (?:avec|a|chez) (?:moi|nous)|"
     r"diretamente comigo|direttamente (?:con|a|da) (?:me|noi)|rechtstreeks (?:bij|met|aan) (?:mij|ons|me)|"
-    r"bezposrednio (?:ze|do) mn"
+    r"bezposrednio (?:ze|do) mn",
+    *("direct", "privately", "direkt", "diretamente", "direttamente", "rechtstreeks"),
+    "bezposrednio",
 )
 INVOICE = re.compile(
     r"invoice|rechnung|factura|facture|fatura|fattura|faktur|privat|directly|direkt"
@@ -559,23 +634,30 @@ INVOICE = re.compile(
 
 
 def _saves(sentence: Sentence) -> bool:
-    return (
+    return sentence.has("fee") and (
         sentence.near("save", "fee", 7)
         or sentence.near("out", "fee", 4)
         or sentence.near("not", "fee", 3)
     )
 
 
+# Without any of these, nothing is proposed but in a turn of phrase.
+PROPOSING = frozenset({"out", "fee", "direct", "cash", "cancel"})
+
+
 def _proposed(sentence: Sentence) -> float:
     score = 0.0
     gains = sentence.has("fee") or sentence.has("save")
-    if any(map(sentence.text.__contains__, lexicon.SAID)):
+    if SAID.found_in(sentence.text):
         score += 1.0
-    half = sum(map(sentence.text.__contains__, lexicon.HALF_SAID))
+    # One that is listed twice counts twice.
+    half = sum(map(lexicon.HALF_SAID.count, HALF_SAID.found_in(sentence.text)))
     if half:
         means = ("fee", "save", "pay", "book", "platform", "contact", "out", "cash")
         score += 0.5 * min(half, 2) + 0.3 * any(sentence.has(one) for one in means)
         score += 0.3 * sentence.has("fee") + 0.2 * (sentence.has("save") or sentence.has("out"))
+    if PROPOSING.isdisjoint(sentence.places):
+        return score + _with_me(sentence)
     if sentence.follows("out", "platform", 3) and "site visit" not in sentence.text:
         score += 1.0 if gains or sentence.has("pay") or sentence.has("book") else 0.8
         score += 0.2 * any(sentence.has(one) for one in ("mine", "me", "move", "better"))
@@ -583,8 +665,7 @@ def _proposed(sentence: Sentence) -> float:
         gains or sentence.has("pay") or sentence.has("book")
     ):
         score += 1.0
-    if WITH_ME.search(sentence.text):
-        score += 0.9 + 0.3 * gains - 0.4 * sentence.has("here")
+    score += _with_me(sentence)
     if _saves(sentence):
         score += 0.5 + 0.5 * sentence.near("pay", "me", 3)
         if sentence.near("out", "fee", 2):
@@ -606,11 +687,19 @@ def _proposed(sentence: Sentence) -> float:
     return score
 
 
+def _with_me(sentence: Sentence) -> float:
+    if not WITH_ME.search(sentence.text):
+        return 0.0
+    gains = sentence.has("fee") or sentence.has("save")
+    return 0.9 + 0.3 * gains - 0.4 * sentence.has("here")
+
+
 # --- Described, not named
 
-MY_NUMBER = re.compile(
+MY_NUMBER = Clued(
     r"\b(?:my|the|our) (?:phone |mobile |cell )?(?:number|e-?mail)|meine (?:handy)?nummer|mi (?:numero|telefono)|"
-    r"mon numero|(?:o )?meu numero|il mio numero|mijn nummer|moj numer|numaram|رقمي"
+    r"mon numero|(?:o )?meu numero|il mio numero|mijn nummer|moj numer|numaram|رقمي",
+    *("number", "mail", "nummer", "numer", "telefono", "numaram", "رقمي"),
 )
 # Asking for it. "The number of guests" is another number.
 _YOUR = (
@@ -623,10 +712,14 @@ _WAY = (
     r"e-?mail(?:adresse|address| address|adres)?|mail(?:adresse|adres)?|correo|courriel|contact details|"
     r"kontaktdaten|contacto|coordonnees)"
 )
-ASKED = re.compile(
+ASKED = Clued(
     rf"(?<!\w){_YOUR} (?:\w+ )?{_WAY}(?!\w)(?! (?:of|de (?!tele)|di(?! tele)|von|van|template|style|design|campaign|signature|banner))|"
     r"podaj (?:mi )?(?:numer|maila)|numaran[ıi] |رقمك|رقم جوالك|رقم هاتفك|(?:電話番号|メールアドレス|連絡先|lineのid)を?教えて|"
-    r"(?:インスタ|line|ライン)の?(?:dm)?で(?:話|連絡|やり取り)"
+    r"(?:インスタ|line|ライン)の?(?:dm)?で(?:話|連絡|やり取り)",
+    *(" mobile", " cell", " handynummer", " mobilnummer", " num", " telefon"),
+    *(" movil", " celular", " whatsapp", " telephone", " portable", " telemovel", " e-mail"),
+    *(" email", " mail", " correo", " courriel", " contact", " kontaktdaten", " coordonnees"),
+    *("numaran", "رقمك", "جوالك", "هاتفك", "教えて", "で話", "で連絡", "でやり取り"),
 )
 # The same of somebody's own accord: "do you have a number", "lascia un recapito".
 _ASK = (
@@ -646,29 +739,33 @@ _THING = (
     r"e-?mail(?:adresse| address|adres)?|mail(?:adresse|box| address)?|gmail|correo|courriel|adresse mail|indirizzo (?:di posta|mail|email)|"
     r"maila|adres mailowy|postfach|inbox)"
 )
-ASKS_FOR = re.compile(
+ASKS_FOR = Clued(
     rf"(?<!\w){_ASK} (?:(?:a|an|your|ur|some|eine?n?|ne|deine?|ihre?|un|una|um|uma|une|tu|su|teu|seu|ton|votre|il|tuo|suo|jouw|je|"
     rf"uw|jakis|swoj|twoj|ein|algun|alguma?|personal|good|other|direct|eigene|mobiel|die|den|la|le|o|el|another) ){{0,3}}{_THING}"
-    r"(?!\w)(?! (?:of|for the (?!call)|on the|in the|de (?!tele)|di |von|van|one|as a|template|style|design|signature|\d))"
+    r"(?!\w)(?! (?:of|for the (?!call)|on the|in the|de (?!tele)|di |von|van|one|as a|template|style|design|signature|\d))",
+    *(" phone", " mobile", " num", " cel", " landline", " digits", "nummer"),
+    *(" durchwahl", " tel", " movil", " portable", " recapito", " e-mail", " email", " mail"),
+    *(" gmail", " correo", " courriel", " indirizzo", " postfach", " inbox"),
 )
+HINTED, NAMED_SAME = Phrases(lexicon.HINTED), Phrases(lexicon.NAMED_SAME)
 WHERE = re.compile(
     r"profil|\bbio\b|website|homepage|web ?site|\bweb\b|logo|watermark|first picture|cover"
 )
 
 
-def _judge_hints(verdict: Verdict, plain: str, spoken: list[Sentence]) -> None:
-    if any(sentence.refuses for sentence in spoken):
+def _judge_hints(verdict: Verdict, reading: Reading) -> None:
+    if reading.refuses:
         return
-    asks = any_of(spoken, "contact") or any_of(spoken, "mine") or any_of(spoken, "search")
-    same = any(map(plain.__contains__, lexicon.NAMED_SAME))
-    if any(map(plain.__contains__, lexicon.HINTED)):
-        verdict.add("handle", 0.7 + 0.4 * (asks or same))
+    plain, meanings = reading.folded, reading.meanings
+    if HINTED.found_in(plain):
+        asks = not meanings.isdisjoint(("contact", "mine", "search"))
+        verdict.add("handle", 0.7 + 0.4 * (asks or bool(NAMED_SAME.found_in(plain))))
     asked = ASKED.search(plain)
     if asked:
         verdict.add("email" if "mail" in asked[0] else "phone", 1.0)
     elif ASKS_FOR.search(plain):
         verdict.add("phone", 0.8 + 0.2 * ("?" in plain))
-    for sentence in spoken:
+    for sentence in reading.spoken:
         if (
             sentence.near("mine", "platform", 1)
             and (sentence.has("book") or _saves(sentence))
@@ -682,7 +779,7 @@ def _judge_hints(verdict: Verdict, plain: str, spoken: list[Sentence]) -> None:
         if sentence.near("search", "searched", 8) and sentence.has("search"):
             verdict.add(
                 "link",
-                0.6 + 0.45 * ("form" in plain or any_of(spoken, "contact") or "first" in plain),
+                0.6 + 0.45 * ("form" in plain or "contact" in meanings or "first" in plain),
             )
         if MY_NUMBER.search(sentence.text) and WHERE.search(sentence.text):
             verdict.add("phone", 1.0)

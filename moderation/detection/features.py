@@ -2,8 +2,9 @@
 what, how nearly the rules found something, and shape. Each family counts by itself."""
 
 import re
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
+from itertools import pairwise
 
 from moderation.detection.folding import unleet
 from moderation.detection.numbers import find_raw, find_spelled, without_measures
@@ -23,26 +24,48 @@ LENGTHS = (3, 5, 8, 15, 30)
 # Of a longer text, its beginning and its end: what it costs must not grow with what is written.
 MOST = 1500
 
-Families = dict[str, set[str]]
+
+class Pieces(Collection[str]):
+    """Those of some words, put together only for whom the words by themselves are not enough."""
+
+    def __init__(self, words: set[str]) -> None:
+        self.words = words
+
+    @cached_property
+    def together(self) -> set[str]:
+        return set().union(*map(pieces_of, self.words))
+
+    def __contains__(self, piece: object) -> bool:
+        return piece in self.together
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.together)
+
+    def __len__(self) -> int:
+        return len(self.together)
+
+
+Families = dict[str, Collection[str]]
 
 
 def features_of(plain: str, spoken: list[Sentence], scores: Mapping[str, float]) -> Families:
     if len(plain) > 2 * MOST:
         plain = f"{plain[:MOST]} {plain[-MOST:]}"
-    zeroed = DIGIT.sub("0", plain)
-    tokens = [LONG_NUMBER.sub("00000", token) for token in TOKEN.findall(zeroed)]
+    has_digits = DIGIT.search(plain) is not None
+    zeroed = DIGIT.sub("0", plain) if has_digits else plain
+    tokens = TOKEN.findall(zeroed)
+    if has_digits:
+        tokens = [LONG_NUMBER.sub("00000", token) for token in tokens]
     return {
-        "pieces": set().union(*(_pieces(word[:LONGEST_WORD]) for word in zeroed.split())),
-        "words": set(_words(plain, tokens)),
+        "pieces": Pieces({word[:LONGEST_WORD] for word in zeroed.split()}),
+        "words": _words(tokens).union(map(unleet, LEETED.findall(plain)) if has_digits else ()),
         "meanings": set(_meanings(spoken)),
         "rules": set(_rules(scores)),
         "shape": set(_shape(plain, len(tokens))),
     }
 
 
-# People use the same words again and again.
-@lru_cache(maxsize=8192)
-def _pieces(word: str) -> frozenset[str]:
+def pieces_of(word: str) -> frozenset[str]:
     padded = f" {word} "
     return frozenset(
         padded[start : start + size]
@@ -51,13 +74,12 @@ def _pieces(word: str) -> frozenset[str]:
     )
 
 
-def _words(plain: str, tokens: list[str]) -> Iterator[str]:
-    yield from tokens
-    yield from map(" ".join, zip(tokens, tokens[1:], strict=False))
+def _words(tokens: list[str]) -> set[str]:
+    words = set(tokens)
+    words.update(map(" ".join, pairwise(tokens)))
     if tokens:
-        yield f"^{tokens[0]}"
-    for word in LEETED.findall(plain):
-        yield unleet(word)
+        words.add(f"^{tokens[0]}")
+    return words
 
 
 def _meanings(spoken: list[Sentence]) -> Iterator[str]:

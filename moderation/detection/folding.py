@@ -3,6 +3,7 @@ digit, nothing invisible, no accents. Each step is one pass."""
 
 import re
 import unicodedata
+from functools import lru_cache
 
 # Letters of other alphabets that look like ours. Only inside words that also have ours, so that
 # text in those alphabets stays what it is.
@@ -58,12 +59,16 @@ _FOLDED = _Folded(CIRCLED | BOXED)
 
 
 def fold(text: str) -> str:
-    if not text.isascii():
-        text = KEYCAP.sub(r"\1", text).translate(_FOLDED)
-        if not text.isascii():
-            text = WORD.sub(_unmask, text)
-        return text
-    return text.lower()
+    return text.lower() if text.isascii() else _fold_odd(text)
+
+
+# Each text is one of the few before the next ones, too.
+@lru_cache(maxsize=2048)
+def _fold_odd(text: str) -> str:
+    text = KEYCAP.sub(r"\1", text).translate(_FOLDED)
+    if not text.isascii() and MIXED.search(text):
+        text = WORD.sub(_unmask, text)
+    return text
 
 
 def _unmask(word: re.Match[str]) -> str:
@@ -90,7 +95,8 @@ def count_odd_digits(text: str) -> int:
     if text.isascii():
         return 0
     odd = sum(
-        not char.isascii() and not "\u0600" <= char <= "\u06ff" and char.isdigit() for char in text
+        not char.isascii() and not "\u0600" <= char <= "\u06ff"
+        for char in filter(str.isdigit, text)
     )
     return odd + len(KEYCAP.findall(text))
 

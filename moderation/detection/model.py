@@ -4,13 +4,13 @@ has, learned from `tests/moderation/corpus` by `python -m tests.moderation.train
 It knows turns of phrase that no rule names. It is never sure: see threads/policy.py.
 """
 
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Collection, Iterable, Mapping, Sized
+from functools import cache, lru_cache
 from itertools import repeat
 from math import sqrt
 from pathlib import Path
 
-from moderation.detection.features import Families
+from moderation.detection.features import Families, Pieces, pieces_of
 
 FILE = Path(__file__).with_name("weights.tsv")
 # From where on it is said: sooner where something is named that one can leave by. Short lines say
@@ -55,8 +55,26 @@ def margin(found: Families) -> float:
     known = weights()
     total: float = known[BIAS][BIAS]
     for family, things in found.items():
-        total += value_of(family, things) * _sum(known[family], things)
+        held = _held(family, things)
+        total += value_of(family, held) * sum(held)
     return total / STEPS
+
+
+def _held(family: str, things: Collection[str]) -> Collection[int]:
+    """The weight of each."""
+    if not isinstance(things, Pieces):
+        return [*map(weights()[family].get, things, repeat(0))]
+    together: dict[str, int] = {}
+    for word in things.words:
+        together.update(_held_by_word(word))
+    return together.values()
+
+
+# People use the same words again and again.
+@lru_cache(maxsize=8192)
+def _held_by_word(word: str) -> dict[str, int]:
+    known = weights()["pieces"]
+    return {piece: known.get(piece, 0) for piece in pieces_of(word)}
 
 
 def bar(found: Families) -> float:
@@ -73,7 +91,7 @@ def harmless(found: Families) -> float:
     return HARMLESS_THERE if there else HARMLESS
 
 
-def value_of(family: str, things: set[str]) -> float:
+def value_of(family: str, things: Sized) -> float:
     many = sqrt(len(things)) if family in SCALED and things else 1.0
     return COUNTS[family] / many
 
@@ -87,7 +105,7 @@ def kind_of(found: Families, kinds: Iterable[str]) -> str:
 
 def telling(found: Families) -> set[str]:
     """What tells one kind of attempt from another: no pieces of words are needed for that."""
-    return found["words"] | {f"={one}" for one in found["meanings"] | found["rules"]}
+    return {*found["words"], *(f"={one}" for one in (*found["meanings"], *found["rules"]))}
 
 
 def _sum(known: Mapping[str, int], things: set[str]) -> int:

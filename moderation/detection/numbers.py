@@ -1,6 +1,7 @@
 """Digits, in whatever way they are written, and which of them somebody could dial."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -187,6 +188,13 @@ LINKS = {
     "area",
     "code",
 }
+# Words for digits, those that may stand between them, and all others, each as one letter.
+DIGITS_SAID, BETWEEN, OTHER = "d", "b", "o"
+MARKS = {
+    **dict.fromkeys((*LINKS, *TIMES), BETWEEN),
+    **dict.fromkeys((*WORDS, *HUNDRED), DIGITS_SAID),
+}
+TOGETHER = re.compile(f"{DIGITS_SAID}{BETWEEN}*{DIGITS_SAID}")
 TOKEN = re.compile(r"\d+|[^\W\d_]+(?:['’][^\W\d_]+)?|[^\W_]|[^\w\s]|_|\s+")
 WORD = re.compile(r"[^\W\d_]+")
 MIXED = re.compile(r"(?<!\w)(?=[a-z0-9]*[a-z])(?=[a-z0-9]*\d)[a-z0-9]{3,12}(?!\w)")
@@ -230,6 +238,8 @@ LISTED = re.compile(r"(?<!\d)\d{2,}(?:\s/\s\d{2,})+(?!\d)|(?<![\d.])\d{1,3}\.\d{
 DIGIT = re.compile(r"\d")
 
 
+# Each text is one of the few before the next ones, too.
+@lru_cache(maxsize=2048)
 def without_measures(text: str) -> str:
     """Dates, prices, times and sizes blotted out; what is left stays where it was."""
     for pattern in (IDS, DATES, PRICES, SIZES, LISTED):
@@ -255,17 +265,32 @@ def find_raw(text: str) -> list[Run]:
     return found
 
 
+def may_be_spelled(pieces: Iterable[str]) -> bool:
+    """Whether two words for digits stand together, if the pieces are read as one text."""
+    return TOGETHER.search("".join(map(_marks_of, pieces))) is not None
+
+
+# Each text is one of the few before the next ones, too.
+@lru_cache(maxsize=2048)
+def _marks_of(text: str) -> str:
+    return "".join([MARKS.get(word, OTHER) for word in WORD.findall(_worded(text))])
+
+
+def _worded(text: str) -> str:
+    """With every word for digits by itself."""
+    if DIGIT.search(text):
+        text = MIXED.sub(_plainly, text)
+    text = LONG_WORD.sub(lambda found: _apart(found[0]), text)
+    return text if text.isascii() else KANJI.sub(lambda found: f" {found[0]} ", text)
+
+
 # The rules and the model ask for those of the same text.
 @lru_cache(maxsize=16)
 def find_spelled(text: str) -> tuple[Run, ...]:
     """Read out, in part or all: at least three words for digits among them."""
-    if DIGIT.search(text):
-        text = MIXED.sub(_plainly, text)
-    text = LONG_WORD.sub(lambda found: _apart(found[0]), text)
-    if KANJI.search(text):
-        text = KANJI.sub(lambda found: f" {found[0]} ", text)
-    if sum(word in WORDS for word in WORD.findall(text)) < 2:
+    if not may_be_spelled([text]):
         return ()
+    text = _worded(text)
     found: list[Run] = []
     digits, spelled, start, end, times = "", 0, 0, 0, 1
     for token in TOKEN.finditer(text):
@@ -294,6 +319,8 @@ def find_spelled(text: str) -> tuple[Run, ...]:
 
 def find_almost(text: str) -> bool:
     """A number in which letters stand for some of the digits."""
+    if not DIGIT.search(text):
+        return False
     for found in ALMOST.finditer(text):
         groups = re.findall(_GROUP, found[0])
         mixed = [one for one in groups if not one.isdecimal() and DIGIT.search(one)]

@@ -9,6 +9,7 @@ from moderation.detection.words import sentences
 
 PIECES = 4
 SHORTEST = 9
+FEWEST_DIGITS = 7
 LONGEST_PIECE = 60
 LETTERS = re.compile(r"[^\W\d_]+")
 DIGITS = re.compile(r"\d")
@@ -24,7 +25,7 @@ SIGN = re.compile(
 
 def numbers(pieces: Sequence[str]) -> Iterator[str]:
     """Readings of the pieces as one number; none, if they do not look like such."""
-    if not any(DIGITS.search(piece) for piece in pieces):
+    if sum(len(DIGITS.findall(piece)) for piece in pieces) < FEWEST_DIGITS:
         return
     pieces = [without_measures(piece) for piece in pieces]
     for start in range(len(pieces) - 1):
@@ -36,16 +37,21 @@ def numbers(pieces: Sequence[str]) -> Iterator[str]:
 
 
 def addresses(pieces: Sequence[str]) -> Iterator[str]:
+    stripped = [piece.strip() for piece in pieces]
+    signs = [_has_sign(piece) for piece in stripped]
     for start in range(len(pieces) - 1):
-        some = [piece.strip() for piece in pieces[start:]]
-        if any(map(_has_sign, some[1:])) or some[0].endswith("@"):
+        some = stripped[start:]
+        if any(signs[start + 1 :]) or some[0].endswith("@"):
             yield "".join(some)
             yield "".join(some[:-1]) + " " + some[-1]
         yield " ".join(some)
 
 
 def _has_sign(piece: str) -> bool:
-    return ("@" in piece or "." in piece) and bool(SIGN.search(piece))
+    if "@" in piece:
+        return bool(SIGN.search(piece))
+    # Any other sign is one at the start.
+    return "." in piece and bool(SIGN.match(piece))
 
 
 def pieces_of(earlier: Sequence[str], text: str) -> list[str]:
@@ -70,7 +76,7 @@ def _is_number(pieces: Sequence[str]) -> bool:
         return False
     if not bare[-1] and AT_THE_START.match(pieces[-1]) is None:
         return False
-    return 7 <= sum(len(DIGITS.findall(piece)) for piece in pieces) <= 15
+    return FEWEST_DIGITS <= sum(len(DIGITS.findall(piece)) for piece in pieces) <= 15
 
 
 def _is_bare(piece: str) -> bool:

@@ -6,11 +6,13 @@ from functools import cache, cached_property, lru_cache
 
 from django.conf import settings
 
+from moderation.detection.clues import Phrases
 from moderation.detection.folding import unleet
 from moderation.detection.lexicon import JAPANESE, index
 
 ENDS = re.compile(r"[.!?;\n。！？]+(?=\s|$)|\n")
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+KANA_OR_KANJI = re.compile("[\u3040-\u9fff]")
 SHORTEST, LONGEST = 3, 12
 NOTHING: frozenset[str] = frozenset()
 
@@ -50,23 +52,25 @@ class Sentence:
         return len(self.words) <= 5
 
     def near(self, one: str, other: str, reach: int) -> bool:
+        places = self.places
+        if one not in places or other not in places:
+            return False
         return any(
             here != there and abs(here - there) <= reach
-            for here in self.places.get(one, ())
-            for there in self.places.get(other, ())
+            for here in places[one]
+            for there in places[other]
         )
 
     def follows(self, first: str, then: str, reach: int) -> bool:
-        return any(
-            0 < there - here <= reach
-            for here in self.places.get(first, ())
-            for there in self.places.get(then, ())
-        )
+        places = self.places
+        if first not in places or then not in places:
+            return False
+        return any(0 < there - here <= reach for here in places[first] for there in places[then])
 
     @cached_property
     def refuses(self) -> bool:
         """Says no to it, which is what we want people to say."""
-        return any(map(self.text.__contains__, REFUSALS))
+        return bool(SAID_NO.found_in(self.text))
 
 
 REFUSALS = (
@@ -176,19 +180,25 @@ REFUSALS = (
     *("افضل هنا", "لا اعطي", "لا اتعامل خارج"),
     *("こちらでお願い", "教えられません", "お断り"),
 )
+SAID_NO = Phrases(REFUSALS)
 
 
 def sentences(text: str) -> list[Sentence]:
     return [_read(part) for part in ENDS.split(text) if part and not part.isspace()]
 
 
+def meanings_of(spoken: list[Sentence]) -> set[str]:
+    """Of all of them together."""
+    return set().union(*(sentence.places for sentence in spoken))
+
+
 def _read(text: str) -> Sentence:
     words = WORD.findall(text)
     sentence = Sentence(text, words)
-    for place, word in enumerate(words):
-        for meaning in meaning_of(word):
+    for place, meanings in enumerate(map(meaning_of, words)):
+        for meaning in meanings:
             sentence.places.setdefault(meaning, []).append(place)
-    if not text.isascii() and any("\u3040" <= letter <= "\u9fff" for letter in text):
+    if not text.isascii() and KANA_OR_KANJI.search(text):
         for meaning, parts in JAPANESE.items():
             found = [text.find(part) for part in parts if part in text]
             if found:
