@@ -61,12 +61,14 @@ class Layer(BaseChannelLayer):
         self._coming: deque[tuple[list[str], Message]] = deque()
         self._is_due = False
         self._loop: asyncio.AbstractEventLoop | None = None
+        # Where that runs.
+        self._thread = 0
         self._lock = threading.Lock()
 
     # --- What Channels asks of a layer
 
     async def new_channel(self, prefix: str = "socket") -> str:
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
         if self._between is not None:
             await self._between.begin(self._loop)
         name = f"{prefix}.{uuid4().hex}"
@@ -128,7 +130,7 @@ class Layer(BaseChannelLayer):
             is_due, self._is_due = self._is_due, True
         if is_due:
             return
-        if loop is asyncio._get_running_loop():
+        if threading.get_ident() == self._thread:
             loop.call_soon(self._take_in)
         else:
             loop.call_soon_threadsafe(self._take_in)
