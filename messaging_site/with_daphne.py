@@ -42,6 +42,9 @@ from messaging_site.wire import (
 
 log = structlog.get_logger(__name__)
 
+# Codes with which only a server closes: it leaves, or something is broken.
+OF_SERVERS = (GOING_AWAY, 1011)
+
 
 class ParleyServer(Server):
     """Daphne drops its sockets without a word when it is told to end; this one leaves in order."""
@@ -108,6 +111,8 @@ class ParleyServer(Server):
             raise ConnectionDeny(503, "This server is leaving.")
 
     def create_application(self, protocol: Any, scope: Any) -> Any:
+        # Daphne believes a header about where the site lies, whoever sent it.
+        scope["root_path"] = self.root_path
         if isinstance(protocol, WebSocketProtocol):
             scope["write"] = partial(self._write_now, protocol)
             link = protocol.transport.socket
@@ -125,9 +130,10 @@ class ParleyServer(Server):
             return
         # What was said before comes before.
         self._flush(protocol)
-        if message.get("code") == GOING_AWAY and protocol.state == protocol.STATE_OPEN:
+        code = message.get("code")
+        if code in OF_SERVERS and protocol.state == protocol.STATE_OPEN:
             # By its front door Autobahn closes with no codes but those that browsers may use.
-            protocol.sendCloseFrame(code=GOING_AWAY)
+            protocol.sendCloseFrame(code=code)
         else:
             await super().handle_reply(protocol, message)
         if message["type"] == "websocket.send":
@@ -152,7 +158,11 @@ class ParleyServer(Server):
 
     def _flush_all(self) -> None:
         for protocol in list(self.unsent):
-            self._flush(protocol)
+            try:
+                self._flush(protocol)
+            except Exception:
+                log.exception("not_written")
+                protocol.dropConnection(abort=True)
 
     def _flush(self, protocol: Any) -> None:
         frames = self.unsent.pop(protocol, None)

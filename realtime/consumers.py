@@ -89,13 +89,17 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
             self.hearing = asyncio.create_task(self._hear())
 
     def _tell_at_once(self, message: dict[str, Any]) -> bool:
-        """Whether it is done with."""
+        """Whether it is done with. Whoever tells tells others, too, and is not to be disturbed."""
         if message["type"] != "tell" or message["event"]["type"] == "thread.changed":
             return False
-        if self._hears(message):
-            if not self.write(message["text"]):
-                return False
-            _count_told(message)
+        try:
+            if self._hears(message):
+                if not self.write(message["text"]):
+                    return False
+                _count_told(message)
+        except Exception:
+            # What is wrong with it is found once more, and dealt with, by who hears it slowly.
+            return False
         return True
 
     async def _hear(self) -> None:
@@ -189,12 +193,19 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
         sent.add_done_callback(partial(self._answer_sent, frame))
 
     def _answer_sent(self, frame: dict[str, Any], sent: asyncio.Future[Message]) -> None:
-        is_stored = not sent.cancelled() and sent.exception() is None
-        if not is_stored or not self.write(encode(message_accepted(sent.result()))):
-            answering = asyncio.create_task(self._answer_slowly(frame, sent))
-            self.unfinished.add(answering)
-            answering.add_done_callback(self.unfinished.discard)
         self.unfinished.discard(sent)
+        if sent.exception() is None and self._answer_at_once(sent.result()):
+            return
+        answering = asyncio.create_task(self._answer_slowly(frame, sent))
+        self.unfinished.add(answering)
+        answering.add_done_callback(self.unfinished.discard)
+
+    def _answer_at_once(self, message: Message) -> bool:
+        try:
+            return self.write(encode(message_accepted(message)))
+        except Exception:
+            log.exception("not_answered_at_once")
+            return False
 
     async def _answer_slowly(self, frame: dict[str, Any], sent: asyncio.Future[Message]) -> None:
         try:

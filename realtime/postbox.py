@@ -7,11 +7,13 @@ which they came: while one of them is being written or tried again, the others o
 """
 
 import asyncio
+import contextvars
 import time
 from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import structlog
@@ -76,7 +78,10 @@ class Postbox:
             figures.GROUP.observe(len(parcels))
             for parcel in parcels:
                 figures.WAIT.observe(now - parcel.came_at)
-            task = asyncio.get_running_loop().create_task(self._write(parcels))
+            # Whose message it is that comes last is nothing that the others' should be logged with.
+            task = asyncio.get_running_loop().create_task(
+                self._write(parcels), context=contextvars.Context()
+            )
             self._on_their_way.add(task)
             task.add_done_callback(self._on_their_way.discard)
 
@@ -118,7 +123,9 @@ class Postbox:
         )
 
         def done(work: asyncio.Future[list[Exception | None]]) -> None:
-            for parcel, error in zip(parcels, work.result(), strict=True):
+            failed: Any = work.exception()
+            errors = [failed] * len(parcels) if failed else work.result()
+            for parcel, error in zip(parcels, errors, strict=True):
                 parcel.settle(error)
             self._free([thread_id])
 

@@ -1,6 +1,7 @@
 """The wire: what a socket says and answers. What is stored is tested with the actions."""
 
 import json
+import urllib.request
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -43,6 +44,18 @@ def test_a_message_is_accepted_and_reaches_both_sides(pair, buyer, seller):
         assert "<em>there</em>" in sent["html"]
         assert f'data-author="{pair.buyer.id}"' in sent["html"]
     assert seller.hear("inbox.changed")["last_message"]["text"] == "Hello there"
+
+
+def test_nobody_can_say_where_the_site_lies(site, pair, seller):
+    """Links are made with it, and kept for everybody."""
+    elsewhere = "https://elsewhere.example"
+    request = urllib.request.Request(f"{site.url}/threads/{pair.thread}/")
+    request.add_header("Cookie", f"sessionid={pair.buyer.cookie}")
+    request.add_header("Daphne-Root-Path", elsewhere)
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        assert elsewhere not in answer.read().decode()
+    seller.send(pair.thread, "And now?")
+    assert elsewhere not in seller.hear("message.sent")["html"]
 
 
 def test_another_device_of_the_sender_hears_it_too(site, pair, buyer):

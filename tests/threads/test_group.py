@@ -21,6 +21,7 @@ from tests.threads.conftest import (
 )
 from tests.threads.trouble import WRITE, cancelled, no_answer
 from threads import state as states
+from threads.actions import messages
 from threads.actions.blocks import block_person
 from threads.actions.folders import archive_thread, pin_thread
 from threads.actions.messages import Sending, sending_together
@@ -215,6 +216,37 @@ def test_what_never_reached_the_store_is_sent_again(thread, buyer, trouble):
     run_left(both)
     assert bodies(thread) == ["One", "Two"]
     assert_consistent(thread)
+
+
+def test_whatever_goes_wrong_with_the_answer_what_was_stored_is_told_once(
+    thread, buyer, seller, delivered, trouble
+):
+    trouble.after(WRITE, lambda *_: ValueError("garbled"))
+    one = sending(buyer, thread, "Garbled")
+    with pytest.raises(ValueError, match="garbled"):
+        send_all([one])
+    run_left([one])
+    assert bodies(thread) == ["Garbled"]
+    assert [e["body"] for e in delivered.to(seller, "message.sent")].count("Garbled") == 1
+
+
+def test_what_cannot_be_told_of_one_is_told_of_the_others(
+    thread, buyer, seller, delivered, monkeypatch
+):
+    sid = make_person("Sid")
+    other = start(buyer, sid)
+    tell = messages.tell_appended
+
+    def tell_some(appended) -> None:
+        if appended.message.thread_id == thread:
+            raise RuntimeError("not to be shown")
+        tell(appended)
+
+    monkeypatch.setattr(messages, "tell_appended", tell_some)
+    both = [sending(buyer, thread, "Unshowable"), sending(buyer, other, "Fine")]
+    send_all(both)
+    assert all(one.is_done for one in both)
+    assert [e["body"] for e in delivered.to(sid, "message.sent")][-1] == "Fine"
 
 
 def test_after_a_conflict_everybody_gets_through(thread, buyer, trouble):

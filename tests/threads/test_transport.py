@@ -196,9 +196,8 @@ def test_says_that_nobody_is_there(client_of):
 def test_signs_as_botocore_does(token, monkeypatch):
     signer = Signer("eu-west-1", "dynamodb.eu-west-1.amazonaws.com")
     credentials = Credentials("AKIDEXAMPLE", "secret", token or None)
-    signer._credentials = credentials
     body = b'{"TableName":"parley"}'
-    head, _, sent = signer.signed("GetItem", body).partition(b"\r\n\r\n")
+    head, _, sent = signer.signed("GetItem", body, credentials).partition(b"\r\n\r\n")
     assert sent == body
     first, *lines = head.decode().split("\r\n")
     assert first == "POST / HTTP/1.1"

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import structlog
+
 from accounts.models import User
 from accounts.pace import keep_pace
 from accounts.refusals import Refusal
@@ -26,8 +28,10 @@ from threads.writing import (
 )
 from threads.writing.line import now_ms
 
-# Judged and rendered in a millisecond or two.
-QUICK_BODY = 1_000
+log = structlog.get_logger(__name__)
+
+# Judged and rendered in a few milliseconds; and so are those before it, if nobody has judged them.
+QUICK_BODY, QUICK_BEFORE = 600, 4_000
 
 
 @dataclass
@@ -54,9 +58,12 @@ class Sending:
 
     @property
     def is_quick(self) -> bool:
-        """Files are looked up in SQL and what is answered in the table; a long text is read for a
-        while. Nobody else waits for that."""
-        return not self.attachments and not self.reply_to and len(self.body) <= QUICK_BODY
+        """Files are looked up in SQL and what is answered in the table; much text, this one's or
+        what its author said before, is read for a while. Nobody else waits for that."""
+        if self.attachments or self.links or self.reply_to:
+            return False
+        before = policy.recent(self.thread_id, self.sender.id)
+        return len(self.body) <= QUICK_BODY and sum(map(len, before)) <= QUICK_BEFORE
 
     def prepare(self) -> None:
         """What can be said and read without the thread."""
@@ -109,6 +116,15 @@ class Sending:
             return stored
         return self.finish(appended)
 
+    def finish_or_log(self, appended: Appended) -> None:
+        """It is stored, and so are the others: whatever goes wrong with one is no reason not to
+        tell of them. Pages find by seq what they were not told."""
+        try:
+            self.finish(appended)
+        except Exception:
+            log.exception("not_told", thread=self.thread_id)
+            self.message = appended.message
+
     def finish(self, appended: Appended) -> Message:
         # Before anybody is told: whoever hears of it asks for the files.
         self.attached.bind(appended.message)
@@ -147,7 +163,7 @@ def sending_together(sendings: list[Sending]) -> Steps:
     yield from append_together([waiting for _, waiting in ready])
     for sending, waiting in ready:
         if waiting.appended is not None:
-            sending.finish(waiting.appended)
+            sending.finish_or_log(waiting.appended)
 
 
 def _each_waiting(sendings: list[Sending]) -> Iterator[tuple[Sending, Waiting]]:

@@ -19,12 +19,11 @@ class Signer:
         self._session = get_session()
         self._looking = threading.Lock()
         self._credentials: Any = None
-        self._key_for: tuple[str, str] = ("", "")
-        self._key = b""
+        # For which secret and day, and the key itself.
+        self._key: tuple[tuple[str, str], bytes] = ("", ""), b""
 
-    def signed(self, operation: str, body: bytes) -> bytes:
+    def signed(self, operation: str, body: bytes, credentials: Any) -> bytes:
         """The whole request, ready to be sent."""
-        credentials = self.get_credentials()
         now = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
         scope = f"{now[:8]}/{self.region}/dynamodb/aws4_request"
         headers = (
@@ -64,9 +63,10 @@ class Signer:
         return self._credentials.get_frozen_credentials()
 
     def _signing_key(self, secret: str, day: str) -> bytes:
-        if self._key_for != (secret, day):
+        known_for, key = self._key
+        if known_for != (secret, day):
             key = f"AWS4{secret}".encode()
             for part in (day, self.region, "dynamodb", "aws4_request"):
                 key = hmac.digest(key, part.encode(), "sha256")
-            self._key, self._key_for = key, (secret, day)
-        return self._key
+            self._key = (secret, day), key
+        return key

@@ -68,7 +68,7 @@ class Client:
         raise AssertionError("not reached")
 
     def _send(self, operation: str, body: bytes) -> Reply:
-        request = self.signer.signed(operation, body)
+        request = self.signer.signed(operation, body, self.signer.get_credentials())
         line = self._take()
         try:
             reply = line.ask(request)

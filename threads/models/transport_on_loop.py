@@ -33,12 +33,12 @@ class ClientOnLoop:
 
     async def ask(self, operation: str, arguments: dict[str, Any]) -> Answer:
         body = body_of(operation, arguments)
-        if self._signer.wants_credentials():
-            await asyncio.to_thread(self._signer.get_credentials)
+        credentials = await self._credentials()
         for attempt in range(1, ATTEMPTS + 1):
             is_last = attempt == ATTEMPTS
             try:
-                outcome = (await self._send(operation, body)).outcome(operation)
+                reply = await self._send(self._signer.signed(operation, body, credentials))
+                outcome = reply.outcome(operation)
             except (EndpointConnectionError, ConnectionClosedError):
                 if is_last:
                     raise
@@ -50,8 +50,13 @@ class ClientOnLoop:
             await asyncio.sleep(random.uniform(0.01, 0.1))
         raise AssertionError("not reached")
 
-    async def _send(self, operation: str, body: bytes) -> Reply:
-        request = self._signer.signed(operation, body)
+    async def _credentials(self) -> Any:
+        """Asked for once: whoever gives them may be slow, and asked again be slow again."""
+        if self._signer.wants_credentials():
+            return await asyncio.to_thread(self._signer.get_credentials)
+        return self._signer.get_credentials()
+
+    async def _send(self, request: bytes) -> Reply:
         line = self._take() or await self._connect()
         try:
             async with asyncio.timeout(self._read_timeout):

@@ -128,12 +128,15 @@ def _write(parts: list[_Part]) -> Generator[Transaction, None, list[_Part]]:
         _put(write, part)
     try:
         yield write
-    except StoreUnavailable:
-        for part in parts:
-            _lost(part)
-        return []
     except Cancelled as cancelled:
         return [part for part in parts if not _failed(part, cancelled)]
+    except Exception as error:
+        # Whatever it is, it may have been stored.
+        for part in parts:
+            _lost(part)
+        if not isinstance(error, StoreUnavailable):
+            raise
+        return []
     for part in parts:
         _done(part)
     return []

@@ -1,0 +1,72 @@
+"""A socket that is told something: at once where it can be, and never at the cost of others."""
+
+import asyncio
+
+from realtime.consumers import Socket
+from realtime.delivery import ORIGIN
+from realtime.layer import Mailbox
+from realtime.watching import Watching
+
+
+def socket_that(write) -> Socket:
+    socket = Socket()
+    socket.mailbox, socket.turn, socket.hearing = Mailbox(10), asyncio.Lock(), None
+    socket.watching, socket.write = Watching(), write
+    socket.mailbox.on_mail = socket._on_mail
+    return socket
+
+
+def told(number: int) -> dict:
+    event = {"type": "inbox.changed", "thread": "thrd_x", "number": number}
+    return {"type": "tell", "event": event, "origin": ORIGIN, "text": str(number)}
+
+
+async def test_what_can_be_written_needs_no_task():
+    written = []
+    socket = socket_that(lambda text: written.append(text) or True)
+    for number in range(3):
+        socket.mailbox.put(told(number))
+    assert (written, socket.hearing) == (["0", "1", "2"], None)
+
+
+async def test_while_it_is_at_a_command_and_while_it_cannot_write_it_waits_in_order():
+    said, written, can_write = [], [], False
+    socket = socket_that(lambda text: can_write and (written.append(text) or True))
+
+    async def send(text_data: str) -> None:
+        said.append(text_data)
+
+    socket.send = send
+    await socket.turn.acquire()
+    can_write = True
+    socket.mailbox.put(told(0))
+    socket.mailbox.put(told(1))
+    assert (said, written) == ([], [])
+    socket.turn.release()
+    await socket.hearing
+    can_write = False
+    socket.mailbox.put(told(2))
+    await socket.hearing
+    can_write = True
+    socket.mailbox.put(told(3))
+    assert (said, written) == (["0", "1", "2"], ["3"])
+
+
+async def test_a_socket_that_breaks_disturbs_nobody_who_tells_and_is_closed():
+    closed = []
+
+    def break_down(text: str) -> bool:
+        raise RuntimeError("broken")
+
+    async def close(code: int) -> None:
+        closed.append(code)
+
+    async def send(text_data: str) -> None:
+        raise RuntimeError("broken")
+
+    socket = socket_that(break_down)
+    socket.close, socket.send = close, send
+    socket.mailbox.put(told(0))
+    await socket.hearing
+    assert closed == [1011]
+    assert not socket.mailbox.messages
