@@ -6,6 +6,7 @@ spread over a while so that not all come back at once, after the command that it
 
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any
 
@@ -57,9 +58,11 @@ async def _closing(receive: Receive) -> Message:
 
 
 async def spread(doings: Sequence[Callable[[], None]], seconds: float) -> None:
-    """One after the other, evenly over the time, all of which this takes."""
-    for do in doings:
+    """One after the other, evenly over the time, all of which this takes, and no more however busy
+    the event loop is."""
+    begun = time.monotonic()
+    for count, do in enumerate(doings, start=1):
         do()
-        await asyncio.sleep(seconds / len(doings))
+        await asyncio.sleep(max(0.0, begun + seconds * count / len(doings) - time.monotonic()))
     if not doings:
         await asyncio.sleep(seconds)

@@ -124,6 +124,9 @@ class ParleyServer(Server):
             # Or the next request on this connection would find nobody.
             message["headers"] = [*message.get("headers", []), (b"connection", b"close")]
         text = message.get("text") if message["type"] == "websocket.send" else None
+        if text and protocol.state in (protocol.STATE_CLOSING, protocol.STATE_CLOSED):
+            # It goes while something is on its way to it.
+            return
         if text and protocol.state == protocol.STATE_OPEN:
             self._write(protocol, text)
             await self._wait_for_reader(protocol)

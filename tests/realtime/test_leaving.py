@@ -12,6 +12,7 @@ from uuid import uuid4
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from messaging_site.leaving import spread
 from tests.site import Client, Pair, Site, prepared_site
 
 pytestmark = pytest.mark.live
@@ -211,3 +212,18 @@ def test_told_twice_it_ends_at_once(start, stores):
         assert server.process.poll() is None
         told_to_end(server)
         assert server.process.wait(3) == 1
+
+
+async def test_goodbyes_take_no_longer_because_the_loop_is_busy():
+    """Fifty of them, each with 20 ms of somebody else's work: a second of it, within the time."""
+    said: list[float] = []
+
+    def say_goodbye() -> None:
+        said.append(time.monotonic())
+        time.sleep(0.02)  # noqa: ASYNC251
+
+    begun = time.monotonic()
+    await spread([say_goodbye] * 50, 1.5)
+    assert len(said) == 50
+    assert said[-1] - said[0] > 1.0, "Not all at once."
+    assert time.monotonic() - begun < 2.2
