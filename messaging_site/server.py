@@ -40,7 +40,6 @@ def _leave_alone_what_stays() -> None:
     going through all of it would hold everybody up again and again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(10_000, 20, 50)
 
 
 def _start_relay(stop: threading.Event) -> None:
