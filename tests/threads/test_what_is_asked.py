@@ -110,13 +110,13 @@ def test_a_put_and_a_check_and_a_delete_say_the_same():
 def test_a_condition_says_the_same():
     """Each kind that there is, joined with one of PynamoDB's own."""
     ours = Where(Participant).equal(last_seq=7, pinned=False).differ(folder="spam")
-    ours.at_most(last_tally=3).over(blocked_until="2026").absent("request_state", "blocked_by")
+    ours.free(last_tally=3).over(blocked_until="2026").absent("request_state", "blocked_by")
     blocked_until, other = Participant.blocked_until, Participant.pk.exists()
     theirs = (
         (Participant.last_seq == 7)
         & (Participant.pinned == False)  # noqa: E712
         & (Participant.folder != "spam")
-        & (Participant.last_tally <= 3)
+        & (Participant.pk.does_not_exist() | (Participant.last_tally <= 3))
         & (blocked_until.does_not_exist() | (blocked_until <= "2026"))
         & Participant.request_state.does_not_exist()
         & Participant.blocked_by.does_not_exist()
@@ -128,7 +128,14 @@ def test_a_condition_says_the_same():
         request = plain(transaction.items[0]["Update"])
         said.append(request["ConditionExpression"].replace("(", "").replace(")", ""))
     assert said[0] == said[1]
-    assert said[0].count(" OR ") == 1
+    assert said[0].count(" OR ") == 2
+
+
+def test_a_condition_has_no_pair_of_parentheses_too_many():
+    """DynamoDB refuses such a one."""
+    one, two = Where(Participant).over(last_tally=3), Where(Participant).free(last_tally=3)
+    assert one.serialize({}, {}) == "(attribute_not_exists (#0) OR #0 <= :0)"
+    assert two.serialize({}, {}) == "(attribute_not_exists (#1) OR #0 <= :0)"
 
 
 def test_what_is_stored_is_what_pynamodb_would_store(thread, buyer):

@@ -108,7 +108,7 @@ def _is_newest(place: Place) -> Condition:
     return (
         (Participant.last_seq == place.seq)
         & (Participant.last_tally == place.tally)
-        & (Participant.last_message_at == keys.iso(keys.message_time(place.message_id)))
+        & (Participant.last_message_at == keys.written_at(place.message_id))
     )
 
 

@@ -188,7 +188,7 @@ def new_thread(
     city: str,
     is_request: bool = False,
 ) -> tuple[ThreadState, Message]:
-    at = keys.iso(keys.message_time(message_id))
+    at = keys.written_at(message_id)
     thread = Thread(
         keys.thread_pk(thread_id),
         keys.THREAD,

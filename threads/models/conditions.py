@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 EQUAL = "{0} = {1}"
 DIFFERS = "{0} <> {1}"
 ABSENT = "attribute_not_exists ({0})"
-AT_MOST = "{0} <= {1}"
 OVER = "(attribute_not_exists ({0}) OR {0} <= {1})"
+FREE = "(attribute_not_exists ({2}) OR {0} <= {1})"
 
 
 class Where(Condition):
@@ -33,12 +33,13 @@ class Where(Condition):
     def differ(self, **values: Any) -> Self:
         return self._all(DIFFERS, values)
 
-    def at_most(self, **values: Any) -> Self:
-        return self._all(AT_MOST, values)
-
     def over(self, **values: Any) -> Self:
         """There is none, or it has passed."""
         return self._all(OVER, values)
+
+    def free(self, **values: Any) -> Self:
+        """There is no such item, or its time has passed."""
+        return self._all(FREE, values)
 
     def absent(self, *names: str) -> Self:
         return self._all(ABSENT, dict.fromkeys(names))
@@ -52,8 +53,11 @@ class Where(Condition):
         said = []
         for words, column, value in self._parts:
             name = names.setdefault(column.name, f"#{len(names)}")
+            key = names.setdefault("pk", f"#{len(names)}") if words is FREE else ""
             mark = f":{len(values)}"
             if words is not ABSENT:
                 values[mark] = column.value(value)
-            said.append(words.format(name, mark))
-        return f"({' AND '.join(said)})"
+            said.append(words.format(name, mark, key))
+        whole = " AND ".join(said)
+        # One pair of parentheses too many, and DynamoDB refuses it.
+        return whole if len(said) == 1 and whole[0] == "(" else f"({whole})"

@@ -8,6 +8,7 @@ not needed for that sorts below MSG#.
 import time
 import zlib
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from ulid import ULID
 
@@ -103,7 +104,7 @@ def former_participant_sk(user_id: str) -> str:
 
 def message_sk(message_id: str) -> str:
     """The time in the key is the time inside the id: an id alone gives its key."""
-    return f"{MESSAGES}{iso(message_time(message_id))}#{message_id}"
+    return f"{MESSAGES}{written_at(message_id)}#{message_id}"
 
 
 def sent_sk(author: str, client_id: str) -> str:
@@ -191,6 +192,8 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
+# An id is asked for its time again and again while its message is written, told and answered.
+@lru_cache(maxsize=1024)
 def ulid_ms(ulid: str) -> int:
     return ULID.from_str(ulid).milliseconds
 
@@ -199,6 +202,12 @@ def message_time(message_id: str) -> datetime:
     milliseconds = ulid_ms(message_id.removeprefix("msg_"))
     # An id may come from anybody. One past the calendar leads to its end, where nothing is.
     return moment_of_ms(min(milliseconds, LAST_MS))
+
+
+@lru_cache(maxsize=1024)
+def written_at(message_id: str) -> str:
+    """The time inside its id, as stored."""
+    return iso(message_time(message_id))
 
 
 def moment_of_ms(milliseconds: int) -> datetime:
@@ -211,7 +220,7 @@ def next_message_id(last_message_id: str | None, now_ms: int) -> str:
     """Later than the last one whatever the clock says, so that key order is commit order."""
     if last_message_id is None:
         return f"msg_{new_ulid(now_ms)}"
-    last = ULID.from_str(last_message_id.removeprefix("msg_"))
-    if now_ms > last.milliseconds:
+    last = last_message_id.removeprefix("msg_")
+    if now_ms > ulid_ms(last):
         return f"msg_{new_ulid(now_ms)}"
-    return f"msg_{ULID.from_int(int(last) + 1)}"
+    return f"msg_{ULID.from_int(int(ULID.from_str(last)) + 1)}"

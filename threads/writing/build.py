@@ -93,7 +93,7 @@ def _as_planned(state: ThreadState, line: Line) -> Condition:
 
 
 def unused(kind: type[SentMarker] | type[StartMarker]) -> Condition:
-    return kind.pk.does_not_exist() | Where(kind).at_most(ttl=int(time.time()))
+    return Where(kind).free(ttl=int(time.time()))
 
 
 def _update_person(attempt: Attempt, person: Participant) -> None:

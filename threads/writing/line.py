@@ -149,7 +149,7 @@ def make_message(
         receiver_ids=[p.user_id for p in there if p.user_id not in roster.leaving_ids],
         reply_to=line.reply_to,
         flags=line.flags,
-        created_at=keys.iso(keys.message_time(message_id)),
+        created_at=keys.written_at(message_id),
     )
 
 
