@@ -41,7 +41,7 @@ async def _compare(world: World, small: Any, large: Any, requests: int) -> dict[
     return {
         "small": median(each[0] for each in times),
         "large": median(each[1] for each in times),
-        "ratio": median(each[1] for each in times) / median(each[0] for each in times),
+        "ratio": median(large_one / small_one for small_one, large_one in times),
         "small_size": small["size"],
         "large_size": large["size"],
     }
