@@ -2,6 +2,7 @@
 
 import { fetchFragment } from "../site/fragments.js";
 import { rowLabel } from "../site/labels.js";
+import { Press } from "../site/press.js";
 import { Pace } from "../realtime/pace.js";
 import { Counts } from "./counts.js";
 
@@ -12,6 +13,7 @@ export class Inbox {
   #onTheWay = new Set(); // what was heard since each request that is not answered yet
   #counts = new Counts();
   #refreshing = new Pace(1_000, () => this.refresh());
+  #press;
 
   /** `key` is the folder, or the filter of the inbox, that is shown. */
   constructor(list, socket) {
@@ -19,7 +21,10 @@ export class Inbox {
     this.folder = list.dataset.folder;
     this.key = list.dataset.key;
     this.me = document.documentElement.dataset.me;
-    socket.addEventListener("inbox.changed", ({ detail }) => this.change(detail));
+    this.#press = new Press(list);
+    socket.addEventListener("inbox.changed", ({ detail }) => {
+      this.#press.after(() => this.change(detail));
+    });
     this.loadMore();
     this.#settle();
     setInterval(() => this.#endMutes(), A_MINUTE);
@@ -92,6 +97,7 @@ export class Inbox {
     const heard = new Map();
     this.#onTheWay.add(heard);
     const page = await fetchFragment(address).catch(() => null);
+    await new Promise((lifted) => this.#press.after(lifted));
     this.#onTheWay.delete(heard);
     put(page);
     for (const event of heard.values()) this.change(event);

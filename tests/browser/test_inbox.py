@@ -94,6 +94,49 @@ def test_a_message_brings_an_archived_one_back_and_says_who_has_to_answer(visit,
     expect(seller.locator('.tabs [data-count="unread"]')).to_have_text("1")
 
 
+@pytest.fixture
+def pressed(visit, many):
+    """The last row of a list, with the mouse down on it while a message makes it the first."""
+    page, elsewhere = live(visit(many.seller)), live(visit(many.seller))
+    thread = page.locator(".row").last.get_attribute("data-thread")
+    buyer = live(visit(many.buyer, f"/threads/{thread}/"))
+    page.locator(".row-link").last.hover()
+    page.mouse.down()
+    write(buyer, "Are you still there?")
+    expect(elsewhere.locator(".row").first).to_have_attribute("data-thread", thread)
+    return page, thread
+
+
+def test_a_row_that_is_pressed_stays_until_it_is_clicked(pressed):
+    page, thread = pressed
+    page.mouse.up()
+    page.wait_for_url(f"**/threads/{thread}/**")
+
+
+def test_a_row_that_was_pressed_and_not_clicked_goes_where_it_belongs(pressed):
+    page, thread = pressed
+    expect(page.locator(".row").last).to_have_attribute("data-thread", thread)
+    page.mouse.move(1, 1)
+    page.mouse.up()
+    expect(page.locator(".row").first).to_have_attribute("data-thread", thread)
+
+
+def test_rows_that_come_anew_leave_the_one_that_is_pressed(visit, many):
+    page, held = visit(many.seller), []
+    page.goto("about:blank")
+    page.route("**/inbox/rows/?*", lambda route: held.append(route))
+    page.goto("/inbox/")
+    page.locator(".row-link").last.hover()
+    page.mouse.down()
+    while not held:
+        page.wait_for_timeout(50)
+    with page.expect_response("**/inbox/rows/?*"):
+        held[0].continue_()
+    page.wait_for_timeout(200)
+    page.mouse.up()
+    page.wait_for_url("**/threads/**")
+
+
 def test_the_list_beside_stays_the_one_that_it_was_opened_from(visit, many):
     page = live(visit(many.seller))
     pick(page, 1)
