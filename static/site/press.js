@@ -6,11 +6,19 @@ const CLICK_COMES_WITHIN = 100; // milliseconds, on a screen that is touched
 export class Press {
   #isDown = false;
   #later = [];
+  #lifting;
 
   constructor(element) {
-    element.addEventListener("pointerdown", ({ button }) => (this.#isDown ||= button === 0));
+    element.addEventListener("pointerdown", ({ button }) => {
+      if (button !== 0) return;
+      this.#isDown = true;
+      clearTimeout(this.#lifting);
+    });
     for (const end of ["pointerup", "pointercancel", "blur"]) {
-      addEventListener(end, () => setTimeout(() => this.#lift(), CLICK_COMES_WITHIN));
+      addEventListener(end, () => {
+        clearTimeout(this.#lifting);
+        this.#lifting = setTimeout(() => this.#lift(), CLICK_COMES_WITHIN);
+      });
     }
   }
 
@@ -22,6 +30,7 @@ export class Press {
 
   #lift() {
     this.#isDown = false;
-    for (const act of this.#later.splice(0)) act();
+    // Each by itself: one that fails does not keep the others from being done.
+    for (const act of this.#later.splice(0)) queueMicrotask(act);
   }
 }
