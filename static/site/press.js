@@ -1,7 +1,6 @@
-// While a finger, or the button of a mouse, is down on something, it stays where it is: otherwise
-// the click goes to what has taken its place, or nowhere.
+// What is pressed stays where it is: otherwise the click goes elsewhere.
 
-const CLICK_COMES_WITHIN = 100; // milliseconds, on a screen that is touched
+const CLICK_COMES_WITHIN = 100; // milliseconds, after a finger
 
 export class Press {
   #isDown = false;
@@ -10,15 +9,10 @@ export class Press {
 
   constructor(element) {
     element.addEventListener("pointerdown", ({ button }) => {
-      if (button !== 0) return;
-      this.#isDown = true;
-      clearTimeout(this.#lifting);
+      if (button === 0) this.#is(true);
     });
     for (const end of ["pointerup", "pointercancel", "blur"]) {
-      addEventListener(end, () => {
-        clearTimeout(this.#lifting);
-        this.#lifting = setTimeout(() => this.#lift(), CLICK_COMES_WITHIN);
-      });
+      addEventListener(end, () => this.#is(false));
     }
   }
 
@@ -28,9 +22,15 @@ export class Press {
     else act();
   }
 
+  #is(down) {
+    clearTimeout(this.#lifting);
+    if (down) this.#isDown = true;
+    else this.#lifting = setTimeout(() => this.#lift(), CLICK_COMES_WITHIN);
+  }
+
   #lift() {
     this.#isDown = false;
-    // Each by itself: one that fails does not keep the others from being done.
+    // Each by itself, should one fail.
     for (const act of this.#later.splice(0)) queueMicrotask(act);
   }
 }
