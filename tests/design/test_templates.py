@@ -2,7 +2,6 @@ import re
 from pathlib import Path
 
 import allauth
-import brotli
 import pytest
 from django.template.loader import get_template
 from django.template.loader_tags import ExtendsNode
@@ -15,9 +14,6 @@ STATIC = ROOT / "static"
 PAGES = sorted(str(path.relative_to(TEMPLATES)) for path in TEMPLATES.rglob("*.html"))
 ALLAUTH = Path(allauth.__file__).parent / "templates"
 ALLAUTH_PAGES = sorted(str(path.relative_to(ALLAUTH)) for path in ALLAUTH.glob("account/*.html"))
-
-# Linked by the base for pages that are no conversation.
-OTHER_PAGES = {"pages"}
 
 
 def read(name: str) -> str:
@@ -73,31 +69,3 @@ def test_a_clock_is_named_by_its_city():
     assert zone_city("Europe/Lisbon") == "Lisbon"
     assert zone_city("America/Argentina/Buenos_Aires") == "Buenos Aires"
     assert zone_city("UTC") == "UTC"
-
-
-def test_styles_and_scripts_of_the_thread_page_are_light():
-    links = re.findall(
-        r"stylesheet.*'site/(\w+).css'", read("base.html") + read("inbox/shell.html")
-    )
-    styles = sum(_compressed(STATIC / "site" / f"{name}.css") for name in set(links) - OTHER_PAGES)
-    scripts = sum(_compressed(path) for path in _imported(STATIC / "site" / "page.js"))
-    assert styles <= 17_500
-    assert styles + scripts <= 57_000
-    # Who has a panel fetches what runs it, too.
-    panel = _imported(STATIC / "threads" / "panel.js", _imported(STATIC / "site" / "page.js"))
-    assert styles + sum(_compressed(path) for path in panel) <= 61_400
-
-
-def _imported(module: Path, known: frozenset[Path] = frozenset()) -> frozenset[Path]:
-    """What comes with the page; what a page fetches when somebody first wants it does not."""
-    found = known | {module}
-    for name in re.findall(r'^import[^;]*?"(\.[^"]+)"', module.read_text(), re.M):
-        path = (module.parent / name).resolve()
-        if path not in found:
-            found = _imported(path, found)
-    return found
-
-
-def _compressed(path: Path) -> int:
-    """As a browser gets it over HTTPS: collectstatic packs every file with Brotli as well."""
-    return len(brotli.compress(path.read_bytes()))
