@@ -76,6 +76,8 @@ def in_browser(world: World, *, visits: int) -> dict[str, float] | None:
             # Until the socket is open and the thread caught up with.
             page.wait_for_selector("html[data-live=yes]", state="attached")
             live = page.evaluate("performance.now()")
+            # Some of what it fetches by itself comes after that.
+            page.wait_for_load_state("networkidle")
             found.append(page.evaluate(MEASURE) | {"live": live})
             context.close()
         browser.close()

@@ -10,6 +10,14 @@ from tests.browser.conftest import live, texts, write
 pytestmark = pytest.mark.browser
 
 SENDING = ".message.sending"
+HOLD_THE_LOCK = """() => new Promise((held) => {
+    const { me } = document.documentElement.dataset;
+    const { thread } = document.querySelector("[data-timeline]").dataset;
+    void navigator.locks.request(`parley outbox ${me} ${thread}`, () => {
+        held();
+        return new Promise(() => {});
+    });
+})"""
 
 
 def thread_of(pair) -> str:
@@ -104,10 +112,12 @@ def test_somebody_else_on_the_same_browser_neither_sees_nor_sends_it(visit, site
 
 
 def test_two_tabs_share_what_is_unsent_and_send_it_once(visit, pair):
-    first = live(visit(pair.buyer, thread_of(pair), mute=True))
+    first = live(visit(pair.buyer, thread_of(pair)))
     second = first.context.new_page()
     second.goto(thread_of(pair))
     live(second)
+    # Whoever is faster has the lock: here the first, and does not come to an end.
+    first.evaluate(HOLD_THE_LOCK)
     write(first, "Seen in both tabs")
     expect(second.locator(SENDING)).to_have_count(1)
     first.close()

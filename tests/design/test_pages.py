@@ -28,6 +28,9 @@ FOR_PEOPLE = [
     *(f"/threads/{{project}}/panel/{tab}/" for tab in TAB_NAMES),
 ]
 SETTLED = "Promise.allSettled(document.getAnimations().map((one) => one.finished)).then(() => {})"
+PAINTED = """(theme) => new Promise((painted) => requestAnimationFrame(() =>
+    requestAnimationFrame(() => painted(matchMedia(`(prefers-color-scheme: ${theme})`).matches))
+))"""
 GROUND = "getComputedStyle(document.documentElement).backgroundColor"
 
 
@@ -167,6 +170,8 @@ def problems(page, *, within: str = "html") -> list[str]:
     told: list[str] = []
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
+        # The browser takes it up when it next paints, which may be in the middle of a look around.
+        page.wait_for_function(PAINTED, arg=theme)
         page.evaluate(SETTLED)
         found = Axe().run(page, within).response["violations"]
         told += [f"{theme}, {one['id']}: {node['html']}" for one in found for node in one["nodes"]]
