@@ -27,8 +27,11 @@ from threads.models.changes import commit_each_on_loop
 
 log = structlog.get_logger(__name__)
 
-# Transactions at once: while the store works at one, the next is made ready.
+# Transactions at once. While the store works at one, what comes makes up the next: together they
+# cost less, and two transactions at once cost the store more. So the next waits for the first to be
+# back, unless it is full already, or somebody has waited for so many seconds.
 LANES = 2
+PATIENCE = 0.05
 # In one transaction: of all threads, and of one, so that a busy one leaves room for the others.
 MOST, MOST_OF_ONE = 16, 8
 # For those that have to go by themselves, and may take their time.
@@ -62,6 +65,7 @@ class Postbox:
         # Threads that are being written to.
         self._busy: set[str] = set()
         self._free_lanes = LANES
+        self._look_again: asyncio.TimerHandle | None = None
         self._on_their_way: set[asyncio.Task[None]] = set()
         self._alone = ThreadPoolExecutor(ALONE, thread_name_prefix="alone")
 
@@ -72,7 +76,7 @@ class Postbox:
         return parcel.done
 
     def _go(self) -> None:
-        while self._free_lanes and (parcels := self._take()):
+        while self._free_lanes and self._is_time() and (parcels := self._take()):
             self._free_lanes -= 1
             now = time.monotonic()
             figures.GROUP.observe(len(parcels))
@@ -84,6 +88,21 @@ class Postbox:
             )
             self._on_their_way.add(task)
             task.add_done_callback(self._on_their_way.discard)
+
+    def _is_time(self) -> bool:
+        if self._free_lanes == LANES:
+            return True
+        ready = [self._waiting[thread_id] for thread_id in self._waiting.keys() - self._busy]
+        if not ready or sum(map(len, ready)) >= MOST:
+            return bool(ready)
+        left = min(parcels[0].came_at for parcels in ready) + PATIENCE - time.monotonic()
+        if left > 0 and self._look_again is None:
+            self._look_again = asyncio.get_running_loop().call_later(left, self._go_after_all)
+        return left <= 0
+
+    def _go_after_all(self) -> None:
+        self._look_again = None
+        self._go()
 
     def _take(self) -> list[Parcel]:
         """Those who have waited longest, as many as go together."""

@@ -1,0 +1,100 @@
+"""Which messages go together, and when; what becomes of them in the store is for test_group."""
+
+import asyncio
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from realtime import postbox as module
+from realtime.postbox import MOST, MOST_OF_ONE, PATIENCE, Postbox
+
+
+class Store:
+    """Writes nothing until it is told to, and says what it was asked to write."""
+
+    def __init__(self) -> None:
+        self.groups: list[list[str]] = []
+        self.gates: list[asyncio.Event] = []
+
+    async def write(self, sendings):
+        gate = asyncio.Event()
+        self.groups.append([sending.thread_id for sending in sendings])
+        self.gates.append(gate)
+        await gate.wait()
+        for sending in sendings:
+            sending.is_done, sending.message = True, sending.thread_id
+
+
+@pytest.fixture
+def store(monkeypatch):
+    store = Store()
+    monkeypatch.setattr(module, "sending_together", list)
+    monkeypatch.setattr(module, "commit_each_on_loop", store.write)
+    return store
+
+
+def sending(thread_id: str):
+    return SimpleNamespace(thread_id=thread_id, refusal=None, message=None, is_done=False)
+
+
+async def settled():
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def test_while_one_is_on_its_way_a_few_wait_for_it_and_go_together(store):
+    postbox = Postbox()
+    answers = [postbox.submit(sending(thread)) for thread in "abc"]
+    await settled()
+    assert store.groups == [["a"]]
+    store.gates[0].set()
+    await settled()
+    assert store.groups == [["a"], ["b", "c"]]
+    store.gates[1].set()
+    assert await asyncio.gather(*answers) == ["a", "b", "c"]
+
+
+async def test_a_full_one_goes_along(store):
+    postbox = Postbox()
+    postbox.submit(sending("first"))
+    others = [f"thread {number}" for number in range(MOST)]
+    for thread in others[:-1]:
+        postbox.submit(sending(thread))
+    await settled()
+    assert store.groups == [["first"]]
+    postbox.submit(sending(others[-1]))
+    await settled()
+    assert store.groups == [["first"], others]
+
+
+async def test_nobody_waits_long_for_a_slow_answer(store):
+    postbox = Postbox()
+    postbox.submit(sending("slow"))
+    await asyncio.sleep(0)
+    begun = time.monotonic()
+    postbox.submit(sending("a"))
+    postbox.submit(sending("b"))
+    while len(store.groups) < 2:
+        assert time.monotonic() - begun < 20 * PATIENCE
+        await asyncio.sleep(PATIENCE / 20)
+    assert time.monotonic() - begun >= PATIENCE
+    assert store.groups == [["slow"], ["a", "b"]]
+    # And those after them wait for either.
+    postbox.submit(sending("c"))
+    await asyncio.sleep(2 * PATIENCE)
+    assert len(store.groups) == 2
+    store.gates[1].set()
+    await settled()
+    assert store.groups[2:] == [["c"]]
+
+
+async def test_a_thread_that_is_written_to_waits_however_much_waits_in_it(store):
+    postbox = Postbox()
+    for _ in range(2 * MOST):
+        postbox.submit(sending("busy"))
+    await asyncio.sleep(2 * PATIENCE)
+    assert store.groups == [["busy"]]
+    store.gates[0].set()
+    await settled()
+    assert store.groups[1:] == [["busy"] * MOST_OF_ONE]
