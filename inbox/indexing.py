@@ -18,8 +18,9 @@ from threads.state import ThreadState
 BATCH = 500
 # The revision of a thread of which not everything is taken in.
 NOTHING_YET = -1
-# Of its time a feeder works a tenth: people who write come first, and what waits is not lost.
-REST = 9.0
+# Of its time a feeder works a twentieth: people who write come first, and what waits is not lost.
+# The more has come meanwhile, the less a message costs.
+REST = 19.0
 LONGEST_REST = 2.0
 # Left out, so that a word is a word; rendering every message would cost more than all the rest.
 MARKUP = str.maketrans("", "", "*_`~>#")
