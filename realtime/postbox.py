@@ -93,8 +93,10 @@ class Postbox:
         if self._free_lanes == LANES:
             return True
         ready = [self._waiting[thread_id] for thread_id in self._waiting.keys() - self._busy]
-        if not ready or sum(map(len, ready)) >= MOST:
-            return bool(ready)
+        if not ready:
+            return False
+        if sum(min(len(parcels), MOST_OF_ONE) for parcels in ready) >= MOST:
+            return True
         left = min(parcels[0].came_at for parcels in ready) + PATIENCE - time.monotonic()
         if left > 0 and self._look_again is None:
             self._look_again = asyncio.get_running_loop().call_later(left, self._go_after_all)

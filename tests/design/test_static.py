@@ -16,7 +16,6 @@ STATIC = ROOT / "static"
 STYLES = sorted(STATIC.rglob("*.css"))
 KB = 1024
 
-
 # Every rule as the browser took it, whatever it was written like.
 RULES = """(text) => {
     const sheet = new CSSStyleSheet();
@@ -57,7 +56,7 @@ def test_a_style_means_the_same_when_it_is_lean(browser: Browser, path):
 
 
 def test_no_text_over_several_lines_looks_like_a_comment():
-    """Templates may: what begins like one on a line of its own would be taken for it."""
+    """What begins like one, on a line of its own inside of backticks, would go as well."""
     for path in STATIC.rglob("*.js"):
         for text in re.findall(r"`[^`]*`", lean(path.read_bytes()).decode()):
             assert text in re.sub(r"\n\s+", "\n", path.read_text()), path

@@ -34,6 +34,12 @@ def store(monkeypatch):
     return store
 
 
+@pytest.fixture
+def _patient(monkeypatch):
+    """However slow the machine is: nobody has waited for long."""
+    monkeypatch.setattr(module, "PATIENCE", 60.0)
+
+
 def sending(thread_id: str):
     return SimpleNamespace(thread_id=thread_id, refusal=None, message=None, is_done=False)
 
@@ -43,6 +49,7 @@ async def settled():
         await asyncio.sleep(0)
 
 
+@pytest.mark.usefixtures("_patient")
 async def test_while_one_is_on_its_way_a_few_wait_for_it_and_go_together(store):
     postbox = Postbox()
     answers = [postbox.submit(sending(thread)) for thread in "abc"]
@@ -55,6 +62,7 @@ async def test_while_one_is_on_its_way_a_few_wait_for_it_and_go_together(store):
     assert await asyncio.gather(*answers) == ["a", "b", "c"]
 
 
+@pytest.mark.usefixtures("_patient")
 async def test_a_full_one_goes_along(store):
     postbox = Postbox()
     postbox.submit(sending("first"))
@@ -66,6 +74,16 @@ async def test_a_full_one_goes_along(store):
     postbox.submit(sending(others[-1]))
     await settled()
     assert store.groups == [["first"], others]
+
+
+@pytest.mark.usefixtures("_patient")
+async def test_one_busy_thread_does_not_fill_it(store):
+    postbox = Postbox()
+    postbox.submit(sending("first"))
+    for _ in range(MOST):
+        postbox.submit(sending("busy"))
+    await settled()
+    assert store.groups == [["first"]]
 
 
 async def test_nobody_waits_long_for_a_slow_answer(store):
