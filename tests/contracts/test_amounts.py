@@ -1,0 +1,130 @@
+"""One parser for amounts: what people type, according to their locale, and nothing guessed."""
+
+import contextlib
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.amounts import MAX_AMOUNT_CHARS, AmountError, parse_amount
+from contracts.models.fields import MOST_CENTS
+
+# The same whatever the locale.
+CLEAR = {
+    "0": 0,
+    "7": 7_00,
+    "007": 7_00,
+    "1200": 1_200_00,
+    "1200.5": 1_200_50,
+    "1200,50": 1_200_50,
+    ".5": 50,
+    " 12.30 ": 12_30,
+    "1,200.50": 1_200_50,
+    "1.200,50": 1_200_50,
+    "1,200,000": 1_200_000_00,
+    "1.200.000": 1_200_000_00,
+    "1.200.000,5": 1_200_000_50,
+    "1 200": 1_200_00,
+    "1\u00a0200,50": 1_200_50,
+    "1\u202f200": 1_200_00,
+    "1\u2009200.50": 1_200_50,
+    "1'200.50": 1_200_50,
+    "1\u2019200": 1_200_00,
+    "100,000,000.00": MOST_CENTS,
+}
+
+
+@pytest.mark.parametrize("locale", ["", "en-GB", "de", "de-CH", "fr-FR", "xx", "*"])
+@pytest.mark.parametrize(("text", "cents"), CLEAR.items())
+def test_what_can_be_read_in_one_way_is_read_so_everywhere(text, cents, locale):
+    assert parse_amount(text, locale=locale) == cents
+
+
+@pytest.mark.parametrize(
+    ("text", "locale"),
+    [
+        *(("1,200", locale) for locale in ("en", "en-US", "en-gb", "en-ZA", "es-MX")),
+        *(("1.200", locale) for locale in ("de", "de-AT", "pt-BR", "it", "nl_NL", "fr")),
+    ],
+)
+def test_the_locale_says_what_groups_thousands(text, locale):
+    assert parse_amount(text, locale=locale) == 1_200_00
+
+
+@pytest.mark.parametrize(
+    ("text", "locale"),
+    [*(("1,200", locale) for locale in ("", "de", "fr", "xx")), ("1.200", ""), ("1.200", "en")],
+)
+def test_what_can_be_read_in_two_ways_is_refused_with_both(text, locale):
+    with pytest.raises(AmountError, match=r"^Did you mean 1,200\.00 or 1\.20\?"):
+        parse_amount(text, locale=locale)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    {
+        "": "Enter an amount.",
+        "  ": "Enter an amount.",
+        "1E+150000": "in digits",
+        "1e5": "in digits",
+        "-5": "in digits",
+        "+5": "in digits",
+        "NaN": "in digits",
+        "inf": "in digits",
+        "1_000": "in digits",
+        "0x10": "in digits",
+        "1,20,000": "in digits",
+        "1,200,00": "in digits",
+        "1 200 00": "in digits",
+        "1..5": "in digits",
+        "12.": "in digits",
+        "12a": "in digits",
+        "\u0661\u0662": "in digits",
+        "\uff11\uff12": "in digits",
+        "1\n200": "in digits",
+        "0.500": "two decimal places",
+        "12.3456": "two decimal places",
+        "1 200.500": "two decimal places",
+        "100000000.01": "too large",
+        "999999999999999": "too large",
+        "1" * (MAX_AMOUNT_CHARS + 1): "at most 15 characters",
+        "9" * 1_000_000: "at most 15 characters",
+    }.items(),
+    ids=lambda value: str(value)[:12],
+)
+@pytest.mark.parametrize("locale", ["", "en", "de"])
+def test_what_is_no_amount_is_refused_with_a_sentence(text, says, locale):
+    with pytest.raises(AmountError, match=says):
+        parse_amount(text, locale=locale)
+
+
+@pytest.mark.parametrize("value", [None, 5, 1.5, 10**400, True, ["5"], {"amount": "5"}, b"5"])
+def test_only_text_is_parsed(value):
+    with pytest.raises(AmountError):
+        parse_amount(value)
+
+
+@given(st.integers(0, MOST_CENTS), st.sampled_from([("'", "."), ("\u202f", ","), ("", ".")]))
+def test_every_amount_that_is_written_is_read_back(cents, marks):
+    group, point = marks
+    whole, rest = divmod(cents, 100)
+    assert parse_amount(f"{whole:,}".replace(",", group) + f"{point}{rest:02d}") == cents
+
+
+@given(
+    st.text(st.sampled_from("0123456789.,' eE+-\u00a0"), max_size=20),
+    st.sampled_from(["", "en", "de"]),
+)
+def test_whatever_is_typed_is_an_amount_or_refused(text, locale):
+    with contextlib.suppress(AmountError):
+        assert 0 <= parse_amount(text, locale=locale) <= MOST_CENTS
+
+
+def test_hostile_text_takes_no_time():
+    shapes = ["1E+9999999", "9" * 10**6, "1,200" * 10**5, " " * 10**6, ".," * 10**5, "1 " * 10**5]
+    started = time.perf_counter()
+    for text in shapes:
+        with pytest.raises(AmountError):
+            parse_amount(text, locale="en")
+    assert time.perf_counter() - started < 0.05
