@@ -288,7 +288,16 @@ ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
 # For wrong passwords allauth would lock an account for everybody, so anybody could lock anybody
 # out; axes locks it for one address only. Here it counts wrong codes: see accounts/adapter.py.
-ACCOUNT_RATE_LIMITS = {"login_failed": "5/5m/key", "login": "60/m/ip"}
+ACCOUNT_RATE_LIMITS = {
+    "login_failed": "5/5m/key",
+    "login": "60/m/ip",
+    # Mail that anybody can have sent to any address. The limits are the same whether or not the
+    # address has an account, so that neither the answer nor its duration tells.
+    "reset_password": env.str("PARLEY_RESET_LIMIT", default="10/h/ip,3/h/key,5/d/key"),
+    "confirm_email": env.str("PARLEY_CONFIRMATION_LIMIT", default="1/3m/key,3/h/key,5/d/key"),
+    "signup": env.str("PARLEY_SIGN_UP_LIMIT", default="20/m/ip,60/h/ip"),
+    "manage_email": env.str("PARLEY_EMAIL_CHANGE_LIMIT", default="10/h/user,20/d/user"),
+}
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "Parley"
 MFA_TOTP_TOLERANCE = 1
@@ -341,6 +350,10 @@ DRAIN_SECONDS = env.float("PARLEY_DRAIN_SECONDS", default=1.0 if EMBEDDED else 5
 SERVER = env.str("PARLEY_SERVER", default="daphne")
 if SERVER not in ("daphne", "uvicorn"):
     raise ImproperlyConfigured(f"PARLEY_SERVER is daphne or uvicorn, not {SERVER}.")
+
+# How long a report of /readyz is reused, and who may read its details.
+READY_CACHE_SECONDS = env.float("PARLEY_READY_CACHE_SECONDS", default=2.0)
+HEALTH_NETWORKS = env.list("PARLEY_HEALTH_NETWORKS", default=["127.0.0.0/8", "::1/128"])
 
 # Where Prometheus may ask, as host:port; not where people do. Nowhere unless set.
 METRICS = env.str("PARLEY_METRICS", default="")

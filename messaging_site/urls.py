@@ -16,3 +16,6 @@ urlpatterns = [
     path("readyz", health.ready, name="readyz"),
     path("styleguide/", styleguide, name="styleguide"),
 ]
+
+# Rendered by allauth when one of ACCOUNT_RATE_LIMITS is reached.
+handler429 = "messaging_site.views.too_many_requests"
