@@ -61,6 +61,7 @@ TEMPLATES: dict[int, tuple[Clause, ...]] = {
     )
 }
 NEWEST = max(TEMPLATES)
+PARTY_NAMES = ("buyer", "seller")
 
 
 def write_clauses(leg: Leg, template: int = NEWEST) -> list[dict[str, str]]:
@@ -77,6 +78,27 @@ def write_clauses(leg: Leg, template: int = NEWEST) -> list[dict[str, str]]:
 
 def names_in(text: str) -> list[str]:
     return [name for _, name, _, _ in Formatter().parse(text) if name]
+
+
+def differing_clauses(leg: Leg, template: int, clauses: list[dict[str, str]]) -> list[str]:
+    """Titles of the clauses that say something else than the booking. The names of the parties are
+    not compared: people may change theirs after they signed."""
+    values = variables(leg)
+    written = {clause["title"]: clause["text"] for clause in clauses}
+    return [
+        clause.title
+        for clause in TEMPLATES[template]
+        if not re.fullmatch(_pattern(clause.text, values), written.get(clause.title, ""))
+    ]
+
+
+def _pattern(text: str, values: dict[str, str]) -> str:
+    parts = []
+    for literal, name, _, _ in Formatter().parse(text):
+        parts.append(re.escape(literal))
+        if name:
+            parts.append(".+" if name in PARTY_NAMES else re.escape(values[name]))
+    return "".join(parts)
 
 
 def variables(leg: Leg) -> dict[str, str]:

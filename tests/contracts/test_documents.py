@@ -5,16 +5,20 @@ import io
 import json
 import subprocess
 import sys
+from dataclasses import fields
+from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.models import ContractVersion, Leg, Signature
 from contracts.protection import protect, unprotect
-from contracts.wording import TEMPLATES, names_in, variables, write_clauses
-from tests.contracts.conftest import book, offer_in, sign, terms
+from contracts.terms import Terms
+from contracts.wording import NEWEST, TEMPLATES, names_in, variables, write_clauses
+from tests.contracts.conftest import IN_MAY, book, offer_in, sign, terms
 from tests.threads.conftest import messages_of
 from threads.actions.bookings import accept_offer, deliver_finals
 from threads.panel.rebuilding import differences
@@ -129,6 +133,53 @@ def test_verify_documents_finds_a_changed_byte(leg, thread, buyer, seller):
         content[len(content) // 2] ^= 1
         with pytest.raises(CommandError, match="are not as they were issued"):
             verify_with(version, column, bytes(content))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"service": "A wedding"},
+        {"place": "Porto"},
+        {"starts_at": IN_MAY - timedelta(hours=1)},
+        {"ends_at": IN_MAY + timedelta(hours=7)},
+        {"time_zone": "Europe/Madrid"},
+        {"price_cents": 120_001},
+        {"deposit_cents": 0},
+        {"currency": "USD"},
+        {"cancellation": "strict"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_verify_documents_finds_a_booking_that_is_not_what_was_signed(leg, buyer, seller, change):
+    sign(buyer, leg)
+    sign(seller, leg)
+    Leg.objects.filter(pk=leg.pk).update(**change)
+    out = io.StringIO()
+    with pytest.raises(CommandError):
+        call_command("verify_documents", stdout=out)
+    assert f"differs from the terms of the booking {leg.id}" in out.getvalue()
+
+
+def test_verify_documents_compares_every_term_of_a_booking():
+    """A new term has to be named by a clause, or nobody would notice that it was changed."""
+    named = {name for clause in TEMPLATES[NEWEST] for name in names_in(clause.text)}
+    terms = {"starts_at": "starts", "ends_at": "ends", "time_zone": "zone"}
+    terms |= {"price_cents": "price", "deposit_cents": "deposit"}
+    assert {terms.get(field.name, field.name) for field in fields(Terms)} <= named
+
+
+def test_verify_documents_accepts_agreed_changes_and_new_names(leg, thread, buyer, seller):
+    sign(buyer, leg)
+    offer = offer_in(thread, buyer, terms(place="Porto"), changes=leg.id)
+    accept_offer(seller, offer_id=offer.id)
+    User.objects.filter(pk=buyer.pk).update(display_name="Beatrice (née Bea), and others")
+    assert "as they were issued" in verify()
+
+
+def test_verify_documents_finds_a_booking_without_a_contract_that_counts(leg):
+    ContractVersion.objects.filter(document__leg=leg).update(status="void")
+    with pytest.raises(CommandError):
+        verify()
 
 
 def verify() -> str:
