@@ -15,7 +15,7 @@ from contracts.cards.table import BUYER, EITHER, SELLER
 from contracts.cards.types import TYPES
 from threads.actions.messages import check_may_write
 from threads.actions.panel import has_panel
-from threads.actions.people import can_manage_people
+from threads.actions.roster_permissions import can_add, can_remove
 from threads.forms import SendMessage
 from threads.markdown import without_links
 from threads.models import Participant, Thread
@@ -76,7 +76,7 @@ def thread_page(user: User, opened: Opened, **extra: Any) -> dict[str, Any]:
         "is_declined": me.request_state == DECLINED,
         "is_request_over": me.is_request_over,
         "is_blocked_by_me": user.id in (me.blocked_by or ()),
-        "can_manage_people": refusal is None and can_manage_people(opened.state.thread, me),
+        "can_add_people": refusal is None and can_add(opened.state.thread, me),
         "is_group": opened.state.is_group,
         "can_offer": refusal is None and _can_offer(user, opened),
         "offers": _open_offers(user, opened),
@@ -189,18 +189,14 @@ def thread_view(thread: Thread) -> ThreadView:
 
 def people_of(user: User, opened: Opened) -> list[PersonView]:
     thread, me = opened.state.thread, opened.me
-    manages = can_manage_people(thread, me)
     return [
-        _person_view(person, user, may_remove=manages, thread=thread)
+        _person_view(person, user, may_remove=can_remove(thread, me, person))
         for person in opened.state.people.values()
     ]
 
 
-def _person_view(
-    person: Participant, user: User, *, may_remove: bool, thread: Thread
-) -> PersonView:
+def _person_view(person: Participant, user: User, *, may_remove: bool) -> PersonView:
     copy = person.person
-    is_principal = person.user_id in (thread.buyer_id, thread.seller_id)
     return PersonView(
         id=person.user_id,
         name=copy["name"],
@@ -210,7 +206,7 @@ def _person_view(
         time_zone=copy["timeZone"],
         local_time=datetime.now(ZoneInfo(copy["timeZone"])),
         is_me=person.user_id == user.id,
-        can_be_removed=may_remove and not is_principal,
+        can_be_removed=may_remove,
     )
 
 

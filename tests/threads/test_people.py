@@ -405,7 +405,7 @@ def test_a_group_of_twelve_agrees_after_all_kinds_of_change(buyer, seller):
         add_participant(buyer, thread_id=thread, user=guest)
         say(guest, thread)
     for guest in guests[:3]:
-        remove_participant(seller, thread_id=thread, user_id=guest.id)
+        remove_participant(buyer, thread_id=thread, user_id=guest.id)
     for guest in guests[3:5]:
         leave_thread(guest, thread_id=thread)
     add_participant(seller, thread_id=thread, user=guests[0])

@@ -38,6 +38,8 @@ class Member:
     delivered: int
     folder: str = "inbox"
     pinned: bool = False
+    # Whether the seller added them.
+    is_sellers: bool = False
 
 
 @dataclass
@@ -187,7 +189,8 @@ class Walk:
         done = self.expect(code, add_participant, user, thread_id=model.id, user=other)
         if done and other.id not in model.members:
             last = model.last
-            model.members[other.id] = Member(last + 1, last, last)
+            is_sellers = user.id == model.principals[1]
+            model.members[other.id] = Member(last + 1, last, last, is_sellers=is_sellers)
             model.append(None, self.step)
 
     def remove(self, model: Model, user: User) -> None:
@@ -195,8 +198,11 @@ class Walk:
         if len(model.members) == 2 and other.id in model.members:
             return
         code = self._may_manage(model, user)
-        if not code and other.id in model.members and other.id in model.principals:
-            code = "ACTION_FORBIDDEN"
+        member = model.members.get(other.id)
+        if not code and member is not None:
+            is_others_guest = user.id == model.principals[1] and not member.is_sellers
+            if other.id in model.principals or is_others_guest:
+                code = "ACTION_FORBIDDEN"
         done = self.expect(code, remove_participant, user, thread_id=model.id, user_id=other.id)
         if done and model.members.pop(other.id, None):
             model.append(None, self.step)

@@ -2,9 +2,10 @@
 
 from accounts.models import User
 from accounts.refusals import Refusal
-from threads.actions.messages import check_is_open, check_may_write
+from threads.actions.messages import check_is_open
+from threads.actions.roster_permissions import check_can_add, check_can_remove
 from threads.actions.start import new_participant
-from threads.models import ActionWaiting, Draft, Pair, Participant, Thread, keys
+from threads.models import ActionWaiting, Draft, Pair, Participant, keys
 from threads.models.message import SYSTEM
 from threads.models.participant import ADMIN, BUYER, SELLER
 from threads.models.table import Item, query
@@ -19,7 +20,7 @@ def add_participant(actor: User, *, thread_id: str, user: User) -> None:
     """They see the conversation from here on."""
 
     def plan(state: ThreadState) -> tuple[Line, Roster]:
-        check_manages_people(state, actor.id)
+        check_can_add(state, actor.id)
         if user.id in state.people:
             raise NothingToDo
         if len(state.people) >= MAX_PARTICIPANTS:
@@ -36,14 +37,11 @@ def add_participant(actor: User, *, thread_id: str, user: User) -> None:
 
 def remove_participant(actor: User, *, thread_id: str, user_id: str) -> None:
     def plan(state: ThreadState) -> tuple[Line, Roster]:
-        check_manages_people(state, actor.id)
+        check_can_add(state, actor.id)
         person = state.people.get(user_id)
         if person is None:
             raise NothingToDo
-        if user_id in (state.thread.buyer_id, state.thread.seller_id):
-            raise Refusal(
-                "ACTION_FORBIDDEN", "The buyer and the seller of a conversation cannot be removed."
-            )
+        check_can_remove(state, actor.id, person)
         text = f"{actor.display_name} removed {person.person['name']}."
         line = system_line(state, f"remove:{user_id}", text, by=actor)
         return line, _with_pair(state, _departure(person))
@@ -71,19 +69,6 @@ def _change_roster(thread_id: str, plan: Plan) -> Appended | None:
     tell_appended(appended)
     tell_roster(appended.state, appended.gone)
     return appended
-
-
-def check_manages_people(state: ThreadState, user_id: str) -> None:
-    """The two principals and staff; somebody who was added can only leave."""
-    check_may_write(state, user_id)
-    if not can_manage_people(state.thread, state.people[user_id]):
-        raise Refusal(
-            "ACTION_FORBIDDEN", "Only the buyer and the seller can add and remove people."
-        )
-
-
-def can_manage_people(thread: Thread, person: Participant) -> bool:
-    return person.user_id in (thread.buyer_id, thread.seller_id) or person.role == ADMIN
 
 
 def _check_may_meet(actor: User, user: User) -> None:

@@ -1,0 +1,97 @@
+"""Who may add and remove people where several parties share one conversation."""
+
+import pytest
+from django.urls import reverse
+
+from accounts.refusals import Refusal
+from tests.contracts.conftest import book
+from tests.threads.conftest import befriend, make_person, messages_of, row, start
+from threads import state as states
+from threads.actions.bookings import link_bookings
+from threads.actions.people import add_participant, remove_participant
+from threads.models import Participant
+from threads.models.participant import ADMIN
+
+pytestmark = pytest.mark.storage
+
+
+@pytest.fixture
+def rival(db):
+    return make_person("Rita")
+
+
+@pytest.fixture
+def group_thread(buyer, seller, rival) -> str:
+    legs = [book(start(buyer, each), buyer, each) for each in (seller, rival)]
+    return link_bookings(buyer, title="The shoot", leg_ids=[leg.id for leg in legs]).thread_id
+
+
+@pytest.fixture
+def guest(buyer, seller):
+    guest = make_person("Gil")
+    befriend(buyer, guest)
+    befriend(seller, guest)
+    return guest
+
+
+def refused(action, *args, **kwargs) -> str:
+    with pytest.raises(Refusal) as refusal:
+        action(*args, **kwargs)
+    return refusal.value.code
+
+
+def test_no_party_of_a_booking_can_be_removed_by_anybody(group_thread, buyer, seller, rival):
+    lines = len(messages_of(group_thread))
+    for actor in (buyer, seller, rival):
+        for party in (buyer, seller, rival):
+            code = refused(remove_participant, actor, thread_id=group_thread, user_id=party.id)
+            assert code == "ACTION_FORBIDDEN"
+    assert len(messages_of(group_thread)) == lines
+    assert row(group_thread, rival) is not None
+
+
+def test_only_the_buyer_adds_and_removes_in_a_booking_group(
+    group_thread, buyer, seller, rival, guest
+):
+    for actor in (seller, rival):
+        code = refused(add_participant, actor, thread_id=group_thread, user=guest)
+        assert code == "ACTION_FORBIDDEN"
+    add_participant(buyer, thread_id=group_thread, user=guest)
+    for actor in (seller, rival):
+        code = refused(remove_participant, actor, thread_id=group_thread, user_id=guest.id)
+        assert code == "ACTION_FORBIDDEN"
+    remove_participant(buyer, thread_id=group_thread, user_id=guest.id)
+    assert row(group_thread, guest) is None
+
+
+def test_a_seller_removes_only_whom_they_added(thread, buyer, seller, rival, guest):
+    befriend(buyer, rival)
+    add_participant(buyer, thread_id=thread, user=rival)
+    add_participant(seller, thread_id=thread, user=guest)
+    code = refused(remove_participant, seller, thread_id=thread, user_id=rival.id)
+    assert code == "ACTION_FORBIDDEN"
+    remove_participant(seller, thread_id=thread, user_id=guest.id)
+    assert row(thread, guest) is None
+    assert row(thread, rival) is not None
+
+
+def test_staff_in_a_conversation_are_not_removed_by_its_parties(thread, buyer, seller, guest):
+    add_participant(buyer, thread_id=thread, user=guest)
+    row(thread, guest).update([Participant.role.set(ADMIN)])
+    states.forget(thread)
+    for actor in (buyer, seller):
+        code = refused(remove_participant, actor, thread_id=thread, user_id=guest.id)
+        assert code == "ACTION_FORBIDDEN"
+
+
+def test_the_page_offers_only_what_is_allowed(client, group_thread, buyer, seller, guest):
+    add_participant(buyer, thread_id=group_thread, user=guest)
+    remove_url, add_url = (
+        reverse(f"threads:{name}", args=[group_thread]) for name in ("remove", "add")
+    )
+    for user, may in ((buyer, True), (seller, False)):
+        client.force_login(user)
+        page = client.get(reverse("threads:thread", args=[group_thread])).content.decode()
+        assert (add_url in page) is may
+        # The guest alone can be removed.
+        assert page.count(f'action="{remove_url}"') == int(may)
