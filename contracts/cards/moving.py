@@ -17,7 +17,7 @@ from contracts.cards.locking import find_card, lock_card
 from contracts.cards.payloads import check_files, read
 from contracts.cards.proposing import create
 from contracts.cards.recording import Done, keep, left_undone, tell
-from contracts.cards.table import CLOCK, Act, CardType, Move, holds, people_of
+from contracts.cards.table import CLOCK, STAFF, Act, CardType, Move, holds, people_of
 from contracts.cards.types import TYPES
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLED, COMPLETED
@@ -101,7 +101,7 @@ def _make(chosen: Move, act: Act, key: str) -> list[OutboxEntry]:
     _store(card, kind, act, chosen)
     says = _says(chosen, kind, act) + act.adds
     keep(card, came_from, chosen.name, act, key, says)
-    return [tell(card, act.by, says), *act.entries]
+    return [tell(card, act.by, says, by_staff=chosen.by == STAFF), *act.entries]
 
 
 def _store(card: Card, kind: CardType, act: Act, chosen: Move) -> None:

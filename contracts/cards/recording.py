@@ -37,13 +37,16 @@ def keep(card: Card, came_from: str, name: str, act: Act, key: str, says: str) -
     )
 
 
-def tell(card: Card, by: User | None, says: str) -> OutboxEntry:
+def tell(card: Card, by: User | None, says: str, *, by_staff: bool = False) -> OutboxEntry:
+    """A staff decision is delivered even where the conversation is locked or on hold."""
+    more = {"by_staff": True} if by_staff else {}
     return touch(
         card.thread_id,
         by=by if by and by.id in card.parties else card.proposed_by,
         key=f"{card.id}:{card.version}",
         says=says,
         card={"id": card.id, "version": card.version},
+        **more,
     )
 
 

@@ -72,7 +72,7 @@ def test_also_in_a_locked_thread_and_where_two_have_blocked_each_other(
     block_person(buyer, blocked=seller)
     do(moderator, case, "thread.lock", reason="Threats.")
     do(moderator, case, "message.hide", bad.id)
-    assert messages_of(thread)[-1].hidden_at
+    assert next(one for one in messages_of(thread) if one.id == bad.id).hidden_at
 
 
 def test_what_is_blacked_out_is_gone_for_good_from_every_version(case, thread, seller, moderator):

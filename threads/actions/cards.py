@@ -102,9 +102,8 @@ def decide_card(staff: User, *, thread_id: str, card_id: str, reason: str) -> No
     if chosen is None:
         raise Refusal("ACTION_INVALID_STATE", "This is decided already.")
     if kind.is_hold:
-        # First: on hold nothing is said in the conversation, not even that it is over. Whoever is
-        # interrupted after this finds the card still open, and decides it again.
-        lift_hold(thread_id=thread_id)
+        # First: after an interruption the card is still open and can be decided again.
+        lift_hold(thread_id=thread_id, says="")
     key = f"{chosen.name}-{card.version}"
     done = moving.decide(
         staff, card_id=card_id, name=chosen.name, key=key, given={"reason": reason}

@@ -2,6 +2,7 @@
 changes, and that people see it at once. None of it needs to be in the thread, and none is refused
 because it is locked."""
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -10,13 +11,16 @@ from accounts.refusals import Refusal
 from contracts.cards import clock
 from threads import state as states
 from threads.actions.revisions import revise
+from threads.markdown import as_typed
 from threads.models import Message, Thread, keys
 from threads.models.changes import Change, update
-from threads.models.message import ACTION
+from threads.models.message import ACTION, PREVIEW, SYSTEM
 from threads.models.store import PATIENCE, pause
 from threads.models.thread import LOCKED, OPEN
 from threads.relay import carry_all
-from threads.telling import tell_standing
+from threads.state import ThreadState
+from threads.telling import tell_appended, tell_standing
+from threads.writing import Line, NothingToDo, Roster, append
 from threads.writing.revise import now
 
 BLACKED_OUT = "█████"
@@ -67,14 +71,23 @@ def _redacted(message: Message, text: str) -> dict[str, Any]:
 
 def lock_thread(*, thread_id: str, reason: str) -> None:
     """Read only for everybody, and everybody sees why."""
-    change = Change(set={"status": LOCKED, "lock_reason": reason})
-    _change_thread(thread_id, lambda thread: change)
+
+    def change(thread: Thread) -> Change | None:
+        if thread.is_locked and thread.lock_reason == reason:
+            return None
+        return Change(set={"status": LOCKED, "lock_reason": reason})
+
+    _change_thread(thread_id, change, says=f"Our safety team locked this conversation. {reason}")
     carry_all(clock.stop_clock(thread_id, clock.LOCK))
 
 
 def unlock_thread(*, thread_id: str) -> None:
-    change = Change(set={"status": OPEN}, remove=("lock_reason",))
-    _change_thread(thread_id, lambda thread: change if thread.is_locked else None)
+    unlock = Change(set={"status": OPEN}, remove=("lock_reason",))
+    _change_thread(
+        thread_id,
+        lambda thread: unlock if thread.is_locked else None,
+        says="Our safety team unlocked this conversation.",
+    )
     carry_all(clock.start_clock(thread_id, clock.LOCK))
 
 
@@ -85,13 +98,48 @@ def hold_thread(*, thread_id: str, reason: str, case_id: str) -> None:
     carry_all(clock.stop_clock(thread_id, clock.HOLD))
 
 
-def lift_hold(*, thread_id: str) -> None:
+def lift_hold(
+    *, thread_id: str, says: str = "Our safety team lifted the hold on this conversation."
+) -> None:
+    """Without `says` nothing is added to the conversation: the caller says it."""
     lift = Change(remove=("soft_block",))
-    _change_thread(thread_id, lambda thread: lift if thread.soft_block else None)
+    _change_thread(thread_id, lambda thread: lift if thread.soft_block else None, says=says)
     carry_all(clock.start_clock(thread_id, clock.HOLD))
 
 
-def _change_thread(thread_id: str, decide: Callable[[Thread], Change | None]) -> None:
+def _change_thread(
+    thread_id: str, decide: Callable[[Thread], Change | None], *, says: str = ""
+) -> None:
+    """The change and the system message about it are one transaction."""
+    if says:
+        _append(thread_id, decide, says)
+    else:
+        _update(thread_id, decide)
+    tell_standing(thread_id)
+
+
+def _append(thread_id: str, decide: Callable[[Thread], Change | None], says: str) -> None:
+    def plan(state: ThreadState) -> tuple[Line, Roster]:
+        change = decide(state.thread)
+        if change is None:
+            raise NothingToDo
+        rev = state.thread.rev + 1
+        line = Line(
+            client_id=f"staff:{rev}",
+            body=as_typed(says),
+            preview=says[:PREVIEW],
+            type=SYSTEM,
+            of_thread=change.set | {"rev": rev},
+            clears_thread=change.remove,
+            by_staff=True,
+        )
+        return line, Roster()
+
+    with contextlib.suppress(NothingToDo):
+        tell_appended(append(thread_id, plan))
+
+
+def _update(thread_id: str, decide: Callable[[Thread], Change | None]) -> None:
     deadline = time.monotonic() + PATIENCE
     with states.turn(thread_id):
         while True:
@@ -103,7 +151,6 @@ def _change_thread(thread_id: str, decide: Callable[[Thread], Change | None]) ->
                 break
             pause(deadline)
         states.forget(thread_id)
-    tell_standing(thread_id)
 
 
 def _store(thread: Thread, change: Change) -> bool:

@@ -28,7 +28,8 @@ def carry_booking(entry: OutboxEntry) -> None:
     card = entry.payload.get("card")
     if card is not None:
         key, says = entry.payload["key"], entry.payload["says"]
-        carry_card(card["id"], version=card["version"], key=key, says=says)
+        by_staff = entry.payload.get("by_staff", False)
+        carry_card(card["id"], version=card["version"], key=key, says=says, by_staff=by_staff)
     elif states.read(thread_id) is None:
         open_group_thread(truth, key=entry.payload["key"], says=entry.payload["says"])
     else:

@@ -87,9 +87,10 @@ def build(state: ThreadState, line: Line, roster: Roster) -> Attempt:
 
 def _as_planned(state: ThreadState, line: Line) -> Condition:
     """A line that changes something besides takes the thread's next revision, and it alone."""
+    condition = as_known(state) if line.by_staff else as_is(state)
     if "rev" in line.of_thread:
-        return as_is(state) & (Thread.rev == line.of_thread["rev"] - 1)
-    return as_is(state)
+        return condition & (Thread.rev == line.of_thread["rev"] - 1)
+    return condition
 
 
 def unused(kind: type[SentMarker] | type[StartMarker]) -> Condition:
@@ -98,7 +99,7 @@ def unused(kind: type[SentMarker] | type[StartMarker]) -> Condition:
 
 def _update_person(attempt: Attempt, person: Participant) -> None:
     line = attempt.line
-    writes = person.user_id in (line.author_id, line.actor_id)
+    writes = not line.by_staff and person.user_id in (line.author_id, line.actor_id)
     change = change_of(attempt.state, person, line, attempt.message, attempt.roster)
     attempt.changes[person.user_id] = change
     condition = condition_of(attempt.state, person, writes=writes)
@@ -157,13 +158,18 @@ def _bind_pair(attempt: Attempt) -> None:
 
 
 def as_is(state: ThreadState) -> Condition:
+    """Nothing was appended since, and the thread is neither locked nor on hold."""
+    return as_known(state).differ(status=LOCKED).absent("soft_block")
+
+
+def as_known(state: ThreadState) -> Where:
     thread = state.thread
     known = {
         "last_seq": thread.last_seq,
         "last_message_id": thread.last_message_id,
         "roster_version": thread.roster_version,
     }
-    return Where(Thread).equal(**known).differ(status=LOCKED).absent("soft_block")
+    return Where(Thread).equal(**known)
 
 
 def may_write(state: ThreadState) -> Condition:

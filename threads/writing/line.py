@@ -52,6 +52,10 @@ class Line:
     sealed: str | None = None
     # What else it changes of the thread, by Python names. A `rev` among it has to be the next one.
     of_thread: dict[str, Any] = field(default_factory=dict)
+    # Attributes that it removes from the thread, by Python names.
+    clears_thread: tuple[str, ...] = ()
+    # A staff decision: stored although the thread is locked or on hold, which it stays.
+    by_staff: bool = False
     # What waits for whom from here on; None: as before.
     waits: list[dict[str, str]] | None = None
     # The card that the message is, as it is shown.

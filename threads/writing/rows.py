@@ -34,9 +34,10 @@ def thread_change(state: ThreadState, line: Line, message: Message, roster: Rost
             "last_message_at": message.created_at,
             "updated_at": message.created_at,
             "last_message": line.summary,
-            "status": OPEN,
+            **({} if line.by_staff else {"status": OPEN}),
             **line.of_thread,
-        }
+        },
+        remove=line.clears_thread,
     )
     waits = waits_after(state.thread, line, message.id, roster)
     if waits != (state.thread.waits or []):
