@@ -32,6 +32,7 @@ def erase_person(user: User) -> None:
     user.avatar = user.headline = user.about = user.city = ""
     user.verified = user.is_active = user.is_staff = user.is_superuser = False
     user.requires_verified = user.requires_date = user.requires_budget = False
+    user.has_new_report_answer = False
     user.muted_until = user.last_login = None
     user.deleted_at = timezone.now()
     user.set_unusable_password()

@@ -65,6 +65,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_active = models.BooleanField(default=True)
     # Until then they read and do not write; set by staff, under a case.
     muted_until = models.DateTimeField(null=True, blank=True, editable=False)
+    # Set when a report of theirs is answered, cleared when they read the answer.
+    has_new_report_answer = models.BooleanField(default=False, editable=False)
     is_staff = models.BooleanField(default=False)
     # Nobody any more: the row stays for the records that name it.
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)

@@ -1,12 +1,12 @@
 """What staff do, under a case, with a reason. Each is written to the audit first and done then, by
 the same actions as everything else, so that people see it at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -16,13 +16,16 @@ from contracts.cards import clock
 from files.models import File
 from moderation.audit import record
 from moderation.models import Case, CaseNote
+from moderation.outcomes import answer_reports, publish_answers
 from moderation.queries import (
     access_case,
     access_file,
+    find_open_twin,
     get_case,
     is_on_hold,
     list_cards,
     list_people,
+    read_thread,
 )
 from moderation.roles import RESTRICT, WORK
 from threads.actions import staff as in_thread
@@ -84,7 +87,10 @@ def note(staff: User, *, case_id: str, text: str) -> CaseNote:
     return CaseNote.objects.create(case=case, author=staff, text=text)
 
 
-def resolve(staff: User, *, case_id: str, reason: str) -> None:
+def resolve(
+    staff: User, *, case_id: str, reason: str, answers: Mapping[int, str] | None = None
+) -> None:
+    """`answers` is what the reporters are told, by report; `reason` stays with staff."""
     case = access_case(staff, case_id)
     if is_on_hold(case):
         raise Refusal(
@@ -100,11 +106,57 @@ def resolve(staff: User, *, case_id: str, reason: str) -> None:
         )
     record(staff, "case.resolve", case_id=case.id, reason=reason)
     with transaction.atomic():
-        Case.objects.filter(pk=case.pk).update(
-            status=Case.Status.RESOLVED, resolved_at=timezone.now(), outcome=reason
-        )
+        _close(staff, case, reason)
+        reporters = answer_reports(case, answers or {})
         entries = clock.start_clock(case.thread_id, clock.CASE)
     carry_all(entries)
+    publish_answers(reporters)
+
+
+def _close(staff: User, case: Case, reason: str) -> None:
+    """A report that comes at the same moment waits for this, and then opens another case."""
+    mine = Case.objects.select_for_update().filter(pk=case.pk, assignee=staff)
+    locked = mine.exclude(status=Case.Status.RESOLVED).first()
+    if locked is None:
+        raise Refusal("ACTION_FORBIDDEN", "Take this case first.")
+    locked.status, locked.resolved_at, locked.outcome = (
+        Case.Status.RESOLVED,
+        timezone.now(),
+        reason,
+    )
+    locked.save(update_fields=["status", "resolved_at", "outcome"])
+
+
+def reopen(staff: User, *, case_id: str, reason: str) -> None:
+    """Whoever reopens a case is its assignee, and everything can be done under it again."""
+    case = get_case(case_id)
+    _check_may_reopen(case)
+    record(staff, "case.reopen", case_id=case.id, reason=reason, outcome=case.outcome)
+    try:
+        with transaction.atomic():
+            reopened = Case.objects.filter(pk=case.pk, status=Case.Status.RESOLVED).update(
+                status=Case.Status.ASSIGNED, assignee=staff, resolved_at=None
+            )
+            stops = reopened and case.thread_id
+            entries = clock.stop_clock(case.thread_id, clock.CASE) if stops else []
+    except IntegrityError:
+        reopened = 0
+    if not reopened:
+        _check_may_reopen(get_case(case_id))
+        raise Refusal("TRY_AGAIN")
+    carry_all(entries)
+
+
+def _check_may_reopen(case: Case) -> None:
+    if case.is_open:
+        raise Refusal("ACTION_INVALID_STATE", "This case is open.")
+    twin = find_open_twin(case)
+    if twin is not None:
+        raise Refusal(
+            "ACTION_INVALID_STATE",
+            f"There is a newer open case about the same: {twin.id}.",
+            hint="Continue there.",
+        )
 
 
 def look(
@@ -112,6 +164,17 @@ def look(
 ) -> None:
     """Before anything is shown."""
     record(staff, what, case_id=case.id, target=case.thread_id, reason=reason, **details)
+
+
+def read_more(
+    staff: User, *, case_id: str, reason: str, before: str = ""
+) -> tuple[Case, list[dict[str, Any]]]:
+    """More of the thread than was reported, for a reason that is kept."""
+    case = access_case(staff, case_id)
+    if not case.thread_id:
+        raise Refusal("ACTION_FORBIDDEN", "No conversation belongs to this case.")
+    look(staff, case, what="thread.read", reason=reason, before=before)
+    return case, read_thread(case, before)
 
 
 def look_at_file(staff: User, *, case_id: str, file_id: str) -> File:

@@ -17,7 +17,7 @@ from accounts.refusals import Refusal
 from files.models import FULL
 from moderation import actions, queries
 from moderation.export import export_case
-from moderation.forms import ActForm, NoteForm, ReadForm, ReasonForm
+from moderation.forms import ActForm, NoteForm, ReadForm, ReasonForm, ResolveForm
 from moderation.models import AuditEntry, Case
 from moderation.roles import RESTRICT, WORK
 from threads.serving import serve
@@ -114,6 +114,7 @@ class CaseAdmin(ForStaff):
             of_case("read", self.read),
             of_case("export", self.export),
             of_case("resolve", self.resolve),
+            of_case("reopen", self.reopen),
             *super().get_urls(),
         ]
 
@@ -133,11 +134,11 @@ class CaseAdmin(ForStaff):
             "opts": self.opts,
             "title": str(case),
             "case": case,
-            "has_taken": queries.has_taken(request.user, case),
-            "may_take": case.is_open and request.user.has_perm(WORK),
+            "can_read": queries.can_read(request.user, case),
+            "may_work": request.user.has_perm(WORK),
             "may_restrict": request.user.has_perm(RESTRICT),
         }
-        if context["has_taken"]:
+        if context["can_read"]:
             actions.look(request.user, case)
             context |= {
                 "reports": case.reports.select_related("reporter"),
@@ -147,7 +148,8 @@ class CaseAdmin(ForStaff):
                 "notes": case.notes.select_related("author"),
                 "done": queries.list_done(case),
                 "is_on_hold": queries.is_on_hold(case),
-                "cards": queries.show_cards(case) if case.is_open else [],
+                "cards": queries.show_cards(case),
+                "answers": ResolveForm(case=case).answer_fields(),
                 "now": timezone.now(),
             }
         return render(request, "admin/moderation/case/page.html", context | extra)
@@ -193,36 +195,47 @@ class CaseAdmin(ForStaff):
         form = ReadForm(request.POST)
         if not case.thread_id or not self._is_right(request, form):
             return self._back(case_id)
-        before, reason = form.cleaned_data["before"], form.cleaned_data["reason"]
-        actions.look(request.user, case, what="thread.read", reason=reason, before=before)
-        more = queries.read_more(case, before)
-        return self._show(request, case, more=more, reason=reason)
+        given = form.cleaned_data
+        case, more = actions.read_more(request.user, case_id=case_id, **given)
+        return self._show(request, case, more=more, reason=given["reason"])
 
     def export(self, request: Any, case_id: str) -> HttpResponseBase:
         self._check(request)
-        case = queries.access_case(request.user, case_id)
+        queries.access_case(request.user, case_id)
         form = ReasonForm(request.POST)
-        if not request.user.has_perm(RESTRICT):
-            raise Refusal("ACTION_FORBIDDEN", "This is for trust and safety to do.")
         if not self._is_right(request, form):
             return self._back(case_id)
-        content = export_case(request.user, case, reason=form.cleaned_data["reason"])
-        return FileResponse(content, as_attachment=True, filename=f"{case.id}.zip")
+        reason = form.cleaned_data["reason"]
+        content = export_case(request.user, case_id=case_id, reason=reason)
+        return FileResponse(content, as_attachment=True, filename=f"{case_id}.zip")
 
     def resolve(self, request: Any, case_id: str) -> HttpResponse:
         self._check(request)
-        form = ReasonForm(request.POST)
-        if not self._is_right(request, form):
+        form = ResolveForm(request.POST, case=queries.access_case(request.user, case_id))
+        if not self._is_right(request, form) or not self._does(
+            request, actions.resolve, case_id=case_id, **form.arguments()
+        ):
             return self._back(case_id)
+        messages.success(request, "Resolved. Whoever reported it is told.")
+        return redirect("admin:moderation_case_changelist")
+
+    def reopen(self, request: Any, case_id: str) -> HttpResponse:
+        self._check(request)
+        form = ReasonForm(request.POST)
+        if self._is_right(request, form):
+            self._does(request, actions.reopen, case_id=case_id, **form.cleaned_data)
+        return self._back(case_id)
+
+    def _does(self, request: Any, action: Any, **given: Any) -> bool:
+        """What the state of the case does not allow is said on its page."""
         try:
-            actions.resolve(request.user, case_id=case_id, reason=form.cleaned_data["reason"])
+            action(request.user, **given)
         except Refusal as refusal:
             if refusal.code != "ACTION_INVALID_STATE":
                 raise
             messages.error(request, f"{refusal.message} {refusal.hint}")
-            return self._back(case_id)
-        messages.success(request, "Resolved.")
-        return redirect("admin:moderation_case_changelist")
+            return False
+        return True
 
     def _check(self, request: Any) -> None:
         if not request.user.has_perm(WORK):

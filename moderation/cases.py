@@ -149,7 +149,8 @@ def _file(
 
 def _open_or_join(about: str, thread_id: str, person_id: str | None, priority: int) -> Case:
     same = {"thread_id": thread_id} if thread_id else {"thread_id": "", "person_id": person_id}
-    case = Case.objects.exclude(status=Case.Status.RESOLVED).filter(**same).first()
+    still_open = Case.objects.select_for_update().exclude(status=Case.Status.RESOLVED)
+    case = still_open.filter(**same).first()
     if case is None:
         if thread_id:
             # While staff look at it no deadline runs against anybody.

@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 from accounts.models import User
+from accounts.refusals import Refusal
 from files.models import FULL, File
 from files.storage import open_kept
 from moderation.actions import look
 from moderation.models import Case
-from moderation.queries import list_audit, list_evidence, list_people
+from moderation.queries import access_case, list_audit, list_evidence, list_people
+from moderation.roles import RESTRICT
 
 MANIFEST = "SHA256SUMS"
 # The same contents are the same bytes, whenever they are exported.
@@ -22,8 +24,11 @@ NO_TIME = (1980, 1, 1, 0, 0, 0)
 CHUNK = 1 << 20
 
 
-def export_case(staff: User, case: Case, *, reason: str) -> IO[bytes]:
+def export_case(staff: User, *, case_id: str, reason: str) -> IO[bytes]:
     """On disk, since files may be large; it is gone when it is closed."""
+    case = access_case(staff, case_id)
+    if not staff.has_perm(RESTRICT):
+        raise Refusal("ACTION_FORBIDDEN", "This is for trust and safety to do.")
     look(staff, case, what="case.export", reason=reason)
     archive = tempfile.TemporaryFile()  # noqa: SIM115
     _zip(archive, {**_records(case), **_attached(case)})

@@ -4,7 +4,7 @@ from django import forms
 
 from accounts.ids import is_id
 from moderation.actions import ACTS, CARD, PERSON
-from moderation.models import MOST_TEXT, Report
+from moderation.models import MOST_TEXT, Case, Report
 
 LONGEST_MUTE = 365
 
@@ -25,6 +25,30 @@ class ReasonForm(forms.Form):
     """Nothing is read or done without one."""
 
     reason = forms.CharField(max_length=MOST_TEXT)
+
+
+class ResolveForm(ReasonForm):
+    """One answer for each report that a person made."""
+
+    def __init__(self, *args: Any, case: Case, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.reports = {
+            f"answer_{report.pk}": report
+            for report in case.reports.exclude(reporter=None).select_related("reporter")
+        }
+        for name in self.reports:
+            self.fields[name] = forms.ChoiceField(choices=Report.Answer.choices)
+
+    def answer_fields(self) -> list[dict[str, Any]]:
+        return [
+            {"name": name, "reporter": report.reporter, "choices": Report.Answer.choices}
+            for name, report in self.reports.items()
+        ]
+
+    def arguments(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        answers = {report.pk: data[name] for name, report in self.reports.items()}
+        return {"reason": data["reason"], "answers": answers}
 
 
 class NoteForm(forms.Form):

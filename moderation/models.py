@@ -87,6 +87,14 @@ class Report(models.Model):
         DANGER = "danger", "A threat, or somebody is in danger"
         OTHER = "other", "Something else"
 
+    class Answer(models.TextChoices):
+        """What the reporter is told; nothing about anybody's sanctions."""
+
+        ACTED = "acted", "We found a breach of our rules and acted on it."
+        NO_BREACH = "no_breach", "We found no breach of our rules."
+        UNCLEAR = "unclear", "We could not tell from what we have. Tell us more if it goes on."
+        REVIEWED = "reviewed", "We have reviewed it."
+
     case = models.ForeignKey(Case, models.PROTECT, related_name="reports")
     reporter = models.ForeignKey(User, models.PROTECT, null=True, related_name="reports")
     reason = models.CharField(max_length=20, choices=Reason)
@@ -97,6 +105,8 @@ class Report(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     # A repeat of the same finds this one.
     key = models.CharField(max_length=80, unique=True)
+    answer = models.CharField(max_length=10, choices=Answer, blank=True)
+    answered_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["id"]

@@ -1,5 +1,5 @@
-"""Cases as staff see them. What a case is about is shown to whoever has taken it, to nobody else;
-superusers are no exception."""
+"""Cases as staff see them. What a case is about is shown to its assignee while it is open, and to
+nobody else; superusers are no exception."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -34,13 +34,22 @@ def get_case(case_id: str) -> Case:
 def access_case(staff: User, case_id: str) -> Case:
     """For working on it: open, and taken by this very person."""
     case = get_case(case_id)
-    if not has_taken(staff, case) or not case.is_open:
+    if not can_read(staff, case):
         raise Refusal("ACTION_FORBIDDEN", "Take this case first.")
     return case
 
 
-def has_taken(staff: User, case: Case) -> bool:
-    return staff.has_perm(WORK) and case.assignee_id == staff.id
+def can_read(staff: User, case: Case) -> bool:
+    """The evidence: the assignee, while the case is open."""
+    return staff.has_perm(WORK) and case.assignee_id == staff.id and case.is_open
+
+
+def find_open_twin(case: Case) -> Case | None:
+    """Another case about the same conversation, or person, that is open."""
+    of_thread = {"thread_id": case.thread_id}
+    same = of_thread if case.thread_id else of_thread | {"person_id": case.person_id}
+    others = Case.objects.exclude(pk=case.pk).exclude(status=Case.Status.RESOLVED)
+    return others.filter(**same).first()
 
 
 def find_thread(case: Case) -> Thread | None:
@@ -83,7 +92,7 @@ def access_file(staff: User, case_id: str, file_id: str) -> tuple[Case, File]:
     one that was removed since: it is kept as long as the case is open."""
     case = get_case(case_id)
     file = File.objects.filter(pk=file_id, state=File.State.READY).first()
-    if not has_taken(staff, case) or file is None or file.thread_id != case.thread_id:
+    if not can_read(staff, case) or file is None or file.thread_id != case.thread_id:
         raise Refusal("CASE_NOT_FOUND")
     shown = {
         attached.get("id")
@@ -126,7 +135,7 @@ def _bring_up_to_date(message: dict[str, Any], now: Any) -> None:
         message["body_now"] = now.body or ""
 
 
-def read_more(case: Case, before: str) -> list[dict[str, Any]]:
+def read_thread(case: Case, before: str) -> list[dict[str, Any]]:
     state = evidence.read_state(case.thread_id)
     page = evidence.read_page(case.thread_id, before)
     return [evidence.described(message, state) for message in page]

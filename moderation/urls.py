@@ -10,5 +10,6 @@ urlpatterns = [
         views.message,
         name="report_message",
     ),
+    path("settings/reports/", views.reports, name="reports"),
     path("people/<slug:handle>/report/", views.person, name="report_person"),
 ]

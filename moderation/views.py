@@ -5,16 +5,20 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.queries import get_person
 from moderation.cases import report_person, report_thread
 from moderation.forms import ReportForm
+from moderation.outcomes import list_reports, mark_answers_read
 from threads import queries
 from threads.rendering import quote_text
 from threads.views import Request
 
-THANKS = "Thank you. Our safety team will look at it. Nobody else learns that you told us."
+THANKS = (
+    "Thank you. Our safety team will look at it, and you find their answer in Settings under "
+    "Your reports. Nobody else learns that you told us."
+)
 FORMS = require_http_methods(["GET", "HEAD", "POST"])
 
 
@@ -55,6 +59,15 @@ def person(request: Request, handle: str) -> HttpResponse:
         report_person(request.user, person=reported, **form.cleaned_data)
         return _thank(request, back)
     return _ask(request, form, back, what=reported.display_name)
+
+
+@require_safe
+@login_required
+def reports(request: Request) -> HttpResponse:
+    """What they reported and what came of it, for nobody but them."""
+    context = {"reports": list_reports(request.user)}
+    mark_answers_read(request.user)
+    return render(request, "moderation/reports.html", context)
 
 
 def _ask(

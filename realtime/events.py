@@ -185,6 +185,12 @@ class InboxChanged(TypedDict):
     request: NotRequired[bool]
 
 
+class ReportAnswered(TypedDict):
+    """To a reporter alone: one of their reports has an answer, on the page of their reports."""
+
+    type: Literal["report.answered"]
+
+
 class Error(TypedDict):
     type: Literal["error"]
     code: str
@@ -216,5 +222,6 @@ Event = (
     | ThreadChanged
     | CursorMoved
     | InboxChanged
+    | ReportAnswered
     | Error
 )

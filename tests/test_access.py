@@ -260,6 +260,7 @@ VIEWS: dict[str, View] = {
     "threads:leave": View(ACT, of_thread, post=posting()),
     "moderation:report_thread": View(ACT, of_thread, post=A_REPORT),
     "moderation:report_message": View(ACT | {"blocked": 404}, of_message, post=A_REPORT),
+    "moderation:reports": View(SIGNED_IN),
     "moderation:report_person": View(SIGNED_IN_POST, handle_of_seller, post=A_REPORT),
     "threads:safe_mode": View(
         ACT | {"blocked": 403},

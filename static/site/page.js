@@ -62,6 +62,12 @@ courier.addEventListener("refused", ({ detail }) => {
   if (detail.thread !== thread?.id) toast("A message could not be sent. Its conversation says why.");
 });
 
+// Only to whoever reported something; the list of conversations says so, too, when it is loaded.
+socket.addEventListener("report.answered", () => {
+  const see = { label: "See the answer", run: () => location.assign("/settings/reports/") };
+  toast("Our safety team has answered a report of yours.", see);
+});
+
 // A short absence is nobody's business; a longer one is said, quietly.
 let sayIt = setTimeout(() => socket.isLive || say("Not live: trying to connect."), 2 * QUIET);
 socket.addEventListener("state", ({ detail: state }) => {

@@ -107,6 +107,7 @@ ROWS: dict[str, dict[str, object]] = {
     "moderation_case_note": HOLDERS,
     "moderation_case_read": HOLDERS | {"support with it": "all", "safety with it": "all"},
     "moderation_case_resolve": HOLDERS,
+    "moderation_case_reopen": row("in", 403, "in", 404, 302, 302, 302, 302, 302),
     "moderation_case_export": HOLDERS | {"support with it": 403, "safety with it": 200},
     "moderation_case_add": NEVER,
     "moderation_case_delete": NEVER,
@@ -142,6 +143,7 @@ POSTS: dict[str, dict[str, str]] = {
     "moderation_case_note": {"text": "A thought"},
     "moderation_case_read": {"reason": "To understand"},
     "moderation_case_resolve": {"reason": "Done"},
+    "moderation_case_reopen": {"reason": "Again"},
     "moderation_case_export": {"reason": "For the court"},
 }
 

@@ -23,7 +23,7 @@ def test_holds_what_was_reported_and_done_and_the_hash_of_each(thread, buyer, se
     case = taken(moderator, report(buyer, thread, bad.id, comment="He insults me"))
     act(moderator, case_id=case.id, name="message.hide", target=bad.id, reason="An insult")
     note(moderator, case_id=case.id, text="Second time")
-    archive = zipfile.ZipFile(export_case(moderator, case, reason="For the police"))
+    archive = zipfile.ZipFile(export_case(moderator, case_id=case.id, reason="For the police"))
     assert archive.testzip() is None
     sums = dict(
         reversed(line.split("  ")) for line in archive.read("SHA256SUMS").decode().splitlines()
@@ -47,7 +47,7 @@ def test_holds_the_files_that_were_sent_also_those_removed_since(thread, buyer, 
     bad = say(seller, thread, "Look", attachments=[sent.id])
     case = taken(moderator, report(buyer, thread, bad.id))
     remove_message(seller, thread_id=thread, message_id=bad.id)
-    archive = zipfile.ZipFile(export_case(moderator, case, reason="For the police"))
+    archive = zipfile.ZipFile(export_case(moderator, case_id=case.id, reason="For the police"))
     assert archive.read(f"files/{sent.id}/b.txt") == b"What was sent"
     digest = hashlib.sha256(b"What was sent").hexdigest()
     assert f"{digest}  files/{sent.id}/b.txt" in archive.read("SHA256SUMS").decode()

@@ -31,9 +31,7 @@ class Postponed(Exception):
     """Nobody may write there just now; what is recorded waits until somebody may."""
 
 
-def carry_card(
-    card_id: str, *, version: int, key: str, says: str, by_staff: bool = False
-) -> None:
+def carry_card(card_id: str, *, version: int, key: str, says: str, by_staff: bool = False) -> None:
     """A staff decision is stored whatever the state of the thread, with the card it is about."""
     message_id = _carry_message(card_id, by_staff=by_staff)
     if version == 0:

@@ -1,0 +1,136 @@
+"""Evidence is read by the assignee of an open case alone; a resolved case can be reopened."""
+
+import io
+
+import pytest
+from django.urls import reverse
+
+from accounts.models import User
+from accounts.refusals import Refusal
+from contracts.models.cards import ClockStop
+from files.actions import accept_file
+from moderation import actions, export
+from moderation.actions import act, resolve, take_case
+from moderation.models import AuditEntry, Case
+from tests.moderation.conftest import make_staff, report, sign_in, taken
+from tests.threads.conftest import say, thread_item
+
+pytestmark = pytest.mark.storage
+
+SECRET = "What only the two of us know"
+
+
+@pytest.fixture
+def file(thread, seller):
+    return accept_file(seller, thread_id=thread, name="a.txt", content=io.BytesIO(b"Words"))
+
+
+@pytest.fixture
+def case(thread, buyer, seller, moderator, file):
+    said = say(seller, thread, SECRET, attachments=[file.id])
+    return taken(moderator, report(buyer, thread, said.id))
+
+
+@pytest.fixture
+def root(db):
+    staff = make_staff("Root")
+    User.objects.filter(pk=staff.pk).update(is_superuser=True)
+    return User.objects.get(pk=staff.pk)
+
+
+def page(staff, case) -> str:
+    address = reverse("admin:moderation_case_change", args=[case.id])
+    return sign_in(staff).get(address).content.decode()
+
+
+def post(staff, case, name, **data):
+    return sign_in(staff).post(reverse(f"admin:moderation_case_{name}", args=[case.id]), data)
+
+
+def reads(staff, case, file) -> set[str]:
+    """Every way to the evidence that lets this person in."""
+    address = reverse("admin:moderation_case_file", args=[case.id, file.id])
+    ways = {
+        "page": SECRET in page(staff, case),
+        "file": sign_in(staff).get(address).status_code == 200,
+        "read": SECRET in post(staff, case, "read", reason="Why").content.decode(),
+        "export": post(staff, case, "export", reason="Why").status_code == 200,
+    }
+    return {name for name, is_open in ways.items() if is_open}
+
+
+ALL = {"page", "file", "read", "export"}
+
+
+def test_evidence_is_read_by_the_assignee_while_the_case_is_open(
+    case, file, moderator, support, root
+):
+    assert reads(moderator, case, file) == ALL
+    assert reads(support, case, file) == reads(root, case, file) == set()
+    resolve(moderator, case_id=case.id, reason="Warned them")
+    assert reads(moderator, case, file) == reads(root, case, file) == set()
+    with pytest.raises(Refusal):
+        export.export_case(moderator, case_id=case.id, reason="Again")
+    with pytest.raises(Refusal):
+        actions.read_more(moderator, case_id=case.id, reason="Again", before="")
+    text = page(moderator, case)
+    assert "Warned them" in text
+    assert "Reopen" in text
+
+
+def test_a_case_that_a_colleague_took_over_is_closed_to_the_one_before(
+    case, file, moderator, support
+):
+    take_case(support, case_id=case.id)
+    assert reads(moderator, case, file) == set()
+    assert reads(support, case, file) == ALL - {"export"}
+
+
+def test_a_reopened_case_offers_everything_again(case, thread, file, moderator, support):
+    act(moderator, case_id=case.id, name="thread.lock", reason="Threats.")
+    resolve(moderator, case_id=case.id, reason="Locked for good")
+    assert not ClockStop.objects.filter(thread_id=thread, why="case").exists()
+    with pytest.raises(Refusal):
+        act(moderator, case_id=case.id, name="thread.unlock", reason="They made up")
+    assert post(moderator, case, "reopen").status_code == 302
+    assert Case.objects.get(pk=case.pk).status == "resolved", "A reason is needed."
+    post(moderator, case, "reopen", reason="They made up")
+    again = Case.objects.get(pk=case.pk)
+    assert (again.status, again.assignee, again.resolved_at) == ("assigned", moderator, None)
+    assert reads(moderator, case, file) == ALL
+    assert "Unlock" in page(moderator, case)
+    assert ClockStop.objects.filter(thread_id=thread, why="case").exists()
+    act(moderator, case_id=case.id, name="thread.unlock", reason="They made up")
+    assert thread_item(thread).status == "open"
+    entry = AuditEntry.objects.get(act="case.reopen")
+    assert (entry.actor, entry.case, entry.reason) == (moderator.id, case.id, "They made up")
+
+
+def test_whoever_reopens_a_case_has_it(case, file, moderator, support):
+    resolve(moderator, case_id=case.id, reason="Done")
+    actions.reopen(support, case_id=case.id, reason="More came to light")
+    assert Case.objects.get(pk=case.pk).assignee == support
+    assert reads(moderator, case, file) == set()
+
+
+def test_an_open_case_is_not_reopened(case, support, moderator):
+    with pytest.raises(Refusal) as refusal:
+        actions.reopen(support, case_id=case.id, reason="Mine")
+    assert refusal.value.code == "ACTION_INVALID_STATE"
+    assert Case.objects.get(pk=case.pk).assignee == moderator
+
+
+def test_one_case_of_a_conversation_is_open_at_a_time(case, thread, buyer, moderator):
+    resolve(moderator, case_id=case.id, reason="Done")
+    newer = report(buyer, thread, comment="It goes on")
+    with pytest.raises(Refusal, match=newer.id) as refusal:
+        actions.reopen(moderator, case_id=case.id, reason="It goes on")
+    assert refusal.value.code == "ACTION_INVALID_STATE"
+    assert Case.objects.get(pk=case.pk).status == "resolved"
+
+
+def test_two_who_resolve_at_once_are_one(case, moderator):
+    resolve(moderator, case_id=case.id, reason="First")
+    with pytest.raises(Refusal):
+        resolve(moderator, case_id=case.id, reason="Second")
+    assert Case.objects.get(pk=case.pk).outcome == "First"
