@@ -9,6 +9,8 @@ from django.shortcuts import render
 from django.utils.decorators import sync_only_middleware
 
 from accounts.refusals import Refusal
+from threads.models.errors import is_worth_logging
+from threads.models.retry import time_budget
 
 log = structlog.get_logger(__name__)
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -34,14 +36,21 @@ def correlation(get_response: GetResponse) -> GetResponse:
 
 @sync_only_middleware
 def refusals(get_response: GetResponse) -> GetResponse:
+    """Refusals become answers. All retries of one request share one deadline."""
+
     def middleware(request: HttpRequest) -> HttpResponse:
-        return get_response(request)
+        with time_budget():
+            return get_response(request)
 
     def process_exception(request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, Refusal):
             return None
-        log.info("refused", code=error.code, path=request.path)
-        return refuse(request, error)
+        if is_worth_logging(error):
+            log.info("refused", code=error.code, path=request.path)
+        response = refuse(request, error)
+        # Otherwise Django logs every 503 once more, as an error.
+        response._has_been_logged = True  # type: ignore[attr-defined]
+        return response
 
     middleware.process_exception = process_exception  # type: ignore[attr-defined]
     return middleware

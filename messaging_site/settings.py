@@ -131,6 +131,8 @@ DYNAMODB = {
     "region": env.str("AWS_REGION", default=env.str("AWS_DEFAULT_REGION", default="eu-central-1")),
     "connect_timeout": env.float("PARLEY_DYNAMODB_CONNECT_TIMEOUT", default=1.0),
     "read_timeout": env.float("PARLEY_DYNAMODB_READ_TIMEOUT", default=3.0),
+    # All retries of one page or socket command end so many seconds after it began.
+    "retry_seconds": env.float("PARLEY_DYNAMODB_RETRY_SECONDS", default=2.0),
 }
 
 REDIS_URL = env.str("REDIS_URL", default="")

@@ -22,6 +22,7 @@ from threads.forms import (
     SaveDraft,
     SendMessage,
 )
+from threads.models.retry import time_budget
 from threads.telling import message_accepted
 
 
@@ -54,7 +55,8 @@ def handle(user: User, frame: dict[str, Any]) -> list[Event]:
     handler = COMMANDS.get(frame["type"])
     if handler is None:
         raise Refusal("BAD_FRAME", hint="We do not know this type of frame.")
-    answer = handler.run(user, **handler.form.read(frame))
+    with time_budget():
+        answer = handler.run(user, **handler.form.read(frame))
     if answer is None:
         return []
     return answer if isinstance(answer, list) else [answer]

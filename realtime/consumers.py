@@ -31,7 +31,7 @@ from realtime.presence_telling import PresenceTelling
 from threads.actions.messages import Sending
 from threads.forms import SendMessage
 from threads.models import Message, keys
-from threads.models.store import StoreUnavailable
+from threads.models.errors import StoreUnavailable, is_worth_logging
 from threads.queries import list_pending
 from threads.state import learn
 from threads.telling import message_accepted
@@ -136,7 +136,8 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
             hello = await self._hello()
         except StoreUnavailable as error:
             # Not ours to mend, and no fault of the page's: it comes back by itself.
-            log.warning("socket_not_opened", why=error.why)
+            if is_worth_logging(error):
+                log.warning("socket_not_opened", why=error.why)
             await self.close(NOT_NOW)
             return
         await self.say(hello)
@@ -245,7 +246,8 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
     async def _refuse(self, refusal: Refusal, frame: dict[str, Any]) -> None:
         corr_id = secrets.token_hex(8)
         figures.REFUSALS.labels(refusal.code).inc()
-        log.info("refused", code=refusal.code, command=frame.get("type"), corr_id=corr_id)
+        if is_worth_logging(refusal):
+            log.info("refused", code=refusal.code, command=frame.get("type"), corr_id=corr_id)
         error: Any = Error(type="error", **refusal.described(corr_id))  # type: ignore[typeddict-item]
         for name, given in (("client_id", "client_id"), ("message_id", "message")):
             if isinstance(frame.get(given), str):

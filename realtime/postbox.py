@@ -17,6 +17,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import structlog
+from django.conf import settings
 from django.db import close_old_connections
 
 from accounts.refusals import Refusal
@@ -24,6 +25,7 @@ from realtime import figures
 from threads.actions.messages import Sending, sending_together
 from threads.models import Message
 from threads.models.changes import commit_each_on_loop
+from threads.models.retry import time_budget
 
 log = structlog.get_logger(__name__)
 
@@ -124,7 +126,9 @@ class Postbox:
     async def _write(self, parcels: list[Parcel]) -> None:
         try:
             sendings = [parcel.sending for parcel in parcels]
-            await commit_each_on_loop(sending_together(sendings))
+            # The next transaction waits for this one; what fails goes again by itself.
+            with time_budget(settings.DYNAMODB["retry_seconds"] / 4):
+                await commit_each_on_loop(sending_together(sendings))
         except Exception:
             log.exception("not_sent_together")
         self._free_lanes += 1
@@ -162,7 +166,8 @@ def _run_each(sendings: list[Sending]) -> list[Exception | None]:
     errors: list[Exception | None] = []
     for sending in sendings:
         try:
-            sending.message = sending.run()
+            with time_budget():
+                sending.message = sending.run()
             errors.append(None)
         except Refusal as refusal:
             errors.append(refusal)

@@ -44,6 +44,14 @@ def table() -> None:
     assert create_table() == []
 
 
+@pytest.fixture(autouse=True)
+def _closed_breaker(table: None) -> None:
+    """A test that makes the store fail does not keep the next one from it."""
+    from tests.threads.trouble import close_breaker
+
+    close_breaker()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _tables_can_be_emptied() -> None:
     """After a test that commits, Django empties every table; some refuse, as they should."""

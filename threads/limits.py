@@ -17,7 +17,7 @@ from accounts.models import User
 from accounts.refusals import Refusal
 from threads.models import RateBucket, keys
 from threads.models.changes import Cancelled, Transaction
-from threads.models.store import PATIENCE, pause
+from threads.models.retry import Backoff
 from threads.models.table import Item, Key, get_many
 
 # Stored as whole numbers: a bucket fills by less than one in most moments.
@@ -60,7 +60,7 @@ def bucket_keys(user: User, limits: list[Limit]) -> list[Key]:
 
 def spend(user: User, limits: list[Limit]) -> None:
     """By itself, before what it pays for: for what the table has no part in."""
-    deadline = time.monotonic() + PATIENCE
+    backoff = Backoff()
     while True:
         write = Transaction()
         take_one(write, user, limits, get_many(bucket_keys(user, limits)))
@@ -69,7 +69,7 @@ def spend(user: User, limits: list[Limit]) -> None:
             return
         except Cancelled:
             # Another of theirs came in between.
-            pause(deadline)
+            backoff.wait()
 
 
 def take_one(write: Transaction, user: User, limits: list[Limit], found: list[Item]) -> None:

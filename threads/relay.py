@@ -6,7 +6,6 @@ what the entry says, so that doing it twice, or late, changes nothing.
 """
 
 import threading
-import time
 from collections.abc import Callable, Iterable
 
 import structlog
@@ -21,7 +20,8 @@ from threads.cards.carrying import Postponed
 from threads.changed import thread_changed
 from threads.models import Pair, PairThread, Participant, Profile, keys
 from threads.models.changes import Cancelled, Change, Transaction, update
-from threads.models.store import PATIENCE, StoreUnavailable, pause
+from threads.models.retry import Backoff
+from threads.models.store import StoreUnavailable
 from threads.models.table import Item, query
 from threads.panel.promotion import carry_booking
 from threads.profiles import copy_person, muted_until, person_of, profile_change
@@ -107,7 +107,7 @@ def _carry_block(entry: OutboxEntry) -> None:
 
 def _set_for_both(thread_id: str, users: tuple[str, str], change: Change) -> None:
     """Both or neither: where one of the two has left, it is between others now."""
-    deadline = time.monotonic() + PATIENCE
+    backoff = Backoff()
     while True:
         write = Transaction()
         for user_id in users:
@@ -119,7 +119,7 @@ def _set_for_both(thread_id: str, users: tuple[str, str], change: Change) -> Non
         except Cancelled as cancelled:
             if any(cancelled.failed(user_id) for user_id in users):
                 return
-        pause(deadline)
+        backoff.wait()
 
 
 def _blocked_by(blockers: set[str]) -> Change:

@@ -4,7 +4,6 @@ Every line that tells of a record takes this along, as it is when the line is wr
 (threads/writing/waiting.py). Made anew from the records, and compared with them, by commands.
 """
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 
@@ -14,7 +13,7 @@ from contracts.queries import list_unsigned
 from threads import state as states
 from threads.models import ActionWaiting, Participant, SentMarker, Thread, keys
 from threads.models.changes import Cancelled, Change, Transaction
-from threads.models.store import PATIENCE, pause
+from threads.models.retry import Backoff
 from threads.models.table import Item, query_all
 from threads.state import ThreadState
 from threads.telling import tell_inboxes
@@ -101,7 +100,7 @@ def waiting_for(thread: Thread, waits: list[Wait], person: Participant | None = 
 
 def rebuild_waits(thread_id: str) -> bool:
     """Whether something was wrong."""
-    deadline, is_changed = time.monotonic() + PATIENCE, False
+    backoff, is_changed = Backoff(), False
     while True:
         state = states.look(thread_id)
         wanted = waits_in(state)
@@ -111,7 +110,7 @@ def rebuild_waits(thread_id: str) -> bool:
             _write(state, wanted).commit()
             is_changed = True
         except Cancelled:
-            pause(deadline)
+            backoff.wait()
         states.forget(thread_id)
     if is_changed:
         tell_inboxes(state)

@@ -21,6 +21,8 @@ STALE_BY = 10.0
 SLOWEST = 4.5
 
 FAULTS = ("throttled", "conflict", "broken", "slow", "stale", "cut")
+# Nothing gets through at all; the soak test kills the engine instead.
+AWAY = "away"
 
 
 @dataclass
@@ -42,6 +44,8 @@ class Proxy:
     def __init__(self, engine_port: int, seed: int) -> None:
         self.engine_port, self.port = engine_port, 0
         self.happened: Counter[str] = Counter()
+        # Every request that arrived, by operation, whatever became of it.
+        self.requests: Counter[str] = Counter()
         self._rng = random.Random(seed)
         # Fault -> how likely for a request that it can befall, and until when.
         self._weather: dict[str, tuple[float, float]] = {}
@@ -83,7 +87,10 @@ class Proxy:
 
     async def _answer(self, request: Request, engine: "_Engine") -> bytes | None:
         """None: the connection is to be dropped."""
+        self.requests[request.operation] += 1
         fault = self._choose(request)
+        if fault == AWAY:
+            return None
         if fault in ("throttled", "conflict", "broken"):
             return self._refusal(fault, request)
         if fault == "stale":

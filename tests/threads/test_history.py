@@ -6,6 +6,7 @@ from uuid import UUID, uuid4
 
 import pytest
 import time_machine
+from django.conf import settings
 
 from accounts.ids import new_id
 from accounts.models import User
@@ -333,7 +334,7 @@ def test_a_store_that_takes_nothing_is_said_to_be_unavailable(buyer, seller, mon
         return real(self, operation, kwargs)
 
     monkeypatch.setattr(Store, "_make_api_call", full)
-    monkeypatch.setattr("threads.models.table.PAUSES", (0.001, 0.001))
+    monkeypatch.setitem(settings.DYNAMODB, "retry_seconds", 0.05)
     past = past_thread(buyer, seller)
     with pytest.raises(StoreUnavailable):
         write_history([past])

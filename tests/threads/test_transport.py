@@ -11,23 +11,25 @@ import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
-from botocore.exceptions import (
-    ClientError,
-    ConnectionClosedError,
-    EndpointConnectionError,
-    ReadTimeoutError,
-)
+from botocore.exceptions import ClientError
+from django.conf import settings
 
+from threads.models.retry import time_budget
 from threads.models.signing import Signer
+from threads.models.store import Store, StoreUnavailable
 from threads.models.transport import Client
-from threads.models.transport_on_loop import ClientOnLoop
+
+
+def _answer(status: int, body: bytes) -> bytes:
+    return b"HTTP/1.1 %d Said\r\nContent-Length: %d\r\n\r\n%b" % (status, len(body), body)
+
 
 OK = b'HTTP/1.1 200 OK\r\nContent-Length: 11\r\nDate: now\r\n\r\n{"Item":{}}'
 BROKEN = b"HTTP/1.1 500 Oh\r\nContent-Length: 2\r\n\r\n{}"
-REFUSED = (
-    b"HTTP/1.1 400 Bad Request\r\nContent-Length: 65\r\n\r\n"
-    b'{"__type":"com.amazonaws#ValidationException","message":"Not so."}'
-)[:-1] + b"}"
+REFUSED = _answer(400, b'{"__type":"com.amazonaws#ValidationException","message":"Not so."}')
+THROTTLED = _answer(
+    400, b'{"__type":"com.amazonaws#ProvisionedThroughputExceededException","message":"Slow down"}'
+)
 HANG_UP, SAY_NOTHING = b"", None
 
 
@@ -88,13 +90,14 @@ class Asker:
     def __init__(self, url: str, read_timeout: float, *, on_loop: bool) -> None:
         timeouts = {"connect_timeout": 1, "read_timeout": read_timeout}
         self.client = Client(region="eu-central-1", endpoint=url, **timeouts)
-        self.on_loop = ClientOnLoop(self.client)
+        self.store = Store(self.client, region="eu-central-1", endpoint=url)
+        self.on_loop = self.store._client_on_loop
         self.loop = asyncio.new_event_loop() if on_loop else None
 
     def ask(self, operation: str, arguments: dict) -> dict:
         if self.loop is None:
-            return self.client._make_api_call(operation, arguments)
-        return self.loop.run_until_complete(self.on_loop.ask(operation, arguments))
+            return self.store._make_api_call(operation, arguments)
+        return self.loop.run_until_complete(self.store.ask(operation, arguments))
 
 
 @pytest.fixture(params=["waiting", "on the loop"])
@@ -112,6 +115,11 @@ def client_of(request) -> Iterator:
                 line.close()
             asker.loop.run_until_complete(asyncio.sleep(0))
             asker.loop.close()
+
+
+@pytest.fixture
+def no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(settings.DYNAMODB, "retry_seconds", 0.0)
 
 
 def get(asker: Asker) -> dict:
@@ -139,17 +147,52 @@ def test_a_connection_that_was_closed_meanwhile_is_replaced_without_asking_twice
     assert (server.connections, len(server.requests)) == (2, 2)
 
 
-def test_asks_once_more_when_somebody_hangs_up_and_not_twice(serve, client_of):
-    assert get(client_of(serve(HANG_UP, OK).url))["Item"] == {}
-    with pytest.raises(ConnectionClosedError):
-        get(client_of(serve(HANG_UP, HANG_UP, OK).url))
+@pytest.mark.parametrize("failure", [HANG_UP, BROKEN, THROTTLED])
+def test_retries_a_transient_failure(serve, client_of, failure):
+    server = serve(failure, failure, failure, OK)
+    assert get(client_of(server.url))["Item"] == {}
+    assert len(server.requests) == 4
 
 
-def test_asks_once_more_after_an_error_of_the_store(serve, client_of):
-    assert get(client_of(serve(BROKEN, OK).url))["Item"] == {}
-    with pytest.raises(ClientError) as error:
-        get(client_of(serve(BROKEN, BROKEN).url))
-    assert error.value.response["ResponseMetadata"]["HTTPStatusCode"] == 500
+@pytest.mark.parametrize("failure", [HANG_UP, BROKEN, THROTTLED])
+def test_gives_up_at_the_deadline(serve, client_of, no_retries, failure):
+    server = serve(failure, OK)
+    with pytest.raises(StoreUnavailable):
+        get(client_of(server.url))
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("failure", [HANG_UP, BROKEN])
+def test_does_not_repeat_an_update_that_adds_when_it_may_have_been_done(serve, client_of, failure):
+    server = serve(failure, OK)
+    with pytest.raises(StoreUnavailable):
+        client_of(server.url).ask("UpdateItem", {"UpdateExpression": "ADD #0 :0"})
+    assert len(server.requests) == 1
+
+
+def test_repeats_an_update_that_adds_when_it_was_throttled(serve, client_of):
+    server = serve(THROTTLED, OK)
+    client_of(server.url).ask("UpdateItem", {"UpdateExpression": "ADD #0 :0"})
+    assert len(server.requests) == 2
+
+
+def test_repeats_an_update_that_sets(serve, client_of):
+    server = serve(HANG_UP, OK)
+    client_of(server.url).ask("UpdateItem", {"UpdateExpression": "SET #0 = :0"})
+    assert len(server.requests) == 2
+
+
+def test_two_requests_in_one_time_budget_share_the_deadline(serve, client_of):
+    server = serve(*[THROTTLED] * 100)
+    client = client_of(server.url)
+    begun = time.monotonic()
+    with time_budget(0.2):
+        for _ in range(5):
+            with pytest.raises(StoreUnavailable):
+                get(client)
+    assert time.monotonic() - begun < 1.0
+    # Each of the later ones is tried once: only retries need time.
+    assert len(server.requests) >= 5
 
 
 def test_a_second_attempt_at_a_transaction_has_the_token_of_the_first(serve, client_of):
@@ -168,9 +211,9 @@ def test_a_refusal_is_not_repeated_and_says_why(serve, client_of):
     assert len(server.requests) == 1
 
 
-def test_does_not_wait_for_ever(serve, client_of):
+def test_does_not_wait_for_ever(serve, client_of, no_retries):
     begun = time.monotonic()
-    with pytest.raises(ReadTimeoutError):
+    with pytest.raises(StoreUnavailable, match="TRY_AGAIN"):
         get(client_of(serve(SAY_NOTHING).url, read_timeout=0.3))
     assert time.monotonic() - begun < 5
 
@@ -179,17 +222,16 @@ def test_a_connection_that_was_given_up_is_not_used_for_the_next(serve, client_o
     """Its answer may still come, and would be taken for that of another request."""
     server = serve(SAY_NOTHING, OK)
     asker = client_of(server.url, read_timeout=0.3)
-    with pytest.raises(ReadTimeoutError):
-        get(asker)
     assert get(asker)["Item"] == {}
     assert server.connections == 2
 
 
-def test_says_that_nobody_is_there(client_of):
+def test_says_that_nobody_is_there(client_of, no_retries):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    with pytest.raises(EndpointConnectionError):
+    with pytest.raises(StoreUnavailable) as error:
         get(client_of(f"http://127.0.0.1:{port}"))
+    assert error.value.why == "EndpointConnectionError"
 
 
 @pytest.mark.parametrize("token", ["", "a token of a role"])

@@ -11,6 +11,8 @@ from botocore.exceptions import (
     ReadTimeoutError,
 )
 
+from threads.models.breaker import CircuitBreaker
+from threads.models.table import connection
 from threads.models.transport import Client
 from threads.models.transport_on_loop import ClientOnLoop
 
@@ -78,6 +80,12 @@ class Trouble:
 
     def over(self) -> None:
         self._plans.clear()
+        close_breaker()
+
+
+def close_breaker() -> None:
+    store: Any = connection().connection
+    store.breaker = CircuitBreaker()
 
 
 def refused(code: str, status: int = 400) -> Error:

@@ -1,7 +1,5 @@
 """What has been delivered and read: cursors that move forward only, and never beyond what is."""
 
-import random
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -14,12 +12,12 @@ from realtime.events import CursorMoved
 from threads import state as states
 from threads.models import Message, Participant, Thread, keys
 from threads.models.changes import Change, update
+from threads.models.retry import Backoff
 from threads.models.table import Item, get_many, query
 from threads.telling import inbox_settings
 from threads.writing.line import now_ms
 from threads.writing.rows import CAUGHT_UP
 
-MOST_RACES = 100
 WINDOW = 1000
 
 
@@ -83,7 +81,8 @@ def _move(user: User, place: Place, newest: Change, earlier: Earlier) -> None:
     moved = None
     if not _is_known_to_be_earlier(user, place):
         moved = _update(person, newest, _is_newest(place))
-    for _ in range(MOST_RACES):
+    backoff = Backoff()
+    while True:
         if moved is not None:
             _tell(user, moved)
             return
@@ -91,9 +90,8 @@ def _move(user: User, place: Place, newest: Change, earlier: Earlier) -> None:
         change = earlier(current, after, place)
         moved = _update(person, change, _as_read(current)) if change else current
         if moved is None:
-            # Somebody writes faster than we look: not in step with them.
-            time.sleep(random.uniform(0, 0.02))
-    raise Refusal("TRY_AGAIN")
+            # Another process changes the row faster than this one reads it.
+            backoff.wait()
 
 
 def _is_known_to_be_earlier(user: User, place: Place) -> bool:

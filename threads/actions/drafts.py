@@ -1,7 +1,5 @@
 """What somebody was writing, kept over their devices. A different draft is never overwritten."""
 
-import time
-
 from accounts.models import User
 from accounts.refusals import Refusal
 from realtime.delivery import deliver
@@ -9,7 +7,7 @@ from realtime.events import DraftChanged
 from threads.models import Draft, Participant, keys
 from threads.models.changes import Cancelled, Change, Transaction
 from threads.models.message import MAX_BODY
-from threads.models.store import PATIENCE, pause
+from threads.models.retry import Backoff
 from threads.writing.line import now_ms
 
 MOST_RACES = 100
@@ -19,7 +17,7 @@ MOST_CHARACTERS = 2 * MAX_BODY
 
 def save_draft(user: User, *, thread_id: str, text: str, version: int) -> None:
     """On the version that it was written on; if another device was faster, both texts stay."""
-    deadline = time.monotonic() + PATIENCE
+    backoff = Backoff()
     kept = text
     for _ in range(MOST_RACES):
         if len(kept) > MOST_CHARACTERS:
@@ -30,7 +28,7 @@ def save_draft(user: User, *, thread_id: str, text: str, version: int) -> None:
             if cancelled.failed("person"):
                 raise Refusal("THREAD_NOT_FOUND") from cancelled
             if cancelled.is_conflict:
-                pause(deadline)
+                backoff.wait()
                 continue
             current = cancelled.current("draft", Draft)
             version = current.version if current else 0

@@ -3,8 +3,6 @@
 Each returns the row as it was, for whoever wants to take it back, or None if nothing changed.
 """
 
-import random
-import time
 from collections.abc import Callable
 
 from pynamodb.expressions.condition import Condition
@@ -23,12 +21,11 @@ from threads.models.participant import (
     REQUESTS,
     SPAM,
 )
+from threads.models.retry import Backoff
 from threads.models.table import get_many
 from threads.telling import inbox_settings
 from threads.writing.rows import has_read_as, listed_unread
 from threads.writing.waiting import change_own, listed
-
-MOST_RACES = 20
 
 # By Python names; None removes.
 Wanted = dict[str, object]
@@ -85,7 +82,8 @@ def _place(
     user: User, thread_id: str, wanted: Callable[[Participant], Wanted]
 ) -> Participant | None:
     """On what was read: a send in between would have moved the row, and is looked at again."""
-    for _ in range(MOST_RACES):
+    backoff = Backoff()
+    while True:
         person, thread = _read(user, thread_id)
         before, changes = person.copy(), wanted(person)
         if all(
@@ -96,7 +94,7 @@ def _place(
             states.note(person)
             deliver(inbox_settings(person), to=[person.user_id])
             return before
-    raise Refusal("TRY_AGAIN")
+        backoff.wait()
 
 
 def _read(user: User, thread_id: str) -> tuple[Participant, Thread]:
@@ -121,9 +119,7 @@ def _write(person: Participant, thread: Thread, changes: Wanted) -> bool:
     change_own(write, thread.id, before, after)
     try:
         write.commit()
-    except Cancelled as cancelled:
-        if cancelled.is_conflict:
-            time.sleep(random.uniform(0.005, 0.1))
+    except Cancelled:
         return False
     change.apply(person)
     return True

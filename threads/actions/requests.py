@@ -1,6 +1,5 @@
 """Answering a first contact: accepting opens the conversation, declining tells nobody anything."""
 
-import time
 from collections.abc import Callable
 
 from pynamodb.expressions.condition import Condition
@@ -20,7 +19,8 @@ from threads.models.participant import (
     PENDING,
     SPAM,
 )
-from threads.models.store import PATIENCE, StoreUnavailable, pause
+from threads.models.retry import Backoff
+from threads.models.store import StoreUnavailable
 from threads.state import ThreadState
 from threads.telling import inbox_settings, tell_standing
 from threads.writing.rows import has_read_as
@@ -70,7 +70,7 @@ Build = Callable[[ThreadState, Participant], Transaction]
 
 def _answer(user: User, thread_id: str, build: Build) -> bool:
     """On what was just read. False: there is nothing to answer any more, as a repeat finds."""
-    deadline = time.monotonic() + PATIENCE
+    backoff = Backoff()
     while True:
         state = states.look(thread_id)
         me = state.people.get(user.id)
@@ -83,12 +83,13 @@ def _answer(user: User, thread_id: str, build: Build) -> bool:
         except Cancelled as cancelled:
             if cancelled.failed("pair"):
                 raise Refusal("MSG_BLOCKED_BY_USER") from cancelled
-        except StoreUnavailable:
+            backoff.wait()
+        except StoreUnavailable as error:
             # It may have been written: looking again will tell.
             states.forget(thread_id)
+            backoff.wait_after(error)
         else:
             return True
-        pause(deadline)
 
 
 def _tell_accepted(thread_id: str) -> None:

@@ -5,7 +5,6 @@ how a client that was away finds it.
 """
 
 import contextlib
-import time
 from collections.abc import Callable
 from typing import Literal
 
@@ -19,7 +18,8 @@ from threads.archiving.archiver import settle_soon
 from threads.models import Message, keys
 from threads.models.changes import Cancelled, Change
 from threads.models.message import ACTION, ASSET, EDITABLE_FOR, REACTIONS, TEXT
-from threads.models.store import PATIENCE, StoreUnavailable, pause
+from threads.models.retry import Backoff
+from threads.models.store import StoreUnavailable
 from threads.state import ThreadState
 from threads.telling import tell_revised
 from threads.writing.line import now_ms
@@ -112,7 +112,7 @@ def revise(
 
 
 def _until_stored(user: User | None, thread_id: str, message_id: str, decide: Decide) -> Revision:
-    deadline = time.monotonic() + PATIENCE
+    backoff = Backoff()
     for _ in range(MOST_RACES):
         revision = _prepare(user, thread_id, message_id, decide)
         if revision.is_done:
@@ -123,11 +123,11 @@ def _until_stored(user: User | None, thread_id: str, message_id: str, decide: De
         except Cancelled as cancelled:
             states.forget(thread_id)
             if cancelled.is_conflict:
-                pause(deadline)
-        except StoreUnavailable:
+                backoff.wait()
+        except StoreUnavailable as error:
             # It may have been written: looking will tell.
             states.forget(thread_id)
-            pause(deadline)
+            backoff.wait_after(error)
     raise Refusal("TRY_AGAIN")
 
 

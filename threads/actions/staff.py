@@ -3,7 +3,6 @@ changes, and that people see it at once. None of it needs to be in the thread, a
 because it is locked."""
 
 import contextlib
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +14,7 @@ from threads.markdown import as_typed
 from threads.models import Message, Thread, keys
 from threads.models.changes import Change, update
 from threads.models.message import ACTION, PREVIEW, SYSTEM
-from threads.models.store import PATIENCE, pause
+from threads.models.retry import Backoff
 from threads.models.thread import LOCKED, OPEN
 from threads.relay import carry_all
 from threads.state import ThreadState
@@ -140,7 +139,7 @@ def _append(thread_id: str, decide: Callable[[Thread], Change | None], says: str
 
 
 def _update(thread_id: str, decide: Callable[[Thread], Change | None]) -> None:
-    deadline = time.monotonic() + PATIENCE
+    backoff = Backoff()
     with states.turn(thread_id):
         while True:
             thread = Thread.find(keys.thread_pk(thread_id), keys.THREAD)
@@ -149,7 +148,7 @@ def _update(thread_id: str, decide: Callable[[Thread], Change | None]) -> None:
             change = decide(thread)
             if change is None or _store(thread, change):
                 break
-            pause(deadline)
+            backoff.wait()
         states.forget(thread_id)
 
 

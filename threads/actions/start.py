@@ -23,7 +23,8 @@ from threads.models.participant import (
     SELLER,
     oldest_request,
 )
-from threads.models.store import PATIENCE, StoreUnavailable, pause
+from threads.models.retry import Backoff
+from threads.models.store import StoreUnavailable
 from threads.models.table import get_many
 from threads.models.thread import INQUIRY, OPEN
 from threads.profiles import muted_until, person_of
@@ -64,12 +65,13 @@ class _Start:
         self.unsure: dict[str, Appended] = {}
 
     def run(self) -> str:
-        deadline = time.monotonic() + PATIENCE
+        backoff = Backoff()
         while True:
             try:
                 thread_id = self._once()
-            except StoreUnavailable:
-                thread_id = None
+            except StoreUnavailable as error:
+                backoff.wait_after(error)
+                continue
             except Refusal:
                 # Nobody is told "refused" about something that was stored.
                 thread_id = self._find_started()
@@ -77,7 +79,7 @@ class _Start:
                     raise
             if thread_id:
                 return thread_id
-            pause(deadline)
+            backoff.wait()
 
     def _once(self) -> str | None:
         limits = start_limits(self.buyer)

@@ -8,7 +8,6 @@ looked. What was left half is found by its check.
 """
 
 import secrets
-import time
 from collections.abc import Iterator, Sequence
 
 import structlog
@@ -17,7 +16,7 @@ from pynamodb.expressions.condition import Condition
 from accounts.ids import new_ulid
 from threads.models import Message, Pack, PackCheck, PackedThread, keys, packs
 from threads.models.changes import Cancelled, Change, Transaction, delete
-from threads.models.store import PATIENCE, pause
+from threads.models.retry import Backoff
 from threads.models.table import Item, query_all
 
 log = structlog.get_logger(__name__)
@@ -92,7 +91,7 @@ def _announce(thread_id: str, messages: list[Message]) -> tuple[Pack, PackCheck]
 
 def _point(new: Pack, messages: list[Message]) -> int:
     """Those that were changed since they were read stay as they are."""
-    deadline = time.monotonic() + PATIENCE
+    backoff = Backoff()
     waiting = {message.id: message for message in messages}
     while waiting:
         write = Transaction()
@@ -108,7 +107,7 @@ def _point(new: Pack, messages: list[Message]) -> int:
                 raise Unwanted(new.id) from cancelled
             changed = [each for each in waiting if cancelled.failed(each)]
             if not changed:
-                pause(deadline)
+                backoff.wait()
             for message_id in changed:
                 del waiting[message_id]
     return 0

@@ -1,6 +1,5 @@
 """Bringing archived messages back into the table, and seeing whether packs are whole."""
 
-import time
 from collections.abc import Iterator
 from datetime import date
 
@@ -8,7 +7,7 @@ from threads.archiving import due
 from threads.archiving.packing import AT_ONCE, make_check, pointing_to, settle, size_of
 from threads.models import Message, Pack, keys, packs
 from threads.models.changes import Cancelled, Change, Transaction
-from threads.models.store import PATIENCE, pause
+from threads.models.retry import Backoff
 from threads.models.table import Item, query_all
 
 # Of a transaction, which takes 4 MB; what people write may have four bytes for a letter.
@@ -58,7 +57,7 @@ def _chunks(messages: list[Message]) -> Iterator[list[Message]]:
 
 def _bring_back(messages: list[Message]) -> int:
     """Those that point elsewhere by now are there already."""
-    deadline = time.monotonic() + PATIENCE
+    backoff = Backoff()
     waiting = {message.id: message for message in messages}
     while waiting:
         write = Transaction()
@@ -71,7 +70,7 @@ def _bring_back(messages: list[Message]) -> int:
         except Cancelled as cancelled:
             changed = [each for each in waiting if cancelled.failed(each)]
             if not changed:
-                pause(deadline)
+                backoff.wait()
             for message_id in changed:
                 del waiting[message_id]
     return 0

@@ -4,7 +4,6 @@ All of a step is one transaction, made from what the records say when it is writ
 condition that the table has nothing newer. The line's own marker makes it come once.
 """
 
-import time
 from typing import Any
 
 from contracts.cards.types import TYPES
@@ -19,7 +18,7 @@ from threads.markdown import as_typed
 from threads.models import CardShadow, Message, Thread, keys
 from threads.models.changes import Cancelled, Change, Transaction
 from threads.models.message import ACTION, PREVIEW, SYSTEM
-from threads.models.store import PATIENCE, pause
+from threads.models.retry import Backoff
 from threads.rendering import render_message
 from threads.state import ThreadState
 from threads.telling import tell_appended
@@ -136,7 +135,7 @@ def _carry_move(card_id: str, message_id: str, *, key: str, says: str, by_staff:
 def _refresh(card_id: str, message_id: str) -> None:
     """What changed without anybody moving it: its clock. Whoever may write there or not."""
     thread_id = read_card(card_id).thread_id
-    deadline = time.monotonic() + PATIENCE
+    backoff = Backoff()
     with states.turn(thread_id):
         while True:
             state, card = states.look(thread_id), read_card(card_id)
@@ -149,7 +148,7 @@ def _refresh(card_id: str, message_id: str) -> None:
                 write.commit()
                 break
             except Cancelled:
-                pause(deadline)
+                backoff.wait()
         states.forget(thread_id)
     tell_card(states.look(thread_id), message_id)
 

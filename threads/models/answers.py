@@ -1,25 +1,14 @@
 """What is sent to DynamoDB and what comes back, whichever way it goes: errors are botocore's."""
 
 from typing import Any
-from uuid import uuid4
 
 import orjson
 from botocore.exceptions import ClientError
 
-# Asked once more, soon; whoever asked decides about more. A transaction has a token, by which the
-# store knows it again; other writes are conditional, or change nothing the second time.
-PASSING = {"InternalServerError", "ServiceUnavailable", "ThrottlingException"}
-ATTEMPTS = 2
 # AWS closes what was quiet for a while; before that we do.
 QUIET = 20.0
 
 Answer = dict[str, Any]
-
-
-def body_of(operation: str, arguments: dict[str, Any]) -> bytes:
-    if operation == "TransactWriteItems":
-        arguments = {"ClientRequestToken": str(uuid4()), **arguments}
-    return orjson.dumps(arguments)
 
 
 class Reply:
@@ -62,11 +51,6 @@ class Reply:
         read: Answer = orjson.loads(body)
         read["ResponseMetadata"] = metadata
         return read
-
-
-def is_passing(error: ClientError) -> bool:
-    status = error.response["ResponseMetadata"]["HTTPStatusCode"]
-    return status >= 500 or error.response["Error"].get("Code") in PASSING
 
 
 def _header(head: bytes, name: bytes) -> bytes:

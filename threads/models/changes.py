@@ -2,7 +2,6 @@
 and several of them in one transaction, all or nothing."""
 
 import contextlib
-import time
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,12 +11,14 @@ from pynamodb.exceptions import CancellationReason, DeleteError
 from pynamodb.expressions.condition import Condition
 
 from threads.models.requests import key_request, put_request, update_request
-from threads.models.store import PATIENCE, pause, said_by_store
+from threads.models.retry import TRANSIENT_REASONS, Backoff
+from threads.models.store import said_by_store
 from threads.models.table import Item, connection
 
 WRITE = "TransactWriteItems"
 # What it costs comes with the answer.
 COUNTED = {"ReturnConsumedCapacity": "TOTAL"}
+EXPECTED_REASONS = TRANSIENT_REASONS | {"ConditionalCheckFailed"}
 
 
 @dataclass
@@ -78,36 +79,25 @@ def update(item: Item, change: Change, condition: Condition | None) -> bool:
     request = update_request(table.table_name, item, change, condition)
     # What is there now, not what was in the way.
     request |= {"ReturnValues": "ALL_NEW", "ReturnValuesOnConditionCheckFailure": "NONE"}
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            answer = table.connection._make_api_call("UpdateItem", request | COUNTED)
-        except ClientError as error:
-            code = error.response["Error"].get("Code")
-            if code == "ConditionalCheckFailedException":
-                return False
-            # A transaction has the same item in hand. On AWS that is a matter of milliseconds.
-            if code != "TransactionConflictException":
-                raise
-        else:
-            item.deserialize(answer["Attributes"])
-            return True
-        pause(deadline)
+    try:
+        answer = table.connection._make_api_call("UpdateItem", request | COUNTED)
+    except ClientError as error:
+        if error.response["Error"].get("Code") == "ConditionalCheckFailedException":
+            return False
+        raise
+    item.deserialize(answer["Attributes"])
+    return True
 
 
 def delete(item: Item, condition: Condition) -> bool:
     """Whether its condition held."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            item.delete(condition)
-            return True
-        except DeleteError as error:
-            if error.cause_response_code == "ConditionalCheckFailedException":
-                return False
-            if error.cause_response_code != "TransactionConflictException":
-                raise
-        pause(deadline)
+    try:
+        item.delete(condition)
+    except DeleteError as error:
+        if error.cause_response_code == "ConditionalCheckFailedException":
+            return False
+        raise
+    return True
 
 
 class Cancelled(Exception):
@@ -118,9 +108,20 @@ class Cancelled(Exception):
         super().__init__(", ".join(f"{name}: {reason.code}" for name, reason in reasons.items()))
 
     @property
+    def code(self) -> str:
+        """The first reason's."""
+        return next(iter(self.reasons.values())).code
+
+    @property
     def is_conflict(self) -> bool:
         """The store had one of the items in hand: the same may succeed in a moment."""
-        return any(reason.code != "ConditionalCheckFailed" for reason in self.reasons.values())
+        return any(reason.code in TRANSIENT_REASONS for reason in self.reasons.values())
+
+    @property
+    def is_transient(self) -> bool:
+        """No condition failed: the same transaction may succeed later."""
+        codes = {reason.code for reason in self.reasons.values()}
+        return bool(codes) and codes <= TRANSIENT_REASONS
 
     def failed(self, name: str) -> bool:
         reason = self.reasons.get(name)
@@ -160,33 +161,43 @@ class Transaction:
         self.items.append({kind: request})
 
     def commit(self) -> None:
-        try:
-            connection().connection._make_api_call(WRITE, self._said())
-        except ClientError as error:
-            raise self._outcome(error) from error
+        """Repeats a transaction that was cancelled for transient reasons only."""
+        backoff = Backoff()
+        while True:
+            try:
+                connection().connection._make_api_call(WRITE, self._said())
+                return
+            except ClientError as error:
+                cancelled = self._cancelled(error)
+                if not cancelled.is_transient:
+                    raise cancelled from error
+            backoff.wait(cancelled.code)
 
     async def commit_on_loop(self) -> None:
         store: Any = connection().connection
         try:
             await store.ask(WRITE, self._said())
         except ClientError as error:
-            raise self._outcome(error) from error
+            raise self._cancelled(error) from error
 
     def _said(self) -> dict[str, Any]:
         return {"TransactItems": self.items, **COUNTED}
 
-    def _outcome(self, error: ClientError) -> Exception:
+    def _cancelled(self, error: ClientError) -> Cancelled:
+        """Raises the error again if it is none of a condition or of a busy store."""
         said = said_by_store(error)
         if said["Error"].get("Code") != "TransactionCanceledException":
-            return error
-        reasons = zip(self.names, said["CancellationReasons"], strict=True)
-        return Cancelled(
-            {
-                name: CancellationReason(reason["Code"], reason.get("Message"), reason.get("Item"))
-                for name, reason in reasons
-                if reason["Code"] != "None"
-            }
-        )
+            raise error
+        named = zip(self.names, said["CancellationReasons"], strict=True)
+        reasons = {
+            name: CancellationReason(reason["Code"], reason.get("Message"), reason.get("Item"))
+            for name, reason in named
+            if reason["Code"] != "None"
+        }
+        # ValidationError, for instance, means an item that is too large: no repeat will help.
+        if any(reason.code not in EXPECTED_REASONS for reason in reasons.values()):
+            raise error
+        return Cancelled(reasons)
 
 
 # What writes in several steps asks for each transaction by yielding it, and is told there what

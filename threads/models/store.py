@@ -1,57 +1,33 @@
 """The one door to DynamoDB: every request of every model goes through `Store._make_api_call`, or,
 from the event loop, through `Store.ask`.
 
-What the store answers stays what it is; when it does not answer, that is `StoreUnavailable`, which
-every edge shows as TRY_AGAIN.
+Both retry what is transient until the deadline (retry.py), unless the circuit breaker is open
+(breaker.py). What the store answers stays what it is; when it does not answer, that is
+`StoreUnavailable`, which every edge shows as TRY_AGAIN.
 """
 
+import asyncio
 import contextlib
-import random
 import time
 from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
+from uuid import uuid4
 
 import structlog
 from botocore.exceptions import BotoCoreError, ClientError
 from pynamodb.connection import Connection
 
-from accounts.refusals import Refusal
 from realtime import figures
 from threads.models.answers import Answer
+from threads.models.breaker import CircuitBreaker
+from threads.models.errors import BREAKER_OPEN
+from threads.models.errors import StoreUnavailable as StoreUnavailable
+from threads.models.retry import Backoff, code_of, is_store_failure, is_transient, may_repeat
 from threads.models.transport import Client
 from threads.models.transport_on_loop import ClientOnLoop
 
 log = structlog.get_logger(__name__)
-
-# Answers that mean "not now": nothing was judged, and the same request may succeed later.
-PASSING = {
-    "InternalServerError",
-    "LimitExceededException",
-    "ProvisionedThroughputExceededException",
-    "RequestLimitExceeded",
-    "ServiceUnavailable",
-    "ThrottlingException",
-    "TransactionInProgressException",
-}
-
-# How long one goes on trying, in seconds, when the store is busy or away.
-PATIENCE = 2.0
-
-
-class StoreUnavailable(Refusal):
-    """The store did not answer, or not now. A write may or may not have happened."""
-
-    def __init__(self, why: str) -> None:
-        self.why = why
-        super().__init__("TRY_AGAIN")
-
-
-def pause(deadline: float) -> None:
-    """Before the next attempt, for a while that differs each time; past the deadline, no more."""
-    if time.monotonic() > deadline:
-        raise StoreUnavailable("busy")
-    time.sleep(random.uniform(0.005, 0.1))
 
 
 class Requests(list[str]):
@@ -87,6 +63,7 @@ class Store(Connection):
         super().__init__(region=region, host=endpoint)
         self._client_of_ours = client
         self._client_on_loop = ClientOnLoop(client)
+        self.breaker = CircuitBreaker()
 
     @property
     def client(self) -> Any:
@@ -95,47 +72,83 @@ class Store(Connection):
     def _make_api_call(
         self, operation_name: str, operation_kwargs: dict[str, Any]
     ) -> dict[str, Any]:
-        with _watched(operation_name):
-            answer = super()._make_api_call(operation_name, operation_kwargs)
-        _count_units(operation_name, answer)
-        return answer
+        call = _Call(self.breaker, operation_name, operation_kwargs)
+        while True:
+            call.begin_attempt()
+            try:
+                answer = super()._make_api_call(operation_name, call.arguments)
+            except (ClientError, BotoCoreError) as error:
+                delay = call.delay_after(error)
+            else:
+                call.succeed(answer)
+                return answer
+            time.sleep(delay)
 
     async def ask(self, operation: str, arguments: dict[str, Any]) -> Answer:
         """The same for whoever must not wait here. A refusal is botocore's own `ClientError`."""
-        with _watched(operation):
-            answer = await self._client_on_loop.ask(operation, arguments)
-        _count_units(operation, answer)
-        return answer
+        call = _Call(self.breaker, operation, arguments)
+        while True:
+            call.begin_attempt()
+            try:
+                answer = await self._client_on_loop.ask(operation, call.arguments)
+            except (ClientError, BotoCoreError) as error:
+                delay = call.delay_after(error)
+            else:
+                call.succeed(answer)
+                return answer
+            await asyncio.sleep(delay)
 
 
-@contextlib.contextmanager
-def _watched(operation: str) -> Iterator[None]:
-    """Counts the request, and says so if it was not answered."""
-    figures.REQUESTS.labels(operation).inc()
-    requests = _counting.get()
-    if requests is not None:
-        requests.append(operation)
-    try:
-        yield
-    except ClientError as error:
-        _raise_if_passing(operation, error)
-        raise
-    except BotoCoreError as error:
-        log.warning("store_unavailable", operation=operation, error=type(error).__name__)
-        raise StoreUnavailable(type(error).__name__) from error
+class _Call:
+    """One request over as many attempts as it takes. It does no I/O: both transports share it."""
+
+    __slots__ = ("_backoff", "_breaker", "_operation", "_started_at", "arguments")
+
+    def __init__(self, breaker: CircuitBreaker, operation: str, arguments: dict[str, Any]) -> None:
+        if operation == "TransactWriteItems":
+            # By its token the store recognises a repeat of a transaction that it has done.
+            arguments = {"ClientRequestToken": str(uuid4()), **arguments}
+        self._breaker, self._operation, self.arguments = breaker, operation, arguments
+        self._started_at = time.monotonic()
+        self._backoff: Backoff | None = None
+
+    def begin_attempt(self) -> None:
+        if not self._breaker.allows_attempt():
+            raise StoreUnavailable(BREAKER_OPEN)
+        figures.REQUESTS.labels(self._operation).inc()
+        requests = _counting.get()
+        if requests is not None:
+            requests.append(self._operation)
+
+    def succeed(self, answer: Answer) -> None:
+        self._breaker.record_success()
+        _count_units(self._operation, answer)
+
+    def delay_after(self, error: Exception) -> float:
+        """Seconds to wait before the next attempt; raises if there is to be none."""
+        self._record(error)
+        reason = code_of(error)
+        if isinstance(error, ClientError) and not is_transient(error):
+            raise error
+        try:
+            if not is_transient(error) or not may_repeat(error, self.arguments):
+                raise StoreUnavailable(reason)
+            self._backoff = self._backoff or Backoff(self._started_at)
+            return self._backoff.next_delay(reason)
+        except StoreUnavailable as unavailable:
+            log.warning("store_unavailable", operation=self._operation, error=reason)
+            raise unavailable from error
+
+    def _record(self, error: Exception) -> None:
+        if is_store_failure(error):
+            self._breaker.record_failure(code_of(error))
+        else:
+            self._breaker.record_success()
 
 
 def said_by_store(error: ClientError) -> Any:
     """PynamoDB keeps only a part of it; the rest is in the error that it made its own from."""
     return getattr(error.__cause__, "response", None) or error.response
-
-
-def _raise_if_passing(operation: str, error: ClientError) -> None:
-    code = error.response["Error"].get("Code", "")
-    status = said_by_store(error).get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    if code in PASSING or status >= 500:
-        log.warning("store_unavailable", operation=operation, error=code)
-        raise StoreUnavailable(code) from error
 
 
 def _count_units(operation: str, answer: Answer) -> None:

@@ -17,14 +17,13 @@ from pynamodb.indexes import GlobalSecondaryIndex, IncludeProjection, KeysOnlyPr
 from pynamodb.models import Model
 
 from threads.models.attributes import IntAttribute, UnicodeAttribute
-from threads.models.store import Store, StoreUnavailable
+from threads.models.retry import Backoff
+from threads.models.store import Store
 from threads.models.transport import Client
 
 ItemT = TypeVar("ItemT", bound="Item")
 Key = tuple[str, str]
 
-# Between attempts at what the store left over of a batch, in seconds.
-PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
 AT_ONCE = 500
 
 
@@ -258,7 +257,7 @@ def get_many(keys: Iterable[Key], *, whole: bool = True) -> list[Item]:
     """By BatchGetItem, in chunks of what it takes; what it leaves over is asked for again."""
     wanted = [{"pk": pk, "sk": sk} for pk, sk in dict.fromkeys(keys)]
     found: list[dict[str, Any]] = []
-    pauses = iter(PAUSES)
+    backoff = Backoff()
     while wanted:
         chunk, wanted = wanted[:BATCH_GET_PAGE_LIMIT], wanted[BATCH_GET_PAGE_LIMIT:]
         answer = connection().batch_get_item(
@@ -269,7 +268,7 @@ def get_many(keys: Iterable[Key], *, whole: bool = True) -> list[Item]:
         left = answer.get("UnprocessedKeys", {}).get(connection().table_name, {}).get("Keys", [])
         if left:
             wanted += [{"pk": key["pk"]["S"], "sk": key["sk"]["S"]} for key in left]
-            _pause(pauses, "UnprocessedKeys")
+            backoff.wait("UnprocessedKeys")
     return _unexpired(found, whole=whole)
 
 
@@ -294,20 +293,13 @@ def put_many(items: Iterable[Item]) -> None:
     """By BatchWriteItem, in chunks of what it takes; what it leaves over is put again."""
     waiting = iter(items)
     while chunk := [item.serialize() for item in islice(waiting, BATCH_WRITE_PAGE_LIMIT)]:
-        pauses = iter(PAUSES)
+        backoff = Backoff()
         while chunk:
             answer = connection().batch_write_item(put_items=chunk)
             left = answer.get("UnprocessedItems", {}).get(connection().table_name, [])
             chunk = [request["PutRequest"]["Item"] for request in left]
             if chunk:
-                _pause(pauses, "UnprocessedItems")
-
-
-def _pause(pauses: Iterator[float], why: str) -> None:
-    seconds = next(pauses, None)
-    if seconds is None:
-        raise StoreUnavailable(why)
-    time.sleep(seconds)
+                backoff.wait("UnprocessedItems")
 
 
 # --- Making the table

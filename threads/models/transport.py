@@ -9,7 +9,6 @@ the event loop there is `transport_on_loop.py`.
 import contextlib
 import functools
 import os
-import random
 import select
 import socket
 import ssl
@@ -17,6 +16,7 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
+import orjson
 from botocore.exceptions import (
     ClientError,
     ConnectionClosedError,
@@ -26,7 +26,7 @@ from botocore.exceptions import (
 )
 
 from realtime import figures
-from threads.models.answers import ATTEMPTS, QUIET, Answer, Reply, body_of, is_passing
+from threads.models.answers import QUIET, Answer, Reply
 from threads.models.signing import Signer
 
 
@@ -51,29 +51,21 @@ class Client:
         self._pid = os.getpid()
 
     def _make_api_call(self, operation: str, arguments: dict[str, Any]) -> Answer:
-        body = body_of(operation, arguments)
-        for attempt in range(1, ATTEMPTS + 1):
-            is_last = attempt == ATTEMPTS
-            try:
-                outcome = self._send(operation, body).outcome(operation)
-            except (EndpointConnectionError, ConnectionClosedError):
-                if is_last:
-                    raise
-                continue
-            if not isinstance(outcome, ClientError):
-                return outcome
-            if is_last or not is_passing(outcome):
-                raise outcome
-            time.sleep(random.uniform(0.01, 0.1))
-        raise AssertionError("not reached")
+        """One attempt; `Store` decides about others."""
+        outcome = self._send(operation, orjson.dumps(arguments)).outcome(operation)
+        if isinstance(outcome, ClientError):
+            raise outcome
+        return outcome
 
     def _send(self, operation: str, body: bytes) -> Reply:
         request = self.signer.signed(operation, body, self.signer.get_credentials())
         line = self._take()
         try:
             reply = line.ask(request)
-        except BaseException:
+        except BaseException as error:
             line.close()
+            if isinstance(error, ConnectionClosedError):
+                self._close_idle()
             raise
         self._give_back(line)
         return reply
@@ -90,6 +82,12 @@ class Client:
                 line.close()
         figures.CONNECTIONS.inc()
         return Line(self.endpoint, *self.timeouts)
+
+    def _close_idle(self) -> None:
+        """Whoever closed one connection has most likely closed the others, too."""
+        idle, self._idle = self._idle, []
+        for line in idle:
+            line.close()
 
     def _give_back(self, line: "Line") -> None:
         if line.is_kept and len(self._idle) < self._most_idle:

@@ -5,11 +5,11 @@ interpreter, and wakes the loop again.
 """
 
 import asyncio
-import random
 import socket
 import time
 from typing import Any
 
+import orjson
 from botocore.exceptions import (
     ClientError,
     ConnectionClosedError,
@@ -19,7 +19,7 @@ from botocore.exceptions import (
 )
 
 from realtime import figures
-from threads.models.answers import ATTEMPTS, QUIET, Answer, Reply, body_of, is_passing
+from threads.models.answers import QUIET, Answer, Reply
 from threads.models.transport import Client, address_of, tls
 
 
@@ -32,23 +32,13 @@ class ClientOnLoop:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def ask(self, operation: str, arguments: dict[str, Any]) -> Answer:
-        body = body_of(operation, arguments)
+        """One attempt; `Store` decides about others."""
         credentials = await self._credentials()
-        for attempt in range(1, ATTEMPTS + 1):
-            is_last = attempt == ATTEMPTS
-            try:
-                reply = await self._send(self._signer.signed(operation, body, credentials))
-                outcome = reply.outcome(operation)
-            except (EndpointConnectionError, ConnectionClosedError):
-                if is_last:
-                    raise
-                continue
-            if not isinstance(outcome, ClientError):
-                return outcome
-            if is_last or not is_passing(outcome):
-                raise outcome
-            await asyncio.sleep(random.uniform(0.01, 0.1))
-        raise AssertionError("not reached")
+        request = self._signer.signed(operation, orjson.dumps(arguments), credentials)
+        outcome = (await self._send(request)).outcome(operation)
+        if isinstance(outcome, ClientError):
+            raise outcome
+        return outcome
 
     async def _credentials(self) -> Any:
         """Asked for once: whoever gives them may be slow, and asked again be slow again."""
@@ -64,6 +54,7 @@ class ClientOnLoop:
         except TimeoutError as error:
             raise ReadTimeoutError(endpoint_url=self.endpoint, error=error) from error
         except (OSError, ValueError) as error:
+            self._close_idle()
             raise ConnectionClosedError(endpoint_url=self.endpoint, error=error) from error
         finally:
             self._give_back(line)
@@ -93,6 +84,12 @@ class ClientOnLoop:
         except OSError as error:
             raise EndpointConnectionError(endpoint_url=self.endpoint, error=error) from error
         return line
+
+    def _close_idle(self) -> None:
+        """Whoever closed one connection has most likely closed the others, too."""
+        idle, self._idle = self._idle, []
+        for line in idle:
+            line.close()
 
     def _give_back(self, line: "Line") -> None:
         if line.is_usable():

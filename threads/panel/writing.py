@@ -1,6 +1,5 @@
 """Writing tabs: each with its version, and the thread's `rev` with them, in one transaction."""
 
-import time
 from collections.abc import Callable, Iterable
 
 from pynamodb.expressions.condition import Condition
@@ -9,7 +8,8 @@ from accounts.refusals import Refusal
 from threads import state as states
 from threads.models import Participant, TabEdit, TabSnapshot, Thread, keys
 from threads.models.changes import Cancelled, Change, Transaction
-from threads.models.store import PATIENCE, StoreUnavailable, pause
+from threads.models.retry import Backoff
+from threads.models.store import StoreUnavailable
 from threads.models.thread import LOCKED
 from threads.panel.large import fold, is_large
 from threads.state import ThreadState
@@ -25,7 +25,7 @@ Plan = Callable[[ThreadState], list[TabSnapshot]]
 def write_tabs(thread_id: str, plan: Plan, *, editor: str | None = None) -> ThreadState | None:
     """The thread with these tabs, or None if there was nothing to do. `editor` is who wrote them:
     somebody who has to be there, and free to write. Records are carried whoever is."""
-    deadline = time.monotonic() + PATIENCE
+    backoff = Backoff()
     with states.turn(thread_id):
         for _ in range(MOST_RACES):
             state, tabs = _prepare(thread_id, plan)
@@ -37,11 +37,11 @@ def write_tabs(thread_id: str, plan: Plan, *, editor: str | None = None) -> Thre
             except Cancelled as cancelled:
                 states.forget(thread_id)
                 if cancelled.is_conflict:
-                    pause(deadline)
-            except StoreUnavailable:
+                    backoff.wait()
+            except StoreUnavailable as error:
                 # It may have been written: looking will tell.
                 states.forget(thread_id)
-                pause(deadline)
+                backoff.wait_after(error)
     raise Refusal("TRY_AGAIN")
 
 

@@ -1,23 +1,18 @@
 """One attempt after the other until the line is stored, or refused."""
 
-import random
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-
-import structlog
 
 from accounts.refusals import Refusal
 from realtime import figures
 from threads import state as states
 from threads.models import Message, Participant, SentMarker, Thread, keys
 from threads.models.changes import Cancelled
-from threads.models.store import PATIENCE, StoreUnavailable
+from threads.models.retry import Backoff
+from threads.models.store import StoreUnavailable
 from threads.state import ThreadState
 from threads.writing.build import Attempt, build
 from threads.writing.line import Line, Roster
-
-log = structlog.get_logger(__name__)
 
 MOST_RACES = 100
 
@@ -64,7 +59,7 @@ class _Attempts:
         self.plan = plan
         # Those whose answer was lost on the way: they may have been stored.
         self.unsure = {unsure.message.id: unsure} if unsure else {}
-        self.deadline = time.monotonic() + PATIENCE
+        self.backoff = Backoff()
         self.is_patient = True
 
     def run(self) -> Appended:
@@ -85,16 +80,16 @@ class _Attempts:
             if appended is not None:
                 return appended
             attempt = build(*self._prepare())
-        except StoreUnavailable:
-            self._pause()
+        except StoreUnavailable as error:
+            self._pause(error)
             return None
         try:
             attempt.commit()
-        except StoreUnavailable:
+        except StoreUnavailable as error:
             figures.RACES.labels("no answer").inc()
             self.unsure[attempt.message.id] = attempt
             states.forget(self.thread_id)
-            self._pause()
+            self._pause(error)
             return None
         except Cancelled as cancelled:
             return self._learn(attempt, cancelled)
@@ -118,8 +113,7 @@ class _Attempts:
             figures.RACES.labels("repeat").inc()
             marker = cancelled.current("marker", SentMarker)
             return self._ours(marker) or self._stored_before(attempt.line, marker)
-        if any(r.code != "ConditionalCheckFailed" for r in cancelled.reasons.values()):
-            log.info("send_conflict", thread=self.thread_id, reasons=str(cancelled))
+        if cancelled.is_conflict:
             figures.RACES.labels("conflict").inc()
             self._pause()
             return None
@@ -155,10 +149,14 @@ class _Attempts:
         state = states.recall(self.thread_id)
         return Appended(state, _message_of(marker, line), is_new=False)
 
-    def _pause(self) -> None:
-        self.is_patient = time.monotonic() < self.deadline
-        if self.is_patient:
-            time.sleep(random.uniform(0.005, 0.1))
+    def _pause(self, error: StoreUnavailable | None = None) -> None:
+        try:
+            if error is None:
+                self.backoff.wait()
+            else:
+                self.backoff.wait_after(error)
+        except StoreUnavailable:
+            self.is_patient = False
 
 
 def _message_of(marker: SentMarker, line: Line) -> Message:

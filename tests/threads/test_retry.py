@@ -1,0 +1,163 @@
+"""What is retried, how long one waits, and when the circuit breaker opens and closes."""
+
+import time
+from uuid import uuid4
+
+import pytest
+from botocore.exceptions import ClientError
+from botocore.retries.standard import ThrottledRetryableChecker, TransientRetryableChecker
+from django.conf import settings
+
+from accounts.refusals import Refusal
+from tests.threads.conftest import messages_of, say
+from tests.threads.trouble import FOREVER, WRITE, away, cancelled, refused
+from threads.models import breaker as breakers
+from threads.models import retry
+from threads.models.breaker import MAX_FAILURES, CircuitBreaker
+from threads.models.errors import BREAKER_OPEN, StoreUnavailable
+from threads.models.retry import Backoff, time_budget
+from threads.models.table import connection, get_many
+from threads.queries import open_thread
+
+pytestmark = pytest.mark.django_db
+
+
+def test_knows_every_code_that_botocore_retries():
+    theirs = {
+        *ThrottledRetryableChecker._THROTTLED_ERROR_CODES,
+        *TransientRetryableChecker._TRANSIENT_ERROR_CODES,
+    }
+    assert theirs <= retry.THROTTLING_CODES | retry.UNCERTAIN_CODES | retry.CONFLICT_CODES
+
+
+def test_waits_are_random_below_a_limit_that_doubles(monkeypatch):
+    limits = []
+    monkeypatch.setattr(retry.random, "uniform", lambda low, high: limits.append((low, high)) or 0)
+    backoff = Backoff()
+    for _ in range(7):
+        backoff.next_delay("ThrottlingException")
+    assert limits == [(0, limit) for limit in (0.025, 0.05, 0.1, 0.2, 0.4, 0.5, 0.5)]
+
+
+def test_the_outermost_time_budget_counts(monkeypatch):
+    with time_budget(0.0), time_budget(60.0), pytest.raises(StoreUnavailable):
+        Backoff().wait()
+    Backoff().wait()
+
+
+def test_a_page_shares_one_deadline_among_its_requests(client, buyer, thread, trouble):
+    client.force_login(buyer)
+    trouble.before("*", refused("ThrottlingException"), times=15)
+    began = time.monotonic()
+    with time_budget(0.3):
+        for _ in range(3):
+            with pytest.raises(StoreUnavailable):
+                open_thread(buyer, thread)
+    assert time.monotonic() - began < 1.5
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"],
+)
+def test_a_throttled_read_is_retried(thread, buyer, trouble, code):
+    trouble.before("Query", refused(code), times=4)
+    assert open_thread(buyer, thread).messages
+    assert trouble.happened == 4
+
+
+@pytest.mark.parametrize("reason", ["ThrottlingError", "ProvisionedThroughputExceeded"])
+def test_a_throttled_transaction_is_never_refused_for_another_reason(
+    thread, buyer, trouble, monkeypatch, reason
+):
+    monkeypatch.setitem(settings.DYNAMODB, "retry_seconds", 0.2)
+    trouble.before(WRITE, cancelled(reason), times=FOREVER)
+    with pytest.raises(Refusal) as told:
+        say(buyer, thread)
+    assert told.value.code == "TRY_AGAIN"
+    trouble.over()
+    assert len(messages_of(thread)) == 1
+
+
+def test_an_invalid_transaction_is_an_error_and_not_retried(thread, buyer, trouble):
+    trouble.before(WRITE, cancelled("ValidationError"), times=FOREVER)
+    with pytest.raises(ClientError, match="ValidationError"):
+        say(buyer, thread)
+    assert trouble.happened == 1
+
+
+# --- The circuit breaker
+
+
+@pytest.fixture
+def breaker() -> CircuitBreaker:
+    return CircuitBreaker()
+
+
+def fail(breaker: CircuitBreaker, times: int) -> None:
+    for _ in range(times):
+        breaker.record_failure("ThrottlingException")
+
+
+def test_opens_after_failures_in_a_row_only(breaker):
+    for _ in range(10):
+        fail(breaker, MAX_FAILURES - 1)
+        breaker.record_success()
+    assert breaker.allows_attempt()
+    fail(breaker, MAX_FAILURES)
+    assert not breaker.allows_attempt()
+
+
+def test_one_probe_at_a_time_and_ever_more_rarely(breaker, monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(breakers.time, "monotonic", lambda: now[0])
+    fail(breaker, MAX_FAILURES)
+    probes = []
+    for _ in range(100):
+        now[0] += 0.1
+        if breaker.allows_attempt():
+            assert not breaker.allows_attempt()
+            probes.append(round(now[0] - 1000, 1))
+            breaker.record_failure("EndpointConnectionError")
+    assert probes == [0.5, 1.5, 3.5, 5.5, 7.5, 9.5]
+
+
+def test_one_success_closes_it(breaker):
+    fail(breaker, MAX_FAILURES + 5)
+    breaker.record_success()
+    assert breaker.allows_attempt()
+    fail(breaker, MAX_FAILURES - 1)
+    assert breaker.allows_attempt()
+
+
+def test_logs_once_when_it_opens_and_once_when_it_closes(breaker, caplog):
+    fail(breaker, 3 * MAX_FAILURES)
+    breaker.record_success()
+    breaker.record_success()
+    events = [record.msg["event"] for record in caplog.records]
+    assert events == ["store_breaker_opened", "store_breaker_closed"]
+
+
+def test_while_it_is_open_nothing_is_attempted(thread, buyer, trouble, monkeypatch):
+    trouble.before("*", away, times=FOREVER)
+    store = connection().connection
+    fail(store.breaker, MAX_FAILURES)
+    began = time.monotonic()
+    for ask in (lambda: open_thread(buyer, thread), lambda: get_many([("a", "b")])):
+        with pytest.raises(StoreUnavailable) as told:
+            ask()
+        assert told.value.why == BREAKER_OPEN
+    with pytest.raises(Refusal, match="TRY_AGAIN"):
+        say(buyer, thread, str(uuid4()))
+    assert trouble.happened == 0
+    assert time.monotonic() - began < retry.MAX_DELAY_SECONDS
+
+
+def test_a_conflict_does_not_open_it(thread, buyer, trouble, monkeypatch):
+    monkeypatch.setitem(settings.DYNAMODB, "retry_seconds", 0.2)
+    store = connection().connection
+    trouble.before(WRITE, cancelled("TransactionConflict"), times=FOREVER)
+    for _ in range(MAX_FAILURES):
+        with pytest.raises(Refusal), time_budget(0.0):
+            say(buyer, thread)
+    assert store.breaker.allows_attempt()
