@@ -31,5 +31,8 @@ CONNECTIONS = Counter("parley_dynamodb_connections", "Connections to DynamoDB th
 RETRIES = Counter("parley_dynamodb_retries", "Repeated attempts, by what went wrong", ["reason"])
 BREAKER_OPEN = Gauge("parley_dynamodb_breaker_open", "Whether the circuit breaker is open")
 REJECTED = Counter("parley_dynamodb_rejected", "Requests that an open circuit breaker refused")
+UNKNOWN = Counter(
+    "parley_unknown_kinds", "Stored items and values that this version does not know", ["kind"]
+)
 DROPS = Counter("parley_layer_drops", "Events that were dropped, by where", ["where"])
 SEARCH_LAG = Gauge("parley_search_lag_seconds", "How long the oldest change waits for search")

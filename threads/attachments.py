@@ -10,6 +10,7 @@ from django.urls import reverse
 from files.models import File
 from threads.markdown import to_text
 from threads.models.message import PREVIEW
+from threads.models.unknown import record_unknown
 
 LINK = "link"
 # The room that one picture has, and each of several.
@@ -50,7 +51,8 @@ def label_of(attachments: list[dict[str, Any]] | None) -> str:
     kinds = [one["kind"] for one in attachments or []]
     if not kinds:
         return ""
-    one, many = _NAMES[kinds[0] if len(set(kinds)) == 1 else File.Kind.TEXT]
+    kind = kinds[0] if len(set(kinds)) == 1 else File.Kind.TEXT
+    one, many = _NAMES.get(kind, _NAMES[File.Kind.TEXT])
     return one if len(kinds) == 1 else f"{len(kinds)} {many}"
 
 
@@ -79,10 +81,18 @@ def view_in_tab(one: dict[str, Any]) -> AttachmentView:
 
 
 def views_of(attachments: list[dict[str, Any]] | None) -> list[AttachmentView]:
-    found = attachments or []
+    found = [one for one in attachments or [] if is_known(one)]
     pictures = [one for one in found if one["kind"] == File.Kind.IMAGE]
     room = ALONE if len(pictures) == 1 else AMONG
     return [_view(one, room) for one in found]
+
+
+def is_known(one: dict[str, Any]) -> bool:
+    """Others are of a kind that only a newer version can show."""
+    if one["kind"] in _NAMES:
+        return True
+    record_unknown(f"attachment {one['kind']}")
+    return False
 
 
 def _view(one: dict[str, Any], room: tuple[int, int]) -> AttachmentView:

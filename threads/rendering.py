@@ -15,15 +15,18 @@ from django.template.loader import get_template
 from django.urls import reverse
 from django.utils.html import escape
 
-from threads.attachments import AttachmentView, label_of, preview_of, views_of
+from threads.attachments import AttachmentView, is_known, label_of, preview_of, views_of
 from threads.cards.showing import card_view
 from threads.labels import day_label, time_label
 from threads.markdown import to_html
 from threads.models import Message, Person, keys
-from threads.models.message import ACTION, EDITABLE_FOR, REACTIONS, SYSTEM, TEXT
+from threads.models.message import ACTION, EDITABLE_FOR, MESSAGE_TYPES, REACTIONS, SYSTEM, TEXT
+from threads.models.unknown import record_unknown
 from threads.molds import Mold, mark
 from threads.state import ThreadState
 
+# In the place of a message of a type that only a newer version can show.
+UNKNOWN_MESSAGE = "This message can't be shown here yet. Reload the page in a moment."
 JOINS_WITHIN = timedelta(minutes=5)
 
 
@@ -66,13 +69,15 @@ class Entry:
 
 def view_of(message: Message, state: ThreadState, zone: tzinfo = UTC) -> MessageView:
     at = keys.moment(message.created_at).astimezone(zone)
-    body = "" if message.is_gone else message.body or ""
+    body, kind = _shown_body(message), message.type
+    if kind not in MESSAGE_TYPES:
+        kind = TEXT if message.author_id else SYSTEM
     attachments = [] if message.is_gone else message.attachments or []
     return MessageView(
         id=message.id,
         seq=message.seq,
         tally=message.tally,
-        type=message.type,
+        type=kind,
         author=state.name_of(message.author_id) if message.author_id else None,
         html=to_html(body),
         attachments=views_of(attachments),
@@ -90,9 +95,22 @@ def view_of(message: Message, state: ThreadState, zone: tzinfo = UTC) -> Message
         quote=_quote_of(message, state),
         card=card_view(message, state),
         can_be_edited_until=keys.iso(at + timedelta(seconds=EDITABLE_FOR))
-        if body and not message.action
+        if message.body and body and message.type in MESSAGE_TYPES and not message.action
         else "",
     )
+
+
+def _shown_body(message: Message) -> str:
+    if message.is_gone:
+        return ""
+    is_unknown = message.type not in MESSAGE_TYPES
+    if is_unknown:
+        record_unknown(f"message {message.type}")
+    if message.body:
+        return message.body
+    attachments = message.attachments or []
+    is_unknown |= bool(attachments) and not any(map(is_known, attachments))
+    return UNKNOWN_MESSAGE if is_unknown else ""
 
 
 def _reactions_of(message: Message) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from contracts.models.cards import Card
 from threads.attachments import views_of
 from threads.cards.gallery import gallery_of
 from threads.models import Message, keys
+from threads.models.unknown import record_unknown
 from threads.state import ThreadState
 
 # How a state looks; those that are neither good nor bad look like nothing in particular.
@@ -23,6 +24,7 @@ TONES = {
     "disputed": "danger",
     "changes_requested": "waiting",
 }
+UNKNOWN_LABEL, UNKNOWN_ICON = "Action", "info"
 
 
 def action_of(card: Card) -> dict[str, Any]:
@@ -75,7 +77,9 @@ def card_view(message: Message, state: ThreadState) -> dict[str, Any] | None:
 
 
 def view_of_action(action: dict[str, Any], state: ThreadState) -> dict[str, Any]:
-    kind = TYPES[action["type"]]
+    kind = TYPES.get(action["type"])
+    if kind is None:
+        return _unknown(action)
     return {
         **action,
         "label": kind.label,
@@ -95,6 +99,23 @@ def view_of_action(action: dict[str, Any], state: ThreadState) -> dict[str, Any]
             for name, people in action["moves"].items()
             if kind.find(name)
         ],
+    }
+
+
+def _unknown(action: dict[str, Any]) -> dict[str, Any]:
+    """A placeholder for a card of a type that only a newer version can show."""
+    record_unknown(f"card {action['type']}")
+    state = str(action.get("state", ""))
+    return {
+        "id": action.get("id", ""),
+        "type": action["type"],
+        "state": state,
+        "version": action.get("version", 0),
+        "isOpen": False,
+        "label": UNKNOWN_LABEL,
+        "icon": UNKNOWN_ICON,
+        "template": "threads/cards/unknown.html",
+        "word": spell(state),
     }
 
 

@@ -165,13 +165,18 @@ class Transaction:
         backoff = Backoff()
         while True:
             try:
-                connection().connection._make_api_call(WRITE, self._said())
-                return
-            except ClientError as error:
-                cancelled = self._cancelled(error)
+                return self.commit_once()
+            except Cancelled as cancelled:
                 if not cancelled.is_transient:
-                    raise cancelled from error
-            backoff.wait(cancelled.code)
+                    raise
+                reason = cancelled.code
+            backoff.wait(reason)
+
+    def commit_once(self) -> None:
+        try:
+            connection().connection._make_api_call(WRITE, self._said())
+        except ClientError as error:
+            raise self._cancelled(error) from error
 
     async def commit_on_loop(self) -> None:
         store: Any = connection().connection
@@ -212,7 +217,7 @@ def commit_each(steps: Steps) -> None:
         while True:
             write = steps.throw(error) if error else next(steps)
             try:
-                write.commit()
+                write.commit_once()
                 error = None
             except Exception as raised:
                 error = raised

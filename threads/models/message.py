@@ -10,6 +10,7 @@ from threads.models.attributes import (
 from threads.models.table import Item
 
 TEXT, ASSET, SYSTEM, ACTION = "text", "asset", "system", "action"
+MESSAGE_TYPES = (TEXT, ASSET, SYSTEM, ACTION)
 MAX_BODY = 8000
 PREVIEW = 140
 EDITABLE_FOR = 15 * 60

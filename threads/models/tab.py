@@ -20,6 +20,10 @@ class TabSnapshot(Item):
     rev = IntAttribute()
     truth_revision = IntAttribute(attr_name="truthRevision", null=True)
 
+    @classmethod
+    def has_sk(cls, sk: str) -> bool:
+        return sk.removeprefix(cls.sk_prefix) in TAB_NAMES
+
     @property
     def name(self) -> str:
         return self.sk.removeprefix(self.sk_prefix)

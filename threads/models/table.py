@@ -20,6 +20,7 @@ from threads.models.attributes import IntAttribute, UnicodeAttribute
 from threads.models.retry import Backoff
 from threads.models.store import Store
 from threads.models.transport import Client
+from threads.models.unknown import record_unknown_item
 
 ItemT = TypeVar("ItemT", bound="Item")
 Key = tuple[str, str]
@@ -113,6 +114,11 @@ class Item(Model):
     sk_prefix: ClassVar[str] = ""
     kinds: ClassVar[list[type["Item"]]] = []
 
+    @classmethod
+    def has_sk(cls, sk: str) -> bool:
+        """Of a key that begins as this kind's do: a constant one has to be the whole key."""
+        return cls.sk_prefix.endswith("#") or sk == cls.sk_prefix
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if cls.pk_prefix:
@@ -178,13 +184,19 @@ def connection() -> TableConnection:
     return table
 
 
-def load(raw: dict[str, Any]) -> Item:
-    """The item as what it is, by its keys."""
+def load(raw: dict[str, Any]) -> Item | None:
+    """The item as what it is, by its keys; None if only a newer version knows its kind."""
     pk, sk = raw["pk"]["S"], raw["sk"]["S"]
     for kind in Item.kinds:
-        if pk.startswith(kind.pk_prefix) and sk.startswith(kind.sk_prefix):
+        if pk.startswith(kind.pk_prefix) and sk.startswith(kind.sk_prefix) and kind.has_sk(sk):
             return kind.from_raw_data(raw)
-    raise LookupError(f"no such kind of item: {pk} {sk}")
+    record_unknown_item(pk, sk)
+    return None
+
+
+def load_all(raws: Iterable[dict[str, Any]]) -> list[Item]:
+    """Without those of unknown kinds."""
+    return [item for item in map(load, raws) if item is not None]
 
 
 @dataclass
@@ -212,23 +224,29 @@ def query(
     consistent: bool = True,
     whole: bool = True,
 ) -> Page:
-    """One request; its items, whatever they are, without the expired ones. Not `whole`: as they are
-    in the table, for whoever needs only their place."""
-    answer = connection().query(
-        pk,
-        range_key_condition=where,
-        limit=limit,
-        index_name=index.Meta.index_name if index else None,
-        scan_index_forward=not newest_first,
-        exclusive_start_key=after,
-        consistent_read=consistent and index is None,
-    )
-    items = _unexpired(answer["Items"], whole=whole)
-    return Page(items, answer.get("LastEvaluatedKey"))
+    """One request, unless there are items of unknown kinds; its items, whatever they are, without
+    the expired ones. Not `whole`: as they are in the table, for whoever needs only their place."""
+    items: list[Item] = []
+    while True:
+        answer = connection().query(
+            pk,
+            range_key_condition=where,
+            limit=limit,
+            index_name=index.Meta.index_name if index else None,
+            scan_index_forward=not newest_first,
+            exclusive_start_key=after,
+            consistent_read=consistent and index is None,
+        )
+        found = load_all(answer["Items"])
+        items += found
+        # Others are read in the place of unknown ones: those do not crowd out what a page needs.
+        limit, after = len(answer["Items"]) - len(found), answer.get("LastEvaluatedKey")
+        if not limit or after is None:
+            return Page(_unexpired(items, whole=whole), after)
 
 
-def _unexpired(raws: Iterable[dict[str, Any]], *, whole: bool) -> list[Item]:
-    items = [item for item in map(load, raws) if not item.is_expired]
+def _unexpired(found: Iterable[Item], *, whole: bool) -> list[Item]:
+    items = [item for item in found if not item.is_expired]
     if whole:
         for kind in {type(item) for item in items}:
             kind.complete([item for item in items if type(item) is kind])
@@ -269,7 +287,7 @@ def get_many(keys: Iterable[Key], *, whole: bool = True) -> list[Item]:
         if left:
             wanted += [{"pk": key["pk"]["S"], "sk": key["sk"]["S"]} for key in left]
             backoff.wait("UnprocessedKeys")
-    return _unexpired(found, whole=whole)
+    return _unexpired(load_all(found), whole=whole)
 
 
 def query_all(

@@ -10,6 +10,7 @@ from django.utils import timezone
 from contracts.cards.types import TYPES
 from contracts.money import amount
 from threads.attachments import view_in_tab
+from threads.cards.showing import UNKNOWN_ICON, UNKNOWN_LABEL
 from threads.models import TabSnapshot, keys
 from threads.models.tab import TAB_NAMES
 from threads.panel.large import is_large, percent_done, read_whole, told_of
@@ -249,10 +250,10 @@ def _actions(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
 
 
 def _card(card: dict[str, Any], state: ThreadState) -> dict[str, Any]:
-    kind = TYPES[card["type"]]
+    kind = TYPES.get(card["type"])
     return card | {
-        "label": kind.label,
-        "icon": kind.icon,
+        "label": kind.label if kind else UNKNOWN_LABEL,
+        "icon": kind.icon if kind else UNKNOWN_ICON,
         "word": card["state"].replace("_", " "),
         "author": state.name_of(card["by"])["name"],
         "waits_for": ", ".join(state.name_of(user_id)["name"] for user_id in card["waitsFor"]),
