@@ -1,6 +1,8 @@
 """Terms of a leg, on their way from a form through an offer to a leg: checked, and plain enough to
 be kept as JSON."""
 
+import hashlib
+import json
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
@@ -51,3 +53,9 @@ class Terms:
             ),
             (self.cancellation not in CANCELLATION, "Choose the cancellation terms."),
         ]
+
+
+def digest_of(title: str, currency: str, terms: list[Terms]) -> str:
+    """Names exactly these terms: what was shown to whoever confirms them."""
+    kept = json.dumps([title, currency, [each.kept() for each in terms]], sort_keys=True)
+    return hashlib.sha256(kept.encode()).hexdigest()

@@ -1,17 +1,18 @@
 """What people fill in when they agree: offers, signatures, deliveries."""
 
-from datetime import timedelta
-from decimal import Decimal
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
 from django.forms import BaseFormSet, formset_factory
 from django.utils import timezone
 
+from contracts.cards.fields import MAX_MOMENT_CHARS
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION
 from contracts.models.fields import CURRENCIES
 from contracts.terms import MOST_LEGS, Terms
+from threads.amount_field import AmountField, AmountForm
 from threads.forms import MOST_ATTACHED, ClientId, Command, Count, Id, Ids, Text
 from threads.models.tab import WRITTEN
 
@@ -57,22 +58,24 @@ class OfferForm(forms.Form):
     currency = forms.ChoiceField(choices=[(code, code) for code in CURRENCIES])
 
 
-def _moment(label: str) -> forms.DateTimeField:
+class MomentField(forms.DateTimeField):
+    """A date and a time; its length is bounded before it is parsed."""
+
     widget = forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
-    return forms.DateTimeField(label=label, widget=widget)
+
+    def to_python(self, value: Any) -> datetime | None:
+        if isinstance(value, str) and len(value) > MAX_MOMENT_CHARS:
+            raise forms.ValidationError(self.error_messages["invalid"], code="invalid")
+        return super().to_python(value)
 
 
-def _amount(label: str) -> forms.DecimalField:
-    return forms.DecimalField(label=label, min_value=0, max_digits=12, decimal_places=2)
-
-
-class LegForm(forms.Form):
+class LegForm(AmountForm):
     service = forms.CharField(max_length=120, label="Service")
-    starts_at = _moment("Start")
-    ends_at = _moment("End")
+    starts_at = MomentField(label="Start")
+    ends_at = MomentField(label="End")
     place = forms.CharField(max_length=200, label="Place")
-    price = _amount("Price")
-    deposit = _amount("Deposit")
+    price = AmountField(label="Price")
+    deposit = AmountField(label="Deposit")
     cancellation = forms.ChoiceField(
         label="If it is cancelled",
         choices=[(name, f"{name.capitalize()}: {text}") for name, text in CANCELLATION.items()],
@@ -82,9 +85,7 @@ class LegForm(forms.Form):
     def terms(self, time_zone: str) -> Terms:
         data = dict(self.cleaned_data)
         price, deposit = data.pop("price"), data.pop("deposit")
-        return Terms(
-            time_zone=time_zone, price_cents=cents(price), deposit_cents=cents(deposit), **data
-        )
+        return Terms(time_zone=time_zone, price_cents=price, deposit_cents=deposit, **data)
 
     def clean(self) -> dict[str, Any] | None:
         data = super().clean() or {}
@@ -116,10 +117,6 @@ def terms_of(legs: BaseFormSet, time_zone: str) -> list[Terms]:
     return [form.terms(time_zone) for form in legs.forms]
 
 
-def cents(value: Decimal) -> int:
-    return int(value * 100)
-
-
 def first_leg(subject: str, city: str) -> dict[str, Any]:
     """Something to begin with: in two weeks, from ten to four."""
     start = timezone.localtime() + timedelta(days=14)
@@ -134,8 +131,8 @@ def as_agreed(leg: Leg) -> dict[str, Any]:
         "starts_at": leg.starts_at,
         "ends_at": leg.ends_at,
         "place": leg.place,
-        "price": Decimal(leg.price_cents) / 100,
-        "deposit": Decimal(leg.deposit_cents) / 100,
+        "price": leg.price_cents,
+        "deposit": leg.deposit_cents,
         "cancellation": leg.cancellation,
     }
 

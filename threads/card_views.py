@@ -9,12 +9,14 @@ from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from accounts.locales import locale_of
 from accounts.lockout import address_of
 from accounts.refusals import Refusal
 from contracts.calendar import calendar_of
 from contracts.cards.chains import chain_of
 from contracts.cards.locking import find_card
 from contracts.cards.proposing import check_may_propose, find_type
+from contracts.cards.reviewing import Review, review
 from contracts.cards.table import CardType, Move, holds
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
@@ -53,6 +55,12 @@ def new(request: Request, thread_id: str, type_name: str) -> HttpResponse:
         return _form(request, kind, leg, _with_one_more(given), legs=legs)
     file_ids = _file_ids(request, kind, thread_id)
     try:
+        if to_review := _review(request, kind, leg, given, file_ids):
+            check_may_propose(kind, request.user, leg)
+            shown = kind.defaults(leg) | given
+            return _form(
+                request, kind, leg, shown, legs=legs, brought=file_ids, to_review=to_review
+            )
         card = propose_card(
             request.user,
             thread_id=thread_id,
@@ -61,6 +69,7 @@ def new(request: Request, thread_id: str, type_name: str) -> HttpResponse:
             key=_key(request),
             given=given,
             file_ids=file_ids,
+            locale=locale_of(request),
         )
     except Refusal as refusal:
         if refusal.status == 404:
@@ -109,8 +118,22 @@ def move(request: Request, card_id: str, move_name: str) -> HttpResponse:
             raise Refusal("ACTION_FORBIDDEN", "This is for somebody else to decide.")
         start = _with_one_more(given) if given else _start(kind, chosen, found)
         return _form(request, kind, found.leg, start, card=found, chosen=chosen)
-    file_ids = _file_ids(request, _follower(chosen), found.thread_id)
+    follower = _follower(chosen)
+    file_ids = _file_ids(request, follower, found.thread_id)
     try:
+        if follower and found.leg:
+            to_review = _review(request, follower, found.leg, given, file_ids)
+            if to_review:
+                return _form(
+                    request,
+                    kind,
+                    found.leg,
+                    given,
+                    card=found,
+                    chosen=chosen,
+                    brought=file_ids,
+                    to_review=to_review,
+                )
         moved = move_card(
             request.user,
             card_id=card_id,
@@ -119,6 +142,7 @@ def move(request: Request, card_id: str, move_name: str) -> HttpResponse:
             key=_key(request),
             given=given,
             file_ids=file_ids,
+            locale=locale_of(request),
         )
     except Refusal as refusal:
         # What can be mended is mended where it was typed.
@@ -137,6 +161,20 @@ def move(request: Request, card_id: str, move_name: str) -> HttpResponse:
     if "application/json" in request.headers.get("Accept", ""):
         return JsonResponse({"state": moved.state, "version": moved.version})
     return _to_card(moved)
+
+
+def _review(
+    request: Request, kind: CardType, leg: Leg, given: dict[str, Any], file_ids: Sequence[str]
+) -> Review | None:
+    return review(
+        kind,
+        leg,
+        request.user,
+        given,
+        locale=locale_of(request),
+        file_count=len(file_ids),
+        confirmed=request.POST.get("reviewed", ""),
+    )
 
 
 def _follower(chosen: Move | None) -> CardType | None:
@@ -169,6 +207,7 @@ def _form(
     chosen: Move | None = None,
     refusal: Refusal | None = None,
     brought: Sequence[str] = (),
+    to_review: Review | None = None,
 ) -> HttpResponse:
     name = kind.name if chosen is None else chosen.then or f"{kind.name}_{chosen.name}"
     errors = refusal.details.get("errors", {}) if refusal else {}
@@ -198,6 +237,8 @@ def _form(
         "thread_id": thread_id,
         "refusal": refusal.described(request.corr_id) if refusal else None,
         "errors": errors,
+        "review": to_review,
+        "preview": f"threads/cards/{made.name}.html",
     }
     status = refusal.status if refusal else 200
     return render(request, "threads/card_form.html", context, status=status)

@@ -5,20 +5,27 @@ from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.ids import is_id
+from accounts.locales import locale_of
 from accounts.refusals import Refusal
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION, PENDING
 from contracts.money import amount
 from contracts.queries import access_leg, access_offer
-from contracts.terms import Terms
+from contracts.terms import Terms, digest_of
 from contracts.wording import said
 from threads import queries
-from threads.actions.bookings import accept_offer, decline_offer, make_offer, withdraw_offer
+from threads.actions.bookings import (
+    accept_offer,
+    decline_offer,
+    make_offer,
+    review_offer,
+    withdraw_offer,
+)
 from threads.booking_forms import LegForms, OfferForm, as_agreed, first_leg, terms_of
 from threads.views import Request
 
@@ -34,28 +41,50 @@ def new(request: Request, thread_id: str) -> HttpResponse:
     first = as_agreed(leg) if leg else first_leg(thread.subject, thread.city or "")
     currency = leg.currency if leg else "EUR"
     start = {"key": str(uuid4()), "title": thread.subject[:120], "currency": currency}
-    data = request.POST.copy() if request.method == "POST" else None
-    if data is not None and "more" in data:
-        count = str(data.get("form-TOTAL_FORMS", ""))
-        data["form-TOTAL_FORMS"] = str(int(count) + 1) if count.isdecimal() else "1"
-    form, legs = OfferForm(data, initial=start), LegForms(data, initial=[first])
-    refusal = None
-    if data is not None and "more" not in data and form.is_valid() and legs.is_valid():
-        try:
-            offer = make_offer(
-                request.user,
-                thread_id=thread_id,
-                terms=terms_of(legs, zone),
-                changes=leg.id if leg else "",
-                **form.cleaned_data,
-            )
-            return redirect("threads:offer", offer.id)
-        except Refusal as error:
-            refusal = error
+    data = _with_one_more(request.POST) if request.method == "POST" else None
+    locale = {"locale": locale_of(request)}
+    form = OfferForm(data, initial=start)
+    legs = LegForms(data, initial=[first], form_kwargs=locale)
     context = {"form": form, "legs": legs, "thread": thread, "zone": zone, "changes": leg}
-    context["refusal"] = refusal.described(request.corr_id) if refusal else None
-    status = refusal.status if refusal else 400 if data is not None and "more" not in data else 200
-    return render(request, "threads/offer_new.html", context, status=status)
+    if data is None or "more" in data:
+        return render(request, "threads/offer_new.html", context)
+    if not (form.is_valid() and legs.is_valid()):
+        return render(request, "threads/offer_new.html", context, status=400)
+    fields = form.cleaned_data | {"terms": terms_of(legs, zone), "changes": leg.id if leg else ""}
+    return _send(request, thread_id, fields, context)
+
+
+def _send(
+    request: Request, thread_id: str, fields: dict[str, Any], context: dict[str, Any]
+) -> HttpResponse:
+    """Makes the offer, if exactly this was reviewed; else shows it for review."""
+    what = {name: value for name, value in fields.items() if name != "key"}
+    try:
+        digest = digest_of(fields["title"], fields["currency"], fields["terms"])
+        if request.POST.get("reviewed") == digest:
+            offer = make_offer(request.user, thread_id=thread_id, **fields)
+            return redirect("threads:offer", offer.id)
+        review_offer(request.user, thread_id=thread_id, **what)
+    except Refusal as error:
+        context["refusal"] = error.described(request.corr_id)
+        return render(request, "threads/offer_new.html", context, status=error.status)
+    context["review"] = _review(fields["terms"], fields["currency"]) | {"digest": digest}
+    return render(request, "threads/offer_new.html", context)
+
+
+def _review(terms: list[Terms], currency: str) -> dict[str, Any]:
+    total = sum(each.price_cents for each in terms)
+    return {"legs": [_shown(each, currency) for each in terms], "total": amount(total, currency)}
+
+
+def _with_one_more(posted: QueryDict) -> QueryDict:
+    """One more part, if that button was pressed."""
+    data = posted.copy()
+    if "more" in data:
+        count = str(data.get("form-TOTAL_FORMS", ""))
+        is_count = count.isascii() and count.isdecimal() and len(count) < 4
+        data["form-TOTAL_FORMS"] = str(int(count) + 1) if is_count else "1"
+    return data
 
 
 def _leg_to_change(request: Request, thread_id: str) -> Leg | None:

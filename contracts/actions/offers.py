@@ -37,7 +37,7 @@ def make_offer(
     terms: list[Terms],
     changes: Leg | None = None,
 ) -> Done:
-    _check(title, currency, terms, changes)
+    check_terms(title, currency, terms, changes)
     offer, is_new = Offer.objects.get_or_create(
         proposed_by=proposer,
         key=key,
@@ -58,7 +58,7 @@ def make_offer(
     return Done(offer, [touch(thread_id, by=proposer, key=f"{offer.id}:made", says=says)])
 
 
-def _check(title: str, currency: str, terms: list[Terms], changes: Leg | None) -> None:
+def check_terms(title: str, currency: str, terms: list[Terms], changes: Leg | None) -> None:
     if not title.strip():
         raise Refusal("OFFER_INVALID", "Give the offer a title.")
     if currency not in CURRENCIES or (changes and changes.currency != currency):

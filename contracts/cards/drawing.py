@@ -23,6 +23,14 @@ How a step comes to be, whatever the type (`contracts/cards/proposing.py` and `m
 3. The tabs, then everybody is told: `message.sent`, `card.changed`, `panel.changed`,
    `inbox.changed`. If the process dies anywhere in between, the relay goes on.
 
+Amounts are typed as text and read by one parser, `contracts/amounts.py`: at most 15 characters,
+no exponents, according to the locale that the browser states in `Accept-Language`. What can be
+read in two ways ("1,200" in German, or without a locale) is refused with both readings. A type
+with `needs_review` (extras, overtime, expense) is shown to its author as it will look, with the
+amounts that were read, before it is sent; the form is sent again with the seal of exactly what was
+shown (`contracts/cards/reviewing.py`). Offers are reviewed in the same way. Whole numbers have at
+most 9 digits and dates at most 32 characters before they are parsed.
+
 A new type is a file in `contracts/cards/types/`, named in its `__init__.py`, with the templates
 `threads/cards/<type>.html` (what it shows) and `threads/cards/<type>_form.html` (what one fills
 in), and this page made again.

@@ -1,16 +1,17 @@
 """What payloads are made of: lines, notes, amounts, times."""
 
 from datetime import date, datetime
-from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo
 
 from accounts.refusals import Refusal
+from contracts.amounts import parse_amount
 from contracts.models.fields import MOST_CENTS
 
 LONGEST_LINE, LONGEST_NOTE = 120, 1000
+MAX_NUMBER_DIGITS, MAX_MOMENT_CHARS = 9, 32
 
 
 def invalid(part: str, sentence: str) -> Refusal:
@@ -31,16 +32,35 @@ def _one_line(value: Any) -> Any:
     return " ".join(value.replace("\x00", "").split()) if isinstance(value, str) else value
 
 
-def _cents(value: Any) -> Any:
-    """From what people type: 120, 120.5 or 120,50."""
-    try:
-        decimal = Decimal(str(value).strip().replace(",", "."))
-        cents = decimal * 100
-        if not decimal.is_finite() or cents != int(cents):
-            raise InvalidOperation
-    except (InvalidOperation, ValueError):
-        raise ValueError("That is not an amount.") from None
-    return int(cents)
+def _cents(value: Any, info: ValidationInfo) -> int:
+    """The validation context names the locale of the person who typed it."""
+    cents = parse_amount(value, locale=(info.context or {}).get("locale", ""))
+    if not cents:
+        raise ValueError("Enter an amount above zero.")
+    return cents
+
+
+def _whole_number(value: Any) -> int:
+    """Bounded before it is parsed."""
+    text = value.strip() if isinstance(value, str) else str(value) if type(value) is int else ""
+    if not (text.isascii() and text.isdecimal() and len(text) <= MAX_NUMBER_DIGITS):
+        raise ValueError("Enter a whole number.")
+    return int(text)
+
+
+def _bounded_moment(value: Any) -> Any:
+    return _bounded(value, "That is not a date and a time.")
+
+
+def _bounded_day(value: Any) -> Any:
+    return _bounded(value, "That is not a date.")
+
+
+def _bounded(value: Any, message: str) -> Any:
+    """Short ISO text only: a bare number would be read as seconds since 1970."""
+    if not isinstance(value, str) or len(value) > MAX_MOMENT_CHARS or "-" not in value.strip()[1:]:
+        raise ValueError(message)
+    return value.strip()
 
 
 Line = Annotated[
@@ -51,6 +71,9 @@ Reason = Annotated[
     str, BeforeValidator(plain), StringConstraints(min_length=1, max_length=LONGEST_NOTE)
 ]
 Cents = Annotated[int, BeforeValidator(_cents), Field(gt=0, le=MOST_CENTS)]
+WholeNumber = Annotated[int, BeforeValidator(_whole_number)]
+Moment = Annotated[datetime, BeforeValidator(_bounded_moment)]
+Day = Annotated[date, BeforeValidator(_bounded_day)]
 
 
 def in_zone(moment: datetime, zone: str) -> datetime:

@@ -36,6 +36,7 @@ def move(
     given: dict[str, Any] | None = None,
     files: Sequence[dict[str, Any]] = (),
     also: Callable[[Card], None] | None = None,
+    locale: str = "",
 ) -> Done:
     """Once: whoever repeats it with the same key gets the same answer. `files` and `also` are for
     the card that comes of it, as when one is proposed."""
@@ -43,7 +44,7 @@ def move(
     if user is not None and is_due(card):
         # The clock was first, whether or not anybody was there to see it.
         make_clock_move(card.id)
-    return _move(user, card_id, name, version, key, given or {}, files, also)
+    return _move(user, card_id, name, version, key, given or {}, files, also, locale)
 
 
 def decide(staff: User, *, card_id: str, name: str, key: str, given: dict[str, Any]) -> Done:
@@ -63,6 +64,7 @@ def _move(
     given: dict[str, Any],
     files: Sequence[dict[str, Any]] = (),
     also: Callable[[Card], None] | None = None,
+    locale: str = "",
 ) -> Done:
     card, leg = lock_card(card_id)
     kind = TYPES[card.type]
@@ -77,7 +79,7 @@ def _move(
         card,
         leg,
         user,
-        read(chosen.needs, given) if chosen.needs else None,
+        read(chosen.needs, given, locale) if chosen.needs else None,
         timezone.now(),
         chosen.to,
         key=f"{card.id}:{card.version + 1}:effect",

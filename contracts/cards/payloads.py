@@ -12,10 +12,11 @@ from contracts.cards.fields import invalid
 from contracts.cards.table import CardType
 
 
-def read(model: type[BaseModel], given: dict[str, Any]) -> Any:
-    """What was typed, checked; or a refusal that says what is wrong with which part."""
+def read(model: type[BaseModel], given: dict[str, Any], locale: str = "") -> Any:
+    """What was typed, checked; or a refusal that says what is wrong with which part. Amounts are
+    read in `locale`."""
     try:
-        return model.model_validate(given)
+        return model.model_validate(given, context={"locale": locale})
     except ValidationError as error:
         errors = {
             ".".join(str(part) for part in one["loc"]): _sentence(one) for one in error.errors()
@@ -36,6 +37,12 @@ def _sentence(error: Any) -> str:
         return f"At most {context.get('max_length'):,} fit here."
     if kind.startswith("datetime"):
         return "That is not a date and a time."
+    if kind.startswith("date"):
+        return "That is not a date."
+    if kind == "less_than_equal":
+        return f"Enter {context['le']:,} or less."
+    if kind == "greater_than_equal":
+        return f"Enter {context['ge']:,} or more."
     return "That cannot be right."
 
 
@@ -46,9 +53,13 @@ def seal(proposal: BaseModel) -> str:
 
 
 def check_files(kind: CardType, files: Sequence[dict[str, Any]]) -> None:
-    least, most = kind.files
-    if not least <= len(files) <= most:
-        wanted = f"{least} to {most} files" if most > 1 else "A file"
-        raise invalid("files", f"{wanted} belong to it.")
+    check_file_count(kind, len(files))
     if kind.file_kind and any(file["kind"] != kind.file_kind for file in files):
         raise invalid("files", "Only pictures belong to it.")
+
+
+def check_file_count(kind: CardType, count: int) -> None:
+    least, most = kind.files
+    if not least <= count <= most:
+        wanted = f"{least} to {most} files" if most > 1 else "A file"
+        raise invalid("files", f"{wanted} belong to it.")

@@ -33,13 +33,14 @@ def propose(
     given: dict[str, Any],
     files: Sequence[dict[str, Any]] = (),
     also: Callable[[Card], None] | None = None,
+    locale: str = "",
 ) -> Done:
     """`files` as they are shown; `also` is what whoever keeps them does in this transaction."""
     kind = find_type(type_name)
     leg = lock_leg(leg_id)
     if leg is None or leg.thread_id != thread_id or user.id not in leg.parties:
         raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
-    proposal = read(kind.proposal, given)
+    proposal = read(kind.proposal, given, locale)
     before = Card.objects.filter(proposed_by=user, key=key).first()
     if before is not None:
         return _proposed_before(before, kind, seal(proposal))

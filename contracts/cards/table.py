@@ -136,6 +136,8 @@ class CardType:
     is_alone: bool = False
     leg_states: tuple[str, ...] = (BOOKED,)
     proposes: str = "Propose"
+    # What it comes to is shown to whoever proposes it before it is sent.
+    needs_review: bool = False
 
     @property
     def states(self) -> tuple[str, ...]:

@@ -98,6 +98,7 @@ export class Cards {
       const answer = await fetch(form.action, { method: "POST", body });
       if (answer.redirected && answer.ok) return this.#dialog.close();
       if (!this.#show(await answer.text())) throw new Error(answer.status);
+      this.#dialog.querySelector("[data-review]")?.focus();
     } catch {
       toast("That did not get through. Try again in a moment.");
       button.disabled = false;

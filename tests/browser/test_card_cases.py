@@ -44,6 +44,7 @@ def test_a_dispute_is_seen_by_both_decided_by_staff_and_the_booking_moves_again(
 
     dialog = propose(seller, "Propose overtime")
     dialog.get_by_label("How many minutes").fill("60")
+    dialog.get_by_role("button", name="Review").click()
     dialog.get_by_role("button", name="Propose overtime").click()
     card(buyer, "pending").get_by_role("button", name="Accept").click()
     expect(card(seller, "accepted")).to_be_visible()

@@ -13,6 +13,7 @@ def test_completed_work_is_accepted_by_itself_and_what_else_was_open_ends(site, 
     buyer, seller = booked
     dialog = propose(seller, "Propose overtime")
     dialog.get_by_label("How many minutes").fill("60")
+    dialog.get_by_role("button", name="Review").click()
     dialog.get_by_role("button", name="Propose overtime").click()
     expect(dialog).to_be_hidden()
     dialog = propose(seller, "Mark as completed")

@@ -22,8 +22,10 @@ def make_offer(seller: Page) -> None:
     seller.get_by_role("link", name="Make an offer").first.click()
     seller.get_by_label("Service").fill("Portraits of the team")
     seller.get_by_label("Place").fill("Lisbon")
-    seller.get_by_label("Price").fill("1200")
+    seller.get_by_label("Price").fill("1,200")
     seller.get_by_label("Deposit").fill("400")
+    seller.get_by_role("button", name="Review").click()
+    expect(seller.locator(".review")).to_contain_text("EUR 1,200.00")
     seller.get_by_role("button", name="Make the offer").click()
     seller.get_by_role("link", name="To the conversation").click()
 

@@ -8,7 +8,9 @@ import http.client
 import random
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 from uuid import uuid4
 
@@ -37,6 +39,8 @@ class Deal:
     ports: list[int]
     rng: random.Random
     pace: float
+    # Days from now: no two deals of a run are on the same day, as a seller can do one at a time.
+    slots: Iterator[int]
     counts: Counter[str] = field(default_factory=Counter)
     surprises: list[str] = field(default_factory=list)
     # What was answered: how many receipts, the last text of each part, every shot.
@@ -65,10 +69,17 @@ class Deal:
         self.counts["deals accepted"] += 1
 
     async def _agree(self, proposer: str, other: str, path: str, **changed: str) -> None:
-        offer = (await self._ask(proposer, path, _offer() | changed)).location
+        fields = await self._review(proposer, path, _offer(next(self.slots)) | changed)
+        offer = (await self._ask(proposer, path, fields)).location
         self.counts["deals offered"] += 1
         await self._pause()
         await self._ask(other, f"{offer}accept/", {})
+
+    async def _review(self, role: str, path: str, fields: dict[str, str]) -> dict[str, str]:
+        """What the form shows for review is confirmed with the digest that it names."""
+        answer = await self._ask(role, path, fields, status=200)
+        found = re.search(r'name="reviewed" value="(\w+)"', answer.body)
+        return fields | {"reviewed": found[1] if found else ""}
 
     async def _fulfil(self, number: int) -> None:
         document, leg = await self._find_contract()
@@ -145,10 +156,10 @@ class Deal:
                 return answer.body
             await asyncio.sleep(0.5)
 
-    async def _ask(self, role: str, path: str, fields: dict[str, str]) -> Answer:
+    async def _ask(self, role: str, path: str, fields: dict[str, str], status: int = 302) -> Answer:
         while True:
             answer = await self._once(role, "POST", path, fields)
-            if answer is not None and answer.status == 302 and "/login/" not in answer.location:
+            if answer is not None and answer.status == status and "/login/" not in answer.location:
                 return answer
             if answer is not None and answer.status in (400, 403, 404, 409):
                 said = re.search(r"<b>([^<]*)</b>|<h1>([^<]*)</h1>", answer.body)
@@ -185,7 +196,8 @@ def _request(
         connection.close()
 
 
-def _offer() -> dict[str, str]:
+def _offer(slot: int) -> dict[str, str]:
+    day = f"{datetime.now(UTC) + timedelta(days=slot):%Y-%m-%d}"
     return {
         "key": str(uuid4()),
         "title": "Soak",
@@ -193,8 +205,8 @@ def _offer() -> dict[str, str]:
         "form-TOTAL_FORMS": "1",
         "form-INITIAL_FORMS": "0",
         "form-0-service": "A day in the rain",
-        "form-0-starts_at": "2031-05-01T10:00",
-        "form-0-ends_at": "2031-05-01T16:00",
+        "form-0-starts_at": f"{day}T10:00",
+        "form-0-ends_at": f"{day}T16:00",
         "form-0-place": "Outside",
         "form-0-price": "1200",
         "form-0-deposit": "400",

@@ -1,6 +1,7 @@
 """All the deals of a run, and whether both stores say of them what the people were answered."""
 
 import asyncio
+import itertools
 import random
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from tests.soak.world import Plot
 
 # For the relay to finish what the last kill left.
 PATIENCE = 60
+# Days from now of the first deal: far enough for no notice to be due.
+FIRST_SLOT = 30
 
 
 @dataclass
@@ -51,6 +54,7 @@ class Deals:
 
 def make_deals(plot: Plot, ports: list[int], *, seed: int, pace: float, most: int) -> Deals:
     """In the threads of two: who asked, and who was asked."""
+    slots = itertools.count(FIRST_SLOT)
     pairs = [(thread, people) for thread, people in plot.threads.items() if len(people) == 2]
     return Deals(
         [
@@ -60,6 +64,7 @@ def make_deals(plot: Plot, ports: list[int], *, seed: int, pace: float, most: in
                 ports,
                 random.Random(f"{seed} deal {number}"),
                 pace,
+                slots,
             )
             for number, (thread, (buyer, seller)) in enumerate(pairs[:most])
         ]

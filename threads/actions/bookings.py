@@ -31,10 +31,7 @@ def make_offer(
     terms: list[Terms],
     changes: str = "",
 ) -> Offer:
-    state = _of_two(user, thread_id)
-    said = [text for each in terms for text in (each.service, each.place)]
-    policy.check_text(state.thread, title, *said)
-    leg = _leg_of_thread(user, thread_id, changes) if changes else None
+    state, leg = _check_offer(user, thread_id, title, terms, changes)
     buyer_id, seller_id = leg.parties if leg else (state.thread.buyer_id, state.thread.seller_id)
     people = User.objects.in_bulk([buyer_id, seller_id])
     done = offers.make_offer(
@@ -50,6 +47,29 @@ def make_offer(
     )
     carry_all(done.entries)
     return done.offer
+
+
+def review_offer(
+    user: User,
+    *,
+    thread_id: str,
+    title: str,
+    currency: str,
+    terms: list[Terms],
+    changes: str = "",
+) -> None:
+    """Checks what `make_offer` checks, and makes nothing."""
+    _, leg = _check_offer(user, thread_id, title, terms, changes)
+    offers.check_terms(title, currency, terms, leg)
+
+
+def _check_offer(
+    user: User, thread_id: str, title: str, terms: list[Terms], changes: str
+) -> tuple[ThreadState, Leg | None]:
+    state = _of_two(user, thread_id)
+    said = [text for each in terms for text in (each.service, each.place)]
+    policy.check_text(state.thread, title, *said)
+    return state, _leg_of_thread(user, thread_id, changes) if changes else None
 
 
 def _of_two(user: User, thread_id: str) -> ThreadState:

@@ -26,6 +26,7 @@ def propose_card(
     key: str,
     given: dict[str, Any],
     file_ids: Sequence[str] = (),
+    locale: str = "",
 ) -> Card:
     if not Card.objects.filter(proposed_by=user, key=key).exists():
         # A repeat may find the conversation on hold by what it repeats.
@@ -40,6 +41,7 @@ def propose_card(
         given=given,
         files=attached.described,
         also=_reserve(attached),
+        locale=locale,
     )
     carry_all(done.entries)
     return done.card
@@ -71,6 +73,7 @@ def move_card(
     key: str,
     given: dict[str, Any] | None = None,
     file_ids: Sequence[str] = (),
+    locale: str = "",
 ) -> Card:
     """`file_ids` are for the card that comes of it."""
     card = find_card(user, card_id)
@@ -87,6 +90,7 @@ def move_card(
         given=given,
         files=attached.described,
         also=_reserve(attached),
+        locale=locale,
     )
     carry_all(done.entries)
     return done.card

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.actions.payments import add_amendment
-from contracts.cards.fields import Cents, Line, Note, spell_day
+from contracts.cards.fields import Cents, Day, Line, Note, invalid, spell_day
 from contracts.cards.table import (
     SELLER,
     Act,
@@ -23,18 +23,23 @@ from contracts.models import Leg
 from contracts.models.money import EXPENSE
 from contracts.money import amount
 
+MAX_AGE_DAYS = 5 * 366
+
 
 class Expense(BaseModel):
     amount: Cents
     merchant: Line
-    date: date
+    date: Day
     note: Note = ""
 
 
 def write(leg: Leg, given: Expense, by: User) -> Payload:
     # Somewhere it is tomorrow already.
-    if (given.date - timezone.now().date()).days > 1:
+    age = (timezone.now().date() - given.date).days
+    if age < -1:
         raise Refusal("CARD_INVALID", "That day has not come yet.")
+    if age > MAX_AGE_DAYS:
+        raise invalid("date", "An expense can be at most five years old.")
     return {
         "cents": given.amount,
         "currency": leg.currency,
@@ -79,6 +84,7 @@ TYPE = CardType(
     files=(1, 3),
     files_label="Photo of the slip",
     proposes="Hand in an expense",
+    needs_review=True,
     moves=(
         accept("{name} accepted the expense: {what}.", _accept),
         decline("{name} declined the expense: {what}."),

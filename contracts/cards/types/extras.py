@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.actions.payments import add_amendment
-from contracts.cards.fields import Cents, Line, Note
+from contracts.cards.fields import Cents, Line, Note, WholeNumber
 from contracts.cards.table import (
     ANSWERER,
     PENDING,
@@ -32,7 +32,7 @@ MOST_OF_ONE = 1_000
 
 class Item(BaseModel):
     title: Line
-    quantity: int = Field(1, ge=1, le=MOST_OF_ONE)
+    quantity: WholeNumber = Field(1, ge=1, le=MOST_OF_ONE)
     unit: Cents
 
 
@@ -47,7 +47,7 @@ def write(leg: Leg, given: Extras, by: User) -> Payload:
     ]
     total = sum(item.quantity * item.unit for item in given.items)
     if total > MOST_CENTS:
-        raise Refusal("CARD_INVALID", "That is more than we can write down.")
+        raise Refusal("CARD_INVALID", "That amount is too large.")
     return {
         "service": leg.service,
         "items": items,
@@ -102,6 +102,7 @@ TYPE = CardType(
     show=show,
     defaults=defaults,
     proposes="Propose extras",
+    needs_review=True,
     moves=(
         accept("{name} accepted the extras: {what}.", _accept),
         Move(

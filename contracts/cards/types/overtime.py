@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.actions.payments import add_amendment
-from contracts.cards.fields import Note
+from contracts.cards.fields import Note, WholeNumber
 from contracts.cards.table import (
     EITHER,
     Act,
@@ -26,7 +26,7 @@ LONGEST = 24 * 60
 
 
 class Overtime(BaseModel):
-    minutes: int = Field(ge=1, le=LONGEST)
+    minutes: WholeNumber = Field(ge=1, le=LONGEST)
     note: Note = ""
 
 
@@ -88,6 +88,7 @@ TYPE = CardType(
     summary=summary,
     show=show,
     proposes="Propose overtime",
+    needs_review=True,
     moves=(
         accept("{name} accepted the overtime: {what}.", _accept),
         decline("{name} declined the overtime: {what}."),

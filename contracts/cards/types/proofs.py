@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, model
 
 from accounts.models import User
 from accounts.refusals import Refusal
-from contracts.cards.fields import Note, in_zone, invalid, plain, typed
+from contracts.cards.fields import Moment, Note, WholeNumber, in_zone, invalid, plain, typed
 from contracts.cards.table import (
     BUYER,
     CLOCK,
@@ -39,13 +39,13 @@ def _list_of(value: Any) -> Any:
 
 Id = Annotated[str, StringConstraints(max_length=40)]
 ShortNote = Annotated[str, BeforeValidator(plain), StringConstraints(max_length=300)]
-Count = Annotated[int, Field(ge=1, le=MOST_PICTURES)]
+Count = Annotated[WholeNumber, Field(ge=1, le=MOST_PICTURES)]
 
 
 class Proofs(BaseModel):
     """`most` is how many the buyer may choose; None: as many as there are."""
 
-    until: datetime
+    until: Moment
     most: Annotated[Count | None, BeforeValidator(_none_if_empty)] = None
     note: Note = ""
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, model_validator
 from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.actions.offers import change_leg
-from contracts.cards.fields import Note, in_zone, spell_times, typed
+from contracts.cards.fields import Moment, Note, in_zone, spell_times, typed
 from contracts.cards.table import (
     ANSWERER,
     CLOCK,
@@ -35,8 +35,8 @@ FURTHEST = timedelta(days=5 * 365)
 class NewTime(BaseModel):
     """In the booking's own time zone, as people write it."""
 
-    starts_at: datetime
-    ends_at: datetime
+    starts_at: Moment
+    ends_at: Moment
     reason: Note = Field("", title="Reason")
 
     @model_validator(mode="after")
