@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from accounts.models import User
+from accounts.models import OutboxEntry, User
 from accounts.refusals import Refusal
 from contracts.cards import clock
 from files.models import File
@@ -30,10 +30,13 @@ from moderation.queries import (
 from moderation.roles import RESTRICT, WORK
 from threads.actions import staff as in_thread
 from threads.actions.cards import decide_card
+from threads.actions.holds import release_author
 from threads.actions.standing import mute_person, restore_person, suspend_person
 from threads.relay import carry_all
 
 MESSAGE, THREAD, PERSON, CARD = "message", "thread", "person", "card"
+# Somebody in the case's conversation.
+AUTHOR = "author"
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ ACTS: dict[str, Act] = {
     "person.unmute": Act(
         "Unmute", PERSON, RESTRICT, lambda person: mute_person(person, until=None)
     ),
+    "person.release": Act("Let them write again", AUTHOR, WORK, release_author),
     "person.suspend": Act("Suspend", PERSON, RESTRICT, suspend_person),
     "person.restore": Act("Restore", PERSON, RESTRICT, restore_person),
 }
@@ -109,8 +113,16 @@ def resolve(
         _close(staff, case, reason)
         reporters = answer_reports(case, answers or {})
         entries = clock.start_clock(case.thread_id, clock.CASE)
+        entries += _release_holds(case)
     carry_all(entries)
     publish_answers(reporters)
+
+
+def _release_holds(case: Case) -> list[OutboxEntry]:
+    """Authors whose sending is held under the case may write again once it is resolved."""
+    if not case.thread_id:
+        return []
+    return [OutboxEntry.objects.create(kind="hold_release", payload={"case": case.id})]
 
 
 def _close(staff: User, case: Case, reason: str) -> None:
@@ -211,6 +223,9 @@ def _target(
     given: dict[str, Any] = {"thread_id": case.thread_id, **extra}
     if chosen.on == MESSAGE:
         return target, {**given, "message_id": target}
+    if chosen.on == AUTHOR:
+        author = _person_of(staff, case, target)
+        return author.id, {**given, "user_id": author.id}
     if chosen.on == CARD:
         return target, {**given, "staff": staff, "card_id": target, "reason": reason}
     if chosen.run is in_thread.lock_thread:

@@ -15,4 +15,6 @@ class ModerationConfig(AppConfig):
 
         # Whoever needs a case writes an outbox entry; we are above them, so they cannot call us.
         relay.CARRIERS["case"] = cases.open_from_outbox
+        relay.CARRIERS["hold_release"] = cases.release_from_outbox
+        relay.CARRIERS["hold_conversion"] = cases.convert_hold_from_outbox
         sweeping.KEEPERS.append(queries.list_kept_threads)

@@ -9,10 +9,13 @@ from django.db import IntegrityError, transaction
 from accounts.models import OutboxEntry, User
 from accounts.refusals import Refusal
 from contracts.cards import clock
+from contracts.cards.types import TYPES
 from contracts.models import Card
 from moderation.models import Case, Report
 from threads import evidence
-from threads.actions.staff import hold_thread
+from threads.actions.holds import hold_author, release_case
+from threads.actions.staff import hold_thread, lift_hold
+from threads.models import Thread, keys
 
 Reason = Report.Reason
 PRIORITIES = {
@@ -21,6 +24,8 @@ PRIORITIES = {
     Reason.SEXUAL: Case.Priority.HIGH,
     Reason.SPAM: Case.Priority.LOW,
 }
+# Of the holds on whole threads that a blocked message caused in earlier versions.
+FORMER_HOLD_REASON = "Contact details or payment outside, before a booking"
 # Of two who open the same case at once one is refused by the constraint, and then joins.
 ATTEMPTS = 3
 
@@ -60,7 +65,8 @@ def report_person(reporter: User, *, person: User, reason: str, comment: str) ->
 
 def open_from_outbox(entry: OutboxEntry) -> None:
     """Payload: about, reason, and of thread, person, message, card, reporter, comment, shown,
-    is_urgent what there is; with `hold`, a reason, the thread is put on hold under the case."""
+    is_urgent what there is. With `hold`, a reason, the person's sending is held under the case, if
+    it is about circumvention; otherwise the thread is put on hold."""
     payload = entry.payload
     if "case" in payload:
         return
@@ -80,10 +86,44 @@ def open_from_outbox(entry: OutboxEntry) -> None:
         key=f"outbox {entry.pk}",
         is_urgent=payload.get("is_urgent", False),
     )
-    if payload.get("hold"):
-        hold_thread(thread_id=case.thread_id, reason=payload["hold"], case_id=case.id)
+    if payload.get("hold") and case.is_open:
+        _hold(case, payload)
     # What was said is with the case now, and needs to be nowhere else.
     OutboxEntry.objects.filter(pk=entry.pk).update(payload={"case": case.id})
+
+
+def _hold(case: Case, payload: dict[str, Any]) -> None:
+    thread_id, reason = case.thread_id, payload["hold"]
+    if payload["about"] != Case.About.CIRCUMVENTION:
+        hold_thread(thread_id=thread_id, reason=reason, case_id=case.id)
+        return
+    hold_author(thread_id=thread_id, user_id=payload["person"], reason=reason, case_id=case.id)
+    if not Case.objects.get(pk=case.pk).is_open:
+        # It was resolved meanwhile, and its release may have come before the hold.
+        release_case(thread_id=thread_id, case_id=case.id)
+
+
+def release_from_outbox(entry: OutboxEntry) -> None:
+    """Payload: case. A case that was reopened meanwhile keeps its holds."""
+    case = Case.objects.get(pk=entry.payload["case"])
+    if not case.is_open:
+        release_case(thread_id=case.thread_id, case_id=case.id)
+
+
+def convert_hold_from_outbox(entry: OutboxEntry) -> None:
+    """Payload: case. A thread that was put on hold for one author's message before holds of
+    authors existed becomes such a hold; one that staff or a card put on hold stays as it is."""
+    case = Case.objects.get(pk=entry.payload["case"])
+    thread = Thread.find(keys.thread_pk(case.thread_id), keys.THREAD)
+    before = {"reason": FORMER_HOLD_REASON, "case": case.id}
+    if not case.is_open or thread is None or thread.soft_block != before:
+        return
+    assert case.person_id is not None
+    author, reason = case.person_id, f"{FORMER_HOLD_REASON}."
+    hold_author(thread_id=thread.id, user_id=author, reason=reason, case_id=case.id)
+    cards = Card.objects.filter(thread_id=thread.id, is_open=True)
+    if not any(TYPES[card.type].is_hold for card in cards):
+        lift_hold(thread_id=thread.id, says="")
 
 
 def _around_card(reporter: User, card_id: str) -> dict[str, Any]:

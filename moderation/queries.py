@@ -22,6 +22,8 @@ class PersonView:
     user: User
     role: str
     cases: list[Case]
+    # Why their sending in the conversation is held.
+    hold: str = ""
 
 
 def get_case(case_id: str) -> Case:
@@ -144,15 +146,26 @@ def read_thread(case: Case, before: str) -> list[dict[str, Any]]:
 def list_people(case: Case) -> list[PersonView]:
     """Those of the thread, or the one whom it is about, with their other cases."""
     roles: dict[str, str] = {}
+    holds: dict[str, str] = {}
     if find_thread(case) is not None:
         state = evidence.read_state(case.thread_id)
         roles = {user_id: person.role for user_id, person in state.people.items()}
+        holds = {
+            user_id: person.sending_hold["reason"]
+            for user_id, person in state.people.items()
+            if person.sending_hold
+        }
     if case.person_id:
         roles.setdefault(case.person_id, "")
     users = User.objects.filter(pk__in=roles)
     past = Case.objects.filter(person__in=users).exclude(pk=case.pk).order_by("-opened_at")
     return [
-        PersonView(user, roles[user.id], [one for one in past if one.person_id == user.id])
+        PersonView(
+            user,
+            roles[user.id],
+            [one for one in past if one.person_id == user.id],
+            holds.get(user.id, ""),
+        )
         for user in users
     ]
 

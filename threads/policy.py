@@ -101,13 +101,13 @@ def check_file_name(thread: Thread, called: str) -> None:
 
 
 def open_case(blocked: PolicyBlocked, *, thread_id: str, author_id: str) -> None:
-    """Staff look at it, and until they have, nobody writes there."""
+    """Staff look at it, and until they have, its author writes nothing more there."""
     payload = {
         "about": "circumvention",
         "thread": thread_id,
         "person": author_id,
         "reason": "off_site",
-        "hold": "Contact details or payment outside, before a booking" if thread_id else "",
+        "hold": f"Your message looks like {name(blocked.verdict.reasons)}." if thread_id else "",
         "shown": {"text": blocked.text, "reasons": blocked.verdict.reasons},
     }
     try:

@@ -163,6 +163,13 @@ def _tell_left(state: ThreadState, person: Participant) -> None:
     deliver(row, to=[person.user_id])
 
 
+def publish_standing(thread_id: str, *, to: str) -> None:
+    """Whether one participant may write has changed: only their own open pages look again."""
+    state = read(thread_id)
+    if state is not None and to in state.people:
+        deliver(thread_changed(state), to=[to])
+
+
 def tell_standing(thread_id: str) -> None:
     """Something changed about who may write: open pages look again."""
     state = read(thread_id)

@@ -145,6 +145,11 @@ class CardType:
         return tuple(dict.fromkeys([self.first, *self.waits, *reached]))
 
     @property
+    def calls_staff(self) -> bool:
+        """A dispute or a call for safety: it waits for staff."""
+        return STAFF in self.waits.values()
+
+    @property
     def clock_move(self) -> Move | None:
         return next((move for move in self.moves if move.by == CLOCK), None)
 

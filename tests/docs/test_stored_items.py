@@ -22,6 +22,7 @@ from threads.actions.blocks import block_person
 from threads.actions.bookings import link_bookings
 from threads.actions.cursors import mark_all_read
 from threads.actions.folders import mark_unread, mute_thread
+from threads.actions.holds import hold_author
 from threads.actions.panel import edit_tab
 from threads.actions.people import add_participant, remove_participant
 from threads.actions.staff import hide_message, hold_thread, lock_thread, redact_message
@@ -48,6 +49,7 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     file = accept_file(seller, thread_id=thread, name="a.txt", content=io.BytesIO(b"Words"))
     said = say(seller, thread, attachments=[file.id])
     say(seller, thread, "Call me on 0171 3920042")
+    hold_author(thread_id=thread, user_id=guest.id, reason="Why.", case_id="case_2")
     remove_participant(buyer, thread_id=thread, user_id=guest.id)
     mute_thread(buyer, thread_id=thread, until=keys.now())
     mark_all_read(seller, thread_id=thread)
@@ -60,6 +62,7 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     redact_message(thread_id=thread, message_id=said.id, text=said.body[:3])
     hold_thread(thread_id=thread, reason="Contact details", case_id="case_1")
     lock_thread(thread_id=thread, reason="Keep calm.")
+    hold_author(thread_id=thread, user_id=seller.id, reason="Why.", case_id="case_1")
     mute_person(buyer, until=timezone.now() + timedelta(days=1))
     partitions = [
         keys.thread_pk(thread),

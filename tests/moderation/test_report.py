@@ -12,7 +12,7 @@ from moderation.actions import resolve
 from moderation.cases import report_person
 from moderation.models import Case, Report
 from tests.moderation.conftest import BACKEND, make_person, report, taken
-from tests.threads.conftest import say, start, thread_item
+from tests.threads.conftest import row, say, start, thread_item
 from threads import relay
 from threads.actions.people import add_participant
 from threads.actions.revisions import edit_message
@@ -116,7 +116,7 @@ def test_a_profile_is_reported_as_it_reads(buyer, seller):
         report_person(buyer, person=buyer, reason="fraud", comment="")
 
 
-def test_what_the_service_notices_becomes_a_case_once_and_holds_the_thread(thread, buyer):
+def test_what_the_service_notices_becomes_a_case_once_and_holds_its_author(thread, buyer):
     payload = {
         "about": "circumvention",
         "thread": thread,
@@ -133,7 +133,8 @@ def test_what_the_service_notices_becomes_a_case_once_and_holds_the_thread(threa
         assert relay.carry(entry)
     case = Case.objects.get(thread_id=thread)
     assert case.reports.count() == 1
-    assert thread_item(thread).soft_block == {"reason": "Contact details", "case": case.id}
+    assert row(thread, buyer).sending_hold == {"reason": "Contact details", "case": case.id}
+    assert thread_item(thread).soft_block is None
     assert OutboxEntry.objects.get(pk=entry.pk).payload == {"case": case.id}
 
 

@@ -16,7 +16,7 @@ from contracts.queries import access_leg, access_offer
 from contracts.terms import Terms
 from threads import policy
 from threads import state as states
-from threads.actions.messages import check_may_write
+from threads.actions.messages import check_may_write, check_not_held
 from threads.relay import carry_all
 from threads.state import ThreadState
 
@@ -141,6 +141,9 @@ def link_bookings(user: User, *, title: str, leg_ids: list[str]) -> BookingGroup
 def deliver_finals(
     user: User, *, leg_id: str, key: str, title: str, listing: str
 ) -> DeliverableManifest:
+    author = states.look(access_leg(user, leg_id).thread_id).people.get(user.id)
+    if author is not None:
+        check_not_held(author)
     manifest, entries = manifests.add_manifest(
         user, leg_id=leg_id, key=key, title=title, listing=listing
     )

@@ -12,8 +12,8 @@ from contracts.models import Leg, Offer
 from contracts.models.bookings import BOOKED, ON_HOLD, PENDING
 from contracts.queries import balance_of
 from threads.actions.bookings import decline_offer, withdraw_offer
-from threads.models import Thread, keys
-from threads.models.table import get_many
+from threads.models import Participant, Thread, keys
+from threads.models.table import Item, get_many
 from threads.queries import list_all_rows
 
 
@@ -67,12 +67,18 @@ def _check_bookings(user: User) -> None:
 
 
 def _check_holds(user: User) -> None:
-    threads = get_many((row.pk, keys.THREAD) for row in list_all_rows(user.id))
-    if any(isinstance(thread, Thread) and thread.soft_block for thread in threads):
+    places = [(row.pk, sk) for row in list_all_rows(user.id) for sk in (keys.THREAD, row.sk)]
+    if any(_is_on_hold(item) for item in get_many(places)):
         _refuse(
             "A conversation of yours is on hold.",
             "Our safety team is looking at it. You can go when they are done.",
         )
+
+
+def _is_on_hold(item: Item) -> bool:
+    if isinstance(item, Thread):
+        return bool(item.soft_block)
+    return isinstance(item, Participant) and bool(item.sending_hold)
 
 
 def _refuse(message: str, hint: str) -> None:

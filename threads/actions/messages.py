@@ -233,7 +233,8 @@ def check_body(body: str, *, may_be_empty: bool = False) -> str:
     return body
 
 
-def check_may_write(state: ThreadState, user_id: str) -> None:
+def check_may_write(state: ThreadState, user_id: str, *, despite_hold: bool = False) -> None:
+    """`despite_hold` is for calling staff, which somebody whose sending is held may do."""
     person = state.people.get(user_id)
     if person is None:
         raise Refusal("THREAD_NOT_FOUND")
@@ -244,7 +245,18 @@ def check_may_write(state: ThreadState, user_id: str) -> None:
         raise Refusal("MSG_BLOCKED_BY_USER")
     if person.request_state:
         raise why_pending(state, person)
+    if not despite_hold:
+        check_not_held(person)
     check_not_waiting(person.blocked_until)
+
+
+def check_not_held(person: Participant) -> None:
+    if person.sending_hold:
+        raise Refusal(
+            "SAFETY_SOFT_BLOCK",
+            f"You can't write here for now. {person.sending_hold['reason']}",
+            hint="Our safety team is reviewing it, and you can write again once they are done.",
+        )
 
 
 def check_not_waiting(until: str | None) -> None:

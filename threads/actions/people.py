@@ -2,7 +2,8 @@
 
 from accounts.models import User
 from accounts.refusals import Refusal
-from threads.actions.messages import check_is_open
+from threads.actions.holds import find_former_hold
+from threads.actions.messages import check_is_open, check_not_held
 from threads.actions.roster_permissions import check_can_add, check_can_remove
 from threads.actions.start import new_participant
 from threads.models import ActionWaiting, Draft, Pair, Participant, keys
@@ -55,6 +56,7 @@ def leave_thread(actor: User, *, thread_id: str) -> None:
         if person is None:
             raise Refusal("THREAD_NOT_FOUND")
         check_is_open(state)
+        check_not_held(person)
         line = system_line(state, f"leave:{actor.id}", f"{actor.display_name} left.")
         return line, _with_pair(state, _departure(person))
 
@@ -94,6 +96,8 @@ def _newcomer(state: ThreadState, user: User, actor: User) -> Participant:
     person.last_read_tally = thread.last_tally
     person.last_read_message_id = thread.last_message_id
     person.visible_from_seq = seq + 1
+    if user.id in state.former:
+        person.sending_hold = find_former_hold(thread.id, user.id)
     return person
 
 

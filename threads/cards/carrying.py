@@ -55,7 +55,7 @@ def _carry_message(card_id: str, *, by_staff: bool) -> str:
         card = read_card(card_id)
         if not by_staff:
             _check_is_open(state)
-            _check_may_write(state, card.proposed_by_id)
+            _check_may_write(state, card)
         text = summary_of(card)
         line = Line(
             client_id=card.id,
@@ -69,6 +69,7 @@ def _carry_message(card_id: str, *, by_staff: bool) -> str:
             waits=waits_in(state, this=card.id),
             also=lambda write, message: _write(write, state, card, message.id, rev=0),
             by_staff=by_staff,
+            despite_hold=TYPES[card.type].calls_staff,
         )
         return line, Roster()
 
@@ -90,13 +91,14 @@ def _check_is_open(state: ThreadState) -> None:
         raise Postponed
 
 
-def _check_may_write(state: ThreadState, author_id: str) -> None:
+def _check_may_write(state: ThreadState, card: Card) -> None:
     """The card is on record; it is shown when its proposer may write there again."""
-    author = state.people.get(author_id)
+    author = state.people.get(card.proposed_by_id)
     if author is None:
         return
     is_blocked = bool(author.blocked_by) and not state.is_group
-    if is_blocked or author.request_state or (author.blocked_until or "") > keys.now():
+    is_held = bool(author.sending_hold) and not TYPES[card.type].calls_staff
+    if is_blocked or is_held or author.request_state or (author.blocked_until or "") > keys.now():
         raise Postponed
 
 

@@ -48,6 +48,8 @@ class Participant(Item):
     # How often this person tried to leave the marketplace here, before a booking.
     strikes = IntAttribute(null=True)
     request_state = UnicodeAttribute(attr_name="requestState", null=True)
+    # Why they may not write here until staff have decided, and under which case.
+    sending_hold = DocumentAttribute(attr_name="sendingHold", null=True)
 
     subject = UnicodeAttribute()
     kind = UnicodeAttribute()
@@ -111,6 +113,8 @@ class FormerParticipant(Item):
     pk_prefix, sk_prefix = "THR#", keys.FORMER_PARTICIPANTS
 
     person = DocumentAttribute()
+    # As it was when they left: coming back is no way round it.
+    sending_hold = DocumentAttribute(attr_name="sendingHold", null=True)
 
     @property
     def user_id(self) -> str:

@@ -102,7 +102,8 @@ def _update_person(attempt: Attempt, person: Participant) -> None:
     writes = not line.by_staff and person.user_id in (line.author_id, line.actor_id)
     change = change_of(attempt.state, person, line, attempt.message, attempt.roster)
     attempt.changes[person.user_id] = change
-    condition = condition_of(attempt.state, person, writes=writes)
+    despite_hold = line.despite_hold
+    condition = condition_of(attempt.state, person, writes=writes, despite_hold=despite_hold)
     attempt.write.update(person.sk, person, change, condition)
 
 
@@ -121,14 +122,16 @@ def change_of(
     return change
 
 
-def condition_of(state: ThreadState, person: Participant, *, writes: bool) -> Condition:
+def condition_of(
+    state: ThreadState, person: Participant, *, writes: bool, despite_hold: bool = False
+) -> Condition:
     # The index key depends on folder and pin. Of an item that is not there neither holds.
     condition: Condition = Where(Participant).equal(folder=person.folder, pinned=person.pinned)
     if person.folder == ARCHIVED_FOLDER:
         # Whether it comes back as unread depends on what they have read.
         condition &= has_read_as(person)
     if writes:
-        condition &= may_write(state)
+        condition &= may_write(state, despite_hold=despite_hold)
     return condition
 
 
@@ -172,9 +175,11 @@ def as_known(state: ThreadState) -> Where:
     return Where(Thread).equal(**known)
 
 
-def may_write(state: ThreadState) -> Condition:
+def may_write(state: ThreadState, *, despite_hold: bool = False) -> Condition:
     now = keys.iso(keys.moment_of_ms(now_ms()))
     allowed = Where(Participant).over(blocked_until=now).absent("request_state")
+    if not despite_hold:
+        allowed = allowed.absent("sending_hold")
     if state.is_group:
         # A block between two of many does not silence them in front of the others.
         return allowed

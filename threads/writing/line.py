@@ -54,6 +54,8 @@ class Line:
     of_thread: dict[str, Any] = field(default_factory=dict)
     # Attributes that it removes from the thread, by Python names.
     clears_thread: tuple[str, ...] = ()
+    # A card that calls staff: its author may send it while their other sending is held.
+    despite_hold: bool = False
     # A staff decision: stored although the thread is locked or on hold, which it stays.
     by_staff: bool = False
     # What waits for whom from here on; None: as before.
@@ -178,5 +180,8 @@ def make_thread_of_pair(pair_pk: str, thread: Thread) -> PairThread:
 
 def make_former(person: Participant) -> FormerParticipant:
     return FormerParticipant(
-        person.pk, keys.former_participant_sk(person.user_id), person=person.person
+        person.pk,
+        keys.former_participant_sk(person.user_id),
+        person=person.person,
+        sending_hold=person.sending_hold,
     )

@@ -1,0 +1,266 @@
+"""A blocked message holds its author's sending in that conversation, and nobody else's."""
+
+import io
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.apps import apps
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import OutboxEntry
+from accounts.refusals import Refusal
+from contracts.cards import clock
+from contracts.models import Card
+from moderation.actions import act, resolve
+from moderation.models import Case
+from tests.contracts.card_scenes import GIVEN, propose
+from tests.contracts.conftest import book, offer_in
+from tests.moderation.conftest import BACKEND, make_staff, moderator, taken  # noqa: F401
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import messages_of, row, say, start, thread_item
+from tests.threads.trouble import FOREVER, UPDATE, away
+from threads import relay
+from threads import state as states
+from threads.actions import holds
+from threads.actions.bookings import decline_offer
+from threads.actions.cards import propose_card
+from threads.actions.messages import Sending, send_together
+from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.revisions import edit_message, react, remove_message
+from threads.actions.staff import hold_thread
+from threads.actions.uploads import bring_file
+from threads.cards.clock import move_due_cards
+from threads.models import Participant, keys
+from threads.models.changes import Change, update
+
+pytestmark = pytest.mark.storage
+
+GROSS = "Call me on 0171 3920042, mail me@lumenfold.example, pay me by PayPal, no fee for us"
+
+
+def refused(action) -> Refusal:
+    with pytest.raises(Refusal) as refusal:
+        action()
+    return refusal.value
+
+
+def page(user, thread) -> str:
+    client = Client()
+    client.force_login(user, backend=BACKEND)
+    return client.get(f"/threads/{thread}/").content.decode()
+
+
+@pytest.fixture
+def held(thread, seller) -> str:
+    """The conversation in which the seller's sending is held."""
+    assert refused(lambda: say(seller, thread, GROSS)).code == "MSG_POLICY_BLOCKED"
+    return thread
+
+
+def case_of(thread: str) -> Case:
+    return Case.objects.get(thread_id=thread)
+
+
+def test_only_the_author_is_held_and_told_why(thread, buyer, seller, delivered):
+    say(seller, thread, "Hello")
+    delivered.clear()
+    refused(lambda: say(seller, thread, GROSS))
+    refusal = refused(lambda: say(seller, thread, "Hm"))
+    assert refusal.code == "SAFETY_SOFT_BLOCK"
+    assert "a telephone number" in refusal.message
+    assert "a telephone number" in page(seller, thread)
+    assert "data-composer-closed" in page(seller, thread)
+    assert delivered.to(seller, "thread.changed")
+    # The other one writes, and learns nothing.
+    assert thread_item(thread).soft_block is None
+    assert delivered.to(buyer, "thread.changed") == []
+    assert "safety team" not in page(buyer, thread)
+    assert say(buyer, thread, "Are you there?")
+    assert_consistent(thread)
+
+
+def test_every_way_of_writing_is_held(held, buyer, seller):
+    theirs = say(buyer, held, "Hello")
+    offer = offer_in(held, buyer)
+    holds.release_author(thread_id=held, user_id=seller.id)
+    own = say(seller, held, "In May")
+    holds.hold_author(thread_id=held, user_id=seller.id, reason="Again.", case_id="case_x")
+    ways = {
+        "send": lambda: say(seller, held, "Hm"),
+        "edit": lambda: edit_message(seller, thread_id=held, message_id=own.id, body="In June"),
+        "remove": lambda: remove_message(seller, thread_id=held, message_id=own.id),
+        "react": lambda: react(
+            seller, thread_id=held, message_id=theirs.id, reaction="👍", on=True
+        ),
+        "offer": lambda: offer_in(held, seller),
+        "decline": lambda: decline_offer(seller, offer_id=offer.id),
+        "upload": lambda: bring_file(
+            seller, thread_id=held, name="a.txt", content=io.BytesIO(b"Words")
+        ),
+        "leave": lambda: leave_thread(seller, thread_id=held),
+        "add": lambda: add_participant(seller, thread_id=held, user=make_staff("Al")),
+    }
+    assert {name: refused(way).code for name, way in ways.items()} == dict.fromkeys(
+        ways, "SAFETY_SOFT_BLOCK"
+    )
+    assert_consistent(held)
+
+
+def test_a_process_that_does_not_know_of_the_hold_is_refused_by_the_store(thread, seller):
+    said = say(seller, thread, "Hello")
+    assert states.known(thread)
+    # Another process holds the author.
+    hold = {"sending_hold": {"reason": "Why.", "case": "case_x"}}
+    person = Participant(keys.thread_pk(thread), keys.participant_sk(seller.id))
+    update(person, Change(set=hold), Participant.pk.exists())
+    before = len(messages_of(thread))
+    assert refused(lambda: say(seller, thread, "Hm")).code == "SAFETY_SOFT_BLOCK"
+    states.forget(thread)
+    states.look(thread).people[seller.id].sending_hold = None
+    together = [Sending(seller, thread, str(uuid4()), "Hm")]
+    send_together(together)
+    assert together[0].message is None
+    states.look(thread).people[seller.id].sending_hold = None
+    edit = lambda: edit_message(seller, thread_id=thread, message_id=said.id, body="Ho")  # noqa: E731
+    assert refused(edit).code == "SAFETY_SOFT_BLOCK"
+    assert len(messages_of(thread)) == before
+
+
+def test_staff_release_the_author_and_their_page_knows_at_once(
+    held,
+    buyer,
+    seller,
+    moderator,  # noqa: F811
+    delivered,
+):
+    case = taken(moderator, case_of(held))
+    delivered.clear()
+    for _ in range(2):
+        act(moderator, case_id=case.id, name="person.release", target=seller.id, reason="A prop")
+    assert delivered.to(seller, "thread.changed")
+    assert delivered.to(buyer, "thread.changed") == []
+    assert say(seller, held, "Thank you")
+    resolve(moderator, case_id=case.id, reason="Done")
+
+
+def test_resolving_the_case_releases_the_author(held, seller, moderator, delivered):  # noqa: F811
+    delivered.clear()
+    resolve(moderator, case_id=taken(moderator, case_of(held)).id, reason="A prop")
+    assert row(held, seller).sending_hold is None
+    assert delivered.to(seller, "thread.changed")
+    assert say(seller, held, "Thank you")
+
+
+def test_the_release_survives_a_store_that_does_not_answer(
+    held,
+    seller,
+    moderator,  # noqa: F811
+    trouble,
+):
+    case = taken(moderator, case_of(held))
+    trouble.before(UPDATE, away, times=FOREVER)
+    resolve(moderator, case_id=case.id, reason="A prop")
+    trouble.over()
+    assert row(held, seller).sending_hold
+    relay.carry_waiting()
+    assert row(held, seller).sending_hold is None
+
+
+def test_a_case_that_is_resolved_before_its_entry_is_carried_again_holds_nobody(
+    held,
+    seller,
+    moderator,  # noqa: F811
+):
+    entry = OutboxEntry.objects.filter(kind="case").last()
+    payload = {
+        "about": "circumvention",
+        "thread": held,
+        "person": seller.id,
+        "reason": "off_site",
+        "hold": "Your message looks like a telephone number.",
+    }
+    resolve(moderator, case_id=taken(moderator, case_of(held)).id, reason="A prop")
+    OutboxEntry.objects.filter(pk=entry.pk).update(payload=payload, done_at=None)
+    entry.refresh_from_db()
+    assert relay.carry(entry)
+    assert row(held, seller).sending_hold is None
+
+
+def test_no_deadline_runs_while_the_author_is_held(thread, buyer, seller, moderator):  # noqa: F811
+    leg = book(thread, buyer, seller)
+    card = propose("reschedule", leg, buyer)
+    holds_of_case(thread, seller)
+    card.refresh_from_db()
+    assert card.stopped_at is not None
+    Card.objects.filter(pk=card.pk).update(due_at=timezone.now() - timedelta(hours=1))
+    assert move_due_cards() == 0
+    resolve(moderator, case_id=taken(moderator, case_of(thread)).id, reason="Done")
+    card.refresh_from_db()
+    assert card.stopped_at is None
+    assert not clock.is_stopped(thread)
+
+
+def holds_of_case(thread: str, author) -> None:
+    """As when a message was blocked just before the other side accepted."""
+    payload = {
+        "about": "circumvention",
+        "thread": thread,
+        "person": author.id,
+        "reason": "off_site",
+        "hold": "Your message looks like a telephone number.",
+    }
+    assert relay.carry(OutboxEntry.objects.create(kind="case", payload=payload))
+
+
+def test_a_held_author_can_still_call_our_safety_team(thread, buyer, seller):
+    leg = book(thread, buyer, seller)
+    holds_of_case(thread, seller)
+
+    def put(kind):
+        return propose_card(
+            seller,
+            thread_id=thread,
+            type_name=kind,
+            leg_id=leg.id,
+            key=str(uuid4()),
+            given=GIVEN[kind](leg),
+        )
+
+    assert refused(lambda: put("extras")).code == "SAFETY_SOFT_BLOCK"
+    card = put("safety")
+    card.refresh_from_db()
+    assert card.message_id
+    assert row(thread, seller).sending_hold
+
+
+def test_leaving_and_coming_back_is_no_way_round(buyer, seller, stranger):
+    thread = start(buyer, seller)
+    add_participant(buyer, thread_id=thread, user=stranger)
+    holds.hold_author(thread_id=thread, user_id=stranger.id, reason="Why.", case_id="case_x")
+    remove_participant(buyer, thread_id=thread, user_id=stranger.id)
+    add_participant(buyer, thread_id=thread, user=stranger)
+    assert refused(lambda: say(stranger, thread, "Hi")).code == "SAFETY_SOFT_BLOCK"
+    holds.release_author(thread_id=thread, user_id=stranger.id)
+    assert say(stranger, thread, "Hi")
+    remove_participant(buyer, thread_id=thread, user_id=stranger.id)
+    add_participant(buyer, thread_id=thread, user=stranger)
+    assert say(stranger, thread, "Hi again")
+
+
+def test_conversations_put_on_hold_before_become_holds_of_their_authors(thread, buyer, seller):
+    case = Case.objects.create(about="circumvention", thread_id=thread, person=seller)
+    reason = "Contact details or payment outside, before a booking"
+    hold_thread(thread_id=thread, reason=reason, case_id=case.id)
+    by_hand = start(seller, buyer)
+    other = Case.objects.create(about="circumvention", thread_id=by_hand, person=buyer)
+    hold_thread(thread_id=by_hand, reason="By staff", case_id=other.id)
+    from importlib import import_module
+
+    import_module("moderation.migrations.0004_author_holds").enqueue(apps, None)
+    relay.carry_waiting()
+    assert thread_item(thread).soft_block is None
+    assert row(thread, seller).sending_hold["case"] == case.id
+    assert say(buyer, thread, "Hello")
+    assert thread_item(by_hand).soft_block, "What staff did by hand is theirs to undo."

@@ -1,0 +1,56 @@
+"""Holding one author's sending in one thread until staff decide about a blocked message.
+
+The hold is an attribute of the author's participant item and a condition of everything they write.
+It changes nothing of the thread: the others write on, and nothing published tells them of it.
+"""
+
+from threads import state as states
+from threads.models import FormerParticipant, Participant, keys
+from threads.models.changes import Change, update
+from threads.models.table import Item, query_all
+from threads.telling import publish_standing
+
+Holder = Participant | FormerParticipant
+
+
+def hold_author(*, thread_id: str, user_id: str, reason: str, case_id: str) -> None:
+    """The first hold stays: a repeat changes nothing."""
+    hold = Change(set_if_absent={"sending_hold": {"reason": reason, "case": case_id}})
+    _change(thread_id, user_id, hold)
+
+
+def release_author(*, thread_id: str, user_id: str) -> None:
+    _change(thread_id, user_id, Change(remove=("sending_hold",)))
+
+
+def release_case(*, thread_id: str, case_id: str) -> None:
+    """Everybody who is held under the case, also if they have left."""
+    for holder in list_held(thread_id):
+        if (holder.sending_hold or {}).get("case") == case_id:
+            release_author(thread_id=thread_id, user_id=holder.user_id)
+
+
+def list_held(thread_id: str) -> list[Holder]:
+    pk = keys.thread_pk(thread_id)
+    found: list[Holder] = []
+    for prefix in (keys.PARTICIPANTS, keys.FORMER_PARTICIPANTS):
+        for item in query_all(pk, Item.sk.startswith(prefix)):
+            if isinstance(item, Holder) and item.sending_hold:
+                found.append(item)
+    return found
+
+
+def find_former_hold(thread_id: str, user_id: str) -> dict[str, str] | None:
+    """What held somebody when they were removed: it holds them again when they are added."""
+    former = FormerParticipant.find(keys.thread_pk(thread_id), keys.former_participant_sk(user_id))
+    return former.sending_hold if former else None
+
+
+def _change(thread_id: str, user_id: str, change: Change) -> None:
+    pk = keys.thread_pk(thread_id)
+    there = Participant(pk, keys.participant_sk(user_id))
+    gone = FormerParticipant(pk, keys.former_participant_sk(user_id))
+    update(there, change, Participant.pk.exists())
+    update(gone, change, FormerParticipant.pk.exists())
+    states.forget(thread_id)
+    publish_standing(thread_id, to=user_id)
