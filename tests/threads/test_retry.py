@@ -9,8 +9,10 @@ from botocore.retries.standard import ThrottledRetryableChecker, TransientRetrya
 from django.conf import settings
 
 from accounts.refusals import Refusal
+from realtime.commands import handle
 from tests.threads.conftest import messages_of, say
 from tests.threads.trouble import FOREVER, WRITE, away, cancelled, refused
+from threads import state as states
 from threads.models import breaker as breakers
 from threads.models import retry
 from threads.models.breaker import MAX_FAILURES, CircuitBreaker
@@ -45,15 +47,43 @@ def test_the_outermost_time_budget_counts(monkeypatch):
     Backoff().wait()
 
 
-def test_a_page_shares_one_deadline_among_its_requests(client, buyer, thread, trouble):
+@pytest.fixture
+def deadlines(monkeypatch) -> list[float]:
+    """That of every retry."""
+    seen: list[float] = []
+    real = Backoff.next_delay
+
+    def next_delay(backoff: Backoff, reason: str) -> float:
+        seen.append(backoff._deadline)
+        return real(backoff, reason)
+
+    monkeypatch.setattr(Backoff, "next_delay", next_delay)
+    return seen
+
+
+@pytest.fixture
+def every_other(trouble) -> None:
+    for _ in range(20):
+        trouble.before("*", refused("ThrottlingException"))
+        trouble.let("*", 1)
+
+
+def test_all_requests_of_a_page_share_one_deadline(client, buyer, thread, every_other, deadlines):
     client.force_login(buyer)
-    trouble.before("*", refused("ThrottlingException"), times=15)
-    began = time.monotonic()
-    with time_budget(0.3):
-        for _ in range(3):
-            with pytest.raises(StoreUnavailable):
-                open_thread(buyer, thread)
-    assert time.monotonic() - began < 1.5
+    assert client.get(f"/threads/{thread}/").status_code == 200
+    assert len(deadlines) >= 3
+    assert len(set(deadlines)) == 1
+    client.get("/inbox/")
+    assert len(set(deadlines)) == 2
+
+
+def test_all_requests_of_a_command_share_one_deadline(buyer, thread, every_other, deadlines):
+    states.forget(thread)
+    frame = {"type": "message.edit", "thread": thread, "message": messages_of(thread)[0].id}
+    deadlines.clear()
+    handle(buyer, frame | {"body": "Are you free in June?"})
+    assert len(deadlines) >= 2
+    assert len(set(deadlines)) == 1
 
 
 @pytest.mark.parametrize(

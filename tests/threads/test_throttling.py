@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.site import Pair, Site, prepared_site
+from tests.soak import proxy as proxies
 from tests.soak.background import Background
 from tests.soak.proxy import AWAY, Proxy
 
@@ -56,6 +57,18 @@ def test_no_page_fails_when_a_tenth_of_the_requests_is_throttled(site, proxy, pa
 
     assert answers == {200: 120}
     assert proxy.happened["throttled"] > 20
+
+
+@pytest.mark.parametrize("fault", ["broken", "slow", AWAY])
+def test_no_page_fails_when_requests_are_broken_delayed_or_cut(
+    site, proxy, pair, fault, monkeypatch
+):
+    monkeypatch.setattr(proxies, "SLOWEST", 0.4)
+    proxy.happened.clear()
+    proxy.begin(fault, chance=0.1, seconds=FOREVER)
+    paths = ["/inbox/", f"/threads/{pair.thread}/"] * 15
+    assert Counter(site.get(path, pair.buyer)[0] for path in paths) == {200: 30}
+    assert proxy.happened[fault] > 3
 
 
 @pytest.mark.parametrize("fault", ["throttled", "conflict", "broken", "cut"])

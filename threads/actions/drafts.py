@@ -10,7 +10,6 @@ from threads.models.message import MAX_BODY
 from threads.models.retry import Backoff
 from threads.writing.line import now_ms
 
-MOST_RACES = 100
 # More than a message may have: whoever wrote too much has to shorten it somewhere.
 MOST_CHARACTERS = 2 * MAX_BODY
 
@@ -19,7 +18,7 @@ def save_draft(user: User, *, thread_id: str, text: str, version: int) -> None:
     """On the version that it was written on; if another device was faster, both texts stay."""
     backoff = Backoff()
     kept = text
-    for _ in range(MOST_RACES):
+    while True:
         if len(kept) > MOST_CHARACTERS:
             raise Refusal("MSG_TOO_LONG")
         try:
@@ -27,16 +26,14 @@ def save_draft(user: User, *, thread_id: str, text: str, version: int) -> None:
         except Cancelled as cancelled:
             if cancelled.failed("person"):
                 raise Refusal("THREAD_NOT_FOUND") from cancelled
-            if cancelled.is_conflict:
-                backoff.wait()
-                continue
-            current = cancelled.current("draft", Draft)
-            version = current.version if current else 0
-            kept = both(current.text, text) if current else text
+            if cancelled.failed("draft"):
+                current = cancelled.current("draft", Draft)
+                version = current.version if current else 0
+                kept = both(current.text, text) if current else text
+            backoff.wait()
         else:
             deliver(draft_changed(thread_id, kept, version + 1), to=[user.id])
             return
-    raise Refusal("TRY_AGAIN")
 
 
 def _build(user: User, thread_id: str, text: str, version: int) -> Transaction:

@@ -25,7 +25,6 @@ from threads.telling import tell_revised
 from threads.writing.line import now_ms
 from threads.writing.revise import Revision, now
 
-MOST_RACES = 100
 # What an item can hold has an end, and whoever opens the thread reads all of it.
 MOST_KEPT = 200 * 1024
 
@@ -113,22 +112,20 @@ def revise(
 
 def _until_stored(user: User | None, thread_id: str, message_id: str, decide: Decide) -> Revision:
     backoff = Backoff()
-    for _ in range(MOST_RACES):
+    while True:
         revision = _prepare(user, thread_id, message_id, decide)
         if revision.is_done:
             return revision
         try:
             revision.commit(user.id if user else None)
             return revision
-        except Cancelled as cancelled:
+        except Cancelled:
             states.forget(thread_id)
-            if cancelled.is_conflict:
-                backoff.wait()
+            backoff.wait()
         except StoreUnavailable as error:
             # It may have been written: looking will tell.
             states.forget(thread_id)
             backoff.wait_after(error)
-    raise Refusal("TRY_AGAIN")
 
 
 def _prepare(user: User | None, thread_id: str, message_id: str, decide: Decide) -> Revision:

@@ -16,8 +16,6 @@ from threads.state import ThreadState
 from threads.writing.build import may_write
 from threads.writing.revise import now
 
-MOST_RACES = 100
-
 # The tabs as they should be, of the thread as it is; none if they are so already.
 Plan = Callable[[ThreadState], list[TabSnapshot]]
 
@@ -27,22 +25,20 @@ def write_tabs(thread_id: str, plan: Plan, *, editor: str | None = None) -> Thre
     somebody who has to be there, and free to write. Records are carried whoever is."""
     backoff = Backoff()
     with states.turn(thread_id):
-        for _ in range(MOST_RACES):
+        while True:
             state, tabs = _prepare(thread_id, plan)
             if not tabs:
                 return None
             try:
                 _build(state, tabs, editor).commit()
                 return _remember(state, tabs)
-            except Cancelled as cancelled:
+            except Cancelled:
                 states.forget(thread_id)
-                if cancelled.is_conflict:
-                    backoff.wait()
+                backoff.wait()
             except StoreUnavailable as error:
                 # It may have been written: looking will tell.
                 states.forget(thread_id)
                 backoff.wait_after(error)
-    raise Refusal("TRY_AGAIN")
 
 
 def _prepare(thread_id: str, plan: Plan) -> tuple[ThreadState, list[TabSnapshot]]:
