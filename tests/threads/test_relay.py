@@ -17,6 +17,7 @@ from threads.actions.blocks import block_person
 from threads.actions.folders import archive_thread
 from threads.actions.people import add_participant, remove_participant
 from threads.models import Pair, Profile, keys
+from threads.models.retry import time_budget
 from threads.queries import open_thread
 
 pytestmark = pytest.mark.storage
@@ -189,7 +190,8 @@ def test_while_the_store_is_away_it_does_not_try_them_all(buyer, trouble, nothin
     for number in range(5):
         rename(buyer, f"Bea {number}")
     trouble.before("*", away, times=FOREVER)
-    assert relay.carry_waiting() == 0
+    with time_budget(0.0):
+        assert relay.carry_waiting() == 0
     assert trouble.happened == 1
     trouble.over()
     assert relay.carry_waiting() == 5
