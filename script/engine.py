@@ -22,6 +22,7 @@ NOT_FOR_THE_ENGINE = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN")
 class Engine(NamedTuple):
     program: processes.Program
     port: int
+    credentials: dict[str, str] = CREDENTIALS
 
     @property
     def endpoint(self) -> str:
@@ -51,12 +52,14 @@ def _is_healthy(binary: Path, port: int) -> bool:
     return subprocess.run(command, capture_output=True).returncode == 0
 
 
-def environment(base: dict[str, str], endpoint: str) -> dict[str, str]:
+def environment(
+    base: dict[str, str], endpoint: str, credentials: dict[str, str] = CREDENTIALS
+) -> dict[str, str]:
     """What a child process needs to use an engine that we started."""
     env = {name: value for name, value in base.items() if name not in NOT_FOR_THE_ENGINE}
     direct = ",".join(filter(None, [base.get("NO_PROXY") or base.get("no_proxy"), "127.0.0.1"]))
     return (
         env
-        | CREDENTIALS
+        | credentials
         | {"PARLEY_DYNAMODB_ENDPOINT": endpoint, "NO_PROXY": direct, "no_proxy": direct}
     )

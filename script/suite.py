@@ -14,7 +14,8 @@ import unsteady
 from outcome import Outcome
 from terminal import say
 
-ON_BOTH = "storage or live"
+AS_DEPLOYED = "storage or live or indexes"
+EMBEDDED, SECOND = "dynoxide", "extenddb"
 
 
 def main(arguments: list[str]) -> int:
@@ -29,7 +30,7 @@ def main(arguments: list[str]) -> int:
             env["PARLEY_TEST_CHROMIUM"] = browser
         if not for_pytest:
             checks.run_all(outcome, env)
-        _run_tests(outcome, env, options, for_pytest)
+        _run_tests(outcome, env, stack, options, for_pytest)
     return outcome.tell()
 
 
@@ -43,6 +44,12 @@ def _parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--fast", action="store_true", help="what one runs while working: no browser")
     size.add_argument("--long", action="store_true", help="all combinations and the long runs, too")
+    parser.add_argument(
+        "--engine",
+        choices=(EMBEDDED, SECOND),
+        default=EMBEDDED,
+        help="extenddb: a DynamoDB engine whose indexes lag",
+    )
     return parser.parse_known_args(arguments)
 
 
@@ -51,17 +58,24 @@ def _install_packages() -> None:
 
 
 def _run_tests(
-    outcome: Outcome, env: dict[str, str], options: argparse.Namespace, for_pytest: list[str]
+    outcome: Outcome,
+    env: dict[str, str],
+    stack: ExitStack,
+    options: argparse.Namespace,
+    for_pytest: list[str],
 ) -> None:
+    if options.engine == SECOND:
+        env = surroundings.on_second_engine(env, stack)
     if options.fast:
         _run_pass("tests", "not browser and not long", env, outcome, for_pytest)
         return
     short = "" if options.long else "not long"
     _run_pass("tests", short, env, outcome, for_pytest)
     if not for_pytest:
-        deployed = surroundings.as_deployed(env)
-        both = f"({ON_BOTH}) and {short}" if short else ON_BOTH
-        _run_pass("tests on PostgreSQL and Redis", both, deployed, outcome, [])
+        deployed = surroundings.as_deployed(surroundings.on_second_engine(env, stack))
+        marks = f"({AS_DEPLOYED}) and {short}" if short else AS_DEPLOYED
+        name = "tests on PostgreSQL, Redis and a second DynamoDB engine"
+        _run_pass(name, marks, deployed, outcome, [])
 
 
 def _run_pass(

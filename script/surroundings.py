@@ -9,6 +9,7 @@ from pathlib import Path
 
 import bootstrap
 import engine
+import second_engine
 import services
 from terminal import Problem, say
 
@@ -22,7 +23,7 @@ SETTINGS = (
     "REDIS_URL",
     "SECRET_KEY",
 )
-KEPT = ("PARLEY_ENGINE",)
+KEPT = ("PARLEY_ENGINE", "PARLEY_SECOND_ENGINE")
 
 
 def start(stack: ExitStack) -> dict[str, str]:
@@ -68,6 +69,14 @@ def _collect_static(env: dict[str, str]) -> None:
     if done.returncode != 0:
         say(done.stderr)
         raise Problem("The static files could not be collected; the reason is above.")
+
+
+def on_second_engine(env: dict[str, str], stack: ExitStack) -> dict[str, str]:
+    """The same run on a DynamoDB engine whose indexes lag; it ends with the stack."""
+    folder = Path(tempfile.mkdtemp(prefix="second-engine-", dir=Path(env["PARLEY_DATA"]).parent))
+    started = second_engine.start(folder, log=folder.with_suffix(".log"))
+    stack.enter_context(started.running())
+    return engine.environment(env, started.endpoint, started.credentials)
 
 
 def as_deployed(env: dict[str, str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import counts
+from tests.clock import sign_by_the_real_clock
 from tests.site import Pair, Site, running_site
 
 STORES = ("PARLEY_DYNAMODB_ENDPOINT", "PARLEY_TEST_REDIS_URL", "PARLEY_TEST_POSTGRES_URL")
@@ -37,7 +38,12 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def table() -> None:
+def _signed_by_the_real_clock() -> None:
+    sign_by_the_real_clock()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def table(_signed_by_the_real_clock: None) -> None:
     """One table for each worker; every test lives in threads and people of its own."""
     from threads.models.table import create_table
 

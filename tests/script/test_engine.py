@@ -9,6 +9,7 @@ import engine
 import engine_binary
 import processes
 import pytest
+import second_engine
 from terminal import Problem
 
 from tests.script.conftest import ROOT, answers, wait_for
@@ -48,11 +49,21 @@ def test_an_engine_that_does_not_start_says_why(tmp_path):
         engine.start(log=tmp_path / "log", database=tmp_path / "no" / "such" / "folder" / "db")
 
 
-def test_a_binary_that_is_not_the_expected_one_is_refused(tmp_path):
-    tarball = tmp_path / "dynoxide.tgz"
+@pytest.mark.parametrize("package", [engine_binary.DYNOXIDE, engine_binary.EXTENDDB])
+def test_a_binary_that_is_not_the_expected_one_is_refused(tmp_path, package):
+    tarball = tmp_path / "engine.tgz"
     tarball.write_bytes(b"something else")
     with pytest.raises(Problem, match="not the one expected"):
-        engine_binary._check(tarball, "linux-x64")
+        engine_binary._check(package, tarball, "linux-x64")
+
+
+def test_the_second_engine_starts_whatever_keys_the_environment_has(tmp_path, monkeypatch):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "theirs")
+    started = second_engine.start(tmp_path / "engine", log=tmp_path / "log")
+    with started.running():
+        assert answers(started.endpoint)
+    env = engine.environment({}, started.endpoint, started.credentials)
+    assert env["AWS_ACCESS_KEY_ID"] == second_engine.CREDENTIALS["AWS_ACCESS_KEY_ID"]
 
 
 def test_a_named_engine_has_to_be_a_program(monkeypatch, tmp_path):

@@ -15,6 +15,8 @@ from uuid import uuid4
 
 import time_machine
 
+from tests.clock import sign_by_the_real_clock
+
 
 @dataclass
 class Outcome:
@@ -48,6 +50,7 @@ def _wake() -> None:
     import django
 
     django.setup()
+    sign_by_the_real_clock()
 
 
 def _do(action: Callable[..., Any], args: Any, kwargs: Any, at: float, ahead: float) -> Outcome:

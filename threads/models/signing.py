@@ -13,6 +13,11 @@ TARGET = "DynamoDB_20120810"
 SIGNED = "content-type;host;x-amz-date;x-amz-target"
 
 
+def current_time() -> datetime.datetime:
+    """AWS refuses a signature that is more than five minutes off."""
+    return datetime.datetime.now(datetime.UTC)
+
+
 class Signer:
     def __init__(self, region: str, host: str) -> None:
         self.region, self.host = region, host
@@ -24,7 +29,7 @@ class Signer:
 
     def signed(self, operation: str, body: bytes, credentials: Any) -> bytes:
         """The whole request, ready to be sent."""
-        now = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
+        now = current_time().strftime("%Y%m%dT%H%M%SZ")
         scope = f"{now[:8]}/{self.region}/dynamodb/aws4_request"
         headers = (
             "content-type:application/x-amz-json-1.0\n"
