@@ -6,6 +6,7 @@ import secrets
 from pathlib import Path
 
 from tests.soak.run import Options, soak
+from tests.soak.world import ENGINES
 
 # Found by name once `programs` has been imported.
 import terminal  # isort: skip
@@ -20,6 +21,7 @@ def main(arguments: list[str]) -> int:
             pairs=options.pairs,
             pace=options.pace,
             keep=options.keep,
+            engine=options.engine,
         ),
         terminal.say,
     )
@@ -38,6 +40,12 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="of the dice")
     parser.add_argument("--pairs", type=int, default=16, help="half as many as there are people")
     parser.add_argument("--pace", type=float, default=4.0, help="seconds between two things done")
+    parser.add_argument(
+        "--engine",
+        choices=ENGINES,
+        default=ENGINES[0],
+        help="extenddb: a DynamoDB engine whose indexes lag",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="leave logs and diaries there")
     return parser.parse_args(arguments)

@@ -14,7 +14,7 @@ from tests.soak.device import NAMES_PENDING, Device
 from tests.soak.report import Report
 from tests.soak.stored import Reader, Stored
 from tests.soak.view import View
-from tests.soak.world import TABLE, World, running_world
+from tests.soak.world import ENGINES, TABLE, World, running_world
 
 # Seconds, for a heartbeat and its answer, and some more where the machine has much else to do. They
 # are counted one by one: time in which nobody here could do anything is nobody's delay.
@@ -30,6 +30,7 @@ class Options:
     deals: int = 12
     pace: float = 4.0
     keep: Path | None = None
+    engine: str = ENGINES[0]
 
 
 def soak(options: Options, tell: Callable[[str], None]) -> Report:
@@ -43,6 +44,7 @@ def soak(options: Options, tell: Callable[[str], None]) -> Report:
             groups=options.groups,
             seed=options.seed,
             keep=options.keep,
+            engine_name=options.engine,
         ) as world,
     ):
         return _Run(options, world, background, tell).go(began)
@@ -53,7 +55,7 @@ class _Run:
         self, options: Options, world: World, background: Background, tell: Callable[[str], None]
     ) -> None:
         self.options, self.world, self.background, self.tell = options, world, background, tell
-        self.reader = Reader(world.engine_endpoint, TABLE)
+        self.reader = Reader(world.engine_endpoint, TABLE, world.credentials)
         ports = [service.port for service in world.services]
         self.crowd: Crowd = gather(
             world.plot, self._read(), ports, seed=options.seed, pace=options.pace

@@ -27,14 +27,14 @@ class Stored:
 
 
 class Reader:
-    def __init__(self, endpoint: str, table: str) -> None:
+    def __init__(self, endpoint: str, table: str, credentials: dict[str, str]) -> None:
         self._table = table
         self._client = botocore.session.get_session().create_client(
             "dynamodb",
             region_name="eu-central-1",
             endpoint_url=endpoint,
-            aws_access_key_id="embedded",
-            aws_secret_access_key="embedded",
+            aws_access_key_id=credentials["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=credentials["AWS_SECRET_ACCESS_KEY"],
             config=Config(retries={"max_attempts": 5}, proxies={}),
         )
 

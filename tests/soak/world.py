@@ -22,11 +22,13 @@ from tests.soak.proxy import Proxy
 # From here on the scripts are found by name.
 import engine  # isort: skip
 import processes  # isort: skip
+import second_engine  # isort: skip
 import services  # isort: skip
 import surroundings  # isort: skip
 
 TABLE = "soak"
 CLOCK_AHEAD = 60.0
+ENGINES = ("dynoxide", "extenddb")
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class World:
     services: list[Managed]
     plot: Plot
     env: dict[str, str]
+    credentials: dict[str, str]
 
     @property
     def programs(self) -> list[Managed]:
@@ -64,33 +67,48 @@ class World:
 
 @contextmanager
 def running_world(
-    background: Background, *, pairs: int, groups: int, seed: int, keep: Path | None
+    background: Background,
+    *,
+    pairs: int,
+    groups: int,
+    seed: int,
+    keep: Path | None,
+    engine_name: str = ENGINES[0],
 ) -> Iterator[World]:
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="parley-soak-", dir=surroundings._place_for_folder()))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         if keep:
             stack.callback(_keep_logs, folder, keep)
-        stores = [_engine(folder), _redis(folder), _postgres(folder)]
+        dynamodb, credentials = _engine(folder, engine_name)
+        stores = [dynamodb, _redis(folder), _postgres(folder)]
         for store in stores:
             stack.callback(store.stop)
         proxy = Proxy(stores[0].port, seed)
         background.run(proxy.start())
         stack.callback(lambda: background.run(proxy.stop()))
-        env = _environment(folder, proxy, *stores[1:])
+        env = _environment(folder, proxy, *stores[1:], credentials)
         plot = _seed(env, pairs, groups, seed)
         both = [_service("a", folder, env), _service("b", folder, env, CLOCK_AHEAD)]
         for service in both:
             stack.callback(service.stop)
             service.start()
         wait_for(both)
-        yield World(folder, proxy, *stores, services=both, plot=plot, env=env)
+        yield World(
+            folder, proxy, *stores, services=both, plot=plot, env=env, credentials=credentials
+        )
 
 
-def _engine(folder: Path) -> Managed:
+def _engine(folder: Path, name: str) -> tuple[Managed, dict[str, str]]:
     log = folder / "engine.log"
-    first = engine.start(log=log, database=folder / "engine.db")
-    return _adopt(ManagedStore("engine", again(first.program, log), first.port), first.program)
+    if name == "extenddb":
+        place = folder / "extenddb"
+        first = second_engine.start(place, log=log)
+        begin = again(first.program, log, cwd=place, env=second_engine.environment(place))
+    else:
+        first = engine.start(log=log, database=folder / "engine.db")
+        begin = again(first.program, log)
+    return _adopt(ManagedStore("engine", begin, first.port), first.program), first.credentials
 
 
 def _redis(folder: Path) -> Managed:
@@ -119,13 +137,15 @@ def _adopt(store: ManagedStore, program: processes.Program) -> ManagedStore:
     return store
 
 
-def _environment(folder: Path, proxy: Proxy, redis: Managed, postgres: Managed) -> dict[str, str]:
+def _environment(
+    folder: Path, proxy: Proxy, redis: Managed, postgres: Managed, credentials: dict[str, str]
+) -> dict[str, str]:
     plain = {
         name: value
         for name, value in os.environ.items()
         if name not in surroundings.SETTINGS and not name.startswith(("PARLEY_", "PYTEST_"))
     }
-    return engine.environment(plain, f"http://127.0.0.1:{proxy.port}") | {
+    return engine.environment(plain, f"http://127.0.0.1:{proxy.port}", credentials) | {
         "DJANGO_SETTINGS_MODULE": "messaging_site.settings",
         "DATABASE_URL": f"postgres://postgres@127.0.0.1:{postgres.port}/postgres",
         "REDIS_URL": f"redis://127.0.0.1:{redis.port}/0",
