@@ -1,6 +1,7 @@
 """A person's own conversations: a folder's page is one Query, complete with preview and unread."""
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from accounts.ids import ULID_PATTERN
@@ -8,16 +9,18 @@ from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.queries import list_booked_threads
 from inbox.models import IndexedThread
+from threads.fresh_rows import FreshRows
 from threads.models import ActionWaiting, Participant, keys
 from threads.models.participant import (
     ARCHIVED_FOLDER,
     INBOX,
     REQUESTS,
     SPAM,
+    oldest_request,
 )
-from threads.models.table import Item, count, query
+from threads.models.table import Index, Item, Where, count, query
 from threads.models.thread import PROJECT
-from threads.queries import get_rows, open_requests
+from threads.queries import open_requests
 
 PAGE = 50
 # What a page brings along: a screen of them and a few more. The rest comes when one scrolls.
@@ -42,73 +45,130 @@ class FolderPage:
     is_cut: bool = False
 
 
-def list_folder(user: User, folder: str, *, after: str = "", size: int = PAGE) -> FolderPage:
-    """Pinned, then newest."""
+def list_folder(
+    user: User, folder: str, *, after: str = "", size: int = PAGE, fresh: FreshRows | None = None
+) -> FolderPage:
+    """Pinned, then newest; rows that were written a moment ago are as the table has them."""
+    fresh = fresh or FreshRows(user.id)
     page = query(
         keys.inbox_pk(user.id, folder),
         open_requests() if folder == REQUESTS else None,
-        limit=size,
+        # Some of them may no longer belong here.
+        limit=size + len(fresh.threads),
         index=Item.inbox,
         newest_first=True,
         after=_start_key(user, folder, after) if after else None,
     )
-    rows = page.of(Participant)
-    return FolderPage(rows, rows[-1].inbox_sk if page.more and rows else "")
+    end = page.next_key["GSI1SK"]["S"] if page.next_key else ""
+    rows = fresh.merge(
+        page.of(Participant),
+        lambda row: (
+            _is_in(row, folder) and end <= row.inbox_sk and (row.inbox_sk < after or not after)
+        ),
+    )
+    rows.sort(key=_place, reverse=True)
+    if len(rows) > size:
+        rows, end = rows[:size], rows[size - 1].inbox_sk
+    return FolderPage(rows, end)
 
 
-def list_unread(user: User) -> FolderPage:
+def _is_in(row: Participant, folder: str) -> bool:
+    is_over = folder == REQUESTS and row.inbox_sk < oldest_request()
+    return row.folder == folder and not is_over
+
+
+def _place(row: Participant) -> str:
+    return row.inbox_sk
+
+
+def list_unread(user: User, fresh: FreshRows | None = None) -> FolderPage:
     # One more than is shown, to know whether there are more.
     page = query(
         keys.unread_pk(user.id), limit=MOST + 1, index=Item.unread_threads, newest_first=True
     )
     threads = [row.thread_id for row in page.of(Participant)]
     # The index may lag behind what the items themselves say.
-    rows = [row for row in _rows(user, threads[:MOST]) if row.has_unread]
-    return FolderPage(rows, is_cut=len(threads) > MOST)
+    rows = [row for row in _read(user, threads[:MOST], fresh) if row.has_unread]
+    return _filtered(rows, is_cut=len(threads) > MOST)
 
 
-def list_action_required(user: User) -> FolderPage:
+def list_action_required(user: User, fresh: FreshRows | None = None) -> FolderPage:
     """Where a card, an offer or a contract to be signed waits for this person."""
     threads, more = _threads_with_actions(user)
-    return FolderPage(_rows(user, threads[:MOST]), is_cut=more or len(threads) > MOST)
+    waiting = set(threads[:MOST])
+    rows = [row for row in _read(user, waiting, fresh) if row.thread_id in waiting]
+    return _filtered(rows, is_cut=more or len(threads) > MOST)
 
 
-def list_projects(user: User) -> FolderPage:
-    """By one's bookings. Guests have none: theirs are known to search, a moment later."""
+def list_projects(user: User, fresh: FreshRows | None = None) -> FolderPage:
+    """By one's bookings. Those of a guest are known to search, and before that as recent writes."""
     threads = list_booked_threads(user, most=MOST + 1)
     guest = IndexedThread.objects.filter(people__user_id=user.id, kind=PROJECT)
     threads += (
         guest.exclude(pk__in=threads).order_by("-pk").values_list("pk", flat=True)[: MOST + 1]
     )
-    rows = [row for row in _rows(user, threads[:MOST]) if row.kind == PROJECT]
-    return FolderPage(rows, is_cut=len(threads) > MOST)
+    rows = [row for row in _read(user, threads[:MOST], fresh) if row.kind == PROJECT]
+    return _filtered(rows, is_cut=len(threads) > MOST)
 
 
 FILTERS = {UNREAD: list_unread, ACTION_REQUIRED: list_action_required, PROJECTS: list_projects}
 
 
-def list_rows(user: User, folder: str, *, after: str = "", size: int = PAGE) -> FolderPage:
+def list_rows(
+    user: User, folder: str, *, after: str = "", size: int = PAGE, fresh: FreshRows | None = None
+) -> FolderPage:
     """A folder, or a filter of the inbox."""
+    fresh = fresh or FreshRows(user.id)
     if folder in FILTERS:
-        return FILTERS[folder](user)
-    return list_folder(user, folder, after=after, size=size)
+        return FILTERS[folder](user, fresh)
+    return list_folder(user, folder, after=after, size=size, fresh=fresh)
 
 
-def _rows(user: User, thread_ids: list[str]) -> list[Participant]:
+def _read(user: User, thread_ids: Iterable[str], fresh: FreshRows | None) -> list[Participant]:
+    """These rows, and those that the index may not show yet."""
+    return (fresh or FreshRows(user.id)).with_others(thread_ids)
+
+
+def _filtered(rows: list[Participant], *, is_cut: bool) -> FolderPage:
     """Filters are inside the inbox; pinned first, then the newest."""
-    rows = [row for row in get_rows(user, thread_ids) if row.folder == INBOX]
-    return sorted(rows, key=lambda row: row.inbox_sk, reverse=True)
+    shown = sorted((row for row in rows if row.folder == INBOX), key=_place, reverse=True)
+    return FolderPage(shown[:MOST], is_cut=is_cut or len(shown) > MOST)
 
 
-def count_rows(user: User) -> dict[str, int]:
+def count_rows(user: User, fresh: FreshRows | None = None) -> dict[str, int]:
     """What the list of folders says beside their names: exact up to 99, and 100 is more."""
+    fresh = fresh or FreshRows(user.id)
     return {
-        UNREAD: count(keys.unread_pk(user.id), most=MOST, index=Item.unread_threads),
+        UNREAD: _count(
+            fresh,
+            lambda row: row.unread_pk is not None,
+            keys.unread_pk(user.id),
+            index=Item.unread_threads,
+        ),
         ACTION_REQUIRED: len(_threads_with_actions(user)[0]),
-        REQUESTS: count(
-            keys.inbox_pk(user.id, REQUESTS), open_requests(), most=MOST, index=Item.inbox
+        REQUESTS: _count(
+            fresh,
+            lambda row: _is_in(row, REQUESTS),
+            keys.inbox_pk(user.id, REQUESTS),
+            open_requests(),
+            index=Item.inbox,
         ),
     }
+
+
+def _count(
+    fresh: FreshRows,
+    belongs: Callable[[Participant], bool],
+    pk: str,
+    where: Where | None = None,
+    *,
+    index: Index,
+) -> int:
+    """By number alone, unless the index may lag: then which ones it has must be known."""
+    if not fresh.threads:
+        return count(pk, where, most=MOST, index=index)
+    page = query(pk, where, limit=MOST + len(fresh.threads), index=index)
+    return min(MOST, len(fresh.merge(page.of(Participant), belongs)))
 
 
 def _threads_with_actions(user: User) -> tuple[list[str], bool]:

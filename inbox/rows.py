@@ -18,6 +18,7 @@ from inbox.queries import (
     count_rows,
     list_rows,
 )
+from threads.fresh_rows import FreshRows
 from threads.labels import row_label
 from threads.models import Participant, Person, keys
 from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM
@@ -93,8 +94,9 @@ class Column:
 
 def column_of(user: User, key: str, *, after: str = "", current: str = "") -> Column:
     size = PAGE if after else FIRST_PAGE
-    column = rows_of(user, key, after=after, current=current, size=size)
-    counts = count_rows(user)
+    fresh = FreshRows(user.id)
+    column = rows_of(user, key, after=after, current=current, size=size, fresh=fresh)
+    counts = count_rows(user, fresh)
     column.folders = [_place(each, FOLDER_LABELS[each], column.folder) for each in FOLDER_LABELS]
     for place in column.folders:
         place.count = counts[UNREAD] if place.key == INBOX else counts.get(place.key, 0)
@@ -106,10 +108,16 @@ def column_of(user: User, key: str, *, after: str = "", current: str = "") -> Co
 
 
 def rows_of(
-    user: User, key: str, *, after: str = "", current: str = "", size: int = PAGE
+    user: User,
+    key: str,
+    *,
+    after: str = "",
+    current: str = "",
+    size: int = PAGE,
+    fresh: FreshRows | None = None,
 ) -> Column:
     """The rows alone, for a page that has the rest."""
-    page = list_rows(user, key, after=after, size=size)
+    page = list_rows(user, key, after=after, size=size, fresh=fresh)
     query = urlencode({"folder": key, "after": page.cursor})
     return Column(
         key=key,

@@ -134,6 +134,8 @@ DYNAMODB = {
     # All retries of one page or socket command end so many seconds after it began.
     "retry_seconds": env.float("PARLEY_DYNAMODB_RETRY_SECONDS", default=2.0),
 }
+# How long an index of the table may lag behind it; 0 means that it never does.
+INDEX_LAG_SECONDS = env.float("PARLEY_INDEX_LAG_SECONDS", default=10.0)
 
 REDIS_URL = env.str("REDIS_URL", default="")
 REDIS_PREFIX = env.str("PARLEY_REDIS_PREFIX", default="parley")

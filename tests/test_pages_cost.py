@@ -11,6 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from messaging_site.modules import imported_by
+from tests.indexes import settle
 from tests.threads.conftest import make_person, say, start
 from threads.models.store import counting
 
@@ -27,6 +28,7 @@ def visit(db):
     pages = {"inbox": "/inbox/", "thread": f"/threads/{thread}/"}
     for path in pages.values():
         client.get(path)
+    settle()
     return lambda page: client.get(pages[page])
 
 

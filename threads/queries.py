@@ -9,6 +9,7 @@ from pynamodb.expressions.condition import Condition
 from accounts.models import User
 from accounts.refusals import Refusal
 from threads import state as states
+from threads.fresh_rows import FreshRows
 from threads.models import FormerParticipant, Message, Pair, Participant, Profile, Thread, keys
 from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM, oldest_request
 from threads.models.tab import TAB_NAMES
@@ -191,16 +192,20 @@ def with_quotes(opened: Opened) -> Opened:
 
 def list_pending(user: User) -> tuple[list[dict[str, Any]], bool]:
     """Conversations with something that no device of this person has yet, and whether more."""
-    page = query(keys.pending_pk(user.id), limit=MOST_PENDING, index=Item.pending)
+    fresh = FreshRows(user.id)
+    limit = MOST_PENDING + len(fresh.threads)
+    page = query(keys.pending_pk(user.id), limit=limit, index=Item.pending)
+    pending = fresh.merge(page.of(Participant), lambda row: row.pending_pk is not None)
+    pending.sort(key=lambda row: row.thread_id)
     rows = [
         {
             "thread": row.thread_id,
             "first_undelivered": row.first_undelivered_message_id,
             "first_undelivered_seq": row.first_undelivered_seq,
         }
-        for row in page.of(Participant)
+        for row in pending[:MOST_PENDING]
     ]
-    return rows, page.more
+    return rows, page.more or len(pending) > MOST_PENDING
 
 
 def list_blocked(user: User, user_ids: Iterable[str]) -> set[str]:
@@ -276,7 +281,7 @@ def get_rows(user: User, thread_ids: list[str]) -> list[Participant]:
 
 
 def list_all_rows(user_id: str) -> list[Participant]:
-    """Every thread that somebody is in, folder by folder, as the index has it."""
+    """Every thread that somebody is in, folder by folder."""
     rows: list[Participant] = []
     for folder in (INBOX, REQUESTS, ARCHIVED_FOLDER, SPAM):
         pk, after = keys.inbox_pk(user_id, folder), None
@@ -286,7 +291,9 @@ def list_all_rows(user_id: str) -> list[Participant]:
             after = page.next_key
             if after is None:
                 break
-    return rows
+    # A row that moved while the index was read may be in two folders, or in none.
+    indexed = {row.thread_id: row for row in rows}
+    return FreshRows(user_id).merge(indexed.values(), lambda row: True)
 
 
 def _messages_up_to(sk: str) -> Condition:

@@ -6,6 +6,7 @@ from accounts.models import OutboxEntry, User
 from accounts.refusals import Refusal
 from contracts.models import ContractVersion, Dossier, Leg, Offer
 from tests.contracts.conftest import book, offer_in, terms
+from tests.indexes import settle
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, row, start, thread_item
 from threads.actions.bookings import accept_offer, decline_offer, link_bookings, withdraw_offer
@@ -17,6 +18,7 @@ pytestmark = pytest.mark.storage
 
 
 def threads_of(pk: str) -> list[str]:
+    settle()
     return [item.id for item in query(pk, limit=10, index=Item.bookings).items]
 
 

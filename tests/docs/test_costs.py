@@ -15,6 +15,7 @@ from inbox.queries import (
 )
 from tests.contracts.conftest import book
 from tests.docs import pages
+from tests.indexes import settle
 from tests.threads.conftest import (
     deliver_up_to,
     make_person,
@@ -34,7 +35,7 @@ from threads.actions.connections import (
     now,
 )
 from threads.actions.drafts import save_draft
-from threads.actions.folders import archive_thread, restore_thread
+from threads.actions.folders import archive_thread, pin_thread, restore_thread
 from threads.actions.messages import Sending, send_together
 from threads.actions.panel import edit_tab
 from threads.actions.revisions import edit_message, react, remove_message
@@ -103,6 +104,7 @@ def listing(seller) -> Iterator[tuple[str, Operation]]:
         for thread in ids
     ]
     put_many([*unread, *waiting])
+    settle()
     yield "a folder of the inbox, 50 rows", lambda: list_folder(user, "inbox")
     yield "unread only, 50 rows", lambda: list_unread(user)
     yield "waiting for me, 50 rows", lambda: list_action_required(user)
@@ -110,6 +112,10 @@ def listing(seller) -> Iterator[tuple[str, Operation]]:
     yield "many threads by id, 50", lambda: get_rows(user, ids)
     yield "one row of the inbox", lambda: get_row(user, ids[0])
     yield "unread count of a row", lambda: unread[0].unread
+    pin_thread(user, thread_id=ids[0])
+    just_now = "a row changed just now"
+    yield f"a folder of the inbox, 50 rows, {just_now}", lambda: list_folder(user, "inbox")
+    yield f"the numbers beside folders, {just_now}", lambda: count_rows(user)
 
 
 def writing(buyer, seller) -> Iterator[tuple[str, Operation]]:
@@ -166,6 +172,7 @@ def coming(buyer, seller) -> Iterator[tuple[str, Operation]]:
     for thread in threads:
         for _ in range(20):
             say(buyer, thread, BODY)
+    settle()
     named = list_pending(late)[0]
 
     def come_back() -> None:

@@ -14,6 +14,7 @@ from inbox.rows import row_of
 from tests.contracts.card_scenes import answer, propose
 from tests.contracts.conftest import book, offer_in, sign, terms
 from tests.inbox.test_list_folder import ids
+from tests.indexes import settle
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import row, say, start, thread_item
 from threads import state as states
@@ -259,6 +260,7 @@ def test_so_many_wait_for_one_person_in_one_thread_and_the_next_when_these_are_a
 
 def test_a_page_asks_the_records_nothing(thread, buyer, seller, django_assert_num_queries):
     offer_in(thread, seller)
+    settle()
     with django_assert_num_queries(0), counting() as requests:
         assert ids(list_action_required(buyer)) == [thread]
         assert count_rows(buyer)[ACTION_REQUIRED] == 1

@@ -15,6 +15,8 @@ from tests.threads.conftest import make_person, read_newest, row, say, start
 from threads.actions.folders import mute_thread, pin_thread
 from threads.models import keys
 
+pytestmark = pytest.mark.indexes
+
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 

@@ -38,6 +38,8 @@ from threads.actions.folders import (
 )
 from threads.panel.rebuilding import differences
 
+pytestmark = pytest.mark.indexes
+
 OWN = {
     "pin": pin_thread,
     "unpin": unpin_thread,

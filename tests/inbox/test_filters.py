@@ -13,6 +13,7 @@ from inbox.queries import (
 )
 from tests.contracts.conftest import book
 from tests.inbox.test_list_folder import fill, ids
+from tests.indexes import settle
 from tests.threads.conftest import make_person, read_newest, row, say, start
 from threads.actions.bookings import link_bookings
 from threads.actions.cursors import mark_all_read
@@ -28,6 +29,8 @@ from threads.models import ActionWaiting, keys
 from threads.models.store import counting
 from threads.models.table import put_many
 
+pytestmark = pytest.mark.indexes
+
 
 def fill_unread(user, size: int) -> list[str]:
     expected = fill(user, make_person("Una"), size)
@@ -36,6 +39,7 @@ def fill_unread(user, size: int) -> list[str]:
         each.unread_pk, each.unread_sk = keys.unread_pk(user.id), each.thread_id
         each.last_tally, each.last_read_tally, each.own_since_read = 3, 1, 0
     put_many(rows)
+    settle()
     return expected
 
 
@@ -171,6 +175,7 @@ def test_projects_cost_one_request_and_two_queries(buyer, seller, size, django_a
     for _ in range(size):
         book(start(buyer, seller), buyer, seller)
     fill(buyer, make_person("Una"), 130)
+    settle()
     with counting() as requests, django_assert_num_queries(2):
         assert len(list_projects(buyer).rows) == size
     assert requests == ["BatchGetItem"]

@@ -15,6 +15,8 @@ from threads.actions.folders import archive_thread, pin_thread
 from threads.models import keys
 from threads.models.table import put_many
 
+pytestmark = pytest.mark.indexes
+
 
 def ids(page) -> list[str]:
     return [each.thread_id for each in page.rows]

@@ -7,6 +7,7 @@ from ulid import ULID
 
 from inbox.queries import FIRST_PAGE, get_row, list_folder
 from inbox.rows import column_of
+from tests.indexes import settle
 from tests.threads import elsewhere as there
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
@@ -158,6 +159,7 @@ def test_a_folder_costs_the_same_with_fifty_and_with_three_hundred_threads(selle
     few, many = make_person("Fee"), make_person("Mia")
     fill_inbox(few, seller, 50)
     fill_inbox(many, seller, 300)
+    settle()
     small, large = cost(list_folder, few, "inbox"), cost(list_folder, many, "inbox")
     assert small == large == ["Query"]
     assert large.capacity <= 1.2 * small.capacity
@@ -178,6 +180,7 @@ def test_the_first_page_costs_the_same_from_fifteen_threads_on_and_little_less_w
     for size in (10, FIRST_PAGE, 300):
         owner = make_person("Fee")
         fill_inbox(owner, seller, size)
+        settle()
         page[size] = cost(column_of, owner, "inbox")
         assert page[size] == ["Query"] * 4
     assert page[300].capacity == page[FIRST_PAGE].capacity
@@ -186,6 +189,7 @@ def test_the_first_page_costs_the_same_from_fifteen_threads_on_and_little_less_w
 
 def test_a_folder_of_ten_is_one(buyer, seller):
     fill_inbox(buyer, seller, 10)
+    settle()
     assert cost(list_folder, buyer, "inbox") == ["Query"]
     # Complete, with preview and unread: nothing else is asked for to show it.
     for each in list_folder(buyer, "inbox").rows:

@@ -8,6 +8,7 @@ import time_machine
 from ulid import ULID
 
 from accounts.refusals import Refusal
+from tests.indexes import settle
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
     deliver_newest,
@@ -29,13 +30,17 @@ from threads.models import Participant, keys
 from threads.models.store import counting
 from threads.models.table import Item, query
 
+pytestmark = pytest.mark.indexes
+
 
 def pending_of(user) -> list[str]:
+    settle()
     page = query(keys.pending_pk(user.id), limit=50, index=Item.pending)
     return [row.thread_id for row in page.of(Participant)]
 
 
 def unread_of(user) -> list[str]:
+    settle()
     page = query(keys.unread_pk(user.id), limit=50, index=Item.unread_threads)
     return [row.thread_id for row in page.of(Participant)]
 

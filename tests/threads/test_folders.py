@@ -10,6 +10,8 @@ from threads.actions.folders import archive_thread, pin_thread, restore_thread, 
 from threads.models import Participant, keys
 from threads.models.store import counting
 
+pytestmark = pytest.mark.indexes
+
 PLACES = (pin_thread, unpin_thread, archive_thread, restore_thread)
 
 

@@ -24,6 +24,8 @@ from threads.models.store import Store, StoreUnavailable, counting
 from threads.models.table import connection
 from threads.queries import get_message, list_older, open_thread
 
+pytestmark = pytest.mark.indexes
+
 BEGAN = datetime.now(UTC).replace(microsecond=417_000) - timedelta(days=45)
 # Days, one of them silent; two messages in one millisecond; the first ones older than a marker.
 AFTER = [timedelta(days=d, milliseconds=ms) for d, ms in [(0, 0), (0, 1), (0, 1), (1, 0), (2, 5)]]

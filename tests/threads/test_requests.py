@@ -31,6 +31,8 @@ from threads.models.store import counting
 from threads.queries import open_thread
 from threads.telling import cursors_of
 
+pytestmark = pytest.mark.indexes
+
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 

@@ -15,6 +15,8 @@ from threads.models import ArchiveDue, Pair, PairThread, SentMarker, StartMarker
 from threads.models.store import counting
 from threads.models.table import Item, query
 
+pytestmark = pytest.mark.indexes
+
 
 def threads_of(one, other) -> list[str]:
     where = Item.sk.startswith(keys.PAIR_THREADS)

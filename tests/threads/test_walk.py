@@ -30,6 +30,8 @@ from threads.actions.people import add_participant, leave_thread, remove_partici
 from threads.models import Message, Participant
 from threads.queries import open_thread
 
+pytestmark = pytest.mark.indexes
+
 
 @dataclass
 class Member:

@@ -19,6 +19,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pynamodb.connection import Connection
 
 from realtime import figures
+from threads.models import recent
 from threads.models.answers import Answer
 from threads.models.breaker import CircuitBreaker
 from threads.models.errors import BREAKER_OPEN
@@ -73,8 +74,10 @@ class Store(Connection):
         self, operation_name: str, operation_kwargs: dict[str, Any]
     ) -> dict[str, Any]:
         call = _Call(self.breaker, operation_name, operation_kwargs)
+        written = recent.rows_written(operation_name, operation_kwargs)
         while True:
             call.begin_attempt()
+            recent.note(written)
             try:
                 answer = super()._make_api_call(operation_name, call.arguments)
             except (ClientError, BotoCoreError) as error:
@@ -87,8 +90,10 @@ class Store(Connection):
     async def ask(self, operation: str, arguments: dict[str, Any]) -> Answer:
         """The same for whoever must not wait here. A refusal is botocore's own `ClientError`."""
         call = _Call(self.breaker, operation, arguments)
+        written = recent.rows_written(operation, arguments)
         while True:
             call.begin_attempt()
+            await recent.note_on_loop(written)
             try:
                 answer = await self._client_on_loop.ask(operation, call.arguments)
             except (ClientError, BotoCoreError) as error:

@@ -24,6 +24,9 @@ from threads.models.unknown import record_unknown_item
 
 ItemT = TypeVar("ItemT", bound="Item")
 Key = tuple[str, str]
+# For callers outside the models, which do not import PynamoDB.
+Index = GlobalSecondaryIndex
+Where = Condition
 
 AT_ONCE = 500
 

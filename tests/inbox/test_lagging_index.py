@@ -1,0 +1,204 @@
+"""People see what they did themselves, on an engine whose indexes are ten seconds late."""
+
+import pytest
+from django.test import Client
+
+from inbox.queries import (
+    REQUESTS,
+    UNREAD,
+    count_rows,
+    list_folder,
+    list_unread,
+)
+from tests.indexes import lagging_engine
+from tests.threads.conftest import (
+    ask,
+    deliver_newest,
+    make_person,
+    read_newest,
+    say,
+    start,
+)
+from threads.actions.cursors import mark_all_read
+from threads.actions.folders import (
+    archive_thread,
+    mark_spam,
+    mark_unread,
+    mute_thread,
+    pin_thread,
+    restore_thread,
+    unpin_thread,
+)
+from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.requests import accept_request, decline_request
+from threads.models import recent
+from threads.models.store import counting
+from threads.models.table import create_table
+from threads.queries import list_all_rows, list_pending
+
+pytestmark = pytest.mark.indexes
+
+BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
+DELAY_MS = 10_000
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _engine(tmp_path_factory):
+    with (
+        pytest.MonkeyPatch.context() as monkeypatch,
+        lagging_engine(
+            tmp_path_factory.mktemp("engine") / "lagging", monkeypatch, delay_ms=DELAY_MS
+        ),
+    ):
+        assert create_table() == []
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _remembers_for_a_minute(settings):
+    """A test may take longer on a busy machine than the indexes do."""
+    settings.INDEX_LAG_SECONDS = 60.0
+
+
+def ids(page) -> list[str]:
+    return [each.thread_id for each in page.rows]
+
+
+def in_folders(user) -> dict[str, list[str]]:
+    return {name: ids(list_folder(user, name)) for name in ("inbox", "archived", "spam")}
+
+
+def signed_in(user) -> Client:
+    client = Client()
+    client.force_login(user, backend=BACKEND)
+    return client
+
+
+def test_the_index_itself_shows_nothing_yet(thread, buyer):
+    recent.forget_all()
+    assert ids(list_folder(buyer, "inbox")) == []
+
+
+def test_what_was_started_is_there_for_both(thread, buyer, seller):
+    assert ids(list_folder(buyer, "inbox")) == ids(list_folder(seller, "inbox")) == [thread]
+
+
+def test_what_was_moved_is_in_its_new_folder_and_no_longer_in_the_old_one(buyer, seller):
+    one, two = start(buyer, seller), start(buyer, seller)
+    archive_thread(buyer, thread_id=one)
+    assert in_folders(buyer) == {"inbox": [two], "archived": [one], "spam": []}
+    mark_spam(buyer, thread_id=two)
+    assert in_folders(buyer) == {"inbox": [], "archived": [one], "spam": [two]}
+    restore_thread(buyer, thread_id=one)
+    assert in_folders(buyer) == {"inbox": [one], "archived": [], "spam": [two]}
+
+
+def test_the_page_after_archiving_shows_what_was_archived(thread, buyer):
+    client = signed_in(buyer)
+    client.post("/inbox/act/", {"act": "archive", "thread": [thread], "back": "archived"})
+    assert thread in client.get("/inbox/archived/").content.decode()
+    assert f"/threads/{thread}/" not in client.get("/inbox/").content.decode()
+
+
+def test_what_was_pinned_is_on_top_and_a_row_shows_what_was_set(buyer, seller):
+    one, two = start(buyer, seller), start(buyer, seller)
+    pin_thread(buyer, thread_id=one)
+    mute_thread(buyer, thread_id=two)
+    page = list_folder(buyer, "inbox")
+    assert [(each.thread_id, each.pinned, each.muted) for each in page.rows] == [
+        (one, True, False),
+        (two, False, True),
+    ]
+    unpin_thread(buyer, thread_id=one)
+    assert ids(list_folder(buyer, "inbox")) == [two, one]
+
+
+def test_what_was_sent_is_on_top_with_its_text(buyer, seller):
+    one, two = start(buyer, seller), start(buyer, seller)
+    say(buyer, one, "Shall we say four?")
+    first, second = list_folder(buyer, "inbox").rows
+    assert (first.thread_id, first.last_message["text"]) == (one, "Shall we say four?")
+    assert second.thread_id == two
+    assert ids(list_folder(seller, "inbox")) == [one, two]
+
+
+def test_what_was_read_or_marked_is_counted_so(buyer, seller):
+    one, two = start(seller, buyer), start(seller, buyer)
+    assert set(ids(list_unread(buyer))) == {one, two}
+    assert count_rows(buyer)[UNREAD] == 2
+    read_newest(buyer, one)
+    assert ids(list_unread(buyer)) == [two]
+    assert count_rows(buyer)[UNREAD] == 1
+    mark_unread(buyer, thread_id=one)
+    mark_all_read(buyer, thread_id=two)
+    assert ids(list_unread(buyer)) == [one]
+    assert count_rows(buyer)[UNREAD] == 1
+
+
+def test_an_answered_request_has_moved(buyer, stranger, seller):
+    first, second = ask(buyer, seller), ask(stranger, seller)
+    assert set(ids(list_folder(seller, "requests"))) == {first, second}
+    assert count_rows(seller)[REQUESTS] == 2
+    accept_request(seller, thread_id=first)
+    decline_request(seller, thread_id=second)
+    assert ids(list_folder(seller, "requests")) == []
+    assert count_rows(seller)[REQUESTS] == 0
+    assert in_folders(seller)["inbox"] == [first]
+    assert in_folders(seller)["archived"] == [second]
+
+
+def test_who_comes_sees_the_thread_and_who_goes_does_not(thread, buyer, stranger):
+    add_participant(buyer, thread_id=thread, user=stranger)
+    assert ids(list_folder(stranger, "inbox")) == [thread]
+    leave_thread(stranger, thread_id=thread)
+    assert ids(list_folder(stranger, "inbox")) == []
+    add_participant(buyer, thread_id=thread, user=stranger)
+    remove_participant(buyer, thread_id=thread, user_id=stranger.id)
+    assert ids(list_folder(stranger, "inbox")) == []
+
+
+def test_what_was_delivered_is_no_longer_pending(buyer, seller):
+    one, two = start(buyer, seller), start(buyer, seller)
+    assert [each["thread"] for each in list_pending(seller)[0]] == [one, two]
+    deliver_newest(seller, one)
+    assert [each["thread"] for each in list_pending(seller)[0]] == [two]
+
+
+def test_pages_meet_without_gap_or_double(buyer, seller):
+    threads = [start(buyer, seller) for _ in range(7)]
+    archive_thread(buyer, thread_id=threads[2])
+    pin_thread(buyer, thread_id=threads[0])
+    seen, cursor = [], ""
+    while True:
+        page = list_folder(buyer, "inbox", after=cursor, size=2)
+        seen += ids(page)
+        cursor = page.cursor
+        if not cursor:
+            break
+    assert seen == [threads[0], *(threads[place] for place in (6, 5, 4, 3, 1))]
+
+
+def test_whoever_goes_through_all_threads_of_a_user_misses_none(buyer, seller):
+    threads = {start(buyer, seller) for _ in range(3)}
+    assert {each.thread_id for each in list_all_rows(buyer.id)} == threads
+    leave = next(iter(threads))
+    add_participant(buyer, thread_id=leave, user=make_person("Gus"))
+    leave_thread(seller, thread_id=leave)
+    assert {each.thread_id for each in list_all_rows(seller.id)} == threads - {leave}
+
+
+def test_it_costs_one_request_more_and_that_only_lately(thread, buyer):
+    with counting() as requests:
+        list_folder(buyer, "inbox")
+    assert sorted(requests) == ["BatchGetItem", "Query"]
+    recent.forget_all()
+    with counting() as requests:
+        list_folder(buyer, "inbox")
+    assert requests == ["Query"]
+
+
+def test_a_page_reads_the_rows_once_for_its_list_and_its_numbers(thread, buyer):
+    client = signed_in(buyer)
+    with counting() as requests:
+        client.get("/inbox/")
+    assert sorted(requests) == ["BatchGetItem", *["Query"] * 4]

@@ -1,0 +1,59 @@
+"""What tests need to know of indexes that lag behind the table."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from django.conf import settings
+
+from threads.models import recent
+from threads.models.table import connection
+
+SCRIPTS = Path(__file__).resolve().parent.parent / "script"
+INDEXES = ("GSI1", "GSI2", "GSI3", "GSI4")
+PATIENCE = 10.0
+
+
+def settle() -> None:
+    """Waits until the indexes show all that was written, and forgets that it was written lately."""
+    mark = f"MARK#{uuid4()}"
+    item = {"pk": {"S": mark}, "sk": {"S": mark}}
+    for index in INDEXES:
+        item |= {f"{index}PK": {"S": mark}, f"{index}SK": {"S": mark}}
+    table = connection()
+    put = {"TableName": table.table_name, "Item": item}
+    table.connection._make_api_call("PutItem", put)
+    for name in INDEXES:
+        wait_until(lambda name=name: table.query(mark, index_name=name, limit=1)["Items"])
+    recent.forget_all()
+
+
+def wait_until(happens: Callable[[], Any]) -> Any:
+    """What an index shows in the end; fails if that does not come."""
+    deadline = time.monotonic() + PATIENCE
+    while not (found := happens()):
+        assert time.monotonic() < deadline, "The index has not caught up."
+        time.sleep(0.01)
+    return found
+
+
+@contextmanager
+def lagging_engine(folder: Path, monkeypatch: Any, *, delay_ms: int) -> Iterator[None]:
+    """A table of its own on the second engine; connections made meanwhile lead there."""
+    sys.path.insert(0, str(SCRIPTS))
+    import second_engine
+
+    started = second_engine.start(folder, log=folder.with_suffix(".log"), delay_ms=delay_ms)
+    with started.running():
+        for name, value in started.credentials.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setitem(settings.DYNAMODB, "endpoint", started.endpoint)
+        connection.cache_clear()
+        try:
+            yield
+        finally:
+            connection.cache_clear()
