@@ -109,6 +109,9 @@ REFUSALS: dict[str, Words] = {
         "Somebody else changed this while you were writing.",
         "Keep one of the two, or put them together. Nothing was lost.",
     ),
+    "PAYMENT_INVALID": Words(
+        400, "This cannot be recorded.", "Change the entry. Nothing was recorded yet."
+    ),
     "PERSON_NOT_FOUND": Words(
         404, "There is nobody by that name.", "Check the address, or go back to your inbox."
     ),

@@ -114,14 +114,12 @@ def _sign(paper: Paper, signatures: list[dict[str, str]]) -> None:
         paper.ln(6)
 
 
-def receipt(*, title: str, number: str, issued_at: datetime, rows: dict[str, str]) -> bytes:
+def receipt(
+    *, title: str, number: str, issued_at: datetime, rows: dict[str, str], foot: str
+) -> bytes:
     paper = Paper(title, number, issued_at)
     for label, value in rows.items():
         paper.row_of(label, value, bold=label == "Amount")
     paper.ln(6)
-    paper.line_of(
-        "The seller recorded this payment. Parley keeps the record and moves no money itself.",
-        size=9,
-        soft=GREY,
-    )
+    paper.line_of(foot, size=9, soft=GREY)
     return paper.bytes()

@@ -16,6 +16,7 @@ FROZEN = (
 )
 # The same, since cards came.
 STEPS = "contracts_cardstep"
+LEDGER = "contracts_ledgerentry"
 VERSIONS = "contracts_contractversion"
 RECEIPTS = "contracts_receipt"
 # Of a contract's version, what was issued. Its status, and the signed copy once, may still come.
@@ -45,6 +46,34 @@ def unprotect_steps(schema_editor: Any) -> None:
     vendor = schema_editor.connection.vendor
     for statement in _reverse(vendor, _of_steps(vendor)):
         schema_editor.execute(statement)
+
+
+def protect_reversals(schema_editor: Any) -> None:
+    for statement in _of_reversals(schema_editor.connection.vendor):
+        schema_editor.execute(statement)
+
+
+def unprotect_reversals(schema_editor: Any) -> None:
+    vendor = schema_editor.connection.vendor
+    for statement in _reverse(vendor, _of_reversals(vendor)):
+        schema_editor.execute(statement)
+
+
+def _of_reversals(vendor: str) -> list[str]:
+    """A reversal is of an entry of the same booking, of its whole amount, and never of another
+    reversal."""
+    same = " AND ".join(f"e.{name} = NEW.{name}" for name in ("leg_id", "amount_cents", "currency"))
+    reversible = (
+        f"EXISTS (SELECT 1 FROM {LEDGER} e WHERE e.id = NEW.reverses_id "
+        f"AND e.kind <> 'reversal' AND {same})"
+    )
+    condition = f"NEW.reverses_id IS NOT NULL AND NOT {reversible}"
+    if vendor == "sqlite":
+        return [_when(LEDGER, "INSERT", "reversed", condition)]
+    return [
+        _function("contracts_reversed", _if(condition, "this entry cannot be reversed like that")),
+        _trigger(LEDGER, "INSERT", "ROW", "contracts_reversed", "reversed"),
+    ]
 
 
 def _of_steps(vendor: str) -> list[str]:

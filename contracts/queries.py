@@ -16,18 +16,22 @@ from contracts.models import (
     Offer,
     Receipt,
 )
-from contracts.models.bookings import BOOKED, ON_HOLD
-from contracts.models.documents import ISSUED
-from contracts.models.money import PAYMENT
+from contracts.models.bookings import BOOKED, CANCELLED, COMPLETED
+from contracts.models.documents import IN_FORCE, ISSUED
+from contracts.models.money import PAYMENT, REPAYMENT, REVERSAL
+from contracts.money import amount
+from contracts.status import DELIVER, LINK, SIGN, check_any_status, is_allowed, statuses_allowing
 
 
 @dataclass(frozen=True)
 class Balance:
-    """What one leg comes to, in cents. Open below zero is to be given back."""
+    """What one leg comes to, in cents. Open is what is outstanding; below zero it has to be
+    repaid. Due is the part of it that has to be paid now."""
 
     price_cents: int
     amended_cents: int
     paid_cents: int
+    due_cents: int
 
     @property
     def total_cents(self) -> int:
@@ -40,11 +44,40 @@ class Balance:
 
 def balance_of(leg: Leg) -> Balance:
     amended = leg.amendments.aggregate(sum=Sum("amount_cents"))["sum"] or 0
-    paid = leg.ledger.aggregate(
-        came=Sum("amount_cents", filter=Q(kind=PAYMENT)),
-        went=Sum("amount_cents", filter=~Q(kind=PAYMENT)),
+    paid = _paid(leg)
+    return Balance(leg.price_cents, amended, paid, _due(leg, leg.price_cents + amended, paid))
+
+
+def _paid(leg: Leg) -> int:
+    """A reversal takes away what the entry that it reverses has added."""
+    came = Q(kind=PAYMENT) | Q(kind=REVERSAL, reverses__kind=REPAYMENT)
+    went = Q(kind=REPAYMENT) | Q(kind=REVERSAL, reverses__kind=PAYMENT)
+    sums = leg.ledger.aggregate(
+        came=Sum("amount_cents", filter=came), went=Sum("amount_cents", filter=went)
     )
-    return Balance(leg.price_cents, amended, (paid["came"] or 0) - (paid["went"] or 0))
+    return (sums["came"] or 0) - (sums["went"] or 0)
+
+
+def _due(leg: Leg, total: int, paid: int) -> int:
+    """The deposit when both have signed, the rest when the booking is over. During a dispute
+    nothing is due."""
+    if leg.status in (COMPLETED, CANCELLED):
+        return max(total - paid, 0)
+    if leg.status == BOOKED and is_in_force(leg):
+        return max(min(leg.deposit_cents, total) - paid, 0)
+    return 0
+
+
+def is_in_force(leg: Leg) -> bool:
+    return ContractVersion.objects.filter(document__leg=leg, status=IN_FORCE).exists()
+
+
+def spell_outstanding(open_cents: int, currency: str) -> str:
+    if open_cents < 0:
+        return f"{amount(-open_cents, currency)} has to be repaid."
+    if open_cents == 0:
+        return "Nothing is outstanding."
+    return f"{amount(open_cents, currency)} is outstanding."
 
 
 def legs_of(dossier: Dossier) -> QuerySet[Leg]:
@@ -95,7 +128,9 @@ def access_document(user: User, document_id: str) -> ContractDocument:
 
 def access_receipt(user: User, receipt_id: str) -> Receipt:
     receipt = (
-        Receipt.objects.select_related("leg", "seller", "buyer", "entry")
+        Receipt.objects.select_related(
+            *("leg", "seller", "buyer", "entry__reverses__receipt", "entry__reversed_by__receipt")
+        )
         .filter(Q(buyer=user) | Q(seller=user), pk=receipt_id)
         .first()
     )
@@ -136,7 +171,7 @@ def list_booked_threads(user: User, *, most: int) -> list[str]:
 def list_unsigned(thread_id: str) -> list[tuple[ContractVersion, list[str]]]:
     """Contracts of bookings that are on, in the version that counts, with who has not signed."""
     issued = ContractVersion.objects.filter(status=ISSUED, document__leg__thread_id=thread_id)
-    versions = issued.filter(document__leg__status__in=[BOOKED, ON_HOLD])
+    versions = issued.filter(document__leg__status__in=statuses_allowing(SIGN))
     found = versions.select_related("document__leg").prefetch_related("signatures")
     return [(one, _missing(one)) for one in found.defer("pdf", "signed_pdf").order_by("pk")]
 
@@ -146,8 +181,14 @@ def _missing(version: ContractVersion) -> list[str]:
     return [user_id for user_id in version.document.leg.parties if user_id not in signed]
 
 
-def list_legs_sold(user: User, thread_id: str) -> list[Leg]:
-    return list(Leg.objects.filter(seller=user, thread_id=thread_id).order_by("starts_at", "id"))
+def list_deliverable(user: User, thread_id: str) -> list[Leg]:
+    """What this person sold in a conversation and can deliver. Nothing sold: there is no page."""
+    found = Leg.objects.filter(seller=user, thread_id=thread_id)
+    legs = list(found.order_by("starts_at", "id"))
+    if not legs:
+        raise Refusal("THREAD_NOT_FOUND", "You have nothing to deliver in this conversation.")
+    check_any_status(legs, DELIVER)
+    return [leg for leg in legs if is_allowed(leg.status, DELIVER)]
 
 
 def list_legs_between(user: User, thread_id: str) -> list[Leg]:
@@ -162,7 +203,7 @@ def list_legs_between(user: User, thread_id: str) -> list[Leg]:
 def list_linkable(buyer: User, leg: Leg) -> list[Leg]:
     """Other bookings of this buyer that could belong together with this one."""
     return list(
-        Leg.objects.filter(buyer=buyer, group__isnull=True, status=leg.status)
+        Leg.objects.filter(buyer=buyer, group__isnull=True, status__in=statuses_allowing(LINK))
         .exclude(pk=leg.pk)
         .select_related("seller")
         .order_by("starts_at")[:20]

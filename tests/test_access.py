@@ -28,10 +28,10 @@ from moderation.actions import take_case
 from moderation.cases import report_thread
 from realtime.commands import COMMANDS, handle
 from tests.contracts.card_scenes import propose
-from tests.contracts.conftest import book, offer_in
+from tests.contracts.conftest import book, offer_in, pay
 from tests.threads.conftest import make_person, say, start
 from threads.actions.blocks import block_person
-from threads.actions.bookings import deliver_finals, link_bookings, record_payment
+from threads.actions.bookings import deliver_finals, link_bookings
 from threads.actions.people import add_participant, remove_participant
 from threads.exporting.worker import export_next
 from threads.models import Message
@@ -110,7 +110,7 @@ def agree(thread: str, buyer: User, seller: User) -> Agreed:
     other = make_person("Mia")
     second = book(start(buyer, other), buyer, other)
     group = link_bookings(buyer, title="A day", leg_ids=[leg.id, second.id])
-    receipt = record_payment(seller, leg_id=leg.id, key="1", what="balance", shown=leg.price_cents)
+    receipt = pay(leg)
     manifest = deliver_finals(seller, leg_id=leg.id, key="1", title="Finals", listing=LISTING)
     offer = offer_in(thread, seller, changes=leg.id)
     card = propose("extras", leg)
@@ -324,7 +324,10 @@ VIEWS |= {
         post=posting(number="1", has_read="on", legal_name="Beatrice Test"),
     ),
     # She is the buyer: what has been paid, the seller records, who also delivers.
-    "threads:payment": View(NOT_HERS, of_leg, post=posting(key="2", what="balance", shown="0")),
+    "threads:payment": View(NOT_HERS, of_leg, post=posting(key="2", amount="1", method="cash")),
+    "threads:reverse_payment": View(
+        NOT_HERS, lambda scene, kind: [scene.agreed.receipt_id], post=posting(key="3")
+    ),
     "threads:deliver": View(PARTIES | {"participant": 404}, of_thread),
     "threads:link": View(PARTIES, of_leg),
     "threads:booking_group": View(PARTIES, lambda scene, kind: [scene.agreed.group_id]),
@@ -405,7 +408,7 @@ def test_a_change_is_not_made_by_looking(name, scene):
     client = Client()
     client.force_login(scene.people["participant"], backend=BACKEND)
     url = reverse(name, args=VIEWS[name].args(scene, "participant"))
-    assert client.get(url).status_code in (200, 404, 405)
+    assert client.get(url).status_code in (200, 403, 404, 405)
 
 
 @pytest.mark.parametrize("name", [n for n, view in sorted(VIEWS.items()) if view.post])

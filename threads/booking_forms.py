@@ -11,6 +11,7 @@ from contracts.cards.fields import MAX_MOMENT_CHARS
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION
 from contracts.models.fields import CURRENCIES
+from contracts.models.money import METHODS
 from contracts.terms import MOST_LEGS, Terms
 from threads.amount_field import AmountField, AmountForm
 from threads.forms import MOST_ATTACHED, ClientId, Command, Count, Id, Ids, Text
@@ -145,10 +146,28 @@ class SignForm(forms.Form):
     )
 
 
-class PaymentForm(forms.Form):
-    key = forms.CharField(max_length=48)
-    what = forms.ChoiceField(choices=[(name, name) for name in ("deposit", "balance", "repayment")])
-    shown = forms.IntegerField(min_value=-(2**53), max_value=2**53)
+class PaymentForm(AmountForm):
+    key = forms.CharField(max_length=48, widget=forms.HiddenInput)
+    amount = AmountField(label="Amount")
+    paid_on = forms.DateField(
+        label="Date of the payment",
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+    method = forms.ChoiceField(choices=list(METHODS.items()))
+
+    def arguments(self) -> dict[str, Any]:
+        data = dict(self.cleaned_data)
+        return {"cents": data.pop("amount"), **data}
+
+
+class ConfirmForm(forms.Form):
+    """Sent by a summary: the balance that it showed."""
+
+    outstanding = forms.IntegerField(min_value=-(2**53), max_value=2**53)
+
+
+class ReversalForm(forms.Form):
+    key = forms.CharField(max_length=48, widget=forms.HiddenInput)
 
 
 class LinkForm(forms.Form):

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.locales import locale_of
 from accounts.lockout import address_of
 from accounts.refusals import Refusal
+from contracts import status
 from contracts.calendar import calendar_of
 from contracts.cards.chains import chain_of
 from contracts.cards.locking import find_card
@@ -116,6 +117,8 @@ def move(request: Request, card_id: str, move_name: str) -> HttpResponse:
     if request.method != "POST" or "more" in request.POST:
         if not holds(chosen.by, request.user, found):
             raise Refusal("ACTION_FORBIDDEN", "This is for somebody else to decide.")
+        if found.leg is not None:
+            status.check_status(found.leg, status.move(found.type, move_name))
         start = _with_one_more(given) if given else _start(kind, chosen, found)
         return _form(request, kind, found.leg, start, card=found, chosen=chosen)
     follower = _follower(chosen)

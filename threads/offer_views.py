@@ -16,6 +16,7 @@ from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION, PENDING
 from contracts.money import amount
 from contracts.queries import access_leg, access_offer
+from contracts.status import CHANGE, is_allowed
 from contracts.terms import Terms, digest_of
 from contracts.wording import said
 from threads import queries
@@ -111,6 +112,7 @@ def offer(request: Request, offer_id: str) -> HttpResponse:
         "is_mine": found.proposed_by_id == request.user.id,
         "other": found.seller if request.user.id == found.buyer_id else found.buyer,
         "is_pending": found.status == PENDING,
+        "may_accept": found.changes is None or is_allowed(found.changes.status, CHANGE),
     }
     return render(request, "threads/offer.html", context)
 

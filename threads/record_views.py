@@ -1,4 +1,4 @@
-"""Contracts, receipts, payments, deliveries, groups: for the parties, and for nobody else."""
+"""Contracts, deliveries and groups: for the parties, and for nobody else."""
 
 from typing import Any
 from uuid import uuid4
@@ -10,7 +10,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.lockout import address_of
 from accounts.refusals import Refusal
-from contracts import papers
 from contracts.models import ContractVersion, Leg
 from contracts.models.documents import ISSUED
 from contracts.money import amount
@@ -19,14 +18,14 @@ from contracts.queries import (
     access_group,
     access_leg,
     access_manifest,
-    access_receipt,
     balance_of,
-    list_legs_sold,
+    list_deliverable,
     list_linkable,
 )
+from contracts.status import LINK, SIGN, check_status, is_allowed
 from threads import queries
-from threads.actions.bookings import deliver_finals, link_bookings, record_payment, sign_contract
-from threads.booking_forms import DeliverForm, LinkForm, PaymentForm, SignForm
+from threads.actions.bookings import deliver_finals, link_bookings, sign_contract
+from threads.booking_forms import DeliverForm, LinkForm, SignForm
 from threads.views import Request
 
 # More than anybody agrees on, and less than a column of the database holds.
@@ -56,7 +55,9 @@ def _show_contract(
         "checksum": newest.signed_sha256 or newest.sha256,
         "signatures": signatures,
         "has_signed": has_signed,
-        "may_sign": newest.status == ISSUED and not has_signed,
+        "may_sign": newest.status == ISSUED
+        and not has_signed
+        and is_allowed(document.leg.status, SIGN),
         "form": form or SignForm(initial={"number": newest.number}),
         "refusal": refusal.described(request.corr_id) if refusal else None,
     }
@@ -96,45 +97,15 @@ def contract_pdf(request: Request, document_id: str, number: int) -> HttpRespons
     if version is None:
         raise Refusal("THREAD_NOT_FOUND")
     content = bytes(version.signed_pdf or version.pdf)
-    return _download(content, f"contract-{document.id}-{number}.pdf")
+    return download_pdf(content, f"contract-{document.id}-{number}.pdf")
 
 
-def _download(content: bytes, name: str) -> HttpResponse:
+def download_pdf(content: bytes, name: str) -> HttpResponse:
     answer = HttpResponse(content, content_type="application/pdf")
     answer["Content-Disposition"] = f'attachment; filename="{name}"'
     answer["X-Content-Type-Options"] = "nosniff"
     answer["Cache-Control"] = "private, no-store"
     return answer
-
-
-# --- Money
-
-
-@require_POST
-@login_required
-def payment(request: Request, leg_id: str) -> HttpResponse:
-    leg = access_leg(request.user, leg_id)
-    form = PaymentForm(request.POST)
-    if not form.is_valid():
-        raise Refusal("BAD_FRAME")
-    record_payment(request.user, leg_id=leg_id, **form.cleaned_data)
-    return redirect("threads:panel_tab", leg.thread_id, "expenses")
-
-
-@require_safe
-@login_required
-def receipt(request: Request, receipt_id: str) -> HttpResponse:
-    found = access_receipt(request.user, receipt_id)
-    rows, title = papers.receipt_rows(found), papers.receipt_title(found)
-    context = {"receipt": found, "rows": rows, "title": title}
-    return render(request, "threads/receipt.html", context)
-
-
-@require_safe
-@login_required
-def receipt_pdf(request: Request, receipt_id: str) -> HttpResponse:
-    found = access_receipt(request.user, receipt_id)
-    return _download(papers.receipt_pdf(found), f"receipt-{found.number}.pdf")
 
 
 # --- Groups
@@ -148,9 +119,10 @@ def booking_group(request: Request, group_id: str) -> HttpResponse:
     sums: dict[str, dict[str, int]] = {}
     for leg in legs:
         balance = balance_of(leg)
-        total = sums.setdefault(leg.currency, {"total": 0, "paid": 0, "open": 0})
+        total = sums.setdefault(leg.currency, {"total": 0, "paid": 0, "due": 0, "open": 0})
         total["total"] += balance.total_cents
         total["paid"] += balance.paid_cents
+        total["due"] += balance.due_cents
         total["open"] += balance.open_cents
     totals = [
         {name: amount(value, code) for name, value in sums[code].items()} for code in sorted(sums)
@@ -164,6 +136,7 @@ def _figures(leg: Leg) -> dict[str, str]:
     return {
         "total": amount(balance.total_cents, leg.currency),
         "paid": amount(balance.paid_cents, leg.currency),
+        "due": amount(balance.due_cents, leg.currency),
         "open": amount(balance.open_cents, leg.currency),
     }
 
@@ -174,6 +147,8 @@ def link(request: Request, leg_id: str) -> HttpResponse:
     leg = access_leg(request.user, leg_id)
     if leg.buyer_id != request.user.id:
         raise Refusal("ACTION_FORBIDDEN", "The buyer brings bookings together.")
+    if request.method != "POST":
+        check_status(leg, LINK)
     others = list_linkable(request.user, leg)
     form = LinkForm(request.POST or None, legs=others, initial={"title": leg.offer.title})
     refusal = None
@@ -204,9 +179,7 @@ def manifest(request: Request, manifest_id: str) -> HttpResponse:
 @login_required
 def deliver(request: Request, thread_id: str) -> HttpResponse:
     queries.access_people(request.user, thread_id)
-    legs = list_legs_sold(request.user, thread_id)
-    if not legs:
-        raise Refusal("THREAD_NOT_FOUND", "You have nothing to deliver in this conversation.")
+    legs = list_deliverable(request.user, thread_id)
     form = DeliverForm(request.POST or None, legs=legs, initial={"key": str(uuid4())})
     refusal = None
     if form.is_valid():

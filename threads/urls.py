@@ -9,6 +9,7 @@ from threads import (
     file_views,
     offer_views,
     panel_views,
+    payment_views,
     record_views,
     views,
 )
@@ -64,10 +65,11 @@ urlpatterns = [
         record_views.contract_pdf,
         name="contract_pdf",
     ),
-    path("bookings/<leg:leg_id>/payment/", record_views.payment, name="payment"),
+    path("bookings/<leg:leg_id>/payment/", payment_views.payment, name="payment"),
     path("bookings/<leg:leg_id>/link/", record_views.link, name="link"),
     path("bookings/<group:group_id>/", record_views.booking_group, name="booking_group"),
-    path("receipts/<receipt:receipt_id>/", record_views.receipt, name="receipt"),
-    path("receipts/<receipt:receipt_id>/pdf/", record_views.receipt_pdf, name="receipt_pdf"),
+    path("receipts/<receipt:receipt_id>/", payment_views.receipt, name="receipt"),
+    path("receipts/<receipt:receipt_id>/reverse/", payment_views.reverse, name="reverse_payment"),
+    path("receipts/<receipt:receipt_id>/pdf/", payment_views.receipt_pdf, name="receipt_pdf"),
     path("deliverables/<manifest:manifest_id>/", record_views.manifest, name="manifest"),
 ]

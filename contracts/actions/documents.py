@@ -11,6 +11,7 @@ from contracts import pdf
 from contracts.actions.dossiers import touch_all
 from contracts.models import Card, ContractDocument, ContractVersion, Leg, Signature
 from contracts.models.documents import IN_FORCE, VOID
+from contracts.status import SIGN, check_status
 from contracts.wording import NEWEST, write_clauses
 
 LONGEST_BROWSER = 300
@@ -68,6 +69,7 @@ def sign_version(
     leg = version.document.leg
     if version.signatures.filter(user=user).exists():
         return []
+    check_status(leg, SIGN)
     _check_can_be_signed(version, legal_name, has_read)
     Signature.objects.create(
         version=version,
@@ -86,9 +88,12 @@ def sign_version(
 
 
 def _lock(user: User, document_id: str, number: int) -> ContractVersion:
+    # The leg first, as everybody who changes it does: its status stays what is checked here.
+    legs = Leg.objects.select_for_update(of=("self",)).filter(contract=document_id)
+    leg = legs.first()
     found = ContractVersion.objects.select_for_update(of=("self",)).select_related("document__leg")
     version = found.filter(document=document_id, number=number).first()
-    if version is None or user.id not in version.document.leg.parties:
+    if leg is None or version is None or user.id not in leg.parties:
         raise Refusal("THREAD_NOT_FOUND", "There is no such document.")
     return version
 

@@ -7,7 +7,7 @@ from accounts.models import OutboxEntry, User
 from accounts.refusals import Refusal
 from contracts.actions.dossiers import touch
 from contracts.models import BookingGroup, Dossier, Leg
-from contracts.models.bookings import BOOKED
+from contracts.status import LINK, check_status
 
 MOST_LEGS = 49
 
@@ -22,7 +22,9 @@ def link_legs(
     there = _linked_before(legs)
     if there is not None:
         return there, []
-    if any(leg.group_id or leg.status != BOOKED for leg in legs):
+    for leg in legs:
+        check_status(leg, LINK)
+    if any(leg.group_id for leg in legs):
         raise Refusal("ACTION_INVALID_STATE", "One of these bookings is in a group already.")
     group = BookingGroup.objects.create(title=title, buyer=buyer, thread_id=new_id("thrd"))
     Leg.objects.filter(pk__in=[leg.pk for leg in legs]).update(group=group)

@@ -5,12 +5,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import OutboxEntry, User
 from accounts.refusals import Refusal
 from contracts.actions.dossiers import touch_all
 from contracts.models import DeliverableManifest, Leg
+from contracts.status import DELIVER, SHOW_PROOFS, check_any_status, check_status
 
 MOST_ENTRIES = 2000
 # As `manage.py make_manifest` prints them, and close to what sha256sum does.
@@ -28,22 +30,29 @@ def add_manifest(
         raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
     if user.id != leg.seller_id:
         raise Refusal("ACTION_FORBIDDEN", "The seller delivers the finals.")
+    before = DeliverableManifest.objects.filter(made_by=user, key=key).first()
+    if before is not None:
+        return before, []
+    check_status(leg, DELIVER)
     entries = read_listing(listing)
-    manifest, is_new = DeliverableManifest.objects.get_or_create(
+    manifest = DeliverableManifest.objects.create(
         made_by=user,
         key=key,
-        defaults={
-            "leg": leg,
-            "title": title.strip() or "Finals",
-            "entries": entries,
-            "made_at": timezone.now().replace(microsecond=0),
-        },
+        leg=leg,
+        title=title.strip() or "Finals",
+        entries=entries,
+        made_at=timezone.now().replace(microsecond=0),
     )
-    if not is_new:
-        return manifest, []
     files = "1 file" if len(entries) == 1 else f"{len(entries)} files"
     says = f"{user.display_name} delivered {files}: {manifest.title}."
     return manifest, touch_all(leg, by=user, key=f"{manifest.id}:delivered", says=says)
+
+
+def check_may_show_proofs(seller: User, thread_id: str) -> None:
+    """In the transaction that adds a proof to the files tab, or removes one from it."""
+    here = Q(thread_id=thread_id) | Q(group__thread_id=thread_id)
+    legs = Leg.objects.select_for_update(of=("self",)).filter(here, seller=seller)
+    check_any_status(list(legs.order_by("pk")), SHOW_PROOFS)
 
 
 def read_listing(listing: str) -> list[dict[str, Any]]:

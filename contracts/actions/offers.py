@@ -10,9 +10,10 @@ from accounts.refusals import Refusal
 from contracts.actions.documents import issue_version
 from contracts.actions.dossiers import touch, touch_all
 from contracts.models import BookingGroup, Dossier, Leg, Offer
-from contracts.models.bookings import ACCEPTED, BOOKED, DECLINED, PENDING, WITHDRAWN
+from contracts.models.bookings import ACCEPTED, DECLINED, PENDING, WITHDRAWN
 from contracts.models.fields import CURRENCIES
 from contracts.money import amount
+from contracts.status import CHANGE, DECLINE_CHANGE, PROPOSE_CHANGE, WITHDRAW_CHANGE, check_status
 from contracts.terms import MOST_LEGS, Terms
 
 ANSWERED = {ACCEPTED: "accepted", DECLINED: "declined", WITHDRAWN: "withdrawn"}
@@ -37,6 +38,8 @@ def make_offer(
     terms: list[Terms],
     changes: Leg | None = None,
 ) -> Done:
+    if changes is not None:
+        changes = Leg.objects.select_for_update().get(pk=changes.pk)
     check_terms(title, currency, terms, changes)
     offer, is_new = Offer.objects.get_or_create(
         proposed_by=proposer,
@@ -65,8 +68,8 @@ def check_terms(title: str, currency: str, terms: list[Terms], changes: Leg | No
         raise Refusal("OFFER_INVALID", "That is not a currency we can book in.")
     if not 1 <= len(terms) <= (1 if changes else MOST_LEGS):
         raise Refusal("OFFER_INVALID", f"An offer has one to {MOST_LEGS} parts.")
-    if changes and changes.status != BOOKED:
-        raise Refusal("ACTION_INVALID_STATE", "This booking can no longer be changed.")
+    if changes:
+        check_status(changes, PROPOSE_CHANGE)
     for each in terms:
         each.check()
 
@@ -99,6 +102,9 @@ def withdraw_offer(user: User, *, offer_id: str) -> Done:
 def _turn_down(user: User, offer: Offer, status: str) -> Done:
     if not _answer(user, offer, status):
         return Done(offer, _waiting(offer.thread_id))
+    if offer.changes is not None:
+        action = WITHDRAW_CHANGE if status == WITHDRAWN else DECLINE_CHANGE
+        check_status(Leg.objects.select_for_update().get(pk=offer.changes_id), action)
     word = "took back" if status == WITHDRAWN else "declined"
     says = f"{user.display_name} {word} the offer: {offer.title}."
     return Done(offer, [touch(offer.thread_id, by=user, key=f"{offer.id}:{status}", says=says)])
@@ -179,8 +185,7 @@ def _bind(dossier: Dossier, offer: Offer, legs: list[Leg]) -> None:
 def change_leg(leg: Leg, terms: Terms, *, by: User, key: str = "") -> list[OutboxEntry]:
     """Other terms for a leg: what was signed no longer counts, and a new version is issued."""
     leg = Leg.objects.select_for_update().get(pk=leg.pk)
-    if leg.status != BOOKED:
-        raise Refusal("ACTION_INVALID_STATE", "This booking can no longer be changed.")
+    check_status(leg, CHANGE)
     for name, value in asdict(terms).items():
         setattr(leg, name, value)
     leg.save()

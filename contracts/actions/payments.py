@@ -1,5 +1,8 @@
-"""Money that moved, and the receipt for it. This is the interface behind which a payment provider
-would stand: whatever says "paid" calls `record_payment`."""
+"""Money that moved, and the receipt for it. A payment provider would call `record_payment`: nothing
+else records that something was paid."""
+
+from datetime import date, timedelta
+from zoneinfo import ZoneInfo
 
 from django.db import transaction
 from django.db.models import Max
@@ -8,56 +11,136 @@ from django.utils import timezone
 from accounts.models import OutboxEntry, User
 from accounts.refusals import Refusal
 from contracts.actions.dossiers import touch_all
+from contracts.cards.fields import spell_day
 from contracts.models import Amendment, LedgerEntry, Leg, Receipt
-from contracts.models.money import PAYMENT, REFUND, REPAYMENT
+from contracts.models.money import METHODS, PAYMENT, REFUND, REPAYMENT, REVERSAL
 from contracts.money import amount
-from contracts.queries import balance_of
+from contracts.queries import balance_of, spell_outstanding
+from contracts.status import RECORD_PAYMENT, RECORD_REPAYMENT, REVERSE_PAYMENT, check_status
 
-DEPOSIT, BALANCE, BACK = "deposit", "balance", "repayment"
-
-
-@transaction.atomic
-def settle(
-    seller: User, *, leg_id: str, key: str, what: str, shown: int
-) -> tuple[Receipt, list[OutboxEntry]]:
-    """The deposit, all that is open, or what is to be given back: as the seller says it moved.
-    `shown` is what was open on the page on which they said so."""
-    leg = _lock(seller, leg_id)
-    key = f"{seller.id}:{key}"
-    before = LedgerEntry.objects.filter(key=key).first()
-    if before is not None:
-        return _repeated(before, leg, what)
-    due = balance_of(leg).open_cents
-    if due != shown:
-        raise Refusal("ACTION_INVALID_STATE", "What is open has changed meanwhile. Look again.")
-    cents = {DEPOSIT: leg.deposit_cents, BALANCE: due, BACK: -due}.get(what, 0)
-    if cents <= 0 or (what == DEPOSIT and cents > due):
-        raise Refusal("ACTION_INVALID_STATE", "That is not an amount that is still open.")
-    return _record(leg, seller, key, REPAYMENT if what == BACK else PAYMENT, cents, what)
+ACTIONS = {PAYMENT: RECORD_PAYMENT, REPAYMENT: RECORD_REPAYMENT}
+# Before a booking was agreed on here it may have been paid for, but not years before.
+EARLIEST_PAYMENT = timedelta(days=365)
 
 
 @transaction.atomic
 def record_payment(
-    seller: User, *, leg_id: str, key: str, cents: int, note: str
+    seller: User,
+    *,
+    leg_id: str,
+    key: str,
+    kind: str,
+    cents: int,
+    paid_on: date,
+    method: str,
+    outstanding: int,
 ) -> tuple[Receipt, list[OutboxEntry]]:
-    """Part of what is open, for whoever knows how much it was."""
+    """All or part of what is outstanding, or of what has to be repaid. `outstanding` is the balance
+    that the seller was shown: an entry is made only if it is still the same."""
     leg = _lock(seller, leg_id)
-    key = f"{seller.id}:{key}"
-    before = LedgerEntry.objects.filter(key=key).first()
+    entry = LedgerEntry(
+        leg=leg,
+        key=f"{seller.id}:{key}",
+        kind=kind,
+        amount_cents=cents,
+        paid_on=paid_on,
+        method=method,
+    )
+    before = LedgerEntry.objects.filter(key=entry.key).first()
     if before is not None:
-        return _repeated(before, leg, note)
-    if not 0 < cents <= balance_of(leg).open_cents:
-        raise Refusal("ACTION_INVALID_STATE", "That is not an amount that is still open.")
-    return _record(leg, seller, key, PAYMENT, cents, note)
+        return _repeated(before, entry)
+    open_cents = balance_of(leg).open_cents
+    check_payment(leg, open_cents, kind=kind, cents=cents, paid_on=paid_on, method=method)
+    if open_cents != outstanding:
+        raise Refusal(
+            "ACTION_INVALID_STATE",
+            "The outstanding amount has changed meanwhile.",
+            hint="Check the new amounts and confirm again.",
+        )
+    after = open_cents - cents if kind == PAYMENT else open_cents + cents
+    details = f" ({METHODS[method].lower()}, {spell_day(paid_on)})"
+    return _record(entry, after, what=kind, details=details)
 
 
-def settle_finally(leg: Leg, *, key: str) -> tuple[Receipt | None, list[OutboxEntry]]:
-    """What is still open when the work is accepted, in that transaction: the last receipt. None if
-    everything was paid before; the caller holds the seller's row and the leg's."""
-    due = balance_of(leg).open_cents
-    if due <= 0:
-        return None, []
-    return _record(leg, leg.seller, key, PAYMENT, due, "final")
+def check_payment(
+    leg: Leg, open_cents: int, *, kind: str, cents: int, paid_on: date, method: str
+) -> None:
+    """For the summary that is to be confirmed, and again when it is recorded. `open_cents` is what
+    is outstanding of the leg."""
+    if kind not in ACTIONS or method not in METHODS:
+        raise Refusal("BAD_FRAME")
+    check_status(leg, ACTIONS[kind])
+    _check_amount(leg, open_cents, kind, cents)
+    _check_date(leg, paid_on)
+
+
+def _check_amount(leg: Leg, open_cents: int, kind: str, cents: int) -> None:
+    most = open_cents if kind == PAYMENT else -open_cents
+    if cents <= 0:
+        raise Refusal("PAYMENT_INVALID", "Enter an amount above zero.")
+    if most <= 0:
+        nothing = "outstanding" if kind == PAYMENT else "to be repaid"
+        raise Refusal("PAYMENT_INVALID", f"Nothing is {nothing}.")
+    if cents > most:
+        said = "is outstanding" if kind == PAYMENT else "has to be repaid"
+        raise Refusal("PAYMENT_INVALID", f"Only {amount(most, leg.currency)} {said}.")
+
+
+def _check_date(leg: Leg, paid_on: date) -> None:
+    today = timezone.now().astimezone(ZoneInfo(leg.seller.time_zone)).date()
+    if paid_on > today:
+        raise Refusal("PAYMENT_INVALID", "The date of a payment cannot be in the future.")
+    if paid_on < (leg.created_at - EARLIEST_PAYMENT).date():
+        raise Refusal("PAYMENT_INVALID", "That date is too long before the booking.")
+
+
+@transaction.atomic
+def reverse_payment(
+    seller: User, *, receipt_id: str, key: str
+) -> tuple[Receipt, list[OutboxEntry]]:
+    """Corrects a mistake by a second entry with a receipt of its own: the first one stays."""
+    receipt = Receipt.objects.filter(pk=receipt_id).first()
+    leg = _lock(seller, receipt.leg_id if receipt else "")
+    assert receipt is not None
+    reversed_entry = receipt.entry
+    entry = LedgerEntry(
+        leg=leg,
+        key=f"{seller.id}:{key}",
+        kind=REVERSAL,
+        amount_cents=reversed_entry.amount_cents,
+        reverses=reversed_entry,
+    )
+    before = LedgerEntry.objects.filter(key=entry.key).first()
+    if before is not None:
+        return _repeated(before, entry)
+    check_reversal(leg, reversed_entry)
+    sign = 1 if reversed_entry.kind == PAYMENT else -1
+    after = balance_of(leg).open_cents + sign * entry.amount_cents
+    details = f" (receipt {receipt.number})"
+    return _record(entry, after, what=f"reversal of the {reversed_entry.kind}", details=details)
+
+
+def check_reversal(leg: Leg, entry: LedgerEntry) -> None:
+    """For the page that asks first, and again when it is recorded."""
+    check_status(leg, REVERSE_PAYMENT)
+    if entry.kind == REVERSAL:
+        raise Refusal(
+            "ACTION_INVALID_STATE",
+            "A reversal cannot be reversed.",
+            hint="Record the payment again instead.",
+        )
+    reversal = LedgerEntry.objects.filter(reverses=entry).select_related("receipt").first()
+    if reversal is not None:
+        raise Refusal(
+            "ACTION_INVALID_STATE",
+            f"This was already reversed by receipt {reversal.receipt.number}.",
+        )
+    if entry.kind == PAYMENT and balance_of(leg).paid_cents < entry.amount_cents:
+        raise Refusal(
+            "ACTION_INVALID_STATE",
+            "Part of this payment was repaid.",
+            hint="Reverse the repayment first.",
+        )
 
 
 def add_amendment(
@@ -86,7 +169,8 @@ def _lock(seller: User, leg_id: str) -> Leg:
     # The seller first: receipts are numbered one after the other, and a number that was taken by
     # a transaction which fails is free again. `no_key`, so that nobody else has to wait.
     list(User.objects.select_for_update(no_key=True).filter(pk=seller.pk))
-    leg = Leg.objects.select_for_update().filter(pk=leg_id).first()
+    found = Leg.objects.select_for_update(of=("self",)).select_related("buyer", "seller")
+    leg = found.filter(pk=leg_id).first()
     if leg is None or seller.id not in leg.parties:
         raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
     if seller.id != leg.seller_id:
@@ -95,41 +179,41 @@ def _lock(seller: User, leg_id: str) -> Leg:
 
 
 def _record(
-    leg: Leg, seller: User, key: str, kind: str, cents: int, note: str
+    entry: LedgerEntry, after: int, *, what: str, details: str
 ) -> tuple[Receipt, list[OutboxEntry]]:
-    now = timezone.now().replace(microsecond=0)
-    entry = LedgerEntry.objects.create(
-        leg=leg,
-        key=key,
-        kind=kind,
-        amount_cents=cents,
-        currency=leg.currency,
-        note=note,
-        recorded_by=seller,
-        recorded_at=now,
-    )
+    """`after` is what is outstanding with it."""
+    leg, seller = entry.leg, entry.leg.seller
+    entry.currency, entry.recorded_by = leg.currency, seller
+    entry.recorded_at = timezone.now().replace(microsecond=0)
+    entry.save(force_insert=True)
+    receipt = _issue_receipt(entry)
+    said = amount(entry.amount_cents, entry.currency)
+    says = f"{seller.display_name} recorded a {what} of {said}{details}. "
+    says += f"{spell_outstanding(after, leg.currency)} Receipt {receipt.number} is in the expenses."
+    return receipt, touch_all(leg, by=seller, key=f"{receipt.id}:issued", says=says)
+
+
+def _issue_receipt(entry: LedgerEntry) -> Receipt:
+    leg, seller = entry.leg, entry.leg.seller
     last = Receipt.objects.filter(seller=seller).aggregate(last=Max("number"))["last"]
-    receipt = Receipt.objects.create(
+    return Receipt.objects.create(
         seller=seller,
         number=(last or 0) + 1,
         buyer=leg.buyer,
         leg=leg,
         entry=entry,
-        kind=kind,
-        amount_cents=cents,
-        currency=leg.currency,
+        kind=entry.kind,
+        amount_cents=entry.amount_cents,
+        currency=entry.currency,
         seller_name=seller.display_name,
         buyer_name=leg.buyer.display_name,
-        subject=f"{leg.service}: {note}",
-        issued_at=now,
+        subject=leg.service,
+        issued_at=entry.recorded_at,
     )
-    what = "payment" if kind == PAYMENT else "repayment"
-    says = f"{seller.display_name} recorded a {what} of {amount(cents, leg.currency)}. "
-    says += f"Receipt {receipt.number} is in the expenses."
-    return receipt, touch_all(leg, by=seller, key=f"{receipt.id}:issued", says=says)
 
 
-def _repeated(entry: LedgerEntry, leg: Leg, note: str) -> tuple[Receipt, list[OutboxEntry]]:
-    if (entry.leg_id, entry.note) != (leg.id, note):
+def _repeated(before: LedgerEntry, entry: LedgerEntry) -> tuple[Receipt, list[OutboxEntry]]:
+    names = ("leg_id", "kind", "amount_cents", "paid_on", "method", "reverses_id")
+    if any(getattr(before, name) != getattr(entry, name) for name in names):
         raise Refusal("CLIENT_ID_REUSED", "This was already recorded as something else.")
-    return entry.receipt, []
+    return before.receipt, []

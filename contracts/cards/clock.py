@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import OutboxEntry
-from contracts.actions.dossiers import touch
+from contracts.actions.dossiers import KIND, touch
 from contracts.models.cards import Card, ClockStop
 
 HOLD, LOCK, CASE = "hold", "lock", "case"
@@ -66,6 +66,18 @@ def _change(cards: QuerySet[Card], *, stopped_at: datetime | None) -> list[Outbo
         card.save(update_fields=["due_at", "stopped_at"])
         entries.append(refresh(card))
     return entries
+
+
+def refresh_others(card: Card, done: list[OutboxEntry]) -> list[OutboxEntry]:
+    """Of the other open cards of a booking whose status changed, and with it what they offer;
+    `done` has entries for some of them already."""
+    refreshed = [
+        each.payload["card"]["id"] for each in done if each.kind == KIND and "card" in each.payload
+    ]
+    others = Card.objects.filter(leg=card.leg_id, is_open=True).exclude(
+        pk__in=[card.pk, *refreshed]
+    )
+    return [refresh(other) for other in others.select_related("proposed_by").order_by("id")]
 
 
 def refresh(card: Card) -> OutboxEntry:

@@ -2,6 +2,8 @@
 
 from contracts.cards.table import CLOCK, SERVICE, CardType, Move
 from contracts.cards.types import TYPES
+from contracts.models.bookings import LEG_STATES
+from contracts.status import ALLOWED
 
 INTRO = """# Action cards
 
@@ -31,7 +33,8 @@ amounts that were read, before it is sent; the form is sent again with the seal 
 shown (`contracts/cards/reviewing.py`). Offers are reviewed in the same way. Whole numbers have at
 most 9 digits and dates at most 32 characters before they are parsed.
 
-A new type is a file in `contracts/cards/types/`, named in its `__init__.py`, with the templates
+A new type is a file in `contracts/cards/types/`, named in its `__init__.py`, with a row for each of
+its moves in `contracts/status.py`, the templates
 `threads/cards/<type>.html` (what it shows) and `threads/cards/<type>_form.html` (what one fills
 in), and this page made again.
 
@@ -46,8 +49,31 @@ by part), a time at which the seller is busy (`ACTION_CONFLICT`).
 WHEN = {CLOCK: "when it is due", SERVICE: "when the booking is over"}
 
 
+STATUSES = """## What each status of a booking allows
+
+From `contracts/status.py`. Every action checks it in its own transaction, with the booking locked;
+what is not allowed is refused with `ACTION_INVALID_STATE`, and a card does not offer it. What
+follows from the end of a booking (`end`) is no action. Completed is a booking whose work was
+accepted: its balance is due, and whether it was paid is for the seller to record.
+"""
+
+
 def page() -> str:
-    return "\n".join([INTRO, *(_section(kind) for kind in TYPES.values())])
+    return "\n".join([INTRO, *(_section(kind) for kind in TYPES.values()), _statuses()])
+
+
+def _statuses() -> str:
+    head = ["| action | " + " | ".join(_spaced(status) for status in LEG_STATES) + " |"]
+    head.append("| --- |" + " --- |" * len(LEG_STATES))
+    rows = [
+        f"| `{action}` | " + " | ".join("yes" if s in allowed else "" for s in LEG_STATES) + " |"
+        for action, allowed in ALLOWED.items()
+    ]
+    return "\n".join([STATUSES, *head, *rows, ""])
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _section(kind: CardType) -> str:

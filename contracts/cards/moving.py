@@ -6,6 +6,7 @@ first, and then reads what has become of the card.
 """
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
@@ -13,9 +14,11 @@ from django.utils import timezone
 
 from accounts.models import OutboxEntry, User
 from accounts.refusals import Refusal
+from contracts import status
+from contracts.cards.clock import refresh
 from contracts.cards.locking import find_card, lock_card
 from contracts.cards.payloads import check_files, read
-from contracts.cards.proposing import create
+from contracts.cards.proposing import create, to_the_minute
 from contracts.cards.recording import Done, keep, left_undone, tell
 from contracts.cards.table import CLOCK, STAFF, Act, CardType, Move, holds, people_of
 from contracts.cards.types import TYPES
@@ -24,6 +27,8 @@ from contracts.models.bookings import CANCELLED, COMPLETED
 from contracts.models.cards import Card, CardStep
 
 OVER = (COMPLETED, CANCELLED)
+# How long the clock waits before it tries a move again that was refused.
+CLOCK_RETRY = timedelta(days=1)
 
 
 def move(
@@ -135,9 +140,8 @@ def _check(card: Card, leg: Leg | None, chosen: Move, user: User | None, version
         raise Refusal("ACTION_INVALID_STATE", "This has changed since you looked at it.")
     if user is not None and is_due(card):
         raise Refusal("CARD_EXPIRED")
-    states = chosen.when or TYPES[card.type].leg_states
-    if (chosen.effect or chosen.then) and leg and leg.status not in states:
-        raise Refusal("ACTION_INVALID_STATE", f"This booking is {leg.status.replace('_', ' ')}.")
+    if leg is not None:
+        status.check_status(leg, status.move(card.type, chosen.name))
 
 
 def _too_late(card: Card) -> Refusal:
@@ -184,7 +188,19 @@ def make_clock_move(card_id: str) -> Done | None:
                 return None
             return _move(None, card_id, chosen.name, card.version, f"clock-{card.version}", {})
     except Refusal:
+        _postpone(card_id)
         return None
+
+
+@transaction.atomic
+def _postpone(card_id: str) -> None:
+    """Something is in the way of the clock's move. Until it is tried again people can answer; the
+    relay shows them the new deadline."""
+    card, _ = lock_card(card_id)
+    if card.due_at is not None and is_due(card):
+        card.due_at = to_the_minute(timezone.now() + CLOCK_RETRY)
+        card.save(update_fields=["due_at"])
+        refresh(card)
 
 
 def _end_others(card: Card, leg: Leg, act: Act) -> list[OutboxEntry]:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from accounts.models import User
 from accounts.refusals import Refusal
+from contracts import status
 from contracts.cards.clock import is_stopped
 from contracts.cards.locking import lock_leg
 from contracts.cards.payloads import check_files, read, seal
@@ -63,9 +64,7 @@ def check_may_propose(kind: CardType, user: User, leg: Leg) -> None:
     draft = Card(buyer=leg.buyer, seller=leg.seller, proposed_by=user)
     if not holds(kind.by, user, draft):
         raise Refusal("ACTION_FORBIDDEN", f"This is for the {kind.by} to propose.")
-    if leg.status not in kind.leg_states:
-        said = leg.status.replace("_", " ")
-        raise Refusal("ACTION_INVALID_STATE", f"This booking is {said}.")
+    status.check_status(leg, status.proposal(kind.name))
     if kind.is_alone and Card.objects.filter(leg=leg, type=kind.name, is_open=True).exists():
         raise Refusal(
             "ACTION_INVALID_STATE",
@@ -108,7 +107,7 @@ def create(
         state=kind.first,
         counters=counters,
         created_at=now,
-        due_at=_to_the_minute(kind.due(leg, payload, now)) if kind.due else None,
+        due_at=to_the_minute(kind.due(leg, payload, now)) if kind.due else None,
     )
     if card.due_at and is_stopped(card.thread_id):
         card.stopped_at = now
@@ -126,7 +125,7 @@ def create(
     return Done(card, entries + act.entries)
 
 
-def _to_the_minute(moment: datetime) -> datetime:
+def to_the_minute(moment: datetime) -> datetime:
     """As it is shown: nothing is due at 23 seconds past."""
     whole = moment.replace(second=0, microsecond=0)
     return whole if whole == moment else whole + timedelta(minutes=1)

@@ -9,7 +9,6 @@ from pydantic import BaseModel
 
 from accounts.models import OutboxEntry, User
 from contracts.models import Leg
-from contracts.models.bookings import BOOKED
 from contracts.models.cards import Card
 
 # Who may do something with a card.
@@ -69,8 +68,6 @@ class Move:
     then: str = ""
     # Whatever the state that it leads to, nobody has to act after it.
     ends: bool = False
-    # In which states of the booking, where they are others than its type's.
-    when: tuple[str, ...] = ()
 
 
 def accept(says: str, effect: Callable[[Act], None], *, by: str = ANSWERER) -> Move:
@@ -134,7 +131,6 @@ class CardType:
     defaults: Callable[[Leg], dict[str, Any]] = lambda leg: {}
     # Of a leg there is at most one open at a time.
     is_alone: bool = False
-    leg_states: tuple[str, ...] = (BOOKED,)
     proposes: str = "Propose"
     # What it comes to is shown to whoever proposes it before it is sent.
     needs_review: bool = False

@@ -9,8 +9,15 @@ from contracts.models.fields import CURRENCIES, MOST_CENTS, currency, one_of, re
 
 EXTRAS, OVERTIME, EXPENSE, REFUND = "extras", "overtime", "expense", "refund"
 AMENDMENT_KINDS = (EXTRAS, OVERTIME, EXPENSE, REFUND)
-PAYMENT, REPAYMENT = "payment", "repayment"
-ENTRY_KINDS = (PAYMENT, REPAYMENT)
+PAYMENT, REPAYMENT, REVERSAL = "payment", "repayment", "reversal"
+ENTRY_KINDS = (PAYMENT, REPAYMENT, REVERSAL)
+# How money was paid. Entries from before methods were recorded have none.
+METHODS = {
+    "bank_transfer": "Bank transfer",
+    "card": "Card",
+    "cash": "Cash",
+    "other": "Another way",
+}
 
 
 class Amendment(models.Model):
@@ -43,14 +50,21 @@ class Amendment(models.Model):
 
 
 class LedgerEntry(models.Model):
-    """Money that moved, as somebody recorded it: there is no payment provider behind this."""
+    """Money that moved, as the seller recorded it, or the reversal of such an entry. There is no
+    payment provider behind this."""
 
     leg = models.ForeignKey(Leg, models.PROTECT, related_name="ledger")
     key = models.CharField(max_length=80, unique=True)
     kind = models.CharField(max_length=10)
     amount_cents = models.BigIntegerField()
     currency = currency()
-    note = models.CharField(max_length=120)
+    note = models.CharField(max_length=120, blank=True)
+    method = models.CharField(max_length=20, blank=True, default="")
+    paid_on = models.DateField(null=True, blank=True)
+    # One to one, so that an entry is reversed at most once.
+    reverses = models.OneToOneField(
+        "self", models.PROTECT, null=True, blank=True, related_name="reversed_by"
+    )
     recorded_by = models.ForeignKey(User, models.PROTECT, related_name="ledger_entries")
     recorded_at = models.DateTimeField()
 
@@ -61,6 +75,17 @@ class LedgerEntry(models.Model):
                 condition=Q(amount_cents__gt=0, amount_cents__lte=2 * MOST_CENTS),
                 name="an_entry_moves_something",
             ),
+            models.CheckConstraint(
+                condition=Q(kind=REVERSAL, reverses__isnull=False, method="", paid_on__isnull=True)
+                | Q(~Q(kind=REVERSAL), reverses__isnull=True),
+                name="only_reversals_reverse",
+            ),
+            models.CheckConstraint(
+                condition=Q(method="", paid_on__isnull=True)
+                | Q(~Q(method=""), paid_on__isnull=False),
+                name="a_method_has_a_date",
+            ),
+            one_of("method", ("", *METHODS), "an_entry_has_a_known_method"),
             one_of("kind", ENTRY_KINDS, "an_entry_is_of_a_known_kind"),
             one_of("currency", CURRENCIES, "an_entry_has_a_known_currency"),
         ]

@@ -7,31 +7,35 @@ from tests.browser.test_cards import pytestmark as pytestmark  # noqa: PLC0414
 from tests.browser.test_project import tab
 
 EIGHT_DAYS = 8 * 24 * 3600
+# Signed by both, and over.
+DONE = """
+from contracts.models import Leg
+from tests.contracts.card_scenes import make_completable
+make_completable(Leg.objects.get(thread_id="{thread}"))
+"""
 
 
-def test_completed_work_is_accepted_by_itself_and_what_else_was_open_ends(site, booked):  # noqa: F811
+def test_completed_work_is_accepted_by_itself_and_due_and_not_paid(site, pair, booked):  # noqa: F811
     buyer, seller = booked
-    dialog = propose(seller, "Propose overtime")
-    dialog.get_by_label("How many minutes").fill("60")
-    dialog.get_by_role("button", name="Review").click()
-    dialog.get_by_role("button", name="Propose overtime").click()
-    expect(dialog).to_be_hidden()
+    site.manage("shell", "-c", DONE.format(thread=pair.thread))
     dialog = propose(seller, "Mark as completed")
-    dialog.get_by_label("What was agreed is delivered").check()
+    expect(dialog).to_contain_text("EUR 1,200.00 is outstanding.")
     dialog.get_by_role("button", name="Mark as completed").click()
     expect(dialog).to_be_hidden()
-    expect(card(buyer, "pending")).to_have_count(2)
-    expect(card(buyer, "pending").last).to_contain_text("is recorded as paid")
+    expect(card(buyer, "pending")).to_contain_text("It records no payment.")
     row = buyer.locator(".row", has_text="Waiting for you")
     expect(row.first).to_be_visible()
     # Another server, in whose world the time is over. Nobody presses anything.
     with site.another(ahead=EIGHT_DAYS):
         for page in booked:
             expect(card(page, "auto_accepted")).to_be_visible(timeout=60_000)
-            expect(card(page, "withdrawn")).to_be_visible()
             expect(card(page, "pending")).to_have_count(0)
-    said = buyer.locator(".message[data-type=system]", has_text="The booking is completed")
+    said = buyer.locator(".message[data-type=system]", has_text="EUR 1,200.00 is now due.")
     expect(said).to_be_visible()
-    expect(tab(seller, "expenses")).to_contain_text("Receipt 1")
+    for page in booked:
+        expenses = tab(page, "expenses")
+        expect(expenses.locator("tr", has_text="Due now")).to_contain_text("EUR 1,200.00")
+        expect(expenses.locator("tr", has_text="Paid")).to_contain_text("EUR 0.00")
+        expect(expenses).not_to_contain_text("Receipt")
     buyer.reload()
     expect(card(buyer, "auto_accepted")).to_be_visible()

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import PHONE, live
-from tests.browser.test_project import book, tab
+from tests.browser.test_project import book, pay, tab
 
 pytestmark = pytest.mark.browser
 
@@ -94,7 +94,7 @@ def test_extras_are_accepted_and_paid(booked):
     expect(card(seller, "accepted")).to_be_visible()
     expenses = tab(seller, "expenses")
     expect(expenses).to_contain_text("EUR 1,316.50")
-    expenses.get_by_role("button", name="Record EUR 1,316.50").click()
+    pay(expenses, "1316.50", left="EUR 0.00")
     expect(seller.locator("[data-tab-body=expenses]")).to_contain_text("Receipt 1")
 
 

@@ -65,9 +65,9 @@ OVER = """
 from datetime import timedelta
 from django.utils import timezone
 from contracts.models import Leg
-from threads.actions.bookings import record_payment
+from tests.contracts.conftest import pay
 leg = Leg.objects.get(thread_id="{thread}")
-record_payment(leg.seller, leg_id=leg.id, key="1", what="balance", shown=leg.price_cents)
+pay(leg)
 past = timezone.now() - timedelta(days=2)
 Leg.objects.filter(pk=leg.pk).update(starts_at=past, ends_at=past + timedelta(hours=1))
 """

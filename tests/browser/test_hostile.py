@@ -28,12 +28,12 @@ from inbox.feeding import feed_noted
 from moderation.actions import note, take_case
 from moderation.cases import report_person, report_thread
 from tests.contracts.card_scenes import GIVEN, answer, new_time, propose
-from tests.contracts.conftest import terms
+from tests.contracts.conftest import pay, terms
 from tests.files.conftest import picture
 from tests.hostile import CORPUS, SCRIPTS, SHAPES, client_id
 from threads import state
 from threads.actions.bookings import (
-    accept_offer, deliver_finals, link_bookings, make_offer, record_payment, sign_contract
+    accept_offer, deliver_finals, link_bookings, make_offer, sign_contract
 )
 from threads.actions.messages import send_message
 from threads.actions.panel import edit_tab
@@ -85,7 +85,7 @@ leg = Leg.objects.get(offer=offer)
 for who in (buyer, seller):
     sign_contract(who, document_id=leg.contract.id, number=1, address="192.0.2.7", has_read=True,
                   user_agent=line(1, 120), legal_name="Ann " + line(1, 100))
-receipt = record_payment(seller, leg_id=leg.id, key="1", what="balance", shown=leg.price_cents)
+receipt = pay(leg)
 listing = f"{'0' * 64} 12 https://files.example/a.jpg {line(1, 120)}"
 manifest = deliver_finals(seller, leg_id=leg.id, key="1", title=line(14, 120), listing=listing)
 change = make_offer(seller, thread_id=deal, key=client_id(), title=line(2, 120), currency="EUR",

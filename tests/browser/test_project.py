@@ -4,7 +4,7 @@ import hashlib
 import re
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import PHONE, write
 from tests.browser.test_attachments import PAGE, is_drawn, photo
@@ -179,14 +179,37 @@ def test_what_was_paid_adds_up_on_both_screens(two):
     buyer, seller = two
     book(buyer, seller)
     hers, his = tab(buyer, "expenses"), tab(seller, "expenses")
-    expect(hers.get_by_role("button", name="Record deposit")).to_be_hidden()
-    his.get_by_role("button", name="Record deposit, EUR 400.00").click()
+    expect(hers.get_by_role("link", name="Record a payment")).to_be_hidden()
+    pay(his, "400")
     for account in (hers, seller.locator("[data-tab-body=expenses]")):
-        expect(account.locator("tr", has_text="Receipt 1")).to_contain_text("EUR 400.00")
-        expect(account.locator("tr", has_text="Open")).to_contain_text("EUR 800.00")
-    hers.get_by_role("link", name="Receipt 1").click()
+        expect(account.locator("tr", has_text="Receipt 1")).to_contain_text("−EUR 400.00")
+        expect(account.locator("tr", has_text="Outstanding")).to_contain_text("EUR 800.00")
+    pay(seller.locator("[data-tab-body=expenses]"), "300.50", left="EUR 499.50")
+    seller.locator("[data-tab-body=expenses]").get_by_role("link", name="Receipt 1").click()
+    seller.get_by_role("link", name="Reverse").click()
+    expect(seller.locator("tr", has_text="Afterwards")).to_contain_text("EUR 899.50 is outstanding")
+    seller.get_by_role("button", name="Reverse it").click()
+    expect(seller.get_by_role("heading", name="Reversal receipt 3")).to_be_visible()
+    expect(seller.get_by_role("link", name="Reverse")).to_have_count(0)
+    expect(hers.locator("tr", has_text="Reversal receipt 3")).to_contain_text("+EUR 400.00")
+    expect(hers.locator("tr", has_text="Outstanding")).to_contain_text("EUR 899.50")
+    hers.get_by_role("link", name="Receipt 1", exact=True).click()
     expect(buyer.get_by_role("heading", name="Receipt 1")).to_be_visible()
     expect(buyer.locator("tr", has_text="Amount")).to_contain_text("EUR 400.00")
+    expect(buyer.locator("tr", has_text="Reversed")).to_contain_text("reversal receipt 3")
+
+
+def pay(account: Locator, amount: str, *, left: str = "") -> None:
+    """By the form, then by the summary, which names the amount before anybody records it."""
+    page = account.page
+    account.get_by_role("link", name="Record a payment").click()
+    page.get_by_label("Amount").fill(amount)
+    page.get_by_role("button", name="Continue").click()
+    expect(page.get_by_role("heading", name="Check before you record it")).to_be_visible()
+    if left:
+        expect(page.locator("tr", has_text="Outstanding afterwards")).to_contain_text(left)
+    page.get_by_role("button", name="Record EUR").click()
+    expect(page.locator("[data-tab-body=expenses]")).to_be_visible()
 
 
 def test_on_a_phone_the_panel_is_a_screen_of_its_own(visit, pair, two):

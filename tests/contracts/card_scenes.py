@@ -24,7 +24,9 @@ from contracts.cards.table import (
 )
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
+from contracts.models.bookings import BOOKED
 from files.actions import accept_file
+from tests.contracts.conftest import sign
 from tests.files.conftest import picture
 from tests.threads.conftest import make_person
 from threads.actions.cards import decide_card, move_card, propose_card
@@ -73,7 +75,7 @@ GIVEN: dict[str, Any] = {
     "proofs": lambda leg: {"until": soon(leg), "most": "1", "note": "The first looks."},
     "expense": lambda leg: {"amount": "18.40", "merchant": "Taxi", "date": "2026-05-01"},
     "sign": lambda leg: {},
-    "complete": lambda leg: {"how": "milestone", "note": "All delivered."},
+    "complete": lambda leg: {"how": "time", "note": "All delivered."},
     "cancel": lambda leg: {"reason": "The collection is late."},
     "dispute": lambda leg: {"matter": "not_as_agreed", "details": "Half of it is missing."},
     "safety": lambda leg: {"matter": "harassment", "severity": "soon", "notes": "He shouts."},
@@ -96,8 +98,24 @@ def proposer_of(type_name: str, leg: Leg) -> User:
     return leg.buyer if TYPES[type_name].by == BUYER else leg.seller
 
 
+def make_completable(leg: Leg) -> None:
+    """Signed by both, and over: before every other booking of the seller that is over."""
+    leg.refresh_from_db()
+    version = leg.contract.versions.exclude(status="void").get()
+    for user in (leg.buyer, leg.seller):
+        sign(user, leg, version.number)
+    if leg.ends_at > timezone.now():
+        over = Leg.objects.filter(seller=leg.seller_id, ends_at__lt=timezone.now()).count()
+        earlier = timedelta(days=730 + 30 * over)
+        times = {"starts_at": leg.starts_at - earlier, "ends_at": leg.ends_at - earlier}
+        Leg.objects.filter(pk=leg.pk).update(**times)
+        leg.refresh_from_db()
+
+
 def propose(type_name: str, leg: Leg, by: User | None = None, **more: Any) -> Card:
     by = by or proposer_of(type_name, leg)
+    if type_name == "complete" and leg.status == BOOKED:
+        make_completable(leg)
     fields = {"key": str(uuid4()), "given": GIVEN[type_name](leg)} | more
     if "file_ids" not in fields:
         fields["file_ids"] = files_for(type_name, leg, by)
@@ -162,7 +180,7 @@ def let_the_clock_move(card: Card) -> None:
 def let_the_booking_end(card: Card) -> None:
     """By another card about it."""
     leg = Leg.objects.get(pk=card.leg_id)
-    last = propose("cancel" if card.type == "complete" else "complete", leg)
+    last = propose("cancel", leg)
     answer(rightful(ANSWERER, last)[0], last, "accept")
     card.refresh_from_db()
 

@@ -7,9 +7,11 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.utils import timezone
 
 from accounts.models import User
-from contracts.models import Leg, Offer
+from contracts.models import Leg, Offer, Receipt
+from contracts.queries import balance_of
 from contracts.terms import Terms
 from tests.threads.conftest import (  # noqa: F401
     buyer,
@@ -22,7 +24,7 @@ from tests.threads.conftest import (  # noqa: F401
     thread,
     trouble,
 )
-from threads.actions.bookings import accept_offer, make_offer, sign_contract
+from threads.actions.bookings import accept_offer, make_offer, record_payment, sign_contract
 
 IN_MAY = datetime(2027, 5, 14, 9, tzinfo=UTC)
 
@@ -62,6 +64,21 @@ def sign(user: User, leg: Leg, number: int = 1, **more: Any) -> None:
         user_agent="Test browser",
         **fields,
     )
+
+
+def pay(leg: Leg, cents: int | None = None, **more: Any) -> Receipt:
+    """By the seller: what is outstanding or has to be repaid, or part of it."""
+    outstanding = balance_of(leg).open_cents
+    fields = {
+        "key": str(uuid4()),
+        "kind": "payment" if outstanding > 0 else "repayment",
+        "cents": abs(outstanding) if cents is None else cents,
+        "paid_on": timezone.now().date() - timedelta(days=1),
+        "method": "bank_transfer",
+        "outstanding": outstanding,
+    }
+    by = more.pop("by", leg.seller)
+    return record_payment(by, leg_id=leg.id, **(fields | more))
 
 
 @pytest.fixture

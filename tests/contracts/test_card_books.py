@@ -15,7 +15,7 @@ from contracts.cards.types import TYPES
 from contracts.models import Amendment, Card, Leg, Receipt
 from contracts.models.bookings import BOOKED, CANCELLED, COMPLETED, ON_HOLD
 from contracts.models.money import EXPENSE, EXTRAS, OVERTIME, PAYMENT, REFUND
-from contracts.queries import balance_of
+from contracts.queries import balance_of, is_in_force
 from tests.contracts.card_scenes import (
     answer,
     given_with,
@@ -24,9 +24,9 @@ from tests.contracts.card_scenes import (
     propose,
     rightful,
 )
-from tests.contracts.conftest import IN_MAY, book, terms
+from tests.contracts.conftest import IN_MAY, book, pay, terms
 from tests.threads.conftest import make_person, start
-from threads.actions.bookings import record_payment
+from threads.actions.bookings import reverse_payment
 from threads.cards.clock import move_due_cards
 from threads.panel.rebuilding import differences
 from threads.relay import carry_all, carry_waiting
@@ -35,7 +35,9 @@ pytestmark = [pytest.mark.storage, pytest.mark.django_db]
 
 MONEY = {"extras": EXTRAS, "overtime": OVERTIME, "expense": EXPENSE}
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["propose", "move", "move", "pay"]), st.integers(0, 10**6)),
+    st.tuples(
+        st.sampled_from(["propose", "move", "move", "pay", "reverse"]), st.integers(0, 10**6)
+    ),
     min_size=8,
     max_size=24,
 )
@@ -56,10 +58,12 @@ def take(legs: list[Leg], what: str, chance: int) -> None:
     leg = Leg.objects.select_related("buyer", "seller").get(pk=legs[chance % 2].pk)
     who = (leg.buyer, leg.seller)[chance // 2 % 2]
     if what == "pay":
-        kinds = ("deposit", "balance", "repayment")
-        shown = balance_of(leg).open_cents
-        what = kinds[chance // 4 % 3]
-        record_payment(leg.seller, leg_id=leg.id, key=str(chance), what=what, shown=shown)
+        pay(leg, (None, 1, 30_000)[chance // 4 % 3], key=str(chance))
+    elif what == "reverse":
+        receipts = list(leg.receipts.order_by("number"))
+        if receipts:
+            chosen = receipts[chance // 4 % len(receipts)]
+            reverse_payment(leg.seller, receipt_id=chosen.id, key=f"reversal {chance}")
     elif what == "propose":
         name = sorted(TYPES)[chance // 4 % len(TYPES)]
         more = {"given": new_time(leg, days=chance // 64 % 3 or 1)} if name == "reschedule" else {}
@@ -101,13 +105,21 @@ def check_books(leg: Leg) -> None:
     amendments = list(leg.amendments.all())
     assert balance.total_cents == leg.price_cents + sum(a.amount_cents for a in amendments)
     entries = list(leg.ledger.all())
-    signed = [e.amount_cents if e.kind == PAYMENT else -e.amount_cents for e in entries]
-    assert balance.paid_cents == sum(signed)
+    signed = {e.pk: e.amount_cents if e.kind == PAYMENT else -e.amount_cents for e in entries}
     for entry in entries:
+        if entry.reverses_id:
+            signed[entry.pk] = -signed[entry.reverses_id]
+    assert balance.paid_cents == sum(signed.values()) >= 0
+    assert 0 <= balance.due_cents <= max(balance.open_cents, 0)
+    for entry in entries:
+        # Nothing but the seller's own word records that something was paid.
+        assert entry.method or entry.reverses_id
         assert (entry.receipt.amount_cents, entry.receipt.kind) == (entry.amount_cents, entry.kind)
     check_cards(leg, amendments)
     if leg.status == COMPLETED:
-        assert balance.open_cents == 0
+        assert balance.due_cents == max(balance.open_cents, 0)
+        assert is_in_force(leg)
+        assert not leg.cards.filter(is_open=True).exclude(type__in=("dispute", "safety")).exists()
     if leg.status == CANCELLED:
         done = sum(a.amount_cents for a in amendments if a.kind in (OVERTIME, EXPENSE))
         assert (

@@ -15,7 +15,6 @@ from contracts.queries import balance_of
 from moderation.cases import report_thread
 from moderation.models import Case
 from tests.contracts.card_scenes import make, propose
-from tests.contracts.conftest import IN_MAY
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of
 from threads.actions.staff import hold_thread, lift_hold, lock_thread, unlock_thread
@@ -81,15 +80,18 @@ def test_after_an_outage_of_any_length_it_is_moved(ticking, thread):
     assert list(differences(thread)) == []
 
 
-def test_what_nobody_said_anything_against_is_completed_with_its_final_receipt(leg, thread):
+def test_what_nobody_said_anything_against_is_completed_and_due_and_not_paid(leg, thread):
     card = propose("complete", leg)
     assert card.due_at - card.created_at >= timedelta(days=settings.REVIEW_DAYS)
     with later(card):
         assert move_due_cards() == 1
     leg.refresh_from_db()
     assert leg.status == "completed"
-    (receipt,) = leg.receipts.all()
-    assert (receipt.amount_cents, balance_of(leg).open_cents) == (leg.price_cents, 0)
+    assert not leg.ledger.exists()
+    assert not leg.receipts.exists()
+    balance = balance_of(leg)
+    assert (balance.paid_cents, balance.due_cents) == (0, leg.price_cents)
+    assert messages_of(thread)[-1].body.endswith("EUR 1,200.00 is now due.")
 
 
 def test_one_that_cannot_be_moved_holds_up_no_other(leg, make_leg, monkeypatch):
@@ -114,8 +116,9 @@ def test_an_answer_that_comes_too_late_is_refused_before_anybody_swept(ticking, 
     ticking.refresh_from_db()
     assert ticking.state == TICKING[ticking.type].to
     assert ticking.steps.last().says in refused.value.message
+    starts_at = leg.starts_at
     leg.refresh_from_db()
-    assert leg.starts_at == IN_MAY
+    assert leg.starts_at == starts_at
 
 
 def test_an_answer_a_second_before_counts(ticking):

@@ -53,7 +53,7 @@ def test_all_of_them_end_at_once_and_the_waiting_is_right_on_both_sides(leg, thr
     cards = [propose(name, leg) for name in ("extras", "reschedule", "expense", "proofs", "sign")]
     asked = cards[3]
     answer(leg.buyer, asked, "request_changes", given={"note": "Warmer."})
-    done = propose("complete", leg)
+    done = propose("cancel", leg)
     assert {each["user"] for each in thread_item(thread).waits} == {leg.buyer_id, leg.seller_id}
     delivered.clear()
     answer(leg.buyer, done, "accept")

@@ -135,7 +135,7 @@ def _move(deed: Deed, move: Move, leg: Leg) -> Scene:
 
 def _end(card: Card, leg: Leg) -> Scene:
     """Of the booking, and with it of the card: by another one."""
-    last = propose("cancel" if card.type == "complete" else "complete", leg)
+    last = propose("cancel", leg)
     return Scene(leg, rightful(ANSWERER, last)[0], last, "accept", {"version": last.version})
 
 

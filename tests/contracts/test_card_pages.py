@@ -8,7 +8,15 @@ from django.urls import reverse
 
 from contracts.cards.types import TYPES
 from contracts.models import Card
-from tests.contracts.card_scenes import GIVEN, answer, bring_to, propose, proposer_of, rightful
+from tests.contracts.card_scenes import (
+    GIVEN,
+    answer,
+    bring_to,
+    make_completable,
+    propose,
+    proposer_of,
+    rightful,
+)
 from tests.files.conftest import picture
 
 pytestmark = pytest.mark.django_db
@@ -47,6 +55,8 @@ def test_each_is_proposed_by_a_form_and_shown_where_it_is_answered(type_name, le
     proposer = proposer_of(type_name, leg)
     client.force_login(proposer)
     page = reverse("threads:card_new", args=[thread, type_name])
+    if type_name == "complete":
+        make_completable(leg)
     assert "data-card-form" in client.get(page).content.decode()
     assert send(client, page, type_name, leg).status_code == 302
     card = Card.objects.get()

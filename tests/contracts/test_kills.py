@@ -6,12 +6,12 @@ import pytest
 from contracts.models import Leg, Receipt, Signature
 from contracts.models.bookings import ACCEPTED
 from files.models import TabUse
-from tests.contracts.conftest import book, offer_in, sign, terms
+from tests.contracts.conftest import book, offer_in, pay, sign, terms
 from tests.contracts.kills import assert_agree, kill_at_every_step, relay, survives
 from tests.files.conftest import bring, kept, picture  # noqa: F401
 from tests.threads.conftest import make_person, messages_of, start, thread_item
 from threads import state
-from threads.actions.bookings import accept_offer, link_bookings, record_payment
+from threads.actions.bookings import accept_offer, link_bookings, reverse_payment
 from threads.actions.panel import edit_tab
 from threads.actions.proofs import add_proofs
 
@@ -81,11 +81,29 @@ def test_issuing_a_receipt():
         return seller, book(thread, buyer, seller), [thread]
 
     def act(seller, leg, threads):
-        record_payment(seller, leg_id=leg.id, key="1", what="deposit", shown=leg.price_cents)
+        pay(leg, leg.deposit_cents, key="1", outstanding=leg.price_cents)
 
     def judge(seller, leg, threads):
         assert list(Receipt.objects.filter(seller=seller).values_list("number", flat=True)) == [1]
         assert said(threads[0], "recorded a payment") == 1
+
+    at_every_step(prepare, act, judge)
+
+
+def test_reversing_a_payment():
+    def prepare():
+        buyer, seller = two_people()
+        thread = start(buyer, seller)
+        receipt = pay(book(thread, buyer, seller), 40_000)
+        return seller, receipt, [thread]
+
+    def act(seller, receipt, threads):
+        reverse_payment(seller, receipt_id=receipt.id, key="once")
+
+    def judge(seller, receipt, threads):
+        numbers = Receipt.objects.filter(seller=seller).order_by("number")
+        assert list(numbers.values_list("number", "kind")) == [(1, "payment"), (2, "reversal")]
+        assert said(threads[0], "recorded a reversal") == 1
 
     at_every_step(prepare, act, judge)
 

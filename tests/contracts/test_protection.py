@@ -15,8 +15,8 @@ from contracts.models import (
     Signature,
 )
 from tests.contracts.card_scenes import propose
-from tests.contracts.conftest import sign
-from threads.actions.bookings import deliver_finals, record_payment
+from tests.contracts.conftest import pay, sign
+from threads.actions.bookings import deliver_finals
 
 pytestmark = pytest.mark.storage
 LISTING = f"{'a' * 64} 12 https://files.example/a.jpg a.jpg"
@@ -26,7 +26,7 @@ LISTING = f"{'a' * 64} 12 https://files.example/a.jpg a.jpg"
 def records(leg: Leg, buyer, seller) -> Leg:
     for user in (buyer, seller):
         sign(user, leg)
-    record_payment(seller, leg_id=leg.id, key="1", what="deposit", shown=leg.price_cents)
+    pay(leg, leg.deposit_cents)
     deliver_finals(seller, leg_id=leg.id, key="1", title="Finals", listing=LISTING)
     add_amendment(seller, leg=leg, kind="extras", items=[{"title": "More"}], cents=100)
     propose("extras", leg)

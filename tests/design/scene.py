@@ -15,9 +15,9 @@ from accounts.models import User
 from contracts.models import Card
 from inbox.comparing import rebuild
 from tests.contracts.card_scenes import GIVEN, answer, propose
-from tests.contracts.conftest import IN_MAY, book, offer_in, sign, terms
+from tests.contracts.conftest import IN_MAY, book, offer_in, pay, sign, terms
 from tests.files.conftest import bring
-from threads.actions.bookings import deliver_finals, record_payment
+from threads.actions.bookings import deliver_finals
 from threads.actions.messages import send_message
 from threads.actions.panel import edit_tab
 from threads.actions.start import start_thread
@@ -52,7 +52,7 @@ def _agreed(mara: User, max_: User) -> dict[str, str]:
     )
     leg = book(thread, mara, max_, terms(service=LONG_SUBJECT, place=LONG_WORD))
     sign(max_, leg)
-    receipt = record_payment(max_, leg_id=leg.id, key="1", what="deposit", shown=leg.price_cents)
+    receipt = pay(leg, leg.deposit_cents)
     manifest = deliver_finals(
         max_,
         leg_id=leg.id,
@@ -91,7 +91,18 @@ def _agreed(mara: User, max_: User) -> dict[str, str]:
         "receipt": receipt.id,
         "manifest": manifest.id,
         "offer": offer.id,
+        **_sold(mara, max_),
     }
+
+
+def _sold(mara: User, max_: User) -> dict[str, str]:
+    """A booking that she sells, for the pages that only sellers have."""
+    thread = start_thread(
+        max_, seller=mara, client_id=str(uuid4()), subject=LONG_SUBJECT, body="Shall we?"
+    )
+    leg = book(thread, max_, mara, terms(service=LONG_SUBJECT, place=LONG_WORD))
+    receipt = pay(leg, leg.deposit_cents)
+    return {"sale": leg.id, "sale_receipt": receipt.id, "sale_thread": thread}
 
 
 def _person(name: str) -> User:

@@ -24,6 +24,8 @@ FOR_PEOPLE = [
     "/cards/{asked}/",
     *("/threads/{project}/cards/dispute/", "/threads/{project}/cards/safety/", "/cards/{dispute}/"),
     *("/receipts/{receipt}/", "/deliverables/{manifest}/"),
+    *("/bookings/{sale}/payment/", "/receipts/{sale_receipt}/reverse/"),
+    "/threads/{sale_thread}/cards/complete/",
     *("/settings/data/", "/settings/data/delete/"),
     *(f"/threads/{{project}}/panel/{tab}/" for tab in TAB_NAMES),
 ]

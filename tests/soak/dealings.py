@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from urllib.parse import urlencode
 from uuid import uuid4
 
@@ -89,8 +89,8 @@ class Deal:
             await self._agree("buyer", "seller", path, **{"form-0-place": "Inside"})
             self.counts["deals changed"] += 1
             await self._sign(document, 2)
-        await self._pay(leg, "deposit", 120_000)
-        await self._pay(leg, "balance", 80_000)
+        await self._pay(leg, "400.00", 120_000)
+        await self._pay(leg, "800.00", 80_000)
 
     async def _find_contract(self) -> tuple[str, str]:
         """The one that was not there before, once it has come to the table."""
@@ -110,10 +110,12 @@ class Deal:
             await self._ask(role, f"{document}sign/", name)
             self.counts["deals signed"] += 1
 
-    async def _pay(self, leg: str, what: str, shown: int) -> None:
+    async def _pay(self, leg: str, amount: str, outstanding: int) -> None:
         await self._pause()
         await self._look("seller", self._tab("expenses"), f"/bookings/{leg}/payment/")
-        asked = {"key": f"{leg}-{what}", "what": what, "shown": str(shown)}
+        asked = {"key": f"{leg}-{outstanding}", "amount": amount, "method": "cash"}
+        asked |= {"paid_on": f"{date.today() - timedelta(days=1)}"}
+        asked |= {"outstanding": str(outstanding)}
         await self._ask("seller", f"/bookings/{leg}/payment/", asked)
         self.receipts += 1
         self.counts["deals paid"] += 1

@@ -20,12 +20,11 @@ from inbox.feeding import feed_noted
 from inbox.indexing import take_in
 from inbox.models import IndexedMessage
 from tests.contracts import kills
-from tests.contracts.conftest import book, offer_in, sign, terms
+from tests.contracts.conftest import book, offer_in, pay, sign, terms
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, row, say, start
 from threads import state as states
 from threads.actions.blocks import block_person
-from threads.actions.bookings import record_payment
 from threads.actions.deletion import delete_account
 from threads.actions.drafts import save_draft
 from threads.actions.people import add_participant, leave_thread
@@ -54,7 +53,7 @@ def relay() -> None:
 
 def over(leg: Leg) -> Leg:
     """Done and paid, some time ago."""
-    record_payment(leg.seller, leg_id=leg.id, key="1", what="balance", shown=leg.price_cents)
+    pay(leg)
     past = timezone.now() - timedelta(days=2)
     Leg.objects.filter(pk=leg.pk).update(starts_at=past, ends_at=past + timedelta(hours=1))
     return leg
@@ -133,6 +132,16 @@ def test_what_we_know_of_them_is_gone(buyer, seller, thread, person):
     assert client.get("/inbox/").status_code == 302
     # Whoever wants to come back comes as somebody new.
     User.objects.create_user(seller.email, "a long password", handle="again", display_name="Sam")
+
+
+@pytest.mark.parametrize("status", ["completed", "cancelled"])
+def test_whoever_still_owes_something_of_a_finished_booking_stays(buyer, seller, thread, status):
+    leg = book(thread, buyer, seller)
+    Leg.objects.filter(pk=leg.pk).update(status=status)
+    with pytest.raises(Refusal, match="DELETION_REFUSED"):
+        delete_account(buyer)
+    delete_account(seller)
+    relay()
 
 
 def test_contracts_receipts_and_signatures_stay_as_they_were(buyer, seller, thread):

@@ -19,9 +19,8 @@ from files.actions import accept_file
 from files.exports import ask_for_export, claim_export, sweep_exports
 from files.models import Export
 from files.storage import storage_of_files
-from tests.contracts.conftest import book, sign
+from tests.contracts.conftest import book, pay, sign
 from tests.threads.conftest import say, start
-from threads.actions.bookings import record_payment
 from threads.actions.people import add_participant, leave_thread
 from threads.actions.revisions import edit_message, react, remove_message
 from threads.actions.safe_mode import lift_safe_mode
@@ -138,7 +137,7 @@ def test_the_papers_of_a_booking_are_for_its_parties_only(buyer, seller, thread,
     leg = book(thread, buyer, seller)
     sign(buyer, leg)
     sign(seller, leg)
-    record_payment(seller, leg_id=leg.id, key="1", what="deposit", shown=leg.price_cents)
+    pay(leg, leg.deposit_cents)
     guest = person("Gus")
     add_participant(buyer, thread_id=thread, user=guest)
     names = export_of(buyer, thread).namelist()

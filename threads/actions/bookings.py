@@ -12,7 +12,7 @@ from accounts.refusals import Refusal
 from contracts.actions import documents, linking, manifests, offers, payments
 from contracts.cards import moving
 from contracts.models import BookingGroup, Card, DeliverableManifest, Leg, Offer, Receipt
-from contracts.queries import access_leg, access_offer
+from contracts.queries import access_leg, access_offer, access_receipt
 from contracts.terms import Terms
 from threads import policy
 from threads import state as states
@@ -123,11 +123,16 @@ def sign_contract(user: User, *, document_id: str, number: int, **signature: Any
     carry_all(done.entries)
 
 
-def record_payment(user: User, *, leg_id: str, key: str, what: str, shown: int) -> Receipt:
-    """How much it is follows from the records. What the page has shown is only compared with it, so
-    that nobody records another amount than the one they saw."""
+def record_payment(user: User, *, leg_id: str, **payment: Any) -> Receipt:
     access_leg(user, leg_id)
-    receipt, entries = payments.settle(user, leg_id=leg_id, key=key, what=what, shown=shown)
+    receipt, entries = payments.record_payment(user, leg_id=leg_id, **payment)
+    carry_all(entries)
+    return receipt
+
+
+def reverse_payment(user: User, *, receipt_id: str, key: str) -> Receipt:
+    access_receipt(user, receipt_id)
+    receipt, entries = payments.reverse_payment(user, receipt_id=receipt_id, key=key)
     carry_all(entries)
     return receipt
 

@@ -48,22 +48,30 @@ def check_may_go(user: User) -> None:
 
 
 def _check_bookings(user: User) -> None:
-    legs = Leg.objects.filter(Q(buyer=user) | Q(seller=user), status__in=[BOOKED, ON_HOLD])
-    for leg in legs.select_related("buyer", "seller").order_by("starts_at"):
+    legs = Leg.objects.filter(Q(buyer=user) | Q(seller=user)).order_by("starts_at")
+    for leg in legs.select_related("buyer", "seller"):
         other = leg.seller if leg.buyer_id == user.id else leg.buyer
         what = f"{leg.service} with {other.display_name}"
         if leg.status == ON_HOLD:
             _refuse(f"Your booking “{what}” is on hold.", "It has to be settled first.")
-        if leg.ends_at > timezone.now():
+        if leg.status == BOOKED and leg.ends_at > timezone.now():
             _refuse(
                 f"Your booking “{what}” is still to come.",
                 "See it through, or cancel it with them. Then you can go.",
             )
-        if balance_of(leg).open_cents:
+        if _owes(user, leg):
             _refuse(
                 f"Your booking “{what}” is not settled.",
                 "What is open has to be paid, or given back, first.",
             )
+
+
+def _owes(user: User, leg: Leg) -> bool:
+    """Of a booking that is over it matters who has to pay: nobody has to wait for somebody else."""
+    open_cents = balance_of(leg).open_cents
+    if leg.status == BOOKED:
+        return open_cents != 0
+    return open_cents > 0 if user.id == leg.buyer_id else open_cents < 0
 
 
 def _check_holds(user: User) -> None:

@@ -7,6 +7,7 @@ from django.db import transaction
 from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.actions.dossiers import touch
+from contracts.actions.manifests import check_may_show_proofs
 from files.actions import find_files
 from files.in_tabs import list_in_tab, place_in_tab, release_from_tab
 from files.models import File
@@ -27,6 +28,7 @@ def add_proofs(user: User, *, thread_id: str, file_ids: Sequence[str]) -> None:
     if any(file.kind == File.Kind.TEXT for file in files):
         raise Refusal("UPLOAD_TYPE", "Proofs are pictures or PDFs.")
     with transaction.atomic():
+        check_may_show_proofs(user, thread_id)
         new = place_in_tab(files, tab=PROOFS)
         if not new:
             return
@@ -42,6 +44,7 @@ def remove_proof(user: User, *, thread_id: str, file_id: str) -> None:
     """By who brought it. What is gone already stays so."""
     check_may_bring(user, thread_id)
     with transaction.atomic():
+        check_may_show_proofs(user, thread_id)
         there = list_in_tab(PROOFS, thread_id=thread_id)
         use = next((each for each in there if each.file_id == file_id), None)
         if use is None:

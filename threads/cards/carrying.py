@@ -40,7 +40,8 @@ def carry_card(card_id: str, *, version: int, key: str, says: str, by_staff: boo
 
 
 def read_card(card_id: str) -> Card:
-    return Card.objects.select_related("buyer", "seller", "proposed_by", "counters").get(pk=card_id)
+    related = ("buyer", "seller", "proposed_by", "counters", "leg")
+    return Card.objects.select_related(*related).get(pk=card_id)
 
 
 # --- The card itself, as a message of whoever proposed it

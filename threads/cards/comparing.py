@@ -11,7 +11,9 @@ from threads.state import ThreadState
 
 def wrong_cards(state: ThreadState) -> Iterator[str]:
     thread = state.thread
-    cards = Card.objects.filter(thread_id=thread.id).select_related("counters", "buyer", "seller")
+    cards = Card.objects.filter(thread_id=thread.id).select_related(
+        "counters", "buyer", "seller", "leg"
+    )
     for card in cards:
         for problem in _wrong(card, state):
             yield f"card {card.id} {problem}"

@@ -3,9 +3,12 @@ named by their id, and shown or not on the page and in the browser."""
 
 from typing import Any
 
+from contracts import status
 from contracts.cards.table import CardType, Move, people_of
 from contracts.cards.types import TYPES
+from contracts.models.bookings import ON_HOLD
 from contracts.models.cards import Card
+from contracts.status import is_allowed
 from threads.attachments import views_of
 from threads.cards.gallery import gallery_of
 from threads.models import Message, keys
@@ -43,6 +46,7 @@ def action_of(card: Card) -> dict[str, Any]:
         "waitsFor": card.waits_for,
         "dueAt": keys.iso(card.due_at) if card.due_at else None,
         "isStopped": card.stopped_at is not None,
+        "isOnHold": card.is_open and card.leg is not None and card.leg.status == ON_HOLD,
         "moves": {move.name: people_of(move.by, card) for move in _open_moves(kind, card)},
         "answers": _before(before) if before else None,
         "said": last.says if last else "",
@@ -66,7 +70,16 @@ def _before(card: Card) -> dict[str, Any]:
 def _open_moves(kind: CardType, card: Card) -> list[Move]:
     if not card.is_open:
         return []
-    return [move for move in kind.moves if move.label and card.state in move.sources]
+    return [
+        move
+        for move in kind.moves
+        if move.label and card.state in move.sources and _allows(card, move)
+    ]
+
+
+def _allows(card: Card, move: Move) -> bool:
+    """A booking on hold offers nothing that would bind somebody."""
+    return card.leg is None or is_allowed(card.leg.status, status.move(card.type, move.name))
 
 
 def card_view(message: Message, state: ThreadState) -> dict[str, Any] | None:

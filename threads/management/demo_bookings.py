@@ -8,6 +8,7 @@ from typing import Any
 from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.models import Dossier, Leg
+from contracts.models.money import PAYMENT
 from contracts.terms import Terms
 from threads import demo, state
 from threads.actions.bookings import accept_offer, make_offer, record_payment, sign_contract
@@ -88,12 +89,20 @@ def _sign(story: Story, leg: Leg, people: People) -> None:
 
 
 def _pay(story: Story, leg: Leg, seller: User) -> None:
-    shown = leg.price_cents
+    outstanding = leg.price_cents
     for what in story["paid"]:
-        receipt = record_payment(
-            seller, leg_id=leg.id, key=f"demo-{what}-{leg.id}", what=what, shown=shown
+        cents = leg.deposit_cents if what == "deposit" else outstanding
+        record_payment(
+            seller,
+            leg_id=leg.id,
+            key=f"demo-{what}-{leg.id}",
+            kind=PAYMENT,
+            cents=cents,
+            paid_on=(leg.created_at - timedelta(days=1)).date(),
+            method="bank_transfer",
+            outstanding=outstanding,
         )
-        shown -= receipt.amount_cents
+        outstanding -= cents
 
 
 def _write(story: Story, thread_id: str, buyer: User, seller: User) -> None:

@@ -11,10 +11,12 @@ from typing import Any
 from django.db import transaction
 
 from contracts.cards.types import TYPES, proofs
-from contracts.models import Card, ContractVersion, Dossier, Leg, Offer
-from contracts.models.bookings import CANCELLED, COMPLETED, PENDING
+from contracts.models import Card, ContractVersion, Dossier, Leg, Offer, Receipt
+from contracts.models.bookings import PENDING
 from contracts.models.documents import VOID
+from contracts.papers import find_reversal
 from contracts.queries import balance_of, find_dossier, legs_of
+from contracts.status import SIGN, is_allowed
 from files.in_tabs import list_in_tab
 from files.models import TabUse
 from threads.attachments import as_in_tab, describe_in_tab
@@ -96,6 +98,7 @@ def _document(leg: Leg, truth: Truth) -> Snapshot:
         "buyer": leg.buyer_id,
         "seller": leg.seller_id,
         "status": newest.status,
+        "legStatus": leg.status,
         "signatures": [_signature(each) for each in newest.signatures.order_by("id")],
     }
     if truth.is_shared:
@@ -122,7 +125,7 @@ def _expenses(truth: Truth) -> Snapshot:
     legs = [_account(leg) for leg in truth.legs]
     sums: dict[str, Snapshot] = {}
     for leg in legs:
-        total = sums.setdefault(leg["currency"], {"total": 0, "paid": 0, "open": 0})
+        total = sums.setdefault(leg["currency"], {"total": 0, "paid": 0, "due": 0, "open": 0})
         for name in total:
             total[name] += leg[name]
     return {"legs": legs, "totals": [{"currency": code, **sums[code]} for code in sorted(sums)]}
@@ -142,20 +145,36 @@ def _account(leg: Leg) -> Snapshot:
             for each in leg.amendments.order_by("made_at", "id")
         ],
         "receipts": [
-            {
-                "id": each.id,
-                "number": each.number,
-                "kind": each.kind,
-                "cents": each.amount_cents,
-                "at": keys.iso(each.issued_at),
-                "subject": each.subject,
-            }
-            for each in leg.receipts.order_by("number")
+            _receipt(each)
+            for each in leg.receipts.select_related(
+                "entry__reverses__receipt", "entry__reversed_by__receipt"
+            ).order_by("number")
         ],
+        "status": leg.status,
         "total": balance.total_cents,
         "paid": balance.paid_cents,
+        "due": balance.due_cents,
         "open": balance.open_cents,
     }
+
+
+def _receipt(receipt: Receipt) -> Snapshot:
+    entry = receipt.entry
+    shown: Snapshot = {
+        "id": receipt.id,
+        "number": receipt.number,
+        "kind": receipt.kind,
+        "cents": receipt.amount_cents,
+        "at": keys.iso(receipt.issued_at),
+        "subject": receipt.subject,
+    }
+    if entry.paid_on:
+        shown |= {"paidOn": entry.paid_on.isoformat(), "method": entry.method}
+    if entry.reverses:
+        shown |= {"reverses": entry.reverses.receipt.number, "reversesKind": entry.reverses.kind}
+    if reversal := find_reversal(entry):
+        shown["reversedBy"] = reversal.receipt.number
+    return shown
 
 
 def _files(truth: Truth) -> Snapshot:
@@ -244,7 +263,7 @@ def _offer(offer: Offer) -> Snapshot:
 
 def _to_sign(leg: Leg, truth: Truth) -> list[Snapshot]:
     version: ContractVersion | None = leg.contract.versions.exclude(status=VOID).first()
-    if version is None or leg.status in (CANCELLED, COMPLETED):
+    if version is None or not is_allowed(leg.status, SIGN):
         return []
     signed = set(version.signatures.values_list("user_id", flat=True))
     link = "" if truth.is_shared else leg.contract.id

@@ -1,14 +1,19 @@
 """A tab as the panel shows it: one template for the page and for the socket, the same for everybody
 who has the panel. What differs between them is decided in the browser, by their id."""
 
-from datetime import UTC
+from collections.abc import Callable
+from datetime import UTC, date
 from typing import Any
 
 from django.template.loader import get_template
 from django.utils import timezone
 
 from contracts.cards.types import TYPES
+from contracts.models.bookings import BOOKED, ON_HOLD
+from contracts.models.documents import ISSUED
+from contracts.models.money import METHODS, PAYMENT, REPAYMENT, REVERSAL
 from contracts.money import amount
+from contracts.status import PROPOSE_CHANGE, RECORD_PAYMENT, SIGN, is_allowed
 from threads.attachments import view_in_tab
 from threads.cards.showing import UNKNOWN_ICON, UNKNOWN_LABEL
 from threads.models import TabSnapshot, keys
@@ -192,13 +197,20 @@ def _document(document: dict[str, Any], state: ThreadState) -> dict[str, Any]:
         {"id": user_id, "name": state.name_of(user_id)["name"], "at": signed.get(user_id)}
         for user_id in parties
     ]
-    return document | times | {"signers": signers}
+    status = document.get("legStatus", BOOKED)
+    may = {"sign": document["status"] == ISSUED and is_allowed(status, SIGN)}
+    may["change"] = is_allowed(status, PROPOSE_CHANGE)
+    return document | times | {"signers": signers, "may": may}
 
 
 def _expenses(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
     legs = [_account(leg, state) for leg in snapshot.get("legs", [])]
     totals = [
-        {name: amount(total[name], total["currency"]) for name in ("total", "paid", "open")}
+        {
+            name: amount(total[name], total["currency"])
+            for name in ("total", "paid", "due", "open")
+            if name in total
+        }
         for total in snapshot.get("totals", [])
     ]
     shown = {"legs": legs, "totals": totals, "several": len(legs) > 1}
@@ -210,22 +222,36 @@ def _account(leg: dict[str, Any], state: ThreadState) -> dict[str, Any]:
         return amount(cents, leg["currency"])
 
     shown = {name: money(leg[name]) for name in ("price", "deposit", "total", "paid", "open")}
+    # Snapshots that were made before there was a status have none.
+    status = leg.get("status", BOOKED)
+    may_record = is_allowed(status, RECORD_PAYMENT)
     return {
         **shown,
         "leg": leg["leg"],
         "service": leg["service"],
         "seller": leg["seller"],
-        "open_cents": leg["open"],
-        "asks_deposit": 0 < leg["deposit"] <= leg["open"] and leg["paid"] == 0,
-        "has_balance": leg["open"] > 0,
+        "due": money(leg["due"]) if leg.get("due") else "",
+        "may_record": may_record and leg["open"] != 0,
+        "is_on_hold": status == ON_HOLD,
         "owes_back": leg["open"] < 0,
         "owed": money(-leg["open"]),
         "amendments": [a | {"amount": money(a["cents"])} for a in leg["amendments"]],
-        "receipts": [
-            r | {"amount": money(r["cents"]), "moment": keys.moment(r["at"])}
-            for r in leg["receipts"]
-        ],
+        "receipts": [_receipt(each, money) for each in leg["receipts"]],
         "seller_name": state.name_of(leg["seller"])["name"],
+    }
+
+
+def _receipt(receipt: dict[str, Any], money: Callable[[int], str]) -> dict[str, Any]:
+    """With a minus if it makes less outstanding."""
+    kind, reversed_kind = receipt["kind"], receipt.get("reversesKind")
+    is_less = kind == PAYMENT or reversed_kind == REPAYMENT
+    return receipt | {
+        "amount": money(receipt["cents"]),
+        "sign": "−" if is_less else "+",
+        "title": {PAYMENT: "Receipt", REVERSAL: "Reversal receipt"}.get(kind, "Credit note"),
+        "moment": keys.moment(receipt["at"]),
+        "paid_on": date.fromisoformat(receipt["paidOn"]) if "paidOn" in receipt else None,
+        "method": METHODS.get(receipt.get("method", ""), ""),
     }
 
 

@@ -20,12 +20,13 @@ from contracts.cards.table import (
     Move,
     Payload,
     decline,
-    ends_with_the_booking,
+    withdraw,
 )
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION, CANCELLED, FLEXIBLE, MODERATE
 from contracts.models.money import EXTRAS, REFUND
 from contracts.money import amount
+from contracts.queries import balance_of, spell_outstanding
 
 DAY, WEEK = timedelta(days=1), timedelta(days=7)
 
@@ -90,6 +91,7 @@ def _accept(act: Act) -> None:
         )
     leg.status = CANCELLED
     leg.save(update_fields=["status"])
+    act.adds = f" {spell_outstanding(balance_of(leg).open_cents, leg.currency)}"
 
 
 def summary(payload: Payload) -> str:
@@ -133,6 +135,7 @@ TYPE = CardType(
             asks="The booking is then called off for good, with the outcome above.",
         ),
         decline("{name} does not want to cancel: {what}."),
-        ends_with_the_booking(),
+        # A booking is not completed while this is open, so that it never ends with one.
+        withdraw("{name} withdrew the cancellation: {what}."),
     ),
 )

@@ -9,7 +9,6 @@ from pydantic import BaseModel
 
 from accounts.models import User
 from accounts.refusals import Refusal
-from contracts.actions.payments import settle_finally
 from contracts.cards.fields import Note
 from contracts.cards.table import (
     BUYER,
@@ -22,16 +21,17 @@ from contracts.cards.table import (
     Payload,
     accept,
     ends_with_the_booking,
+    withdraw,
 )
 from contracts.cards.types.dispute import Dispute
 from contracts.cards.types.proofs import is_approved
-from contracts.models import Leg
+from contracts.models import Card, Leg
 from contracts.models.bookings import COMPLETED
 from contracts.money import amount
-from contracts.queries import balance_of
+from contracts.queries import balance_of, is_in_force, spell_outstanding
 
 TIME, MILESTONE = "time", "milestone"
-HOW = {TIME: "The time is over", MILESTONE: "What was agreed is delivered"}
+HOW = {TIME: "The booked time is over", MILESTONE: "The proofs are approved"}
 
 
 class Complete(BaseModel):
@@ -40,8 +40,8 @@ class Complete(BaseModel):
 
 
 def write(leg: Leg, given: Complete, by: User) -> Payload:
-    if given.how == TIME and leg.ends_at > timezone.now():
-        raise Refusal("CARD_INVALID", "The booking is not over yet.")
+    _check_how(leg, given.how, timezone.now())
+    check_can_be_completed(leg)
     return {
         "service": leg.service,
         "how": given.how,
@@ -51,14 +51,60 @@ def write(leg: Leg, given: Complete, by: User) -> Payload:
     }
 
 
+def _check_how(leg: Leg, how: str, now: datetime) -> None:
+    if how == TIME and leg.ends_at > now:
+        raise Refusal("CARD_INVALID", "The booking is not over yet.")
+    if how == MILESTONE and not is_approved(leg):
+        raise Refusal("CARD_INVALID", "No proofs of this booking are approved yet.")
+
+
+def check_can_be_completed(leg: Leg, *, card: Card | None = None) -> None:
+    """When it is proposed, and again when it is accepted, by the buyer or by the clock."""
+    if not is_in_force(leg):
+        raise Refusal(
+            "ACTION_INVALID_STATE",
+            "The contract is not signed by both of you yet.",
+            hint="Sign it first. A booking is completed under a contract that is in force.",
+        )
+    if items := open_items(leg, card=card):
+        said = "; ".join(f"{item['label']}: {item['what']}" for item in items)
+        raise Refusal(
+            "ACTION_INVALID_STATE",
+            f"Something about this booking is still open. {said}.",
+            hint="Accept, decline or withdraw it first. The actions tab lists it.",
+        )
+
+
+def open_items(leg: Leg, *, card: Card | None = None) -> list[dict[str, str]]:
+    """Other cards of the booking, and changes of it, that somebody has to answer."""
+    cards = leg.cards.filter(is_open=True).exclude(pk=card.pk if card else None).order_by("id")
+    changes = leg.proposed_changes.filter(status=PENDING).order_by("id")
+    return [_open_card(each) for each in cards] + [
+        {"label": "Change", "what": offer.title, "offer": offer.id} for offer in changes
+    ]
+
+
+def _open_card(card: Card) -> dict[str, str]:
+    # The types are listed in the package that imports this module.
+    from contracts.cards.types import TYPES
+
+    kind = TYPES[card.type]
+    return {"label": kind.label, "what": kind.summary(card.payload), "card": card.id}
+
+
 def _accept(act: Act) -> None:
-    leg = act.booking
+    """The balance becomes due. That it was paid is for the seller to record."""
+    leg, card = act.booking, act.card
+    if not is_approved(leg):
+        _check_how(leg, TIME, act.at)
+    check_can_be_completed(leg, card=card)
     leg.status = COMPLETED
     leg.save(update_fields=["status"])
-    receipt, entries = settle_finally(leg, key=f"{act.card.id}:final")
-    act.entries += entries
-    if receipt is not None:
-        act.adds = f" The final receipt is number {receipt.number}."
+    balance = balance_of(leg)
+    due = amount(balance.due_cents, leg.currency)
+    card.payload = card.payload | {"due": balance.due_cents}
+    left = spell_outstanding(balance.open_cents, leg.currency)
+    act.adds = f" {due} is now due." if balance.due_cents else f" {left}"
 
 
 def due(leg: Leg, payload: Payload, now: datetime) -> datetime:
@@ -74,7 +120,19 @@ def summary(payload: Payload) -> str:
 
 
 def show(payload: Payload) -> dict[str, Any]:
-    return {"how": HOW[payload["how"]], "open": amount(payload["open"], payload["currency"])}
+    shown = {"how": HOW[payload["how"]], "open": amount(payload["open"], payload["currency"])}
+    if "due" in payload:
+        shown["due"] = amount(payload["due"], payload["currency"])
+    return shown
+
+
+def quote(leg: Leg, by: User) -> dict[str, Any]:
+    """Before one proposes it: what is still in the way, and what becomes due."""
+    return {
+        "open_items": open_items(leg),
+        "is_in_force": is_in_force(leg),
+        "outstanding": spell_outstanding(balance_of(leg).open_cents, leg.currency),
+    }
 
 
 TYPE = CardType(
@@ -87,6 +145,7 @@ TYPE = CardType(
     summary=summary,
     show=show,
     due=due,
+    quote=quote,
     choices={"how": HOW},
     defaults=defaults,
     is_alone=True,
@@ -111,6 +170,7 @@ TYPE = CardType(
             "The time to look at it is over, and the work is accepted: {what}.",
             effect=_accept,
         ),
+        withdraw("{name} withdrew the completion: {what}."),
         ends_with_the_booking(),
     ),
 )

@@ -6,10 +6,11 @@ from pydantic import BaseModel
 
 from accounts.models import User
 from contracts.cards.cases import FOR_STAFF, OPEN, RESOLVED, Decision, keep_decision, open_case
+from contracts.cards.clock import refresh_others
 from contracts.cards.fields import Reason
 from contracts.cards.table import BUYER, STAFF, Act, CardType, Move, Payload
 from contracts.models import Leg
-from contracts.models.bookings import BOOKED, COMPLETED, ON_HOLD
+from contracts.models.bookings import ON_HOLD
 
 MATTERS = {
     "not_delivered": "It was not delivered",
@@ -40,12 +41,14 @@ def _hold(act: Act) -> None:
     leg.save(update_fields=["status"])
     said = f"{MATTERS[card.payload['matter']]}. {card.payload['details']}"
     open_case(act, about="dispute", person=card.seller_id, reason="other", comment=said)
+    act.entries += refresh_others(card, act.entries)
 
 
 def _resolve(act: Act) -> None:
     act.booking.status = act.card.payload["before"]
     act.booking.save(update_fields=["status"])
     keep_decision(act)
+    act.entries += refresh_others(act.card, act.entries)
 
 
 def summary(payload: Payload) -> str:
@@ -72,7 +75,6 @@ TYPE = CardType(
     files_label="Evidence",
     choices={"matter": MATTERS},
     is_alone=True,
-    leg_states=(BOOKED, COMPLETED),
     proposes="Open a dispute",
     moves=(
         Move(
@@ -83,7 +85,6 @@ TYPE = CardType(
             "Our safety team has decided the dispute, and the booking is no longer on hold.",
             needs=Decision,
             effect=_resolve,
-            when=(ON_HOLD,),
         ),
     ),
 )

@@ -18,6 +18,7 @@ from contracts.cards.table import (
     accept,
     decline,
     ends_with_the_booking,
+    withdraw,
 )
 from contracts.models import Leg
 from contracts.models.money import EXPENSE
@@ -88,6 +89,7 @@ TYPE = CardType(
     moves=(
         accept("{name} accepted the expense: {what}.", _accept),
         decline("{name} declined the expense: {what}."),
+        withdraw("{name} withdrew the expense: {what}."),
         ends_with_the_booking(),
     ),
 )

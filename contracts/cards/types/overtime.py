@@ -16,6 +16,7 @@ from contracts.cards.table import (
     accept,
     decline,
     ends_with_the_booking,
+    withdraw,
 )
 from contracts.models import Leg
 from contracts.models.fields import MOST_CENTS
@@ -92,6 +93,7 @@ TYPE = CardType(
     moves=(
         accept("{name} accepted the overtime: {what}.", _accept),
         decline("{name} declined the overtime: {what}."),
+        withdraw("{name} withdrew the overtime: {what}."),
         ends_with_the_booking(),
     ),
 )

@@ -9,7 +9,6 @@ from contracts.cards.cases import FOR_STAFF, OPEN, RESOLVED, Decision, keep_deci
 from contracts.cards.fields import Reason
 from contracts.cards.table import EITHER, STAFF, Act, CardType, Move, Payload
 from contracts.models import Leg
-from contracts.models.bookings import LEG_STATES
 
 # As reports name them.
 MATTERS = {
@@ -66,7 +65,6 @@ TYPE = CardType(
     choices={"matter": MATTERS, "severity": SEVERITIES},
     defaults=lambda leg: {"severity": "soon"},
     is_alone=True,
-    leg_states=LEG_STATES,
     proposes="Call our safety team",
     moves=(
         Move(

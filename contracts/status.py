@@ -1,0 +1,122 @@
+"""Which actions a booking allows in each status.
+
+Every action that changes a booking's records has a row in `ALLOWED`: the actions below, proposing
+each type of card, and every move of a card by a person, by staff or by the clock. The action calls
+`check_status` in its own transaction, on a leg that is locked in it.
+"""
+
+from collections.abc import Sequence
+
+from accounts.refusals import Refusal
+from contracts.models import Leg
+from contracts.models.bookings import BOOKED, CANCELLED, COMPLETED, LEG_STATES, ON_HOLD
+
+SIGN = "sign_contract"
+RECORD_PAYMENT, RECORD_REPAYMENT = "record_payment", "record_repayment"
+REVERSE_PAYMENT = "reverse_payment"
+DELIVER, SHOW_PROOFS = "deliver", "show_proofs"
+PROPOSE_CHANGE, CHANGE = "propose_change", "change_terms"
+DECLINE_CHANGE, WITHDRAW_CHANGE = "decline_change", "withdraw_change"
+LINK = "link"
+
+ALWAYS = frozenset(LEG_STATES)
+WHILE_BOOKED = frozenset({BOOKED})
+# Declining and withdrawing bind nobody, so a dispute does not stop them.
+WHILE_OPEN = frozenset({BOOKED, ON_HOLD})
+# Nothing about money is recorded while a dispute is open. A cancelled booking may still have to be
+# paid in part, or repaid.
+UNLESS_DISPUTED = frozenset({BOOKED, COMPLETED, CANCELLED})
+
+
+def proposal(type_name: str) -> str:
+    return f"{type_name}.propose"
+
+
+def move(type_name: str, move_name: str) -> str:
+    return f"{type_name}.{move_name}"
+
+
+ALLOWED: dict[str, frozenset[str]] = {
+    SIGN: WHILE_BOOKED,
+    RECORD_PAYMENT: UNLESS_DISPUTED,
+    RECORD_REPAYMENT: UNLESS_DISPUTED,
+    REVERSE_PAYMENT: UNLESS_DISPUTED,
+    DELIVER: frozenset({BOOKED, COMPLETED}),
+    # Adding them to the files tab and removing them from it.
+    SHOW_PROOFS: frozenset({BOOKED, COMPLETED}),
+    PROPOSE_CHANGE: WHILE_BOOKED,
+    CHANGE: WHILE_BOOKED,
+    DECLINE_CHANGE: ALWAYS,
+    WITHDRAW_CHANGE: ALWAYS,
+    LINK: WHILE_BOOKED,
+    "reschedule.propose": WHILE_BOOKED,
+    "reschedule.accept": WHILE_BOOKED,
+    "reschedule.counter": WHILE_BOOKED,
+    "reschedule.decline": WHILE_OPEN,
+    "reschedule.withdraw": WHILE_OPEN,
+    "reschedule.expire": WHILE_BOOKED,
+    "extras.propose": WHILE_BOOKED,
+    "extras.accept": WHILE_BOOKED,
+    "extras.counter": WHILE_BOOKED,
+    "extras.decline": WHILE_OPEN,
+    "extras.withdraw": WHILE_OPEN,
+    "overtime.propose": WHILE_BOOKED,
+    "overtime.accept": WHILE_BOOKED,
+    "overtime.decline": WHILE_OPEN,
+    "overtime.withdraw": WHILE_OPEN,
+    "proofs.propose": WHILE_BOOKED,
+    "proofs.approve": WHILE_BOOKED,
+    "proofs.request_changes": WHILE_BOOKED,
+    "proofs.answer": WHILE_BOOKED,
+    "proofs.expire": WHILE_BOOKED,
+    "expense.propose": WHILE_BOOKED,
+    "expense.accept": WHILE_BOOKED,
+    "expense.decline": WHILE_OPEN,
+    "expense.withdraw": WHILE_OPEN,
+    "sign.propose": WHILE_BOOKED,
+    "sign.sign": WHILE_BOOKED,
+    "sign.decline": WHILE_OPEN,
+    "sign.void": WHILE_OPEN,
+    "complete.propose": WHILE_BOOKED,
+    "complete.accept": WHILE_BOOKED,
+    "complete.dispute": WHILE_BOOKED,
+    "complete.withdraw": WHILE_OPEN,
+    "complete.auto_accept": WHILE_BOOKED,
+    "cancel.propose": WHILE_BOOKED,
+    "cancel.accept": WHILE_BOOKED,
+    "cancel.decline": WHILE_OPEN,
+    "cancel.withdraw": WHILE_OPEN,
+    "dispute.propose": frozenset({BOOKED, COMPLETED}),
+    "dispute.resolve": frozenset({ON_HOLD}),
+    "safety.propose": ALWAYS,
+    "safety.resolve": ALWAYS,
+}
+
+REASONS = {
+    BOOKED: "There is no dispute about this booking.",
+    ON_HOLD: "This booking is on hold while our safety team looks at the dispute.",
+    COMPLETED: "This booking is completed.",
+    CANCELLED: "This booking is cancelled.",
+}
+HINTS = {ON_HOLD: "You can go on when the dispute is decided."}
+
+
+def is_allowed(status: str, action: str) -> bool:
+    return status in ALLOWED[action]
+
+
+def check_status(leg: Leg, action: str) -> None:
+    """The caller has locked the leg."""
+    if not is_allowed(leg.status, action):
+        hint = HINTS.get(leg.status, "")
+        raise Refusal("ACTION_INVALID_STATE", REASONS[leg.status], hint=hint)
+
+
+def check_any_status(legs: Sequence[Leg], action: str) -> None:
+    """For an action about a whole conversation: one of the bookings has to allow it."""
+    if legs and not any(is_allowed(leg.status, action) for leg in legs):
+        check_status(legs[0], action)
+
+
+def statuses_allowing(action: str) -> list[str]:
+    return sorted(ALLOWED[action])

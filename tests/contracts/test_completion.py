@@ -1,0 +1,165 @@
+"""Completed work: what has to be so before it is accepted, and that accepting it pays nothing."""
+
+from datetime import timedelta
+
+import pytest
+import time_machine
+from django.utils import timezone
+
+from accounts.refusals import Refusal
+from contracts.models import Leg
+from contracts.models.bookings import BOOKED, COMPLETED
+from contracts.queries import balance_of
+from tests.contracts.card_scenes import GIVEN, answer, make_completable, propose
+from tests.contracts.conftest import offer_in, pay, sign, terms
+from tests.threads.conftest import messages_of
+from threads.actions.cards import propose_card
+from threads.cards.clock import move_due_cards
+from threads.panel.rebuilding import differences
+from threads.queries import open_thread
+from threads.relay import carry_waiting
+
+pytestmark = [pytest.mark.storage, pytest.mark.django_db]
+
+
+def mark_completed(leg: Leg, **given: str):
+    """As the leg is: nothing is made ready for it."""
+    return propose_card(
+        leg.seller,
+        thread_id=leg.thread_id,
+        type_name="complete",
+        leg_id=leg.id,
+        key="complete",
+        given={"how": "time"} | given,
+    )
+
+
+def refused(leg: Leg, **given: str) -> str:
+    with pytest.raises(Refusal) as refusal:
+        mark_completed(leg, **given)
+    assert not leg.cards.filter(type="complete").exists()
+    return refusal.value.message
+
+
+def let_it_be_over(leg: Leg) -> None:
+    past = timezone.now() - timedelta(days=2)
+    Leg.objects.filter(pk=leg.pk).update(starts_at=past, ends_at=past + timedelta(hours=1))
+    leg.refresh_from_db()
+
+
+def sign_both(leg: Leg) -> None:
+    sign(leg.buyer, leg)
+    sign(leg.seller, leg)
+
+
+@pytest.fixture
+def ready(leg: Leg) -> Leg:
+    make_completable(leg)
+    return leg
+
+
+def test_before_its_end_it_needs_approved_proofs(leg, buyer):
+    sign_both(leg)
+    assert "not over yet" in refused(leg)
+    assert "No proofs" in refused(leg, how="milestone")
+    answer(buyer, propose("proofs", leg), "approve", given={"chosen": []})
+    card = mark_completed(leg, how="milestone")
+    answer(buyer, card, "accept")
+    assert Leg.objects.get(pk=leg.pk).status == COMPLETED
+
+
+def test_without_a_contract_in_force_it_is_not_completed(leg, buyer):
+    let_it_be_over(leg)
+    assert "not signed by both" in refused(leg)
+    sign(buyer, leg)
+    assert "not signed by both" in refused(leg)
+    sign(leg.seller, leg)
+    mark_completed(leg)
+
+
+@pytest.mark.parametrize("type_name", ["extras", "expense", "overtime", "cancel", "proofs"])
+def test_what_is_open_is_listed_and_settled_first(type_name, ready, buyer, seller):
+    card = propose(type_name, ready)
+    assert "still open" in refused(ready)
+    moves = {"proofs": (buyer, "approve")}
+    who, move = moves.get(type_name, (seller, "withdraw"))
+    answer(who, card, move, given={})
+    card.refresh_from_db()
+    assert card.state in ("withdrawn", "approved")
+    answer(buyer, mark_completed(ready), "accept")
+    assert Leg.objects.get(pk=ready.pk).status == COMPLETED
+
+
+def test_an_open_change_of_the_booking_is_listed_too(ready, thread, seller):
+    offer_in(thread, seller, terms(place="Porto"), changes=ready.id, title="To Porto")
+    assert "To Porto" in refused(ready)
+
+
+@pytest.mark.parametrize("paid", [0, 40_000, 120_000])
+def test_accepting_makes_the_balance_due_and_records_no_payment(ready, thread, buyer, paid):
+    if paid:
+        pay(ready, paid)
+    card = propose("complete", ready)
+    entries = ready.ledger.count()
+    answer(buyer, card, "accept")
+    balance = balance_of(Leg.objects.get(pk=ready.pk))
+    assert ready.ledger.count() == ready.receipts.count() == entries
+    assert (balance.paid_cents, balance.due_cents) == (paid, 120_000 - paid)
+    said = "Nothing is outstanding." if paid == 120_000 else "is now due."
+    assert messages_of(thread)[-1].body.endswith(said)
+    for user in (ready.buyer, ready.seller):
+        account = open_thread(user, thread).state.tabs["expenses"].snapshot["legs"][0]
+        assert (account["paid"], account["due"]) == (paid, 120_000 - paid)
+    assert not list(differences(thread))
+
+
+def test_what_was_opened_meanwhile_is_not_accepted_away(ready, buyer):
+    card = propose("complete", ready)
+    extras = propose("extras", ready)
+    with pytest.raises(Refusal, match="still open"):
+        answer(buyer, card, "accept")
+    extras.refresh_from_db()
+    card.refresh_from_db()
+    assert (extras.state, card.state) == ("pending", "pending")
+    answer(buyer, extras, "accept")
+    answer(buyer, card, "accept")
+    assert balance_of(Leg.objects.get(pk=ready.pk)).due_cents == 120_000 + 11_650
+
+
+def test_the_clock_does_not_accept_while_something_is_open(ready, thread, buyer):
+    card = propose("complete", ready)
+    extras = propose("extras", ready)
+    with time_machine.travel(card.due_at + timedelta(seconds=1), tick=False):
+        assert move_due_cards() == 0
+        carry_waiting()
+        card.refresh_from_db()
+        assert (card.state, Leg.objects.get(pk=ready.pk).status) == ("pending", BOOKED)
+        assert card.due_at > timezone.now()
+        assert not list(differences(thread))
+        # Meanwhile people can answer.
+        answer(buyer, extras, "decline")
+        assert move_due_cards() == 0
+    with time_machine.travel(card.due_at + timedelta(seconds=1), tick=False):
+        assert move_due_cards() == 1
+    card.refresh_from_db()
+    assert (card.state, Leg.objects.get(pk=ready.pk).status) == ("auto_accepted", COMPLETED)
+    assert not ready.ledger.exists()
+
+
+def test_the_clock_does_not_accept_during_a_dispute(ready, buyer):
+    card = propose("complete", ready)
+    answer(buyer, card, "dispute", given=GIVEN["dispute"](ready))
+    with time_machine.travel(timezone.now() + timedelta(days=60), tick=False):
+        assert move_due_cards() == 0
+    assert Leg.objects.get(pk=ready.pk).status == "on_hold"
+
+
+def test_a_contract_changed_meanwhile_has_to_be_signed_first(ready, thread, buyer, seller):
+    from threads.actions.bookings import accept_offer
+
+    card = propose("complete", ready)
+    offer = offer_in(thread, seller, terms(place="Porto"), changes=ready.id)
+    accept_offer(buyer, offer_id=offer.id)
+    with pytest.raises(Refusal):
+        answer(buyer, card, "accept")
+    assert Leg.objects.get(pk=ready.pk).status == BOOKED

@@ -1,0 +1,383 @@
+"""Generated from the table of statuses and actions: every action in every status of a booking. What
+the table allows works; everything else is refused and changes nothing.
+
+Only the relational store takes part: to `contracts` a thread is a name.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.apps import apps
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.ids import new_id
+from accounts.models import OutboxEntry, User
+from accounts.refusals import Refusal
+from contracts import status
+from contracts.actions import documents, dossiers, linking, manifests, offers, payments
+from contracts.cards import moving, proposing
+from contracts.cards.table import CLOCK, SERVICE, STAFF, Move
+from contracts.cards.types import TYPES
+from contracts.models import Card, Leg
+from contracts.models.bookings import BOOKED, LEG_STATES, ON_HOLD
+from contracts.queries import balance_of
+from contracts.status import ALLOWED, REASONS
+from tests.contracts.card_scenes import (
+    GIVEN,
+    given_with,
+    make_staff,
+    propose,
+    proposer_of,
+    rightful,
+)
+from tests.contracts.card_scenes import answer as answer_card
+from tests.contracts.conftest import terms
+from tests.threads.conftest import make_person, messages_of
+from threads.cards.showing import action_of
+from threads.panel.rebuilding import differences
+from threads.panel.rendering import render_tab
+from threads.rendering import render_message
+from threads.state import look
+
+pytestmark = [pytest.mark.storage, pytest.mark.django_db]
+
+LISTING = f"{'a' * 64} 12 https://files.example/a.jpg a.jpg"
+Run = Callable[[], object]
+
+
+def new_leg(buyer: User | None = None) -> Leg:
+    buyer, seller = buyer or make_person("Bea"), make_person("Sam")
+    offer = offers.make_offer(
+        seller,
+        thread_id=new_id("thrd"),
+        buyer=buyer,
+        seller=seller,
+        key=str(uuid4()),
+        title="Portraits",
+        currency="EUR",
+        terms=[terms()],
+    ).offer
+    offers.accept_offer(buyer, offer_id=offer.id)
+    return Leg.objects.select_related("buyer", "seller").get(offer=offer)
+
+
+def propose_change(leg: Leg) -> Any:
+    return offers.make_offer(
+        leg.seller,
+        thread_id=leg.thread_id,
+        buyer=leg.buyer,
+        seller=leg.seller,
+        key=str(uuid4()),
+        title="Elsewhere",
+        currency="EUR",
+        terms=[terms(place="Porto")],
+        changes=leg,
+    ).offer
+
+
+def sign_by(user: User, leg: Leg) -> Run:
+    return lambda: documents.sign_version(
+        user,
+        document_id=leg.contract.id,
+        number=1,
+        legal_name="A Legal Name",
+        has_read=True,
+        address=None,
+        user_agent="",
+    )
+
+
+def pay(leg: Leg, kind: str, cents: int) -> Run:
+    return lambda: payments.record_payment(
+        leg.seller,
+        leg_id=leg.id,
+        key=str(uuid4()),
+        kind=kind,
+        cents=cents,
+        paid_on=timezone.now().date() - timedelta(days=1),
+        method="cash",
+        outstanding=balance_of(leg).open_cents,
+    )
+
+
+# --- What is not a card. Each is prepared while the booking is on, and then tried in each status.
+
+
+def repayment(leg: Leg) -> Run:
+    pay(leg, "payment", leg.price_cents)()
+    payments.add_amendment(leg.seller, leg=leg, kind="refund", items=[], cents=5_000)
+    return pay(leg, "repayment", 5_000)
+
+
+def reversal(leg: Leg) -> Run:
+    receipt, _ = pay(leg, "payment", 100)()  # type: ignore[misc]
+    return lambda: payments.reverse_payment(leg.seller, receipt_id=receipt.id, key="r")
+
+
+def change(leg: Leg) -> Run:
+    offer = propose_change(leg)
+    return lambda: offers.accept_offer(leg.buyer, offer_id=offer.id)
+
+
+def declined_change(leg: Leg) -> Run:
+    offer = propose_change(leg)
+    return lambda: offers.decline_offer(leg.buyer, offer_id=offer.id)
+
+
+def withdrawn_change(leg: Leg) -> Run:
+    offer = propose_change(leg)
+    return lambda: offers.withdraw_offer(leg.seller, offer_id=offer.id)
+
+
+def link(leg: Leg) -> Run:
+    legs = [leg.id, new_leg(leg.buyer).id]
+    return lambda: linking.link_legs(leg.buyer, title="A day", leg_ids=legs)
+
+
+def delivery(leg: Leg) -> Run:
+    return lambda: manifests.add_manifest(
+        leg.seller, leg_id=leg.id, key="1", title="Finals", listing=LISTING
+    )
+
+
+RECORDS: dict[str, Callable[[Leg], Run]] = {
+    status.SIGN: lambda leg: sign_by(leg.buyer, leg),
+    status.RECORD_PAYMENT: lambda leg: pay(leg, "payment", 100),
+    status.RECORD_REPAYMENT: repayment,
+    status.REVERSE_PAYMENT: reversal,
+    status.DELIVER: delivery,
+    status.SHOW_PROOFS: lambda leg: (
+        lambda: manifests.check_may_show_proofs(leg.seller, leg.thread_id)
+    ),
+    status.PROPOSE_CHANGE: lambda leg: lambda: propose_change(leg),
+    status.CHANGE: change,
+    status.DECLINE_CHANGE: declined_change,
+    status.WITHDRAW_CHANGE: withdrawn_change,
+    status.LINK: link,
+}
+# Functions that open a transaction of their own, and the actions that they are.
+FUNCTIONS = {
+    documents.sign_version: {status.SIGN},
+    payments.record_payment: {status.RECORD_PAYMENT, status.RECORD_REPAYMENT},
+    payments.reverse_payment: {status.REVERSE_PAYMENT},
+    manifests.add_manifest: {status.DELIVER},
+    offers.make_offer: {status.PROPOSE_CHANGE},
+    offers.accept_offer: {status.CHANGE},
+    offers.change_leg: {status.CHANGE},
+    offers.decline_offer: {status.DECLINE_CHANGE},
+    offers.withdraw_offer: {status.WITHDRAW_CHANGE},
+    linking.link_legs: {status.LINK},
+}
+
+
+# --- Cards
+
+
+def card_actions() -> Iterator[tuple[str, str, Move | None]]:
+    for kind in TYPES.values():
+        yield status.proposal(kind.name), kind.name, None
+        for move in kind.moves:
+            # What follows from the end of a booking is no action of anybody.
+            if move.by != SERVICE:
+                yield status.move(kind.name, move.name), kind.name, move
+
+
+CARDS = {action: (type_name, move) for action, type_name, move in card_actions()}
+
+
+def propose_record(type_name: str, leg: Leg) -> Card:
+    kind = TYPES[type_name]
+    files = [{"id": f"file_{n}", "kind": "image"} for n in range(kind.files[0])]
+    return proposing.propose(
+        proposer_of(type_name, leg),
+        type_name=type_name,
+        thread_id=leg.thread_id,
+        leg_id=leg.id,
+        key=str(uuid4()),
+        given=GIVEN[type_name](leg),
+        files=files,
+    ).card
+
+
+def make_ready(type_name: str, leg: Leg) -> None:
+    """Work is completed when the contract is in force and the time is over."""
+    if type_name == "complete":
+        for user in (leg.buyer, leg.seller):
+            sign_by(user, leg)()
+        past = timezone.now() - timedelta(days=9)
+        Leg.objects.filter(pk=leg.pk).update(starts_at=past, ends_at=past + timedelta(hours=1))
+        leg.refresh_from_db()
+
+
+def move_record(card: Card, move: Move, by: User | None) -> Card:
+    given = given_with(card, move)
+    if move.by == STAFF:
+        assert by is not None
+        said = {"reason": "Decided."}
+        return moving.decide(by, card_id=card.id, name=move.name, key="k", given=said).card
+    files = [{"id": "file_9", "kind": "image"}] if move.then == "proofs" else []
+    return moving.move(
+        by,
+        card_id=card.id,
+        name=move.name,
+        version=card.version,
+        key=f"{move.name} {card.version}",
+        given=given,
+        files=files,
+    ).card
+
+
+def prepare_card(type_name: str, move: Move | None, leg: Leg) -> Run:
+    make_ready(type_name, leg)
+    if move is None:
+        return lambda: propose_record(type_name, leg)
+    card, kind = propose_record(type_name, leg), TYPES[type_name]
+    while card.state not in move.sources:
+        step = next(m for m in kind.moves if card.state in m.sources and m.to in move.sources)
+        card = move_record(card, step, rightful(step.by, card)[0])
+    by = make_staff() if move.by == STAFF else None
+    if move.by not in (STAFF, CLOCK):
+        by = rightful(move.by, card)[0]
+    return lambda: move_record(card, move, by)
+
+
+def prepare(action: str, leg: Leg) -> Run:
+    if action in RECORDS:
+        return RECORDS[action](leg)
+    return prepare_card(*CARDS[action], leg)
+
+
+# --- The tests
+
+
+def rows() -> dict[str, list[Any]]:
+    models = [*apps.get_app_config("contracts").get_models(), OutboxEntry]
+    return {model.__name__: list(model.objects.order_by("pk").values()) for model in models}
+
+
+class _Undo(Exception):
+    pass
+
+
+@pytest.mark.parametrize("action", ALLOWED)
+def test_every_status(action):
+    """Each cell of a row: tried, compared with the table, and undone."""
+    leg = new_leg()
+    run = prepare(action, leg)
+    for leg_status in LEG_STATES:
+        try:
+            with transaction.atomic():
+                Leg.objects.filter(pk=leg.pk).update(status=leg_status)
+                _try(action, leg_status, run)
+                raise _Undo
+        except _Undo:
+            pass
+
+
+def _try(action: str, leg_status: str, run: Run) -> None:
+    before = rows()
+    if leg_status in ALLOWED[action]:
+        run()
+        assert action == status.SHOW_PROOFS or rows() != before, (action, leg_status)
+        return
+    with pytest.raises(Refusal) as refused:
+        run()
+    found = (refused.value.code, refused.value.message)
+    assert found == ("ACTION_INVALID_STATE", REASONS[leg_status]), (action, leg_status)
+    assert rows() == before
+
+
+def test_every_action_has_a_row_and_every_row_is_tried():
+    assert set(RECORDS) | set(CARDS) == set(ALLOWED)
+    assert set(REASONS) == set(LEG_STATES)
+
+
+def test_every_function_that_changes_records_is_in_the_table():
+    """A new action of the records has to be named above, and with it in the table."""
+    found = {
+        function
+        for module in (documents, dossiers, linking, manifests, offers, payments)
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__
+        and not name.startswith("_")
+        and _is_atomic(function)
+    }
+    assert found == set(FUNCTIONS)
+    assert set().union(*FUNCTIONS.values()) == set(RECORDS) - {status.SHOW_PROOFS}
+
+
+def _is_atomic(function: Any) -> bool:
+    """Whether `transaction.atomic` decorates it."""
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    return any(isinstance(each, transaction.Atomic) for each in cells)
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_on_hold_no_card_offers_anything_that_binds_somebody(type_name):
+    leg = new_leg()
+    make_ready(type_name, leg)
+    card = propose_record(type_name, leg)
+    assert card.leg is not None
+    card.leg.status = ON_HOLD
+    assert set(action_of(card)["moves"]) <= {"decline", "withdraw"}
+
+
+def test_a_dispute_takes_the_buttons_away_and_its_decision_brings_them_back(leg, thread, buyer):
+    """On the cards in the conversation, in the panel, and in what waits for whom."""
+    extras, overtime = propose("extras", leg), propose("overtime", leg)
+    dispute = propose("dispute", leg)
+    assert not list(differences(thread))
+    for card in (extras, overtime):
+        assert set(_shown(card)["moves"]) == {"decline", "withdraw"}
+        assert ">Accept<" not in _html(card)
+        assert "the booking is on hold" in _html(card)
+    assert "Sign: " not in render_tab(look(thread), "actions")
+    assert "Record a payment" not in render_tab(look(thread), "expenses")
+    docs = render_tab(look(thread), "docs")
+    assert "and sign" not in docs
+    assert "Propose a change" not in docs
+    staff = make_staff()
+    _decide(staff, dispute)
+    assert not list(differences(thread))
+    for card in (extras, overtime):
+        assert "accept" in _shown(card)["moves"]
+        assert ">Accept<" in _html(card)
+    assert "Sign: " in render_tab(look(thread), "actions")
+    assert "Record a payment" in render_tab(look(thread), "expenses")
+    answer_card(buyer, extras, "accept")
+
+
+def _decide(staff: User, dispute: Card) -> None:
+    from threads.actions.cards import decide_card
+
+    decide_card(staff, thread_id=dispute.thread_id, card_id=dispute.id, reason="It goes on.")
+
+
+def _message(card: Card) -> Any:
+    card.refresh_from_db()
+    return next(one for one in messages_of(card.thread_id) if one.id == card.message_id)
+
+
+def _shown(card: Card) -> dict[str, Any]:
+    return _message(card).action
+
+
+def _html(card: Card) -> str:
+    return render_message(_message(card), look(card.thread_id))
+
+
+def test_the_contract_of_a_cancelled_booking_is_not_signed_into_force(leg, buyer, seller):
+    from tests.contracts.conftest import sign
+
+    sign(buyer, leg)
+    answer_card(buyer, propose("cancel", leg), "accept")
+    with pytest.raises(Refusal, match="cancelled"):
+        sign(seller, leg)
+    assert leg.contract.versions.get().status == "issued"
+    assert leg.contract.versions.get().signatures.count() == 1
+    assert BOOKED not in (Leg.objects.get(pk=leg.pk).status,)
