@@ -215,6 +215,8 @@ FETCH_PINS = env.bool("PARLEY_FETCH_PINS", default=True)
 
 # How long an export can be fetched.
 EXPORT_DAYS = env.int("PARLEY_EXPORT_DAYS", default=7)
+# How long entries of the outbox are kept after they are done.
+OUTBOX_DAYS = env.int("PARLEY_OUTBOX_DAYS", default=7)
 
 # Frames that one socket may send: so many a second, and so many at once.
 SOCKET_RATE = env.float("PARLEY_SOCKET_RATE", default=50.0)

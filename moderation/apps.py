@@ -7,14 +7,14 @@ class ModerationConfig(AppConfig):
     verbose_name = "Safety"
 
     def ready(self) -> None:
+        from accounts.outbox.handlers import register
         from files import sweeping
         from moderation import cases, queries, roles
-        from threads import relay
 
         post_migrate.connect(roles.make, sender=self)
 
         # Whoever needs a case writes an outbox entry; we are above them, so they cannot call us.
-        relay.CARRIERS["case"] = cases.open_from_outbox
-        relay.CARRIERS["hold_release"] = cases.release_from_outbox
-        relay.CARRIERS["hold_conversion"] = cases.convert_hold_from_outbox
+        register("case", cases.open_from_outbox)
+        register("hold_release", cases.release_from_outbox)
+        register("hold_conversion", cases.convert_hold_from_outbox)
         sweeping.KEEPERS.append(queries.list_kept_threads)

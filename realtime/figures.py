@@ -36,3 +36,9 @@ UNKNOWN = Counter(
 )
 DROPS = Counter("parley_layer_drops", "Events that were dropped, by where", ["where"])
 SEARCH_LAG = Gauge("parley_search_lag_seconds", "How long the oldest change waits for search")
+OUTBOX_ENTRIES = Counter(
+    "parley_outbox_entries", "Outbox entries that a handler was run for", ["kind", "outcome"]
+)
+OUTBOX_PENDING = Gauge("parley_outbox_pending", "Outbox entries that are not done")
+OUTBOX_DEAD_LETTERS = Gauge("parley_outbox_dead_letters", "Outbox entries that were given up")
+OUTBOX_LAG = Gauge("parley_outbox_lag_seconds", "How long the oldest due outbox entry waits")

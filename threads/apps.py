@@ -5,8 +5,9 @@ class ThreadsConfig(AppConfig):
     name = "threads"
 
     def ready(self) -> None:
-        from threads import relay
+        from accounts.outbox.handlers import register
+        from threads import relay  # noqa: F401  (registers its handlers)
         from threads.leaving import carry_deletion
 
-        # Leaving is an action, and some actions need the relay: it cannot know them all itself.
-        relay.CARRIERS["deletion"] = carry_deletion
+        # Not in the relay itself: it uses actions, and some actions use the relay.
+        register("deletion", carry_deletion)

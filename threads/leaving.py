@@ -5,6 +5,7 @@ import re
 
 from accounts.erasing import NAME
 from accounts.models import OutboxEntry, User
+from accounts.outbox.claims import extend
 from accounts.refusals import Refusal
 from files import storage
 from files.exports import discard_exports
@@ -33,12 +34,14 @@ def carry_deletion(entry: OutboxEntry) -> None:
         return
     person, name = person_of(user) | {"rev": entry.pk}, entry.payload.get("name", "")
     for row in list_all_rows(user.id):
+        extend(entry)
         _forget_lines(row.thread_id, name)
         # First without a name, so that none is in what is said of their going.
         copy_person(row, person)
         states.forget(row.thread_id)
         _leave(user, row.thread_id)
     for thread_id in _written_in(user):
+        extend(entry)
         _forget_lines(thread_id, name)
         _forget_name(thread_id, user, person)
     _discard_belongings(user)

@@ -1,27 +1,28 @@
-"""Carries what changed in the relational store to the table, once it is committed there.
+"""The relay: processes the entries of the outbox, and most of their handlers.
 
-The action that made an entry carries it at once; what a crash or an outage left behind is carried
-by `carry_waiting`, at start-up and every few seconds. Each carrier writes what is true now, not
-what the entry says, so that doing it twice, or late, changes nothing.
+The action that wrote an entry processes it at once; what a crash, an outage or a hold left over is
+processed here, at start-up and every few seconds. accounts/outbox keeps order and claims.
 """
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import structlog
 from django.db import close_old_connections, connection, transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from accounts.models import Block, OutboxEntry, User
+from accounts.outbox import maintenance
+from accounts.outbox.claims import extend
+from accounts.outbox.handlers import entry_processed, register
+from accounts.outbox.processing import Outcome, process_due, process_now
+from realtime import figures
 from realtime.delivery import look_again
 from threads import state as states
-from threads.cards.carrying import Postponed
 from threads.changed import thread_changed
 from threads.models import Pair, PairThread, Participant, Profile, keys
 from threads.models.changes import Cancelled, Change, Transaction, update
 from threads.models.retry import Backoff
-from threads.models.store import StoreUnavailable
 from threads.models.table import Item, query
 from threads.panel.promotion import carry_booking
 from threads.profiles import copy_person, muted_until, person_of, profile_change
@@ -30,47 +31,24 @@ from threads.telling import tell_standing
 
 log = structlog.get_logger(__name__)
 
-EVERY = 3.0
-BATCH = 100
+POLL_SECONDS = 3.0
+PAGE_SIZE = 100
 
 
 def carry(entry: OutboxEntry) -> bool:
-    """Whether it is done; if the table does not answer, it waits for the next time."""
-    try:
-        CARRIERS[entry.kind](entry)
-    except StoreUnavailable:
-        log.warning("outbox_waits", entry=entry.pk, kind=entry.kind)
-        return False
-    OutboxEntry.objects.filter(pk=entry.pk).update(done_at=timezone.now())
-    return True
+    """Whether the entry is done now; if not, the relay will try again."""
+    process_now([entry])
+    return OutboxEntry.objects.filter(pk=entry.pk, done_at__isnull=False).exists()
 
 
 def carry_all(entries: Iterable[OutboxEntry]) -> None:
-    """By an action that is done with its own part: what does not go through waits for the relay."""
-    for entry in entries:
-        _try(entry)
+    """By an action, once its entries are committed."""
+    process_now(entries)
 
 
 def carry_waiting() -> int:
-    """Oldest first; stops when the table does not answer. One that is broken holds up no other."""
-    carried = 0
-    for entry in OutboxEntry.objects.filter(done_at__isnull=True).order_by("id")[:BATCH]:
-        is_carried = _try(entry)
-        if is_carried is False:
-            break
-        carried += bool(is_carried)
-    return carried
-
-
-def _try(entry: OutboxEntry) -> bool | None:
-    """None if this one cannot go, whatever the others do."""
-    try:
-        return carry(entry)
-    except Postponed:
-        log.info("outbox_postponed", entry=entry.pk, kind=entry.kind)
-    except Exception:
-        log.exception("outbox_entry_failed", entry=entry.pk, kind=entry.kind)
-    return None
+    """One batch of the entries that are due; returns how many are done."""
+    return process_due()
 
 
 def carry_forever(stop: threading.Event) -> None:
@@ -78,11 +56,32 @@ def carry_forever(stop: threading.Event) -> None:
     while not stop.is_set():
         try:
             close_old_connections()
-            carry_waiting()
+            while process_due(stop=stop.is_set):
+                pass
+            measure()
         except Exception:
             log.exception("relay_failed")
-        stop.wait(EVERY)
+        stop.wait(POLL_SECONDS)
     connection.close()
+
+
+def wake_thread(thread_id: str) -> None:
+    """What postponed its entries, such as a hold or a block, may be over: they are due now."""
+    maintenance.wake([f"thread:{thread_id}"])
+
+
+def measure() -> None:
+    backlog = maintenance.measure_backlog()
+    figures.OUTBOX_PENDING.set(backlog.pending)
+    figures.OUTBOX_DEAD_LETTERS.set(backlog.dead)
+    figures.OUTBOX_LAG.set(backlog.lag_seconds)
+
+
+def _count(entry: OutboxEntry, outcome: Outcome, **_: object) -> None:
+    figures.OUTBOX_ENTRIES.labels(entry.kind, outcome).inc()
+
+
+entry_processed.connect(_count)
 
 
 # --- Blocks
@@ -98,9 +97,11 @@ def _carry_block(entry: OutboxEntry) -> None:
     pair = Pair(keys.pair_pk(one, other), keys.STATE)
     update(pair, _blocked_by(blockers), None)
     for thread in _threads_of(pair):
+        extend(entry)
         _set_for_both(thread.thread_id, (one, other), _blocked_by(blockers))
         states.forget(thread.thread_id)
         tell_standing(thread.thread_id)
+        wake_thread(thread.thread_id)
     for user_id in (one, other):
         look_again(user_id)
 
@@ -128,10 +129,10 @@ def _blocked_by(blockers: set[str]) -> Change:
 
 def _threads_of(pair: Pair) -> list[PairThread]:
     where = Item.sk.startswith(keys.PAIR_THREADS)
-    page = query(pair.pk, where, limit=BATCH)
+    page = query(pair.pk, where, limit=PAGE_SIZE)
     threads = page.of(PairThread)
     while page.next_key:
-        page = query(pair.pk, where, limit=BATCH, after=page.next_key)
+        page = query(pair.pk, where, limit=PAGE_SIZE, after=page.next_key)
         threads += page.of(PairThread)
     return threads
 
@@ -146,9 +147,11 @@ def _carry_mute(entry: OutboxEntry) -> None:
     until = muted_until(user)
     change = Change(set={"blocked_until": until}) if until else Change(remove=("blocked_until",))
     for row in list_all_rows(user.id):
+        extend(entry)
         update(Participant(row.pk, row.sk), change, Participant.pk.exists())
         states.forget(row.thread_id)
         tell_standing(row.thread_id)
+        wake_thread(row.thread_id)
 
 
 # --- Profiles
@@ -165,14 +168,13 @@ def _carry_profile(entry: OutboxEntry) -> None:
     not_newer = Profile.rev.does_not_exist() | (Profile.rev <= entry.pk)
     update(profile, profile_change(user, rev=entry.pk), not_newer)
     for row in list_all_rows(user.id):
+        extend(entry)
         copy_person(row, person)
         states.forget(row.thread_id)
         thread_changed.send(None, thread_id=row.thread_id)
 
 
-CARRIERS: dict[str, Callable[[OutboxEntry], None]] = {
-    "block": _carry_block,
-    "mute": _carry_mute,
-    "profile": _carry_profile,
-    "booking": carry_booking,
-}
+register("block", _carry_block)
+register("mute", _carry_mute)
+register("profile", _carry_profile)
+register("booking", carry_booking)

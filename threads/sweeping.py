@@ -8,9 +8,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.db import close_old_connections, connections
 from pynamodb.exceptions import DeleteError
 
+from accounts.outbox.maintenance import delete_done
 from files.exports import sweep_exports
 from files.in_tabs import release_from_tab
 from files.sweeping import list_unsettled, list_unsettled_in_tabs, sweep_files
@@ -33,6 +35,7 @@ def sweep_files_forever(stop: threading.Event) -> None:
             settle_files()
             sweep_files()
             sweep_exports()
+            delete_done(timedelta(days=settings.OUTBOX_DAYS))
             settle_checks(datetime.now(UTC) - UNSETTLED)
         except Exception:
             log.exception("files_not_swept")

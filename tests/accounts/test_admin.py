@@ -1,5 +1,6 @@
 import pytest
 from django.contrib.auth.models import Permission
+from django.utils import timezone
 
 from accounts.models import OutboxEntry, User
 from tests.moderation.conftest import sign_in
@@ -89,3 +90,38 @@ def test_whoever_is_not_staff_stays_outside(client, mara):
     assert client.get("/admin/", follow=True).request["PATH_INFO"] == "/accounts/login/"
     client = sign_in(mara)
     assert client.get("/admin/", follow=True).status_code == 403
+
+
+def dead_letter() -> OutboxEntry:
+    return OutboxEntry.objects.create(
+        kind="booking",
+        payload={"thread": "thr_1", "says": "What they agreed on"},
+        dead_at=timezone.now(),
+        failures=10,
+        last_error="KeyError",
+    )
+
+
+def test_dead_letters_are_seen_without_what_they_say_and_retried(root):
+    dead = dead_letter()
+    client = sign_in(root)
+    pages = [
+        client.get("/admin/accounts/outboxentry/", {"state": "dead"}).content.decode(),
+        client.get(f"/admin/accounts/outboxentry/{dead.pk}/change/").content.decode(),
+    ]
+    assert all("KeyError" in page and "agreed" not in page for page in pages)
+    retry = {"action": "retry", "_selected_action": [dead.pk]}
+    client.post("/admin/accounts/outboxentry/", retry)
+    dead.refresh_from_db()
+    assert (dead.dead_at, dead.failures) == (None, 0)
+
+
+def test_nobody_else_retries_them(helper):
+    may = Permission.objects.filter(codename__in=["view_outboxentry", "change_outboxentry"])
+    helper.user_permissions.add(*may)
+    dead = dead_letter()
+    retry = {"action": "retry", "_selected_action": [dead.pk]}
+    answer = sign_in(helper).post("/admin/accounts/outboxentry/", retry)
+    assert answer.status_code == 403
+    dead.refresh_from_db()
+    assert dead.dead_at

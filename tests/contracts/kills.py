@@ -17,6 +17,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from accounts.models import OutboxEntry
 from contracts.models import Card
+from tests.outbox.timing import make_due
 from tests.threads.checker import find_problems, read_partition
 from threads import state
 from threads.models.transport import Client
@@ -56,6 +57,7 @@ def relay(*threads: str) -> None:
     """As a server does that starts after the crash."""
     for thread in threads:
         state.forget(thread)
+    make_due()
     while carry_waiting():
         pass
     assert not OutboxEntry.objects.filter(done_at__isnull=True).exists(), "something was left"
@@ -73,13 +75,25 @@ def assert_agree(*threads: str) -> None:
 
 def survives(step: int, action: Callable[[], Any]) -> bool:
     """Does it in another process, which dies at that step; True if it was done before."""
+    return ended_alive(fork(action, kill_at=step))
+
+
+def fork(action: Callable[[], Any], *, kill_at: int = 0) -> int:
     for connection in connections.all():
         connection.close()
         if getattr(connection, "pool", None):
             connection.close_pool()
     pid = os.fork()
     if pid == 0:
-        _be_killed_at(step, action)
+        _run_in_child(action, kill_at)
+    return pid
+
+
+def kill_this_process() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def ended_alive(pid: int) -> bool:
     _, status = os.waitpid(pid, 0)
     if os.WIFSIGNALED(status):
         assert os.WTERMSIG(status) == signal.SIGKILL
@@ -88,7 +102,7 @@ def survives(step: int, action: Callable[[], Any]) -> bool:
     return True
 
 
-def _be_killed_at(step: int, action: Callable[[], Any]) -> None:
+def _run_in_child(action: Callable[[], Any], kill_at: int) -> None:
     from threads.models import table
 
     # Sockets and beliefs of the process that this one came from are not its own.
@@ -96,7 +110,7 @@ def _be_killed_at(step: int, action: Callable[[], Any]) -> None:
     state._known.clear()
     state._turns.clear()
     try:
-        _arm(step)
+        _arm(kill_at)
         action()
     except BaseException:
         traceback.print_exc()

@@ -7,6 +7,7 @@ from accounts.refusals import Refusal
 from contracts.models import ContractVersion, Dossier, Leg, Offer
 from tests.contracts.conftest import book, offer_in, terms
 from tests.indexes import settle
+from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, row, start, thread_item
 from threads.actions.bookings import accept_offer, decline_offer, link_bookings, withdraw_offer
@@ -165,6 +166,7 @@ def test_what_was_accepted_while_the_table_was_away_is_carried_later(
     accept_offer(buyer, offer_id=offer.id)
     trouble.over()
     assert thread_item(thread).kind == "inquiry"
+    make_due()
     while carry_waiting():
         pass
     assert thread_item(thread).kind == "project"

@@ -6,6 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.refusals import Refusal
 from tests.contracts.conftest import book, sign
+from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, start
 from tests.threads.test_budgets import grow
@@ -187,6 +188,7 @@ def test_a_thread_that_is_locked_waits_with_what_was_recorded(leg, thread, buyer
     assert [m.id for m in messages_of(thread)] == [m.id for m in before]
     update(item, Change(set={"status": "open"}), None)
     state.forget(thread)
+    make_due()
     while carry_waiting():
         pass
     assert "signed" in messages_of(thread)[-1].body

@@ -15,7 +15,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import get_resolver, reverse
 
-from accounts.models import User
+from accounts.models import OutboxEntry, User
 from files.actions import accept_file
 from moderation.models import AuditEntry, Case
 from tests.moderation.conftest import make_person, make_staff, report, sign_in, taken
@@ -122,6 +122,11 @@ ROWS: dict[str, dict[str, object]] = {
     "accounts_user_history": SUPER,
     "accounts_user_add": NEVER,
     "accounts_user_delete": NEVER,
+    "accounts_outboxentry_changelist": SUPER,
+    "accounts_outboxentry_change": SUPER,
+    "accounts_outboxentry_history": SUPER,
+    "accounts_outboxentry_add": NEVER,
+    "accounts_outboxentry_delete": NEVER,
 }
 # Of Django's making.
 for page in ("changelist", "add", "change", "delete", "history"):
@@ -166,6 +171,8 @@ def address_of(name: str, scene: Scene, kind: str) -> str:
         return reverse(f"admin:{name}", args=[AuditEntry.objects.last().number])
     if name.startswith("accounts_user") and not name.endswith(("add", "changelist")):
         return reverse(f"admin:{name}", args=[quote(scene.staff["person"].id)])
+    if name.startswith("accounts_outbox") and not name.endswith(("add", "changelist")):
+        return reverse(f"admin:{name}", args=[OutboxEntry.objects.latest("id").pk])
     if name.startswith("auth_group") and not name.endswith(("add", "changelist")):
         return reverse(f"admin:{name}", args=[Group.objects.get(name="Support").pk])
     return reverse(f"admin:{name}")

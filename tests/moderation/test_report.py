@@ -128,7 +128,7 @@ def test_what_the_service_notices_becomes_a_case_once_and_holds_its_author(threa
     entry = OutboxEntry.objects.create(kind="case", payload=payload)
     for _ in range(2):
         # A crash after the case was opened: the entry still says what it said.
-        OutboxEntry.objects.filter(pk=entry.pk).update(payload=payload)
+        OutboxEntry.objects.filter(pk=entry.pk).update(payload=payload, done_at=None)
         entry.refresh_from_db()
         assert relay.carry(entry)
     case = Case.objects.get(thread_id=thread)

@@ -21,6 +21,7 @@ from inbox.indexing import take_in
 from inbox.models import IndexedMessage
 from tests.contracts import kills
 from tests.contracts.conftest import book, offer_in, pay, sign, terms
+from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, row, say, start
 from threads import state as states
@@ -46,6 +47,7 @@ def signed_in(user: User) -> Client:
 
 
 def relay() -> None:
+    make_due()
     while carry_waiting():
         pass
     assert not OutboxEntry.objects.filter(done_at=None).exists()

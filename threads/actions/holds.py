@@ -8,6 +8,7 @@ from threads import state as states
 from threads.models import FormerParticipant, Participant, keys
 from threads.models.changes import Change, update
 from threads.models.table import Item, query_all
+from threads.relay import wake_thread
 from threads.telling import publish_standing
 
 Holder = Participant | FormerParticipant
@@ -21,6 +22,7 @@ def hold_author(*, thread_id: str, user_id: str, reason: str, case_id: str) -> N
 
 def release_author(*, thread_id: str, user_id: str) -> None:
     _change(thread_id, user_id, Change(remove=("sending_hold",)))
+    wake_thread(thread_id)
 
 
 def release_case(*, thread_id: str, case_id: str) -> None:

@@ -16,7 +16,7 @@ from threads.models.changes import Change, update
 from threads.models.message import ACTION, PREVIEW, SYSTEM
 from threads.models.retry import Backoff
 from threads.models.thread import LOCKED, OPEN
-from threads.relay import carry_all
+from threads.relay import carry_all, wake_thread
 from threads.state import ThreadState
 from threads.telling import tell_appended, tell_standing
 from threads.writing import Line, NothingToDo, Roster, append
@@ -88,6 +88,7 @@ def unlock_thread(*, thread_id: str) -> None:
         says="Our safety team unlocked this conversation.",
     )
     carry_all(clock.start_clock(thread_id, clock.LOCK))
+    wake_thread(thread_id)
 
 
 def hold_thread(*, thread_id: str, reason: str, case_id: str) -> None:
@@ -104,6 +105,7 @@ def lift_hold(
     lift = Change(remove=("soft_block",))
     _change_thread(thread_id, lambda thread: lift if thread.soft_block else None, says=says)
     carry_all(clock.start_clock(thread_id, clock.HOLD))
+    wake_thread(thread_id)
 
 
 def _change_thread(

@@ -6,6 +6,7 @@ condition that the table has nothing newer. The line's own marker makes it come 
 
 from typing import Any
 
+from accounts.outbox.handlers import Postponed
 from contracts.cards.types import TYPES
 from contracts.models.cards import Card
 from files.models import FileUse
@@ -24,10 +25,6 @@ from threads.state import ThreadState
 from threads.telling import tell_appended
 from threads.waiting import waits_in
 from threads.writing import Line, Roster, append
-
-
-class Postponed(Exception):
-    """Nobody may write there just now; what is recorded waits until somebody may."""
 
 
 def carry_card(card_id: str, *, version: int, key: str, says: str, by_staff: bool = False) -> None:

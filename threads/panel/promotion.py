@@ -5,8 +5,10 @@ half-way is simply carried again.
 """
 
 from accounts.models import OutboxEntry
+from accounts.outbox.claims import extend
+from accounts.outbox.handlers import Postponed
 from threads import state as states
-from threads.cards.carrying import Postponed, carry_card
+from threads.cards.carrying import carry_card
 from threads.markdown import as_typed
 from threads.models.message import PREVIEW, SYSTEM
 from threads.panel.groups import open_group_thread
@@ -34,6 +36,7 @@ def carry_booking(entry: OutboxEntry) -> None:
         open_group_thread(truth, key=entry.payload["key"], says=entry.payload["says"])
     else:
         _say(thread_id, truth, key=entry.payload["key"], says=entry.payload["says"])
+    extend(entry)
     refresh_tabs(thread_id)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from accounts.outbox.handlers import Postponed
 from accounts.refusals import Refusal
 from realtime import figures
 from threads import state as states
@@ -102,7 +103,7 @@ class _Attempts:
         if believed is not None:
             try:
                 return believed, *self.plan(believed)
-            except (Refusal, NothingToDo):
+            except (Refusal, NothingToDo, Postponed):
                 pass
         state = states.look(self.thread_id)
         return state, *self.plan(state)

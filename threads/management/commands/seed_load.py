@@ -119,7 +119,8 @@ def _add_people(people: list[User]) -> None:
             for person in people
         )
         entries = OutboxEntry.objects.bulk_create(
-            OutboxEntry(kind="profile", payload={"user": person.id}) for person in people
+            OutboxEntry(kind="profile", payload=payload, ordering_key=f"user:{payload['user']}")
+            for payload in ({"user": person.id} for person in people)
         )
     put_many(profile_of(person) for person in people)
     waiting = OutboxEntry.objects.filter(pk__in=[entry.pk for entry in entries])

@@ -1,0 +1,26 @@
+"""The registry of handlers, by kind of entry.
+
+A handler must be idempotent: after a crash its entry is processed again. It writes what is true
+now rather than what the entry says, so that a late or repeated run changes nothing.
+"""
+
+from collections.abc import Callable
+
+from django.dispatch import Signal
+
+from accounts.models import OutboxEntry
+
+Handler = Callable[[OutboxEntry], None]
+
+HANDLERS: dict[str, Handler] = {}
+
+# Sent after each run of a handler, with `entry` and `outcome`.
+entry_processed = Signal()
+
+
+class Postponed(Exception):
+    """Raised by a handler whose change is not possible yet, such as a line in a locked thread."""
+
+
+def register(kind: str, handler: Handler) -> None:
+    HANDLERS[kind] = handler

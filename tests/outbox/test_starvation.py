@@ -1,0 +1,76 @@
+"""Postponed entries never delay the entries of other threads and users."""
+
+import pytest
+from django.db import transaction
+
+from accounts.models import OutboxEntry
+from contracts.actions.dossiers import touch
+from tests.contracts.conftest import book
+from tests.outbox.timing import make_due
+from tests.threads.conftest import make_person, messages_of, start
+from threads import state
+from threads.actions.staff import hold_thread, lift_hold
+from threads.models import Profile, Thread, keys
+from threads.models.changes import Change, update
+from threads.relay import carry_all, carry_waiting
+
+pytestmark = [pytest.mark.storage, pytest.mark.django_db]
+
+
+@pytest.fixture
+def booked(db):
+    buyer, seller = make_person("Bea"), make_person("Sam")
+    thread = start(buyer, seller)
+    book(thread, buyer, seller)
+    while carry_waiting():
+        pass
+    return thread, seller
+
+
+def deliver(seller, thread, count):
+    """As actions do: record and entry in one transaction, then the entry is processed at once."""
+    for number in range(count):
+        with transaction.atomic():
+            entry = touch(thread, by=seller, key=f"delivery-{number}", says=f"Delivery {number}")
+        carry_all([entry])
+
+
+def test_101_deliveries_in_a_thread_on_hold_do_not_delay_a_profile(booked):
+    thread, seller = booked
+    hold_thread(thread_id=thread, reason="Contact details", case_id="case_1")
+    deliver(seller, thread, 101)
+
+    somebody = make_person("Zoe")
+    carry_waiting()
+
+    profile = Profile.find(keys.user_pk(somebody.id), keys.PROFILE)
+    assert profile is not None
+    assert profile.display_name == "Zoe"
+
+
+def test_a_lifted_hold_is_noticed_by_a_process_with_an_old_cache(booked):
+    thread, seller = booked
+    hold_thread(thread_id=thread, reason="Contact details", case_id="case_1")
+    deliver(seller, thread, 1)
+    state.look(thread)
+    # Lifted by another process: the cache of this one still says that the thread is on hold.
+    lift = Change(remove=("soft_block",), add={"rev": 1})
+    update(Thread(keys.thread_pk(thread), keys.THREAD), lift, None)
+    make_due()
+
+    carry_waiting()
+
+    assert "Delivery 0" in messages_of(thread)[-1].body
+
+
+def test_after_the_hold_all_deliveries_are_announced_in_order(booked):
+    thread, seller = booked
+    hold_thread(thread_id=thread, reason="Contact details", case_id="case_1")
+    deliver(seller, thread, 5)
+    lift_hold(thread_id=thread)
+    while carry_waiting():
+        pass
+
+    said = [each.body for each in messages_of(thread) if "Delivery" in (each.body or "")]
+    assert said == [f"Delivery {number}" for number in range(5)]
+    assert not OutboxEntry.objects.filter(done_at=None).exists()

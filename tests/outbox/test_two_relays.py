@@ -1,0 +1,112 @@
+"""Two relays, one of them killed at every step: each entry takes effect once, in order."""
+
+import os
+import time
+
+import pytest
+from django.db import transaction
+
+from accounts.outbox import claims, processing
+from accounts.outbox.claims import pending
+from contracts.actions.dossiers import touch
+from tests.contracts import kills
+from tests.contracts.conftest import book
+from tests.threads.conftest import make_person, messages_of, start
+from threads import state
+from threads.relay import carry_all, carry_waiting
+
+pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
+
+MAX_SECONDS = 60
+
+
+@pytest.fixture
+def short_lease(monkeypatch):
+    monkeypatch.setattr(claims, "LEASE_SECONDS", 1.5)
+    monkeypatch.setattr(processing, "MAX_BACKOFF_SECONDS", dict.fromkeys(processing.Outcome, 0.1))
+
+
+def conversation():
+    buyer, seller = make_person("Bea"), make_person("Sam")
+    thread = start(buyer, seller)
+    book(thread, buyer, seller)
+    return thread, seller
+
+
+def announce(thread, seller, count):
+    with transaction.atomic():
+        return [
+            touch(thread, by=seller, key=f"line-{number}", says=f"Line {number}")
+            for number in range(count)
+        ]
+
+
+def relay_until_empty() -> None:
+    deadline = time.monotonic() + MAX_SECONDS
+    while pending().exists():
+        assert time.monotonic() < deadline
+        if not carry_waiting():
+            time.sleep(0.05)
+
+
+def second_relay(until_told: int) -> None:
+    """Begins once the other relay has claimed something, or has died before that."""
+    os.set_blocking(until_told, False)
+    while not pending().exclude(claimed_by="").exists():
+        try:
+            os.read(until_told, 1)
+            break
+        except BlockingIOError:
+            time.sleep(0.01)
+    relay_until_empty()
+
+
+def assert_once_and_in_order(thread, count):
+    state.forget(thread)
+    lines = [each.body for each in messages_of(thread) if (each.body or "").startswith("Line")]
+    assert lines == [f"Line {number}" for number in range(count)]
+    kills.assert_agree(thread)
+
+
+def run_two_relays(step: int, first) -> bool:
+    reading, writing = os.pipe()
+    second = kills.fork(lambda: second_relay(reading))
+    survived = kills.ended_alive(kills.fork(first, kill_at=step))
+    os.write(writing, b"!")
+    assert kills.ended_alive(second)
+    for each in (reading, writing):
+        os.close(each)
+    return survived
+
+
+def test_a_relay_killed_at_every_step_beside_another(short_lease):
+    relay_until_empty()
+    one, another = conversation(), conversation()
+    relay_until_empty()
+    for step in range(1, kills.MOST_STEPS):
+        threads = [conversation()] if step > 1 else [one, another]
+        for thread, seller in threads:
+            announce(thread, seller, 3)
+        survived = run_two_relays(step, relay_until_empty)
+        for thread, _ in threads:
+            assert_once_and_in_order(thread, 3)
+        if survived:
+            assert step > 3, "it was killed nowhere"
+            return
+    pytest.fail("it never came to an end")
+
+
+def test_an_action_killed_at_every_step_beside_a_relay(short_lease):
+    for step in range(1, kills.MOST_STEPS):
+        thread, seller = conversation()
+        survived = run_two_relays(step, lambda of=(thread, seller): carry_all(announce(*of, 2)))
+        relay_until_empty()
+        state.forget(thread)
+        said = sum((each.body or "").startswith("Line") for each in messages_of(thread))
+        # Killed before its transaction was committed, the action has done nothing.
+        assert_once_and_in_order(thread, 2 if said else 0)
+        if survived:
+            assert step > 3, "it was killed nowhere"
+            assert said == 2
+            return
+    pytest.fail("it never came to an end")
