@@ -6,7 +6,7 @@ from typing import Any
 
 from accounts.models import User
 from accounts.refusals import Refusal
-from files.actions import bind_files
+from files.actions import bind_files, find_files
 from files.in_tabs import settle_in_tab
 from files.models import BLUR, EXPLICIT, SUGGESTIVE, File, FileUse, TabUse
 from threads.models import Message, Participant, SentMarker, TabSnapshot, Thread, keys
@@ -42,6 +42,9 @@ def access_file(user: User, file_id: str) -> ShownFile:
     me, thread, seen = _read(user, thread_id, [one for one in messages if one])
     if file is None or file.state != File.State.READY or me is None or thread is None:
         raise Refusal("THREAD_NOT_FOUND")
+    if any(one.hidden_at for one in seen):
+        # By staff, who mean the file wherever it is.
+        raise Refusal("THREAD_NOT_FOUND")
     shown = [one for one in seen if not one.is_gone and one.seq >= me.visible_from_seq]
     is_unsent = not seen and file.owner_id == user.id and not file.released_at
     if not shown and not is_unsent and not _is_in_panel(user, thread, file):
@@ -50,18 +53,50 @@ def access_file(user: User, file_id: str) -> ShownFile:
     return ShownFile(file, band, thread.safe_mode_required or user.safe_mode)
 
 
-def still_shown(files: Sequence[File], thread_id: str) -> list[File]:
-    """Without those whose messages have all gone, by themselves or by staff: what was hidden does
-    not come back in something else. One query and one request for all of them."""
-    uses = FileUse.objects.filter(file__in=files).exclude(message_id="")
-    pk = keys.thread_pk(thread_id)
-    wanted = {use.message_id for use in uses}
-    found = get_many([(pk, keys.message_sk(each)) for each in wanted], whole=False)
-    gone = {one.id for one in found if isinstance(one, Message) and one.is_gone}
-    of_file: dict[str, set[str]] = {}
-    for use in uses:
-        of_file.setdefault(use.file_id, set()).add(use.message_id)
-    return [file for file in files if not of_file.get(file.id) or of_file[file.id] - gone]
+def usable_files(
+    owner: User, file_ids: Sequence[str], *, thread_id: str, client_id: str = ""
+) -> list[File]:
+    """The one way to use files again, or for the first time, in anything: their own, brought for
+    this thread, and not hidden. `client_id`: of the message that uses them, if it is a repeat."""
+    files = find_files(owner, file_ids, thread_id=thread_id)
+    if len(without_hidden(files, client_id=client_id)) != len(files):
+        raise Refusal("UPLOAD_GONE", "One of these files is no longer there.")
+    return files
+
+
+def without_hidden(files: Sequence[File], *, client_id: str = "") -> list[File]:
+    """Without those that staff have hidden in any message, and those whose messages are all gone.
+    One query, and one request if any of them is in a message."""
+    messages = _messages_of(files, client_id)
+    return [file for file in files if not _is_hidden(messages.get(file.id, []))]
+
+
+def list_visible(file_ids: Sequence[str]) -> list[File]:
+    """Those of them that are kept and not hidden, for somebody who may see their messages."""
+    found = File.objects.filter(state=File.State.READY).in_bulk(file_ids)
+    return without_hidden(list(found.values()))
+
+
+def _is_hidden(messages: Sequence[Message]) -> bool:
+    is_gone = bool(messages) and all(one.is_gone for one in messages)
+    return is_gone or any(one.hidden_at for one in messages)
+
+
+def _messages_of(files: Sequence[File], client_id: str) -> dict[str, list[Message]]:
+    by_id = {file.id: file for file in files}
+    uses = FileUse.objects.filter(file__in=list(by_id)).exclude(client_id=client_id)
+    of_file = [(by_id[use.file_id], settle(by_id[use.file_id], use)) for use in uses]
+    wanted = {
+        (keys.thread_pk(file.thread_id), keys.message_sk(message_id))
+        for file, message_id in of_file
+        if message_id
+    }
+    found = {one.id: one for one in get_many(wanted, whole=False) if isinstance(one, Message)}
+    messages: dict[str, list[Message]] = {}
+    for file, message_id in of_file:
+        if message_id in found:
+            messages.setdefault(file.id, []).append(found[message_id])
+    return messages
 
 
 def _is_in_panel(user: User, thread: Thread, file: File) -> bool:

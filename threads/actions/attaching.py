@@ -12,10 +12,11 @@ import structlog
 from django.db import DatabaseError
 
 from accounts.models import User
-from files.actions import bind_files, find_files, reserve_files
+from files.actions import bind_files, reserve_files
 from files.models import File
 from threads.attachments import LINK, describe
 from threads.models import Message
+from threads.shown_files import usable_files
 
 log = structlog.get_logger(__name__)
 
@@ -60,5 +61,7 @@ def attach(
     thread_id: str,
     client_id: str,
 ) -> Attached:
-    files = find_files(sender, file_ids, thread_id=thread_id) if file_ids else []
+    files = []
+    if file_ids:
+        files = usable_files(sender, file_ids, thread_id=thread_id, client_id=client_id)
     return Attached(client_id, files, list(links))

@@ -14,7 +14,6 @@ from threads.actions.attaching import Attached, attach
 from threads.actions.messages import check_may_write
 from threads.actions.staff import lift_hold
 from threads.relay import carry_all
-from threads.shown_files import still_shown
 
 
 def propose_card(
@@ -54,10 +53,7 @@ def calls_staff(type_name: str) -> bool:
 
 def _attach(user: User, file_ids: Sequence[str], thread_id: str) -> Attached:
     """Named by the card, once there is one."""
-    attached = attach(user, file_ids, [], thread_id=thread_id, client_id="")
-    if attached.files and len(still_shown(attached.files, thread_id)) != len(attached.files):
-        raise Refusal("UPLOAD_GONE", "One of these files is no longer there.")
-    return attached
+    return attach(user, file_ids, [], thread_id=thread_id, client_id="")
 
 
 def _reserve(attached: Attached) -> Callable[[Card], None]:

@@ -13,7 +13,6 @@ from django.db import DatabaseError
 from accounts.models import User
 from accounts.refusals import Refusal
 from files import outside
-from files.actions import find_files
 from files.fetching import can_be_fetched
 from files.in_tabs import (
     find_in_tab,
@@ -25,6 +24,7 @@ from files.in_tabs import (
 from files.models import File, OutsidePicture
 from threads.attachments import describe_in_tab
 from threads.panel.written import LONGEST_LINK, Edit
+from threads.shown_files import usable_files
 
 log = structlog.get_logger(__name__)
 MOODBOARD = "moodboard"
@@ -36,7 +36,7 @@ def part_of(file_id: str) -> str:
 
 
 def reserve_picture(user: User, file_id: str, *, thread_id: str) -> dict[str, Any]:
-    (file,) = find_files(user, [file_id], thread_id=thread_id)
+    (file,) = usable_files(user, [file_id], thread_id=thread_id)
     if file.kind != File.Kind.IMAGE:
         raise Refusal("UPLOAD_TYPE", "Only pictures can be pinned.")
     reserve_for_tab(file, tab=MOODBOARD, part=part_of(file_id))

@@ -8,7 +8,6 @@ from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.actions.dossiers import touch
 from contracts.actions.manifests import check_may_show_proofs
-from files.actions import find_files
 from files.in_tabs import list_in_tab, place_in_tab, release_from_tab
 from files.models import File
 from threads import state as states
@@ -16,6 +15,7 @@ from threads.actions.messages import check_may_write
 from threads.actions.panel import check_has_panel
 from threads.panel.recorded import PROOFS
 from threads.relay import carry_all
+from threads.shown_files import usable_files
 
 # As many as a snapshot has room for, with everything else that is in it.
 MOST_PROOFS = 60
@@ -24,7 +24,7 @@ MOST_PROOFS = 60
 def add_proofs(user: User, *, thread_id: str, file_ids: Sequence[str]) -> None:
     """The record first, then the conversation follows; those that are there already stay so."""
     check_may_bring(user, thread_id)
-    files = find_files(user, file_ids, thread_id=thread_id)
+    files = usable_files(user, file_ids, thread_id=thread_id)
     if any(file.kind == File.Kind.TEXT for file in files):
         raise Refusal("UPLOAD_TYPE", "Proofs are pictures or PDFs.")
     with transaction.atomic():

@@ -7,7 +7,7 @@ from accounts.models import User
 from files.models import File
 from files.queries import list_pictures
 from threads.attachments import describe, view_in_tab
-from threads.shown_files import still_shown
+from threads.shown_files import without_hidden
 
 Picture = dict[str, Any]
 
@@ -24,7 +24,7 @@ def gallery_of(payload: dict[str, Any]) -> list[Picture]:
 
 def to_choose_from(user: User, thread_id: str, brought: Sequence[str]) -> list[Picture]:
     """What they have shown in this conversation, and what they `brought` with this form."""
-    files = still_shown(list_pictures(user, thread_id=thread_id, also=brought), thread_id)
+    files = without_hidden(list_pictures(user, thread_id=thread_id, also=brought))
     return [_picture(describe(file)) | {"is_chosen": file.id in brought} for file in files]
 
 

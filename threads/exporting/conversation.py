@@ -26,6 +26,7 @@ from threads.models.message import SYSTEM
 from threads.models.table import Item, query
 from threads.panel.large import read_whole
 from threads.queries import Opened
+from threads.shown_files import list_visible, without_hidden
 
 FORMAT = "parley-conversation-1"
 AT_ONCE = 200
@@ -140,7 +141,7 @@ def _described(conversation: Conversation, heard: Callable[[], None]) -> Iterato
             for one in _attachments(message)
             if one["kind"] != LINK
         ]
-        kept = File.objects.filter(state=File.State.READY).in_bulk(wanted)
+        kept = {file.id: file for file in list_visible(wanted)}
         for message in messages:
             at = keys.moment(message.created_at).astimezone(_zone(conversation))
             label = f"{at:%A} {at.day} {at:%B %Y}"
@@ -232,8 +233,10 @@ def _add_agreed(parcel: Parcel, conversation: Conversation) -> None:
         {name: read_whole(tab) for name, tab in sorted(tabs.items())},
     )
     uses = TabUse.objects.filter(file__thread_id=conversation.thread_id).select_related("file")
+    visible = {file.id for file in without_hidden([use.file for use in uses])}
     for number, use in enumerate(uses.order_by("created_at", "pk"), 1):
-        if not (conversation.is_in_safe_mode and use.file.band >= EXPLICIT):
+        is_left_out = conversation.is_in_safe_mode and use.file.band >= EXPLICIT
+        if use.file_id in visible and not is_left_out:
             name = f"{conversation.folder}files/{use.tab}-{number:03d}-{use.file.name}"
             with storage.open_kept(use.file, FULL) as kept:
                 parcel.add_stream(name, kept, is_packed=True)

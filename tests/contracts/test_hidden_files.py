@@ -1,0 +1,217 @@
+"""A file that staff have hidden is shown nowhere, and can't be used anywhere again."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+import threads.actions
+from accounts.refusals import Refusal
+from files.models import File
+from tests.contracts.card_scenes import GIVEN, propose
+from tests.files.conftest import bring, kept  # noqa: F401
+from tests.test_access import BACKEND
+from tests.threads.conftest import say
+from tests.threads.test_export import export_of
+from threads.actions.cards import move_card
+from threads.actions.messages import Sending, send_message
+from threads.actions.panel import edit_tab
+from threads.actions.proofs import add_proofs
+from threads.actions.staff import hide_message, unhide_message
+from threads.cards.gallery import to_choose_from
+from threads.shown_files import usable_files
+
+pytestmark = pytest.mark.storage
+
+
+def send(user, leg, file_id):
+    say(user, leg.thread_id, attachments=[file_id])
+
+
+def send_as_socket(user, leg, file_id):
+    Sending(user, leg.thread_id, str(uuid4()), "Look", attachments=[file_id]).prepare()
+
+
+def pin(user, leg, file_id):
+    thread = leg.thread_id
+    edit_tab(user, thread_id=thread, tab="moodboard", op="add", version=0, picture=file_id)
+
+
+def show_proof(user, leg, file_id):
+    add_proofs(user, thread_id=leg.thread_id, file_ids=[file_id])
+
+
+def propose_with(type_name: str) -> Callable:
+    def propose_card(user, leg, file_id):
+        by = leg.buyer if type_name == "dispute" else user
+        propose(type_name, leg, by, file_ids=[file_id])
+
+    return propose_card
+
+
+def answer_card(user, leg, file_id):
+    """The refusal comes before anything about the card is looked at."""
+    card = propose("extras", leg)
+    given = GIVEN["extras"](leg)
+    move_card(
+        leg.buyer if user == leg.seller else leg.seller,
+        card_id=card.id,
+        move="counter",
+        version=card.version,
+        key="counter",
+        given=given,
+        file_ids=[file_id],
+    )
+
+
+# Every action that takes a file by its id, with ways to use it.
+USES: dict[str, list[Callable]] = {
+    "threads.actions.messages.send_message": [send],
+    "threads.actions.messages.Sending": [send_as_socket],
+    "threads.actions.panel.edit_tab": [pin],
+    "threads.actions.proofs.add_proofs": [show_proof],
+    "threads.actions.cards.propose_card": [
+        propose_with("proofs"),
+        propose_with("expense"),
+        propose_with("dispute"),
+    ],
+    "threads.actions.cards.move_card": [answer_card],
+}
+# Called by those above with what they were given, or takes something away.
+OTHERS = {
+    "threads.actions.attaching.Attached",
+    "threads.actions.attaching.attach",
+    "threads.actions.pins.reserve_picture",
+    "threads.actions.pins.part_of",
+    "threads.actions.proofs.remove_proof",
+}
+NAMES = {"attachments", "picture", "file_id", "file_ids", "files"}
+# Where rows of files may be read by anybody's id. Everything else goes by threads/shown_files.py.
+READERS = {
+    "files/actions.py",
+    "files/outside.py",
+    "files/queries.py",
+    "files/sweeping.py",
+    "threads/shown_files.py",
+    "threads/leaving.py",
+    "threads/management/demo_cards.py",
+    "threads/management/commands/seed_demo.py",
+    # Staff, under a case.
+    "moderation/export.py",
+    "moderation/queries.py",
+}
+
+
+@pytest.fixture
+def hidden(leg, thread, seller) -> File:
+    photo = bring(seller, thread)
+    said = say(seller, thread, "Look", attachments=[photo.id])
+    hide_message(thread_id=thread, message_id=said.id)
+    return photo
+
+
+@pytest.mark.parametrize(
+    "use", [use for uses in USES.values() for use in uses], ids=lambda use: use.__qualname__[:24]
+)
+def test_a_hidden_file_cannot_be_used_again(use, leg, thread, buyer, seller):
+    author = buyer if use is answer_card or "dispute" in str(use.__closure__ or "") else seller
+    photo = bring(author, thread)
+    said = say(author, thread, "Look", attachments=[photo.id])
+    hide_message(thread_id=thread, message_id=said.id)
+    user = seller if use is answer_card else author
+    with pytest.raises(Refusal) as refused:
+        use(user, leg, photo.id)
+    assert refused.value.code == "UPLOAD_GONE"
+    unhide_message(thread_id=thread, message_id=said.id)
+    assert usable_files(author, [photo.id], thread_id=thread)
+
+
+def test_every_action_that_takes_a_file_is_tried():
+    """A new one has to be added to USES, and is then tried with a hidden file."""
+    found = set()
+    for module in pkgutil.iter_modules(threads.actions.__path__, "threads.actions."):
+        for name, member in inspect.getmembers(importlib.import_module(module.name)):
+            if _is_public(module.name, name, member):
+                parameters = inspect.signature(member).parameters.keys()
+                found |= {f"{module.name}.{name}"} if NAMES & parameters else set()
+    assert found == USES.keys() | OTHERS
+
+
+def _is_public(module: str, name: str, member: object) -> bool:
+    is_own = getattr(member, "__module__", "") == module
+    return is_own and not name.startswith("_") and callable(member)
+
+
+def test_files_are_found_by_id_in_one_place():
+    """Reading rows of files anywhere else would go round the check."""
+    root = Path(__file__).parents[2]
+    readers = set()
+    for app in ("accounts", "contracts", "files", "inbox", "moderation", "realtime", "threads"):
+        for path in (root / app).rglob("*.py"):
+            tree = ast.parse(path.read_text())
+            if any(_reads_files(node) for node in ast.walk(tree)):
+                readers.add(str(path.relative_to(root)))
+    assert readers == READERS
+
+
+def _reads_files(node: ast.AST) -> bool:
+    is_manager = isinstance(node, ast.Attribute) and node.attr == "objects"
+    return is_manager and isinstance(node.value, ast.Name) and node.value.id == "File"
+
+
+def status(user, file) -> int:
+    client = Client()
+    client.force_login(user, backend=BACKEND)
+    return client.get(reverse("threads:file", args=[file.id])).status_code
+
+
+def test_a_hidden_file_is_shown_to_nobody(hidden, buyer, seller):
+    assert [status(user, hidden) for user in (buyer, seller)] == [404, 404]
+
+
+@pytest.mark.parametrize("place", [pin, show_proof, send])
+def test_a_file_that_is_elsewhere_too_goes_from_there_when_it_is_hidden(
+    place, leg, thread, buyer, seller
+):
+    photo = bring(seller, thread)
+    said = say(seller, thread, "Look", attachments=[photo.id])
+    place(seller, leg, photo.id)
+    assert status(buyer, photo) == 200
+    hide_message(thread_id=thread, message_id=said.id)
+    assert [status(user, photo) for user in (buyer, seller)] == [404, 404]
+    unhide_message(thread_id=thread, message_id=said.id)
+    assert status(buyer, photo) == 200
+
+
+def test_a_hidden_file_is_not_offered_to_be_chosen(hidden, leg, thread, seller):
+    other = bring(seller, thread)
+    say(seller, thread, "Another", attachments=[other.id])
+    shown = [picture["id"] for picture in to_choose_from(seller, thread, [])]
+    assert shown == [other.id]
+
+
+def test_sending_the_same_message_again_is_still_a_repeat(leg, thread, seller):
+    photo = bring(seller, thread)
+    fields = {"thread_id": thread, "client_id": str(uuid4()), "body": "Look"}
+    first = send_message(seller, attachments=[photo.id], **fields)
+    hide_message(thread_id=thread, message_id=first.id)
+    assert send_message(seller, attachments=[photo.id], **fields).id == first.id
+
+
+def test_a_hidden_file_is_not_exported(leg, thread, buyer, seller):
+    """Neither from another message that has it, nor from the panel."""
+    photo, plain = bring(seller, thread), bring(seller, thread, name="plain.jpg")
+    said = say(seller, thread, "Look", attachments=[photo.id])
+    say(seller, thread, "Again", attachments=[photo.id, plain.id])
+    pin(seller, leg, photo.id)
+    hide_message(thread_id=thread, message_id=said.id)
+    names = [name for name in export_of(buyer, thread).namelist() if ".jp" in name]
+    assert len(names) == 1
+    assert "plain" in names[0]
