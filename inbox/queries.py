@@ -10,7 +10,7 @@ from accounts.refusals import Refusal
 from contracts.queries import list_booked_threads
 from inbox.models import IndexedThread
 from threads.fresh_rows import FreshRows
-from threads.models import ActionWaiting, Participant, keys
+from threads.models import ActionWaiting, Invitation, Participant, keys
 from threads.models.participant import (
     ARCHIVED_FOLDER,
     INBOX,
@@ -177,7 +177,10 @@ def _threads_with_actions(user: User) -> tuple[list[str], bool]:
 
 
 def get_row(user: User, thread_id: str) -> Participant:
-    row = Participant.find(keys.thread_pk(thread_id), keys.participant_sk(user.id))
+    """Their own row, or that of their invitation."""
+    pk = keys.thread_pk(thread_id)
+    row = Participant.find(pk, keys.participant_sk(user.id))
+    row = row or Invitation.find(pk, keys.invitation_sk(user.id))
     if row is None:
         raise Refusal("THREAD_NOT_FOUND")
     return row

@@ -225,6 +225,7 @@ SOCKET_BURST = env.int("PARLEY_SOCKET_BURST", default=300)
 PACES = {
     "message": tuple(env.list("PARLEY_MESSAGE_LIMIT", int, default=[60, 60])),
     "search": tuple(env.list("PARLEY_SEARCH_LIMIT", int, default=[30, 60])),
+    "people": tuple(env.list("PARLEY_PEOPLE_LIMIT", int, default=[50, 10])),
     "find": tuple(env.list("PARLEY_FIND_LIMIT", int, default=[120, 240])),
 }
 # Files that one person may bring in an hour.

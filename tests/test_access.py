@@ -29,7 +29,7 @@ from moderation.cases import report_thread
 from realtime.commands import COMMANDS, handle
 from tests.contracts.card_scenes import propose
 from tests.contracts.conftest import book, offer_in, pay
-from tests.threads.conftest import make_person, say, start
+from tests.threads.conftest import add_friend, make_person, say, start
 from threads.actions.blocks import block_person
 from threads.actions.bookings import deliver_finals, link_bookings
 from threads.actions.people import add_participant, remove_participant
@@ -38,7 +38,8 @@ from threads.models import Message
 
 LISTING = f"{'0' * 64} 12 https://files.example/a.jpg a.jpg"
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
-KINDS = ("nobody", "stranger", "participant", "removed", "blocked", "suspended", "staff", "holder")
+KINDS = ("nobody", "stranger", "invited", "participant", "removed", "blocked", "suspended")
+KINDS += ("staff", "holder")
 
 
 @dataclass
@@ -78,17 +79,20 @@ def scene(db: None) -> Scene:
     blocked = make_person("Bo")
     thread = start(buyer, seller)
     for person in (removed, added):
-        add_participant(buyer, thread_id=thread, user=person)
+        add_friend(buyer, thread_id=thread, user=person)
     remove_participant(buyer, thread_id=thread, user_id=removed.id)
     blocked_thread = start(blocked, seller)
     block_person(seller, blocked=blocked)
     suspended = make_person("Sue")
-    add_participant(buyer, thread_id=thread, user=suspended)
+    add_friend(buyer, thread_id=thread, user=suspended)
     User.objects.filter(pk=suspended.pk).update(is_active=False)
+    invited = make_person("Ivy")
+    add_participant(buyer, thread_id=thread, user=invited)
     staff, holder = make_person("Max"), make_person("Hal")
     User.objects.filter(pk__in=[staff.pk, holder.pk]).update(is_staff=True, is_superuser=True)
     people = {
         "stranger": make_person("Stig"),
+        "invited": invited,
         "participant": buyer,
         "removed": removed,
         "blocked": blocked,
@@ -121,6 +125,8 @@ def row(**expected: object) -> dict[str, object]:
     """All kinds, in order; `others` stands for those that are not named. Staff who have taken a
     case of this very thread read it there, and nowhere else: here they are staff like all."""
     others = expected.pop("others", None)
+    # Somebody invited is a stranger, but for the invitation itself.
+    expected.setdefault("invited", expected.get("stranger", others))
     expected.setdefault("holder", expected.get("staff", others))
     full = {kind: expected.get(kind, others) for kind in KINDS}
     assert None not in full.values(), "every kind of person needs an answer"
@@ -198,18 +204,19 @@ VIEWS: dict[str, View] = {
     "inbox:inbox": View(SIGNED_IN),
     "inbox:folder": View(SIGNED_IN, lambda scene, kind: ["archived"]),
     "inbox:rows": View(SIGNED_IN),
-    "inbox:row": View(OF_THREAD, of_thread),
+    "inbox:row": View(OF_THREAD | {"invited": 200}, of_thread),
     "inbox:counts": View(SIGNED_IN),
     "inbox:search": View(SIGNED_IN, query="?q=hello"),
     "inbox:find": View(SIGNED_IN, query="?q=hello"),
     "inbox:keys": View(SIGNED_IN),
     "inbox:act": View(
-        ACT, post=lambda scene, kind: {"act": "pin", "thread": scene.thread_for(kind)}
+        ACT | {"invited": 302},
+        post=lambda scene, kind: {"act": "pin", "thread": scene.thread_for(kind)},
     ),
     "threads:start": View(
         SIGNED_IN
         | {"blocked": 403, "participant": 302, "stranger": 302, "removed": 302}
-        | {"staff": 302, "holder": 302},
+        | {"staff": 302, "holder": 302, "invited": 302},
         handle_of_seller,
         post=lambda scene, kind: {"what": "A shoot", "message": "Hello", "client_id": str(uuid4())},
     ),
@@ -231,7 +238,7 @@ VIEWS: dict[str, View] = {
         lambda scene, kind: ["999999999"],
         post=posting(),
     ),
-    "threads:thread": View(OF_THREAD, of_thread),
+    "threads:thread": View(OF_THREAD | {"invited": 200}, of_thread),
     "threads:messages": View(
         row(nobody="in", suspended="in", participant=302, blocked=403, others=404),
         of_thread,
@@ -245,8 +252,8 @@ VIEWS: dict[str, View] = {
     ),
     "threads:file": View(OF_THREAD | {"blocked": 404}, lambda scene, kind: [scene.file.id]),
     "threads:read": View(ACT | {"blocked": 400}, of_thread, post=the_newest),
-    "threads:accept": View(ACT, of_thread, post=posting()),
-    "threads:decline": View(ACT, of_thread, post=posting()),
+    "threads:accept": View(ACT | {"invited": 302}, of_thread, post=posting()),
+    "threads:decline": View(ACT | {"invited": 302}, of_thread, post=posting()),
     "threads:add": View(
         ACT | {"blocked": 403},
         of_thread,

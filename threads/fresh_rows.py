@@ -35,6 +35,13 @@ class FreshRows:
         return found
 
     def _read(self, thread_ids: Iterable[str]) -> list[Participant]:
-        sk = keys.participant_sk(self._user_id)
+        wanted = list(thread_ids)
+        rows = self._get(wanted, keys.participant_sk(self._user_id))
+        there = {row.thread_id for row in rows}
+        recent_only = [one for one in wanted if one in self.threads and one not in there]
+        # Somebody who is not a participant may have an invitation.
+        return rows + self._get(recent_only, keys.invitation_sk(self._user_id))
+
+    def _get(self, thread_ids: list[str], sk: str) -> list[Participant]:
         found = get_many((keys.thread_pk(thread_id), sk) for thread_id in thread_ids)
         return [row for row in found if isinstance(row, Participant)]

@@ -22,7 +22,7 @@ from threads.models.message import SYSTEM
 from threads.models.store import StoreUnavailable
 from threads.models.table import Item, query_all
 from threads.profiles import copy_person, person_of
-from threads.queries import list_all_rows
+from threads.queries import list_all_rows, list_invitations
 
 # Then they stay in it, without a name: nothing may be changed there, or nobody has let them in.
 STAYS = {"THREAD_LOCKED", "SAFETY_SOFT_BLOCK", "REQUEST_PENDING"}
@@ -40,6 +40,10 @@ def carry_deletion(entry: OutboxEntry) -> None:
         copy_person(row, person)
         states.forget(row.thread_id)
         _leave(user, row.thread_id)
+    for invitation in list_invitations(user.id):
+        _forget_lines(invitation.thread_id, name)
+        invitation.delete()
+        states.forget(invitation.thread_id)
     for thread_id in _written_in(user):
         extend(entry)
         _forget_lines(thread_id, name)
@@ -86,7 +90,7 @@ def _unnamed(line: Message, name: str) -> Change | None:
     body = line.body or ""
     for known in {name, as_typed(name)}:
         body = re.sub(rf"^{re.escape(known)}(?= )", NAME, body)
-        body = re.sub(rf"( added | removed ){re.escape(known)}\.$", rf"\1{NAME}.", body)
+        body = re.sub(rf"( added | removed | invited ){re.escape(known)}\.$", rf"\1{NAME}.", body)
     return Change(set={"body": body}) if body != (line.body or "") else None
 
 

@@ -18,11 +18,12 @@ from threads.actions.panel import has_panel
 from threads.actions.roster_permissions import can_add, can_remove
 from threads.forms import SendMessage
 from threads.markdown import without_links
-from threads.models import Participant, Thread
+from threads.models import Invitation, Participant, Person, Thread
 from threads.models.participant import DECLINED, PENDING
 from threads.panel.rendering import progress_of, tab_context, tab_shown, tabs_shown
 from threads.queries import Opened
 from threads.rendering import arrange
+from threads.state import ThreadState
 from threads.telling import banner_of, cursors_of
 
 
@@ -60,6 +61,7 @@ def thread_page(user: User, opened: Opened, **extra: Any) -> dict[str, Any]:
     return {
         "thread": thread_view(opened.state.thread),
         "people": people,
+        "invited": invited_people(opened.state),
         "others": others,
         "newest": opened.messages[-1] if opened.messages else None,
         "unread": me.unread,
@@ -208,6 +210,23 @@ def _person_view(person: Participant, user: User, *, may_remove: bool) -> Person
         is_me=person.user_id == user.id,
         can_be_removed=may_remove,
     )
+
+
+def invited_people(state: ThreadState) -> list[Person]:
+    """As long as they can accept. Somebody who declined looks like somebody who waits."""
+    return [one.person for one in state.invited.values() if not one.is_request_over]
+
+
+def invitation_page(state: ThreadState, invitation: Invitation) -> dict[str, Any]:
+    """What somebody sees before they accept: nothing that was said."""
+    return {
+        "thread": {"id": state.thread.id, "subject": state.thread.subject},
+        "inviter": invitation.other_side,
+        "names": [one.person["name"] for one in state.people.values()],
+        "is_declined": invitation.request_state == DECLINED,
+        "is_over": invitation.is_request_over or invitation.inviter_id not in state.people,
+        "folder": invitation.folder,
+    }
 
 
 def compose_form(opened: Opened) -> SendMessage:

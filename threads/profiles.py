@@ -52,7 +52,7 @@ def copy_person(row: Participant, person: Person) -> None:
     own = Participant.person["rev"]
     change = Change(set={"person": person})
     update(Participant(row.pk, row.sk), change, _not_newer(own, person))
-    where = Item.sk.startswith(keys.PARTICIPANTS)
+    where = Item.sk.between(keys.PARTICIPANTS, f"{keys.INVITATIONS}~")
     for other in query(row.pk, where, limit=100).of(Participant):
         if other.other_side["id"] == person["id"] and other.sk != row.sk:
             shown = Participant.other_side["rev"]

@@ -10,10 +10,19 @@ from accounts.models import User
 from accounts.refusals import Refusal
 from threads import state as states
 from threads.fresh_rows import FreshRows
-from threads.models import FormerParticipant, Message, Pair, Participant, Profile, Thread, keys
+from threads.models import (
+    FormerParticipant,
+    Invitation,
+    Message,
+    Pair,
+    Participant,
+    Profile,
+    Thread,
+    keys,
+)
 from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM, oldest_request
 from threads.models.tab import TAB_NAMES
-from threads.models.table import InboxIndex, Item, get_many, query
+from threads.models.table import InboxIndex, Item, get_many, query, query_all
 from threads.models.thread import MAX_PARTICIPANTS
 from threads.state import ThreadState, state_of
 
@@ -63,7 +72,7 @@ def _people_expected(thread_id: str) -> int:
     believed = states.known(thread_id)
     if believed is None:
         return MAX_PARTICIPANTS
-    return len(believed.people) + len(believed.former)
+    return len(believed.people) + len(believed.former) + len(believed.invited)
 
 
 def open_thread_at(user: User, thread_id: str, message_id: str) -> Opened:
@@ -287,13 +296,34 @@ def list_all_rows(user_id: str) -> list[Participant]:
         pk, after = keys.inbox_pk(user_id, folder), None
         while True:
             page = query(pk, limit=WINDOW // 10, index=Item.inbox, after=after, newest_first=True)
-            rows += page.of(Participant)
+            rows += [row for row in page.of(Participant) if not isinstance(row, Invitation)]
             after = page.next_key
             if after is None:
                 break
     # A row that moved while the index was read may be in two folders, or in none.
     indexed = {row.thread_id: row for row in rows}
-    return FreshRows(user_id).merge(indexed.values(), lambda row: True)
+    return FreshRows(user_id).merge(indexed.values(), lambda row: not isinstance(row, Invitation))
+
+
+def list_invitations(user_id: str) -> list[Invitation]:
+    """Every invitation of a person that is stored, answered or not."""
+    indexed = {
+        item.thread_id: item
+        for folder in (REQUESTS, ARCHIVED_FOLDER, SPAM)
+        for item in query_all(keys.inbox_pk(user_id, folder), index=Item.inbox)
+        if isinstance(item, Invitation)
+    }
+    rows = FreshRows(user_id).merge(indexed.values(), lambda row: isinstance(row, Invitation))
+    return [row for row in rows if isinstance(row, Invitation)]
+
+
+def open_invitation(user: User, thread_id: str) -> tuple[ThreadState, Invitation]:
+    """What somebody who was invited may see before they accept: who is there, and what about."""
+    state = states.read(thread_id)
+    invitation = state.invited.get(user.id) if state else None
+    if state is None or invitation is None:
+        raise Refusal("THREAD_NOT_FOUND")
+    return state, invitation
 
 
 def _messages_up_to(sk: str) -> Condition:

@@ -11,6 +11,7 @@ import structlog
 from django.db import close_old_connections, connection, transaction
 from django.db.models import Q
 
+from accounts.blocks import lock_people
 from accounts.models import Block, OutboxEntry, User
 from accounts.outbox import maintenance
 from accounts.outbox.claims import extend
@@ -20,13 +21,13 @@ from realtime import figures
 from realtime.delivery import look_again
 from threads import state as states
 from threads.changed import thread_changed
-from threads.models import Pair, PairThread, Participant, Profile, keys
+from threads.models import BlockVersion, Pair, PairThread, Participant, Profile, keys
 from threads.models.changes import Cancelled, Change, Transaction, update
 from threads.models.retry import Backoff
 from threads.models.table import Item, query
 from threads.panel.promotion import carry_booking
 from threads.profiles import copy_person, muted_until, person_of, profile_change
-from threads.queries import list_all_rows
+from threads.queries import list_all_rows, list_invitations
 from threads.telling import tell_standing
 
 log = structlog.get_logger(__name__)
@@ -91,11 +92,11 @@ entry_processed.connect(_count)
 def _carry_block(entry: OutboxEntry) -> None:
     one, other = entry.payload["blocker"], entry.payload["blocked"]
     # Of two who carry at once, the second waits and then reads what the first left.
-    list(User.objects.select_for_update().filter(pk__in=[one, other]).order_by("pk"))
+    lock_people([one, other])
     between = Q(blocker=one, blocked=other) | Q(blocker=other, blocked=one)
     blockers = set(Block.objects.filter(between).values_list("blocker_id", flat=True))
     pair = Pair(keys.pair_pk(one, other), keys.STATE)
-    update(pair, _blocked_by(blockers), None)
+    _set_pair(pair, (one, other), _blocked_by(blockers))
     for thread in _threads_of(pair):
         extend(entry)
         _set_for_both(thread.thread_id, (one, other), _blocked_by(blockers))
@@ -104,6 +105,22 @@ def _carry_block(entry: OutboxEntry) -> None:
         wake_thread(thread.thread_id)
     for user_id in (one, other):
         look_again(user_id)
+
+
+def _set_pair(pair: Pair, users: tuple[str, str], change: Change) -> None:
+    """With the block versions of both: whoever adds one of them notices it in the transaction."""
+    backoff = Backoff()
+    while True:
+        write = Transaction()
+        write.update("pair", pair, change)
+        for user_id in users:
+            version = BlockVersion(keys.user_pk(user_id), keys.BLOCKS)
+            write.update(user_id, version, Change(add={"version": 1}))
+        try:
+            write.commit()
+            return
+        except Cancelled:
+            backoff.wait()
 
 
 def _set_for_both(thread_id: str, users: tuple[str, str], change: Change) -> None:
@@ -172,6 +189,9 @@ def _carry_profile(entry: OutboxEntry) -> None:
         copy_person(row, person)
         states.forget(row.thread_id)
         thread_changed.send(None, thread_id=row.thread_id)
+    for invitation in list_invitations(user.id):
+        copy_person(invitation, person)
+        states.forget(invitation.thread_id)
 
 
 register("block", _carry_block)

@@ -14,6 +14,7 @@ from typing import Any
 from accounts.refusals import Refusal
 from threads.models import (
     FormerParticipant,
+    Invitation,
     Message,
     Participant,
     Person,
@@ -34,6 +35,8 @@ class ThreadState:
     thread: Thread
     people: dict[str, Participant]
     former: dict[str, Person] = field(default_factory=dict)
+    # Those who have not accepted yet. They are told nothing, and nothing is told of them.
+    invited: dict[str, Invitation] = field(default_factory=dict)
     # Another process wrote here since this was read: what it did to people's cursors is unknown.
     cursors_are_stale: bool = False
     # Messages that others quote, as far as somebody has read them for showing.
@@ -47,6 +50,7 @@ class ThreadState:
             self.thread.copy(),
             people,
             dict(self.former),
+            dict(self.invited),
             self.cursors_are_stale,
             # Never changed in place: a tab that changes is another one.
             tabs=dict(self.tabs),
@@ -104,12 +108,18 @@ def state_of(page: Page) -> ThreadState | None:
     if not threads:
         return None
     order = {user_id: place for place, user_id in enumerate(threads[0].participants)}
-    people = {person.user_id: person for person in page.of(Participant)}
+    invited = {person.user_id: person for person in page.of(Invitation)}
+    people = {
+        person.user_id: person
+        for person in page.of(Participant)
+        if not isinstance(person, Invitation)
+    }
     return ThreadState(
         threads[0],
         # As they came, whichever way they were read.
         dict(sorted(people.items(), key=lambda each: order.get(each[0], len(order)))),
         {former.user_id: former.person for former in page.of(FormerParticipant)},
+        invited,
         tabs={tab.name: tab for tab in page.of(TabSnapshot)},
     )
 

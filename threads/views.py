@@ -18,7 +18,12 @@ from threads import queries
 from threads.actions.blocks import block_person, unblock_person
 from threads.actions.cursors import mark_read
 from threads.actions.messages import send_message
-from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.people import (
+    INVITED,
+    add_participant,
+    leave_thread,
+    remove_participant,
+)
 from threads.actions.requests import accept_request, decline_request
 from threads.actions.safe_mode import lift_safe_mode, require_safe_mode
 from threads.actions.start import start_thread
@@ -32,7 +37,7 @@ from threads.forms import (
 )
 from threads.models.participant import REQUESTS
 from threads.notices import notice_of
-from threads.pages import thread_page, timeline_page
+from threads.pages import invitation_page, thread_page, timeline_page
 
 
 class Request(HttpRequest):
@@ -80,8 +85,19 @@ def _status(form: StartThread, refusal: Refusal | None) -> int:
 @require_safe
 @login_required
 def thread(request: Request, thread_id: str) -> HttpResponse:
-    opened = queries.open_thread_to_read(request.user, thread_id)
+    try:
+        opened = queries.open_thread_to_read(request.user, thread_id)
+    except Refusal as refusal:
+        if refusal.code != "THREAD_NOT_FOUND":
+            raise
+        return _show_invitation(request, thread_id)
     return render(request, "threads/thread.html", thread_page(request.user, opened))
+
+
+def _show_invitation(request: Request, thread_id: str) -> HttpResponse:
+    """Somebody who was invited sees who is there and what about, and answers."""
+    state, invitation = queries.open_invitation(request.user, thread_id)
+    return render(request, "threads/invitation.html", invitation_page(state, invitation))
 
 
 @require_safe
@@ -178,7 +194,7 @@ def accept(request: Request, thread_id: str) -> HttpResponse:
 def decline(request: Request, thread_id: str) -> HttpResponse:
     """With a block, or as spam, if one says so with the same button."""
     also = request.POST.get("also", "")
-    asker = _other(request, thread_id) if also == "block" else None
+    asker = _asker(request, thread_id) if also == "block" else None
     decline_request(request.user, thread_id=thread_id, as_spam=also == "spam")
     if asker is not None:
         block_person(request.user, blocked=asker)
@@ -193,7 +209,10 @@ def add(request: Request, thread_id: str) -> HttpResponse:
     arguments = HandleOfThread.read({**request.POST.dict(), "thread": thread_id})
     queries.access_people(request.user, thread_id)
     user = get_person(arguments["handle"])
-    add_participant(request.user, thread_id=thread_id, user=user)
+    outcome = add_participant(request.user, thread_id=thread_id, user=user)
+    if outcome == INVITED:
+        said = f"{user.display_name} was invited and joins once they accept."
+        notices.success(request, said)
     return redirect("threads:thread", thread_id)
 
 
@@ -217,6 +236,18 @@ def block(request: Request, thread_id: str) -> HttpResponse:
 def unblock(request: Request, thread_id: str) -> HttpResponse:
     unblock_person(request.user, blocked=_other(request, thread_id))
     return redirect("threads:thread", thread_id)
+
+
+def _asker(request: Request, thread_id: str) -> User:
+    """Who has asked, by a first message or by an invitation."""
+    try:
+        _, invitation = queries.open_invitation(request.user, thread_id)
+    except Refusal:
+        return _other(request, thread_id)
+    user = find_user(invitation.inviter_id)
+    if user is None:
+        raise Refusal("THREAD_NOT_FOUND")
+    return user
 
 
 def _other(request: Request, thread_id: str) -> User:

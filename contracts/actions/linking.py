@@ -2,6 +2,7 @@
 
 from django.db import transaction
 
+from accounts.blocks import is_any_blocked, lock_people
 from accounts.ids import new_id
 from accounts.models import OutboxEntry, User
 from accounts.refusals import Refusal
@@ -17,7 +18,9 @@ def link_legs(
     buyer: User, *, title: str, leg_ids: list[str]
 ) -> tuple[BookingGroup, list[OutboxEntry]]:
     """Each leg keeps the conversation in which it was agreed; the group gets one with everybody."""
-    legs = list(Leg.objects.select_for_update().filter(pk__in=leg_ids, buyer=buyer).order_by("pk"))
+    chosen = Leg.objects.filter(pk__in=leg_ids, buyer=buyer)
+    lock_people([buyer.id, *chosen.values_list("seller_id", flat=True)])
+    legs = list(chosen.select_for_update().order_by("pk"))
     _check(legs, leg_ids)
     there = _linked_before(legs)
     if there is not None:
@@ -26,6 +29,7 @@ def link_legs(
         check_status(leg, LINK)
     if any(leg.group_id for leg in legs):
         raise Refusal("ACTION_INVALID_STATE", "One of these bookings is in a group already.")
+    _check_blocks(buyer, legs)
     group = BookingGroup.objects.create(title=title, buyer=buyer, thread_id=new_id("thrd"))
     Leg.objects.filter(pk__in=[leg.pk for leg in legs]).update(group=group)
     return group, _tell(group, legs, buyer)
@@ -36,6 +40,16 @@ def _check(legs: list[Leg], leg_ids: list[str]) -> None:
         raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
     if not 2 <= len(legs) <= MOST_LEGS or len({leg.seller_id for leg in legs}) < 2:
         raise Refusal("OFFER_INVALID", "A group links bookings with at least two sellers.")
+
+
+def _check_blocks(buyer: User, legs: list[Leg]) -> None:
+    """Everybody of a group talks to everybody. It is not said who has blocked whom."""
+    if is_any_blocked({buyer.id, *(leg.seller_id for leg in legs)}):
+        raise Refusal(
+            "ACTION_FORBIDDEN",
+            "These bookings can't share one conversation.",
+            hint="You can go on talking to each seller separately.",
+        )
 
 
 def _linked_before(legs: list[Leg]) -> BookingGroup | None:

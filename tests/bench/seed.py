@@ -65,13 +65,13 @@ def _thread_of(pair: dict[str, Any]) -> dict[str, Any]:
 def _hot(pair: dict[str, Any], others: list[dict[str, Any]]) -> dict[str, Any]:
     """Twenty people in one thread, who all write."""
     from accounts.models import User
-    from threads.actions.people import add_participant
+    from tests.threads.conftest import add_friend
 
     people = [pair["buyer"], pair["seller"], *(other["buyer"] for other in others[:18])]
     owner = User.objects.get(pk=pair["buyer"]["id"])
     for person in people[2:]:
         user = User.objects.get(pk=person["id"])
-        add_participant(owner, thread_id=pair["thread"], user=user)
+        add_friend(owner, thread_id=pair["thread"], user=user)
     cookies = [person["cookie"] for person in people]
     return {"thread": pair["thread"], "cookies": cookies, "senders": len(cookies)}
 

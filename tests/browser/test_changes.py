@@ -216,17 +216,22 @@ def test_a_block_closes_the_box_and_keeps_what_was_typed(two):
     say(buyer, "Half a sentence")
 
 
-def test_somebody_who_comes_sees_it_and_who_is_removed_is_told(visit, pair, site):
+def test_somebody_invited_accepts_and_comes_and_who_is_removed_is_told(visit, pair, site):
     guest = site.pair()
     buyer = live(visit(pair.buyer, thread_of(pair)))
     # Removed, they may just have been asking for the row.
-    newcomer = visit(guest.seller, "/inbox/", expected_status=404)
+    newcomer = visit(guest.seller, "/inbox/requests/", expected_status=404)
     handle = newcomer.locator("a[href^='/people/']").first.get_attribute("href").split("/")[2]
     buyer.get_by_role("button", name="people in this conversation").click()
     buyer.get_by_label("Add somebody by handle").fill(handle)
     buyer.get_by_role("button", name="Add", exact=True).click()
     row = newcomer.locator(f".row[data-thread='{pair.thread}']")
+    expect(buyer.get_by_text("was invited and joins once they accept")).to_be_visible()
+    expect(buyer.locator("[data-part='people-count']")).to_have_text("2")
     row.get_by_role("link").click()
+    expect(newcomer.locator("#request-title")).to_contain_text("invited you to a conversation")
+    expect(newcomer.locator(".message")).to_have_count(0)
+    newcomer.get_by_role("button", name="Accept").click()
     live(newcomer)
     live(buyer)
     say(buyer, "Welcome", newcomer)

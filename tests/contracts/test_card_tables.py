@@ -27,9 +27,8 @@ from tests.contracts.card_scenes import (
 from tests.contracts.conftest import book
 from tests.contracts.outcomes import everything
 from tests.threads.checker import assert_consistent
-from tests.threads.conftest import make_person, start, thread_item
+from tests.threads.conftest import add_friend, make_person, start, thread_item
 from threads.actions.cards import move_card
-from threads.actions.people import add_participant
 from threads.models import CardShadow, keys
 from threads.panel.rebuilding import differences
 
@@ -46,7 +45,7 @@ def new_leg(*others: User) -> Leg:
     buyer, seller = make_person("Bea"), make_person("Sam")
     leg = book(start(buyer, seller), buyer, seller)
     for other in others:
-        add_participant(buyer, thread_id=leg.thread_id, user=other)
+        add_friend(buyer, thread_id=leg.thread_id, user=other)
     return leg
 
 

@@ -17,11 +17,11 @@ from tests.files.corpus import HTML, SVG, long_bomb, pdf, png
 from tests.files.test_fetching import web  # noqa: F401
 from tests.files.web import HOST, INSIDE, send
 from tests.threads.checker import assert_consistent
-from tests.threads.conftest import make_person, start
+from tests.threads.conftest import add_friend, make_person, start
 from threads import fetching as fetcher
 from threads import state
 from threads.actions.panel import edit_tab
-from threads.actions.people import add_participant, leave_thread
+from threads.actions.people import leave_thread
 from threads.actions.staff import lock_thread, unlock_thread
 from threads.fetching import fetch_next
 from threads.panel.rebuilding import differences, rebuild
@@ -54,7 +54,7 @@ def stays_a_link(user, thread) -> None:
 def test_a_link_at_once_and_its_picture_for_both_when_it_came(
     leg, thread, buyer, seller, stranger, delivered, web  # noqa: F811
 ):  # fmt: skip
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     link = web.give("/Grey%20door.jpg", picture())
     pin(buyer, thread, link)
     (item,) = items(seller, thread)

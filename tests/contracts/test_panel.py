@@ -8,12 +8,11 @@ from accounts.refusals import Refusal
 from tests.contracts.conftest import book, sign
 from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent
-from tests.threads.conftest import make_person, messages_of, start
+from tests.threads.conftest import add_friend, make_person, messages_of, start
 from tests.threads.test_budgets import grow
 from threads import state
 from threads.actions.blocks import block_person
 from threads.actions.panel import edit_tab
-from threads.actions.people import add_participant
 from threads.models.store import counting
 from threads.panel.written import Conflict
 from threads.queries import open_thread
@@ -109,7 +108,7 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing(leg, thread, buyer, 
 
 
 def test_somebody_who_was_added_has_no_panel(leg, thread, buyer, seller, stranger, delivered):
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     with pytest.raises(Refusal, match="THREAD_NOT_FOUND"):
         brief(stranger, thread)
     brief(buyer, thread)

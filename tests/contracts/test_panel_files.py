@@ -15,11 +15,10 @@ from files.sweeping import sweep_files
 from tests.files.conftest import bring, kept, picture  # noqa: F401
 from tests.test_access import BACKEND
 from tests.threads.checker import assert_consistent
-from tests.threads.conftest import messages_of, start
+from tests.threads.conftest import add_friend, messages_of, start
 from threads import state
 from threads.actions import pins
 from threads.actions.panel import edit_tab
-from threads.actions.people import add_participant
 from threads.actions.proofs import MOST_PROOFS, add_proofs, remove_proof
 from threads.models.store import counting
 from threads.panel.rebuilding import differences, rebuild
@@ -65,7 +64,7 @@ def days_later(days: int) -> None:
 def test_a_pinned_picture_is_for_the_parties_and_nobody_else(
     leg, thread, buyer, seller, stranger, delivered
 ):
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     photo = bring(buyer, thread)
     assert get(seller, photo) == 404
     pin(buyer, thread, photo)
@@ -181,7 +180,7 @@ def test_a_shot_shows_its_pin_until_that_is_gone(leg, thread, buyer, seller, del
 def test_proofs_are_recorded_told_and_for_the_parties(
     leg, thread, buyer, seller, stranger, delivered
 ):
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     files = [bring(seller, thread), bring(seller, thread, picture(size=(90, 90)))]
     add_proofs(seller, thread_id=thread, file_ids=[file.id for file in files])
     assert [each["id"] for each in proofs(buyer, thread)] == [file.id for file in files]

@@ -16,7 +16,7 @@ from tests.contracts.card_scenes import propose
 from tests.contracts.conftest import book
 from tests.docs import pages
 from tests.docs.test_data_model import ITEMS, ON_EVERY_ITEM, PAGE, name_of
-from tests.threads.conftest import ask, make_person, say, start
+from tests.threads.conftest import add_friend, ask, make_person, say, start
 from threads import relay
 from threads.actions.blocks import block_person
 from threads.actions.bookings import link_bookings
@@ -24,7 +24,7 @@ from threads.actions.cursors import mark_all_read
 from threads.actions.folders import mark_unread, mute_thread
 from threads.actions.holds import hold_author
 from threads.actions.panel import edit_tab
-from threads.actions.people import add_participant, remove_participant
+from threads.actions.people import add_participant, leave_thread, remove_participant
 from threads.actions.staff import hide_message, hold_thread, lock_thread, redact_message
 from threads.actions.standing import mute_person
 from threads.archiving.archiver import archive_thread
@@ -45,7 +45,10 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     seller.save()
     relay.carry_waiting()
     thread = start(buyer, seller, city="Lisbon")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=(gone := make_person("Ida")))
+    leave_thread(gone, thread_id=thread)
+    add_participant(buyer, thread_id=thread, user=make_person("Ivo"))
     file = accept_file(seller, thread_id=thread, name="a.txt", content=io.BytesIO(b"Words"))
     said = say(seller, thread, attachments=[file.id])
     say(seller, thread, "Call me on 0171 3920042")

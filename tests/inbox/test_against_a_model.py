@@ -349,10 +349,10 @@ def last_words(thread: str, user, ended: str) -> str:
 
 
 def test_people_who_come_later_have_a_row_that_is_right(thread, buyer, seller):
-    from threads.actions.people import add_participant
+    from tests.threads.conftest import add_friend
 
     guest = make_person("Gus")
     say(seller, thread)
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     assert row(thread, guest).waiting_for == buyer.id
     assert_consistent(thread)

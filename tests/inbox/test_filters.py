@@ -14,7 +14,7 @@ from inbox.queries import (
 from tests.contracts.conftest import book
 from tests.inbox.test_list_folder import fill, ids
 from tests.indexes import settle
-from tests.threads.conftest import make_person, read_newest, row, say, start
+from tests.threads.conftest import add_friend, make_person, read_newest, row, say, start
 from threads.actions.bookings import link_bookings
 from threads.actions.cursors import mark_all_read
 from threads.actions.folders import (
@@ -24,7 +24,7 @@ from threads.actions.folders import (
     pin_thread,
     restore_thread,
 )
-from threads.actions.people import add_participant, leave_thread
+from threads.actions.people import leave_thread
 from threads.models import ActionWaiting, keys
 from threads.models.store import counting
 from threads.models.table import put_many
@@ -163,7 +163,7 @@ def test_a_group_is_a_project_of_everybody_in_it(buyer, seller):
 
 def test_a_guest_of_a_project_has_it_too_until_they_leave(thread, buyer, seller, stranger):
     book(thread, buyer, seller)
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     feeding.feed_noted()
     assert ids(list_projects(stranger)) == [thread]
     leave_thread(stranger, thread_id=thread)

@@ -12,6 +12,7 @@ from inbox.queries import (
 )
 from tests.indexes import lagging_engine
 from tests.threads.conftest import (
+    add_friend,
     ask,
     deliver_newest,
     make_person,
@@ -29,7 +30,7 @@ from threads.actions.folders import (
     restore_thread,
     unpin_thread,
 )
-from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.people import leave_thread, remove_participant
 from threads.actions.requests import accept_request, decline_request
 from threads.models import recent
 from threads.models.store import counting
@@ -148,11 +149,11 @@ def test_an_answered_request_has_moved(buyer, stranger, seller):
 
 
 def test_who_comes_sees_the_thread_and_who_goes_does_not(thread, buyer, stranger):
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     assert ids(list_folder(stranger, "inbox")) == [thread]
     leave_thread(stranger, thread_id=thread)
     assert ids(list_folder(stranger, "inbox")) == []
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     remove_participant(buyer, thread_id=thread, user_id=stranger.id)
     assert ids(list_folder(stranger, "inbox")) == []
 
@@ -182,7 +183,7 @@ def test_whoever_goes_through_all_threads_of_a_user_misses_none(buyer, seller):
     threads = {start(buyer, seller) for _ in range(3)}
     assert {each.thread_id for each in list_all_rows(buyer.id)} == threads
     leave = next(iter(threads))
-    add_participant(buyer, thread_id=leave, user=make_person("Gus"))
+    add_friend(buyer, thread_id=leave, user=make_person("Gus"))
     leave_thread(seller, thread_id=leave)
     assert {each.thread_id for each in list_all_rows(seller.id)} == threads - {leave}
 

@@ -12,11 +12,11 @@ from inbox.folding import excerpt, fold
 from inbox.models import IndexedMessage, IndexedPerson
 from inbox.search import search
 from tests.inbox.conftest import lose_noted
+from tests.threads.conftest import add_friend, make_person, say, start
 from tests.threads.conftest import ask as ask_first
-from tests.threads.conftest import make_person, say, start
 from threads.actions.blocks import block_person
 from threads.actions.deletion import delete_account
-from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.people import leave_thread, remove_participant
 from threads.actions.revisions import edit_message, remove_message
 from threads.actions.staff import (
     hide_message,
@@ -225,7 +225,7 @@ def test_only_threads_that_one_is_in_ever(thread, buyer, seller, stranger):
 
 def test_somebody_added_finds_what_was_said_from_then_on(thread, buyer, seller, stranger):
     say(buyer, thread, "A secret before")
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     say(buyer, thread, "A secret after")
     assert find(stranger, "secret") == ["A secret after"]
     remove_participant(buyer, thread_id=thread, user_id=stranger.id)
@@ -292,12 +292,12 @@ def test_an_edit_counts_at_once_for_what_is_no_longer_said(thread, buyer, seller
 
 
 def test_who_comes_back_finds_only_what_is_said_from_then_on(thread, buyer, seller, stranger):
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     say(buyer, thread, "A secret while there")
     leave_thread(stranger, thread_id=thread)
     say(buyer, thread, "A secret while away")
     assert find(stranger, "secret") == []
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     assert find(stranger, "secret") == []
     say(buyer, thread, "A secret after")
     assert find(stranger, "secret") == ["A secret after"]
@@ -330,7 +330,7 @@ def test_a_deleted_person_is_found_by_no_name_and_what_they_said_is(thread, buye
 
 def test_what_is_in_the_archive_is_found_under_the_same_rules(thread, buyer, seller, stranger):
     said = [say(buyer, thread, f"A secret, {what}") for what in ("kept", "hidden", "removed")]
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     archive_thread(thread, since="2020-01-01", before=datetime.now(UTC) + timedelta(seconds=1))
     assert find(seller, "kept secret") == ["A secret, kept"]
     # Nothing of it is in the index yet that would say so.

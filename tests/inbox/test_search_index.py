@@ -12,8 +12,8 @@ from inbox.models import IndexedMessage, IndexedPerson, IndexedThread
 from inbox.search import search
 from tests.inbox.conftest import lose_noted
 from tests.inbox.test_search import find
-from tests.threads.conftest import messages_of, say, start
-from threads.actions.people import add_participant, leave_thread, remove_participant
+from tests.threads.conftest import add_friend, messages_of, say, start
+from threads.actions.people import leave_thread, remove_participant
 from threads.actions.revisions import edit_message, react, remove_message
 from threads.actions.staff import (
     hide_message,
@@ -122,7 +122,7 @@ class Talk:
     def come_or_go(self) -> None:
         thread = self.thread
         if thread not in self.guests:
-            add_participant(self.buyer, thread_id=thread, user=self.guest)
+            add_friend(self.buyer, thread_id=thread, user=self.guest)
         elif self.dice.random() < 0.5:
             leave_thread(self.guest, thread_id=thread)
         else:

@@ -9,9 +9,8 @@ from moderation.actions import act, note, resolve, take_case
 from moderation.models import AuditEntry, Case
 from tests.moderation.conftest import BACKEND, make_staff, report, taken
 from tests.threads.checker import assert_consistent
-from tests.threads.conftest import messages_of, row, say, start, thread_item
+from tests.threads.conftest import add_friend, messages_of, row, say, start, thread_item
 from threads.actions.blocks import block_person
-from threads.actions.people import add_participant
 from threads.actions.revisions import edit_message
 from threads.actions.start import start_thread
 
@@ -148,7 +147,7 @@ def test_a_muted_person_writes_nowhere_and_reads_on(
     with pytest.raises(Refusal):
         start_thread(seller, seller=stranger, client_id="x" * 8, subject="Hi", body="Hi")
     later = start(buyer, stranger)
-    add_participant(buyer, thread_id=later, user=seller)
+    add_friend(buyer, thread_id=later, user=seller)
     assert code_of(lambda: say(seller, later)) == "RATE_LIMITED"
     do(moderator, case, "person.unmute", seller.id)
     assert say(seller, thread)

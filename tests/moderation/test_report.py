@@ -12,9 +12,8 @@ from moderation.actions import resolve
 from moderation.cases import report_person
 from moderation.models import Case, Report
 from tests.moderation.conftest import BACKEND, make_person, report, taken
-from tests.threads.conftest import row, say, start, thread_item
+from tests.threads.conftest import add_friend, row, say, start, thread_item
 from threads import relay
-from threads.actions.people import add_participant
 from threads.actions.revisions import edit_message
 
 pytestmark = pytest.mark.storage
@@ -97,7 +96,7 @@ def test_a_stranger_cannot_report_what_they_cannot_see(thread, stranger):
 
 def test_who_came_later_reports_no_more_than_they_see(thread, buyer, stranger):
     early = say(buyer, thread, "Before you came")
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     said = say(buyer, thread, "Hello")
     case = report(stranger, thread, said.id)
     assert "Before you came" not in str(case.reports.get().evidence)

@@ -65,6 +65,12 @@ def kinds_until(client: Client, body: str) -> list[str]:
             return kinds
 
 
+def join(site: Site, visitor: Visitor, thread: str, guest: Account) -> None:
+    """Invited, and accepted."""
+    visitor.post(f"/threads/{thread}/add/", handle=handle_of(guest))
+    assert Visitor.of(site, guest).post(f"/threads/{thread}/accept/")[0] == 302
+
+
 # --- Changes
 
 CHANGES = {
@@ -256,8 +262,7 @@ def test_nothing_of_presence_without_opening(site, pair, buyer):
 def test_presence_of_two_threads_is_not_mixed_up(site, pair, buyer, seller):
     other = site.pair()
     visitor = Visitor.of(site, other.buyer)
-    fields = {"handle": handle_of(pair.buyer)}
-    assert visitor.post(f"/threads/{other.thread}/add/", **fields)[0] == 302
+    join(site, visitor, other.thread, pair.buyer)
     buyer.hear("thread.changed")  # While it is open, this would be a reason to look again.
     (there,) = watch(buyer, pair.thread)
     assert there["online"] is True
@@ -297,7 +302,7 @@ def test_two_who_blocked_each_other_see_nothing_of_each_other(site, pair, blocke
 def test_in_a_group_a_block_hides_presence_and_typing_of_the_two_alone(site, pair, buyer, seller):
     guest = site.pair().buyer
     visitor = Visitor.of(site, pair.buyer)
-    visitor.post(f"/threads/{pair.thread}/add/", handle=handle_of(guest))
+    join(site, visitor, pair.thread, guest)
     with connected(site, guest) as other:
         for client in (buyer, seller, other):
             watch(client, pair.thread, people=2)
@@ -313,10 +318,47 @@ def test_in_a_group_a_block_hides_presence_and_typing_of_the_two_alone(site, pai
     assert "presence.changed" not in kinds_until(buyer, "The end")
 
 
+def test_somebody_invited_hears_of_the_invitation_and_of_nothing_else(site, pair, buyer, seller):
+    guest = site.pair().buyer
+    visitor = Visitor.of(site, pair.buyer)
+    with connected(site, guest) as other:
+        visitor.post(f"/threads/{pair.thread}/add/", handle=handle_of(guest))
+        told = other.hear("inbox.changed")
+        assert (told["folder"], told["request"], told["unread"]) == ("requests", True, 0)
+        before = len(other.heard)
+        # Nobody sees or hears of somebody who has not accepted.
+        for client in (buyer, seller):
+            (seen,) = watch(client, pair.thread)
+            assert seen["user"] != guest.id
+        buyer.say("typing.start", thread=pair.thread)
+        said = say(buyer, pair.thread, "Not for you")
+        kinds_until(seller, "Not for you")
+        fields = {name: said[name] for name in FIELDS}
+        for kind, more in (
+            ("thread.open", {}),
+            ("thread.mark_read", fields),
+            ("thread.mark_delivered", fields),
+        ):
+            other.say(kind, thread=pair.thread, **more)
+            assert other.hear("error")["code"] == "THREAD_NOT_FOUND"
+        other.say("typing.start", thread=pair.thread)
+        other.say("ping", t=1)
+        other.hear("pong")
+        heard = [event["type"] for event in other.heard[before:]]
+        assert heard == ["error", "error", "error", "pong"]
+        say(seller, pair.thread, "The end")
+        heard = kinds_until(buyer, "The end")
+        assert not {"typing.started", "cursor.moved", "presence.changed"} & set(heard)
+        assert Visitor.of(site, guest).post(f"/threads/{pair.thread}/accept/")[0] == 302
+        watch(other, pair.thread, people=2)
+        say(buyer, pair.thread, "Welcome")
+        kinds_until(other, "Welcome")
+
+
 def test_whoever_is_removed_hears_nothing_more(site, pair, buyer, seller):
     guest = site.pair().buyer
     visitor = Visitor.of(site, pair.buyer)
-    visitor.post(f"/threads/{pair.thread}/add/", handle=handle_of(guest))
+    join(site, visitor, pair.thread, guest)
     with connected(site, guest) as other:
         watch(other, pair.thread, people=2)
         visitor.post(f"/threads/{pair.thread}/remove/", user_id=guest.id)

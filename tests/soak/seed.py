@@ -29,7 +29,7 @@ def main(pairs: int, groups: int, seed: int) -> None:
 
 def _make_groups(threads: dict[str, list[str]], groups: int, rng: random.Random) -> None:
     from accounts.models import User
-    from threads.actions.people import add_participant
+    from tests.threads.conftest import add_friend
 
     everybody = [user for people in threads.values() for user in people]
     for number, (thread, people) in enumerate(list(threads.items())[:groups]):
@@ -37,7 +37,7 @@ def _make_groups(threads: dict[str, list[str]], groups: int, rng: random.Random)
         wanted = MOST_IN_GROUP if number == 0 else rng.randint(3, 5)
         for user in rng.sample(others, min(len(others), wanted - 2)):
             actor = User.objects.get(pk=people[0])
-            add_participant(actor, thread_id=thread, user=User.objects.get(pk=user))
+            add_friend(actor, thread_id=thread, user=User.objects.get(pk=user))
             people.append(user)
 
 

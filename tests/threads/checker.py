@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from threads.markdown import to_text
 from threads.models import (
     ArchiveDue,
+    Invitation,
     Message,
     Participant,
     SentMarker,
@@ -15,6 +16,7 @@ from threads.models import (
 from threads.models.message import PREVIEW, SYSTEM
 from threads.models.participant import INBOX
 from threads.models.table import Item, query
+from threads.models.thread import MAX_PARTICIPANTS
 from threads.writing.revise import GONE
 
 
@@ -36,13 +38,15 @@ def assert_consistent(*thread_ids: str) -> None:
 def find_problems(items: list[Item]) -> Iterator[str]:
     (thread,) = (item for item in items if isinstance(item, Thread))
     messages = [item for item in items if isinstance(item, Message)]
-    people = [item for item in items if isinstance(item, Participant)]
+    people = [item for item in items if type(item) is Participant]
+    invited = [item for item in items if isinstance(item, Invitation)]
     tabs = [item for item in items if isinstance(item, TabSnapshot)]
     markers = {item.sk: item for item in items if isinstance(item, SentMarker)}
     yield from _wrong_messages(messages)
     yield from _wrong_thread(thread, messages, people)
     yield from _wrong_revisions(thread, messages, tabs)
     yield from _wrong_markers(messages, markers)
+    yield from _wrong_invitations(invited, thread)
     for person in people:
         for problem in _wrong_person(person, thread, messages):
             yield f"{person.person['name']}: {problem}"
@@ -134,6 +138,18 @@ def _wrong_person(person: Participant, thread: Thread, messages: list[Message]) 
     yield from _wrong_cursors(person, messages)
     yield from _wrong_unread(person, messages)
     yield from _wrong_pending(person, messages)
+
+
+def _wrong_invitations(invited: list[Invitation], thread: Thread) -> Iterator[str]:
+    """Somebody is invited or in the thread, and not both; together they fit."""
+    for invitation in invited:
+        yield from _wrong_place(invitation)
+        if invitation.user_id in thread.participants:
+            yield f"{invitation.person['name']} is invited, and in the thread"
+        if (invitation.unread_pk, invitation.pending_pk) != (None, None):
+            yield f"{invitation.person['name']} is invited, and has something unread"
+    if len(invited) + len(thread.participants) > MAX_PARTICIPANTS:
+        yield f"{len(invited)} invited and {len(thread.participants)} people"
 
 
 def _wrong_place(person: Participant) -> Iterator[str]:

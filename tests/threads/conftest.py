@@ -13,6 +13,8 @@ from tests.threads.trouble import Trouble
 from threads import state
 from threads.actions.cursors import mark_delivered, mark_read
 from threads.actions.messages import send_message
+from threads.actions.people import INVITED, add_participant
+from threads.actions.requests import accept_request
 from threads.actions.start import start_thread
 from threads.models import Message, Pair, Participant, Thread, keys
 from threads.models.table import Item, query
@@ -65,6 +67,13 @@ def befriend(one: User, other: User) -> None:
         return
     pair = Pair(keys.pair_pk(one.id, other.id), keys.STATE)
     pair.update([Pair.accepted.set(True)])
+
+
+def add_friend(actor: User, *, thread_id: str, user: User) -> None:
+    """Somebody with whom `actor` has talked before is added at once, unless they had left."""
+    befriend(actor, user)
+    if add_participant(actor, thread_id=thread_id, user=user) == INVITED:
+        accept_request(user, thread_id=thread_id)
 
 
 def ask(buyer: User, seller: User, body: str = "Are you free in May?", **fields: str) -> str:

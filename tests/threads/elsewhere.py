@@ -48,9 +48,22 @@ class Elsewhere:
 
 def _wake() -> None:
     import django
+    from django.conf import settings
 
+    # What SQL has in a test is only in its own process; here nobody has blocked anybody.
+    settings.DATABASES["default"] = {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}
     django.setup()
     sign_by_the_real_clock()
+    _make_blocks()
+
+
+def _make_blocks() -> None:
+    from django.db import connection
+
+    from accounts.models import Block
+
+    with connection.schema_editor() as editor:
+        editor.create_model(Block)
 
 
 def _do(action: Callable[..., Any], args: Any, kwargs: Any, at: float, ahead: float) -> Outcome:

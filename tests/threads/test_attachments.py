@@ -14,10 +14,10 @@ from files.models import File, FileUse
 from files.sweeping import sweep_files
 from tests.files.conftest import bring, kept, picture  # noqa: F401
 from tests.test_access import BACKEND
-from tests.threads.conftest import messages_of, row, say, start, thread_item
+from tests.threads.conftest import add_friend, messages_of, row, say, start, thread_item
 from threads import state as states
 from threads.actions.messages import Sending, send_message, send_together
-from threads.actions.people import add_participant, leave_thread
+from threads.actions.people import leave_thread
 from threads.actions.revisions import edit_message, remove_message
 from threads.models.store import counting
 from threads.queries import open_thread
@@ -221,7 +221,7 @@ def test_what_one_may_not_see_costs_what_is_not_there_costs(
 def test_somebody_added_does_not_get_what_was_sent_before(buyer, seller, stranger, thread):
     photo = bring(buyer, thread)
     send(buyer, thread, photo)
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     assert get(stranger, photo).status_code == 404
     send(buyer, thread, photo)
     assert get(stranger, photo).status_code == 200

@@ -19,7 +19,7 @@ from tests.contracts.card_scenes import GIVEN, propose
 from tests.contracts.conftest import book, offer_in
 from tests.moderation.conftest import BACKEND, make_staff, moderator, taken  # noqa: F401
 from tests.threads.checker import assert_consistent
-from tests.threads.conftest import messages_of, row, say, start, thread_item
+from tests.threads.conftest import add_friend, messages_of, row, say, start, thread_item
 from tests.threads.trouble import FOREVER, UPDATE, away
 from threads import relay
 from threads import state as states
@@ -237,15 +237,15 @@ def test_a_held_author_can_still_call_our_safety_team(thread, buyer, seller):
 
 def test_leaving_and_coming_back_is_no_way_round(buyer, seller, stranger):
     thread = start(buyer, seller)
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     holds.hold_author(thread_id=thread, user_id=stranger.id, reason="Why.", case_id="case_x")
     remove_participant(buyer, thread_id=thread, user_id=stranger.id)
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     assert refused(lambda: say(stranger, thread, "Hi")).code == "SAFETY_SOFT_BLOCK"
     holds.release_author(thread_id=thread, user_id=stranger.id)
     assert say(stranger, thread, "Hi")
     remove_participant(buyer, thread_id=thread, user_id=stranger.id)
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     assert say(stranger, thread, "Hi again")
 
 

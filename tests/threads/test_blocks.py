@@ -12,11 +12,11 @@ from accounts.refusals import Refusal
 from tests.outbox.timing import make_due
 from tests.threads import elsewhere as there
 from tests.threads.checker import assert_consistent
-from tests.threads.conftest import make_person, messages_of, row, say, start
+from tests.threads.conftest import add_friend, make_person, messages_of, row, say, start
 from tests.threads.trouble import FOREVER, UPDATE, WRITE, away, cancelled, refused
 from threads import relay
 from threads.actions.blocks import block_person, unblock_person
-from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.people import leave_thread, remove_participant
 from threads.models import Pair, keys
 
 pytestmark = pytest.mark.storage
@@ -83,7 +83,7 @@ def test_others_are_not_touched(thread, buyer, seller, stranger):
 
 
 def test_in_a_group_both_may_still_write(thread, buyer, seller, stranger):
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     block_person(seller, blocked=buyer)
     for person in (buyer, seller, stranger):
         say(person, thread)
@@ -91,7 +91,7 @@ def test_in_a_group_both_may_still_write(thread, buyer, seller, stranger):
 
 
 def test_when_a_group_is_down_to_two_their_block_counts_again(thread, buyer, seller, stranger):
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     block_person(seller, blocked=buyer)
     leave_thread(stranger, thread_id=thread)
     for person in (buyer, seller):
@@ -102,7 +102,7 @@ def test_when_a_group_is_down_to_two_their_block_counts_again(thread, buyer, sel
 def test_a_block_counts_between_two_who_are_left_though_they_did_not_begin_it(
     thread, buyer, seller, stranger
 ):
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     block_person(seller, blocked=stranger)
     say(stranger, thread)
     leave_thread(buyer, thread_id=thread)
@@ -116,7 +116,7 @@ def test_a_block_counts_between_two_who_are_left_though_they_did_not_begin_it(
 
 
 def test_two_who_are_left_can_block_each_other_later(thread, buyer, seller, stranger):
-    add_participant(seller, thread_id=thread, user=stranger)
+    add_friend(seller, thread_id=thread, user=stranger)
     leave_thread(buyer, thread_id=thread)
     say(stranger, thread)
     block_person(stranger, blocked=seller)
@@ -130,7 +130,7 @@ def test_two_who_are_left_can_block_each_other_later(thread, buyer, seller, stra
 def test_a_block_between_two_who_are_left_is_not_lost_in_a_race(
     thread, buyer, seller, stranger, trouble
 ):
-    add_participant(seller, thread_id=thread, user=stranger)
+    add_friend(seller, thread_id=thread, user=stranger)
     trouble.meanwhile("TransactWriteItems", lambda: block_person(seller, blocked=stranger))
     leave_thread(buyer, thread_id=thread)
 
@@ -140,8 +140,8 @@ def test_a_block_between_two_who_are_left_is_not_lost_in_a_race(
 
 def test_removing_the_third_makes_the_block_count_again(thread, buyer, seller, person):
     one, other = person("Ona"), person("Oto")
-    add_participant(buyer, thread_id=thread, user=one)
-    add_participant(seller, thread_id=thread, user=other)
+    add_friend(seller, thread_id=thread, user=one)
+    add_friend(seller, thread_id=thread, user=other)
     block_person(other, blocked=seller)
     leave_thread(buyer, thread_id=thread)
     say(other, thread)
@@ -153,7 +153,7 @@ def test_removing_the_third_makes_the_block_count_again(thread, buyer, seller, p
 def test_a_block_of_somebody_who_left_does_not_touch_the_two_who_are_there(
     thread, buyer, seller, stranger
 ):
-    add_participant(seller, thread_id=thread, user=stranger)
+    add_friend(seller, thread_id=thread, user=stranger)
     block_person(stranger, blocked=seller)
     leave_thread(buyer, thread_id=thread)
     # Both knew each other in this thread once; now it is not between them.
@@ -171,7 +171,7 @@ def test_whoever_is_left_alone_is_blocked_by_nobody(thread, buyer, seller, stran
     leave_thread(seller, thread_id=thread)
 
     say(buyer, thread, "A note to myself")
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     say(stranger, thread)
     say(buyer, thread)
     assert_consistent(thread)
@@ -181,11 +181,10 @@ def test_somebody_who_left_after_a_block_can_be_asked_back_once_it_is_lifted(thr
     block_person(seller, blocked=buyer)
     leave_thread(buyer, thread_id=thread)
     assert (
-        refusal_of(lambda: add_participant(seller, thread_id=thread, user=buyer))
-        == "MSG_BLOCKED_BY_USER"
+        refusal_of(lambda: add_friend(seller, thread_id=thread, user=buyer)) == "ACTION_FORBIDDEN"
     )
     unblock_person(seller, blocked=buyer)
-    add_participant(seller, thread_id=thread, user=buyer)
+    add_friend(seller, thread_id=thread, user=buyer)
     say(buyer, thread)
     say(seller, thread)
     assert_consistent(thread)
@@ -194,9 +193,14 @@ def test_somebody_who_left_after_a_block_can_be_asked_back_once_it_is_lifted(thr
 def test_a_block_that_comes_while_one_leaves_does_not_touch_the_two_who_stay(
     thread, buyer, seller, stranger, trouble
 ):
-    add_participant(seller, thread_id=thread, user=stranger)
+    add_friend(seller, thread_id=thread, user=stranger)
     # Just before the block is written into the thread, the one of the two is gone.
-    trouble.meanwhile("TransactWriteItems", lambda: leave_thread(buyer, thread_id=thread))
+    trouble.meanwhile(
+        "TransactWriteItems",
+        lambda: trouble.meanwhile(
+            "TransactWriteItems", lambda: leave_thread(buyer, thread_id=thread)
+        ),
+    )
     block_person(seller, blocked=buyer)
 
     assert row(thread, buyer) is None
@@ -243,7 +247,7 @@ def test_nobody_gets_round_a_block_by_adding_a_third_elsewhere(
     elsewhere.do(there.send, buyer, thread, "So that it knows the thread")
     block_person(seller, blocked=buyer)
 
-    done = elsewhere.do(add_participant, buyer, thread_id=thread, user=stranger)
+    done = elsewhere.do(add_friend, buyer, thread_id=thread, user=stranger)
 
     assert done.value == "MSG_BLOCKED_BY_USER"
     assert row(thread, stranger) is None

@@ -11,6 +11,8 @@ from tests.indexes import settle
 from tests.threads import elsewhere as there
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
+    add_friend,
+    befriend,
     deliver_up_to,
     make_person,
     messages_of,
@@ -27,6 +29,7 @@ from threads.actions.cursors import mark_read
 from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread
 from threads.actions.messages import send_message
 from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.requests import accept_request
 from threads.actions.start import start_thread
 from threads.models import Message, Pair, keys
 from threads.models.store import Requests, counting
@@ -39,6 +42,7 @@ from threads.queries import (
     list_newer,
     list_older,
     list_participants,
+    open_invitation,
     open_thread,
     open_thread_at,
 )
@@ -237,7 +241,7 @@ def test_sending_is_two_after_a_lost_race(thread, buyer, seller, elsewhere):
 def test_sending_is_three_after_somebody_came_elsewhere(thread, buyer, stranger, elsewhere):
     """The one that fails, a look at who is there now, and the one that does not."""
     say(buyer, thread)
-    elsewhere.do(add_participant, buyer, thread_id=thread, user=stranger)
+    elsewhere.do(add_friend, buyer, thread_id=thread, user=stranger)
     assert cost(say, buyer, thread) == [*SEND, "Query", *SEND]
 
 
@@ -331,8 +335,16 @@ def test_a_place_in_the_inbox_is_a_look_and_an_update(thread, buyer, place, back
 
 def test_people_come_and_go_with_few_requests(thread, buyer, stranger, person):
     other = person("Olga")
-    assert cost(add_participant, buyer, thread_id=thread, user=stranger) == ["GetItem", *SEND]
-    assert cost(add_participant, buyer, thread_id=thread, user=other) == ["GetItem", *SEND]
+    invited = person("Ida")
+    for friend in (stranger, other):
+        befriend(buyer, friend)
+        added = cost(add_participant, buyer, thread_id=thread, user=friend)
+        assert added == ["BatchGetItem", *SEND]
+    inviting = cost(add_participant, buyer, thread_id=thread, user=invited)
+    assert inviting == ["BatchGetItem", *SEND]
+    assert cost(open_invitation, invited, thread) == ["Query"]
+    assert cost(accept_request, invited, thread_id=thread) == ["Query", "BatchGetItem", *SEND]
+    assert cost(leave_thread, invited, thread_id=thread) == ["Query", *SEND]
     # What they leave behind is looked for; and, when two are left, what holds between those.
     assert cost(leave_thread, other, thread_id=thread) == ["Query", *SEND]
     assert cost(remove_participant, buyer, thread_id=thread, user_id=stranger.id) == [
@@ -354,7 +366,7 @@ def test_no_read_is_a_scan(thread, buyer, seller, stranger):
             read_newest(seller, thread)
             list_folder(seller, "inbox")
             list_participants(seller, thread)
-            add_participant(buyer, thread_id=thread, user=stranger)
+            add_friend(buyer, thread_id=thread, user=stranger)
             leave_thread(stranger, thread_id=thread)
             states.forget(thread)
     assert "Scan" not in requests

@@ -11,6 +11,7 @@ from accounts.refusals import Refusal
 from tests.indexes import settle
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
+    add_friend,
     deliver_newest,
     deliver_up_to,
     messages_of,
@@ -24,7 +25,6 @@ from threads import state as states
 from threads.actions import cursors as cursors_module
 from threads.actions.cursors import mark_delivered, mark_read
 from threads.actions.folders import archive_thread
-from threads.actions.people import add_participant
 from threads.history import PastThread, Said, write_history
 from threads.models import Participant, keys
 from threads.models.store import counting
@@ -124,7 +124,7 @@ def test_only_own_messages_after_it_leave_nothing_unread(thread, buyer, seller):
 
 def test_only_system_lines_after_it_leave_nothing_unread(thread, buyer, seller, stranger):
     theirs = say(buyer, thread)
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     assert unread_of(seller) == [thread]
 
     read_up_to(seller, theirs)
@@ -137,7 +137,7 @@ def test_only_system_lines_after_it_leave_nothing_unread(thread, buyer, seller, 
 
 def test_a_system_line_is_pending_but_not_unread(thread, buyer, seller, stranger):
     read_newest(seller, thread)
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
 
     assert (pending_of(seller), unread_of(seller)) == ([thread], [])
     assert row(thread, seller).unread == 0
@@ -293,7 +293,7 @@ def test_a_line_of_the_same_millisecond_stays_pending(thread, buyer, seller, str
     """A line of the service has the tally of the message before it, and here its time, too."""
     with time_machine.travel(datetime.now(UTC), tick=False):
         sent = say(buyer, thread)
-        add_participant(buyer, thread_id=thread, user=stranger)
+        add_friend(buyer, thread_id=thread, user=stranger)
     states.forget(thread)
     deliver_up_to(seller, sent)
 
@@ -359,7 +359,7 @@ def test_what_does_not_exist_is_a_bad_frame(thread, buyer, seller, mark, deliver
 @pytest.mark.parametrize("mark", [mark_read, mark_delivered])
 def test_a_newcomer_cannot_point_below_where_they_began(thread, buyer, seller, stranger, mark):
     hidden = say(buyer, thread)
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     before = row(thread, stranger)
     for message in messages_of(thread)[:2]:
         place = {"message_id": message.id, "seq": message.seq, "tally": message.tally}

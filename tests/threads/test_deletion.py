@@ -23,12 +23,12 @@ from tests.contracts import kills
 from tests.contracts.conftest import book, offer_in, pay, sign, terms
 from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent
-from tests.threads.conftest import make_person, messages_of, row, say, start
+from tests.threads.conftest import add_friend, make_person, messages_of, row, say, start
 from threads import state as states
 from threads.actions.blocks import block_person
 from threads.actions.deletion import delete_account
 from threads.actions.drafts import save_draft
-from threads.actions.people import add_participant, leave_thread
+from threads.actions.people import leave_thread
 from threads.actions.staff import hold_thread, lock_thread
 from threads.archiving.archiver import archive_thread
 from threads.models import keys
@@ -87,7 +87,7 @@ def test_what_the_service_has_said_of_them_no_longer_names_them(buyer, seller, t
     seller.display_name = "May"
     seller.save()
     for actor in (buyer, seller):
-        add_participant(actor, thread_id=thread, user=guest)
+        add_friend(actor, thread_id=thread, user=guest)
         say(guest, thread, "Hello from me")
         leave_thread(guest, thread_id=thread)
     take_in(thread)
@@ -199,7 +199,7 @@ def test_a_locked_conversation_stays_and_loses_the_name(buyer, seller, thread):
 
 def test_where_they_left_long_ago_the_name_goes_too(buyer, seller, thread, person):
     guest = person("Gus")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     say(guest, thread, "Hello from me")
     leave_thread(guest, thread_id=thread)
     take_in(thread)

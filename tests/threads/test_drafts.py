@@ -5,11 +5,11 @@ import time
 import pytest
 
 from accounts.refusals import Refusal
-from tests.threads.conftest import make_person, start, thread_item
+from tests.threads.conftest import add_friend, make_person, start, thread_item
 from tests.threads.trouble import FOREVER, WRITE, cancelled, hung_up
 from threads.actions.blocks import block_person
 from threads.actions.drafts import MOST_CHARACTERS, find_draft, save_draft
-from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.people import leave_thread, remove_participant
 from threads.models import Thread
 from threads.models.retry import time_budget
 from threads.models.store import counting
@@ -194,7 +194,7 @@ def test_whoever_was_removed_keeps_none_even_if_this_process_has_not_heard(
     thread, buyer, elsewhere, delivered
 ):
     guest = make_person("Gil")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     save(guest, thread, "Not sent")
     elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=guest.id)
     assert find_draft(guest, thread) is None
@@ -208,14 +208,14 @@ def test_whoever_came_a_moment_ago_has_one_even_if_this_process_has_not_heard(
     thread, buyer, elsewhere
 ):
     guest = make_person("Gil")
-    elsewhere.do(add_participant, buyer, thread_id=thread, user=guest)
+    elsewhere.do(add_friend, buyer, thread_id=thread, user=guest)
     save(guest, thread, "Hello")
     assert draft(guest, thread) == ("Hello", 1)
 
 
 def test_goes_with_the_person(thread, buyer):
     guest = make_person("Gil")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     save(guest, thread, "Not sent")
     leave_thread(guest, thread_id=thread)
     assert find_draft(guest, thread) is None

@@ -20,8 +20,8 @@ from files.exports import ask_for_export, claim_export, sweep_exports
 from files.models import Export
 from files.storage import storage_of_files
 from tests.contracts.conftest import book, pay, sign
-from tests.threads.conftest import say, start
-from threads.actions.people import add_participant, leave_thread
+from tests.threads.conftest import add_friend, say, start
+from threads.actions.people import leave_thread
 from threads.actions.revisions import edit_message, react, remove_message
 from threads.actions.safe_mode import lift_safe_mode
 from threads.archiving.archiver import archive_thread
@@ -106,7 +106,7 @@ def test_old_messages_are_in_it_like_new_ones(buyer, seller, thread):
 def test_nothing_that_was_removed_or_was_said_before_they_came(buyer, seller, thread, person):
     guest = person("Gus")
     secret = say(seller, thread, "Before Gus came")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     removed = say(seller, thread, "Not what I meant")
     edited = say(seller, thread, "Maibe")
     edit_message(seller, thread_id=thread, message_id=edited.id, body="Maybe")
@@ -139,7 +139,7 @@ def test_the_papers_of_a_booking_are_for_its_parties_only(buyer, seller, thread,
     sign(seller, leg)
     pay(leg, leg.deposit_cents)
     guest = person("Gus")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     names = export_of(buyer, thread).namelist()
     papers = [name for name in names if name.startswith("documents/")]
     assert len(papers) == 2

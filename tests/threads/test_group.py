@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from accounts.refusals import Refusal
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
+    add_friend,
     deliver_newest,
     make_person,
     messages_of,
@@ -25,7 +26,6 @@ from threads.actions import messages
 from threads.actions.blocks import block_person
 from threads.actions.folders import archive_thread, pin_thread
 from threads.actions.messages import Sending, sending_together
-from threads.actions.people import add_participant
 from threads.models.changes import Change, commit_each, commit_each_on_loop
 from threads.models.retry import time_budget
 from threads.models.store import counting
@@ -302,7 +302,7 @@ def test_what_is_left_is_what_sending_one_by_one_leaves(db, sends, before, place
     left = []
     for is_together in (True, False):
         thread = start(people[0], people[1])
-        add_participant(people[0], thread_id=thread, user=people[2])
+        add_friend(people[0], thread_id=thread, user=people[2])
         say(people[1], thread, "Something to read")
         _prepare(before, people[place], thread)
         last = thread_item(thread).last_seq

@@ -5,6 +5,7 @@ import pytest
 from accounts.refusals import Refusal
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
+    add_friend,
     make_person,
     messages_of,
     read_newest,
@@ -15,7 +16,7 @@ from tests.threads.conftest import (
 )
 from threads.actions.blocks import block_person
 from threads.actions.folders import archive_thread
-from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.people import leave_thread, remove_participant
 from threads.models import (
     ActionWaiting,
     Draft,
@@ -39,7 +40,7 @@ def guest(person):
 
 @pytest.fixture
 def trio(thread, buyer, seller, guest) -> str:
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     return thread
 
 
@@ -54,7 +55,7 @@ def refused(action, *args, **kwargs) -> str:
 
 def test_adding_writes_a_line_a_person_and_a_new_roster(thread, buyer, seller, guest):
     say(buyer, thread, "Not for them")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
 
     line = messages_of(thread)[-1]
     assert (line.seq, line.tally, line.type) == (3, 2, "system")
@@ -73,7 +74,7 @@ def test_adding_writes_a_line_a_person_and_a_new_roster(thread, buyer, seller, g
 
 def test_a_newcomer_begins_with_the_line_that_says_they_came(thread, buyer, seller, guest):
     before = say(buyer, thread, "Not for them")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
 
     theirs = row(thread, guest)
     assert theirs.visible_from_seq == 3
@@ -88,12 +89,12 @@ def test_a_newcomer_begins_with_the_line_that_says_they_came(thread, buyer, sell
 
 
 def test_whoever_the_seller_adds_is_on_the_sellers_side(thread, seller, guest):
-    add_participant(seller, thread_id=thread, user=guest)
+    add_friend(seller, thread_id=thread, user=guest)
     assert row(thread, guest).role == "seller"
 
 
 def test_all_three_are_told_of_the_line_and_of_the_people(thread, buyer, seller, guest, delivered):
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
 
     for person in (buyer, seller, guest):
         (sent,) = delivered.to(person, "message.sent")
@@ -106,7 +107,7 @@ def test_all_three_are_told_of_the_line_and_of_the_people(thread, buyer, seller,
 
 def test_adding_somebody_twice_adds_them_once(trio, seller, guest, delivered):
     delivered.clear()
-    add_participant(seller, thread_id=trio, user=guest)
+    add_friend(seller, thread_id=trio, user=guest)
 
     assert len(messages_of(trio)) == 2
     assert thread_item(trio).roster_version == 2
@@ -131,9 +132,9 @@ def test_buyer_and_seller_may_add_the_same_person_at_once(
 ):
     trouble.meanwhile(
         "TransactWriteItems",
-        lambda: elsewhere.do(add_participant, seller, thread_id=thread, user=guest),
+        lambda: elsewhere.do(add_friend, seller, thread_id=thread, user=guest),
     )
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
 
     assert [message.body for message in messages_of(thread)][1:] == ["Sam added Gil."]
     assert_consistent(thread)
@@ -141,16 +142,16 @@ def test_buyer_and_seller_may_add_the_same_person_at_once(
 
 def test_staff_may_add_people(thread, buyer, seller, guest, person):
     moderator = person("Mo")
-    add_participant(buyer, thread_id=thread, user=moderator)
+    add_friend(buyer, thread_id=thread, user=moderator)
     row(thread, moderator).update([Participant.role.set(ADMIN)])
-    add_participant(moderator, thread_id=thread, user=guest)
+    add_friend(moderator, thread_id=thread, user=guest)
     assert row(thread, guest) is not None
 
 
 def test_only_the_two_principals_and_staff_add_and_remove(trio, guest, stranger, person):
-    assert refused(add_participant, guest, thread_id=trio, user=stranger) == "ACTION_FORBIDDEN"
+    assert refused(add_friend, guest, thread_id=trio, user=stranger) == "ACTION_FORBIDDEN"
     other = person("Olga")
-    add_participant_code = refused(add_participant, stranger, thread_id=trio, user=other)
+    add_participant_code = refused(add_friend, stranger, thread_id=trio, user=other)
     assert add_participant_code == "THREAD_NOT_FOUND"
     for actor, code in ((guest, "ACTION_FORBIDDEN"), (stranger, "THREAD_NOT_FOUND")):
         assert refused(remove_participant, actor, thread_id=trio, user_id=guest.id) == code
@@ -159,16 +160,14 @@ def test_only_the_two_principals_and_staff_add_and_remove(trio, guest, stranger,
 
 def test_nobody_is_added_who_is_blocked_or_blocks(thread, buyer, guest):
     block_person(guest, blocked=buyer)
-    assert refused(add_participant, buyer, thread_id=thread, user=guest) == "MSG_BLOCKED_BY_USER"
+    assert refused(add_friend, buyer, thread_id=thread, user=guest) == "ACTION_FORBIDDEN"
     assert row(thread, guest) is None
 
 
 def test_two_who_blocked_each_other_cannot_add_a_third(thread, buyer, seller, guest):
     block_person(seller, blocked=buyer)
     for actor in (buyer, seller):
-        assert (
-            refused(add_participant, actor, thread_id=thread, user=guest) == "MSG_BLOCKED_BY_USER"
-        )
+        assert refused(add_friend, actor, thread_id=thread, user=guest) == "MSG_BLOCKED_BY_USER"
 
 
 @pytest.mark.parametrize(
@@ -180,7 +179,7 @@ def test_two_who_blocked_each_other_cannot_add_a_third(thread, buyer, seller, gu
 )
 def test_nobody_comes_or_goes_while_a_thread_is_held(trio, buyer, guest, stranger, change, code):
     update(thread_item(trio), change, None)
-    assert refused(add_participant, buyer, thread_id=trio, user=stranger) == code
+    assert refused(add_friend, buyer, thread_id=trio, user=stranger) == code
     assert refused(remove_participant, buyer, thread_id=trio, user_id=guest.id) == code
     assert refused(leave_thread, guest, thread_id=trio) == code
     assert len(messages_of(trio)) == 2
@@ -211,17 +210,15 @@ def full_thread(thread, buyer, seller) -> str:
 
 def test_fifty_people_fit_and_no_more(full_thread, buyer, seller, guest, stranger):
     assert len(open_thread(buyer, full_thread).state.people) == 50
-    assert refused(add_participant, buyer, thread_id=full_thread, user=guest) == "ACTION_FORBIDDEN"
+    assert refused(add_friend, buyer, thread_id=full_thread, user=guest) == "ACTION_FORBIDDEN"
     say(seller, full_thread, "To everybody")
     assert_consistent(full_thread)
 
     remove_participant(buyer, thread_id=full_thread, user_id=f"usr_{7:026d}")
-    add_participant(buyer, thread_id=full_thread, user=guest)
+    add_friend(buyer, thread_id=full_thread, user=guest)
     assert row(full_thread, guest).others_count == 49
     assert_consistent(full_thread)
-    assert (
-        refused(add_participant, buyer, thread_id=full_thread, user=stranger) == "ACTION_FORBIDDEN"
-    )
+    assert refused(add_friend, buyer, thread_id=full_thread, user=stranger) == "ACTION_FORBIDDEN"
 
 
 # --- Removing
@@ -321,7 +318,7 @@ def test_somebody_who_comes_back_sees_from_then_on(trio, buyer, seller, guest):
     say(buyer, trio, "While they were in")
     remove_participant(buyer, thread_id=trio, user_id=guest.id)
     say(buyer, trio, "While they were out")
-    add_participant(seller, thread_id=trio, user=guest)
+    add_friend(seller, thread_id=trio, user=guest)
     say(buyer, trio, "Welcome back")
 
     assert [m.body for m in open_thread(guest, trio).messages] == [
@@ -381,7 +378,7 @@ def test_an_archived_row_that_comes_back_by_a_system_line_is_listed_as_unread_ag
     archive_thread(seller, thread_id=thread)
     assert row(thread, seller).unread_pk is None
 
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
 
     assert (row(thread, seller).folder, row(thread, seller).unread) == ("inbox", 2)
     assert row(thread, seller).unread_pk == keys.unread_pk(seller.id)
@@ -402,13 +399,13 @@ def test_a_group_of_twelve_agrees_after_all_kinds_of_change(buyer, seller):
     thread = start(buyer, seller)
     guests = [make_person(f"Guest{number}") for number in range(10)]
     for guest in guests:
-        add_participant(buyer, thread_id=thread, user=guest)
+        add_friend(buyer, thread_id=thread, user=guest)
         say(guest, thread)
     for guest in guests[:3]:
         remove_participant(buyer, thread_id=thread, user_id=guest.id)
     for guest in guests[3:5]:
         leave_thread(guest, thread_id=thread)
-    add_participant(seller, thread_id=thread, user=guests[0])
+    add_friend(seller, thread_id=thread, user=guests[0])
     say(buyer, thread)
 
     assert len(thread_item(thread).participants) == 8

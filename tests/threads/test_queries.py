@@ -6,10 +6,10 @@ import pytest
 from ulid import ULID
 
 from accounts.refusals import Refusal
-from tests.threads.conftest import messages_of, row, say, start
+from tests.threads.conftest import add_friend, messages_of, row, say, start
 from threads import queries
 from threads import state as states
-from threads.actions.people import add_participant, remove_participant
+from threads.actions.people import remove_participant
 from threads.history import PastThread, Said, write_history
 from threads.models import FormerParticipant, Message, keys
 from threads.models.store import counting
@@ -190,7 +190,7 @@ def test_many_threads_in_the_order_asked_for_and_only_ones_own(buyer, seller, st
 
 
 def test_people_are_who_is_in_it(thread, buyer, seller, stranger):
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     people = {each.user_id for each in list_participants(seller, thread)}
     assert people == {buyer.id, seller.id, stranger.id}
     remove_participant(buyer, thread_id=thread, user_id=stranger.id)
@@ -246,7 +246,7 @@ def test_an_id_from_nowhere_leads_nowhere(thread, buyer, message):
 @pytest.fixture
 def late_thread(long_thread, buyer, stranger) -> str:
     """The stranger came with line 161; ten more follow."""
-    add_participant(buyer, thread_id=long_thread, user=stranger)
+    add_friend(buyer, thread_id=long_thread, user=stranger)
     for _ in range(10):
         say(buyer, long_thread)
     return long_thread
@@ -312,7 +312,7 @@ def test_no_link_around_shows_a_newcomer_what_came_before(late_thread, buyer, st
 
 def test_an_inbox_row_shows_a_newcomer_nothing_from_before(long_thread, buyer, stranger):
     say(buyer, long_thread, "Secret")
-    add_participant(buyer, thread_id=long_thread, user=stranger)
+    add_friend(buyer, thread_id=long_thread, user=stranger)
     (mine,) = get_rows(stranger, [long_thread])
     assert mine.last_message["text"] == "Bea added Stig."
     assert mine.unread == 0
@@ -355,12 +355,12 @@ def test_those_who_left_crowd_out_neither_people_nor_messages(
 def test_somebody_who_comes_back_gets_the_newest_page(thread, buyer, stranger, monkeypatch):
     """Their page still holds a message from before they went; what lies between is not theirs."""
     monkeypatch.setattr(queries, "PAGE", 10)
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     held = say(buyer, thread)
     remove_participant(buyer, thread_id=thread, user_id=stranger.id)
     for _ in range(40):
         say(buyer, thread, "While they were out")
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     for _ in range(25):
         say(buyer, thread)
 

@@ -16,6 +16,7 @@ from accounts.refusals import Refusal
 from tests.threads import elsewhere as there
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
+    add_friend,
     deliver_newest,
     make_person,
     messages_of,
@@ -29,7 +30,7 @@ from threads import state as states
 from threads.actions.drafts import find_draft, save_draft
 from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread
 from threads.actions.messages import send_message
-from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.people import leave_thread, remove_participant
 from threads.queries import open_thread
 
 
@@ -38,7 +39,7 @@ def crowd(buyer, seller, size: int) -> tuple[str, list]:
     people = [buyer, seller]
     for number in range(size - 2):
         people.append(make_person(f"Guest{number}"))
-        add_participant(buyer, thread_id=thread, user=people[-1])
+        add_friend(buyer, thread_id=thread, user=people[-1])
     return thread, people
 
 
@@ -219,7 +220,7 @@ def test_the_same_client_id_from_three_processes_is_stored_and_told_once(
 def test_a_person_removed_elsewhere_is_not_written_back(
     thread, buyer, seller, stranger, elsewhere, delivered
 ):
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=stranger.id)
     delivered.clear()
 
@@ -235,7 +236,7 @@ def test_a_person_added_elsewhere_is_not_forgotten(
     thread, buyer, seller, stranger, elsewhere, delivered
 ):
     say(buyer, thread)
-    elsewhere.do(add_participant, buyer, thread_id=thread, user=stranger)
+    elsewhere.do(add_friend, buyer, thread_id=thread, user=stranger)
 
     sent = say(seller, thread, "For all three")
 
@@ -248,7 +249,7 @@ def test_a_person_added_elsewhere_is_not_forgotten(
 def test_a_cursor_is_not_told_to_somebody_removed_elsewhere(
     thread, buyer, seller, stranger, elsewhere, delivered
 ):
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=stranger.id)
     delivered.clear()
 
@@ -262,7 +263,7 @@ def test_a_cursor_is_told_to_somebody_added_elsewhere(
     thread, buyer, seller, stranger, elsewhere, delivered
 ):
     say(buyer, thread)
-    elsewhere.do(add_participant, buyer, thread_id=thread, user=stranger)
+    elsewhere.do(add_friend, buyer, thread_id=thread, user=stranger)
 
     deliver_newest(seller, thread)
 
@@ -270,10 +271,10 @@ def test_a_cursor_is_told_to_somebody_added_elsewhere(
 
 
 def test_somebody_removed_elsewhere_can_be_added_again(thread, buyer, stranger, elsewhere):
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=stranger.id)
 
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
 
     assert row(thread, stranger) is not None
     assert_consistent(thread)
@@ -281,7 +282,7 @@ def test_somebody_removed_elsewhere_can_be_added_again(thread, buyer, stranger, 
 
 def test_somebody_added_elsewhere_can_be_removed(thread, buyer, stranger, elsewhere):
     say(buyer, thread)
-    elsewhere.do(add_participant, buyer, thread_id=thread, user=stranger)
+    elsewhere.do(add_friend, buyer, thread_id=thread, user=stranger)
 
     remove_participant(buyer, thread_id=thread, user_id=stranger.id)
 
@@ -293,7 +294,7 @@ def test_somebody_added_elsewhere_can_do_all_that_people_do(
     thread, buyer, seller, stranger, elsewhere
 ):
     say(buyer, thread)
-    elsewhere.do(add_participant, buyer, thread_id=thread, user=stranger)
+    elsewhere.do(add_friend, buyer, thread_id=thread, user=stranger)
 
     save_draft(stranger, thread_id=thread, text="Not yet", version=0)
     pin_thread(stranger, thread_id=thread)
@@ -304,7 +305,7 @@ def test_somebody_added_elsewhere_can_do_all_that_people_do(
 
 
 def test_somebody_removed_elsewhere_cannot_write(thread, buyer, stranger, elsewhere):
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     elsewhere.do(there.send, stranger, thread, "Still in")
     remove_participant(buyer, thread_id=thread, user_id=stranger.id)
 
@@ -321,7 +322,7 @@ def test_people_come_and_go_while_others_write(thread, buyer, seller, elsewhere,
     ]
     time.sleep(max(0, at - time.time()))
     for guest in guests:
-        add_participant(seller, thread_id=thread, user=guest)
+        add_friend(seller, thread_id=thread, user=guest)
     remove_participant(buyer, thread_id=thread, user_id=guests[0].id)
     leave_thread(guests[1], thread_id=thread)
     for outcome in writing:
@@ -412,7 +413,7 @@ def test_a_line_is_told_to_those_who_were_there_when_it_was_stored(
 
     def slowly(message, state):
         monkeypatch.setattr(telling, "render_message", render)
-        add_participant(buyer, thread_id=thread, user=stranger)
+        add_friend(buyer, thread_id=thread, user=stranger)
         return render(message, state)
 
     monkeypatch.setattr(telling, "render_message", slowly)

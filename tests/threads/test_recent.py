@@ -8,9 +8,9 @@ import pytest
 from redis import ConnectionError
 
 from realtime.outage import redis_outage
-from tests.threads.conftest import say
+from tests.threads.conftest import add_friend, say
 from threads.actions.folders import archive_thread
-from threads.actions.people import add_participant, leave_thread
+from threads.actions.people import leave_thread
 from threads.models import recent
 from threads.models.recent import MAX_THREADS, InMemory, InRedis, rows_written
 
@@ -79,7 +79,7 @@ def test_every_write_of_a_row_is_noted_for_its_user(thread, buyer, seller, stran
     assert (recent.list_threads(seller.id), recent.list_threads(buyer.id)) == ([thread], [])
     say(buyer, thread)
     assert recent.list_threads(buyer.id) == [thread]
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     assert recent.list_threads(stranger.id) == [thread]
     recent.forget_all()
     leave_thread(stranger, thread_id=thread)

@@ -12,12 +12,12 @@ from accounts.outbox.handlers import HANDLERS
 from inbox.queries import list_folder
 from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent, read_partition
-from tests.threads.conftest import make_person, row, say, start
+from tests.threads.conftest import add_friend, make_person, row, say, start
 from tests.threads.trouble import FOREVER, UPDATE, away, refused
 from threads import relay
 from threads.actions.blocks import block_person
 from threads.actions.folders import archive_thread
-from threads.actions.people import add_participant, remove_participant
+from threads.actions.people import remove_participant
 from threads.models import Pair, Profile, keys
 from threads.models.retry import time_budget
 from threads.queries import open_thread
@@ -59,7 +59,7 @@ def test_a_new_person_has_a_profile_in_the_table(nothing_waits):
 def test_a_new_name_reaches_the_profile_ones_own_item_and_the_others_rows(
     thread, buyer, seller, stranger, nothing_waits
 ):
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     archived = start(seller, buyer)
     archive_thread(buyer, thread_id=archived)
     rename(buyer, "Beatrix", city="Porto", time_zone="Europe/Lisbon")
@@ -152,7 +152,7 @@ def test_a_copy_waits_for_a_transaction_on_the_same_item(
 def test_somebody_removed_while_it_is_copied_is_not_written_back(
     thread, buyer, stranger, trouble, nothing_waits
 ):
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     rename(stranger, "Stig the Second")
 
     def leave() -> None:

@@ -6,10 +6,10 @@ import pytest
 
 from accounts.refusals import Refusal
 from tests.threads.checker import assert_consistent
-from tests.threads.conftest import make_person, messages_of, say, start
+from tests.threads.conftest import add_friend, make_person, messages_of, say, start
 from tests.threads.test_revisions import edit, remove
 from threads.actions.messages import send_message
-from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.people import remove_participant
 from threads.models import Message
 from threads.models.store import counting
 from threads.queries import list_newer, list_older, open_thread, open_thread_at
@@ -125,7 +125,7 @@ def test_a_quote_from_far_back_is_there_on_every_page(thread, buyer, seller):
 def test_a_quote_is_only_a_link_while_somebody_is_there_who_came_later(thread, buyer, seller):
     (first,) = messages_of(thread)
     guest = make_person("Gil")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     answer = say(seller, thread, reply_to=first.id)
     for person in (buyer, seller, guest):
         quote = fresh(person, answer)
@@ -138,7 +138,7 @@ def test_a_quote_is_only_a_link_while_somebody_is_there_who_came_later(thread, b
 def test_nobody_is_told_more_than_the_link_then(thread, buyer, seller, delivered):
     (first,) = messages_of(thread)
     guest = make_person("Gil")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     delivered.clear()
     answer = say(seller, thread, "Yes", reply_to=first.id)
     edit(seller, answer, "No")
@@ -148,7 +148,7 @@ def test_nobody_is_told_more_than_the_link_then(thread, buyer, seller, delivered
 
 def test_what_all_can_see_is_quoted_in_full(thread, buyer):
     guest = make_person("Gil")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     second = say(buyer, thread, "For all three")
     answer = say(guest, thread, reply_to=second.id)
     assert fresh(guest, answer)["text"] == "For all three"
@@ -160,7 +160,7 @@ def test_what_all_can_see_is_quoted_in_full(thread, buyer):
 def test_what_one_cannot_see_cannot_be_quoted(thread, buyer, seller):
     (first,) = messages_of(thread)
     guest = make_person("Gil")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     assert refused(guest, thread, reply_to=first.id) == "BAD_FRAME"
     assert refused(guest, thread, reply_to=NO_MESSAGE) == "BAD_FRAME"
     assert len(messages_of(thread)) == 2
@@ -168,10 +168,10 @@ def test_what_one_cannot_see_cannot_be_quoted(thread, buyer, seller):
 
 def test_whoever_went_and_came_back_cannot_quote_what_was_said_before(thread, buyer, elsewhere):
     guest = make_person("Gil")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     heard = say(buyer, thread)
-    elsewhere.do(leave_thread, guest, thread_id=thread)
-    elsewhere.do(add_participant, buyer, thread_id=thread, user=guest)
+    elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=guest.id)
+    elsewhere.do(add_friend, buyer, thread_id=thread, user=guest)
     # Though this process believes that they were there all the time.
     assert refused(guest, thread, reply_to=heard.id) == "BAD_FRAME"
 

@@ -11,6 +11,7 @@ from accounts.refusals import Refusal
 from inbox.queries import UNREAD, count_rows, list_folder, list_unread
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
+    add_friend,
     ask,
     befriend,
     deliver_newest,
@@ -23,7 +24,7 @@ from tests.threads.conftest import (
 from threads import state as states
 from threads.actions.blocks import block_person
 from threads.actions.folders import restore_thread
-from threads.actions.people import add_participant, leave_thread
+from threads.actions.people import leave_thread
 from threads.actions.requests import accept_request, decline_request
 from threads.actions.revisions import edit_message
 from threads.models import Pair, keys
@@ -71,7 +72,7 @@ def test_nobody_writes_before_it_is_accepted(request_, buyer, seller):
                 states.forget(request_)
             assert refusal(say, user, request_) == "REQUEST_PENDING"
     guest = make_person("Gus")
-    assert refusal(add_participant, buyer, thread_id=request_, user=guest) == "REQUEST_PENDING"
+    assert refusal(add_friend, buyer, thread_id=request_, user=guest) == "REQUEST_PENDING"
     code = refusal(
         edit_message, buyer, thread_id=request_, message_id=first.id, body="Something else"
     )

@@ -8,10 +8,10 @@ import pytest
 from accounts.refusals import Refusal
 from tests.threads import elsewhere as there
 from tests.threads.checker import assert_consistent
-from tests.threads.conftest import make_person, messages_of, row, say, thread_item
+from tests.threads.conftest import add_friend, make_person, messages_of, row, say, thread_item
 from tests.threads.test_revisions import HEART, THUMB, edit, give, refused, remove, stored
 from tests.threads.trouble import FOREVER, WRITE, away, cancelled, hung_up
-from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.people import leave_thread, remove_participant
 from threads.actions.revisions import edit_message, react, remove_message
 from threads.models.message import REACTIONS
 
@@ -45,7 +45,7 @@ def test_all_who_react_at_once_in_one_process_count(thread, buyer, seller):
 
 def test_all_who_react_at_once_in_three_processes_count(thread, buyer, seller, elsewhere, far_away):
     guest = make_person("Gil")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     message = say(buyer, thread)
     at = time.time() + 0.2
     theirs = [
@@ -174,7 +174,7 @@ def test_two_edits_at_once_keep_both_texts(thread, buyer, trouble, elsewhere):
 
 def test_whoever_was_removed_a_moment_before_changes_nothing(thread, buyer, trouble, elsewhere):
     guest = make_person("Gil")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     message = say(guest, thread, "Mine")
     fields = {"thread_id": thread, "user_id": guest.id}
     trouble.meanwhile(WRITE, lambda: elsewhere.do(remove_participant, buyer, **fields))
@@ -185,7 +185,7 @@ def test_whoever_was_removed_a_moment_before_changes_nothing(thread, buyer, trou
 
 def test_whoever_left_a_moment_before_is_not_told(thread, buyer, trouble, elsewhere, delivered):
     guest = make_person("Gil")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     message = say(buyer, thread)
     delivered.clear()
     trouble.meanwhile(WRITE, lambda: elsewhere.do(leave_thread, guest, thread_id=thread))

@@ -8,6 +8,7 @@ import time_machine
 from accounts.refusals import Refusal
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
+    add_friend,
     make_person,
     messages_of,
     read_newest,
@@ -17,7 +18,7 @@ from tests.threads.conftest import (
     thread_item,
 )
 from threads.actions.blocks import block_person
-from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.people import leave_thread, remove_participant
 from threads.actions.revisions import edit_message, react, remove_message
 from threads.models import Message, Thread
 from threads.models.changes import Change, update
@@ -231,7 +232,7 @@ def test_inboxes_are_told_if_it_was_the_newest_and_only_then(
 def test_whoever_came_later_does_not_hear_of_what_they_cannot_see(thread, buyer, person, delivered):
     message = say(buyer, thread, "Before you came")
     guest = person("Gil")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     edit(buyer, message, "Still not for you")
     assert "not for you" not in str(delivered.to(guest))
 
@@ -268,7 +269,7 @@ def test_a_repeat_in_a_process_that_knows_less_is_not_told_to_whoever_has_gone(
     thread, buyer, person, elsewhere, delivered
 ):
     guest = person("Gil")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     message = say(buyer, thread)
     where = {"thread_id": thread, "message_id": message.id, "body": "After you went"}
     elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=guest.id)
@@ -331,7 +332,7 @@ def test_what_staff_have_hidden_stays_as_it_is(thread, buyer, change):
 
 @ALL
 def test_a_line_of_the_service_is_nobodys(thread, buyer, person, change):
-    add_participant(buyer, thread_id=thread, user=person("Gil"))
+    add_friend(buyer, thread_id=thread, user=person("Gil"))
     assert refused(change, buyer, messages_of(thread)[-1]) == "MSG_NOT_EDITABLE"
 
 
@@ -390,14 +391,14 @@ def test_a_message_that_is_not_there_or_not_here_is_none(thread, buyer, seller, 
 def test_what_was_said_before_somebody_came_is_none_to_them(thread, buyer, person, change):
     message = say(buyer, thread)
     guest = person("Gil")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     assert refused(change, guest, message) == "THREAD_NOT_FOUND"
 
 
 @ALL
 def test_whoever_has_left_may_not_change_even_their_own(thread, buyer, person, elsewhere, change):
     guest = person("Gil")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     message = say(guest, thread)
     elsewhere.do(leave_thread, guest, thread_id=thread)
     assert refused(change, guest, message) == "THREAD_NOT_FOUND"
@@ -440,7 +441,7 @@ def test_editing_without_end_is_refused_before_the_item_is_full(thread, buyer):
 def test_a_reaction_of_many_people_is_kept(thread, buyer):
     people = [make_person(f"Guest{number}") for number in range(4)]
     for one in people:
-        add_participant(buyer, thread_id=thread, user=one)
+        add_friend(buyer, thread_id=thread, user=one)
     message = say(buyer, thread)
     for one in people:
         give(one, message)

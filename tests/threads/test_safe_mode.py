@@ -6,8 +6,7 @@ from django.urls import reverse
 
 from accounts.refusals import Refusal
 from tests.test_access import BACKEND
-from tests.threads.conftest import messages_of, thread_item
-from threads.actions.people import add_participant
+from tests.threads.conftest import add_friend, messages_of, thread_item
 from threads.actions.safe_mode import lift_safe_mode, require_safe_mode
 from threads.models.store import counting
 
@@ -42,7 +41,7 @@ def test_costs_what_a_send_costs(buyer, thread):
 
 def test_nobody_else_changes_it(buyer, stranger, person, thread):
     guest = person("Gus")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     with pytest.raises(Refusal, match="ACTION_FORBIDDEN"):
         lift_safe_mode(guest, thread_id=thread)
     with pytest.raises(Refusal, match="THREAD_NOT_FOUND"):

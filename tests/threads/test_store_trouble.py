@@ -9,6 +9,7 @@ from django.conf import settings
 from accounts.refusals import Refusal
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
+    add_friend,
     deliver_newest,
     messages_of,
     read_newest,
@@ -31,7 +32,7 @@ from tests.threads.trouble import (
 from threads.actions.cursors import mark_read
 from threads.actions.folders import archive_thread, pin_thread, restore_thread
 from threads.actions.messages import send_message
-from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.people import leave_thread, remove_participant
 from threads.models import Pair, PairThread, keys
 from threads.models.store import Store
 from threads.models.table import Item, query
@@ -183,7 +184,7 @@ def test_somebody_added_whose_answer_was_lost_is_told_of(
     thread, buyer, seller, stranger, delivered, trouble, times
 ):
     trouble.after(WRITE, hung_up, times=times)
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
 
     assert thread_item(thread).roster_version == 2
     for person in (buyer, seller, stranger):
@@ -196,7 +197,7 @@ def test_somebody_added_whose_answer_was_lost_is_told_of(
 def test_somebody_removed_whose_answer_was_lost_is_told_of(
     thread, buyer, seller, stranger, delivered, trouble, times
 ):
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
     delivered.clear()
     trouble.after(WRITE, hung_up, times=times)
     remove_participant(buyer, thread_id=thread, user_id=stranger.id)
@@ -333,7 +334,7 @@ def test_sending_while_one_archives_and_reads_elsewhere_lists_nothing_as_unread(
         tally=message.tally,
     )
     # A system line brings it back to the inbox, with nothing unread.
-    add_participant(buyer, thread_id=thread, user=stranger)
+    add_friend(buyer, thread_id=thread, user=stranger)
 
     assert row(thread, seller).folder == "inbox"
     assert row(thread, seller).unread_pk is None

@@ -8,6 +8,7 @@ import pytest
 from accounts.refusals import Refusal
 from realtime.syncing import MOST_BYTES, open_and_sync, sync_if_behind
 from tests.threads.conftest import (
+    add_friend,
     deliver_newest,
     make_person,
     messages_of,
@@ -22,7 +23,7 @@ from threads import queries, telling
 from threads import state as states
 from threads.actions.blocks import block_person
 from threads.actions.drafts import save_draft
-from threads.actions.people import add_participant, leave_thread
+from threads.actions.people import leave_thread
 from threads.models import Message, keys
 from threads.models.store import counting
 from threads.models.table import put_many
@@ -157,7 +158,7 @@ def test_gives_the_quoted_ones_that_changed_wherever_they_are(thread, buyer, sel
 def test_gives_no_change_from_before_somebody_came(thread, buyer, seller):
     (first,) = messages_of(thread)
     guest = make_person("Gil")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     oldest = say(seller, thread, "Yes", reply_to=first.id)
     edit(buyer, first, "Not for you")
     event = sync(guest, thread, after=oldest, oldest=first, rev=0)
@@ -296,17 +297,17 @@ def test_a_stranger_gets_nothing(thread, stranger, buyer):
 
 def test_whoever_went_and_came_back_gets_nothing_from_between(thread, buyer):
     guest = make_person("Gil")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     held = say(buyer, thread)
     leave_thread(guest, thread_id=thread)
     for number in range(60):
         say(buyer, thread, f"without you {number}")
-    add_participant(buyer, thread_id=thread, user=guest)
+    add_friend(buyer, thread_id=thread, user=guest)
     say(buyer, thread, "With you")
-    assert row(thread, guest).visible_from_seq == 65
+    assert row(thread, guest).visible_from_seq == 66
     event = sync(guest, thread, after=held, oldest=held)
     assert "without you" not in str(event)
-    assert [m["seq"] for m in event["messages"]] == [65, 66]
+    assert [m["seq"] for m in event["messages"]] == [66, 67]
     assert not event["more"]
 
 

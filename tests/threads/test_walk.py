@@ -8,6 +8,7 @@ import random
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import pytest
 
@@ -16,6 +17,7 @@ from accounts.refusals import Refusal
 from inbox.queries import list_folder
 from tests.threads.checker import find_problems, read_partition
 from tests.threads.conftest import (
+    befriend,
     deliver_up_to,
     make_person,
     messages_of,
@@ -27,7 +29,8 @@ from threads import state as states
 from threads.actions.blocks import block_person, unblock_person
 from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread
 from threads.actions.people import add_participant, leave_thread, remove_participant
-from threads.models import Message, Participant
+from threads.actions.requests import accept_request
+from threads.models import Invitation, Message, Participant
 from threads.queries import open_thread
 
 pytestmark = pytest.mark.indexes
@@ -56,6 +59,8 @@ class Model:
     at: int = 0
     # Those who left of their own accord.
     left: set[str] = field(default_factory=set)
+    # Those who were invited, with who did it.
+    invited: dict[str, str] = field(default_factory=dict)
 
     @property
     def last(self) -> int:
@@ -92,6 +97,8 @@ class Walk:
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
         self.people = [make_person(name) for name in ("Ann", "Ben", "Cleo", "Dan")]
+        for one, other in combinations(self.people, 2):
+            befriend(one, other)
         self.models = [self._start(0, 1), self._start(2, 1)]
         self.processes = [OrderedDict() for _ in range(3)]
 
@@ -179,6 +186,8 @@ class Walk:
                 (restore_thread, "folder", "inbox"),
             ]
         )
+        if user.id in model.invited:
+            return
         code = "" if user.id in model.members else "THREAD_NOT_FOUND"
         if self.expect(code, action, user, thread_id=model.id):
             setattr(model.members[user.id], name, value)
@@ -186,13 +195,35 @@ class Walk:
     def add(self, model: Model, user: User) -> None:
         other = self.chance.choice(self.people)
         code = self._may_manage(model, user)
-        if self.is_blocked(user.id, other.id):
-            code = "MSG_BLOCKED_BY_USER"
+        is_there = other.id in model.members or other.id in model.invited
+        if not code and not is_there and self._is_blocked_here(model, other):
+            code = "ACTION_FORBIDDEN"
         done = self.expect(code, add_participant, user, thread_id=model.id, user=other)
-        if done and other.id not in model.members:
-            last = model.last
-            is_sellers = user.id == model.principals[1]
-            model.members[other.id] = Member(last + 1, last, last, is_sellers=is_sellers)
+        if not done or is_there:
+            return
+        if other.id in model.left:
+            model.invited[other.id] = user.id
+        else:
+            self._join(model, other, user.id)
+        model.append(None, self.step)
+
+    def _join(self, model: Model, user: User, adder_id: str) -> None:
+        is_sellers = adder_id == model.principals[1]
+        last = model.last
+        model.members[user.id] = Member(last + 1, last, last, is_sellers=is_sellers)
+
+    def _is_blocked_here(self, model: Model, user: User) -> bool:
+        return any(self.is_blocked(user.id, member) for member in model.members)
+
+    def accept(self, model: Model, user: User) -> None:
+        inviter = model.invited.get(user.id)
+        code = "" if inviter or user.id in model.members else "THREAD_NOT_FOUND"
+        if inviter and (inviter not in model.members or self._is_blocked_here(model, user)):
+            code = "ACTION_FORBIDDEN"
+        if self.expect(code, accept_request, user, thread_id=model.id) and inviter:
+            del model.invited[user.id]
+            model.left.discard(user.id)
+            self._join(model, user, inviter)
             model.append(None, self.step)
 
     def remove(self, model: Model, user: User) -> None:
@@ -260,7 +291,10 @@ class Walk:
             messages = [item.author_id for item in items if isinstance(item, Message)]
             if messages != model.authors:
                 problems.append(f"written by {messages}, should be {model.authors}")
-            rows = {item.user_id: item for item in items if isinstance(item, Participant)}
+            rows = {item.user_id: item for item in items if type(item) is Participant}
+            invited = {item.user_id for item in items if isinstance(item, Invitation)}
+            if invited != model.invited.keys():
+                problems.append(f"invited {sorted(invited)}, should be {sorted(model.invited)}")
             if rows.keys() != model.members.keys():
                 problems.append(f"people {sorted(rows)}, should be {sorted(model.members)}")
             for user_id, member in model.members.items():
@@ -322,6 +356,7 @@ WEIGHTS = {
     "leave": 1,
     "block": 1,
     "unblock": 2,
+    "accept": 2,
     "look": 3,
     "forget": 1,
 }

@@ -2,6 +2,7 @@
 
 from django.db import transaction
 
+from accounts.blocks import lock_people
 from accounts.models import Block, OutboxEntry, User
 from accounts.refusals import Refusal
 from threads import relay
@@ -11,6 +12,7 @@ def block_person(blocker: User, *, blocked: User) -> None:
     if blocker.id == blocked.id:
         raise Refusal("ACTION_FORBIDDEN", "You cannot block yourself.")
     with transaction.atomic():
+        lock_people([blocker.id, blocked.id])
         Block.objects.get_or_create(blocker=blocker, blocked=blocked)
         entry = _tell_the_table(blocker, blocked)
     relay.carry(entry)

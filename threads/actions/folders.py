@@ -11,7 +11,7 @@ from accounts.models import User
 from accounts.refusals import Refusal
 from realtime.delivery import deliver
 from threads import state as states
-from threads.models import Participant, Thread, keys
+from threads.models import Invitation, Participant, Thread, keys
 from threads.models.changes import Cancelled, Change, Transaction, update
 from threads.models.participant import (
     ARCHIVED_FOLDER,
@@ -101,6 +101,8 @@ def _read(user: User, thread_id: str) -> tuple[Participant, Thread]:
     pk, sk = keys.thread_pk(thread_id), keys.participant_sk(user.id)
     found = {item.sk: item for item in get_many([(pk, sk), (pk, keys.THREAD)])}
     person, thread = found.get(sk), found.get(keys.THREAD)
+    if person is None and thread is not None:
+        person = Invitation.find(pk, keys.invitation_sk(user.id))
     if not isinstance(person, Participant):
         raise Refusal("THREAD_NOT_FOUND")
     return person, thread if isinstance(thread, Thread) else Thread(pk, keys.THREAD)

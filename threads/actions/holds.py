@@ -42,12 +42,6 @@ def list_held(thread_id: str) -> list[Holder]:
     return found
 
 
-def find_former_hold(thread_id: str, user_id: str) -> dict[str, str] | None:
-    """What held somebody when they were removed: it holds them again when they are added."""
-    former = FormerParticipant.find(keys.thread_pk(thread_id), keys.former_participant_sk(user_id))
-    return former.sending_hold if former else None
-
-
 def _change(thread_id: str, user_id: str, change: Change) -> None:
     pk = keys.thread_pk(thread_id)
     there = Participant(pk, keys.participant_sk(user_id))

@@ -9,6 +9,7 @@ from accounts.refusals import Refusal
 from realtime.delivery import deliver
 from threads import state as states
 from threads.actions.folders import placing
+from threads.actions.invitations import accept_invitation, decline_invitation
 from threads.models import Pair, Participant, keys
 from threads.models.changes import Cancelled, Change, Transaction
 from threads.models.participant import (
@@ -46,7 +47,10 @@ def accept_request(user: User, *, thread_id: str) -> None:
         write.update("pair", pair, accepted, Pair.blocked_by.does_not_exist())
         return write
 
-    if _answer(user, thread_id, build):
+    state = states.look(thread_id)
+    if user.id in state.invited:
+        accept_invitation(user, thread_id=thread_id)
+    elif _answer(user, state, build):
         _tell_accepted(thread_id)
 
 
@@ -60,7 +64,10 @@ def decline_request(user: User, *, thread_id: str, as_spam: bool = False) -> Non
         write.update("me", me, change, _as_read(me))
         return write
 
-    if _answer(user, thread_id, build):
+    state = states.look(thread_id)
+    if user.id in state.invited:
+        decline_invitation(user, thread_id=thread_id, as_spam=as_spam)
+    elif _answer(user, state, build):
         # To oneself alone, and no frame that the other could tell it by.
         deliver(inbox_settings(states.look(thread_id).people[user.id]), to=[user.id])
 
@@ -68,11 +75,10 @@ def decline_request(user: User, *, thread_id: str, as_spam: bool = False) -> Non
 Build = Callable[[ThreadState, Participant], Transaction]
 
 
-def _answer(user: User, thread_id: str, build: Build) -> bool:
+def _answer(user: User, state: ThreadState, build: Build) -> bool:
     """On what was just read. False: there is nothing to answer any more, as a repeat finds."""
-    backoff = Backoff()
+    backoff, thread_id = Backoff(), state.thread.id
     while True:
-        state = states.look(thread_id)
         me = state.people.get(user.id)
         if me is None:
             raise Refusal("THREAD_NOT_FOUND")
@@ -90,6 +96,7 @@ def _answer(user: User, thread_id: str, build: Build) -> bool:
             backoff.wait_after(error)
         else:
             return True
+        state = states.look(thread_id)
 
 
 def _tell_accepted(thread_id: str) -> None:

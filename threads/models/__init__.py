@@ -5,8 +5,8 @@ from threads.models.card import ActionWaiting, CardShadow
 from threads.models.connection import Connection, UserConnection
 from threads.models.message import Message, SentMarker
 from threads.models.pair import Pair, PairThread
-from threads.models.participant import FormerParticipant, Participant, Person
-from threads.models.person import Draft, Profile, RateBucket, StartMarker
+from threads.models.participant import FormerParticipant, Invitation, Participant, Person
+from threads.models.person import BlockVersion, Draft, Profile, RateBucket, StartMarker
 from threads.models.tab import TabEdit, TabSnapshot
 from threads.models.thread import Thread
 
@@ -14,10 +14,12 @@ __all__ = [
     "ActionWaiting",
     "ArchiveDue",
     "ArchiveStart",
+    "BlockVersion",
     "CardShadow",
     "Connection",
     "Draft",
     "FormerParticipant",
+    "Invitation",
     "Message",
     "Pack",
     "PackCheck",

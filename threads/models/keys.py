@@ -1,8 +1,8 @@
 """Every key of the table, spelled once. docs/data-model.md lists them; a test compares.
 
 In a thread's partition the order of the sort keys is part of the design: read from the end, they
-are THR, TAB#, PART#, OUT#, then MSG# newest first, so that one Query opens a thread. Whatever is
-not needed for that sorts below MSG#.
+are THR, TAB#, PINVITE#, PART#, OUT#, then MSG# newest first, so that one Query opens a thread.
+Whatever is not needed for that sorts below MSG#.
 """
 
 import time
@@ -17,6 +17,8 @@ from accounts.ids import new_ulid
 THREAD = "THR"
 TABS = "TAB#"
 PARTICIPANTS = "PART#"
+# Above the participants, so that every read of them includes the invitations.
+INVITATIONS = "PINVITE#"
 # Below those who are in it: however many have left, nobody who is there is crowded out.
 FORMER_PARTICIPANTS = "OUT#"
 MESSAGES = "MSG#"
@@ -27,6 +29,7 @@ PACKS = "ARC#"
 
 CONNECTIONS = "CONNECTION#"
 PROFILE = "PROFILE"
+BLOCKS = "BLOCKS"
 WAITING = "ACTION#"
 DRAFTS = "DRAFT#"
 START_MARKERS = "IDEM#"
@@ -96,6 +99,10 @@ def messages_since(day_or_moment: str) -> str:
 
 def participant_sk(user_id: str) -> str:
     return f"{PARTICIPANTS}{user_id}"
+
+
+def invitation_sk(user_id: str) -> str:
+    return f"{INVITATIONS}{user_id}"
 
 
 def former_participant_sk(user_id: str) -> str:

@@ -107,6 +107,16 @@ def oldest_request() -> str:
     return keys.iso(keys.moment(keys.now()) - REQUEST_LIFE)
 
 
+class Invitation(Participant):
+    """Somebody who was invited and has not accepted: a row in their requests and nothing else."""
+
+    pk_prefix, sk_prefix = "THR#", keys.INVITATIONS
+
+    @property
+    def inviter_id(self) -> str:
+        return str(self.other_side["id"])
+
+
 class FormerParticipant(Item):
     """Somebody who is no longer in the thread; what they wrote is, and needs a name."""
 
@@ -115,6 +125,8 @@ class FormerParticipant(Item):
     person = DocumentAttribute()
     # As it was when they left: coming back is no way round it.
     sending_hold = DocumentAttribute(attr_name="sendingHold", null=True)
+    # They left by themselves: coming back needs their consent.
+    has_left = BooleanAttribute(attr_name="hasLeft", null=True)
 
     @property
     def user_id(self) -> str:

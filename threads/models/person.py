@@ -21,6 +21,14 @@ class Profile(Item):
     rev = IntAttribute(null=True)
 
 
+class BlockVersion(Item):
+    """Counts every block and unblock of this person: an unchanged version means the same blocks."""
+
+    pk_prefix, sk_prefix = "USER#", keys.BLOCKS
+
+    version = IntAttribute()
+
+
 class Draft(Item):
     """What a person was writing in a thread, on whichever device."""
 

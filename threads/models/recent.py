@@ -37,7 +37,7 @@ RETRIES = 1
 
 
 def rows_written(operation: str, arguments: dict[str, Any]) -> list[Row]:
-    """The participant items that a request to the store writes."""
+    """The participant items and invitations that a request to the store writes."""
     match operation:
         case "UpdateItem" | "DeleteItem" | "PutItem":
             requests = [arguments]
@@ -63,9 +63,10 @@ def rows_written(operation: str, arguments: dict[str, Any]) -> list[Row]:
 
 def _row(key: dict[str, Any]) -> Row | None:
     sk = key.get("sk", {}).get("S", "")
-    if not sk.startswith(keys.PARTICIPANTS):
-        return None
-    return sk.removeprefix(keys.PARTICIPANTS), key["pk"]["S"].removeprefix(keys.thread_pk(""))
+    for prefix in (keys.PARTICIPANTS, keys.INVITATIONS):
+        if sk.startswith(prefix):
+            return sk.removeprefix(prefix), key["pk"]["S"].removeprefix(keys.thread_pk(""))
+    return None
 
 
 def note(rows: list[Row]) -> None:

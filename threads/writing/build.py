@@ -6,7 +6,16 @@ from dataclasses import dataclass, field
 from pynamodb.expressions.condition import Condition
 
 from threads import state as states
-from threads.models import Message, Pair, Participant, SentMarker, StartMarker, Thread, keys
+from threads.models import (
+    Invitation,
+    Message,
+    Pair,
+    Participant,
+    SentMarker,
+    StartMarker,
+    Thread,
+    keys,
+)
 from threads.models.changes import Change, Transaction
 from threads.models.conditions import Where
 from threads.models.participant import ARCHIVED_FOLDER
@@ -62,6 +71,10 @@ class Attempt:
             self.state.former[person.user_id] = person.person
         for person in self.roster.joining:
             self.state.people[person.user_id] = person
+        for invitation in self.roster.uninviting:
+            self.state.invited.pop(invitation.user_id, None)
+        for invitation in self.roster.inviting:
+            self.state.invited[invitation.user_id] = invitation
 
 
 def build(state: ThreadState, line: Line, roster: Roster) -> Attempt:
@@ -76,6 +89,7 @@ def build(state: ThreadState, line: Line, roster: Roster) -> Attempt:
         if person.user_id not in roster.leaving_ids:
             _update_person(attempt, person)
     _move_people(attempt)
+    _move_invitations(attempt)
     _bind_pair(attempt)
     if message.created_at[:10] != state.thread.last_message_at[:10]:
         write.put("archive", make_archive_due(message))
@@ -139,7 +153,7 @@ def _move_people(attempt: Attempt) -> None:
     write, roster = attempt.write, attempt.roster
     for person in roster.leaving:
         write.delete(f"leaving {person.user_id}", person, Participant.pk.exists())
-        write.put(f"former {person.user_id}", make_former(person))
+        write.put(f"former {person.user_id}", make_former(person, has_left=roster.is_by_choice))
     for item in roster.belongings:
         write.delete(f"belonging {item.sk}", item)
     for person in roster.joining:
@@ -149,14 +163,38 @@ def _move_people(attempt: Attempt) -> None:
         write.put(f"joining {person.user_id}", person, Participant.pk.does_not_exist())
 
 
+def _move_invitations(attempt: Attempt) -> None:
+    write, roster = attempt.write, attempt.roster
+    replaced = {invitation.user_id for invitation in roster.inviting}
+    for invitation in roster.uninviting:
+        if invitation.user_id not in replaced:
+            write.delete(f"uninviting {invitation.user_id}", invitation, Invitation.pk.exists())
+    for invitation in roster.inviting:
+        _as_invited(attempt, invitation)
+        write.put(f"inviting {invitation.user_id}", invitation)
+
+
+def _as_invited(attempt: Attempt, invitation: Invitation) -> None:
+    """The row shows the line that says they were invited, and nothing from before it."""
+    invitation.last_seq, invitation.last_tally = attempt.message.seq, attempt.message.tally
+    invitation.last_message_at = attempt.message.created_at
+    invitation.inbox_sk = keys.inbox_sk(
+        attempt.message.created_at, invitation.thread_id, pinned=False
+    )
+
+
 def _bind_pair(attempt: Attempt) -> None:
     """Two who are left by themselves are reached by a block, whoever began the thread."""
-    pair = attempt.roster.pair
+    pair, accepted = attempt.roster.pair, attempt.roster.accepts
+    if accepted is not None:
+        change = Change(set={"accepted": True}, remove=("requested_by", "requested_at"))
+        attempt.write.update("accepted pair", accepted, change, Pair.blocked_by.does_not_exist())
     if pair is None:
         return
-    blocked_by = Pair.blocked_by
-    as_read = blocked_by == pair.blocked_by if pair.blocked_by else blocked_by.does_not_exist()
-    attempt.write.check("pair", pair, as_read)
+    if accepted is None or accepted.pk != pair.pk:
+        blocked_by = Pair.blocked_by
+        as_read = blocked_by == pair.blocked_by if pair.blocked_by else blocked_by.does_not_exist()
+        attempt.write.check("pair", pair, as_read)
     attempt.write.put("pair thread", make_thread_of_pair(pair.pk, attempt.state.thread))
 
 

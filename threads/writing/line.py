@@ -10,6 +10,7 @@ from typing import Any
 from threads.models import (
     ArchiveDue,
     FormerParticipant,
+    Invitation,
     Message,
     Pair,
     PairThread,
@@ -116,6 +117,13 @@ class Roster:
     joining: list[Participant] = field(default_factory=list)
     leaving: list[Participant] = field(default_factory=list)
     belongings: list[Item] = field(default_factory=list)
+    # Whether those who go decided it themselves.
+    is_by_choice: bool = False
+    # Invitations that are stored, and those that go because they were accepted or have expired.
+    inviting: list[Invitation] = field(default_factory=list)
+    uninviting: list[Invitation] = field(default_factory=list)
+    # Two people who share an accepted thread from here on.
+    accepts: Pair | None = None
     # What holds between the two who are then by themselves, if that is what it comes to; and who
     # stands between them. Nobody, if one is alone; None: as before.
     pair: Pair | None = None
@@ -124,6 +132,10 @@ class Roster:
     @property
     def leaving_ids(self) -> set[str]:
         return {person.user_id for person in self.leaving}
+
+    @property
+    def changes_people(self) -> bool:
+        return bool(self.joining or self.leaving or self.inviting or self.uninviting)
 
 
 def seal(*parts: object) -> str:
@@ -178,10 +190,11 @@ def make_thread_of_pair(pair_pk: str, thread: Thread) -> PairThread:
     return PairThread(pair_pk, keys.pair_thread_sk(thread.id), created_at=thread.created_at)
 
 
-def make_former(person: Participant) -> FormerParticipant:
+def make_former(person: Participant, *, has_left: bool = False) -> FormerParticipant:
     return FormerParticipant(
         person.pk,
         keys.former_participant_sk(person.user_id),
         person=person.person,
         sending_hold=person.sending_hold,
+        has_left=has_left or None,
     )

@@ -47,7 +47,7 @@ def thread_change(state: ThreadState, line: Line, message: Message, roster: Rost
         bound = line.binding.change(state.thread)
         change.set |= bound.set
         change.remove += bound.remove
-    if roster.joining or roster.leaving:
+    if roster.changes_people:
         gone = roster.leaving_ids
         staying = [user_id for user_id in state.thread.participants if user_id not in gone]
         change.set["participants"] = staying + [person.user_id for person in roster.joining]

@@ -1,0 +1,340 @@
+"""Being added to a conversation needs the consent of whoever is added."""
+
+from datetime import timedelta
+
+import pytest
+import time_machine
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.refusals import Refusal
+from inbox.queries import count_rows, get_row, list_folder
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import (
+    ask,
+    befriend,
+    make_person,
+    messages_of,
+    read_newest,
+    row,
+    say,
+    thread_item,
+)
+from threads import state as states
+from threads.actions.blocks import block_person, unblock_person
+from threads.actions.deletion import delete_account
+from threads.actions.folders import archive_thread, restore_thread
+from threads.actions.people import ADDED, INVITED, add_participant, leave_thread
+from threads.actions.requests import accept_request, decline_request
+from threads.models import Invitation, Pair, keys
+from threads.models.changes import Transaction
+from threads.models.table import put_many
+from threads.models.thread import MAX_PARTICIPANTS
+from threads.queries import list_pending, open_thread
+from threads.relay import carry_waiting
+
+pytestmark = pytest.mark.storage
+
+
+@pytest.fixture
+def guest(db):
+    return make_person("Gil")
+
+
+@pytest.fixture
+def friend(buyer, guest):
+    """Somebody with whom the buyer has an accepted conversation."""
+    befriend(buyer, guest)
+    return guest
+
+
+def refused(action, *args, **kwargs) -> Refusal:
+    with pytest.raises(Refusal) as refusal:
+        action(*args, **kwargs)
+    return refusal.value
+
+
+def test_somebody_without_an_accepted_thread_is_asked_and_not_added(thread, buyer, guest):
+    add_participant(buyer, thread_id=thread, user=guest)
+    assert row(thread, guest) is None
+    assert guest.id not in thread_item(thread).participants
+
+
+def test_blocks_are_checked_with_everybody_in_the_thread(thread, buyer, seller, friend):
+    block_person(friend, blocked=seller)
+    refusal = refused(add_participant, buyer, thread_id=thread, user=friend)
+    assert refusal.code == "ACTION_FORBIDDEN"
+    assert refusal.message == "You can't add Gil to this conversation."
+    assert (row(thread, friend), len(messages_of(thread))) == (None, 1)
+
+    unblock_person(friend, blocked=seller)
+    add_participant(buyer, thread_id=thread, user=friend)
+    assert row(thread, friend) is not None
+
+
+@pytest.mark.parametrize("is_friend", [True, False])
+def test_a_block_made_while_somebody_is_added_does_not_slip_through(
+    thread, buyer, seller, guest, is_friend, trouble
+):
+    if is_friend:
+        befriend(buyer, guest)
+    trouble.meanwhile("TransactWriteItems", lambda: block_person(guest, blocked=seller))
+    refusal = refused(add_participant, buyer, thread_id=thread, user=guest)
+    assert refusal.code == "ACTION_FORBIDDEN"
+    assert (row(thread, guest), len(messages_of(thread))) == (None, 1)
+
+
+def test_what_somebody_requires_of_first_messages_holds_for_invitations(thread, buyer, guest):
+    for requires in ("requires_verified", "requires_date", "requires_budget"):
+        setattr(guest, requires, True)
+        guest.save()
+        refusal = refused(add_participant, buyer, thread_id=thread, user=guest)
+        assert refusal.code == "MSG_GATE_REQUIRED"
+        setattr(guest, requires, False)
+
+
+def test_inviting_counts_as_a_new_conversation(thread, buyer, settings):
+    settings.START_LIMITS = (2, 20)
+    for number in range(2):
+        add_participant(buyer, thread_id=thread, user=make_person(f"Guest{number}"))
+    third = make_person("Third")
+    assert refused(add_participant, buyer, thread_id=thread, user=third).code == "RATE_LIMITED"
+    befriend(buyer, third)
+    add_participant(buyer, thread_id=thread, user=third)
+
+
+# --- An invitation
+
+
+@pytest.fixture
+def invited(thread, buyer, guest) -> str:
+    assert add_participant(buyer, thread_id=thread, user=guest) == INVITED
+    return thread
+
+
+def invitation(thread, user) -> Invitation | None:
+    return Invitation.find(keys.thread_pk(thread), keys.invitation_sk(user.id))
+
+
+def test_an_invitation_is_a_request_that_shows_nothing_of_what_was_said(invited, guest, client):
+    (found,) = list_folder(guest, "requests").rows
+    assert (found.thread_id, found.other_side["name"]) == (invited, "Bea")
+    assert found.last_message["text"] == "Invited you to this conversation."
+    assert (count_rows(guest)["requests"], found.unread) == (1, 0)
+    assert get_row(guest, invited).request_state == "pending"
+    assert list_folder(guest, "inbox").rows == []
+    assert list_pending(guest) == ([], False)
+
+    client.force_login(guest)
+    page = client.get(reverse("threads:thread", args=[invited])).content.decode()
+    assert "Bea invited you to a conversation" in page
+    assert "Sam" in page
+    assert "Are you free in May?" not in page
+
+
+def test_the_others_see_who_is_invited(invited, buyer, seller, client):
+    assert messages_of(invited)[-1].body == "Bea invited Gil."
+    for user in (buyer, seller):
+        client.force_login(user)
+        page = client.get(reverse("threads:thread", args=[invited])).content.decode()
+        assert "data-invited" in page
+    assert_consistent(invited)
+
+
+def test_somebody_invited_hears_and_does_nothing_in_the_thread(
+    thread, buyer, seller, guest, delivered
+):
+    add_participant(buyer, thread_id=thread, user=guest)
+    say(seller, thread, "Not for Gil")
+    read_newest(buyer, thread)
+
+    (told,) = delivered.to(guest)
+    assert (told["type"], told["folder"], told["request"]) == ("inbox.changed", "requests", True)
+    assert "Not for Gil" not in str(told)
+    for action in (
+        lambda: say(guest, thread),
+        lambda: open_thread(guest, thread),
+        lambda: read_newest(guest, thread),
+        lambda: leave_thread(guest, thread_id=thread),
+    ):
+        assert refused(action).code == "THREAD_NOT_FOUND"
+    for event in (told for _, told in delivered if told["type"] == "thread.changed"):
+        assert guest.id not in [person["id"] for person in event["roster"]]
+
+
+def test_accepting_joins_from_then_on(invited, buyer, seller, guest, delivered):
+    say(seller, invited, "Before they came")
+    accept_request(guest, thread_id=invited)
+
+    assert messages_of(invited)[-1].body == "Gil joined."
+    assert [m.body for m in open_thread(guest, invited).messages] == ["Gil joined."]
+    assert invitation(invited, guest) is None
+    assert row(invited, guest).role == "buyer"
+    assert Pair.find(keys.pair_pk(buyer.id, guest.id), keys.STATE).accepted
+    assert not Pair.find(keys.pair_pk(seller.id, guest.id), keys.STATE)
+    assert len(delivered.to(seller, "thread.changed")) == 1
+    say(guest, invited)
+    accept_request(guest, thread_id=invited)
+    assert_consistent(invited)
+
+
+def test_declining_is_silent_and_is_not_asked_again(invited, buyer, guest, delivered, client):
+    delivered.clear()
+    lines = len(messages_of(invited))
+    client.force_login(guest)
+    client.post(reverse("threads:decline", args=[invited]))
+
+    assert list_folder(guest, "requests").rows == []
+    assert {user for user, _ in delivered} == {guest.id}
+    assert len(messages_of(invited)) == lines
+    client.force_login(buyer)
+    assert "data-invited" in client.get(reverse("threads:thread", args=[invited])).content.decode()
+    delivered.clear()
+    add_participant(buyer, thread_id=invited, user=guest)
+    assert (list_folder(guest, "requests").rows, list(delivered)) == ([], [])
+    other = ask(buyer, make_person("Olga"))
+    assert refused(add_participant, buyer, thread_id=other, user=guest).code == "REQUEST_PENDING"
+
+
+def test_declining_with_a_block_stops_whoever_invited(invited, buyer, guest, client):
+    client.force_login(guest)
+    client.post(reverse("threads:decline", args=[invited]), {"also": "block"})
+    assert refused(ask, buyer, guest).code == "REQUEST_PENDING"
+    refusal = refused(accept_request, guest, thread_id=invited)
+    assert (refusal.code, refusal.hint) == ("ACTION_FORBIDDEN", "Unblock Bea to join.")
+
+
+def test_a_friend_of_theirs_cannot_add_somebody_who_declined(invited, seller, guest):
+    befriend(seller, guest)
+    decline_request(guest, thread_id=invited)
+    add_participant(seller, thread_id=invited, user=guest)
+    assert row(invited, guest) is None
+
+
+def test_an_invitation_expires_and_can_be_made_again(invited, buyer, guest):
+    with time_machine.travel(timezone.now() + timedelta(days=15)):
+        assert list_folder(guest, "requests").rows == []
+        assert refused(accept_request, guest, thread_id=invited).code == "ACTION_FORBIDDEN"
+        assert add_participant(buyer, thread_id=invited, user=guest) == INVITED
+        accept_request(guest, thread_id=invited)
+        assert_consistent(invited)
+
+
+def test_somebody_who_left_is_asked_before_they_come_back(thread, buyer, friend):
+    assert add_participant(buyer, thread_id=thread, user=friend) == ADDED
+    leave_thread(friend, thread_id=thread)
+    assert add_participant(buyer, thread_id=thread, user=friend) == INVITED
+    assert row(thread, friend) is None
+    accept_request(friend, thread_id=thread)
+    assert row(thread, friend) is not None
+    assert_consistent(thread)
+
+
+def test_nobody_joins_past_a_block_made_since_they_were_invited(
+    invited, buyer, seller, guest, trouble
+):
+    trouble.meanwhile("TransactWriteItems", lambda: block_person(seller, blocked=guest))
+    refusal = refused(accept_request, guest, thread_id=invited)
+    assert (refusal.code, refusal.message) == (
+        "ACTION_FORBIDDEN",
+        "You can't join this conversation.",
+    )
+    assert row(invited, guest) is None
+    unblock_person(seller, blocked=guest)
+    accept_request(guest, thread_id=invited)
+    assert row(invited, guest) is not None
+
+
+def test_accepting_and_declining_at_once_do_one_of_them(invited, guest, trouble):
+    trouble.meanwhile(
+        "TransactWriteItems", lambda: decline_request(guest, thread_id=invited, as_spam=True)
+    )
+    accept_request(guest, thread_id=invited)
+    assert (invitation(invited, guest), row(invited, guest).folder) == (None, "inbox")
+    decline_request(guest, thread_id=invited)
+    assert row(invited, guest) is not None
+    assert_consistent(invited)
+
+
+def test_an_invitation_can_be_put_away_and_brought_back(invited, guest):
+    archive_thread(guest, thread_id=invited)
+    assert [r.thread_id for r in list_folder(guest, "archived").rows] == [invited]
+    restore_thread(guest, thread_id=invited)
+    assert [r.thread_id for r in list_folder(guest, "requests").rows] == [invited]
+    assert_consistent(invited)
+
+
+def test_an_account_that_is_deleted_leaves_no_name_in_invitations(invited, buyer, guest):
+    delete_account(guest)
+    carry_waiting()
+    assert invitation(invited, guest) is None
+    assert "Gil" not in str([message.body for message in messages_of(invited)])
+
+
+# --- Fifty people
+
+
+@pytest.fixture
+def almost_full(thread, buyer, seller) -> str:
+    """One place is left."""
+    model = row(thread, seller)
+    people = []
+    for number in range(MAX_PARTICIPANTS - 3):
+        person = model.copy()
+        user_id = f"usr_{number:026d}"
+        person.sk = keys.participant_sk(user_id)
+        person.person = model.person | {"id": user_id, "name": f"Guest {number}"}
+        person.inbox_pk = keys.inbox_pk(user_id, "inbox")
+        person.pending_pk, person.unread_pk = keys.pending_pk(user_id), keys.unread_pk(user_id)
+        people.append(person)
+    put_many(people)
+    item = thread_item(thread)
+    item.participants = [buyer.id, seller.id, *(person.user_id for person in people)]
+    put_many([item])
+    states.forget(thread)
+    return thread
+
+
+@pytest.mark.parametrize("is_friend", [True, False])
+def test_the_last_of_fifty_fits_into_one_transaction(
+    almost_full, buyer, seller, guest, is_friend, monkeypatch
+):
+    """Checked against all 49 others, and still far below the limit of 100 items."""
+    sizes = []
+    commit = Transaction.commit
+    monkeypatch.setattr(
+        Transaction, "commit", lambda self: (sizes.append(len(self.items)), commit(self))[1]
+    )
+    if is_friend:
+        befriend(buyer, guest)
+    add_participant(buyer, thread_id=almost_full, user=guest)
+    if not is_friend:
+        accept_request(guest, thread_id=almost_full)
+    assert row(almost_full, guest) is not None
+    assert max(sizes) <= 60
+    another = make_person("Another")
+    assert refused(add_participant, buyer, thread_id=almost_full, user=another).code == (
+        "ACTION_FORBIDDEN"
+    )
+
+
+def test_invitations_that_have_expired_make_room(almost_full, buyer, seller, guest):
+    add_participant(buyer, thread_id=almost_full, user=guest)
+    other = make_person("Other")
+    befriend(buyer, other)
+    code = refused(add_participant, buyer, thread_id=almost_full, user=other).code
+    assert code == "ACTION_FORBIDDEN"
+    with time_machine.travel(timezone.now() + timedelta(days=15)):
+        assert add_participant(buyer, thread_id=almost_full, user=other) == ADDED
+    assert invitation(almost_full, guest) is None
+
+
+def test_blocks_are_checked_where_the_table_has_not_heard_of_them_yet(
+    thread, buyer, seller, friend, monkeypatch
+):
+    """The block is in SQL; the table did not answer when it was made."""
+    monkeypatch.setattr("threads.relay.carry", lambda entry: False)
+    block_person(friend, blocked=seller)
+    assert refused(add_participant, buyer, thread_id=thread, user=friend).code == (
+        "ACTION_FORBIDDEN"
+    )

@@ -1,0 +1,135 @@
+"""Whether somebody may be added to a conversation, and whether they have to be asked first.
+
+Blocks are checked between whoever comes and everybody who is there. A transaction takes 100 items
+and a thread has up to 50 people, so it does not check every pair: it checks that the block version
+of whoever comes is as it was before their blocks were read. Every block and unblock raises it.
+"""
+
+from dataclasses import dataclass
+
+from accounts.blocks import blocks_between
+from accounts.models import User
+from accounts.refusals import Refusal
+from threads.limits import Limit, bucket_keys, start_limits, take_one
+from threads.models import BlockVersion, FormerParticipant, Message, Pair, keys
+from threads.models.changes import Change, Transaction
+from threads.models.participant import ADMIN, oldest_request
+from threads.models.table import Item, ItemT, Key, get_many
+from threads.state import ThreadState
+
+
+@dataclass
+class Consent:
+    """What is known of two people before one of them adds the other. Read before every attempt."""
+
+    adder: User
+    added: User
+    pair: Pair
+    version: BlockVersion | None
+    former: FormerParticipant | None
+    limits: list[Limit]
+    found: list[Item]
+
+    @property
+    def is_given(self) -> bool:
+        """They share an accepted thread, and did not leave this one."""
+        has_left = self.former is not None and self.former.has_left
+        return bool(self.pair.accepted) and not has_left
+
+    def check(self, state: ThreadState) -> None:
+        """Somebody who waits for an answer can't tell being blocked from waiting."""
+        if not self.pair.accepted:
+            self._check_not_asked()
+        if blocks_between(self.added.id, side_ids(state)):
+            raise Refusal(
+                "ACTION_FORBIDDEN",
+                f"You can't add {self.added.display_name} to this conversation.",
+            )
+        if not self.pair.accepted:
+            self._check_requirements()
+
+    def write(self, write: Transaction, message: Message) -> None:
+        check_same_blocks(write, self.added.id, self.version)
+        if self.pair.accepted:
+            return
+        take_one(write, self.adder, self.limits, self.found)
+        if not self._is_asked_by_other:
+            self._note_request(write, message)
+
+    @property
+    def _is_asked_by_other(self) -> bool:
+        is_recent = (self.pair.requested_at or "") >= oldest_request()
+        return is_recent and self.pair.requested_by == self.added.id
+
+    def _note_request(self, write: Transaction, message: Message) -> None:
+        asked = Pair.requested_at
+        read_at = self.pair.requested_at
+        as_read = asked == read_at if read_at else asked.does_not_exist()
+        not_yet = Pair.accepted.does_not_exist() | (Pair.accepted == False)  # noqa: E712
+        change = Change(set={"requested_by": self.adder.id, "requested_at": message.created_at})
+        write.update("request", Pair(self.pair.pk, keys.STATE), change, not_yet & as_read)
+
+    def _check_not_asked(self) -> None:
+        """One request at a time, whatever became of it: declining stays unnoticed."""
+        is_mine = self.pair.requested_by == self.adder.id
+        has_blocked = self.adder.id in (self.pair.blocked_by or ())
+        if is_mine and not has_blocked and (self.pair.requested_at or "") >= oldest_request():
+            raise Refusal(
+                "REQUEST_PENDING", f"{self.added.display_name} has not accepted your request yet."
+            )
+
+    def _check_requirements(self) -> None:
+        name = self.added.display_name
+        if self.added.requires_verified and not self.adder.verified:
+            raise Refusal(
+                "MSG_GATE_REQUIRED",
+                f"{name} only accepts requests from verified accounts.",
+                hint="Verify your account, then try again.",
+            )
+        if self.added.requires_date or self.added.requires_budget:
+            raise Refusal(
+                "MSG_GATE_REQUIRED",
+                f"{name} wants to know more before a first conversation.",
+                hint="Write to them from their profile first. You can add them once they accept.",
+            )
+
+
+def read_consent(adder: User, added: User, thread_id: str) -> Consent:
+    """One request. The block version is read before the blocks themselves."""
+    pair_pk = keys.pair_pk(adder.id, added.id)
+    limits = start_limits(adder)
+    wanted = [(pair_pk, keys.STATE), version_key(added.id), former_key(thread_id, added.id)]
+    found = get_many([*wanted, *bucket_keys(adder, limits)])
+    return Consent(
+        adder=adder,
+        added=added,
+        pair=pick(Pair, found) or Pair(pair_pk, keys.STATE),
+        version=pick(BlockVersion, found),
+        former=pick(FormerParticipant, found),
+        limits=limits,
+        found=found,
+    )
+
+
+def side_ids(state: ThreadState) -> list[str]:
+    """Everybody who is there, except staff, with whom nobody can have a block."""
+    return [person.user_id for person in state.people.values() if person.role != ADMIN]
+
+
+def pick(kind: type[ItemT], found: list[Item]) -> ItemT | None:
+    return next((one for one in found if isinstance(one, kind)), None)
+
+
+def former_key(thread_id: str, user_id: str) -> Key:
+    return keys.thread_pk(thread_id), keys.former_participant_sk(user_id)
+
+
+def version_key(user_id: str) -> Key:
+    return keys.user_pk(user_id), keys.BLOCKS
+
+
+def check_same_blocks(write: Transaction, user_id: str, version: BlockVersion | None) -> None:
+    """Nobody has blocked or unblocked this person, and they nobody, since `version` was read."""
+    number = BlockVersion.version
+    as_read = number == version.version if version else number.does_not_exist()
+    write.check("block version", BlockVersion(*version_key(user_id)), as_read)
