@@ -51,6 +51,7 @@ def lagging_engine(folder: Path, monkeypatch: Any, *, delay_ms: int) -> Iterator
     with started.running():
         for name, value in started.credentials.items():
             monkeypatch.setenv(name, value)
+        monkeypatch.setenv("PARLEY_DYNAMODB_ENDPOINT", started.endpoint)
         monkeypatch.setitem(settings.DYNAMODB, "endpoint", started.endpoint)
         connection.cache_clear()
         try:
