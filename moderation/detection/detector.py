@@ -264,7 +264,7 @@ SHAPED = re.compile(
     r"\(?[2-9]\d\d\)?[ .-]\d{3}[ .-]\d{4}$|[679]\d\d[ .-]\d{3}[ .-]\d{3}$|0\d(?:[ .-]\d\d){4}$"
 )
 SHORTEST_WALLET = 23
-ALMOST_DIGITS = re.compile(r"(?<!\w)[0-9oil]*[0-9][0-9oil]*(?!\w)")
+ALMOST_DIGITS = re.compile(r"(?<!\w)(?=[oil]*+[0-9])[0-9oil]++(?!\w)")
 
 
 def _judge_numbers(verdict: Verdict, reading: Reading, closed: str) -> None:
@@ -464,7 +464,7 @@ def _leads_out(link: str, text: str) -> float:
 
 # --- Somewhere else to talk
 
-FORMAT = re.compile(r"(?<!\d)\d{1,2}:\d{1,2}(?!\d)|\d{3,4} ?[x×] ?\d{3,4}|\d+ ?px\b")
+FORMAT = re.compile(r"(?<!\d)\d{1,2}:\d{1,2}(?!\d)|\d{3,4} ?[x×] ?\d{3,4}|(?<!\d)\d++ ?px\b")
 # "ig: moth.and.moon"
 GIVEN = re.compile(
     r"(?<!\w)(?:ig|insta|instagram|snap|snapchat|signal|line|telegram|tg|whatsapp|wa|skype|discord|"

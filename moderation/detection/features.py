@@ -84,22 +84,26 @@ def _words(tokens: list[str]) -> set[str]:
 
 def _meanings(spoken: list[Sentence]) -> Iterator[str]:
     there: set[str] = set()
+    followed: set[tuple[str, str]] = set()
     for sentence in spoken:
         there.update(sentence.places)
-        placed = sorted((place, one) for one, places in sentence.places.items() for place in places)
-        for at, (here, one) in enumerate(placed):
-            for place, other in placed[at + 1 :]:
-                if place - here > REACH:
-                    break
-                if place > here:
-                    yield f"{one}>{other}"
+        followed.update(_followed(sentence))
         if sentence.refuses:
             yield "refuses"
+    yield from (f"{one}>{other}" for one, other in followed)
     ordered = sorted(there)
     yield from ordered
     for at, one in enumerate(ordered):
         for other in ordered[at + 1 :]:
             yield f"{one}&{other}"
+
+
+def _followed(sentence: Sentence) -> Iterator[tuple[str, str]]:
+    """Meanings of which one stands at most REACH words after the other, each pair once."""
+    for one in sentence.places:
+        for other in sentence.places:
+            if sentence.follows(one, other, REACH):
+                yield one, other
 
 
 def _rules(scores: Mapping[str, float]) -> Iterator[str]:

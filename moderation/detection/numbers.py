@@ -198,7 +198,7 @@ TOGETHER = re.compile(f"{DIGITS_SAID}{BETWEEN}*{DIGITS_SAID}")
 TOKEN = re.compile(r"\d+|[^\W\d_]+(?:['’][^\W\d_]+)?|[^\W_]|[^\w\s]|_|\s+")
 WORD = re.compile(r"[^\W\d_]+")
 MIXED = re.compile(r"(?<!\w)(?=[a-z0-9]*[a-z])(?=[a-z0-9]*\d)[a-z0-9]{3,12}(?!\w)")
-LEETED = re.compile(r"(?<!\w)[0-9oilsbz]*[0-9][0-9oilsbz]*(?!\w)")
+LEETED = re.compile(r"(?<!\w)(?=[oilsbz]*+[0-9])[0-9oilsbz]++(?!\w)")
 # O6 E9 9B 1Z 77: groups in which letters stand among the digits they look like.
 _GROUP = r"[0-9oilsbzeg]{1,5}"
 ALMOST = re.compile(rf"(?<!\w){_GROUP}(?:[ .)-]{{1,3}}{_GROUP}){{2,5}}(?!\w)")
@@ -225,10 +225,10 @@ DATES = re.compile(
     r"(?:[0-2]?\d|3[01])[-./](?:[0-2]?\d|3[01])[-./](?:(?:19|20)\d\d|\d\d(?![-.]\d\d)))(?!\d)"
 )
 PRICES = re.compile(
-    r"(?<![\d])\d{1,3}(?:[.,' ]\d{3})*[.,]\d\d(?!\d)|\d+ ?(?:eur|usd|gbp|chf|zl|tl|kr)\b|[$£]\s?\d[\d.,]*"
+    r"(?<![\d])\d{1,3}(?:[.,' ]\d{3})*[.,]\d\d(?!\d)|(?<!\d)\d++ ?(?:eur|usd|gbp|chf|zl|tl|kr)\b|[$£]\s?\d[\d.,]*+"
 )
 SIZES = re.compile(
-    r"\d+(?:[.,]\d+)?\s?[x×]\s?\d+|(?<![\d])\d{1,2}[:h]\d\d(?::\d\d)*(?:\.\d+)?|(?<!\d)(?:1920|1080|3840|2160|1280|2048|4096|2560|1440)(?!\d)|\d+\s?(?:mm|cm|px|dpi|fps|kb|mb|gb|iso|kg|km|min|gsm|k)\b"
+    r"(?<!\d)\d++(?:[.,]\d++)?\s?[x×]\s?\d++|(?<![\d])\d{1,2}[:h]\d\d(?::\d\d)*(?:\.\d+)?|(?<!\d)(?:1920|1080|3840|2160|1280|2048|4096|2560|1440)(?!\d)|(?<!\d)\d++\s?(?:mm|cm|px|dpi|fps|kb|mb|gb|iso|kg|km|min|gsm|k)\b"
 )
 IDS = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?<!\w)(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]{20,64}(?!\w)"
@@ -236,6 +236,10 @@ IDS = re.compile(
 # 250 / 500 / 1000
 LISTED = re.compile(r"(?<!\d)\d{2,}(?:\s/\s\d{2,})+(?!\d)|(?<![\d.])\d{1,3}\.\d{5,}(?![\d.])")
 DIGIT = re.compile(r"\d")
+
+
+# Nothing that is dialled has more digits, so a run stops growing here.
+MAX_RUN = 64
 
 
 # Each text is one of the few before the next ones, too.
@@ -304,8 +308,10 @@ def find_spelled(text: str) -> tuple[Run, ...]:
         elif value is not None and not (value == word and len(word) > 8):
             if not digits:
                 start = token.start()
-            digits = _joined(digits, value, text[end : token.start()]) if digits else value * times
-            if times > 1 and digits != value * times:
+            if len(digits) < MAX_RUN:
+                between = text[end : token.start()]
+                digits = _joined(digits, value, between) if digits else value * times
+            if times > 1 and digits != value * times and len(digits) < MAX_RUN:
                 digits += value * (times - 1)
             spelled, end, times = spelled + (value != word), token.end(), 1
         elif word.isspace() or word in LINKS or (not word.isalnum() and word not in "!?;:\n"):

@@ -14,9 +14,9 @@ LONGEST_PIECE = 60
 LETTERS = re.compile(r"[^\W\d_]+")
 DIGITS = re.compile(r"\d")
 AT_THE_START = re.compile(
-    r"\W*(?:(?:and|then|und|dann|y|luego|et|puis|e|depois|poi|en|dan|i|potem)\W+)*\+?\(?\d"
+    r"\A\W*+(?:(?:and|then|und|dann|y|luego|et|puis|e|depois|poi|en|dan|i|potem)\W++)*+\d"
 )
-AT_THE_END = re.compile(r"\d[\d ().\-/]*\W*$")
+AT_THE_END = re.compile(r"\d\W*$")
 # A piece of an address: a sign by itself, or one at its edge.
 SIGN = re.compile(
     r"^\W*@|@\W*$|^\.[a-z]{2,}|^[\w-]+@|^[\w-]{2,30}\.(?:com|net|org|de|es|fr|it|pt|nl|pl|co)\b\S*$"

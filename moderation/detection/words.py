@@ -1,6 +1,7 @@
 """A text as sentences of words, each with what it means to the detector."""
 
 import re
+from bisect import bisect_right, insort
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 
@@ -10,7 +11,7 @@ from moderation.detection.clues import Phrases
 from moderation.detection.folding import unleet
 from moderation.detection.lexicon import JAPANESE, index
 
-ENDS = re.compile(r"[.!?;\n。！？]+(?=\s|$)|\n")
+ENDS = re.compile(r"(?<![.!?;。！？])[.!?;。！？]++(?=\s|$)|\n")
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 KANA_OR_KANJI = re.compile("[\u3040-\u9fff]")
 SHORTEST, LONGEST = 3, 12
@@ -52,20 +53,16 @@ class Sentence:
         return len(self.words) <= 5
 
     def near(self, one: str, other: str, reach: int) -> bool:
-        places = self.places
-        if one not in places or other not in places:
-            return False
-        return any(
-            here != there and abs(here - there) <= reach
-            for here in places[one]
-            for there in places[other]
-        )
+        return self.follows(one, other, reach) or self.follows(other, one, reach)
 
     def follows(self, first: str, then: str, reach: int) -> bool:
         places = self.places
         if first not in places or then not in places:
             return False
-        return any(0 < there - here <= reach for here in places[first] for there in places[then])
+        # The nearest place after each, by bisection: both lists are sorted and may be long.
+        after = places[then]
+        nexts = ((here, bisect_right(after, here)) for here in places[first])
+        return any(at < len(after) and after[at] - here <= reach for here, at in nexts)
 
     @cached_property
     def refuses(self) -> bool:
@@ -203,5 +200,5 @@ def _read(text: str) -> Sentence:
             found = [text.find(part) for part in parts if part in text]
             if found:
                 # About two characters a word; words do not stand apart here.
-                sentence.places.setdefault(meaning, []).append(1 + found[0] // 2)
+                insort(sentence.places.setdefault(meaning, []), 1 + found[0] // 2)
     return sentence
