@@ -19,6 +19,9 @@ KEPT = 10_000
 WORDS = {
     "message": "You write faster than people read. You can write again in {wait}.",
     "people": "You're adding and removing people too quickly. Try again in {wait}.",
+    "start": "You're starting conversations too quickly. Try again in {wait}.",
+    "edit": "You're editing messages too quickly. Try again in {wait}.",
+    "proposal": "You're making proposals too quickly. Try again in {wait}.",
     "search": "You have searched a lot in a short time. You can search again in {wait}.",
     "find": "You have looked for a lot of names in a short time. You can look again in {wait}.",
 }

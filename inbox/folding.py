@@ -78,7 +78,8 @@ def count_whole(text: str, words: list[str]) -> int:
 def _is_whole(folded: str, word: str) -> bool:
     start = folded.find(word)
     while start >= 0:
-        before, after = folded[start - 1], folded[start + len(word)]
+        # A quoted word may begin or end with the blank at an edge, beyond which there is nothing.
+        before, after = folded[start - 1 : start], folded[start + len(word) :][:1]
         if not before.isalnum() and not after.isalnum():
             return True
         start = folded.find(word, start + 1)

@@ -224,6 +224,9 @@ SOCKET_BURST = env.int("PARLEY_SOCKET_BURST", default=300)
 # Of one person, in each process: so many at once, and so many a minute.
 PACES = {
     "message": tuple(env.list("PARLEY_MESSAGE_LIMIT", int, default=[60, 60])),
+    "start": tuple(env.list("PARLEY_START_RATE_LIMIT", int, default=[10, 10])),
+    "edit": tuple(env.list("PARLEY_EDIT_LIMIT", int, default=[30, 30])),
+    "proposal": tuple(env.list("PARLEY_PROPOSAL_LIMIT", int, default=[20, 20])),
     "search": tuple(env.list("PARLEY_SEARCH_LIMIT", int, default=[30, 60])),
     "people": tuple(env.list("PARLEY_PEOPLE_LIMIT", int, default=[50, 10])),
     "find": tuple(env.list("PARLEY_FIND_LIMIT", int, default=[120, 240])),

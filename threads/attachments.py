@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from files.models import File
 from threads.markdown import to_text
-from threads.models.message import PREVIEW
+from threads.models.message import PREVIEW, PREVIEW_SOURCE
 from threads.models.unknown import record_unknown
 
 LINK = "link"
@@ -58,7 +58,7 @@ def label_of(attachments: list[dict[str, Any]] | None) -> str:
 
 def preview_of(body: str, attachments: list[dict[str, Any]] | None) -> str:
     """What an inbox and a quote show."""
-    parts = [label_of(attachments), to_text(body)]
+    parts = [label_of(attachments), to_text(body[:PREVIEW_SOURCE])]
     return " · ".join(part for part in parts if part)[:PREVIEW]
 
 

@@ -72,17 +72,19 @@ def spend(user: User, limits: list[Limit]) -> None:
             backoff.wait()
 
 
+def check_left(limits: list[Limit], found: list[Item]) -> None:
+    """Refuses with the seconds to wait, if one of them is empty. Takes nothing."""
+    for limit in limits:
+        _check_left(limit, _left(_find(limit, found), limit, time.time()))
+
+
 def take_one(write: Transaction, user: User, limits: list[Limit], found: list[Item]) -> None:
     """Refuses with the seconds to wait, if one of them is empty."""
-    stored = {item.sk: item for item in found if isinstance(item, RateBucket)}
     now = time.time()
     for limit in limits:
-        bucket = stored.get(keys.rate_sk(limit.what))
+        bucket = _find(limit, found)
         left = _left(bucket, limit, now)
-        if left < ONE:
-            wait = math.ceil((ONE - left) / ONE * limit.seconds / limit.most)
-            hint = f"{limit.again} {_in(wait)}."
-            raise Refusal("RATE_LIMITED", limit.message, hint=hint, retry_after=wait)
+        _check_left(limit, left)
         put = RateBucket(
             keys.user_pk(user.id),
             keys.rate_sk(limit.what),
@@ -96,6 +98,18 @@ def take_one(write: Transaction, user: User, limits: list[Limit], found: list[It
             else RateBucket.pk.does_not_exist() | (RateBucket.ttl <= int(now))
         )
         write.put(limit.what, put, as_read)
+
+
+def _find(limit: Limit, found: list[Item]) -> RateBucket | None:
+    buckets = (item for item in found if isinstance(item, RateBucket))
+    return next((one for one in buckets if one.sk == keys.rate_sk(limit.what)), None)
+
+
+def _check_left(limit: Limit, left: int) -> None:
+    if left < ONE:
+        wait = math.ceil((ONE - left) / ONE * limit.seconds / limit.most)
+        hint = f"{limit.again} {_in(wait)}."
+        raise Refusal("RATE_LIMITED", limit.message, hint=hint, retry_after=wait)
 
 
 def _left(bucket: RateBucket | None, limit: Limit, now: float) -> int:

@@ -4,6 +4,7 @@ import functools
 import re
 
 import nh3
+from django.utils.html import escape
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -36,8 +37,25 @@ def _parser() -> MarkdownIt:
 _WORDS = re.compile(r"[^\W\d_](?:[^\W_]|[ ,;?!'\"()%+=–—…’“”-]|\.(?= |$))*(?<! )")
 
 
+# The parser takes time for every mark, and for every address searches all that stands before it.
+# People write a few dozen; what has more is shown as it was typed.
+_MARKS = re.compile(r"[\[*_`<@.:\\\n]")
+MAX_MARKS = 600
+MAX_ADDRESSES = 100
+
+
 def to_html(body: str) -> str:
-    return f"<p>{body}</p>\n" if _WORDS.fullmatch(body) else _parsed_to_html(body)
+    if _WORDS.fullmatch(body):
+        return f"<p>{body}</p>\n"
+    return _parsed_to_html(body) if _can_be_parsed(body) else _typed_to_html(body)
+
+
+def _can_be_parsed(body: str) -> bool:
+    return body.count("://") <= MAX_ADDRESSES and len(_MARKS.findall(body)) <= MAX_MARKS
+
+
+def _typed_to_html(body: str) -> str:
+    return f"<p>{escape(body.strip()).replace(chr(10), '<br>' + chr(10))}</p>\n"
 
 
 def _parsed_to_html(body: str) -> str:
@@ -59,7 +77,7 @@ def without_links(html: str) -> str:
 
 def to_text(body: str) -> str:
     """What is left when the marks are taken away, in one line: for previews and announcements."""
-    if _WORDS.fullmatch(body):
+    if _WORDS.fullmatch(body) or not _can_be_parsed(body):
         return " ".join(body.split())
     return _parsed_to_text(body)
 

@@ -53,6 +53,7 @@ LEETED = re.compile(r"(?<![a-z\d])(?:[a-z]+\d|\d+[a-z])[a-z\d]*")
 RINGS = re.compile("[☎📞📱🤙📲]")
 # Of more there is no need to look at each.
 MOST_RUNS = 12
+MAX_LINKS = 8
 # What an author is told.
 REASONS = {
     "phone": "a telephone number",
@@ -334,10 +335,16 @@ def _dialled(run: Run, text: str, backwards: bool, rings: bool) -> float:
     before = text[max(0, run.start - 6) : run.start]
     if before[-1:] == "_" or before[-1:].isalnum() or before.endswith("#"):
         # In a file's name: a camera's counting, unless somebody says to call it.
-        score -= 0.2 if any_of(sentences(text.replace("_", " ")), "contact") else 0.8
+        score -= 0.2 if _says_to_contact(text) else 0.8
     if _is_record(text, run):
         score -= 0.9
     return score
+
+
+# Several numbers of one text ask for it.
+@lru_cache(maxsize=16)
+def _says_to_contact(text: str) -> bool:
+    return any_of(sentences(text.replace("_", " ")), "contact")
 
 
 BEFORE_RECORDS = {
@@ -434,7 +441,8 @@ def _judge_addresses(verdict: Verdict, reading: Reading, closed: str) -> None:
     if signed != plain and len(find_links(signed)) > len(shown):
         # An address that is hidden is there to be gone to.
         verdict.add("link", 1.0)
-    for link in [*shown, *find_worded(plain)]:
+    # Each is weighed with the whole text around it, so only some of many are.
+    for link in list(dict.fromkeys([*shown, *find_worded(plain)]))[:MAX_LINKS]:
         verdict.add("link", _leads_out(link, plain))
 
 

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test import Client
 
 from inbox import asking, comparing, feeding, noting
-from inbox.folding import excerpt, fold
+from inbox.folding import count_whole, excerpt, fold
 from inbox.models import IndexedMessage, IndexedPerson
 from inbox.search import search
 from tests.inbox.conftest import lose_noted
@@ -368,6 +368,10 @@ def test_the_page(thread, buyer, seller):
     assert "kind:party" in page
     assert "Nothing found" in client.get("/inbox/search/", {"q": "zzz"}).content.decode()
     assert client.get("/inbox/search/").status_code == 200
+
+
+def test_a_quoted_word_at_the_edge_of_a_text_is_counted():
+    assert count_whole("free in May", ["may ", " free", "in"]) == 3
 
 
 def test_folding():

@@ -1,5 +1,6 @@
 """How much somebody may do: a refusal says when to come back, and a send stays one request."""
 
+import importlib
 import io
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -14,8 +15,9 @@ from accounts import pace
 from accounts.refusals import Refusal
 from files.models import File
 from tests.test_access import BACKEND
-from tests.threads.conftest import messages_of, say
+from tests.threads.conftest import ask, make_person, messages_of, say
 from threads.actions.messages import Sending, send_message, send_together
+from threads.actions.revisions import edit_message
 from threads.actions.uploads import bring_file
 from threads.limits import spend, upload_limits
 from threads.models.store import counting
@@ -178,3 +180,80 @@ def test_of_many_at_the_same_moment_none_goes_past_the_limit(thread, buyer, sett
         outcomes = list(pool.map(one, range(12)))
     assert outcomes.count("taken") == 5
     assert set(outcomes) <= {"taken", "RATE_LIMITED"}
+
+
+# --- Limits come before expensive work
+
+
+@pytest.fixture
+def read_texts(monkeypatch) -> list[str]:
+    """Every text that the detector or the Markdown parser is given from here on."""
+    texts: list[str] = []
+
+    def recorded(function):
+        def run(text, *arguments):
+            texts.append(text)
+            return function(text, *arguments)
+
+        return run
+
+    for place in (
+        "threads.actions.start.judge",
+        "threads.policy.judge",
+        "threads.markdown._parsed_to_text",
+    ):
+        module, _, name = place.rpartition(".")
+        monkeypatch.setattr(place, recorded(getattr(importlib.import_module(module), name)))
+    return texts
+
+
+def test_a_message_past_the_limit_is_neither_parsed_nor_weighed(
+    thread, buyer, three_a_minute, read_texts
+):
+    for _ in range(3):
+        say(buyer, thread)
+    read_texts.clear()
+    assert refused(lambda: say(buyer, thread, "*Read* me")).code == "RATE_LIMITED"
+    assert read_texts == []
+
+
+def test_a_first_contact_past_the_limit_is_not_weighed(buyer, settings, read_texts):
+    settings.START_LIMITS = settings.START_LIMITS_KNOWN = (2, 5)
+    for _ in range(2):
+        ask(buyer, make_person("nora"))
+    read_texts.clear()
+    assert (
+        refused(lambda: ask(buyer, make_person("nora"), "Call 0151 2345 6789")).code
+        == "RATE_LIMITED"
+    )
+    assert [text for text in read_texts if "Call" in text] == []
+
+
+def test_attempts_to_start_that_are_refused_for_their_text_are_limited_too(buyer, settings):
+    settings.PACES = settings.PACES | {"start": (3, 6)}
+    other = make_person("nora")
+    gross = "whatsapp me on +49 151 23456789, pay me by paypal, mail me@example.com"
+    codes = [refused(lambda: ask(buyer, other, gross)).code for _ in range(5)]
+    assert codes == ["MSG_POLICY_BLOCKED"] * 3 + ["RATE_LIMITED"] * 2
+
+
+def test_an_edit_past_the_limit_is_not_weighed(thread, buyer, settings, read_texts):
+    settings.PACES = settings.PACES | {"edit": (2, 6)}
+    message = say(buyer, thread)
+    for body in ("One", "Two"):
+        edit_message(buyer, thread_id=thread, message_id=message.id, body=body)
+    read_texts.clear()
+    refusal = refused(
+        lambda: edit_message(buyer, thread_id=thread, message_id=message.id, body="Three")
+    )
+    assert (refusal.code, read_texts) == ("RATE_LIMITED", [])
+    # The same again is no new edit.
+    edit_message(buyer, thread_id=thread, message_id=message.id, body="Two")
+
+
+def test_a_file_past_the_limit_is_not_weighed(thread, buyer, settings, read_texts):
+    settings.UPLOAD_LIMIT = 1
+    bring(buyer, thread)
+    read_texts.clear()
+    assert refused(lambda: bring(buyer, thread)).code == "RATE_LIMITED"
+    assert read_texts == []

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from accounts.models import User
+from accounts.pace import keep_pace
 from accounts.refusals import Refusal
 from contracts.actions import documents, linking, manifests, offers, payments
 from contracts.cards import moving
@@ -67,6 +68,7 @@ def _check_offer(
     user: User, thread_id: str, title: str, terms: list[Terms], changes: str
 ) -> tuple[ThreadState, Leg | None]:
     state = _of_two(user, thread_id)
+    keep_pace("proposal", user.id)
     said = [text for each in terms for text in (each.service, each.place)]
     policy.check_text(state.thread, title, *said)
     return state, _leg_of_thread(user, thread_id, changes) if changes else None

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from accounts.models import User
+from accounts.pace import keep_pace
 from accounts.refusals import Refusal
 from contracts.cards import moving, proposing
 from contracts.cards.locking import find_card
@@ -28,6 +29,7 @@ def propose_card(
     locale: str = "",
 ) -> Card:
     if not Card.objects.filter(proposed_by=user, key=key).exists():
+        keep_pace("proposal", user.id)
         # A repeat may find the conversation on hold by what it repeats.
         check_may_write(states.look(thread_id), user.id, despite_hold=calls_staff(type_name))
     attached = _attach(user, file_ids, thread_id)

@@ -11,7 +11,7 @@ from accounts.refusals import Refusal
 from threads import policy
 from threads.actions.attaching import Attached, attach
 from threads.attachments import preview_of
-from threads.models import Message, Participant, keys
+from threads.models import Message, Participant, SentMarker, keys
 from threads.models.changes import Steps, commit_each
 from threads.models.message import ASSET, MAX_BODY, TEXT
 from threads.models.participant import ASKED
@@ -99,10 +99,17 @@ class Sending:
     def run(self) -> Message:
         """By itself; whatever was tried together with others before."""
         unsure = self.waiting.unsure if self.waiting else None
+        try:
+            # Before the text is parsed and files are looked up.
+            self.keep_pace()
+        except Refusal:
+            stored = self._find_repeated()
+            if stored is None:
+                raise
+            return stored
         if self.waiting is None:
             self.prepare()
         try:
-            self.keep_pace()
             self.attached.reserve()
             appended = append(self.thread_id, self.plan, unsure=unsure)
         except Refusal as refusal:
@@ -115,6 +122,17 @@ class Sending:
             self.attached.bind(stored)
             return stored
         return self.finish(appended)
+
+    def _find_repeated(self) -> Message | None:
+        """The message that an earlier attempt stored. Without its marker nothing is parsed."""
+        marker_sk = keys.sent_sk(self.sender.id, self.client_id)
+        if SentMarker.find(keys.thread_pk(self.thread_id), marker_sk) is None:
+            return None
+        self.prepare()
+        stored = find_stored(self.thread_id, self.line)
+        if stored is not None:
+            self.attached.bind(stored)
+        return stored
 
     def finish_or_log(self, appended: Appended) -> None:
         """It is stored, and so are the others: whatever goes wrong with one is no reason not to
@@ -174,15 +192,15 @@ def _each_waiting(sendings: list[Sending]) -> Iterator[tuple[Sending, Waiting]]:
             alone.add(sending.thread_id)
             continue
         try:
-            sending.prepare()
-        except Refusal as refusal:
-            sending.refusal = refusal
-            continue
-        try:
             sending.keep_pace()
         except Refusal:
             # Unless it was stored before, which is for it to find out by itself.
             alone.add(sending.thread_id)
+            continue
+        try:
+            sending.prepare()
+        except Refusal as refusal:
+            sending.refusal = refusal
             continue
         sending.waiting = Waiting(sending.thread_id, sending.plan)
         yield sending, sending.waiting

@@ -5,10 +5,12 @@ how a client that was away finds it.
 """
 
 import contextlib
+import functools
 from collections.abc import Callable
 from typing import Literal
 
 from accounts.models import User
+from accounts.pace import keep_pace
 from accounts.refusals import Refusal
 from files.actions import release_files
 from threads import policy
@@ -35,15 +37,18 @@ Kind = Literal["message.edited", "message.removed", "message.reacted", "message.
 
 def edit_message(user: User, *, thread_id: str, message_id: str, body: str) -> None:
     body = check_body(body)
+    # Counted once, although a lost race decides again.
+    check_rate = functools.cache(lambda: keep_pace("edit", user.id))
 
     def decide(message: Message) -> Change | None:
         _check_is_mine(user, message)
         if message.body == body:
             return None
-        policy.check_text(states.recall(thread_id).thread, body, what="Not saved: this")
         age = now_ms() / 1000 - keys.moment(message.created_at).timestamp()
         if message.type not in (TEXT, ASSET) or age > EDITABLE_FOR:
             raise Refusal("MSG_NOT_EDITABLE")
+        check_rate()
+        policy.check_text(states.recall(thread_id).thread, body, what="Not saved: this")
         return Change(set={"body": body, "edited_at": now(), "earlier_bodies": _kept(message)})
 
     revise(user, thread_id, message_id, decide, "message.edited")

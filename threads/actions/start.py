@@ -4,13 +4,14 @@ import time
 
 from accounts.ids import new_id
 from accounts.models import User
+from accounts.pace import keep_pace
 from accounts.refusals import Refusal
 from moderation.detection import judge
 from threads import policy
 from threads import state as states
 from threads.actions.folders import placing
 from threads.actions.messages import check_not_waiting, text_line
-from threads.limits import bucket_keys, start_limits, take_one
+from threads.limits import Limit, bucket_keys, check_left, start_limits, take_one
 from threads.models import Message, Pair, PairThread, Participant, StartMarker, Thread, keys
 from threads.models.changes import Cancelled, Change, Transaction
 from threads.models.message import TEXT
@@ -25,7 +26,7 @@ from threads.models.participant import (
 )
 from threads.models.retry import Backoff
 from threads.models.store import StoreUnavailable
-from threads.models.table import get_many
+from threads.models.table import Item, get_many
 from threads.models.thread import INQUIRY, OPEN
 from threads.profiles import muted_until, person_of
 from threads.queries import is_open_to
@@ -52,7 +53,7 @@ def start_thread(
     if buyer.id == seller.id:
         raise Refusal("ACTION_FORBIDDEN", "You cannot start a conversation with yourself.")
     check_not_waiting(muted_until(buyer))
-    line = _weighed(text_line(buyer.id, client_id=client_id, body=body), subject, city)
+    line = text_line(buyer.id, client_id=client_id, body=body)
     return _Start(buyer, seller, line, subject, city).run()
 
 
@@ -63,6 +64,7 @@ class _Start:
         self.mark = start_seal(line, seller=seller, subject=subject, city=city)
         # Those whose answer was lost on the way: they may have been stored.
         self.unsure: dict[str, Appended] = {}
+        self.is_weighed = False
 
     def run(self) -> str:
         backoff = Backoff()
@@ -86,10 +88,8 @@ class _Start:
         pair_pk = keys.pair_pk(self.buyer.id, self.seller.id)
         found = get_many([(pair_pk, keys.STATE), *bucket_keys(self.buyer, limits)])
         pair = next((item for item in found if isinstance(item, Pair)), Pair(pair_pk, keys.STATE))
-        if pair.blocked_by:
-            self._check_not_asked(pair)
-            raise Refusal("MSG_BLOCKED_BY_USER")
-        is_request = not is_open_to(pair, self.buyer)
+        is_request = self._check(pair, limits, found)
+        self._weigh()
         state, message = self._new_thread(is_request=is_request)
         write = _store(state, message, self.line, self.mark)
         if is_request:
@@ -109,6 +109,24 @@ class _Start:
         tell_appended(Appended(state, message))
         return state.thread.id
 
+    def _check(self, pair: Pair, limits: list[Limit], found: list[Item]) -> bool:
+        """Whether it is a request. Limits come before the text is weighed, which takes longer."""
+        if pair.blocked_by:
+            self._check_not_asked(pair)
+            raise Refusal("MSG_BLOCKED_BY_USER")
+        is_request = not is_open_to(pair, self.buyer)
+        if is_request:
+            self._check_may_ask(pair)
+            check_left(limits, found)
+        return is_request
+
+    def _weigh(self) -> None:
+        """Once: attempts after a lost race read the same text."""
+        if not self.is_weighed:
+            keep_pace("start", self.buyer.id)
+            self.line = _weighed(self.line, self.subject, self.city)
+            self.is_weighed = True
+
     def _new_thread(self, *, is_request: bool) -> tuple[ThreadState, Message]:
         return new_thread(
             self.buyer,
@@ -121,7 +139,7 @@ class _Start:
             is_request=is_request,
         )
 
-    def _ask(self, write: Transaction, pair: Pair, message: Message) -> None:
+    def _check_may_ask(self, pair: Pair) -> None:
         self._check_not_asked(pair)
         if self.seller.requires_verified and not self.buyer.verified:
             raise Refusal(
@@ -129,6 +147,8 @@ class _Start:
                 f"{self.seller.display_name} takes first messages only from people whom we know.",
                 hint="Have your account verified, then write again.",
             )
+
+    def _ask(self, write: Transaction, pair: Pair, message: Message) -> None:
         asked = Pair.requested_at
         as_read = asked == pair.requested_at if pair.requested_at else asked.does_not_exist()
         change = Change(set={"requested_by": self.buyer.id, "requested_at": message.created_at})

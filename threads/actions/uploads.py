@@ -13,6 +13,6 @@ def bring_file(user: User, *, thread_id: str, name: str, content: Readable) -> F
     """It is nobody's to see until it is in a message; what its name says is looked at before."""
     state = states.look(thread_id)
     check_may_write(state, user.id)
-    policy.check_file_name(state.thread, name)
     spend(user, upload_limits())
+    policy.check_file_name(state.thread, name)
     return accept_file(user, thread_id=thread_id, name=name, content=content)

@@ -13,6 +13,8 @@ TEXT, ASSET, SYSTEM, ACTION = "text", "asset", "system", "action"
 MESSAGE_TYPES = (TEXT, ASSET, SYSTEM, ACTION)
 MAX_BODY = 8000
 PREVIEW = 140
+# Marks are not shown, so a preview is made from more than it shows, but not from a whole body.
+PREVIEW_SOURCE = 1000
 EDITABLE_FOR = 15 * 60
 REACTIONS = ("👍", "❤️", "😄", "🎉", "👀", "✅")
 

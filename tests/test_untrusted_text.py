@@ -1,0 +1,141 @@
+"""Text that anybody can send is processed in linear time, and in at most 50 ms."""
+
+import ast
+import contextlib
+import gc
+import importlib
+import math
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import thread_time
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+
+from accounts.refusals import Refusal
+from files.fetching import NotFetched
+from tests.untrusted_text import FUNCTIONS, MODULES_WITHOUT, shapes
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("accounts", "contracts", "files", "inbox", "messaging_site", "moderation", "realtime")
+MAX_SECONDS = 0.05
+MAX_RATIO = 2.6
+# Shorter times say more about the clock than about the function.
+MEASURABLE_SECONDS = 0.004
+ATTEMPTS = 5
+REFUSALS = (Refusal, ValidationError, NotFetched, ValueError)
+
+
+@pytest.fixture(autouse=True)
+def _no_collection():
+    """A collection that happens to fall into a measurement takes as long as the whole heap."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def seconds(run: Callable[[str], object], text: str) -> float:
+    began = thread_time()
+    with contextlib.suppress(*REFUSALS):
+        run(text)
+    return thread_time() - began
+
+
+def fastest(run: Callable[[str], object], text: str, enough: float) -> float:
+    """Of a few attempts, each with empty caches of texts."""
+    best = math.inf
+    for _ in range(ATTEMPTS):
+        forget_texts()
+        best = min(best, seconds(run, text))
+        if best <= enough:
+            break
+    return best
+
+
+def forget_texts() -> None:
+    for cached in CACHES:
+        cached.cache_clear()
+
+
+def _bounded_caches() -> Iterator[Any]:
+    """Caches without a bound hold tables that are loaded once."""
+    for module in FUNCTIONS["detector"].modules:
+        for value in vars(importlib.import_module(module)).values():
+            if hasattr(value, "cache_info") and value.cache_info().maxsize is not None:
+                yield value
+
+
+CACHES = list(_bounded_caches())
+
+
+def assert_linear(name: str, run: Callable[[str], object], max_chars: int) -> None:
+    whole, half = shapes(max_chars), shapes(max_chars // 2)
+    for text, shorter in zip(whole, half, strict=True):
+        took = fastest(run, text, MEASURABLE_SECONDS)
+        assert took <= MAX_SECONDS, f"{name}: {took:.3f} s for {text[:12]!r}…{text[-2:]!r}"
+        if took > MEASURABLE_SECONDS:
+            ratio = took / max(fastest(run, shorter, took / MAX_RATIO), 1e-6)
+            assert ratio <= MAX_RATIO, f"{name}: {ratio:.1f} times for {text[:12]!r}…{text[-2:]!r}"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_takes_linear_time_on_every_shape(name):
+    function = FUNCTIONS[name]
+    # Imports, tables and caches that are made once.
+    seconds(function.run, "Hello, would May 12 suit you? See https://example.com [here](x) *now*.")
+    assert_linear(name, function.run, function.max_chars)
+
+
+def patterns() -> Iterator[tuple[str, re.Pattern[str], int]]:
+    for function in FUNCTIONS.values():
+        for module in function.modules:
+            for name, value in vars(importlib.import_module(module)).items():
+                for found in _patterns_in(value):
+                    if isinstance(found.pattern, str):
+                        yield f"{module}.{name}", found, function.pattern_chars
+
+
+def _patterns_in(value: object) -> Iterator[re.Pattern]:
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(compiled := getattr(value, "compiled", None), re.Pattern):
+        yield compiled
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from _patterns_in(one)
+
+
+def test_every_pattern_takes_linear_time_wherever_it_is_searched_for():
+    found = list(patterns())
+    assert len(found) > 80
+    for name, pattern, size in found:
+        assert_linear(name, lambda text, one=pattern: sum(1 for _ in one.finditer(text)), size)
+
+
+def _uses_patterns(path: Path) -> bool:
+    imported = {
+        name
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([node.module] if isinstance(node, ast.ImportFrom) else _names(node))
+    }
+    return "re" in imported
+
+
+def _names(node: ast.Import) -> list[str]:
+    return [alias.name for alias in node.names]
+
+
+def test_every_module_with_patterns_is_measured_or_says_why_not():
+    paths = [path for name in (*PACKAGES, "threads") for path in ROOT.glob(f"{name}/**/*.py")]
+    using = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for path in paths
+        if "migrations" not in path.parts and _uses_patterns(path)
+    }
+    measured = {module for function in FUNCTIONS.values() for module in function.modules}
+    assert using - measured - MODULES_WITHOUT.keys() == set(), "measure them in untrusted_text.py"
+    assert (measured | MODULES_WITHOUT.keys()) - using == set(), "these use no patterns any more"

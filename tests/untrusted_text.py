@@ -1,0 +1,120 @@
+"""The functions that process text which anybody can send, and the text that makes them slow.
+
+A module that uses regular expressions belongs to one of these functions, or to MODULES_WITHOUT with
+the reason; tests/test_untrusted_text.py fails otherwise.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from accounts.handles import as_handle, is_handle
+from accounts.ids import is_id
+from accounts.text import check_line
+from contracts.actions.manifests import read_listing
+from contracts.amounts import MAX_AMOUNT_CHARS, parse_amount
+from files.fetching import read_link
+from files.names import clean_name, said_by
+from inbox.asking import read as read_query
+from inbox.folding import count_whole, excerpt, fold
+from moderation.detection import judge
+from threads.attachments import preview_of
+from threads.forms import EditMessage, SendMessage, StartThread
+from threads.markdown import as_typed, to_html, to_text, without_links
+from threads.models.message import MAX_BODY
+
+MAX_LINE = 200
+
+
+@dataclass(frozen=True)
+class Function:
+    run: Callable[[str], object]
+    # The longest text that reaches it.
+    max_chars: int
+    # Modules of ours whose patterns it applies, and to how much of the text.
+    modules: tuple[str, ...] = ()
+    pattern_chars: int = MAX_BODY
+
+
+def _send(text: str) -> object:
+    ids = {"thread": text[:60], "client_id": text[:60], "message": text[:60], "reply_to": text[:60]}
+    return SendMessage({**ids, "body": text}).is_valid(), EditMessage({**ids, "body": text})
+
+
+DETECTION = (
+    *("addresses", "clues", "detector", "features", "folding", "lexicon"),
+    *("numbers", "splitting", "words"),
+)
+FUNCTIONS: dict[str, Function] = {
+    "detector": Function(judge, MAX_BODY, tuple(f"moderation.detection.{m}" for m in DETECTION)),
+    "detector, in pieces": Function(
+        lambda text: judge(text[:240], [text[at : at + 240] for at in range(240, 960, 240)]),
+        MAX_BODY,
+    ),
+    "Markdown": Function(to_html, MAX_BODY, ("threads.markdown",)),
+    "Markdown as text": Function(to_text, MAX_BODY),
+    "Markdown without links": Function(lambda text: without_links(to_html(text)), MAX_BODY),
+    "escaped Markdown": Function(as_typed, MAX_LINE),
+    "preview": Function(lambda text: preview_of(text, None), MAX_BODY),
+    "message form": Function(_send, MAX_BODY, ("threads.forms",)),
+    "first contact form": Function(
+        lambda text: StartThread({"subject": text, "body": text, "client_id": text}).is_valid(),
+        MAX_BODY,
+    ),
+    "search query": Function(read_query, MAX_BODY, ("inbox.asking",)),
+    "search text": Function(fold, MAX_BODY),
+    "search excerpt": Function(lambda text: excerpt(text, [text[:1], text[:3], "a"]), MAX_BODY),
+    "search rank": Function(lambda text: count_whole(text, [text[:1], text[:3], "a"]), MAX_BODY),
+    "file name": Function(
+        lambda text: clean_name(text, "image", "image/jpeg"), MAX_BODY, ("files.names",)
+    ),
+    "file name for the detector": Function(said_by, MAX_BODY),
+    "link": Function(read_link, MAX_BODY, ("files.fetching",)),
+    "profile line": Function(check_line, MAX_BODY, ("accounts.text",)),
+    "handle": Function(as_handle, MAX_BODY, ("accounts.handles",)),
+    "handle check": Function(is_handle, MAX_BODY),
+    "id": Function(lambda text: is_id("thrd", text), MAX_BODY, ("accounts.ids",)),
+    "amount": Function(
+        lambda text: parse_amount(text, locale="de"),
+        MAX_BODY,
+        ("contracts.amounts",),
+        MAX_AMOUNT_CHARS,
+    ),
+    "list of deliverables": Function(read_listing, MAX_BODY, ("contracts.actions.manifests",)),
+}
+# Modules with patterns that no text of a stranger reaches unbounded.
+MODULES_WITHOUT = {
+    "contracts.wording": "collapses white space in fields that forms limit to 200 characters",
+    "files.kinds": "patterns of fixed length on bytes",
+    "inbox.forms": "patterns of fixed length",
+    "inbox.queries": "patterns of fixed length",
+    "inbox.views": "patterns of fixed length",
+    "messaging_site.modules": "reads our own scripts",
+    "messaging_site.storage": "reads our own scripts and styles",
+    "threads.demo": "reads our own demo texts",
+    "threads.exporting.everything": "one pass over a subject of at most 140 characters",
+    "threads.leaving": "anchored patterns made of a person's own name",
+    "threads.management.commands.archive_messages": "an operator's argument",
+    "threads.molds": "our own template",
+}
+
+UNITS = [
+    *("1", "0", "o0l1", "-1", "1.", "1 ", "1,", "1'", "1 000 ", "1.000.", "12:34", "2020-", "1x "),
+    *("1e9", "$1", "+1 (", "一", "１", "a", "a.", "a@", "a_", "_", "(", "[", "[a](", "![](", "*_"),
+    *("`", "<a", "> ", "- a\n", "://", "http://", "www.a.", "é.com ", "\n", ".", "da ", "wire "),
+    *("漢", "\u200b", "ab.de ", "ab@cd.de "),
+]
+# Words, numbers and addresses that are all different, so that no cache of words helps.
+COUNTED = ("w{}x ", "{} ", "x{}.de ", "http://x.de/{} ", "@name{} ", "**{}** ")
+# A run that nearly matches is the slow case, so each shape also ends in something that breaks it.
+ENDS = ("", "a", "!")
+
+
+def shapes(size: int) -> list[str]:
+    """Forty shapes and more, each filled up to the size."""
+    cut = [(unit * size)[: size - len(end)] + end for unit in UNITS for end in ENDS]
+    halves = [
+        (one * size)[: size // 2] + (other * size)[: size - size // 2]
+        for one, other in zip(UNITS, UNITS[1:] + UNITS[:1], strict=True)
+    ]
+    counted = ["".join(map(one.format, range(size)))[:size] for one in COUNTED]
+    return cut + halves + counted
