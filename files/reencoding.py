@@ -6,6 +6,7 @@ and leaves pictures made anew, in which nothing is left of what the file carried
 
 import io
 import json
+import os
 import resource
 import sys
 from pathlib import Path
@@ -20,26 +21,37 @@ SRGB = ImageCms.createProfile("sRGB")
 
 def answer(question: dict[str, Any]) -> dict[str, Any]:
     try:
-        return _reencode(
-            Path(question["path"]), question["format"], question["most_pixels"], question["folder"]
-        )
+        return _reencode(question)
     except MemoryError:
         return {"refused": "too_large"}
     except Exception as error:  # Decoders raise whatever comes to their minds.
         return {"refused": "damaged", "why": f"{type(error).__name__}"}
 
 
-def _reencode(path: Path, format_: str, most_pixels: int, folder: str) -> dict[str, Any]:
-    # Sizes are judged by our own limit, below, and before anything is decoded.
+def _reencode(question: dict[str, Any]) -> dict[str, Any]:
+    # Sizes are judged by our own limits, below, and before anything is decoded.
     Image.MAX_IMAGE_PIXELS = None
+    format_ = question["format"]
     if format_ == "HEIF":
         _learn_heif()
-    with Image.open(path, formats=[format_]) as image:
-        if max(image.size) > most_pixels or min(image.size) < 1:
-            return {"refused": "too_large"}
+    with Image.open(question["path"], formats=[format_]) as image:
+        refused = _judge_size(image.size, question)
+        if refused:
+            return {"refused": refused}
         image.draft("RGB", (FULL, FULL))
         picture = _plain(image)
-    return _save_all(picture, Path(folder))
+    return _save_all(picture, Path(question["folder"]))
+
+
+def _judge_size(size: tuple[int, int], question: dict[str, Any]) -> str:
+    """Why a picture of this size is not decoded by this worker, or nothing."""
+    megapixels = size[0] * size[1] / 1_000_000
+    if max(size) > question["most_pixels"] or min(size) < 1:
+        return "too_large"
+    # A JPEG is decoded at a fraction of its size.
+    if question["format"] != "JPEG" and megapixels > question["most_megapixels"]:
+        return "too_many_megapixels"
+    return "for_large_worker" if megapixels > question["small_megapixels"] else ""
 
 
 def _learn_heif() -> None:
@@ -84,6 +96,7 @@ def _save_all(picture: Image.Image, folder: Path) -> dict[str, Any]:
 
 
 def main() -> None:
+    os.nice(int(sys.argv[1]))
     if sys.platform != "darwin":  # It does not keep to it, and refuses to be told.
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 20, 64 << 20))

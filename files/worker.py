@@ -12,7 +12,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from queue import Empty, LifoQueue
 from typing import Any
 
 import structlog
@@ -25,9 +27,13 @@ class WorkerFailed(Exception):
     """It died or took too long; whatever it was given cannot be judged."""
 
 
+class WorkersBusy(Exception):
+    """No worker became free in time."""
+
+
 class Worker:
-    def __init__(self, module: str) -> None:
-        self.module = module
+    def __init__(self, module: str, *, niceness: int = 0) -> None:
+        self.module, self.niceness = module, niceness
         self._process: subprocess.Popen[bytes] | None = None
         # One after the other: two pictures at once would be twice the memory.
         self._lock = threading.Lock()
@@ -51,7 +57,7 @@ class Worker:
         if self._process is None or self._process.poll() is not None:
             self._end()
             self._process = subprocess.Popen(
-                [sys.executable, "-m", self.module],
+                [sys.executable, "-m", self.module, str(self.niceness)],
                 cwd=ROOT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -83,6 +89,48 @@ class Worker:
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
+
+
+class WorkerPool:
+    """Several workers of one kind. The last one used is used next, so that few are started."""
+
+    def __init__(self, module: str, *, size: int, niceness: int = 0) -> None:
+        self.size = size
+        self._free: LifoQueue[Worker] = LifoQueue()
+        for _ in range(size):
+            self._free.put(Worker(module, niceness=niceness))
+
+    def ask(
+        self, question: dict[str, Any], *, seconds: float, queue_seconds: float
+    ) -> dict[str, Any]:
+        """The answer of the next free worker, for which it waits `queue_seconds` at most."""
+        try:
+            worker = self._free.get(timeout=queue_seconds)
+        except Empty:
+            raise WorkersBusy from None
+        try:
+            return worker.ask(question, seconds=seconds)
+        finally:
+            self._free.put(worker)
+
+    @property
+    def is_busy(self) -> bool:
+        return self._free.qsize() < self.size
+
+    @property
+    def pid(self) -> int | None:
+        """Of the worker that is used next."""
+        return self._free.queue[-1].pid if self._free.queue else None
+
+    @contextlib.contextmanager
+    def reserved(self) -> Iterator[None]:
+        """Keeps every worker from others for a while."""
+        workers = [self._free.get() for _ in range(self.size)]
+        try:
+            yield
+        finally:
+            for worker in reversed(workers):
+                self._free.put(worker)
 
 
 def _read_some(pipe: int, deadline: float) -> bytes:

@@ -162,6 +162,12 @@ else:
 FILES = {
     "most_bytes": 20 * 1024 * 1024,
     "most_pixels": 12_000,
+    # Of formats that cannot be decoded at a fraction of their size, as JPEGs can.
+    "most_megapixels": env.int("PARLEY_FILE_MEGAPIXELS", default=64),
+    # Up to here a picture is small; larger ones have a worker of their own.
+    "small_megapixels": env.int("PARLEY_FILE_SMALL_MEGAPIXELS", default=16),
+    # How long an upload waits for a free worker.
+    "queue_seconds": env.float("PARLEY_FILE_QUEUE_SECONDS", default=30.0),
     # How long the worker may take over one of them.
     "seconds": env.float("PARLEY_FILE_SECONDS", default=20.0),
     # How long staff can still see what was removed.

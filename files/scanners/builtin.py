@@ -7,9 +7,13 @@ from django.conf import settings
 from accounts.refusals import Refusal
 from files.models import BLUR, FULL, THUMB, File
 from files.scanners.sample import Sample
-from files.worker import Worker, WorkerFailed
+from files.worker import WorkerFailed, WorkerPool, WorkersBusy
 
-reencoder = Worker("files.reencoding")
+# Large pictures have a worker of their own, which gives way to others: one that takes seconds must
+# not hold up the small pictures of everybody else.
+reencoder = WorkerPool("files.reencoding", size=2)
+large_reencoder = WorkerPool("files.reencoding", size=1, niceness=10)
+LARGE = {"small_megapixels": 1_000_000}
 
 
 class BuiltIn:
@@ -22,10 +26,11 @@ class BuiltIn:
         match answer.get("refused"):
             case "too_large":
                 most = settings.FILES["most_pixels"]
-                raise Refusal(
-                    "UPLOAD_TOO_LARGE",
-                    f"A picture can have at most {most:,} pixels a side.",
-                    hint="Make it smaller and try again.",
+                raise _too_large(f"A picture can have at most {most:,} pixels a side.")
+            case "too_many_megapixels":
+                most = settings.FILES["most_megapixels"]
+                raise _too_large(
+                    f"A picture can have at most {most} megapixels, unless it's a JPEG."
                 )
             case "damaged":
                 raise Refusal(
@@ -38,13 +43,32 @@ class BuiltIn:
         sample.made = {variant: sample.folder / variant for variant in (FULL, THUMB, BLUR)}
 
     def _ask(self, sample: Sample) -> dict[str, Any]:
+        limits = settings.FILES
         question = {
             "path": str(sample.path),
             "format": sample.kind.format,
             "folder": str(sample.folder),
-            "most_pixels": settings.FILES["most_pixels"],
+            **{
+                name: limits[name]
+                for name in ("most_pixels", "most_megapixels", "small_megapixels")
+            },
         }
+        waits = {"seconds": limits["seconds"], "queue_seconds": limits["queue_seconds"]}
         try:
-            return reencoder.ask(question, seconds=settings.FILES["seconds"])
+            answer = reencoder.ask(question, **waits)
+            if answer.get("refused") == "for_large_worker":
+                answer = large_reencoder.ask(question | LARGE, **waits)
         except WorkerFailed as error:
             raise Refusal("UPLOAD_QUARANTINED") from error
+        except WorkersBusy as error:
+            raise Refusal(
+                "UPLOAD_QUARANTINED",
+                "Many pictures are being processed right now.",
+                hint="Try again in a minute.",
+                retry_after=60,
+            ) from error
+        return answer
+
+
+def _too_large(message: str) -> Refusal:
+    return Refusal("UPLOAD_TOO_LARGE", message, hint="Make it smaller and try again.")

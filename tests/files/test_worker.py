@@ -68,5 +68,6 @@ def test_a_picture_that_fills_the_memory_is_refused(tmp_path):
     worker = Worker("files.reencoding")
     (tmp_path / "a").write_bytes(picture())
     question = {"path": str(tmp_path / "a"), "folder": str(tmp_path), "format": "JPEG"}
+    question |= {"most_megapixels": 64, "small_megapixels": 16}
     assert worker.ask({**question, "most_pixels": 100}, seconds=20) == {"refused": "too_large"}
     assert worker.ask({**question, "most_pixels": 1000}, seconds=20)["width"] == 640

@@ -1,0 +1,71 @@
+"""A large picture costs its sender time, and nobody else."""
+
+import threading
+import time
+
+import pytest
+from PIL import Image
+
+from accounts.refusals import Refusal
+from files.kinds import JPEG, PNG
+from files.scanners.builtin import BuiltIn, large_reencoder
+from files.scanners.sample import Sample
+from tests.files.conftest import limit, picture
+
+LARGE = (7900, 7900)  # Just below the limit of 64 megapixels.
+
+
+def sample(folder, content: bytes, kind=PNG) -> Sample:
+    folder.mkdir()
+    (folder / "came").write_bytes(content)
+    return Sample(folder / "came", kind, folder)
+
+
+@pytest.fixture(scope="module")
+def large_png(tmp_path_factory) -> bytes:
+    path = tmp_path_factory.mktemp("large") / "large.png"
+    Image.new("RGB", LARGE, "teal").save(path, compress_level=1)
+    return path.read_bytes()
+
+
+def test_a_small_picture_does_not_wait_for_a_large_one(tmp_path, large_png):
+    BuiltIn().scan(sample(tmp_path / "first", picture("PNG")))  # Starts the worker.
+    large = sample(tmp_path / "large", large_png)
+    working = threading.Thread(target=BuiltIn().scan, args=[large])
+    working.start()
+    while working.is_alive() and not large_reencoder.is_busy:
+        time.sleep(0.001)
+    small = sample(tmp_path / "small", picture("PNG"))
+    BuiltIn().scan(small)
+    assert small.width == 640
+    assert working.is_alive(), "The large one was done first."
+    working.join()
+    assert large.width == 2560
+
+
+def test_more_megapixels_than_the_limit_are_refused_before_they_are_decoded(tmp_path):
+    bomb = tmp_path / "bomb.png"
+    Image.new("1", (12_000, 12_000)).save(bomb)
+    begun = time.monotonic()
+    with pytest.raises(Refusal, match="UPLOAD_TOO_LARGE") as refused:
+        BuiltIn().scan(sample(tmp_path / "a", bomb.read_bytes()))
+    assert "64 megapixels" in refused.value.message
+    assert time.monotonic() - begun < 5
+
+
+def test_a_jpeg_is_decoded_at_a_fraction_and_may_be_larger(tmp_path, monkeypatch):
+    limit(monkeypatch, most_megapixels=1)
+    large = sample(tmp_path / "a", picture("JPEG", (2000, 1000)), JPEG)
+    BuiltIn().scan(large)
+    assert large.width == 2000
+    with pytest.raises(Refusal, match="UPLOAD_TOO_LARGE"):
+        BuiltIn().scan(sample(tmp_path / "b", picture("PNG", (2000, 1000))))
+
+
+def test_when_all_workers_are_busy_one_is_told_to_try_again(tmp_path, monkeypatch, large_png):
+    limit(monkeypatch, queue_seconds=0.1)
+    with large_reencoder.reserved():
+        with pytest.raises(Refusal, match="UPLOAD_QUARANTINED") as refused:
+            BuiltIn().scan(sample(tmp_path / "a", large_png))
+        BuiltIn().scan(sample(tmp_path / "b", picture("PNG")))
+    assert refused.value.retry_after
