@@ -144,6 +144,7 @@ class ThreadSynced(TypedDict):
     rev: int
     last_seq: int
     more: bool
+    window_from: NotRequired[str]
 
 
 class ThreadChanged(TypedDict):

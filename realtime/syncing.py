@@ -78,8 +78,13 @@ def _begin(opened: Opened) -> ThreadSynced:
 
 
 def _catch_up(opened: Opened, after: str, oldest: str | None, rev: int) -> ThreadSynced:
-    changed = list_changed(opened, oldest=oldest, newest=after, since=rev) if oldest else []
-    return _filled(opened, changed, opened.messages, more=opened.has_newer)
+    if not oldest:
+        return _filled(opened, [], opened.messages, more=opened.has_newer)
+    changes = list_changed(opened, oldest=oldest, newest=after, since=rev)
+    event = _filled(opened, changes.messages, opened.messages, more=opened.has_newer)
+    if changes.window_from:
+        event["window_from"] = changes.window_from
+    return event
 
 
 def _filled(

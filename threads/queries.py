@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from django.conf import settings
 from pynamodb.expressions.condition import Condition
 
 from accounts.models import User
@@ -29,7 +30,8 @@ from threads.state import ThreadState, state_of
 PAGE = 50
 HEAD = 1 + len(TAB_NAMES)
 MOST_PENDING = 100
-WINDOW = 1000
+PENDING_PAGE = 100
+WINDOW_PAGE = 250
 
 
 @dataclass
@@ -119,21 +121,42 @@ def open_thread_to_read(user: User, thread_id: str) -> Opened:
     return _opened(opened.state, me, page.of(Message), has_older=has_older, has_newer=True)
 
 
-def list_changed(opened: Opened, *, oldest: str, newest: str, since: int) -> list[Message]:
-    """What was edited, removed, hidden or reacted to in a client's window, as it happened."""
+class Changes(NamedTuple):
+    messages: list[Message]
+    # The oldest message that was compared, if the client's window goes further back.
+    window_from: str | None = None
+
+
+def list_changed(opened: Opened, *, oldest: str, newest: str, since: int) -> Changes:
+    """What was edited, removed, hidden or reacted to in a client's window, as it happened.
+
+    Reads the newest SYNC_WINDOW messages of the window, however far back it reaches.
+    """
     if opened.state.thread.rev <= since or keys.message_sk(oldest) > keys.message_sk(newest):
-        return []
-    where = Item.sk.between(keys.message_sk(oldest), keys.message_sk(newest))
-    page = query(opened.state.thread.pk, where, limit=WINDOW)
-    messages = page.of(Message)
-    while page.next_key:
-        page = query(opened.state.thread.pk, where, limit=WINDOW, after=page.next_key)
-        messages += page.of(Message)
+        return Changes([])
+    messages, is_whole = _read_window(opened.state.thread.pk, oldest, newest)
     window = Opened(opened.state, opened.me, messages)
     with_quotes(window)
     from_seq = opened.me.visible_from_seq
     changed = [one for one in _with_quoted(window) if one.rev > since and one.seq >= from_seq]
-    return sorted(changed, key=lambda one: one.rev)
+    window_from = None if is_whole or not messages else messages[0].id
+    return Changes(sorted(changed, key=lambda one: one.rev), window_from)
+
+
+def _read_window(pk: str, oldest: str, newest: str) -> tuple[list[Message], bool]:
+    """The newest messages of a window in order, and whether these are all."""
+    where = Item.sk.between(keys.message_sk(oldest), keys.message_sk(newest))
+    messages: list[Message] = []
+    after = None
+    while len(messages) < settings.SYNC_WINDOW:
+        limit = min(WINDOW_PAGE, settings.SYNC_WINDOW - len(messages))
+        page = query(pk, where, limit=limit, newest_first=True, after=after)
+        messages += page.of(Message)
+        after = page.next_key
+        if after is None:
+            break
+    is_whole = after is None or messages[-1].id == oldest
+    return messages[::-1], is_whole
 
 
 def _with_quoted(window: Opened) -> list[Message]:
@@ -295,7 +318,7 @@ def list_all_rows(user_id: str) -> list[Participant]:
     for folder in (INBOX, REQUESTS, ARCHIVED_FOLDER, SPAM):
         pk, after = keys.inbox_pk(user_id, folder), None
         while True:
-            page = query(pk, limit=WINDOW // 10, index=Item.inbox, after=after, newest_first=True)
+            page = query(pk, limit=PENDING_PAGE, index=Item.inbox, after=after, newest_first=True)
             rows += [row for row in page.of(Participant) if not isinstance(row, Invitation)]
             after = page.next_key
             if after is None:

@@ -134,6 +134,10 @@ export class Thread extends EventTarget {
     this.#asked = false;
     const fresh = this.#take(event.messages, { isWhole });
     for (const change of event.changed) this.timeline.revise(change);
+    if (event.window_from && event.window_from !== this.timeline.oldest?.dataset.message) {
+      this.timeline.dropBefore(event.window_from);
+      this.pages.startAt(this.timeline.oldest);
+    }
     this.#takeCursors(event.cursors);
     if (event.more && this.timeline.hasEnd) return this.#open();
     if (isWhole) {

@@ -139,6 +139,14 @@ export class Timeline {
     this.held.startAt(0);
   }
 
+  /** Forgets what is above a message: it may be out of date, and can be loaded again. */
+  dropBefore(id) {
+    const first = this.byId(id);
+    if (!first) return;
+    while (first.previousElementSibling) first.previousElementSibling.remove();
+    this.dress(first);
+  }
+
   /** What a reader of their own sees of it; the same whenever it is asked again. */
   dress(message) {
     const at = new Date(message.dataset.at);

@@ -167,7 +167,7 @@ def test_gives_no_change_from_before_somebody_came(thread, buyer, seller):
 
 
 def test_a_window_of_more_than_a_query_is_looked_through(thread, buyer, monkeypatch):
-    monkeypatch.setattr(queries, "WINDOW", 3)
+    monkeypatch.setattr(queries, "WINDOW_PAGE", 3)
     said = [say(buyer, thread) for _ in range(8)]
     edit(buyer, said[0])
     edit(buyer, said[6])
@@ -281,6 +281,30 @@ def test_what_it_costs(thread, buyer, seller):
     with counting() as requests:
         sync(buyer, thread, after=held, oldest=oldest, rev=0)
     assert requests == ["Query", "Query", "GetItem"]
+
+
+def test_an_ancient_oldest_reads_a_bounded_window_and_says_where_it_begins(
+    thread, buyer, seller, settings
+):
+    settings.SYNC_WINDOW = 20
+    said = [say(seller, thread, f"number {number}") for number in range(60)]
+    edit(seller, said[0], "edited long ago")
+    edit(seller, said[55], "edited just now")
+    with counting() as requests:
+        event = sync(buyer, thread, after=said[-1], oldest=messages_of(thread)[0], rev=0)
+    assert requests == ["Query", "Query", "Query", "GetItem"]
+    assert [change["message"] for change in event["changed"]] == [said[55].id]
+    assert event["window_from"] == said[40].id
+    assert event["more"] is False
+
+
+def test_a_window_within_the_limit_is_compared_whole(thread, buyer, seller, settings):
+    settings.SYNC_WINDOW = 20
+    said = [say(seller, thread, f"number {number}") for number in range(30)]
+    edit(seller, said[12], "edited")
+    event = sync(buyer, thread, after=said[-1], oldest=said[10], rev=0)
+    assert [change["message"] for change in event["changed"]] == [said[12].id]
+    assert "window_from" not in event
 
 
 # --- Who may
