@@ -20,6 +20,7 @@ from daphne.ws_protocol import WebSocketProtocol
 from twisted.internet import reactor
 
 from messaging_site.bodies import limit_bodies
+from messaging_site.daphne_channel import limit_arrival
 from messaging_site.leaving import (
     FINISHING,
     GOING_AWAY,
@@ -206,6 +207,7 @@ def run(
     application: Application, *, host: str, port: int, drain_seconds: float, ready: Ready
 ) -> int:
     limit_bodies()
+    limit_arrival()
     server = ParleyServer(
         application=application,
         drain_seconds=drain_seconds,

@@ -27,6 +27,7 @@ from messaging_site.leaving import (
     leaving,
     spread,
 )
+from messaging_site.slow_requests import TIMEOUT_ANSWER, Deadline, Limits
 from messaging_site.wire import (
     BACKLOG,
     KERNEL_TAKES,
@@ -52,14 +53,41 @@ class Http(HttpToolsProtocol):
     """Whoever never comes to the end of what they ask for is not listened to for ever."""
 
     is_asking, asked = True, 0
+    deadline: Deadline
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.deadline = Deadline(Limits.of_settings(), self.loop.call_later, self._drop)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.deadline.finish()
+        super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.is_asking, self.asked = True, 0
+        self.deadline.begin_headers()
 
     def on_headers_complete(self) -> None:
         self.is_asking = False
+        self.deadline.begin_body()
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self.deadline.received(len(body))
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self.deadline.finish()
+        super().on_message_complete()
+
+    def handle_websocket_upgrade(self) -> None:
+        self.deadline.finish()
+        super().handle_websocket_upgrade()
+
+    def _drop(self) -> None:
+        self.transport.write(TIMEOUT_ANSWER)
+        self.transport.close()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)

@@ -7,9 +7,9 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.realtime import test_bodies, test_leaving, test_slow_readers
+from tests.realtime import test_bodies, test_leaving, test_slow_readers, test_slow_requests
 from tests.realtime.test_leaving import start  # noqa: F401
-from tests.site import prepared_site
+from tests.site import Site, prepared_site
 
 pytestmark = pytest.mark.live
 
@@ -26,6 +26,14 @@ def site(stores):
     stores.start()
     yield stores
     stores.stop()
+
+
+@pytest.fixture(scope="module")
+def slow_site(stores):
+    site = Site(stores.folder, stores.env | test_slow_requests.FAST_LIMITS)
+    site.start()
+    yield site
+    site.stop()
 
 
 @pytest.fixture
@@ -48,6 +56,14 @@ test_told_twice = test_leaving.test_told_twice_it_ends_at_once
 test_a_long_body = test_bodies.test_a_body_that_says_it_is_too_long_is_refused_at_once
 test_an_endless_body = test_bodies.test_a_body_that_does_not_say_how_long_it_is_has_an_end_too
 test_a_usual_body = test_bodies.test_what_is_within_the_limit_is_answered
+test_dripping_headers = test_slow_requests.test_headers_that_drip_are_cut_off
+test_a_dripping_body = test_slow_requests.test_a_body_that_drips_is_cut_off
+test_a_dripping_second_request = (
+    test_slow_requests.test_a_second_request_on_a_connection_is_timed_too
+)
+test_a_slow_body_at_the_rate = (
+    test_slow_requests.test_a_body_that_keeps_the_rate_is_taken_however_long_it_takes
+)
 test_a_reader_who_sleeps = (
     test_slow_readers.test_a_reader_who_sleeps_is_dropped_and_finds_everything_when_it_is_back
 )
