@@ -4,8 +4,10 @@ import secrets
 from collections.abc import Callable
 
 import structlog
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils.decorators import sync_only_middleware
 
 from accounts.refusals import Refusal
@@ -43,6 +45,9 @@ def refusals(get_response: GetResponse) -> GetResponse:
             return get_response(request)
 
     def process_exception(request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if isinstance(error, OperationalError):
+            log.warning("page_without_database", path=request.path, error=str(error))
+            return without_database(request)
         if not isinstance(error, Refusal):
             return None
         if is_worth_logging(error):
@@ -54,6 +59,19 @@ def refusals(get_response: GetResponse) -> GetResponse:
 
     middleware.process_exception = process_exception  # type: ignore[attr-defined]
     return middleware
+
+
+def without_database(request: HttpRequest) -> HttpResponse:
+    """Made without any query: the page frame would ask who is signed in."""
+    refusal = Refusal("TRY_AGAIN", "Parley is not available right now.")
+    described = refusal.described(getattr(request, "corr_id", ""))
+    response: HttpResponse
+    if "application/json" in request.headers.get("Accept", ""):
+        response = JsonResponse(described, status=refusal.status)
+    else:
+        response = HttpResponse(render_to_string("503.html"), status=refusal.status)
+    response["Retry-After"] = "5"
+    return response
 
 
 def refuse(request: HttpRequest, refusal: Refusal) -> HttpResponse:

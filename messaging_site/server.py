@@ -20,6 +20,7 @@ def serve(host: str, port: int, ready_fd: int | None) -> int:
     # First: daphne chooses the kind of event loop before anything else can.
     server = import_module(f"messaging_site.with_{settings.SERVER}")
     application = told_to_leave(_load(APPLICATION))
+    _limit_statements()
     _start_metrics()
     _start_relay(stop := threading.Event())
     _start_feeder(stop)
@@ -33,6 +34,15 @@ def serve(host: str, port: int, ready_fd: int | None) -> int:
     )
     stop.set()
     return ended
+
+
+def _limit_statements() -> None:
+    """A server answers people, so it does not wait for the database as long as a command may."""
+    from django.conf import settings
+
+    from messaging_site.postgresql.connection import BoundedConnection
+
+    BoundedConnection.statement_seconds = settings.DATABASE_STATEMENT_SECONDS
 
 
 def _leave_alone_what_stays() -> None:

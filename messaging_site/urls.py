@@ -17,5 +17,6 @@ urlpatterns = [
     path("styleguide/", styleguide, name="styleguide"),
 ]
 
+handler500 = "messaging_site.views.server_error"
 # Rendered by allauth when one of ACCOUNT_RATE_LIMITS is reached.
 handler429 = "messaging_site.views.too_many_requests"

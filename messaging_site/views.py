@@ -1,6 +1,12 @@
+import sys
+
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.views import defaults
 from django.views.decorators.http import require_safe
+
+from messaging_site.middleware import without_database
 
 
 @require_safe
@@ -25,3 +31,10 @@ def too_many_requests(request: HttpRequest) -> HttpResponse:
     name = request.resolver_match.url_name if request.resolver_match else None
     hint = LIMIT_HINTS.get(name or "", DEFAULT_LIMIT_HINT)
     return render(request, "429.html", {"hint": hint}, status=429)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """For errors outside of views, such as a database that does not say who is signed in."""
+    if isinstance(sys.exc_info()[1], OperationalError):
+        return without_database(request)
+    return defaults.server_error(request)

@@ -48,8 +48,9 @@ def test_the_sprite_holds_the_drawings_in_use_and_no_others():
     assert set(re.findall(r'<symbol id="i-([\w-]+)"', text)) == set(used)
 
 
-def test_the_page_for_a_broken_server_needs_nothing_to_render():
-    text = read("500.html")
+@pytest.mark.parametrize("page", ["500.html", "503.html"])
+def test_the_page_for_a_broken_server_needs_nothing_to_render(page):
+    text = read(page)
     assert "{%" not in text
     assert "{{" not in text
     for file in re.findall(r'"/static/([^"]+)"', text):

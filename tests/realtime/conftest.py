@@ -1,8 +1,16 @@
 """Stores of one's own, to be killed and brought back."""
 
+import contextlib
+import os
+import pwd
 import signal
+import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "script"))
 import engine  # noqa: E402
 import processes  # noqa: E402
 import services  # noqa: E402
+import surroundings  # noqa: E402
 
 
 class OwnRedis:
@@ -35,6 +44,64 @@ class OwnRedis:
 
     def go_on(self) -> None:
         self.service.program.send_signal(signal.SIGCONT)
+
+
+@contextmanager
+def postgres_folder() -> Iterator[Path]:
+    """Where PostgreSQL, which may run as nobody, can get at its files."""
+    place = surroundings._place_for_folder()
+    with tempfile.TemporaryDirectory(prefix="parley-postgres-", dir=place) as folder:
+        yield Path(folder)
+
+
+class OwnPostgres:
+    """A PostgreSQL that only this module uses; it comes back where it was, with all it had."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.service = services.start_postgres(folder)
+        self.url = self.service.url
+        self._stopped: list[int] = []
+
+    def hang(self) -> None:
+        """Stops every process of it: connections stay open, and nobody answers."""
+        pid = self.service.program.pid
+        listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True)
+        self._stopped = [pid, *map(int, listed.stdout.split())]
+        for one in self._stopped:
+            os.kill(one, signal.SIGSTOP)
+
+    def kill(self) -> None:
+        self.service.program.send_signal(signal.SIGQUIT)
+        self.service.program.wait()
+
+    def go_on(self) -> None:
+        for one in self._stopped:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one, signal.SIGCONT)
+        self._stopped = []
+        if self.service.program.poll() is not None:
+            self._start_again()
+
+    def _start_again(self) -> None:
+        person: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            nobody = pwd.getpwnam("nobody")
+            person = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+        with (self.folder / "postgres.log").open("ab") as output:
+            program = processes.start(
+                self.service.program.args,
+                on_our_death=signal.SIGQUIT,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=self.folder,
+                **person,
+            )
+        self.service = self.service._replace(program=program)
+
+    def stop(self) -> None:
+        self.go_on()
+        processes.stop(self.service.program, with_signal=self.service.stop_signal)
 
 
 class OwnEngine:
