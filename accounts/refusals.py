@@ -127,6 +127,11 @@ REFUSALS: dict[str, Words] = {
     "SIGNATURE_INVALID": Words(
         400, "This is not a signature yet.", "Read to the end, and type your full legal name."
     ),
+    "SOCKET_LIMIT": Words(
+        429,
+        "Parley is open in too many tabs.",
+        "This one no longer updates. Close some others, then reload it.",
+    ),
     "THREAD_LOCKED": Words(403, "This conversation is read only.", "Staff have locked it."),
     "THREAD_NOT_FOUND": Words(
         404, "There is no such conversation.", "Go back to your inbox to find the one you meant."

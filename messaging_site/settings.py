@@ -116,13 +116,29 @@ if EMBEDDED:
 else:
     DATABASES = {"default": env.db("DATABASE_URL")}
     if DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
+        from messaging_site.postgresql.connection import BoundedConnection
+
+        # The same backend, with an end to every wait.
+        DATABASES["default"]["ENGINE"] = "messaging_site.postgresql"
         # Under ASGI a connection kept for each thread runs the server out of them; a pool does not.
         # Those that a restart of the database has cut are found out before they are handed on.
         DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
         DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
             "min_size": 1,
             "max_size": env.int("PARLEY_DATABASE_POOL", default=10),
+            # After this a caller looks whether the server answers at all, and waits on if so.
+            "timeout": 0.5,
+            # Given up soon and begun anew by the next caller: back-off would outlast the outage.
+            "reconnect_timeout": 5.0,
+            "connection_class": BoundedConnection,
         }
+        DATABASES["default"]["OPTIONS"]["connect_timeout"] = env.int(
+            "PARLEY_DATABASE_CONNECT_TIMEOUT", default=2
+        )
+# How long a caller waits for a connection while all of them are in use.
+DATABASE_POOL_TIMEOUT = env.float("PARLEY_DATABASE_POOL_TIMEOUT", default=10.0)
+# How long a server waits for the answer to one statement. Commands wait as long as it takes.
+DATABASE_STATEMENT_SECONDS = env.float("PARLEY_DATABASE_STATEMENT_SECONDS", default=5.0)
 
 DYNAMODB = {
     "table": env.str("PARLEY_TABLE", default="parley"),
@@ -227,6 +243,14 @@ OUTBOX_DAYS = env.int("PARLEY_OUTBOX_DAYS", default=7)
 # Frames that one socket may send: so many a second, and so many at once.
 SOCKET_RATE = env.float("PARLEY_SOCKET_RATE", default=50.0)
 SOCKET_BURST = env.int("PARLEY_SOCKET_BURST", default=300)
+# Sockets that one person may have open in each process; one more closes the oldest.
+SOCKETS_PER_USER = env.int("PARLEY_SOCKETS_PER_USER", default=20)
+# How often the sessions of open sockets are checked, and how long a socket may live without a
+# check that succeeded, while the database does not answer.
+SESSION_CHECK_SECONDS = env.float("PARLEY_SESSION_CHECK_SECONDS", default=30.0)
+SESSION_GRACE_SECONDS = env.float("PARLEY_SESSION_GRACE_SECONDS", default=600.0)
+# Messages that are compared, at most, when a page asks what changed in those that it shows.
+SYNC_WINDOW = env.int("PARLEY_SYNC_WINDOW", default=500)
 # Of one person, in each process: so many at once, and so many a minute.
 PACES = {
     "message": tuple(env.list("PARLEY_MESSAGE_LIMIT", int, default=[60, 60])),
@@ -361,6 +385,12 @@ STORAGES = {
 
 # How long the server goes on listening when it is told to end, so that a balancer notices.
 DRAIN_SECONDS = env.float("PARLEY_DRAIN_SECONDS", default=1.0 if EMBEDDED else 5.0)
+
+# How long the headers of a request may take to arrive; how long its body may be slow, and at which
+# rate (in bytes a second) it has to come from then on.
+HEADER_SECONDS = env.float("PARLEY_HEADER_SECONDS", default=10.0)
+BODY_SECONDS = env.float("PARLEY_BODY_SECONDS", default=20.0)
+BODY_RATE = env.float("PARLEY_BODY_RATE", default=4096.0)
 
 # On which ASGI server: one of those that have a module, messaging_site/with_….py.
 SERVER = env.str("PARLEY_SERVER", default="daphne")

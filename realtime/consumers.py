@@ -14,6 +14,7 @@ from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.layers import get_channel_layer
 from django.conf import settings
+from django.db import OperationalError
 
 from accounts.ids import new_id
 from accounts.models import User
@@ -26,8 +27,10 @@ from realtime.delivery import ORIGIN, group_of
 from realtime.events import Error, Event, Hello, LiveChanged
 from realtime.frames import MOST_BYTES, FrameTooLarge, decode, encode
 from realtime.heartbeat import Heartbeat
+from realtime.open_sockets import open_sockets
 from realtime.postbox import postbox
 from realtime.presence_telling import PresenceTelling
+from realtime.session_checks import session_checks
 from threads.actions.messages import Sending
 from threads.forms import SendMessage
 from threads.models import Message, keys
@@ -40,19 +43,24 @@ from threads.writing.line import now_ms
 log = structlog.get_logger(__name__)
 
 PROTOCOL = 2
-# What the client makes of a close: sign in again; mend what it sends; come back more slowly; come
-# back later, when the store answers again.
-SIGNED_OUT, TOO_LARGE, TOO_MANY, NOT_NOW = 4401, 4413, 4429, 4503
+# What the client makes of a close: sign in again; stay away, since others took its place; mend what
+# it sends; come back more slowly; come back later, when the stores answer again.
+SIGNED_OUT, REPLACED, TOO_LARGE, TOO_MANY, NOT_NOW = 4401, 4409, 4413, 4429, 4503
 BROKEN = 1011
 # Frames over the limit before the socket is closed.
 FORBEARANCE = 100
 # Messages of one socket that are not answered yet; more are read when one of them is.
 MOST_ON_THEIR_WAY = 32
 OF_OPEN_THREADS = ("typing.started", "typing.stopped")
+# The event loop itself holds tasks only weakly.
+_ending: set[asyncio.Task[None]] = set()
 
 
 class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
     user: User
+    # When the session was last known to count.
+    validated_at: float
+    is_ended = False
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """As Channels does it, without its tasks and threads for every single message."""
@@ -75,6 +83,8 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
         except StopConsumer:
             pass
         finally:
+            if hasattr(self, "user"):
+                open_sockets.discard(self)
             layer.forget(self.channel_name)
             self.mailbox.on_mail = None
 
@@ -132,6 +142,8 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
         await self.channel_layer.group_add(group_of(user.id), self.channel_name)
         # Itself, and not what finds out at every look who it is.
         self.user = getattr(user, "_wrapped", user)
+        self.validated_at = time.monotonic()
+        self._register()
         try:
             hello = await self._hello()
         except StoreUnavailable as error:
@@ -146,6 +158,26 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
         self.mailbox.on_mail = self._on_mail
         self._on_mail()
 
+    def _register(self) -> None:
+        for replaced in open_sockets.add(self):
+            ending = asyncio.create_task(replaced.end(REPLACED, "SOCKET_LIMIT"))
+            _ending.add(ending)
+            ending.add_done_callback(_ending.discard)
+        session_checks.start()
+
+    @property
+    def user_id(self) -> str:
+        return str(self.user.id)
+
+    async def end(self, code: int, refusal_code: str = "") -> None:
+        """Closes the socket; what the client sends from now on is ignored."""
+        if self.is_ended:
+            return
+        self.is_ended = True
+        if refusal_code:
+            await self._refuse(Refusal(refusal_code), {})
+        await self.close(code)
+
     async def disconnect(self, code: int) -> None:
         await self._finish()
         if hasattr(self, "user"):
@@ -154,7 +186,7 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """One after the other, in the order in which the client gave them."""
-        if not hasattr(self, "user"):
+        if not hasattr(self, "user") or self.is_ended:
             return
         frame: dict[str, Any] = {}
         try:
@@ -180,6 +212,9 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
     async def _failed(self, error: Exception, frame: dict[str, Any]) -> None:
         if isinstance(error, Refusal):
             await self._refuse(error, frame)
+        elif isinstance(error, OperationalError):
+            log.warning("command_without_database", command=frame.get("type"), error=str(error))
+            await self._refuse(Refusal("TRY_AGAIN"), frame)
         else:
             log.error("command_failed", command=frame.get("type"), exc_info=error)
             await self._refuse(Refusal("TRY_AGAIN"), frame)
@@ -278,11 +313,10 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
 
     async def end_session(self, message: dict[str, Any]) -> None:
         if message["session"] == self.session:
-            await self.close(SIGNED_OUT)
+            await self.end(SIGNED_OUT)
 
     async def recheck_session(self, message: dict[str, Any]) -> None:
-        if not await self.is_signed_in():
-            await self.close(SIGNED_OUT)
+        await session_checks.check([self])
 
     async def say(self, event: Event) -> None:
         await self.send(text_data=encode(event))

@@ -1,12 +1,13 @@
-"""At every heartbeat of a page: is it still allowed, is anything waiting or missing?"""
+"""At every heartbeat of a page: is anything waiting or missing?
+
+The session is checked on a timer of the server (session_checks.py), so a heartbeat needs no SQL.
+"""
 
 import time
 from typing import Any
 
 from asgiref.sync import sync_to_async
-from channels.db import database_sync_to_async
 
-from accounts import sessions
 from accounts.models import User
 from accounts.refusals import Refusal
 from realtime.events import Event, Pong
@@ -17,7 +18,6 @@ from threads.queries import list_pending
 EVERY = 24.0
 # An index may lag: what was missed just before is asked for once more soon after the hello.
 SOON = 3.0
-SIGNED_OUT = 4401
 
 
 class WhatIsShown(Command):
@@ -29,7 +29,6 @@ class Heartbeat:
     """Part of the socket. Looks at the stores at most every 25 s, however often a client pings."""
 
     user: User
-    session_key: str
     told_pending_at: float
     is_first_beat = True
     beat_at = 0.0
@@ -46,9 +45,6 @@ class Heartbeat:
         pending: list[dict[str, Any]] = []
         if due or soon:
             self.is_first_beat, self.beat_at = False, now
-            if not await self.is_signed_in():
-                await self.close(SIGNED_OUT)  # type: ignore[attr-defined]
-                return
             pending, _ = await sync_to_async(list_pending, thread_sensitive=False)(self.user)
         await self.say(Pong(type="pong", t=frame.get("t"), pending=pending))
         if due or soon:
@@ -65,7 +61,3 @@ class Heartbeat:
             return
         if event is not None:
             await self.say(event)
-
-    async def is_signed_in(self) -> bool:
-        check = database_sync_to_async(sessions.is_signed_in)
-        return await check(self.session_key, self.user.id)

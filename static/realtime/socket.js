@@ -9,6 +9,7 @@ const SILENCE = 10_000; // After a ping: longer than this without an answer is a
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15_000;
 const SIGNED_OUT = 4401;
+const REPLACED = 4409;
 const LEAVING = 1001;
 const TOO_MANY = 4429;
 
@@ -17,7 +18,7 @@ export class Socket extends EventTarget {
   #socket = null;
   #attempts = 0;
   #timers = {};
-  state = "connecting"; // connecting, live, away, closed, outdated
+  state = "connecting"; // connecting, live, away, closed, replaced, outdated
   wasLive = false;
   /** What the page shows, for the heartbeat: thread, seq and rev. */
   shown = () => ({});
@@ -100,6 +101,7 @@ export class Socket extends EventTarget {
     clearTimeout(this.#timers.beat);
     clearTimeout(this.#timers.silence);
     if (code === SIGNED_OUT) return this.#become("closed");
+    if (code === REPLACED) return this.#become("replaced");
     if (this.state === "outdated") return;
     this.#become("away");
     this.#timers.retry = setTimeout(() => this.#open(), waitAfter(code, this.#attempts++));

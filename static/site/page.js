@@ -75,6 +75,7 @@ socket.addEventListener("state", ({ detail: state }) => {
   if (state === "live") return say("");
   if (state === "closed") return location.assign(`/accounts/login/?next=${location.pathname}`);
   if (state === "outdated") return reload();
+  if (state === "replaced") return say("Parley is open in too many tabs, so this one no longer updates. Close some others, then reload it.");
   sayIt = setTimeout(() => say("Not live: reconnecting. What you write is kept and goes out then."), QUIET);
 });
 

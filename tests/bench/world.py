@@ -96,6 +96,7 @@ def _environment(
         # What is measured is not how well too much is refused.
         "PARLEY_SOCKET_RATE": "1000000",
         "PARLEY_SOCKET_BURST": "1000000",
+        "PARLEY_SOCKETS_PER_USER": "1000000",
         "PARLEY_MESSAGE_LIMIT": "1000000,1000000",
     }
 

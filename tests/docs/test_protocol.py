@@ -126,6 +126,7 @@ def test_names_no_refusal_that_does_not_exist():
     named = {word for word in pages.quoted(PAGE) if word.isupper() and "_" in word}
     settings = {"ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS"}
     settings |= {"PARLEY_SOCKET_RATE", "PARLEY_SOCKET_BURST", "PARLEY_MESSAGE_LIMIT"}
+    settings |= {"PARLEY_SOCKETS_PER_USER", "PARLEY_SYNC_WINDOW", "PARLEY_SESSION_CHECK_SECONDS"}
     assert named - settings <= set(REFUSALS)
 
 
@@ -135,6 +136,8 @@ def test_the_limits_are_those_of_the_code():
         "a frame from a client": f"{MOST_BYTES:,}",
         "a frame that is read at all": f"{MAX_FRAME:,}",
         "frames from one socket": f"{settings.SOCKET_RATE:.0f}",
+        "sockets of one person": f"{settings.SOCKETS_PER_USER}",
+        "messages compared by `oldest`": f"{settings.SYNC_WINDOW}",
         "messages of one person": "60",
         "a frame to a client": "262,144",
         "the body of a message": f"{MAX_BODY:,}",
@@ -145,7 +148,8 @@ def test_the_limits_are_those_of_the_code():
 
 def test_lists_every_code_with_which_a_socket_is_closed():
     listed = {int(row["code"]) for row in pages.rows(pages.section(PAGE, "## Closing"))}
-    ours = {consumers.SIGNED_OUT, consumers.TOO_LARGE, consumers.TOO_MANY, consumers.NOT_NOW}
+    ours = {consumers.SIGNED_OUT, consumers.REPLACED, consumers.TOO_LARGE, consumers.TOO_MANY}
+    ours |= {consumers.NOT_NOW}
     assert listed == ours | set(OF_THE_SERVER)
 
 

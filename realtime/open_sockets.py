@@ -1,0 +1,42 @@
+"""The open sockets of this process, by person, and how many one person may have."""
+
+from typing import Protocol
+
+from django.conf import settings
+
+
+class OpenSocket(Protocol):
+    session_key: str
+    validated_at: float
+
+    @property
+    def user_id(self) -> str: ...
+
+    async def end(self, code: int, refusal_code: str = "") -> None: ...
+
+
+class OpenSockets:
+    def __init__(self) -> None:
+        # For each person their sockets, oldest first; a dict keeps that order.
+        self._by_user: dict[str, dict[OpenSocket, None]] = {}
+
+    def add(self, socket: OpenSocket) -> list[OpenSocket]:
+        """Registers a socket. Returns the oldest ones of the same person beyond the limit."""
+        own = self._by_user.setdefault(socket.user_id, {})
+        own[socket] = None
+        excess = list(own)[: max(0, len(own) - settings.SOCKETS_PER_USER)]
+        for one in excess:
+            self.discard(one)
+        return excess
+
+    def discard(self, socket: OpenSocket) -> None:
+        own = self._by_user.get(socket.user_id, {})
+        own.pop(socket, None)
+        if not own:
+            self._by_user.pop(socket.user_id, None)
+
+    def all(self) -> list[OpenSocket]:
+        return [socket for own in self._by_user.values() for socket in own]
+
+
+open_sockets = OpenSockets()

@@ -1,0 +1,134 @@
+"""A socket that never pings is cut off soon after its sign-in ends, even if no message says so."""
+
+import secrets
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+from websockets.exceptions import ConnectionClosed
+
+from accounts.models import User
+from accounts.sessions import SessionStore, find_signed_in
+from tests.site import Site, prepared_site
+
+SUSPEND = "User.objects.filter(pk='{id}').update(is_active=False)"
+NEW_PASSWORD = "User.objects.filter(pk='{id}').update(password='another')"
+SIGN_OUT = "Session.objects.filter(session_key='{cookie}').delete()"
+EXPIRE = "Session.objects.filter(session_key='{cookie}').update(expire_date='2020-01-01T00:00Z')"
+IMPORTS = "from accounts.models import User; from django.contrib.sessions.models import Session; "
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory) -> Site:
+    found = prepared_site(tmp_path_factory.mktemp("sessions") / "data")
+    found.env |= {"PARLEY_SESSION_CHECK_SECONDS": "1", "PARLEY_SOCKETS_PER_USER": "3"}
+    return found
+
+
+@pytest.fixture(scope="module")
+def own_site(stores):
+    stores.start()
+    yield stores
+    stores.stop()
+
+
+def close_code(client, seconds: float = 20) -> int:
+    with pytest.raises(ConnectionClosed) as closed:
+        client.hear("nothing", timeout=seconds)
+    return closed.value.rcvd.code
+
+
+def in_another_process(site, code: str, account) -> None:
+    """Stored without a signal or a message to anybody."""
+    code = code.format(id=account.id, cookie=account.cookie)
+    site.manage("shell", "-v", "0", "-c", IMPORTS + code)
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("end", [SUSPEND, NEW_PASSWORD, SIGN_OUT, EXPIRE])
+def test_a_socket_that_never_pings_ends_with_its_session(own_site, end):
+    pair = own_site.pair()
+    with own_site.connect(pair.buyer) as buyer, own_site.connect(pair.seller) as seller:
+        buyer.hear("hello")
+        seller.hear("hello")
+        in_another_process(own_site, end, pair.buyer)
+        assert close_code(buyer) == 4401
+        seller.send(pair.thread, "Still here")
+        seller.hear("message.accepted")
+
+
+# --- The query behind it
+
+
+@pytest.fixture
+def sign_in(db):
+    def sign_in(**fields) -> tuple[str, str]:
+        tag = secrets.token_hex(4)
+        user = User(handle=f"p-{tag}", email=f"{tag}@example.org", display_name="Mara", **fields)
+        user.set_password("a quiet deal room")
+        user.save()
+        session = SessionStore()
+        session[SESSION_KEY] = user.id
+        session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+        session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+        session.save()
+        return session.session_key, user.id
+
+    return sign_in
+
+
+@pytest.mark.storage
+def test_many_sessions_cost_two_queries(sign_in, django_assert_num_queries):
+    signed_in = [sign_in() for _ in range(40)]
+    with django_assert_num_queries(2):
+        assert find_signed_in(signed_in) == set(signed_in)
+
+
+@pytest.mark.storage
+def test_each_session_is_judged_by_itself(sign_in):
+    good, suspended, expired, gone, other = (sign_in() for _ in range(5))
+    User.objects.filter(pk=suspended[1]).update(is_active=False)
+    past = timezone.now() - timedelta(seconds=1)
+    Session.objects.filter(session_key=expired[0]).update(expire_date=past)
+    Session.objects.filter(session_key=gone[0]).delete()
+    somebody_elses = (other[0], good[1])
+    asked = [good, suspended, expired, gone, somebody_elses]
+    assert find_signed_in(asked) == {good}
+
+
+# --- How many sockets one person has
+
+
+def test_one_socket_too_many_closes_the_oldest_and_says_why(own_site):
+    pair = own_site.pair()
+    clients = []
+    for _ in range(3):
+        clients.append(own_site.connect(pair.buyer))
+        clients[-1].hear("hello")
+    with own_site.connect(pair.seller) as seller, own_site.connect(pair.buyer) as newest:
+        newest.hear("hello")
+        assert clients[0].hear("error")["code"] == "SOCKET_LIMIT"
+        assert close_code(clients[0]) == 4409
+        for client in (*clients[1:], newest):
+            client.say("ping", t=1)
+            client.hear("pong")
+        seller.hear("hello")
+        seller.say("ping", t=2)
+        assert seller.hear("pong")["t"] == 2, "Another person has an allowance of their own."
+    for client in clients[1:]:
+        client.socket.close()
+
+
+def test_sockets_that_went_are_not_counted(own_site):
+    pair = own_site.pair()
+    with own_site.connect(pair.buyer) as first:
+        first.hear("hello")
+        for _ in range(8):
+            with own_site.connect(pair.buyer) as client:
+                client.hear("hello")
+                client.say("ping", t=1)
+                client.hear("pong")
+        first.say("ping", t=3)
+        assert first.hear("pong")["t"] == 3
