@@ -17,6 +17,7 @@ def test_a_worker_that_was_killed_comes_back(buyer, thread):
     bring(buyer, thread)
     killed = reencoder.pid
     os.kill(killed, signal.SIGKILL)
+    os.waitid(os.P_PID, killed, os.WEXITED | os.WNOWAIT)
     assert bring(buyer, thread).state == File.State.READY
     assert reencoder.pid != killed
 
