@@ -25,6 +25,7 @@ from contracts.cards.table import (
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
 from contracts.models.bookings import BOOKED
+from contracts.queries import is_in_force
 from files.actions import accept_file
 from tests.contracts.conftest import sign
 from tests.files.conftest import picture
@@ -112,9 +113,13 @@ def make_completable(leg: Leg) -> None:
         leg.refresh_from_db()
 
 
+def is_completable(leg: Leg) -> bool:
+    return leg.ends_at <= timezone.now() and is_in_force(leg)
+
+
 def propose(type_name: str, leg: Leg, by: User | None = None, **more: Any) -> Card:
     by = by or proposer_of(type_name, leg)
-    if type_name == "complete" and leg.status == BOOKED:
+    if type_name == "complete" and leg.status == BOOKED and not is_completable(leg):
         make_completable(leg)
     fields = {"key": str(uuid4()), "given": GIVEN[type_name](leg)} | more
     if "file_ids" not in fields:
