@@ -34,3 +34,11 @@ def zone_of(name: str) -> zoneinfo.ZoneInfo:
 
 def time_in(name: str) -> LocalTime:
     return LocalTime.now(zone_of(name))
+
+
+def local_time(moment: datetime.datetime, zone: datetime.tzinfo) -> datetime.datetime:
+    """In that zone; at the edges of the calendar, where there is no such time, as it is."""
+    try:
+        return moment.astimezone(zone)
+    except OverflowError:
+        return moment

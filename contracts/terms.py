@@ -35,6 +35,10 @@ class Terms:
         times = {"starts_at": self.starts_at.isoformat(), "ends_at": self.ends_at.isoformat()}
         return asdict(self) | times
 
+    @property
+    def times(self) -> tuple[datetime, datetime]:
+        return self.starts_at, self.ends_at
+
     def check(self) -> None:
         for is_wrong, sentence in self._wrong():
             if is_wrong:

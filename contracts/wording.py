@@ -8,6 +8,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from accounts.refusals import Refusal
+from accounts.time_zones import local_time
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION
 from contracts.money import amount
@@ -119,5 +120,5 @@ def variables(leg: Leg) -> dict[str, str]:
 
 
 def said(moment: datetime, zone: ZoneInfo) -> str:
-    at = moment.astimezone(zone)
+    at = local_time(moment, zone)
     return f"{at:%A} {at.day} {at:%B %Y}, {at:%H:%M}"

@@ -10,6 +10,8 @@ LONGEST = 200
 MOST_WORDS = 8
 TOKEN = re.compile(r'(?:(from|in|has|card|kind|before|after):)?(?:"([^"]*)"|(\S+))')
 HAS = ("image", "file", "card")
+# Of days in filters.
+MIN_YEAR, MAX_YEAR = 1970, 2999
 
 
 @dataclass
@@ -67,7 +69,9 @@ def _take(question: Question, name: str, value: str) -> bool:
 
 
 def _day(text: str) -> date | None:
+    """Not at the edges of the calendar, where the day has no midnight in every zone."""
     try:
-        return date.fromisoformat(text)
+        day = date.fromisoformat(text)
     except ValueError:
         return None
+    return day if MIN_YEAR <= day.year <= MAX_YEAR else None

@@ -7,6 +7,7 @@ from django import forms
 from django.forms import BaseFormSet, formset_factory
 from django.utils import timezone
 
+from accounts.time_zones import local_time
 from contracts.cards.fields import MAX_MOMENT_CHARS
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION
@@ -68,6 +69,12 @@ class MomentField(forms.DateTimeField):
         if isinstance(value, str) and len(value) > MAX_MOMENT_CHARS:
             raise forms.ValidationError(self.error_messages["invalid"], code="invalid")
         return super().to_python(value)
+
+    def prepare_value(self, value: Any) -> Any:
+        """In the current zone, without naming it."""
+        if isinstance(value, datetime) and timezone.is_aware(value):
+            return local_time(value, timezone.get_current_timezone()).replace(tzinfo=None)
+        return value
 
 
 class LegForm(AmountForm):

@@ -7,11 +7,13 @@ from zoneinfo import ZoneInfo
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.ids import is_id
 from accounts.locales import locale_of
 from accounts.refusals import Refusal
+from accounts.time_zones import zone_of
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION, PENDING
 from contracts.money import amount
@@ -28,6 +30,7 @@ from threads.actions.bookings import (
     withdraw_offer,
 )
 from threads.booking_forms import LegForms, OfferForm, as_agreed, first_leg, terms_of
+from threads.models.thread import Thread
 from threads.views import Request
 
 ANSWERS = {"accept": accept_offer, "decline": decline_offer, "withdraw": withdraw_offer}
@@ -39,6 +42,12 @@ def new(request: Request, thread_id: str) -> HttpResponse:
     thread = queries.open_thread(request.user, thread_id).state.thread
     leg = _leg_to_change(request, thread_id)
     zone = leg.time_zone if leg else request.user.time_zone
+    # Times are typed in the zone that the form names.
+    with timezone.override(zone_of(zone)):
+        return _new(request, thread, leg, zone)
+
+
+def _new(request: Request, thread: Thread, leg: Leg | None, zone: str) -> HttpResponse:
     first = as_agreed(leg) if leg else first_leg(thread.subject, thread.city or "")
     currency = leg.currency if leg else "EUR"
     start = {"key": str(uuid4()), "title": thread.subject[:120], "currency": currency}
@@ -52,7 +61,7 @@ def new(request: Request, thread_id: str) -> HttpResponse:
     if not (form.is_valid() and legs.is_valid()):
         return render(request, "threads/offer_new.html", context, status=400)
     fields = form.cleaned_data | {"terms": terms_of(legs, zone), "changes": leg.id if leg else ""}
-    return _send(request, thread_id, fields, context)
+    return _send(request, thread.id, fields, context)
 
 
 def _send(

@@ -1,22 +1,35 @@
 """Offers: made, taken back, declined, accepted. Accepting is what makes a booking."""
 
 from dataclasses import asdict, dataclass
+from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import OutboxEntry, User
 from accounts.refusals import Refusal
 from contracts.actions.documents import issue_version
 from contracts.actions.dossiers import touch, touch_all
+from contracts.actions.superseding import (
+    close_alternatives,
+    close_changes,
+    lock_changes,
+    price_of,
+)
 from contracts.models import BookingGroup, Dossier, Leg, Offer
-from contracts.models.bookings import ACCEPTED, DECLINED, PENDING, WITHDRAWN
+from contracts.models.bookings import ACCEPTED, DECLINED, PENDING, SUPERSEDED, WITHDRAWN
 from contracts.models.fields import CURRENCIES
-from contracts.money import amount
+from contracts.schedule import check_is_free, find_wrong_date, lock_seller, overlap_each_other
 from contracts.status import CHANGE, DECLINE_CHANGE, PROPOSE_CHANGE, WITHDRAW_CHANGE, check_status
 from contracts.terms import MOST_LEGS, Terms
 
-ANSWERED = {ACCEPTED: "accepted", DECLINED: "declined", WITHDRAWN: "withdrawn"}
+ANSWERED = {
+    ACCEPTED: "accepted",
+    DECLINED: "declined",
+    WITHDRAWN: "withdrawn",
+    SUPERSEDED: "closed, because another one was accepted",
+}
 
 
 @dataclass
@@ -38,6 +51,9 @@ def make_offer(
     terms: list[Terms],
     changes: Leg | None = None,
 ) -> Done:
+    before = Offer.objects.filter(proposed_by=proposer, key=key).first()
+    if before is not None:
+        return _repeated(before, thread_id, title, terms)
     if changes is not None:
         changes = Leg.objects.select_for_update().get(pk=changes.pk)
     check_terms(title, currency, terms, changes)
@@ -72,6 +88,15 @@ def check_terms(title: str, currency: str, terms: list[Terms], changes: Leg | No
         check_status(changes, PROPOSE_CHANGE)
     for each in terms:
         each.check()
+        wrong = find_wrong_date(each.times, _times_of(changes) if changes else None)
+        if wrong:
+            raise Refusal("OFFER_INVALID", wrong)
+    if overlap_each_other([each.times for each in terms]):
+        raise Refusal("OFFER_INVALID", "Two parts of this offer are at the same time.")
+
+
+def _times_of(leg: Leg) -> tuple[datetime, datetime]:
+    return leg.starts_at, leg.ends_at
 
 
 def _repeated(offer: Offer, thread_id: str, title: str, terms: list[Terms]) -> Done:
@@ -83,10 +108,6 @@ def _repeated(offer: Offer, thread_id: str, title: str, terms: list[Terms]) -> D
     if not same:
         raise Refusal("CLIENT_ID_REUSED", "This offer was already made with other terms.")
     return Done(offer, _waiting(offer.thread_id))
-
-
-def price_of(offer: Offer) -> str:
-    return amount(sum(leg["price_cents"] for leg in offer.terms), offer.currency)
 
 
 @transaction.atomic
@@ -118,15 +139,38 @@ def accept_offer(user: User, *, offer_id: str) -> Done:
         return Done(offer, _waiting(offer.thread_id))
     if offer.changes is not None:
         return Done(offer, change_leg(offer.changes, Terms.read(offer.terms[0]), by=user))
-    legs = [_book(offer, Terms.read(kept)) for kept in offer.terms]
+    terms = [Terms.read(kept) for kept in offer.terms]
+    for each in terms:
+        _check_can_be_booked(offer, each, user)
+    legs = [_book(offer, each) for each in terms]
     says = f"{user.display_name} accepted the offer: {offer.title}, {price_of(offer)}."
     # The dossier is locked by this: what follows happens to one acceptance after the other.
     entry = touch(offer.thread_id, by=user, key=f"{offer.id}:accepted", says=says)
     _bind(Dossier.objects.get(pk=offer.thread_id), offer, legs)
-    return Done(offer, [entry])
+    return Done(offer, [entry, *close_alternatives(offer, by=user)])
+
+
+def _lock_offers(offer_id: str) -> None:
+    """The seller first, then the open offers of the conversation in one order; legs and cards come
+    after them, so that two answers never wait for each other."""
+    found = Offer.objects.filter(pk=offer_id).values_list("seller_id", "thread_id").first()
+    if found is None:
+        return
+    seller_id, thread_id = found
+    lock_seller(seller_id)
+    offers = Offer.objects.filter(Q(thread_id=thread_id, status=PENDING) | Q(pk=offer_id))
+    list(offers.select_for_update(of=("self",)).order_by("id").values_list("id"))
+
+
+def _check_can_be_booked(offer: Offer, terms: Terms, user: User) -> None:
+    wrong = find_wrong_date(terms.times)
+    if wrong:
+        raise Refusal("ACTION_INVALID_STATE", wrong, hint="Decline it, and ask for another time.")
+    check_is_free(offer.seller, terms.times, asked_by=user)
 
 
 def _access(user: User, offer_id: str) -> Offer:
+    _lock_offers(offer_id)
     offer = Offer.objects.select_for_update().filter(pk=offer_id).first()
     if offer is None or user.id not in (offer.buyer_id, offer.seller_id):
         raise Refusal("THREAD_NOT_FOUND", "There is no such offer.")
@@ -184,15 +228,27 @@ def _bind(dossier: Dossier, offer: Offer, legs: list[Leg]) -> None:
 @transaction.atomic
 def change_leg(leg: Leg, terms: Terms, *, by: User, key: str = "") -> list[OutboxEntry]:
     """Other terms for a leg: what was signed no longer counts, and a new version is issued."""
+    lock_seller(leg.seller_id)
     leg = Leg.objects.select_for_update().get(pk=leg.pk)
     check_status(leg, CHANGE)
+    if terms.times != _times_of(leg):
+        _check_can_be_moved(leg, terms, by)
+    lock_changes(leg)
     for name, value in asdict(terms).items():
         setattr(leg, name, value)
     leg.save()
     version = issue_version(leg)
     says = f"The booking was changed: {leg.service}. Version {version.number} of its contract "
     says += "has to be signed by both."
-    return touch_all(leg, by=by, key=key or f"{leg.id}:version:{version.number}", says=says)
+    key = key or f"{leg.id}:version:{version.number}"
+    return [*touch_all(leg, by=by, key=key, says=says), *close_changes(leg, by=by, key=key)]
+
+
+def _check_can_be_moved(leg: Leg, terms: Terms, by: User) -> None:
+    wrong = find_wrong_date(terms.times, _times_of(leg))
+    if wrong:
+        raise Refusal("ACTION_INVALID_STATE", wrong, hint="Suggest another time.")
+    check_is_free(leg.seller, terms.times, asked_by=by, leg=leg)
 
 
 def _waiting(thread_id: str) -> list[OutboxEntry]:

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo
 
 from accounts.refusals import Refusal
+from accounts.time_zones import local_time
 from contracts.amounts import parse_amount
 from contracts.models.fields import MOST_CENTS
 
@@ -84,13 +85,13 @@ def in_zone(moment: datetime, zone: str) -> datetime:
 
 def typed(moment: datetime, zone: str) -> str:
     """As a form begins with it."""
-    return f"{moment.astimezone(ZoneInfo(zone)):%Y-%m-%dT%H:%M}"
+    return f"{local_time(moment, ZoneInfo(zone)):%Y-%m-%dT%H:%M}"
 
 
 def spell_times(start: str, end: str, time_zone: str) -> str:
     """From when to when, in the booking's own zone, which is named: two readers see the same."""
     zone = ZoneInfo(time_zone)
-    first, last = (datetime.fromisoformat(moment).astimezone(zone) for moment in (start, end))
+    first, last = (local_time(datetime.fromisoformat(each), zone) for each in (start, end))
     city = time_zone.rpartition("/")[2].replace("_", " ")
     if first.date() == last.date():
         return f"{spell_day(first)}, {first:%H:%M} to {last:%H:%M} ({city})"

@@ -4,6 +4,7 @@ from accounts.models import User
 from accounts.refusals import Refusal
 from contracts.models import Leg
 from contracts.models.cards import Card
+from contracts.schedule import lock_seller
 
 
 def find_card(user: User | None, card_id: str) -> Card:
@@ -19,7 +20,7 @@ def lock_leg(leg_id: str | None) -> Leg | None:
     seller_id = Leg.objects.filter(pk=leg_id).values_list("seller_id", flat=True).first()
     if seller_id is None:
         return None
-    list(User.objects.select_for_update(no_key=True).filter(pk=seller_id))
+    lock_seller(seller_id)
     found = Leg.objects.select_for_update(of=("self",)).select_related("buyer", "seller")
     leg = found.get(pk=leg_id)
     cards = Card.objects.filter(thread_id=leg.thread_id, is_open=True).order_by("id")

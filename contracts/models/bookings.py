@@ -7,7 +7,9 @@ from accounts.models import User
 from contracts.models.fields import CURRENCIES, MOST_CENTS, currency, one_of, record_id, thread
 
 PENDING, ACCEPTED, DECLINED, WITHDRAWN = "pending", "accepted", "declined", "withdrawn"
-OFFER_STATES = (PENDING, ACCEPTED, DECLINED, WITHDRAWN)
+# Closed because another offer for the same work was accepted.
+SUPERSEDED = "superseded"
+OFFER_STATES = (PENDING, ACCEPTED, DECLINED, WITHDRAWN, SUPERSEDED)
 BOOKED, COMPLETED, CANCELLED, ON_HOLD = "booked", "completed", "cancelled", "on_hold"
 LEG_STATES = (BOOKED, COMPLETED, CANCELLED, ON_HOLD)
 FLEXIBLE, MODERATE, STRICT = "flexible", "moderate", "strict"

@@ -45,7 +45,21 @@ def terms(**changes: Any) -> Terms:
 
 def offer_in(thread_id: str, by: User, *legs: Terms, **more: Any) -> Offer:
     fields = {"key": str(uuid4()), "title": "Team portraits", "currency": "EUR"} | more
-    return make_offer(by, thread_id=thread_id, terms=list(legs) or [terms()], **fields)
+    chosen = list(legs) or [_usual_terms(fields.get("changes"))]
+    return make_offer(by, thread_id=thread_id, terms=chosen, **fields)
+
+
+def _usual_terms(leg_id: str | None) -> Terms:
+    """Each offer in a week of its own, as a seller can do one thing at a time; a change stays."""
+    if leg_id:
+        leg = Leg.objects.get(pk=leg_id)
+        return terms(starts_at=leg.starts_at, ends_at=leg.ends_at)
+    return in_week(Offer.objects.count() % 150)
+
+
+def in_week(number: int, **changes: Any) -> Terms:
+    start = IN_MAY + timedelta(weeks=number)
+    return terms(starts_at=start, ends_at=start + timedelta(hours=6), **changes)
 
 
 def book(thread_id: str, buyer: User, seller: User, *legs: Terms) -> Leg:  # noqa: F811

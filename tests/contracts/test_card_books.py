@@ -49,7 +49,7 @@ def two_bookings() -> list[Leg]:
     later = IN_MAY + timedelta(days=1)
     other = terms(starts_at=later, ends_at=later + timedelta(hours=6))
     return [
-        book(start(buyer, seller), buyer, seller),
+        book(start(buyer, seller), buyer, seller, terms()),
         book(start(buyer, seller), buyer, seller, other),
     ]
 

@@ -18,7 +18,7 @@ from contracts.models import ContractVersion, Leg, Signature
 from contracts.protection import protect, unprotect
 from contracts.terms import Terms
 from contracts.wording import NEWEST, TEMPLATES, names_in, variables, write_clauses
-from tests.contracts.conftest import IN_MAY, book, offer_in, sign, terms
+from tests.contracts.conftest import IN_MAY, book, in_week, offer_in, sign, terms
 from tests.threads.conftest import messages_of
 from threads.actions.bookings import accept_offer, deliver_finals
 from threads.panel.rebuilding import differences
@@ -235,6 +235,6 @@ def test_a_list_that_cannot_be_checked_is_refused(leg, seller, listing):
 
 
 def test_a_second_leg_has_a_contract_of_its_own(thread, buyer, seller):
-    leg = book(thread, buyer, seller, terms(), terms(service="Retouching"))
+    leg = book(thread, buyer, seller, terms(), in_week(1, service="Retouching"))
     assert leg.group.legs.count() == 2
     assert ContractVersion.objects.filter(document__leg__group=leg.group).count() == 2

@@ -5,7 +5,7 @@ import pytest
 from accounts.models import OutboxEntry, User
 from accounts.refusals import Refusal
 from contracts.models import ContractVersion, Dossier, Leg, Offer
-from tests.contracts.conftest import book, offer_in, terms
+from tests.contracts.conftest import book, in_week, offer_in, terms
 from tests.indexes import settle
 from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent
@@ -53,8 +53,8 @@ def test_accepting_makes_the_thread_a_project_bound_to_the_leg(thread, buyer, se
 
 
 def test_a_repeat_of_anything_changes_nothing(thread, buyer, seller):
-    offer = offer_in(thread, seller, key="once")
-    assert offer_in(thread, seller, key="once") == offer
+    offer = offer_in(thread, seller, terms(), key="once")
+    assert offer_in(thread, seller, terms(), key="once") == offer
     accept_offer(buyer, offer_id=offer.id)
     before = messages_of(thread)
     accept_offer(buyer, offer_id=offer.id)
@@ -65,7 +65,7 @@ def test_a_repeat_of_anything_changes_nothing(thread, buyer, seller):
 
 
 def test_several_legs_of_one_seller_are_a_group_in_the_same_thread(thread, buyer, seller):
-    leg = book(thread, buyer, seller, terms(), terms(service="Retouching", price_cents=50_000))
+    leg = book(thread, buyer, seller, terms(), in_week(1, service="Retouching"))
     item = thread_item(thread)
     assert (item.kind, item.group_id, item.leg_id) == ("project", leg.group_id, None)
     assert threads_of(keys.group_pk(leg.group_id)) == [thread]
@@ -73,7 +73,7 @@ def test_several_legs_of_one_seller_are_a_group_in_the_same_thread(thread, buyer
 
 def test_a_second_booking_in_a_thread_joins_the_first(thread, buyer, seller):
     first = book(thread, buyer, seller)
-    second = book(thread, buyer, seller, terms(service="Another day"))
+    second = book(thread, buyer, seller, in_week(1, service="Another day"))
     first.refresh_from_db()
     assert first.group_id == second.group_id
     assert thread_item(thread).leg_id is None

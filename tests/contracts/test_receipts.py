@@ -14,7 +14,7 @@ from contracts.actions import payments
 from contracts.models import LedgerEntry, Receipt
 from contracts.papers import receipt_pdf, receipt_rows, receipt_title
 from contracts.queries import access_receipt, balance_of
-from tests.contracts.conftest import book, pay, sign, terms
+from tests.contracts.conftest import book, in_week, pay, sign
 from tests.threads.conftest import make_person, messages_of, start
 from threads.actions.bookings import reverse_payment
 from threads.panel.rebuilding import differences
@@ -237,8 +237,10 @@ def test_two_payments_and_two_reversals_at_once_never_exceed_what_is_outstanding
 def test_fifty_at_once_have_no_gap_and_no_double():
     """Every seventh fails after it has taken its number, which then has to be free again."""
     seller, other, buyer = (make_person(name) for name in ("Sam", "Sol", "Bea"))
-    much = terms(price_cents=1_000_000)
-    legs = [book(start(buyer, one), buyer, one, much) for one in (seller, seller, other)]
+    legs = [
+        book(start(buyer, one), buyer, one, in_week(number, price_cents=1_000_000))
+        for number, one in enumerate((seller, seller, other))
+    ]
 
     def issue(number: int) -> None:
         leg = legs[number % 3]

@@ -7,6 +7,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from accounts.time_zones import local_time
 from contracts import money
 from threads.labels import day_label, time_label
 
@@ -16,7 +17,7 @@ register = template.Library()
 @register.simple_tag
 def moment(at: datetime) -> SafeString:
     """In the reader's zone on a page; what is pushed is in UTC, and the browser says it anew."""
-    local = timezone.localtime(at)
+    local = local_time(at, timezone.get_current_timezone())
     label = f"{day_label(local.date(), timezone.localdate())}, {time_label(local)}"
     return format_html('<time datetime="{}" data-moment>{}</time>', at.isoformat(), label)
 

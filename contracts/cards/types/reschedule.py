@@ -3,7 +3,6 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.utils import timezone
 from pydantic import BaseModel, Field, model_validator
 
 from accounts.models import User
@@ -25,11 +24,10 @@ from contracts.cards.table import (
     withdraw,
 )
 from contracts.models import Leg
-from contracts.models.bookings import BOOKED, ON_HOLD
+from contracts.schedule import check_is_free, find_wrong_date
 from contracts.terms import Terms
 
 OPEN_FOR = timedelta(hours=72)
-FURTHEST = timedelta(days=5 * 365)
 
 
 class NewTime(BaseModel):
@@ -50,9 +48,9 @@ def write(leg: Leg, given: NewTime, by: User) -> Payload:
     start, end = (in_zone(moment, leg.time_zone) for moment in (given.starts_at, given.ends_at))
     if (start, end) == (leg.starts_at, leg.ends_at):
         raise Refusal("CARD_INVALID", "That is the time which is agreed already.")
-    if not timezone.now() < start < end <= timezone.now() + FURTHEST:
-        raise Refusal("CARD_INVALID", "The new time has to be in the next five years.")
-    check_is_free(leg, start, end)
+    if wrong := find_wrong_date((start, end)):
+        raise Refusal("CARD_INVALID", wrong)
+    check_is_free(leg.seller, (start, end), asked_by=by, leg=leg)
     return {
         "leg": leg.id,
         "service": leg.service,
@@ -65,24 +63,19 @@ def write(leg: Leg, given: NewTime, by: User) -> Payload:
     }
 
 
-def check_is_free(leg: Leg, start: datetime, end: datetime) -> None:
-    """Whoever asks holds the seller's row: nobody else books or moves anything of theirs."""
-    others = Leg.objects.filter(seller=leg.seller_id, status__in=(BOOKED, ON_HOLD))
-    if others.exclude(pk=leg.pk).filter(starts_at__lt=end, ends_at__gt=start).exists():
-        raise Refusal(
-            "ACTION_CONFLICT",
-            f"{leg.seller.display_name} has another booking at that time.",
-            hint="Propose a time that does not overlap with it.",
-        )
-
-
 def _accept(act: Act) -> None:
     leg, payload = act.booking, act.card.payload
     start, end = (datetime.fromisoformat(payload[name]) for name in ("new_start", "new_end"))
     if start <= act.at:
         # A hold may have outlasted it.
         raise Refusal("ACTION_INVALID_STATE", "That time is over. Propose another one.")
-    check_is_free(leg, start, end)
+    old = tuple(datetime.fromisoformat(payload[name]) for name in ("old_start", "old_end"))
+    if old != (leg.starts_at, leg.ends_at):
+        raise Refusal(
+            "ACTION_INVALID_STATE",
+            "The time of this booking was changed since this was proposed.",
+            hint="Propose the new time again.",
+        )
     terms = {name: getattr(leg, name) for name in Terms.__dataclass_fields__}
     terms |= {"starts_at": start, "ends_at": end}
     act.entries += change_leg(leg, Terms(**terms), by=act.by or leg.seller, key=act.key)
