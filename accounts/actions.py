@@ -3,7 +3,7 @@
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from accounts.models import OutboxEntry, User
+from accounts.models import EarlierName, OutboxEntry, User
 from accounts.text import check_said
 
 REQUIREMENTS = ("requires_verified", "requires_date", "requires_budget")
@@ -55,8 +55,17 @@ def set_safe_mode(user: User, *, on: bool) -> None:
 
 @transaction.atomic
 def _save_profile(user: User) -> None:
+    _keep_earlier_name(user)
     user.save(update_fields=PROFILE)
     OutboxEntry.add_profile(user)
+
+
+def _keep_earlier_name(user: User) -> None:
+    """The oldest ones: newer texts of the service say by id whom they name."""
+    before = User.objects.values_list("display_name", flat=True).get(pk=user.pk)
+    is_new = before != user.display_name
+    if is_new and user.earlier_names.count() < EarlierName.MAX_KEPT:
+        EarlierName.objects.get_or_create(user=user, display_name=before)
 
 
 def change_requirements(user: User, **required: bool) -> None:

@@ -24,6 +24,7 @@ def erase_person(user: User) -> None:
         payload = {"blocker": user.id, "blocked": block.blocked_id}
         block.delete()
         OutboxEntry.objects.create(kind="block", payload=payload)
+    user.earlier_names.all().delete()
     user.groups.clear()
     user.user_permissions.clear()
     tail = user.id.removeprefix("usr_").lower()

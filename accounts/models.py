@@ -92,6 +92,25 @@ class User(AbstractBaseUser, PermissionsMixin):
         return self.display_name
 
 
+class EarlierName(models.Model):
+    """What somebody was called before. Only read when their account is deleted, so that no text of
+    the service goes on naming them; deleted with it."""
+
+    MAX_KEPT = 100
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="earlier_names")
+    display_name = models.CharField(max_length=60)
+    kept_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "display_name"], name="one_row_a_name")
+        ]
+
+    def __str__(self) -> str:
+        return self.display_name
+
+
 class Block(models.Model):
     """One person wants nothing to do with another. The table's pair items are made from this."""
 

@@ -17,6 +17,7 @@ from contracts.calendar import calendar_of
 from contracts.cards.chains import chain_of
 from contracts.cards.locking import find_card
 from contracts.cards.proposing import check_may_propose, find_type
+from contracts.cards.recording import says_of
 from contracts.cards.reviewing import Review, review
 from contracts.cards.table import CardType, Move, holds
 from contracts.cards.types import TYPES
@@ -86,7 +87,7 @@ def card(request: Request, card_id: str) -> HttpResponse:
     found = find_card(request.user, card_id)
     opened = queries.open_thread(request.user, found.thread_id)
     steps = [
-        {"says": step.says or f"{step.by} proposed it.", "at": step.at, "why": step.why}
+        {"says": says_of(step) or f"{step.by} proposed it.", "at": step.at, "why": step.why}
         for step in found.steps.select_related("by")
     ]
     context = {

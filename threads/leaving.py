@@ -1,9 +1,6 @@
 """Carries the deletion of an account to the table. Every step can be done again: whatever stops it,
 the relay begins anew and finds done what is done."""
 
-import re
-
-from accounts.erasing import NAME
 from accounts.models import OutboxEntry, User
 from accounts.outbox.claims import extend
 from accounts.refusals import Refusal
@@ -13,12 +10,10 @@ from files.models import File
 from files.sweeping import without_kept
 from threads import state as states
 from threads.actions.people import leave_thread
-from threads.actions.revisions import revise
+from threads.anonymising import anonymise_cards, anonymise_lines, anonymise_outbox, list_names
 from threads.changed import person_deleted, thread_changed
-from threads.markdown import as_typed
-from threads.models import Connection, FormerParticipant, Message, UserConnection, keys
+from threads.models import Connection, FormerParticipant, LeftThread, UserConnection, keys
 from threads.models.changes import Change, update
-from threads.models.message import SYSTEM
 from threads.models.store import StoreUnavailable
 from threads.models.table import Item, query_all
 from threads.profiles import copy_person, person_of
@@ -32,22 +27,25 @@ def carry_deletion(entry: OutboxEntry) -> None:
     user = User.objects.filter(pk=entry.payload["user"]).first()
     if user is None or user.deleted_at is None:
         return
-    person, name = person_of(user) | {"rev": entry.pk}, entry.payload.get("name", "")
+    person, payload = person_of(user) | {"rev": entry.pk}, entry.payload
+    names = list_names(user, [*payload.get("names", []), payload.get("name", "")])
+    anonymise_outbox(user, names)
     for row in list_all_rows(user.id):
         extend(entry)
-        _forget_lines(row.thread_id, name)
+        anonymise_lines(row.thread_id, user.id, names)
         # First without a name, so that none is in what is said of their going.
         copy_person(row, person)
         states.forget(row.thread_id)
         _leave(user, row.thread_id)
     for invitation in list_invitations(user.id):
-        _forget_lines(invitation.thread_id, name)
+        anonymise_lines(invitation.thread_id, user.id, names)
         invitation.delete()
         states.forget(invitation.thread_id)
-    for thread_id in _written_in(user):
+    for thread_id in sorted({*_written_in(user), *_left(user)}):
         extend(entry)
-        _forget_lines(thread_id, name)
+        anonymise_lines(thread_id, user.id, names)
         _forget_name(thread_id, user, person)
+    anonymise_cards(user)
     _discard_belongings(user)
     OutboxEntry.objects.filter(pk=entry.pk).update(payload={"user": user.id})
 
@@ -65,7 +63,12 @@ def _leave(user: User, thread_id: str) -> None:
 def _written_in(user: User) -> list[str]:
     """Also where they left long ago: there it is only their words that lead to them."""
     heard = person_deleted.send(sender=User, user_id=user.id)
-    return sorted({thread_id for _, found in heard for thread_id in found or ()})
+    return [thread_id for _, found in heard for thread_id in found or ()]
+
+
+def _left(user: User) -> list[str]:
+    items = query_all(keys.user_pk(user.id), Item.sk.startswith(keys.LEFT_THREADS))
+    return [item.thread_id for item in items if isinstance(item, LeftThread)]
 
 
 def _forget_name(thread_id: str, user: User, person: dict[str, object]) -> None:
@@ -74,24 +77,6 @@ def _forget_name(thread_id: str, user: User, person: dict[str, object]) -> None:
     if update(former, Change(set={"person": person}), FormerParticipant.pk.exists()):
         states.forget(thread_id)
     thread_changed.send(sender=User, thread_id=thread_id)
-
-
-def _forget_lines(thread_id: str, name: str) -> None:
-    """What the service has said of them, says it without their name."""
-    messages = query_all(keys.thread_pk(thread_id), Item.sk.startswith(keys.MESSAGES))
-    for line in messages if name else ():
-        if isinstance(line, Message) and line.type == SYSTEM and _unnamed(line, name):
-            revise(None, thread_id, line.id, lambda found: _unnamed(found, name), "message.edited")
-
-
-def _unnamed(line: Message, name: str) -> Change | None:
-    """Where our lines have names: whoever did something comes first, whoever it was done to last.
-    Anywhere else it is a word that somebody typed."""
-    body = line.body or ""
-    for known in {name, as_typed(name)}:
-        body = re.sub(rf"^{re.escape(known)}(?= )", NAME, body)
-        body = re.sub(rf"( added | removed | invited ){re.escape(known)}\.$", rf"\1{NAME}.", body)
-    return Change(set={"body": body}) if body != (line.body or "") else None
 
 
 def _discard_belongings(user: User) -> None:

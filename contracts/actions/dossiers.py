@@ -23,7 +23,9 @@ def touch(thread_id: str, *, by: User, key: str, says: str = "", **more: Any) ->
     dossier.revision += 1
     dossier.changed_by, dossier.changed_at = by, now
     dossier.save()
-    payload = {"thread": thread_id, "key": key, "says": says, "by": by.id, **more}
+    # Whom the line names, by id: after a change of name they are still found.
+    named = {by.id: by.display_name} if says.startswith(f"{by.display_name} ") else {}
+    payload = {"thread": thread_id, "key": key, "says": says, "by": by.id, "named": named, **more}
     return OutboxEntry.objects.create(kind=KIND, payload=payload)
 
 

@@ -19,7 +19,7 @@ from contracts.cards.clock import refresh
 from contracts.cards.locking import find_card, lock_card
 from contracts.cards.payloads import check_files, read
 from contracts.cards.proposing import create, to_the_minute
-from contracts.cards.recording import Done, keep, left_undone, tell
+from contracts.cards.recording import Done, keep, left_undone, says_of, tell
 from contracts.cards.table import CLOCK, STAFF, Act, CardType, Move, holds, people_of
 from contracts.cards.types import TYPES
 from contracts.models import Leg
@@ -150,7 +150,7 @@ def _too_late(card: Card) -> Refusal:
     made = TYPES[card.type].find(last.move) if last else None
     if last and made and made.by == CLOCK:
         return Refusal("CARD_EXPIRED", last.says)
-    happened = last.says if last and last.says else f"It is {card.state.replace('_', ' ')}."
+    happened = says_of(last) if last and last.says else f"It is {card.state.replace('_', ' ')}."
     return Refusal("ACTION_INVALID_STATE", f"Somebody was faster. {happened}")
 
 

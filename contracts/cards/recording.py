@@ -7,6 +7,7 @@ from typing import Any
 from accounts.models import OutboxEntry, User
 from contracts.actions.dossiers import touch
 from contracts.cards.table import Act
+from contracts.cards.types import TYPES
 from contracts.models.cards import Card, CardStep
 
 
@@ -35,6 +36,18 @@ def keep(card: Card, came_from: str, name: str, act: Act, key: str, says: str) -
         why=_why(act.given),
         says=says,
     )
+
+
+def says_of(step: CardStep) -> str:
+    """What was said of a step. The record never changes; an account deleted since is not named."""
+    move = TYPES[step.card.type].find(step.move)
+    if step.by is None or step.by.deleted_at is None or move is None:
+        return step.says
+    if not move.says.startswith("{name}"):
+        return step.says
+    after_name = move.says.removeprefix("{name}").split("{")[0]
+    _, found, rest = step.says.partition(after_name)
+    return f"{step.by.display_name}{found}{rest}" if found else step.says
 
 
 def tell(card: Card, by: User | None, says: str, *, by_staff: bool = False) -> OutboxEntry:

@@ -44,6 +44,7 @@ KEYS = {
     models.StartMarker: (keys.user_pk("<user>"), keys.start_sk("<client id>")),
     models.ActionWaiting: (keys.user_pk("<user>"), keys.waiting_sk("<thread>", "<what>")),
     models.Draft: (keys.user_pk("<user>"), keys.draft_sk("<thread>")),
+    models.LeftThread: (keys.user_pk("<user>"), keys.left_thread_sk("<thread>")),
     models.RateBucket: (keys.user_pk("<user>"), keys.rate_sk("<what>")),
     models.UserConnection: (keys.user_pk("<user>"), keys.connection_sk("<connection>")),
     models.Connection: (keys.connection_pk("<connection>"), keys.METADATA),

@@ -164,6 +164,8 @@ def test_the_release_survives_a_store_that_does_not_answer(
     resolve(moderator, case_id=case.id, reason="A prop")
     trouble.over()
     assert row(held, seller).sending_hold
+    # Its back-off is over.
+    OutboxEntry.objects.filter(done_at=None).update(due_at=timezone.now())
     relay.carry_waiting()
     assert row(held, seller).sending_hold is None
 

@@ -30,10 +30,11 @@ def delete_account(user: User) -> None:
             return
         # Again: something may have been booked since.
         _check_bookings(person)
-        # What the service has said of them is found by it, and it goes from there at last.
-        name = person.display_name
+        # For texts of earlier versions, which name people and say nothing about whom.
+        earlier = person.earlier_names.values_list("display_name", flat=True)
+        names = [person.display_name, *earlier]
         erase_person(person)
-        OutboxEntry.objects.create(kind="deletion", payload={"user": person.id, "name": name})
+        OutboxEntry.objects.create(kind="deletion", payload={"user": person.id, "names": names})
 
 
 def check_may_go(user: User) -> None:

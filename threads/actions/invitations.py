@@ -40,6 +40,7 @@ def accept_invitation(user: User, *, thread_id: str) -> None:
         pair = Pair(keys.pair_pk(user.id, inviter.id), keys.STATE)
         roster = Roster(joining=[joining], uninviting=[invitation], accepts=pair)
         line = system_line(state, f"join:{user.id}", f"{user.display_name} joined.")
+        line.named = {user.id: user.display_name}
         line.also = lambda write, _: check_same_blocks(write, user.id, version)
         return line, with_pair(state, roster)
 

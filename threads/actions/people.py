@@ -51,6 +51,7 @@ def add_participant(actor: User, *, thread_id: str, user: User) -> str:
             roster.inviting = [_invitation(state, user, actor)]
         text = f"{actor.display_name} {outcome} {user.display_name}."
         line = system_line(state, f"add:{user.id}", text, by=actor)
+        line.named = {actor.id: actor.display_name, user.id: user.display_name}
         line.also = consent.write
         return line, roster
 
@@ -89,6 +90,7 @@ def remove_participant(actor: User, *, thread_id: str, user_id: str) -> None:
         check_can_remove(state, actor.id, person)
         text = f"{actor.display_name} removed {person.person['name']}."
         line = system_line(state, f"remove:{user_id}", text, by=actor)
+        line.named = {actor.id: actor.display_name, user_id: person.person["name"]}
         return line, with_pair(state, _departure(person, is_by_choice=False))
 
     keep_pace("people", actor.id)
@@ -103,6 +105,7 @@ def leave_thread(actor: User, *, thread_id: str) -> None:
         check_is_open(state)
         check_not_held(person)
         line = system_line(state, f"leave:{actor.id}", f"{actor.display_name} left.")
+        line.named = {actor.id: actor.display_name}
         return line, with_pair(state, _departure(person, is_by_choice=True))
 
     change_roster(thread_id, plan)

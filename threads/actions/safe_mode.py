@@ -34,6 +34,7 @@ def _set(user: User, thread_id: str, *, required: bool) -> None:
         # With the newest seq: turning it on again later is another line.
         key = f"safe-mode:{words}:{user.id}:{thread.last_seq}"
         line = Line(client_id=key, body=text, preview=text, actor_id=user.id, type=SYSTEM)
+        line.named = {user.id: user.display_name}
         line.of_thread = {"safe_mode_required": required}
         return line, Roster()
 

@@ -4,6 +4,7 @@ All of a step is one transaction, made from what the records say when it is writ
 condition that the table has nothing newer. The line's own marker makes it come once.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from accounts.outbox.handlers import Postponed
@@ -27,13 +28,23 @@ from threads.waiting import waits_in
 from threads.writing import Line, Roster, append
 
 
-def carry_card(card_id: str, *, version: int, key: str, says: str, by_staff: bool = False) -> None:
+def carry_card(
+    card_id: str,
+    *,
+    version: int,
+    key: str,
+    says: str,
+    named: dict[str, str] | None = None,
+    by_staff: bool = False,
+) -> None:
     """A staff decision is stored whatever the state of the thread, with the card it is about."""
     message_id = _carry_message(card_id, by_staff=by_staff)
     if version == 0:
         _refresh(card_id, message_id)
     elif version > 1:
-        _carry_move(card_id, message_id, key=key, says=says, by_staff=by_staff)
+        move = Line(key, as_typed(says), says[:PREVIEW], type=SYSTEM, sealed=says, named=named)
+        move.by_staff = by_staff
+        _carry_move(card_id, message_id, move)
 
 
 def read_card(card_id: str) -> Card:
@@ -103,9 +114,9 @@ def _check_may_write(state: ThreadState, card: Card) -> None:
 # --- A move of it
 
 
-def _carry_move(card_id: str, message_id: str, *, key: str, says: str, by_staff: bool) -> None:
+def _carry_move(card_id: str, message_id: str, move: Line) -> None:
     def plan(state: ThreadState) -> tuple[Line, Roster]:
-        if not by_staff:
+        if not move.by_staff:
             _check_is_open(state)
         card = read_card(card_id)
         rev = state.thread.rev + 1
@@ -113,18 +124,7 @@ def _carry_move(card_id: str, message_id: str, *, key: str, says: str, by_staff:
         def also(write: Transaction, _: Message) -> None:
             _write_with_message(write, state, card, message_id, rev)
 
-        line = Line(
-            client_id=key,
-            body=as_typed(says),
-            preview=says[:PREVIEW],
-            type=SYSTEM,
-            sealed=says,
-            of_thread={"rev": rev},
-            waits=waits_in(state),
-            also=also,
-            by_staff=by_staff,
-        )
-        return line, Roster()
+        return replace(move, of_thread={"rev": rev}, waits=waits_in(state), also=also), Roster()
 
     appended = append(read_card(card_id).thread_id, plan)
     tell_appended(appended)

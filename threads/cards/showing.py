@@ -4,6 +4,7 @@ named by their id, and shown or not on the page and in the browser."""
 from typing import Any
 
 from contracts import status
+from contracts.cards.recording import says_of
 from contracts.cards.table import CardType, Move, people_of
 from contracts.cards.types import TYPES
 from contracts.models.bookings import ON_HOLD
@@ -49,7 +50,7 @@ def action_of(card: Card) -> dict[str, Any]:
         "isOnHold": card.is_open and card.leg is not None and card.leg.status == ON_HOLD,
         "moves": {move.name: people_of(move.by, card) for move in _open_moves(kind, card)},
         "answers": _before(before) if before else None,
-        "said": last.says if last else "",
+        "said": says_of(last) if last else "",
         "at": keys.iso(last.at) if last else None,
     }
 

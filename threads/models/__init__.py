@@ -5,7 +5,13 @@ from threads.models.card import ActionWaiting, CardShadow
 from threads.models.connection import Connection, UserConnection
 from threads.models.message import Message, SentMarker
 from threads.models.pair import Pair, PairThread
-from threads.models.participant import FormerParticipant, Invitation, Participant, Person
+from threads.models.participant import (
+    FormerParticipant,
+    Invitation,
+    LeftThread,
+    Participant,
+    Person,
+)
 from threads.models.person import BlockVersion, Draft, Profile, RateBucket, StartMarker
 from threads.models.tab import TabEdit, TabSnapshot
 from threads.models.thread import Thread
@@ -20,6 +26,7 @@ __all__ = [
     "Draft",
     "FormerParticipant",
     "Invitation",
+    "LeftThread",
     "Message",
     "Pack",
     "PackCheck",

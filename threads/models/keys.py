@@ -32,6 +32,7 @@ PROFILE = "PROFILE"
 BLOCKS = "BLOCKS"
 WAITING = "ACTION#"
 DRAFTS = "DRAFT#"
+LEFT_THREADS = "LEFT#"
 START_MARKERS = "IDEM#"
 RATES = "RATE#"
 METADATA = "METADATA"
@@ -138,6 +139,10 @@ def connection_sk(connection_id: str) -> str:
 
 def waiting_sk(thread_id: str, what: str) -> str:
     return f"{WAITING}{thread_id}#{what}"
+
+
+def left_thread_sk(thread_id: str) -> str:
+    return f"{LEFT_THREADS}{thread_id}"
 
 
 def draft_sk(thread_id: str) -> str:

@@ -37,6 +37,8 @@ class Message(Item):
     reactions = DocumentAttribute(null=True)
     nsfw_band = IntAttribute(attr_name="nsfwBand", default=0)
     flags = DocumentAttribute(null=True)
+    # Of a system message: whom it names, by id, as it calls them.
+    named = DocumentAttribute(null=True)
     created_at = UnicodeAttribute(attr_name="createdAt")
     edited_at = UnicodeAttribute(attr_name="editedAt", null=True)
     removed_at = UnicodeAttribute(attr_name="removedAt", null=True)

@@ -133,5 +133,18 @@ class FormerParticipant(Item):
         return self.sk.removeprefix(self.sk_prefix)
 
 
+class LeftThread(Item):
+    """A thread that this person has left or was invited to: it names them although they are not in
+    it, until their account is deleted."""
+
+    pk_prefix, sk_prefix = "USER#", keys.LEFT_THREADS
+
+    left_at = UnicodeAttribute(attr_name="leftAt")
+
+    @property
+    def thread_id(self) -> str:
+        return self.sk.removeprefix(self.sk_prefix)
+
+
 Person = dict[str, Any]
 """The copy of a profile that a page needs: id, handle, name, avatar, timeZone."""

@@ -16,12 +16,16 @@ from threads.writing import Appended, Line
 from threads.writing.line import make_archive_due, make_marker
 
 
-def open_group_thread(truth: Truth, *, key: str, says: str) -> None:
+def open_group_thread(
+    truth: Truth, *, key: str, says: str, named: dict[str, str] | None = None
+) -> None:
     """Its id and its first message's follow from the record: a repeat finds it there."""
     group = truth.dossier.group
     if group is None:
         return
-    line = Line(client_id=key, body=as_typed(says), preview=says[:PREVIEW], type=SYSTEM)
+    line = Line(
+        client_id=key, body=as_typed(says), preview=says[:PREVIEW], type=SYSTEM, named=named
+    )
     state, message = _new_thread(truth, group.thread_id, group.title, line)
     write = Transaction()
     write.put("thread", state.thread, Thread.pk.does_not_exist())
@@ -78,6 +82,7 @@ def _new_thread(
         client_id=line.client_id,
         type=SYSTEM,
         body=line.body,
+        named=line.named,
         receiver_ids=binding.party_ids,
         created_at=at,
     )

@@ -4,6 +4,8 @@ Each step leaves what is done already as it is, so that an entry of the outbox w
 half-way is simply carried again.
 """
 
+from typing import Any
+
 from accounts.models import OutboxEntry
 from accounts.outbox.claims import extend
 from accounts.outbox.handlers import Postponed
@@ -29,18 +31,24 @@ def carry_booking(entry: OutboxEntry) -> None:
         return
     card = entry.payload.get("card")
     if card is not None:
-        key, says = entry.payload["key"], entry.payload["says"]
         by_staff = entry.payload.get("by_staff", False)
-        carry_card(card["id"], version=card["version"], key=key, says=says, by_staff=by_staff)
+        carry_card(card["id"], version=card["version"], by_staff=by_staff, **_line_of(entry))
     elif states.read(thread_id) is None:
-        open_group_thread(truth, key=entry.payload["key"], says=entry.payload["says"])
+        open_group_thread(truth, **_line_of(entry))
     else:
-        _say(thread_id, truth, key=entry.payload["key"], says=entry.payload["says"])
+        _say(thread_id, truth, **_line_of(entry))
     extend(entry)
     refresh_tabs(thread_id)
 
 
-def _say(thread_id: str, truth: Truth, *, key: str, says: str) -> None:
+def _line_of(entry: OutboxEntry) -> dict[str, Any]:
+    payload = entry.payload
+    return {"key": payload["key"], "says": payload["says"], "named": payload.get("named")}
+
+
+def _say(
+    thread_id: str, truth: Truth, *, key: str, says: str, named: dict[str, str] | None
+) -> None:
     """Line and binding are one transaction: there is no project of which nobody was told."""
 
     def plan(state: ThreadState) -> tuple[Line, Roster]:
@@ -57,6 +65,7 @@ def _say(thread_id: str, truth: Truth, *, key: str, says: str) -> None:
             body=as_typed(text),
             preview=text[:PREVIEW],
             type=SYSTEM,
+            named=named,
             binding=binding,
             waits=waits_in(state),
             # Carried again, it no longer opens anything; it is the same line all the same.

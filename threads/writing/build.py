@@ -26,6 +26,7 @@ from threads.writing.line import (
     Roster,
     make_archive_due,
     make_former,
+    make_left,
     make_marker,
     make_message,
     make_thread_of_pair,
@@ -154,6 +155,7 @@ def _move_people(attempt: Attempt) -> None:
     for person in roster.leaving:
         write.delete(f"leaving {person.user_id}", person, Participant.pk.exists())
         write.put(f"former {person.user_id}", make_former(person, has_left=roster.is_by_choice))
+        write.put(f"left {person.user_id}", make_left(person, attempt.message.created_at))
     for item in roster.belongings:
         write.delete(f"belonging {item.sk}", item)
     for person in roster.joining:
@@ -172,6 +174,9 @@ def _move_invitations(attempt: Attempt) -> None:
     for invitation in roster.inviting:
         _as_invited(attempt, invitation)
         write.put(f"inviting {invitation.user_id}", invitation)
+        # Whether they come or not, the line names them.
+        left = make_left(invitation, attempt.message.created_at)
+        write.put(f"left {invitation.user_id}", left)
 
 
 def _as_invited(attempt: Attempt, invitation: Invitation) -> None:

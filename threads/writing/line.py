@@ -11,6 +11,7 @@ from threads.models import (
     ArchiveDue,
     FormerParticipant,
     Invitation,
+    LeftThread,
     Message,
     Pair,
     PairThread,
@@ -38,6 +39,8 @@ class Line:
     author_id: str | None = None
     # On whose behalf the service speaks: somebody who could write themself, if it is anybody.
     actor_id: str | None = None
+    # Of a system message: whom its text names, by id, as it calls them.
+    named: dict[str, str] | None = None
     type: str = TEXT
     seen_seq: int = 0
     reply_to: str | None = None
@@ -167,6 +170,7 @@ def make_message(
         receiver_ids=[p.user_id for p in there if p.user_id not in roster.leaving_ids],
         reply_to=line.reply_to,
         flags=line.flags,
+        named=line.named,
         created_at=keys.written_at(message_id),
     )
 
@@ -188,6 +192,11 @@ def make_archive_due(message: Message) -> ArchiveDue:
 
 def make_thread_of_pair(pair_pk: str, thread: Thread) -> PairThread:
     return PairThread(pair_pk, keys.pair_thread_sk(thread.id), created_at=thread.created_at)
+
+
+def make_left(person: Participant, at: str) -> LeftThread:
+    pk, sk = keys.user_pk(person.user_id), keys.left_thread_sk(person.thread_id)
+    return LeftThread(pk, sk, left_at=at)
 
 
 def make_former(person: Participant, *, has_left: bool = False) -> FormerParticipant:

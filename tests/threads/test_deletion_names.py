@@ -1,0 +1,166 @@
+"""After an account is deleted none of the names it ever had is shown anywhere."""
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.actions import change_profile
+from accounts.models import OutboxEntry, User
+from contracts.models import Receipt
+from inbox.feeding import feed_noted
+from inbox.indexing import take_in
+from inbox.models import IndexedMessage
+from tests.contracts.card_scenes import answer, propose
+from tests.contracts.conftest import book, offer_in, sign
+from tests.threads.checker import assert_consistent
+from tests.threads.conftest import befriend, messages_of, row, say, start, thread_item
+from tests.threads.test_deletion import BACKEND, everything_of, over, relay
+from threads import state as states
+from threads.actions.bookings import deliver_finals
+from threads.actions.deletion import delete_account
+from threads.actions.people import add_participant, leave_thread
+from threads.actions.safe_mode import lift_safe_mode, require_safe_mode
+from threads.actions.staff import lock_thread, unlock_thread
+from threads.archiving.archiver import archive_thread
+from threads.models import Message, keys
+from threads.models.changes import Change, update
+from threads.models.table import query_all
+from threads.relay import carry_waiting
+
+pytestmark = [pytest.mark.storage, pytest.mark.django_db]
+
+LISTING = f"{'0' * 64} 12 https://files.example/a.jpg a.jpg"
+NAMES = ("Wilhelmina", "Xantippe", "Yolanda")
+
+
+def rename(user: User, name: str) -> User:
+    handle = f"{name.lower()}-{user.handle[-8:]}"
+    values = {"display_name": name, "handle": handle, "city": "", "time_zone": "UTC"}
+    changed = change_profile(user, headline="", about="", **values)
+    relay()
+    return changed
+
+
+def assert_nameless(text: str) -> None:
+    for name in NAMES:
+        assert name.lower() not in text.lower()
+
+
+def page(user: User, address: str) -> str:
+    client = Client()
+    client.force_login(user, backend=BACKEND)
+    return client.get(address).content.decode()
+
+
+def test_no_name_that_somebody_ever_had_is_left(buyer, seller, thread, person):
+    guest = person("Gus")
+    befriend(seller, guest)
+    seller = rename(seller, NAMES[0])
+    add_participant(seller, thread_id=thread, user=guest)
+    offer_in(thread, seller)
+    seller = rename(seller, NAMES[1])
+    require_safe_mode(seller, thread_id=thread)
+    leg = book(thread, buyer, seller)
+    sign(seller, leg)
+    moved = propose("reschedule", leg, buyer)
+    answer(seller, moved, "decline")
+    extras = propose("extras", leg, seller)
+    answer(seller, extras, "withdraw")
+    archive_thread(thread, since="2020-01-01", before=timezone.now())
+    seller = rename(seller, NAMES[2])
+    lift_safe_mode(seller, thread_id=thread)
+    take_in(thread)
+    over(leg)
+    receipt = Receipt.objects.get(leg=leg)
+    delete_account(seller)
+    relay()
+    feed_noted()
+    assert_nameless(everything_of(thread))
+    assert_nameless(str([thread_item(thread).last_message, row(thread, buyer).serialize()]))
+    for address in (
+        f"/threads/{thread}/",
+        "/inbox/",
+        f"/cards/{moved.id}/",
+        f"/cards/{extras.id}/",
+    ):
+        assert_nameless(page(buyer, address))
+    indexed = IndexedMessage.objects.filter(thread_id=thread).values_list("folded", "author")
+    assert_nameless(str(list(indexed)))
+    assert_nameless(str(list(OutboxEntry.objects.values_list("payload", flat=True))))
+    said = [one.body for one in messages_of(thread) if one.type == "system"]
+    assert "Deleted person added Gus." in said
+    assert any(body.startswith("Deleted person declined") for body in said)
+    # What is a record by law says what it said.
+    assert Receipt.objects.get(leg=leg).seller_name == receipt.seller_name == "Yolanda"
+    assert_consistent(thread)
+
+
+def test_somebody_else_of_the_same_name_keeps_it(buyer, seller, thread, person):
+    twin, guest = person(NAMES[0]), person("Gus")
+    seller = rename(seller, NAMES[0])
+    for user in (twin, guest):
+        befriend(seller, user)
+        add_participant(seller, thread_id=thread, user=user)
+    leave_thread(twin, thread_id=thread)
+    delete_account(seller)
+    relay()
+    said = [one.body for one in messages_of(thread) if one.type == "system"]
+    assert said[:3] == [
+        f"Deleted person added {NAMES[0]}.",
+        "Deleted person added Gus.",
+        f"{NAMES[0]} left.",
+    ]
+
+
+def test_where_they_left_without_a_word_no_name_is_left(buyer, seller, thread, person):
+    guest = rename(person("Gus"), NAMES[0])
+    befriend(buyer, guest)
+    add_participant(buyer, thread_id=thread, user=guest)
+    leave_thread(guest, thread_id=thread)
+    guest = rename(guest, NAMES[1])
+    delete_account(guest)
+    relay()
+    assert_nameless(everything_of(thread))
+    assert guest.handle not in everything_of(thread)
+    assert list(query_all(keys.user_pk(guest.id))) == []
+
+
+def test_where_they_were_only_invited_no_name_is_left(buyer, seller, thread, person):
+    guest = rename(person("Gus"), NAMES[0])
+    assert add_participant(buyer, thread_id=thread, user=guest) == "invited"
+    assert NAMES[0] in everything_of(thread)
+    delete_account(rename(guest, NAMES[1]))
+    relay()
+    assert_nameless(everything_of(thread))
+
+
+def test_lines_from_before_names_were_kept_with_them_lose_the_name(buyer, seller, person):
+    """Lines of an earlier version say nothing about whom they name."""
+    thread, guest = start(buyer, seller), person("Gus")
+    befriend(seller, guest)
+    seller = rename(seller, NAMES[0])
+    add_participant(seller, thread_id=thread, user=guest)
+    require_safe_mode(seller, thread_id=thread)
+    offer_in(thread, seller)
+    say(buyer, thread, "Thank you")
+    for line in messages_of(thread):
+        update(line, Change(remove=("named",)), Message.pk.exists())
+    states.forget(thread)
+    delete_account(rename(seller, NAMES[1]))
+    relay()
+    assert_nameless(everything_of(thread))
+
+
+def test_what_waits_for_a_lock_is_said_without_the_name(buyer, seller, thread):
+    seller = rename(seller, NAMES[0])
+    leg = book(thread, buyer, seller)
+    over(leg)
+    lock_thread(thread_id=thread, reason="Threats.")
+    deliver_finals(seller, leg_id=leg.id, key="1", title="Finals", listing=LISTING)
+    delete_account(seller)
+    while carry_waiting():
+        pass
+    unlock_thread(thread_id=thread)
+    relay()
+    assert "Deleted person delivered 1 file: Finals." in [one.body for one in messages_of(thread)]
+    assert_nameless(everything_of(thread))
