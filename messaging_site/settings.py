@@ -225,6 +225,8 @@ FILES_STORAGE = _storage(FILES_BUCKET, "files")
 # Old messages: after so many days they leave the table, for a folder or a bucket.
 ARCHIVE_DAYS = env.int("PARLEY_ARCHIVE_DAYS", default=90)
 ARCHIVE_STORAGE = _storage(env.str("PARLEY_ARCHIVE_BUCKET", default=""), "archive")
+# How long a page waits for the archive before it shows placeholders.
+ARCHIVE_TIMEOUT = env.float("PARLEY_ARCHIVE_TIMEOUT", default=2.0)
 # Where a browser is sent for them, which a page has to allow.
 FILES_ORIGINS = (
     [FILES_ENDPOINT or f"https://{FILES_BUCKET}.s3.{DYNAMODB['region']}.amazonaws.com"]

@@ -10,6 +10,7 @@ from accounts.models import User
 from realtime.events import Event, ThreadSynced
 from threads.actions.drafts import draft_changed, find_draft
 from threads.models import Message, Thread, keys
+from threads.models.packs import placeholders
 from threads.policy import remember
 from threads.queries import Opened, catch_up, list_changed, open_thread
 from threads.state import ThreadState
@@ -56,12 +57,13 @@ class Parcel:
 def open_and_sync(
     user: User, *, thread_id: str, after: str | None, oldest: str | None, rev: int | None
 ) -> list[Event]:
-    if after:
-        opened = catch_up(user, thread_id, after=after)
-        event = _catch_up(opened, after, oldest, rev or 0)
-    else:
-        opened = open_thread(user, thread_id)
-        event = _begin(opened)
+    with placeholders():
+        if after:
+            opened = catch_up(user, thread_id, after=after)
+            event = _catch_up(opened, after, oldest, rev or 0)
+        else:
+            opened = open_thread(user, thread_id)
+            event = _begin(opened)
     remember(opened.messages[-RECENT:])
     draft = find_draft(user, thread_id)
     if draft is None:
@@ -102,7 +104,8 @@ def sync_if_behind(user: User, *, thread_id: str, seq: int, rev: int) -> Event |
     thread = Thread.find(keys.thread_pk(thread_id), keys.THREAD)
     if thread is None or (thread.last_seq <= seq and thread.rev <= rev):
         return None
-    opened = open_thread(user, thread_id)
+    with placeholders():
+        opened = open_thread(user, thread_id)
     if not _reaches(opened, seq, rev):
         # It lacks more than this page holds. What came before must not be left out: let it ask.
         return synced(opened, Parcel(opened.state), rev=rev, more=True)

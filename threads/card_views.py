@@ -29,6 +29,7 @@ from threads.cards.gallery import gallery_of, to_choose_from
 from threads.cards.showing import action_of, view_of_action, word_of
 from threads.file_views import bring_files
 from threads.forms import MOST_ATTACHED
+from threads.models.packs import placeholders
 from threads.rendering import message_url
 from threads.views import Request
 
@@ -85,7 +86,8 @@ def new(request: Request, thread_id: str, type_name: str) -> HttpResponse:
 @login_required
 def card(request: Request, card_id: str) -> HttpResponse:
     found = find_card(request.user, card_id)
-    opened = queries.open_thread(request.user, found.thread_id)
+    with placeholders():
+        opened = queries.open_thread(request.user, found.thread_id)
     steps = [
         {"says": says_of(step) or f"{step.by} proposed it.", "at": step.at, "why": step.why}
         for step in found.steps.select_related("by")

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from files.exports import access_export, ask_for_export, list_exports
 from files.storage import link_to, storage_of_files
 from threads import queries
+from threads.models.packs import placeholders
 from threads.views import Request
 
 ZIP = "application/zip"
@@ -37,7 +38,8 @@ def export_everything(request: Request) -> HttpResponse:
 @require_POST
 @login_required
 def export_thread(request: Request, thread_id: str) -> HttpResponse:
-    thread = queries.open_thread(request.user, thread_id).state.thread
+    with placeholders():
+        thread = queries.open_thread(request.user, thread_id).state.thread
     ask_for_export(request.user, thread_id=thread_id, about=thread.subject[:200])
     return _see_it_come(request)
 

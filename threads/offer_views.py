@@ -30,6 +30,7 @@ from threads.actions.bookings import (
     withdraw_offer,
 )
 from threads.booking_forms import LegForms, OfferForm, as_agreed, first_leg, terms_of
+from threads.models.packs import placeholders
 from threads.models.thread import Thread
 from threads.views import Request
 
@@ -39,7 +40,8 @@ ANSWERS = {"accept": accept_offer, "decline": decline_offer, "withdraw": withdra
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def new(request: Request, thread_id: str) -> HttpResponse:
-    thread = queries.open_thread(request.user, thread_id).state.thread
+    with placeholders():
+        thread = queries.open_thread(request.user, thread_id).state.thread
     leg = _leg_to_change(request, thread_id)
     zone = leg.time_zone if leg else request.user.time_zone
     # Times are typed in the zone that the form names.

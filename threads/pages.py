@@ -166,6 +166,7 @@ def timeline_page(user: User, opened: Opened) -> dict[str, Any]:
     newer = opened.has_newer and messages
     return {
         "timeline": entries,
+        "has_unavailable": any(entry.message.unavailable for entry in entries),
         "older_url": beside(thread_id, "before", messages[0].id) if older else "",
         "newer_url": beside(thread_id, "after", messages[-1].id) if newer else "",
     }

@@ -13,6 +13,7 @@ from threads.actions.panel import check_has_panel, edit_tab
 from threads.actions.proofs import add_proofs, check_may_bring, remove_proof
 from threads.booking_forms import AddProofs, EditTab
 from threads.file_views import bring_files
+from threads.models.packs import placeholders
 from threads.models.tab import TAB_NAMES
 from threads.pages import thread_page
 from threads.views import Request
@@ -29,7 +30,8 @@ def tab(request: Request, thread_id: str, tab: str) -> HttpResponse:
 
 
 def _show(request: Request, thread_id: str, tab: str, refusal: Any = None) -> HttpResponse:
-    opened = queries.open_thread(request.user, thread_id)
+    with placeholders():
+        opened = queries.open_thread(request.user, thread_id)
     check_has_panel(opened.state, request.user.id)
     context = thread_page(request.user, opened, current_tab=tab, at_panel=True)
     if refusal is not None:

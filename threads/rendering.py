@@ -48,6 +48,7 @@ class MessageView:
     edited: bool
     removed: bool
     hidden: bool
+    unavailable: bool
     redacted: bool
     reactions: list[dict[str, Any]]
     quote: dict[str, Any] | None
@@ -90,6 +91,7 @@ def view_of(message: Message, state: ThreadState, zone: tzinfo = UTC) -> Message
         edited=bool(message.edited_at),
         removed=message.is_gone,
         hidden=bool(message.hidden_at),
+        unavailable=message.is_unavailable and not message.is_gone,
         redacted="redactedAt" in (message.flags or {}),
         reactions=_reactions_of(message),
         quote=_quote_of(message, state),
@@ -129,7 +131,7 @@ def _quote_of(message: Message, state: ThreadState) -> dict[str, Any] | None:
         return None
     quoted = state.quoted.get(message.reply_to)
     newest_arrival = max(person.visible_from_seq for person in state.people.values())
-    link_only = quoted is None or quoted.seq < newest_arrival
+    link_only = quoted is None or quoted.is_unavailable or quoted.seq < newest_arrival
     author = state.name_of(quoted.author_id) if quoted and quoted.author_id else {}
     return {
         "id": message.reply_to,

@@ -1,5 +1,6 @@
 """Pages of threads: they read what was sent, call an action, and say what came of it."""
 
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -35,6 +36,7 @@ from threads.forms import (
     SendMessage,
     StartThread,
 )
+from threads.models.packs import placeholders
 from threads.models.participant import REQUESTS
 from threads.notices import notice_of
 from threads.pages import invitation_page, thread_page, timeline_page
@@ -86,7 +88,8 @@ def _status(form: StartThread, refusal: Refusal | None) -> int:
 @login_required
 def thread(request: Request, thread_id: str) -> HttpResponse:
     try:
-        opened = queries.open_thread_to_read(request.user, thread_id)
+        with placeholders():
+            opened = queries.open_thread_to_read(request.user, thread_id)
     except Refusal as refusal:
         if refusal.code != "THREAD_NOT_FOUND":
             raise
@@ -104,7 +107,8 @@ def _show_invitation(request: Request, thread_id: str) -> HttpResponse:
 @login_required
 def message(request: Request, thread_id: str, message_id: str) -> HttpResponse:
     """A link to one message: the thread around it, with it in sight."""
-    opened = queries.open_thread_at(request.user, thread_id, message_id)
+    with placeholders():
+        opened = queries.open_thread_at(request.user, thread_id, message_id)
     context = thread_page(request.user, opened, target=message_id)
     return render(request, "threads/thread.html", context)
 
@@ -134,7 +138,8 @@ def _send(request: Request, thread_id: str) -> HttpResponse:
 
 
 def _show_refused(request: Request, thread_id: str, refusal: Refusal) -> HttpResponse:
-    opened = queries.open_thread(request.user, thread_id)
+    with placeholders():
+        opened = queries.open_thread(request.user, thread_id)
     context = thread_page(request.user, opened, refusal=_say(request, refusal))
     context["compose"].initial["body"] = request.POST.get("body", "")
     response = render(request, "threads/thread.html", context, status=refusal.status)
@@ -144,19 +149,30 @@ def _show_refused(request: Request, thread_id: str, refusal: Refusal) -> HttpRes
 
 
 def _list(request: Request, thread_id: str) -> HttpResponse:
-    """An older or newer stretch: a fragment for a script, a page for everybody else."""
-    before, after = request.GET.get("before", ""), request.GET.get("after", "")
-    if is_id("msg", before):
-        opened = queries.list_older(request.user, thread_id, before=before)
-    elif is_id("msg", after):
-        opened = queries.list_newer(request.user, thread_id, after=after)
-    else:
-        raise Refusal("THREAD_NOT_FOUND")
-    if request.headers.get("X-Fragment"):
-        context = timeline_page(request.user, opened)
-        return render(request, "threads/stretch.html", context)
-    opened.state = queries.open_thread(request.user, thread_id).state
+    """An older or newer stretch, or the one around a message: a fragment for a script, a page for
+    everybody else."""
+    with placeholders():
+        opened = _stretch(request, thread_id)
+        if request.headers.get("X-Fragment"):
+            context = timeline_page(request.user, opened)
+            return render(request, "threads/stretch.html", context)
+        opened.state = queries.open_thread(request.user, thread_id).state
     return render(request, "threads/thread.html", thread_page(request.user, opened))
+
+
+def _stretch(request: Request, thread_id: str) -> queries.Opened:
+    for name, find in STRETCHES.items():
+        message_id = request.GET.get(name, "")
+        if is_id("msg", message_id):
+            return find(request.user, thread_id, message_id)
+    raise Refusal("THREAD_NOT_FOUND")
+
+
+STRETCHES: dict[str, Callable[[User, str, str], queries.Opened]] = {
+    "before": lambda user, thread_id, id_: queries.list_older(user, thread_id, before=id_),
+    "after": lambda user, thread_id, id_: queries.list_newer(user, thread_id, after=id_),
+    "at": queries.open_thread_at,
+}
 
 
 @require_POST

@@ -14,6 +14,8 @@ const QUOTED = 140;
 const anchors = CSS.supports("overflow-anchor", "auto");
 
 export class Timeline {
+  #unavailable = null;
+
   constructor(list) {
     this.list = list;
     this.scroller = list.closest("[data-scroller]");
@@ -99,6 +101,16 @@ export class Timeline {
     return before ? now : null;
   }
 
+  /** The same message, with the content that could not be loaded before. */
+  complete(before, now) {
+    this.#keepingPlace(() => this.#swap(before, now));
+  }
+
+  #watchUnavailable() {
+    this.#unavailable ??= import("./unavailable.js").then(({ Unavailable }) => new Unavailable(this));
+    this.#unavailable.then((unavailable) => unavailable.watch());
+  }
+
   #swap(before, now) {
     const hadFocus = before.contains(document.activeElement);
     now.tabIndex = before.tabIndex;
@@ -160,6 +172,7 @@ export class Timeline {
     const card = message.querySelector("[data-card]");
     if (card) dressCard(card, this.me);
     if (isMine && message.dataset.seq) this.#tick(message);
+    if (message.querySelector("[data-unavailable]")) this.#watchUnavailable();
     if (sameDay) separatorOf(message)?.remove();
     else this.#separate(message, at);
   }

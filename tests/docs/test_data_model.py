@@ -53,6 +53,7 @@ KEYS = {
         keys.pair_thread_sk("<thread>"),
     ),
     models.ArchiveStart: (keys.ARCHIVING, keys.STATE),
+    models.ArchiveLocation: (keys.ARCHIVING, keys.LOCATION),
     models.PackedThread: (
         re.sub(r"\d\d$", "<shard>", keys.packed_pk(0)),
         keys.pair_thread_sk("<thread>"),

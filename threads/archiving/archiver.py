@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 import structlog
 
 from threads.archiving import due
+from threads.archiving.location import check_location
 from threads.archiving.packing import MOST, MOST_BYTES, pack, settle
 from threads.models import Message, Pack, PackCheck, keys
 from threads.models.packs import content_of
@@ -33,6 +34,7 @@ def archive_messages(
     say: Callable[[str], object] = lambda line: None,
 ) -> Archived:
     """Shard by shard. A thread that fails keeps its place in the list, and holds up no other."""
+    check_location()
     before = datetime.now(UTC) - older_than
     settle_checks(datetime.now(UTC) - UNSETTLED)
     first, done = since or due.first_due(), Archived()

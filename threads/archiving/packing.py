@@ -14,6 +14,7 @@ import structlog
 from pynamodb.expressions.condition import Condition
 
 from accounts.ids import new_ulid
+from threads.archiving.location import check_location
 from threads.models import Message, Pack, PackCheck, PackedThread, keys, packs
 from threads.models.changes import Cancelled, Change, Transaction, delete
 from threads.models.retry import Backoff
@@ -33,6 +34,7 @@ class Unwanted(Exception):
 
 def pack(thread_id: str, messages: Sequence[Message]) -> int:
     """Into new packs, and out of those that they are in; how many moved. They have to be whole."""
+    check_location()
     before = sorted({message.archive_ref for message in messages if message.archive_ref})
     checks = [_note_check(thread_id, pack_id) for pack_id in before]
     moved = sum(_pack_one(thread_id, chunk) for chunk in _chunks(messages))
@@ -140,6 +142,7 @@ def _note_check(thread_id: str, pack_id: str) -> PackCheck:
 def settle(check: PackCheck) -> None:
     """A pack that nothing points to goes; one that holds more than what points to it is made anew,
     without that. Twice is once."""
+    check_location()
     thread_id, pack_id, _ = check.parts
     found = Pack.find(keys.thread_pk(thread_id), keys.pack_sk(pack_id))
     if found is None:

@@ -1,6 +1,13 @@
 """The items of the table. docs/data-model.md lists each with its keys."""
 
-from threads.models.archive import ArchiveDue, ArchiveStart, Pack, PackCheck, PackedThread
+from threads.models.archive import (
+    ArchiveDue,
+    ArchiveLocation,
+    ArchiveStart,
+    Pack,
+    PackCheck,
+    PackedThread,
+)
 from threads.models.card import ActionWaiting, CardShadow
 from threads.models.connection import Connection, UserConnection
 from threads.models.message import Message, SentMarker
@@ -19,6 +26,7 @@ from threads.models.thread import Thread
 __all__ = [
     "ActionWaiting",
     "ArchiveDue",
+    "ArchiveLocation",
     "ArchiveStart",
     "BlockVersion",
     "CardShadow",

@@ -19,6 +19,16 @@ class ArchiveStart(Item):
     day = UnicodeAttribute()
 
 
+class ArchiveLocation(Item):
+    """Which archive this table's packs are in: its id, which the archive holds, too."""
+
+    pk_prefix, sk_prefix = keys.ARCHIVING, keys.LOCATION
+
+    archive_id = UnicodeAttribute(attr_name="archiveId")
+    described = UnicodeAttribute()
+    since = UnicodeAttribute()
+
+
 class Pack(Item):
     """An object of the archive. It is here before its object is, and goes before its object."""
 

@@ -41,6 +41,7 @@ PAIR_THREADS = "THR#"
 
 ARCHIVE_SHARDS = 16
 ARCHIVING = "ARCHIVING"
+LOCATION = "LOCATION"
 # The last millisecond of the year 9999; a ULID could go on for centuries.
 LAST_MS = 253_402_300_799_999
 # Sorts above every date, so that a pinned row comes first when read from the end.

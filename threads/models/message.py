@@ -47,6 +47,8 @@ class Message(Item):
     rev = IntAttribute(default=0)
     # The pack that has what it says and what is attached to it, once it is old.
     archive_ref = UnicodeAttribute(attr_name="archiveRef", null=True)
+    # Not stored: what it says is in the archive, which did not answer (packs.placeholders).
+    is_unavailable = False
 
     @classmethod
     def complete(cls, items: list[Any]) -> None:

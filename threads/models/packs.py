@@ -4,13 +4,15 @@ A pack is written once and never changed; to change it, another one is made. So 
 may be kept, and one that is no longer there means that the message points elsewhere by now.
 """
 
+import contextlib
 import gzip
 import hashlib
 import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 import orjson
@@ -18,6 +20,8 @@ import structlog
 from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, storages
 
+from threads.models import archive_reads
+from threads.models.archive_reads import ArchiveUnavailable
 from threads.models.store import StoreUnavailable, count_object
 from threads.models.table import get_many
 
@@ -35,9 +39,11 @@ Contents = dict[str, dict[str, Any]]
 
 _kept: OrderedDict[tuple[str, str], Contents] = OrderedDict()
 _lock = threading.Lock()
+# Whether messages whose content cannot be read now are given without it.
+_placeholders: ContextVar[bool] = ContextVar("placeholders", default=False)
 
 
-class Damaged(Exception):
+class Damaged(ValueError):
     """The object is not what was written."""
 
 
@@ -93,7 +99,6 @@ def _sync(path: str) -> None:
 
 def read(thread_id: str, pack_id: str) -> Contents:
     """From the storage itself; FileNotFoundError if there is none."""
-    count_object()
     with _storage().open(path_of(thread_id, pack_id)) as stored:
         return decode(thread_id, stored.read())
 
@@ -107,6 +112,19 @@ def discard(thread_id: str, pack_id: str) -> None:
 def forget_all() -> None:
     with _lock:
         _kept.clear()
+    archive_reads.forget_errors()
+
+
+@contextlib.contextmanager
+def placeholders() -> Iterator[None]:
+    """For pages alone: a message whose content cannot be read now has `is_unavailable`, and the
+    page shows the rest. Everybody else gets `StoreUnavailable`: an export or a change must not take
+    it for an empty message."""
+    token = _placeholders.set(True)
+    try:
+        yield
+    finally:
+        _placeholders.reset(token)
 
 
 def fill(messages: Iterable[Any]) -> None:
@@ -122,11 +140,22 @@ def fill(messages: Iterable[Any]) -> None:
         waiting = [message for message in waiting if message.archive_ref]
     if waiting:
         log.error("pack_missing", thread=waiting[0].thread_id, pack=waiting[0].archive_ref)
+        _leave_out(waiting)
+
+
+def _leave_out(messages: list[Any]) -> None:
+    if not _placeholders.get():
         raise StoreUnavailable("archive")
+    for message in messages:
+        message.is_unavailable = True
 
 
 def _is_filled(message: Any) -> bool:
-    contents = _open(message.thread_id, message.archive_ref)
+    try:
+        contents = _open(message.thread_id, message.archive_ref)
+    except ArchiveUnavailable:
+        _leave_out([message])
+        return True
     content = contents.get(message.id) if contents is not None else None
     if content is None:
         return False
@@ -148,13 +177,14 @@ def _open(thread_id: str, pack_id: str) -> Contents | None:
         if at in _kept:
             _kept.move_to_end(at)
             return _kept[at]
+    count_object()
     try:
-        contents = read(thread_id, pack_id)
+        contents = archive_reads.read_in_time(lambda: read(thread_id, pack_id))
     except FileNotFoundError:
         return None
-    except Exception as error:
+    except ValueError as error:
         log.exception("pack_not_read", thread=thread_id, pack=pack_id)
-        raise StoreUnavailable("archive") from error
+        raise ArchiveUnavailable("damaged") from error
     with _lock:
         _kept[at] = contents
         while len(_kept) > KEPT:

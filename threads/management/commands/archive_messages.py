@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from threads.archiving.archiver import archive_messages
+from threads.archiving.location import WrongArchive, accept_new_location
 
 
 def days(text: str) -> timedelta:
@@ -29,9 +30,22 @@ class Command(BaseCommand):
             help="look from that day on, and not from where the last run ended",
         )
 
-    def handle(self, *, older_than: timedelta, since: date | None, **options: Any) -> None:
+        parser.add_argument(
+            "--new-location",
+            action="store_true",
+            help="archive to where the settings say, although the last run archived elsewhere",
+        )
+
+    def handle(
+        self, *, older_than: timedelta, since: date | None, new_location: bool, **options: Any
+    ) -> None:
         say = self.stdout.write if options["verbosity"] > 1 else lambda line: None
-        done = archive_messages(older_than, since=since, say=say)
+        if new_location:
+            accept_new_location()
+        try:
+            done = archive_messages(older_than, since=since, say=say)
+        except WrongArchive as error:
+            raise CommandError(str(error)) from error
         self.stdout.write(f"Archived {done.messages} messages of {done.threads} conversations.")
         if done.failed:
             raise CommandError(

@@ -1,0 +1,46 @@
+"""Old messages that the archive cannot give now: placeholders, and the messages once it can."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.site import read_pair
+
+pytestmark = pytest.mark.browser
+
+PLACEHOLDER = "This older message can't be loaded right now."
+NOTE = "Some older messages can't be loaded right now."
+
+
+@pytest.fixture
+def away(site):
+    """A conversation whose messages are in an archive that is away, and what brings it back."""
+    made = site.seed_load("--pairs", "1", "--messages", "70")
+    pair = read_pair(json.loads(made)["pairs"][0])
+    site.manage("archive_messages", "--older-than", "0d")
+    archive = Path(site.env["PARLEY_DATA"]) / "archive"
+    aside = archive.with_name("archive-aside")
+    archive.rename(aside)
+
+    def come_back() -> None:
+        if aside.exists():
+            os.replace(aside, archive)
+
+    yield pair, come_back
+    come_back()
+
+
+def test_placeholders_become_the_messages_when_the_archive_is_back(visit, away):
+    pair, come_back = away
+    page = visit(pair.buyer, f"/threads/{pair.thread}/")
+    expect(page.get_by_text(PLACEHOLDER)).to_have_count(50)
+    expect(page.get_by_text(NOTE)).to_be_visible()
+    ids = page.locator(".message").evaluate_all("all => all.map(one => one.id)")
+    come_back()
+    expect(page.get_by_text(PLACEHOLDER)).to_have_count(0, timeout=60_000)
+    expect(page.get_by_text(NOTE)).to_have_count(0)
+    assert page.locator(".message").evaluate_all("all => all.map(one => one.id)") == ids
+    assert all(page.locator(".message .prose").all_inner_texts())

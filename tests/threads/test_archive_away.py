@@ -1,0 +1,197 @@
+"""An archive that fails, hangs or is another one: pages show the rest, and nothing is lost."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from django.core.files.storage import FileSystemStorage, storages
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from accounts.refusals import Refusal
+from realtime.syncing import open_and_sync
+from tests.threads.conftest import messages_of, say
+from tests.threads.test_archive import archive, objects_of, stored, tell
+from tests.threads.test_deletion import BACKEND
+from threads import evidence
+from threads.actions.revisions import remove_message
+from threads.archiving import location
+from threads.models import ArchiveLocation, keys, packs
+from threads.models.store import StoreUnavailable
+from threads.queries import open_thread
+
+PLACEHOLDER = "This older message can't be loaded right now."
+
+
+@pytest.fixture
+def old_thread(buyer, seller) -> str:
+    """Ten old messages, in the archive, and a new one."""
+    thread = tell(buyer, seller, 10)
+    archive(thread)
+    say(seller, thread, "Good morning")
+    packs.forget_all()
+    yield thread
+    packs.forget_all()
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    def fail(self, name, mode="rb"):
+        raise OSError("the storage is away")
+
+    monkeypatch.setattr(FileSystemStorage, "_open", fail)
+
+
+@pytest.fixture
+def hanging(monkeypatch, settings):
+    settings.ARCHIVE_TIMEOUT = 0.3
+    let_go = threading.Event()
+    monkeypatch.setattr(FileSystemStorage, "_open", lambda *args: let_go.wait(30))
+    yield
+    let_go.set()
+
+
+def visit(user, url, **headers):
+    client = Client()
+    client.force_login(user, backend=BACKEND)
+    return client.get(url, headers=headers)
+
+
+def page_of(user, thread):
+    return visit(user, reverse("threads:thread", args=[thread]))
+
+
+def test_a_page_shows_what_the_table_has_and_placeholders_for_the_rest(buyer, old_thread, broken):
+    page = page_of(buyer, old_thread)
+    assert page.status_code == 200
+    assert page.text.count(PLACEHOLDER) == 10
+    assert "Good morning" in page.text
+    assert "Some older messages can't be loaded right now." in page.text
+    assert "no-store" in page["Cache-Control"]
+
+
+def test_an_archive_that_hangs_delays_a_page_once(buyer, old_thread, hanging):
+    started = time.monotonic()
+    page = page_of(buyer, old_thread)
+    first = time.monotonic() - started
+    assert page.text.count(PLACEHOLDER) == 10
+    started = time.monotonic()
+    assert page_of(buyer, old_thread).text.count(PLACEHOLDER) == 10
+    # The second one does not wait for the archive at all.
+    assert time.monotonic() - started < max(first - 0.2, 0.5)
+
+
+def test_they_load_later(buyer, old_thread, monkeypatch):
+    with monkeypatch.context() as away:
+        away.setattr(FileSystemStorage, "_open", lambda *args: 1 / 0)
+        assert PLACEHOLDER in page_of(buyer, old_thread).text
+    packs.forget_all()
+    fourth = messages_of(old_thread)[3]
+    url = reverse("threads:messages", args=[old_thread]) + f"?at={fourth.id}"
+    fragment = visit(buyer, url, **{"X-Fragment": "1"})
+    assert fragment.status_code == 200
+    assert "Message number 3" in fragment.text
+    assert PLACEHOLDER not in fragment.text
+    assert PLACEHOLDER not in page_of(buyer, old_thread).text
+
+
+def test_the_fragment_around_a_message_is_for_participants_alone(stranger, old_thread):
+    url = reverse("threads:messages", args=[old_thread]) + f"?at={stored(old_thread)[3].id}"
+    assert visit(stranger, url).status_code == 404
+
+
+def test_the_archive_is_asked_again_after_a_while(buyer, old_thread, monkeypatch):
+    monkeypatch.setattr("threads.models.archive_reads.RETRY_SECONDS", 0.0)
+    with monkeypatch.context() as away:
+        away.setattr(FileSystemStorage, "_open", lambda *args: 1 / 0)
+        assert PLACEHOLDER in page_of(buyer, old_thread).text
+    assert PLACEHOLDER not in page_of(buyer, old_thread).text
+
+
+def test_sockets_get_placeholders_too(buyer, old_thread, broken):
+    synced = open_and_sync(buyer, thread_id=old_thread, after=None, oldest=None, rev=None)[0]
+    shown = "".join(message["html"] for message in synced["messages"])
+    assert shown.count(PLACEHOLDER) == 10
+    assert "Good morning" in shown
+
+
+def test_everybody_else_is_told_to_try_again(buyer, old_thread, broken):
+    message = stored(old_thread)[3]
+    with pytest.raises(StoreUnavailable):
+        open_thread(buyer, old_thread)
+    with pytest.raises(Refusal, match="TRY_AGAIN"):
+        evidence.reported(buyer, old_thread, message.id)
+    author = buyer if message.author_id == buyer.id else None
+    assert author
+    with pytest.raises(Refusal, match="TRY_AGAIN"):
+        remove_message(author, thread_id=old_thread, message_id=stored(old_thread)[2].id)
+    assert stored(old_thread)[2].archive_ref
+
+
+# --- Another archive
+
+
+@pytest.fixture
+def other_storage(tmp_path, monkeypatch) -> Path:
+    """As if a command ran without the setting that names the archive."""
+    storage = FileSystemStorage(location=tmp_path / "archive")
+    monkeypatch.setitem(storages._storages, "archive", storage)
+    monkeypatch.setattr(location, "_checked", [])
+    return tmp_path / "archive"
+
+
+def test_the_first_run_records_where_it_archives(buyer, seller):
+    archive(tell(buyer, seller, 3))
+    recorded = ArchiveLocation.find(keys.ARCHIVING, keys.LOCATION)
+    marker = Path(storages["archive"].location) / location.MARKER
+    assert recorded.archive_id == marker.read_text()
+    assert recorded.described == f"the folder {storages['archive'].location}"
+
+
+def test_it_refuses_to_archive_elsewhere_than_the_last_run(buyer, seller, request):
+    archive(tell(buyer, seller, 3))
+    thread = tell(buyer, seller, 3)
+    other = request.getfixturevalue("other_storage")
+    with pytest.raises(CommandError, match="Nothing was moved"):
+        call_command("archive_messages", "--older-than", "0d")
+    with pytest.raises(location.WrongArchive):
+        archive(thread)
+    assert not list(other.rglob("*")) if other.exists() else True
+    assert all(message.body for message in stored(thread))
+
+
+def test_nothing_is_taken_for_deleted_in_another_archive(buyer, seller, request):
+    thread = tell(buyer, seller, 3)
+    archive(thread)
+    here = Path(storages["archive"].location)
+    request.getfixturevalue("other_storage")
+    with pytest.raises(Refusal, match="TRY_AGAIN"):
+        remove_message(buyer, thread_id=thread, message_id=stored(thread)[0].id)
+    assert objects_of(thread, here)
+
+
+def test_an_archive_that_was_copied_whole_is_the_same_one(buyer, seller, request):
+    thread = tell(buyer, seller, 3)
+    archive(thread)
+    here = Path(storages["archive"].location)
+    marker = (here / location.MARKER).read_bytes()
+    other = request.getfixturevalue("other_storage")
+    other.mkdir()
+    (other / location.MARKER).write_bytes(marker)
+    location.check_location()
+
+
+def test_packs_from_before_locations_were_recorded_have_to_be_there(buyer, seller, request):
+    archive(tell(buyer, seller, 3))
+    before = ArchiveLocation.find(keys.ARCHIVING, keys.LOCATION)
+    try:
+        before.delete()
+        request.getfixturevalue("other_storage")
+        with pytest.raises(location.WrongArchive, match="has none of them"):
+            location.check_location()
+        location.accept_new_location()
+        location.check_location()
+    finally:
+        before.save()
