@@ -2,24 +2,29 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.models import OutboxEntry
-from contracts.models import Dossier
-from threads.panel.rebuilding import differences
+from accounts.outbox.maintenance import measure_backlog
+from threads.checking.orphans import find_orphans
+from threads.checking.records import compare_blocks, compare_profiles, compare_threads
 
 
 class Command(BaseCommand):
-    help = "Compares the records with the table, and says where they differ. Changes nothing."
+    help = (
+        "Compares the records with the table, and the table with the records, and says where they "
+        "differ. Reads the whole table. Changes nothing."
+    )
 
     def handle(self, **options: Any) -> None:
-        wrong, seen = 0, 0
-        for thread_id in Dossier.objects.order_by("pk").values_list("pk", flat=True):
-            seen += 1
-            for problem in differences(thread_id):
-                wrong += 1
-                self.stdout.write(f"{thread_id}: {problem}")
-        waiting = OutboxEntry.objects.filter(done_at__isnull=True).count()
-        if waiting:
-            self.stdout.write(f"{waiting} changes are still on their way to the table.")
-        if wrong:
-            raise CommandError(f"{wrong} differences in {seen} threads.")
-        self.stdout.write(f"The stores agree on {seen} threads.")
+        found = 0
+        for check in (compare_threads, compare_profiles, compare_blocks, find_orphans):
+            for problem in check():
+                found += 1
+                self.stdout.write(problem)
+        backlog = measure_backlog()
+        if backlog.pending:
+            self.stdout.write(f"{backlog.pending} changes are still on their way to the table.")
+        if backlog.dead:
+            found += backlog.dead
+            self.stdout.write(f"{backlog.dead} changes were given up: see retry_outbox.")
+        if found:
+            raise CommandError(f"{found} differences.")
+        self.stdout.write("The stores agree.")

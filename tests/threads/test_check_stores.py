@@ -1,0 +1,205 @@
+"""`check_stores` finds what one store has and the other has not, in both directions."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from accounts.ids import new_ulid
+from accounts.models import Block, OutboxEntry, User
+from tests.contracts.card_scenes import propose
+from tests.contracts.conftest import book, offer_in
+from tests.threads.conftest import make_person, say, start
+from threads import state
+from threads.actions.blocks import block_person
+from threads.checking import orphans
+from threads.models import (
+    ActionWaiting,
+    CardShadow,
+    Draft,
+    Pair,
+    Participant,
+    Profile,
+    TabSnapshot,
+    Thread,
+    keys,
+)
+from threads.models.changes import Change, update
+from threads.models.table import Item, connection, create_table
+from threads.relay import carry_waiting
+
+pytestmark = [pytest.mark.storage, pytest.mark.django_db]
+
+
+@pytest.fixture(autouse=True)
+def own_table(monkeypatch) -> Iterator[None]:
+    """A table of its own: in the shared one other tests leave items whose rows were rolled back."""
+    name = f"{settings.DYNAMODB['table']}_{new_ulid()}"
+    monkeypatch.setitem(settings.DYNAMODB, "table", name)
+    connection.cache_clear()
+    state._known.clear()
+    create_table()
+    yield
+    connection().connection._make_api_call("DeleteTable", {"TableName": name})
+    connection.cache_clear()
+    state._known.clear()
+
+
+@pytest.fixture
+def busy(own_table) -> dict[str, object]:
+    """Two people with a booking, an open card, an offer and a block of somebody else."""
+    buyer, seller, stranger = (make_person(name) for name in ("Bea", "Sam", "Stig"))
+    thread, other = start(buyer, seller), start(buyer, seller)
+    say(seller, thread)
+    leg = book(thread, buyer, seller)
+    propose("extras", leg)
+    offer_in(other, seller)
+    block_person(stranger, blocked=buyer)
+    while carry_waiting():
+        pass
+    return {"buyer": buyer, "seller": seller, "thread": thread, "stranger": stranger}
+
+
+def check(capsys) -> list[str]:
+    """The problems that are printed; none if the command says that the stores agree."""
+    failure = ""
+    try:
+        call_command("check_stores")
+    except CommandError as error:
+        failure = str(error)
+    lines = capsys.readouterr().out.splitlines()
+    if lines == ["The stores agree."]:
+        assert not failure
+        return []
+    assert failure == f"{len(lines)} differences."
+    return lines
+
+
+def test_stores_in_use_agree(busy, capsys):
+    assert check(capsys) == []
+
+
+NOBODY, NOWHERE = "usr_01JZZZZZZZZZZZZZZZZZZZZZZZ", "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
+
+
+def card(thread: str) -> Item:
+    return CardShadow(
+        keys.thread_pk(thread),
+        keys.card_sk(f"msg_{new_ulid()}"),
+        card_id="card_01JZZZZZZZZZZZZZZZZZZZZZZZ",
+        type="extras",
+        payload={},
+        state="open",
+        version=1,
+        created_by=NOBODY,
+        history=[],
+        idempotency_keys=[],
+        rev=0,
+    )
+
+
+def tab(thread: str) -> Item:
+    return TabSnapshot(
+        keys.thread_pk(thread),
+        keys.tab_sk("docs"),
+        version=1,
+        snapshot={},
+        updated_by=NOBODY,
+        updated_at=keys.now(),
+        rev=0,
+    )
+
+
+def waiting(user: str, thread: str) -> Item:
+    sk = keys.waiting_sk(thread, f"msg_{new_ulid()}")
+    return ActionWaiting(keys.user_pk(user), sk, type="proofs", created_at=keys.now())
+
+
+def profile(user: str) -> Item:
+    pk = keys.user_pk(user)
+    return Profile(pk, keys.PROFILE, handle="x", display_name="X", verified=False, time_zone="UTC")
+
+
+ORPHANS = {
+    "card": (lambda b: card(b["thread"]), "there is no card card_01JZZZ"),
+    "card without thread": (lambda b: card(NOWHERE), "there is no such thread"),
+    "tab": (lambda b: tab(NOWHERE), "there is no such thread"),
+    "wait": (lambda b: waiting(b["buyer"].id, b["thread"]), "nothing like this is open: proofs"),
+    "wait elsewhere": (lambda b: waiting(b["buyer"].id, NOWHERE), "there is no such thread"),
+    "profile": (lambda b: profile(NOBODY), f"there is no user {NOBODY}"),
+    "draft": (
+        lambda b: Draft(
+            keys.user_pk(b["buyer"].id),
+            keys.draft_sk(NOWHERE),
+            text="",
+            version=1,
+            updated_at=keys.now(),
+        ),
+        "there is no such thread",
+    ),
+    "pair": (
+        lambda b: Pair(
+            keys.pair_pk(b["buyer"].id, b["seller"].id), keys.STATE, blocked_by={b["buyer"].id}
+        ),
+        "has not blocked",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ORPHANS)
+def test_an_item_about_nothing_is_found(busy, capsys, kind):
+    make, problem = ORPHANS[kind]
+    item = make(busy)
+    item.save()
+    (line,) = check(capsys)
+    assert line.startswith(f"{item.pk} {item.sk}: {problem}") or problem in line
+
+
+@pytest.mark.parametrize("binding", [{"leg_id": "leg_1"}, {"group_id": "lbg_1"}])
+def test_a_thread_bound_to_a_booking_that_does_not_exist_is_found(busy, capsys, binding):
+    thread = start(busy["buyer"], busy["seller"])
+    update(Thread(keys.thread_pk(thread), keys.THREAD), Change(set=binding), None)
+    assert [line.partition(": ")[2] for line in check(capsys)] == [
+        f"is bound to {next(iter(binding.values()))}, which does not exist"
+    ]
+
+
+def test_a_participant_who_does_not_exist_is_found(busy, capsys):
+    found = Participant.find(keys.thread_pk(busy["thread"]), keys.participant_sk(busy["buyer"].id))
+    found.sk = keys.participant_sk(NOBODY)
+    found.save()
+    assert any(f"there is no user {NOBODY}" in line for line in check(capsys))
+
+
+def test_records_that_the_table_lacks_are_found(busy, capsys):
+    profile(busy["stranger"].id).delete()
+    Block.objects.create(blocker=busy["seller"], blocked=busy["stranger"])
+    problems = check(capsys)
+    assert f"{busy['stranger'].id}: has no profile in the table" in problems
+    blocked = f"{busy['seller'].id}: the block of {busy['stranger'].id} is not in the table"
+    assert blocked in problems
+    assert len(problems) == 2
+
+
+def test_what_is_still_in_the_outbox_is_not_a_difference(busy, capsys):
+    profile(busy["stranger"].id).delete()
+    OutboxEntry.add_profile(busy["stranger"])
+    call_command("check_stores")
+    assert "1 changes are still on their way" in capsys.readouterr().out
+
+
+def test_the_profile_of_a_deleted_account_and_a_dead_letter_are_found(busy, capsys):
+    User.objects.filter(pk=busy["stranger"].id).update(deleted_at=timezone.now())
+    OutboxEntry.objects.create(kind="deletion", payload={"user": "usr_1"}, dead_at=timezone.now())
+    lines = check(capsys)
+    assert any("is the profile of a deleted account" in line for line in lines)
+    assert any("1 changes were given up" in line for line in lines)
+
+
+def test_the_table_is_read_in_pages(busy, capsys, monkeypatch):
+    monkeypatch.setattr(orphans, "PAGE_SIZE", 2)
+    assert check(capsys) == []
+    card(NOWHERE).save()
+    assert len(check(capsys)) == 1
