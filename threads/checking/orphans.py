@@ -24,7 +24,7 @@ def find_orphans() -> Iterator[str]:
     for raws in _pages():
         items = []
         for raw in raws:
-            item = _load(raw)
+            item = load(raw)
             if item is None:
                 unknown += 1
             elif not item.is_expired:
@@ -63,11 +63,3 @@ def _pages() -> Iterator[list[dict[str, Any]]]:
         start = page.get("LastEvaluatedKey")
         if start is None:
             return
-
-
-def _load(raw: dict[str, Any]) -> Item | None:
-    """Items of kinds that this version does not know are not its own to judge."""
-    try:
-        return load(raw)
-    except LookupError:
-        return None
