@@ -94,7 +94,15 @@ def thread(request: Request, thread_id: str) -> HttpResponse:
         if refusal.code != "THREAD_NOT_FOUND":
             raise
         return _show_invitation(request, thread_id)
-    return render(request, "threads/thread.html", thread_page(request.user, opened))
+    return _show(request, "threads/thread.html", thread_page(request.user, opened))
+
+
+def _show(request: Request, template: str, context: dict[str, Any]) -> HttpResponse:
+    response = render(request, template, context)
+    if context["has_unavailable"]:
+        # Nobody may keep placeholders for what the messages say.
+        response["Cache-Control"] = "no-store"
+    return response
 
 
 def _show_invitation(request: Request, thread_id: str) -> HttpResponse:
@@ -110,7 +118,7 @@ def message(request: Request, thread_id: str, message_id: str) -> HttpResponse:
     with placeholders():
         opened = queries.open_thread_at(request.user, thread_id, message_id)
     context = thread_page(request.user, opened, target=message_id)
-    return render(request, "threads/thread.html", context)
+    return _show(request, "threads/thread.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -155,9 +163,9 @@ def _list(request: Request, thread_id: str) -> HttpResponse:
         opened = _stretch(request, thread_id)
         if request.headers.get("X-Fragment"):
             context = timeline_page(request.user, opened)
-            return render(request, "threads/stretch.html", context)
+            return _show(request, "threads/stretch.html", context)
         opened.state = queries.open_thread(request.user, thread_id).state
-    return render(request, "threads/thread.html", thread_page(request.user, opened))
+    return _show(request, "threads/thread.html", thread_page(request.user, opened))
 
 
 def _stretch(request: Request, thread_id: str) -> queries.Opened:
