@@ -30,7 +30,7 @@ from threads.actions.folders import (
     restore_thread,
     unpin_thread,
 )
-from threads.actions.people import leave_thread, remove_participant
+from threads.actions.people import add_participant, leave_thread, remove_participant
 from threads.actions.requests import accept_request, decline_request
 from threads.models import recent
 from threads.models.store import counting
@@ -146,6 +146,15 @@ def test_an_answered_request_has_moved(buyer, stranger, seller):
     assert count_rows(seller)[REQUESTS] == 0
     assert in_folders(seller)["inbox"] == [first]
     assert in_folders(seller)["archived"] == [second]
+
+
+def test_an_invitation_is_where_it_was_put_at_once(thread, buyer, stranger):
+    add_participant(buyer, thread_id=thread, user=stranger)
+    assert ids(list_folder(stranger, "requests")) == [thread]
+    decline_request(stranger, thread_id=thread)
+    assert (in_folders(stranger)["archived"], count_rows(stranger)[REQUESTS]) == ([thread], 0)
+    accept_request(stranger, thread_id=thread)
+    assert (in_folders(stranger)["inbox"], in_folders(stranger)["archived"]) == ([thread], [])
 
 
 def test_who_comes_sees_the_thread_and_who_goes_does_not(thread, buyer, stranger):
