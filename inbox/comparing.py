@@ -12,9 +12,9 @@ from django.utils import timezone
 from accounts.models import User
 from inbox.indexing import NO_PAUSE, Pause, forget_thread, rest, take_in
 from inbox.models import Checked, IndexedThread
-from inbox.queries import FOLDERS
-from threads.models import Participant, Thread, keys
-from threads.models.table import Item, get_many, query_all
+from threads.models import Thread, keys
+from threads.models.table import get_many, query_all
+from threads.queries import list_all_rows
 
 AT_ONCE = 100
 
@@ -50,9 +50,7 @@ def rebuild(pause: Pause = NO_PAUSE) -> int:
 def _all_threads() -> Iterator[str]:
     """Through the people and their folders: there is no Scan."""
     for user_id in User.objects.values_list("pk", flat=True).iterator():
-        for folder in FOLDERS:
-            rows = query_all(keys.inbox_pk(user_id, folder), index=Item.inbox)
-            yield from (row.thread_id for row in rows if isinstance(row, Participant))
+        yield from (row.thread_id for row in list_all_rows(user_id))
 
 
 def _due(days: list[date]) -> Iterator[str]:
