@@ -145,7 +145,7 @@ def folder_url(key: str) -> str:
 
 def row_of(user: User, participant: Participant, key: str = INBOX, *, current: str = "") -> Row:
     at = keys.moment(participant.last_message_at).astimezone(timezone.get_current_timezone())
-    last = participant.last_message
+    last = participant.last_message_shown
     url = reverse("threads:thread", args=[participant.thread_id])
     return Row(
         thread_id=participant.thread_id,

@@ -76,7 +76,7 @@ def inbox_changed(person: Participant, *, unread: int | None) -> InboxChanged:
         thread=person.thread_id,
         unread=unread,
         last_message_at=person.last_message_at,
-        last_message=person.last_message,
+        last_message=person.last_message_shown,
         folder=person.folder,
         kind=person.kind,
         pinned=person.pinned,

@@ -234,7 +234,7 @@ function joins(before, message, at) {
 /** As the server shortens it for a quote: one line, without the marks. */
 export function quotedText(message) {
   const body = message.querySelector("[data-body]");
-  if (!body) return message.querySelector(".message-removed")?.textContent ?? "";
+  if (!body) return message.querySelector(".message-removed")?.innerText ?? "";
   const text = words(body).split(/\s+/).filter(Boolean).join(" ");
   const said = [message.dataset.label, text].filter(Boolean).join(" · ");
   return [...said].slice(0, QUOTED).join("");

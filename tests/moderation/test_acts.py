@@ -39,6 +39,12 @@ def page(user, thread) -> str:
     return client.get(f"/threads/{thread}/").content.decode()
 
 
+def inbox(user) -> str:
+    client = Client()
+    client.force_login(user, backend=BACKEND)
+    return client.get("/inbox/").content.decode()
+
+
 # --- Messages
 
 
@@ -51,10 +57,13 @@ def test_a_hidden_message_disappears_for_both_and_comes_back(
         (event,) = delivered.to(person, "message.hidden")
         assert "You fool" not in event["html"]
         assert "safety team has hidden" in event["html"]
-        assert (
-            delivered.to(person, "inbox.changed")[-1]["last_message"]["text"] == "Message removed"
-        )
         assert "You fool" not in page(person, thread)
+    told = "Our safety team has hidden your message"
+    for person, text in ((seller, told), (buyer, "Message removed")):
+        shown = delivered.to(person, "inbox.changed")[-1]["last_message"]
+        assert shown == {"author": seller.id, "type": "text", "text": text}
+        assert (told in inbox(person)) == (person == seller)
+    assert 'class="message mine' in page(seller, thread)
     assert messages_of(thread)[-1].body == "You fool"
     assert_consistent(thread)
     do(moderator, case, "message.hide", bad.id)

@@ -87,6 +87,15 @@ class Participant(Item):
         return bool(self.unread or self.marked_unread)
 
     @property
+    def last_message_shown(self) -> dict[str, Any]:
+        """As this person reads it: of a message that staff have hidden, its author learns that."""
+        last = dict(self.last_message)
+        for_author = last.pop("authorText", None)
+        return (
+            last | {"text": for_author} if for_author and last["author"] == self.user_id else last
+        )
+
+    @property
     def is_apart(self) -> bool:
         """From the other of two: neither ticks nor typing nor presence pass between them."""
         return bool(self.blocked_by or self.request_state)

@@ -17,6 +17,8 @@ from threads.writing.build import may_write
 from threads.writing.line import now_ms
 
 GONE = "Message removed"
+# What the author reads instead where staff have hidden it.
+HIDDEN = "Our safety team has hidden your message"
 # What of a message an inbox would show otherwise.
 SHOWN = {"body", "removed_at", "hidden_at"}
 
@@ -107,7 +109,8 @@ class Revision:
         after = self.message.copy()
         self.change.apply(after)
         text = GONE if after.is_gone else preview_of(after.body or "", after.attachments)
-        return {"author": after.author_id, "type": after.type, "text": text}
+        summary = {"author": after.author_id, "type": after.type, "text": text}
+        return summary | {"authorText": HIDDEN} if after.hidden_at else summary
 
 
 def now() -> str:
