@@ -263,6 +263,8 @@ PACES = {
     "people": tuple(env.list("PARLEY_PEOPLE_LIMIT", int, default=[50, 10])),
     "find": tuple(env.list("PARLEY_FIND_LIMIT", int, default=[120, 240])),
 }
+# Days for which earlier edits of a panel tab are kept; the newest one is kept for good.
+TAB_EDIT_DAYS = env.int("PARLEY_TAB_EDIT_DAYS", default=365)
 # Files that one person may bring in an hour.
 UPLOAD_LIMIT = env.int("PARLEY_UPLOAD_LIMIT", default=300)
 # First contacts: in an hour and in a day, of a new account and of one that is known.

@@ -1,6 +1,7 @@
 """Editing a tab that people write themselves."""
 
 from dataclasses import replace
+from typing import Any
 
 from accounts.models import User
 from accounts.refusals import Refusal
@@ -11,6 +12,7 @@ from threads.actions import pins
 from threads.actions.messages import check_may_write
 from threads.attachments import describe_in_tab
 from threads.models import TabSnapshot, keys
+from threads.panel.diffing import diff
 from threads.panel.large import read_whole
 from threads.panel.telling import tell_tabs
 from threads.panel.writing import write_tabs
@@ -95,13 +97,14 @@ def _write(user: User, edit: Edit, thread_id: str) -> int:
         seen = before.version
         if version > seen:
             raise Refusal("BAD_FRAME", hint="There is no such version yet.")
+        whole = read_whole(before)
         try:
-            after = apply(read_whole(before), edit, before.version + 1)
+            after = apply(whole, edit, before.version + 1)
         except Conflict as conflict:
             name = state.name_of(conflict.details["by"])["name"]
             conflict.details |= {"by_name": name, "current": before.version}
             raise
-        return [] if after is None else [_next(before, after, edit)]
+        return [] if after is None else [_next(before, whole, after, edit)]
 
     state = write_tabs(thread_id, plan, editor=user.id)
     if state is None:
@@ -111,8 +114,10 @@ def _write(user: User, edit: Edit, thread_id: str) -> int:
     return int(state.tabs[tab].version)
 
 
-def _next(before: TabSnapshot, snapshot: dict[str, object], edit: Edit) -> TabSnapshot:
-    return TabSnapshot(
+def _next(
+    before: TabSnapshot, whole: dict[str, Any], snapshot: dict[str, Any], edit: Edit
+) -> TabSnapshot:
+    after = TabSnapshot(
         before.pk,
         keys.tab_sk(before.name),
         version=before.version + 1,
@@ -120,6 +125,8 @@ def _next(before: TabSnapshot, snapshot: dict[str, object], edit: Edit) -> TabSn
         updated_by=edit.by,
         updated_at=edit.at,
     )
+    after.changes = tuple(diff(whole, snapshot))
+    return after
 
 
 def check_may_edit(state: ThreadState, user_id: str) -> None:

@@ -1,5 +1,12 @@
+from typing import Any
+
 from threads.models import keys
-from threads.models.attributes import DocumentAttribute, IntAttribute, UnicodeAttribute
+from threads.models.attributes import (
+    DocumentAttribute,
+    DocumentsAttribute,
+    IntAttribute,
+    UnicodeAttribute,
+)
 from threads.models.table import Item
 
 TAB_NAMES = ("brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions")
@@ -19,6 +26,8 @@ class TabSnapshot(Item):
     updated_at = UnicodeAttribute(attr_name="updatedAt")
     rev = IntAttribute()
     truth_revision = IntAttribute(attr_name="truthRevision", null=True)
+    # What the edit changed, for the edit history; not stored with the tab.
+    changes: tuple[dict[str, Any], ...] = ()
 
     @classmethod
     def has_sk(cls, sk: str) -> bool:
@@ -30,12 +39,13 @@ class TabSnapshot(Item):
 
 
 class TabEdit(Item):
-    """What a tab became by one edit: the truth of those that people write themselves. Of a tab that
-    is too large for the thread, also what it holds."""
+    """One edit of a tab that people write: what it changed and, while it is the newest, the whole
+    tab. Earlier ones expire. Of a tab that is too large for the thread, also what it holds."""
 
     pk_prefix, sk_prefix = "THR#", keys.EDITS
 
     version = IntAttribute()
-    snapshot = DocumentAttribute()
+    snapshot = DocumentAttribute(null=True)
+    changes = DocumentsAttribute(null=True)
     edited_by = UnicodeAttribute(attr_name="editedBy")
     edited_at = UnicodeAttribute(attr_name="editedAt")

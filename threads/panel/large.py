@@ -46,7 +46,7 @@ def read_whole(tab: TabSnapshot) -> Snapshot:
         if found is None or not is_large(found):
             break
         item = TabEdit.find(found.pk, keys.edit_sk(found.name, found.version))
-        if item is not None:
+        if item is not None and item.snapshot is not None:
             return item.snapshot
         # Somebody changed it since the thread was read.
         found = TabSnapshot.find(tab.pk, tab.sk)

@@ -68,7 +68,7 @@ def differences(thread_id: str) -> Iterator[str]:
             yield f"{name} is of revision {tab.truth_revision}, not {truth.dossier.revision}"
     for name in ("brief", "moodboard", "shotlist"):
         tab, last = state.tabs.get(name), find_last_edit(thread_id, name)
-        if last is not None and (tab is None or not _holds(tab, last.snapshot)):
+        if last is not None and (tab is None or not _holds(tab, last.snapshot or {})):
             yield f"{name} is not what was written last"
 
 

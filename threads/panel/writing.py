@@ -1,7 +1,9 @@
 """Writing tabs: each with its version, and the thread's `rev` with them, in one transaction."""
 
+import time
 from collections.abc import Callable, Iterable
 
+from django.conf import settings
 from pynamodb.expressions.condition import Condition
 
 from accounts.refusals import Refusal
@@ -64,7 +66,9 @@ def _build(state: ThreadState, tabs: list[TabSnapshot], editor: str | None) -> T
         tab.snapshot = fold(tab.name, tab.snapshot)
         write.put(tab.sk, tab, _is_newer(before, tab))
         if editor:
+            edit.changes = list(tab.changes)
             write.put(f"edit {tab.name}", edit, TabEdit.pk.does_not_exist())
+            _shorten_previous(write, before)
         elif tab.truth_revision is not None:
             _keep_aside(write, before, tab, edit)
     change = Change(set={"rev": rev, "updated_at": now()})
@@ -73,6 +77,17 @@ def _build(state: ThreadState, tabs: list[TabSnapshot], editor: str | None) -> T
         me = state.people[editor]
         write.check(me.sk, me, may_write(state) & Participant.pk.exists())
     return write
+
+
+def _shorten_previous(write: Transaction, before: TabSnapshot | None) -> None:
+    """The edit before keeps only what it changed, and expires; the newest holds the whole tab."""
+    if before is None or not before.version:
+        return
+    expires = int(time.time()) + settings.TAB_EDIT_DAYS * 24 * 3600
+    about = {"version": before.version, "ttl": expires}
+    about |= {"edited_by": before.updated_by, "edited_at": before.updated_at}
+    previous = TabEdit(before.pk, keys.edit_sk(before.name, before.version))
+    write.update(f"before {before.name}", previous, Change(set=about, remove=("snapshot",)))
 
 
 def _keep_aside(

@@ -1,0 +1,112 @@
+"""The edit history of a tab: what was changed, not a copy of the tab for every edit."""
+
+import time
+
+import pytest
+
+from tests.contracts.test_large_tabs import fill, tab_of
+from tests.contracts.test_panel import brief, shots, snapshot
+from tests.threads.checker import assert_consistent
+from threads import state
+from threads.models import TabEdit, keys
+from threads.models.table import Item, query
+from threads.panel.diffing import diff
+from threads.panel.large import read_whole, weigh
+from threads.panel.rebuilding import differences, rebuild
+from threads.panel.written import BRIEF, LONGEST_TEXT
+from threads.sweeping import sweep_expired
+
+pytestmark = pytest.mark.storage
+
+
+def edits(thread, tab="brief"):
+    where = Item.sk.startswith(keys.edit_sk(tab, 0)[:-8])
+    return query(keys.thread_pk(thread), where, limit=200).of(TabEdit)
+
+
+def stored_bytes(edit):
+    return weigh({"snapshot": edit.snapshot, "changes": edit.changes})
+
+
+def fill_brief(user, thread):
+    for version, part in enumerate(part for part in BRIEF if part != "title"):
+        brief(user, thread, part, "字" * LONGEST_TEXT, version)
+
+
+def test_forty_title_edits_in_a_full_brief_cost_the_changed_text(leg, thread, buyer):
+    fill_brief(buyer, thread)
+    before = sum(map(stored_bytes, edits(thread)))
+    for number in range(40):
+        brief(buyer, thread, "title", f"Title {number}", 5 + number)
+    assert sum(map(stored_bytes, edits(thread))) - before < 40 * 512
+    assert list(differences(thread)) == []
+    assert_consistent(thread)
+
+
+def test_each_edit_says_what_it_changed(leg, thread, buyer, seller):
+    brief(buyer, thread, text="Joy")
+    brief(seller, thread, text="More joy", version=1)
+    first, second = edits(thread)
+    (entry,) = second.changes
+    assert (entry["part"], entry["before"]["text"], entry["after"]["text"]) == (
+        "goals",
+        "Joy",
+        "More joy",
+    )
+    assert (second.edited_by, first.edited_by) == (seller.id, buyer.id)
+    assert (first.snapshot, first.changes[0]["after"]["text"]) == (None, "Joy")
+    assert second.snapshot["fields"]["goals"]["text"] == "More joy"
+
+
+def test_earlier_edits_expire_and_the_newest_stays(leg, thread, buyer, settings):
+    settings.TAB_EDIT_DAYS = 0
+    for number in range(3):
+        brief(buyer, thread, text=f"Joy {number}", version=number)
+    assert [int(edit.version) for edit in edits(thread)] == [3]
+    sweep_expired()
+    assert TabEdit.find(keys.thread_pk(thread), keys.edit_sk("brief", 3)).ttl is None
+    rebuild(thread)
+    assert snapshot(buyer, thread, "brief")["fields"]["goals"]["text"] == "Joy 2"
+
+
+def test_expires_after_the_days_of_the_setting(leg, thread, buyer, settings):
+    settings.TAB_EDIT_DAYS = 3
+    brief(buyer, thread)
+    brief(buyer, thread, text="More", version=1)
+    first, newest = edits(thread)
+    assert abs(first.ttl - time.time() - 3 * 24 * 3600) < 60
+    assert newest.ttl is None
+
+
+def test_an_edit_stored_by_an_earlier_version_is_read_and_followed(leg, thread, buyer):
+    brief(buyer, thread)
+    (old,) = edits(thread)
+    old.changes = None
+    old.save()
+    rebuild(thread)
+    assert snapshot(buyer, thread, "brief")["fields"]["goals"]["text"] == "Joy"
+    assert brief(buyer, thread, text="More", version=1) == 2
+    first, second = edits(thread)
+    assert (first.snapshot, second.changes[0]["before"]["text"]) == (None, "Joy")
+
+
+def test_a_large_tab_is_read_while_somebody_edits_it(leg, thread, buyer, seller):
+    fill(seller, thread)
+    seen = tab_of(buyer, thread, "shotlist")
+    shots(seller, thread, "tick", 24, part="shot3", text="done")
+    assert [item["done"] for item in read_whole(seen)["items"]].index(True) == 3
+    state.forget(thread)
+    rebuild(thread)
+    assert list(differences(thread)) == []
+
+
+def test_a_diff_names_added_removed_changed_and_moved_items():
+    old = {"items": [{"id": "a", "name": "A"}, {"id": "b", "name": "B"}, {"id": "c", "name": "C"}]}
+    new = {"items": [{"id": "c", "name": "C"}, {"id": "a", "name": "AA"}, {"id": "d", "name": "D"}]}
+    assert diff(old, new) == [
+        {"part": "a", "before": {"name": "A"}, "after": {"name": "AA"}},
+        {"part": "b", "before": {"id": "b", "name": "B"}, "after": None},
+        {"part": "d", "before": None, "after": {"id": "d", "name": "D"}},
+        {"part": "order", "before": ["a", "b", "c"], "after": ["c", "a", "d"]},
+    ]
+    assert diff(old, old) == []
