@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from accounts.time_zones import local_time
 from contracts.cards.fields import MAX_MOMENT_CHARS
+from contracts.labels import label_legs
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION
 from contracts.models.fields import CURRENCIES
@@ -185,7 +186,8 @@ class LinkForm(forms.Form):
 
     def __init__(self, *args: Any, legs: list[Leg], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        choices = [(leg.id, f"{leg.seller.display_name}: {leg.service}") for leg in legs]
+        sellers = {leg.id: leg.seller.display_name for leg in legs}
+        choices = [(leg_id, f"{sellers[leg_id]}: {label}") for leg_id, label in label_legs(legs)]
         self.fields["leg_ids"].choices = choices  # type: ignore[attr-defined]
 
 
@@ -201,4 +203,4 @@ class DeliverForm(forms.Form):
 
     def __init__(self, *args: Any, legs: list[Leg], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["leg_id"].choices = [(leg.id, leg.service) for leg in legs]  # type: ignore[attr-defined]
+        self.fields["leg_id"].choices = label_legs(legs)  # type: ignore[attr-defined]

@@ -21,6 +21,7 @@ from contracts.cards.recording import says_of
 from contracts.cards.reviewing import Review, review
 from contracts.cards.table import CardType, Move, holds
 from contracts.cards.types import TYPES
+from contracts.labels import label_legs
 from contracts.models import Card, Leg
 from contracts.queries import access_leg, list_legs_between
 from threads import queries
@@ -36,6 +37,8 @@ from threads.views import Request
 LONGEST_KEY = 64
 # Of files in one form: more than any type takes.
 MOST_NAMED = 60
+# Fields that begin with what was agreed for the booking.
+OF_THE_LEG = ("starts_at", "ends_at", "until", "how")
 # Without one of these a row of a form is empty.
 WRITTEN = ("title", "unit", "note")
 
@@ -45,9 +48,10 @@ WRITTEN = ("title", "unit", "note")
 def new(request: Request, thread_id: str, type_name: str) -> HttpResponse:
     queries.access_people(request.user, thread_id)
     kind = find_type(type_name)
-    legs = list_legs_between(request.user, thread_id)
-    wanted = request.POST.get("leg") or request.GET.get("leg") or legs[0].id
-    leg = next((each for each in legs if each.id == wanted), None)
+    every_leg = list_legs_between(request.user, thread_id)
+    legs = _open_to(kind, every_leg)
+    wanted = request.POST.get("leg") or request.GET.get("leg") or (legs or every_leg)[0].id
+    leg = next((each for each in every_leg if each.id == wanted), None)
     if leg is None:
         raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
     given = _given(request)
@@ -56,6 +60,9 @@ def new(request: Request, thread_id: str, type_name: str) -> HttpResponse:
         return _form(request, kind, leg, kind.defaults(leg), legs=legs)
     if "more" in request.POST:
         return _form(request, kind, leg, _with_one_more(given), legs=legs)
+    if request.POST.get("shown_leg", leg.id) != leg.id:
+        # The amounts, terms and times of the form were another booking's: shown again with its own.
+        return _form(request, kind, leg, _for_other_leg(kind, leg, given), legs=legs)
     file_ids = _file_ids(request, kind, thread_id)
     try:
         if to_review := _review(request, kind, leg, given, file_ids):
@@ -80,6 +87,17 @@ def new(request: Request, thread_id: str, type_name: str) -> HttpResponse:
         shown = kind.defaults(leg) | given
         return _form(request, kind, leg, shown, legs=legs, refusal=refusal, brought=file_ids)
     return _to_card(card)
+
+
+def _open_to(kind: CardType, legs: list[Leg]) -> list[Leg]:
+    """Those that this can be proposed for; a form offers no others."""
+    return [leg for leg in legs if status.is_allowed(leg.status, status.proposal(kind.name))]
+
+
+def _for_other_leg(kind: CardType, leg: Leg, given: dict[str, Any]) -> dict[str, Any]:
+    """What was typed stays, except what is another booking's."""
+    kept = {name: value for name, value in given.items() if name not in OF_THE_LEG}
+    return kind.defaults(leg) | kept
 
 
 @require_safe
@@ -222,7 +240,7 @@ def _form(
     context = {
         "kind": kind,
         "leg": leg,
-        "legs": legs or [],
+        "legs": label_legs(legs or []),
         "given": _marked(given, errors),
         "card": card,
         "move": chosen,

@@ -31,6 +31,10 @@ export class Cards {
   constructor() {
     document.addEventListener("submit", (event) => this.#submitted(event));
     document.addEventListener("click", (event) => this.#clicked(event));
+    this.#dialog?.addEventListener("change", ({ target }) => {
+      // Times, terms and amounts of the form are those of the booking that is chosen.
+      if (target.name === "leg") this.#fill(`${target.form.action}?leg=${target.value}`);
+    });
   }
 
   #clicked(event) {
@@ -75,9 +79,12 @@ export class Cards {
   }
 
   async #open(url) {
+    if (await this.#fill(url)) this.#dialog.showModal();
+  }
+
+  async #fill(url) {
     const answer = await fetch(url).catch(() => null);
-    if (!answer?.ok || !this.#show(await answer.text())) return location.assign(url);
-    this.#dialog.showModal();
+    return (answer?.ok && this.#show(await answer.text())) || location.assign(url);
   }
 
   /** The form of a page, in the dialog; false if the page has none. */

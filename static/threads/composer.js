@@ -95,7 +95,7 @@ export class Composer extends EventTarget {
       this.box.value = "";
       this.#count();
       this.answer(null);
-      this.dispatchEvent(new Event("sent"));
+      this.dispatchEvent(new CustomEvent("sent", { detail: text }));
     } else {
       this.form.elements.attachments.value = attachments.map(({ id }) => id).join(" ");
       this.form.elements.links.value = JSON.stringify(links);

@@ -9,10 +9,13 @@ const THERE = 2_000;
 
 /**
  * What to do about a draft that the server tells of. `synced` is the text that we last agreed on,
- * `saving` the one that we have just sent, null if none.
+ * `saving` the one that we have just sent, null if none, and `posted` the text of a message that
+ * the server's draft may not know of yet.
  */
-export function reconcile({ typed, synced, saving }, told) {
+export function reconcile({ typed, synced, saving, posted = "" }, told) {
   if (told === typed) return { text: typed, agreed: true };
+  // The server has only what was there before it became a message, or was cleared, here.
+  if (told === synced || (posted && posted.startsWith(told))) return { text: typed, agreed: true };
   if (saving !== null && told === saving) return { text: typed, agreed: true };
   // Another device was faster: the server has put ours behind its text. What was typed since stays.
   if (saving && told.endsWith(saving)) {
@@ -28,6 +31,7 @@ export class Draft extends EventTarget {
   #version = 0;
   #synced = "";
   #saving = null;
+  #posted = "";
   #keeping = new Pace(HERE, () => this.#keep());
   #saveLater = null;
   #isOpen = false;
@@ -54,6 +58,7 @@ export class Draft extends EventTarget {
     if (!kept) return;
     this.#version = kept.version;
     this.#synced = kept.synced;
+    this.#posted = kept.posted ?? "";
     // What a refused form gave back is newer than what was kept.
     if (!this.read()) this.write(kept.text);
   }
@@ -65,7 +70,8 @@ export class Draft extends EventTarget {
   }
 
   /** What was written was sent: at once, or a reload would bring it back. */
-  async sent() {
+  async sent(text) {
+    this.#posted = text;
     await this.#keep();
     this.#save();
   }
@@ -85,8 +91,8 @@ export class Draft extends EventTarget {
   async #keep() {
     await this.#restored;
     const { user, thread } = this;
-    const kept = { user, thread, text: this.read(), version: this.#version, synced: this.#synced };
-    return put("drafts", kept);
+    const [version, synced, posted] = [this.#version, this.#synced, this.#posted];
+    return put("drafts", { user, thread, text: this.read(), version, synced, posted });
   }
 
   async #save() {
@@ -103,7 +109,9 @@ export class Draft extends EventTarget {
     await this.#restored;
     if (version < this.#version) return;
     const typed = this.read();
-    const { text, agreed } = reconcile({ typed, synced: this.#synced, saving: this.#saving }, told);
+    const mine = { typed, synced: this.#synced, saving: this.#saving, posted: this.#posted };
+    const { text, agreed } = reconcile(mine, told);
+    if (told === typed) this.#posted = "";
     if (agreed) {
       this.#version = version;
       this.#synced = told;

@@ -233,6 +233,8 @@ export class Tray extends EventTarget {
 
   /** Without room for it in this browser it is only here; that is no reason not to send it. */
   #keep({ key, name, size, blob, file, link, state, reason, final }) {
+    // Nothing can be done about it, so that a reload need not show it again.
+    if (state === "refused" && final) return void remove("uploads", key).catch(() => {});
     const order = this.#items.findIndex((item) => item.key === key);
     const { user, thread } = this;
     const kept = { key, user, thread, order, name, size, blob, file, link, state, reason, final };

@@ -33,8 +33,8 @@ export class Writing {
       draft.changed();
       company.typed(composer.text);
     });
-    composer.addEventListener("sent", () => {
-      draft.sent();
+    composer.addEventListener("sent", ({ detail }) => {
+      draft.sent(detail);
       company.stopped();
     });
     composer.addEventListener("posted", () => draft.posted());

@@ -77,6 +77,12 @@ def test_several_files_arrive_live_in_order_and_a_bad_one_takes_no_other_with_it
     expect(buyer.locator(TRAY)).to_have_count(1)
     buyer.get_by_role("button", name="Remove photo.jpg").click()
     expect(buyer.locator(TRAY)).to_have_count(0)
+    # Nothing can be done about it, so that it does not come back after a reload.
+    attach(buyer, PAGE)
+    expect(refused).to_contain_text("photo.jpg")
+    buyer.reload()
+    live(buyer)
+    expect(buyer.locator(TRAY)).to_have_count(0)
     inbox = live_inbox(seller, pair)
     expect(inbox).to_have_text("3 files · As we said")
 

@@ -122,3 +122,23 @@ def test_what_was_sent_by_the_form_does_not_come_back_as_a_draft(visit, pair):
     expect(box(page)).to_have_value("")
     page.wait_for_timeout(500)
     expect(box(page)).to_have_value("")
+
+
+def test_what_was_sent_while_offline_does_not_come_back_as_a_draft(visit, pair):
+    page = live(visit(pair.buyer, thread_of(pair)))
+    phone = live(visit(pair.buyer, thread_of(pair)))
+    box(page).press_sequentially("Begun online")
+    expect(box(phone)).to_have_value("Begun online", timeout=SAVED)
+    page.context.set_offline(True)
+    box(page).press_sequentially(", sent offline")
+    box(page).press("Enter")
+    expect(box(page)).to_have_value("")
+    page.context.set_offline(False)
+    expect(page.locator(".message:not(.sending) .prose").last).to_have_text(
+        "Begun online, sent offline", timeout=30_000
+    )
+    expect(box(phone)).to_have_value("", timeout=30_000)
+    expect(box(page)).to_have_value("")
+    page.reload()
+    live(page)
+    expect(box(page)).to_have_value("")

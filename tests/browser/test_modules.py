@@ -308,7 +308,23 @@ RECONCILED = [
     ("mine, longer", "", "mine", "theirs\n\nmine", "theirs\n\nmine, longer", True),
     ("old", "old", None, "", "", True),
     ("", "was sent", "", "", "", True),
+    # Sent or cleared while offline: the server has only what was there before.
+    ("", "was sent", None, "was sent", "", True),
+    ("next", "was sent", None, "was sent", "next", True),
 ]
+
+
+def test_a_draft_that_became_a_message_does_not_come_back(logic):
+    """Its last save may have reached the server, whose answer was lost with the connection."""
+    found = logic.evaluate("""async () => {
+        const { reconcile } = await import("/threads/draft.js");
+        const mine = { typed: "", synced: "Hel", saving: null, posted: "Hello there" };
+        return [reconcile(mine, "Hello"), reconcile(mine, "Another text")];
+    }""")
+    assert found == [
+        {"text": "", "agreed": True},
+        {"text": "Another text", "agreed": True},
+    ]
 
 
 @pytest.mark.parametrize(("typed", "synced", "saving", "told", "text", "agreed"), RECONCILED)

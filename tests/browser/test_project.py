@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.browser.conftest import PHONE, write
+from tests.browser.conftest import PHONE, live, write
 from tests.browser.test_attachments import PAGE, is_drawn, photo
 
 pytestmark = pytest.mark.browser
@@ -56,6 +56,19 @@ def test_an_accepted_offer_opens_the_panel_on_both_screens(two):
     expect(buyer.locator("[data-panel] [data-tab-body=brief]")).to_be_visible()
     expect(seller.locator(".banner", has_text="not answered")).to_have_count(0)
     assert seller.url == here
+
+
+def test_a_row_with_unread_messages_does_not_say_waiting_for_them(two, visit, pair):
+    buyer, seller = two
+    make_offer(seller)
+    inbox = live(visit(pair.seller, "/inbox/"))
+    row = inbox.locator(f'.row[data-thread="{pair.thread}"]')
+    expect(row.get_by_text("Waiting for them")).to_be_visible()
+    # Nobody reads it meanwhile.
+    seller.close()
+    write(buyer, "One question first.")
+    expect(row.locator("[data-row-unread]")).to_have_text("1")
+    expect(row.get_by_text("Waiting for them")).to_be_hidden()
 
 
 def test_both_write_the_brief_at_once_and_nothing_is_lost(visit, pair):

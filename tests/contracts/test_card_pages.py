@@ -1,13 +1,14 @@
 """The pages of every type: filling one in, looking at it, answering it; none needs a script."""
 
 import re
+from itertools import permutations
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from contracts.cards.types import TYPES
-from contracts.models import Card
+from contracts.models import Card, Leg
 from tests.contracts.card_scenes import (
     GIVEN,
     answer,
@@ -17,7 +18,10 @@ from tests.contracts.card_scenes import (
     proposer_of,
     rightful,
 )
+from tests.contracts.conftest import book, in_week
 from tests.files.conftest import picture
+from threads import state as states
+from threads.cards.showing import action_of, view_of_action
 
 pytestmark = pytest.mark.django_db
 
@@ -122,3 +126,91 @@ def test_a_booking_comes_as_a_calendar_file(leg, client):
     assert f"UID:{leg.id}@parley" in lines
     assert f"DTSTART:{leg.starts_at:%Y%m%dT%H%M%SZ}" in lines
     assert all(len(line.encode()) <= 75 for line in lines)
+
+
+def test_buttons_stand_in_the_same_order_however_the_store_returns_them(leg):
+    card = propose("reschedule", leg)
+    action, state = action_of(card), states.look(card.thread_id)
+    orders = set()
+    for names in permutations(action["moves"]):
+        shuffled = action | {"moves": {name: action["moves"][name] for name in names}}
+        buttons = view_of_action(shuffled, state)["buttons"]
+        orders.add(tuple(button["move"] for button in buttons))
+    assert len(orders) == 1
+    assert buttons[-1]["tone"] == "primary"
+
+
+def test_the_actions_tab_counts_what_is_open(leg, client):
+    propose("reschedule", leg)
+    client.force_login(leg.buyer)
+    address = reverse("threads:panel_tab", args=[leg.thread_id, "actions"])
+    page = client.get(address).content.decode()
+    shown = re.search(r"data-tab-count>(\d+)<", page)[1]
+    # The script copies this into the badge. Besides the card, two signatures are missing.
+    assert re.search(r'data-open="(\d+)"', page)[1] == shown == "3"
+
+
+def test_the_form_for_proofs_says_in_which_zone_its_times_are(leg, client):
+    client.force_login(leg.seller)
+    page = client.get(reverse("threads:card_new", args=[leg.thread_id, "proofs"]))
+    assert "Times are in Lisbon" in page.content.decode()
+
+
+@pytest.fixture
+def two_legs(thread, buyer, seller):
+    """The same service twice, in two places on earth."""
+    first = book(thread, buyer, seller, in_week(1))
+    second = book(thread, buyer, seller, in_week(3, time_zone="Asia/Tokyo"))
+    return first, second
+
+
+def test_bookings_of_the_same_name_can_be_told_apart(two_legs, client):
+    first, second = two_legs
+    client.force_login(first.seller)
+    for name, args in (
+        ("threads:card_new", [first.thread_id, "reschedule"]),
+        ("threads:deliver", [first.thread_id]),
+    ):
+        page = client.get(reverse(name, args=args)).content.decode()
+        labels = [re.search(f'value="{leg.id}"[^>]*>([^<]*)<', page)[1] for leg in two_legs]
+        assert labels[0] != labels[1], name
+        assert "21 May 2027, 10:00" in labels[0]
+        # 09:00 UTC, as the clocks say where it takes place.
+        assert "4 Jun 2027, 18:00" in labels[1]
+
+
+def test_a_form_follows_the_booking_that_is_chosen(two_legs, client):
+    first, second = two_legs
+    client.force_login(first.seller)
+    address = reverse("threads:card_new", args=[first.thread_id, "reschedule"])
+    page = client.get(address, {"leg": second.id}).content.decode()
+    assert "Times are in Tokyo" in page
+    assert "2027-06-04T18:00" in page
+
+
+def test_what_was_filled_in_for_one_booking_is_not_proposed_for_another(two_legs, client):
+    first, second = two_legs
+    client.force_login(first.seller)
+    address = reverse("threads:card_new", args=[first.thread_id, "reschedule"])
+    fields = posted("reschedule", first) | {
+        "leg": second.id,
+        "shown_leg": first.id,
+        "reason": "Rain",
+    }
+    answer = client.post(address, fields)
+    page = answer.content.decode()
+    assert answer.status_code == 200
+    assert not Card.objects.filter(type="reschedule").exists()
+    assert "Times are in Tokyo" in page
+    assert "2027-06-04T18:00" in page
+    assert "Rain" in page
+    assert f'name="shown_leg" value="{second.id}"' in page
+
+
+def test_a_form_offers_no_booking_that_is_over(two_legs, client):
+    first, second = two_legs
+    Leg.objects.filter(pk=first.pk).update(status="cancelled")
+    client.force_login(first.seller)
+    page = client.get(reverse("threads:card_new", args=[first.thread_id, "reschedule"]))
+    assert "Times are in Tokyo" in page.content.decode()
+    assert f'value="{first.id}"' not in page.content.decode()

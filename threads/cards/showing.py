@@ -108,11 +108,7 @@ def view_of_action(action: dict[str, Any], state: ThreadState) -> dict[str, Any]
         "waiting_names": [state.name_of(user_id)["name"] for user_id in action["waitsFor"]],
         "due": keys.moment(action["dueAt"]) if action["dueAt"] else None,
         "moment": keys.moment(action["at"]) if action["at"] else None,
-        "buttons": [
-            _button(kind.find(name), people, action)
-            for name, people in action["moves"].items()
-            if kind.find(name)
-        ],
+        "buttons": _buttons(kind, action),
     }
 
 
@@ -138,6 +134,14 @@ def _files(kind: CardType, payload: dict[str, Any]) -> dict[str, Any]:
     if kind.file_kind:
         return {"pictures": gallery_of(payload)}
     return {"files": views_of(payload.get("files"))}
+
+
+def _buttons(kind: CardType, action: dict[str, Any]) -> list[dict[str, Any]]:
+    """In the order of the type, the primary one last. A stored map has no order of its own."""
+    people = action["moves"]
+    moves = [move for move in kind.moves if move.name in people]
+    ordered = sorted(moves, key=lambda move: move.tone == "primary")
+    return [_button(move, people[move.name], action) for move in ordered]
 
 
 def _button(move: Any, people: list[str], action: dict[str, Any]) -> dict[str, Any]:

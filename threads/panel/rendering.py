@@ -66,6 +66,7 @@ def tab_context(state: ThreadState, name: str) -> dict[str, Any]:
         "version": tab.version if tab else 0,
         "content": VIEWS[name](snapshot, state),
         "people": [state.name_of(user_id) for user_id in state.thread.parties],
+        **_mark(state, name),
         **_changed(tab, state),
     }
 
