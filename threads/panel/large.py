@@ -70,7 +70,14 @@ def percent_done(snapshot: Snapshot) -> int | None:
 
 def count_waiting(snapshot: Snapshot) -> int:
     waiting = [card for card in snapshot.get("cards", []) if card["isOpen"]]
-    return len(snapshot["offers"]) + len(snapshot["signing"]) + len(waiting)
+    listed = len(snapshot["offers"]) + len(snapshot["signing"]) + len(waiting)
+    return listed + count_hidden(snapshot)
+
+
+def count_hidden(snapshot: Snapshot) -> int:
+    """Those that wait and are not listed."""
+    more = snapshot.get("more", {})
+    return sum(more.get(name, 0) for name in ("offers", "signing", "cards"))
 
 
 TOLD: dict[str, Callable[[Snapshot], int | None]] = {

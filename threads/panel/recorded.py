@@ -9,9 +9,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from contracts.cards.types import TYPES, proofs
-from contracts.models import Card, ContractVersion, Dossier, Leg, Offer, Receipt
+from contracts.models import (
+    Card,
+    ContractVersion,
+    DeliverableManifest,
+    Dossier,
+    Leg,
+    Offer,
+    Receipt,
+)
 from contracts.models.bookings import PENDING
 from contracts.models.documents import VOID
 from contracts.papers import find_reversal
@@ -22,6 +31,7 @@ from files.models import TabUse
 from threads.attachments import as_in_tab, describe_in_tab
 from threads.models import keys
 from threads.models.tab import RECORDED
+from threads.panel.trimming import MAX_LISTED, count_more, trim
 from threads.writing import Binding
 
 MOST_CLOSED = 10
@@ -43,6 +53,8 @@ class Truth:
     cards: list[Card] = field(default_factory=list)
     # Rounds of proofs that were approved.
     approved: list[Card] = field(default_factory=list)
+    # Open cards that are not among `cards`.
+    more_cards: int = 0
 
     @property
     def sellers(self) -> set[str]:
@@ -68,21 +80,29 @@ def read_truth(thread_id: str) -> Truth | None:
     offers = Offer.objects.filter(thread_id=thread_id).order_by("-created_at", "-id")
     cards = Card.objects.filter(thread_id=thread_id).order_by("-created_at", "-id")
     closed = cards.filter(is_open=False)[:MOST_CLOSED]
+    is_open = cards.filter(is_open=True)
     return Truth(
         dossier,
         list(legs_of(dossier)),
         list(offers[: MOST_CLOSED * 2]),
         list_in_tab(PROOFS, thread_id=thread_id),
-        [*cards.filter(is_open=True), *closed],
+        [*is_open[:MAX_LISTED], *closed],
         list(cards.filter(type=proofs.TYPE.name, state=proofs.APPROVED)[:MOST_APPROVED]),
+        max(0, is_open.count() - MAX_LISTED),
     )
 
 
 def snapshots_of(truth: Truth) -> dict[str, Snapshot]:
     """Before a booking there is nothing but what waits for an answer."""
     if not truth.dossier.is_bound:
-        return {"actions": _actions(truth)}
-    return {tab: MAKERS[tab](truth) for tab in RECORDED}
+        return {"actions": trim(_actions(truth))}
+    return {tab: trim(MAKERS[tab](truth)) for tab in RECORDED}
+
+
+def _newest(records: QuerySet[Any], *order: str) -> tuple[list[Any], int]:
+    """The newest records, oldest first, and how many there are besides."""
+    newest = list(records.order_by(*(f"-{name}" for name in order))[:MAX_LISTED])
+    return newest[::-1], max(0, records.count() - MAX_LISTED)
 
 
 def _docs(truth: Truth) -> Snapshot:
@@ -91,7 +111,7 @@ def _docs(truth: Truth) -> Snapshot:
 
 def _document(leg: Leg, truth: Truth) -> Snapshot:
     versions = leg.contract.versions.prefetch_related("signatures").order_by("-number")
-    newest, *older = versions
+    newest, *older = versions[: MAX_LISTED + 1]
     shown: Snapshot = {
         "leg": leg.id,
         "service": leg.service,
@@ -133,7 +153,12 @@ def _expenses(truth: Truth) -> Snapshot:
 
 def _account(leg: Leg) -> Snapshot:
     balance = balance_of(leg)
-    return {
+    amendments, more_amendments = _newest(leg.amendments.all(), "made_at", "id")
+    receipts, more_receipts = _newest(
+        leg.receipts.select_related("entry__reverses__receipt", "entry__reversed_by__receipt"),
+        "number",
+    )
+    shown: Snapshot = {
         "leg": leg.id,
         "service": leg.service,
         "seller": leg.seller_id,
@@ -142,20 +167,18 @@ def _account(leg: Leg) -> Snapshot:
         "deposit": leg.deposit_cents,
         "amendments": [
             {"id": each.id, "kind": each.kind, "cents": each.amount_cents, "items": each.items}
-            for each in leg.amendments.order_by("made_at", "id")
+            for each in amendments
         ],
-        "receipts": [
-            _receipt(each)
-            for each in leg.receipts.select_related(
-                "entry__reverses__receipt", "entry__reversed_by__receipt"
-            ).order_by("number")
-        ],
+        "receipts": [_receipt(each) for each in receipts],
         "status": leg.status,
         "total": balance.total_cents,
         "paid": balance.paid_cents,
         "due": balance.due_cents,
         "open": balance.open_cents,
     }
+    count_more(shown, "amendments", more_amendments)
+    count_more(shown, "receipts", more_receipts)
+    return shown
 
 
 def _receipt(receipt: Receipt) -> Snapshot:
@@ -178,6 +201,8 @@ def _receipt(receipt: Receipt) -> Snapshot:
 
 
 def _files(truth: Truth) -> Snapshot:
+    finals = DeliverableManifest.objects.filter(leg__in=truth.legs)
+    manifests, more = _newest(finals, "made_at", "id")
     shown: Snapshot = {
         "proofs": [
             describe_in_tab(each.file) | {"by": each.file.owner_id, "at": keys.iso(each.created_at)}
@@ -186,18 +211,18 @@ def _files(truth: Truth) -> Snapshot:
         "manifests": [
             {
                 "id": each.id,
-                "leg": leg.id,
+                "leg": each.leg_id,
                 "title": each.title,
                 "by": each.made_by_id,
                 "at": keys.iso(each.made_at),
                 "count": len(each.entries),
                 "bytes": sum(entry["size"] for entry in each.entries),
             }
-            for leg in truth.legs
-            for each in leg.manifests.order_by("made_at", "id")
+            for each in manifests
         ],
         "sellers": sorted(truth.sellers),
     }
+    count_more(shown, "manifests", more)
     if truth.approved:
         shown["approved"] = [_approved(each) for each in truth.approved]
     return shown
@@ -224,12 +249,14 @@ def _actions(truth: Truth) -> Snapshot:
     is_open = [each for each in offers if each["status"] == PENDING]
     closed = [each for each in offers if each["status"] != PENDING]
     signing = [each for leg in truth.legs for each in _to_sign(leg, truth)]
-    return {
+    shown: Snapshot = {
         "offers": is_open,
         "signing": signing,
         "closed": closed[:MOST_CLOSED],
         "cards": [_card(each) for each in truth.cards],
     }
+    count_more(shown, "cards", truth.more_cards)
+    return shown
 
 
 def _card(card: Card) -> Snapshot:

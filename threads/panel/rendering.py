@@ -18,7 +18,7 @@ from threads.attachments import view_in_tab
 from threads.cards.showing import UNKNOWN_ICON, UNKNOWN_LABEL
 from threads.models import TabSnapshot, keys
 from threads.models.tab import TAB_NAMES
-from threads.panel.large import is_large, percent_done, read_whole, told_of
+from threads.panel.large import count_hidden, is_large, percent_done, read_whole, told_of
 from threads.panel.written import BRIEF, TEMPLATES
 from threads.state import ThreadState
 
@@ -171,6 +171,7 @@ def _files(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
         "proofs": proofs,
         "approved": [_approved(each, state) for each in snapshot.get("approved", [])],
         "sellers": snapshot.get("sellers", []),
+        "more": snapshot.get("more", {}),
     }
 
 
@@ -183,7 +184,8 @@ def _approved(entry: dict[str, Any], state: ThreadState) -> dict[str, Any]:
 
 
 def _docs(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
-    return {"documents": [_document(each, state) for each in snapshot.get("documents", [])]}
+    documents = [_document(each, state) for each in snapshot.get("documents", [])]
+    return {"documents": documents, "more": snapshot.get("more", {})}
 
 
 def _document(document: dict[str, Any], state: ThreadState) -> dict[str, Any]:
@@ -215,6 +217,7 @@ def _expenses(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
         for total in snapshot.get("totals", [])
     ]
     shown = {"legs": legs, "totals": totals, "several": len(legs) > 1}
+    shown["more"] = snapshot.get("more", {})
     return shown | {"shared": snapshot.get("shared", False), "group": snapshot.get("group", "")}
 
 
@@ -239,6 +242,7 @@ def _account(leg: dict[str, Any], state: ThreadState) -> dict[str, Any]:
         "amendments": [a | {"amount": money(a["cents"])} for a in leg["amendments"]],
         "receipts": [_receipt(each, money) for each in leg["receipts"]],
         "seller_name": state.name_of(leg["seller"])["name"],
+        "more": leg.get("more", {}),
     }
 
 
@@ -273,6 +277,7 @@ def _actions(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
     return lists | {
         "open_cards": [card for card in cards if card["isOpen"]],
         "closed_cards": [card for card in cards if not card["isOpen"]],
+        "hidden": count_hidden(snapshot),
     }
 
 

@@ -1,0 +1,89 @@
+"""However many records there are, the tabs that list them stay within their bound."""
+
+import pytest
+from django.utils import timezone
+
+from contracts.actions.dossiers import touch
+from contracts.models import Amendment, Card, DeliverableManifest
+from contracts.models.money import EXTRAS
+from tests.contracts.card_scenes import propose
+from tests.contracts.test_large_tabs import page, tab_of
+from tests.threads.checker import assert_consistent
+from threads.panel.large import count_waiting, read_whole, weigh
+from threads.panel.rebuilding import differences, rebuild
+from threads.panel.recorded import read_truth, snapshots_of
+from threads.panel.trimming import MAX_LISTED, MAX_RECORDED_BYTES, trim
+from threads.relay import carry_all
+
+pytestmark = pytest.mark.storage
+
+
+def refresh(leg, key):
+    carry_all([touch(leg.thread_id, by=leg.seller, key=key)])
+
+
+def assert_bounded(user, thread, name):
+    whole = read_whole(tab_of(user, thread, name))
+    assert weigh(whole) <= MAX_RECORDED_BYTES
+    assert list(differences(thread)) == []
+    rebuild(thread)
+    assert read_whole(tab_of(user, thread, name)) == whole
+    assert_consistent(thread)
+    return whole
+
+
+def deliver(leg, count):
+    entries = [{"name": "a", "size": 1, "sha256": "0" * 64, "link": "https://a.example/"}]
+    made = {"leg": leg, "made_by": leg.seller, "made_at": timezone.now(), "entries": entries}
+    DeliverableManifest.objects.bulk_create(
+        DeliverableManifest(key=f"{number}", title=f"{number:04} " + "字" * 115, **made)
+        for number in range(count)
+    )
+
+
+def test_thousands_of_manifests(leg, thread, buyer):
+    deliver(leg, 3000)
+    refresh(leg, "many")
+    whole = assert_bounded(buyer, thread, "files")
+    listed = len(whole["manifests"])
+    assert 0 < listed <= MAX_LISTED
+    assert whole["more"]["manifests"] == 3000 - listed
+    html = page(buyer, thread, "files")
+    assert f"Not listed here: {3000 - listed} earlier deliveries." in html
+
+
+def test_thousands_of_open_cards_are_all_counted(leg, thread):
+    card = propose("extras", leg)
+    own = ("id", "key", "message_id")
+    same = {
+        field.attname: getattr(card, field.attname)
+        for field in Card._meta.concrete_fields
+        if field.name not in own
+    }
+    Card.objects.bulk_create(
+        Card(key=f"copy {number}", message_id=f"msg_{number}", **same) for number in range(1500)
+    )
+    whole = snapshots_of(read_truth(thread))["actions"]
+    assert weigh(whole) <= MAX_RECORDED_BYTES
+    assert len(whole["cards"]) <= MAX_LISTED
+    assert count_waiting(whole) == 1501 + len(whole["offers"]) + len(whole["signing"])
+
+
+def test_thousands_of_long_extras_keep_the_totals(leg, thread, buyer):
+    items = [{"title": "字" * 400, "quantity": 1, "unit_cents": 100}] * 10
+    made = {"leg": leg, "kind": EXTRAS, "amount_cents": 1, "currency": leg.currency}
+    made |= {"items": items, "made_by": leg.seller, "made_at": timezone.now()}
+    Amendment.objects.bulk_create(Amendment(**made) for _ in range(2000))
+    refresh(leg, "many")
+    (account,) = assert_bounded(buyer, thread, "expenses")["legs"]
+    assert len(account["amendments"]) + account["more"]["amendments"] == 2000
+    assert account["total"] == account["price"] + 2000
+
+
+def test_what_fits_is_not_trimmed_and_one_step_beyond_is():
+    fits = {"manifests": [{"id": "a" * 1000}] * 100}
+    assert trim({**fits}) == fits
+    beyond = trim({"manifests": [{"id": f"{number}" + "a" * 1100} for number in range(100)]})
+    assert weigh(beyond) <= MAX_RECORDED_BYTES
+    assert beyond["more"] == {"manifests": 50}
+    assert beyond["manifests"][-1]["id"].startswith("99")
