@@ -178,7 +178,7 @@ def test_an_address_has_one_account_however_it_is_written(mara):
 def test_too_many_sign_ups_from_one_address_have_to_wait(client, zoe):
     answers = [sign_up(client, zoe, display_name="") for _ in range(21)]
     assert [answer.status_code for answer in answers] == [200] * 20 + [429]
-    assert "Wait a minute" in answers[-1].content.decode()
+    assert "Try again in an hour" in answers[-1].content.decode()
 
 
 @pytest.mark.storage

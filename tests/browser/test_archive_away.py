@@ -2,6 +2,7 @@
 
 import json
 import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,8 @@ def away(site):
     """A conversation whose messages are in an archive that is away, and what brings it back."""
     made = site.seed_load("--pairs", "1", "--messages", "70")
     pair = read_pair(json.loads(made)["pairs"][0])
-    site.manage("archive_messages", "--older-than", "0d")
+    recent = datetime.now(UTC).date() - timedelta(days=7)
+    site.manage("archive_messages", "--older-than", "0d", "--since", recent.isoformat())
     archive = Path(site.env["PARLEY_DATA"]) / "archive"
     aside = archive.with_name("archive-aside")
     archive.rename(aside)
