@@ -23,6 +23,12 @@ WORDS = {
     "edit": "You're editing messages too quickly. Try again in {wait}.",
     "proposal": "You're making proposals too quickly. Try again in {wait}.",
     "search": "You have searched a lot in a short time. You can search again in {wait}.",
+    "write": "You're making changes too quickly. Try again in {wait}.",
+    "command": "You're making changes too quickly. Try again in {wait}.",
+    "panel": "You're making changes too quickly. Try again in {wait}.",
+    "reaction": "You're reacting too quickly. Try again in {wait}.",
+    "report": "You're sending reports too quickly. Try again in {wait}.",
+    "delivery": "You're delivering too quickly. Try again in {wait}.",
     "find": "You have looked for a lot of names in a short time. You can look again in {wait}.",
 }
 

@@ -10,11 +10,14 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.decorators import sync_only_middleware
 
+from accounts.lockout import address_of
+from accounts.pace import keep_pace
 from accounts.refusals import Refusal
 from threads.models.errors import is_worth_logging
 from threads.models.retry import time_budget
 
 log = structlog.get_logger(__name__)
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS", "TRACE")
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
@@ -58,6 +61,27 @@ def refusals(get_response: GetResponse) -> GetResponse:
         return response
 
     middleware.process_exception = process_exception  # type: ignore[attr-defined]
+    return middleware
+
+
+@sync_only_middleware
+def limit_writes(get_response: GetResponse) -> GetResponse:
+    """One rate limit for every change that comes by a page, whatever the view."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        return get_response(request)
+
+    def process_view(request: HttpRequest, *view: object) -> HttpResponse | None:
+        if request.method in SAFE_METHODS:
+            return None
+        user_id = getattr(request.user, "id", None)
+        try:
+            keep_pace("write", user_id or address_of(request) or "nobody")
+        except Refusal as refusal:
+            return refuse(request, refusal)
+        return None
+
+    middleware.process_view = process_view  # type: ignore[attr-defined]
     return middleware
 
 

@@ -73,6 +73,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "accounts.middleware.time_zone",
     "messaging_site.middleware.refusals",
+    "messaging_site.middleware.limit_writes",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -261,6 +262,13 @@ PACES = {
     "proposal": tuple(env.list("PARLEY_PROPOSAL_LIMIT", int, default=[20, 20])),
     "search": tuple(env.list("PARLEY_SEARCH_LIMIT", int, default=[30, 60])),
     "people": tuple(env.list("PARLEY_PEOPLE_LIMIT", int, default=[50, 10])),
+    # All changes by pages, and all commands of sockets; those below are about what stores most.
+    "write": tuple(env.list("PARLEY_WRITE_LIMIT", int, default=[200, 240])),
+    "command": tuple(env.list("PARLEY_COMMAND_LIMIT", int, default=[600, 1200])),
+    "panel": tuple(env.list("PARLEY_PANEL_LIMIT", int, default=[60, 120])),
+    "reaction": tuple(env.list("PARLEY_REACTION_LIMIT", int, default=[60, 120])),
+    "report": tuple(env.list("PARLEY_REPORT_LIMIT", int, default=[10, 2])),
+    "delivery": tuple(env.list("PARLEY_DELIVERY_LIMIT", int, default=[10, 4])),
     "find": tuple(env.list("PARLEY_FIND_LIMIT", int, default=[120, 240])),
 }
 # Days for which earlier edits of a panel tab are kept; the newest one is kept for good.

@@ -7,6 +7,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from accounts.models import OutboxEntry, User
+from accounts.pace import keep_pace
 from accounts.refusals import Refusal
 from contracts.cards import clock
 from contracts.cards.types import TYPES
@@ -34,6 +35,7 @@ def report_thread(
     reporter: User, *, thread_id: str, message_id: str = "", reason: str, comment: str
 ) -> Case:
     """By somebody of the thread, about one message or all of it. Hides nothing from them."""
+    keep_pace("report", reporter.id)
     shown = evidence.reported(reporter, thread_id, message_id)
     return _file(
         about=Case.About.MESSAGE if message_id else Case.About.THREAD,
@@ -50,6 +52,7 @@ def report_thread(
 def report_person(reporter: User, *, person: User, reason: str, comment: str) -> Case:
     if reporter == person:
         raise Refusal("ACTION_FORBIDDEN", "You cannot report yourself.")
+    keep_pace("report", reporter.id)
     fields = ("display_name", "handle", "headline", "about", "city", "avatar")
     return _file(
         about=Case.About.PERSON,

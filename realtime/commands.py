@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from accounts.models import User
+from accounts.pace import keep_pace
 from accounts.refusals import Refusal
 from realtime.events import Event
 from realtime.syncing import open_and_sync
@@ -55,6 +56,7 @@ def handle(user: User, frame: dict[str, Any]) -> list[Event]:
     handler = COMMANDS.get(frame["type"])
     if handler is None:
         raise Refusal("BAD_FRAME", hint="We do not know this type of frame.")
+    keep_pace("command", user.id)
     with time_budget():
         answer = handler.run(user, **handler.form.read(frame))
     if answer is None:

@@ -186,6 +186,9 @@ def prepared_site(folder: Path) -> Site:
         "PARLEY_FETCH_PINS": "off",
         # Tests write faster than people; those about limits set them.
         "PARLEY_MESSAGE_LIMIT": "1000000,1000000",
+        "PARLEY_WRITE_LIMIT": "1000000,1000000",
+        "PARLEY_COMMAND_LIMIT": "1000000,1000000",
+        "PARLEY_PANEL_LIMIT": "1000000,1000000",
     }
     if "DATABASE_URL" in env:
         env["DATABASE_URL"] = _new_database(env["DATABASE_URL"], name)

@@ -155,6 +155,9 @@ def _environment(
         "PARLEY_DATA": str(folder / "data"),
         # Its people write faster than people.
         "PARLEY_MESSAGE_LIMIT": "1000000,1000000",
+        "PARLEY_WRITE_LIMIT": "1000000,1000000",
+        "PARLEY_COMMAND_LIMIT": "1000000,1000000",
+        "PARLEY_PANEL_LIMIT": "1000000,1000000",
     }
 
 

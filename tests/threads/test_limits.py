@@ -27,7 +27,7 @@ pytestmark = pytest.mark.storage
 
 @pytest.fixture
 def three_a_minute(settings, buyer, seller):
-    settings.PACES = {"message": (3, 6), "search": (3, 6)}
+    settings.PACES = settings.PACES | {"message": (3, 6), "search": (3, 6)}
 
 
 def refused(action) -> Refusal:

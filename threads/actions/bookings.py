@@ -151,6 +151,7 @@ def deliver_finals(
     author = states.look(access_leg(user, leg_id).thread_id).people.get(user.id)
     if author is not None:
         check_not_held(author)
+    keep_pace("delivery", user.id)
     manifest, entries = manifests.add_manifest(
         user, leg_id=leg_id, key=key, title=title, listing=listing
     )

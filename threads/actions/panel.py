@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from accounts.models import User
+from accounts.pace import keep_pace
 from accounts.refusals import Refusal
 from files.in_tabs import reserve_for_tab
 from files.models import File
@@ -35,6 +36,7 @@ def edit_tab(
     picture: str = "",
 ) -> int:
     """The version of the tab after it; the same one as before if it was so already."""
+    keep_pace("panel", user.id)
     # What is added gets its id once, so that a second attempt does not add it twice.
     part = part or (new_part() if op == "add" else "")
     edit = Edit(tab, op, version, user.id, now(), part, name, text, place)

@@ -73,6 +73,7 @@ def remove_message(user: User, *, thread_id: str, message_id: str) -> None:
 def react(user: User, *, thread_id: str, message_id: str, reaction: str, on: bool) -> None:
     if reaction not in REACTIONS:
         raise Refusal("BAD_FRAME", hint="That is not one of the reactions.")
+    check_rate = functools.cache(lambda: keep_pace("reaction", user.id))
 
     def decide(message: Message) -> Change | None:
         if message.is_gone or not message.is_by_person:
@@ -81,6 +82,7 @@ def react(user: User, *, thread_id: str, message_id: str, reaction: str, on: boo
         people = given.get(reaction, [])
         if on == (user.id in people):
             return None
+        check_rate()
         given[reaction] = [*people, user.id] if on else [one for one in people if one != user.id]
         return Change(set={"reactions": {emoji: who for emoji, who in given.items() if who}})
 

@@ -1,0 +1,124 @@
+"""Every change is rate limited: every address that takes one, and every command of a socket."""
+
+import pytest
+from django.test import Client
+from django.urls import get_resolver, reverse
+
+from accounts import pace
+from accounts.refusals import Refusal
+from contracts.models import DeliverableManifest
+from moderation.cases import report_person, report_thread
+from moderation.models import Report
+from realtime.commands import COMMANDS, handle
+from tests.contracts.test_panel import brief
+from tests.test_access import BACKEND, LISTING, VIEWS, Scene, frame, names, scene  # noqa: F401
+from tests.threads.conftest import make_person
+from threads.actions.bookings import deliver_finals
+from threads.actions.revisions import react
+from threads.models import Message, Thread, keys
+
+USED_UP = (1, 1)
+
+
+@pytest.fixture
+def limit(settings):
+    """Sets the limits of these to one, and one a minute."""
+
+    def set_to_one(*what: str) -> None:
+        settings.PACES = settings.PACES | dict.fromkeys(what, USED_UP)
+        # A bucket keeps the limit with which it was made.
+        pace._buckets.clear()
+
+    return set_to_one
+
+
+def refused(action) -> Refusal:
+    with pytest.raises(Refusal) as refusal:
+        action()
+    assert refusal.value.code == "RATE_LIMITED"
+    assert 0 < refusal.value.retry_after <= 60
+    return refusal.value
+
+
+def stored(thread):
+    return Thread.find(keys.thread_pk(thread), keys.THREAD).attribute_values
+
+
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
+def test_every_address_refuses_too_many_changes(method, scene: Scene, limit):  # noqa: F811
+    """All of them share one limit, and what it refuses never reaches a view."""
+    found = {"admin:*" if name.startswith("admin:") else name for name in names(get_resolver())}
+    assert found == set(VIEWS)
+    client = Client()
+    client.force_login(scene.people["participant"], backend=BACKEND)
+    urls = {
+        name: "/admin/"
+        if name == "admin:*"
+        else reverse(name, args=view.args(scene, "participant"))
+        for name, view in VIEWS.items()
+    }
+    before = stored(scene.thread)
+    limit("write")
+    client.post(reverse("accounts:theme"), {"theme": "dark"})
+    for name, url in urls.items():
+        response = getattr(client, method)(url, headers={"Accept": "application/json"})
+        assert (name, response.status_code) == (name, 429)
+        assert response.json()["code"] == "RATE_LIMITED"
+        assert 0 < int(response["Retry-After"]) <= 60
+        assert response.json()["message"].startswith("You're making changes too quickly. Try again")
+    assert stored(scene.thread) == before
+    assert client.get(urls["threads:thread"]).status_code == 200
+
+
+def test_who_is_not_signed_in_is_limited_by_address(db, limit):
+    limit("write")
+    url = reverse("accounts:theme")
+    said = [
+        Client(REMOTE_ADDR="192.0.2.77").post(url, {"theme": "dark"}).status_code for _ in range(2)
+    ]
+    assert said == [302, 429]
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_every_command_is_limited(command, scene: Scene, limit):  # noqa: F811
+    limit("command")
+    user = scene.people["participant"]
+    handle(user, {"type": "thread.open", "thread": scene.thread})
+    before = stored(scene.thread)
+    refusal = refused(lambda: handle(user, frame(command, scene, "participant")))
+    assert refusal.message.startswith("You're making changes too quickly.")
+    assert stored(scene.thread) == before
+
+
+def test_reports_are_limited_for_each_person(scene: Scene, limit):  # noqa: F811
+    limit("report")
+    user = scene.people["participant"]
+    report_thread(user, thread_id=scene.thread, reason="spam", comment="1")
+    count = Report.objects.count()
+    refused(lambda: report_thread(user, thread_id=scene.thread, reason="spam", comment="2"))
+    refused(lambda: report_person(user, person=scene.seller, reason="spam", comment="2"))
+    assert Report.objects.count() == count
+    report_person(make_person("Ann"), person=scene.seller, reason="spam", comment="")
+
+
+def test_edits_of_the_panel_and_deliveries_are_limited(scene: Scene, limit):  # noqa: F811
+    leg, user = scene.agreed.leg, scene.people["participant"]
+    limit("panel", "delivery")
+    brief(user, scene.thread)
+    before = stored(scene.thread)
+    refused(lambda: brief(user, scene.thread, text="More", version=1))
+    assert stored(scene.thread) == before
+    sent = {"leg_id": leg.id, "title": "Finals", "listing": LISTING}
+    deliver_finals(scene.seller, key="new 1", **sent)
+    count = DeliverableManifest.objects.count()
+    refused(lambda: deliver_finals(scene.seller, key="new 2", **sent))
+    assert DeliverableManifest.objects.count() == count
+
+
+def test_reactions_are_limited(scene: Scene, limit):  # noqa: F811
+    user, message = scene.people["participant"], scene.message
+    limit("reaction")
+    where = {"thread_id": scene.thread, "message_id": message.id}
+    react(user, reaction="👍", on=True, **where)
+    refused(lambda: react(user, reaction="👍", on=False, **where))
+    assert Message.find(message.pk, message.sk).reactions == {"👍": [user.id]}
