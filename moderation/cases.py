@@ -29,6 +29,8 @@ PRIORITIES = {
 FORMER_HOLD_REASON = "Contact details or payment outside, before a booking"
 # Of two who open the same case at once one is refused by the constraint, and then joins.
 ATTEMPTS = 3
+# By one person, while the case is open.
+MAX_REPORTS_PER_CASE = 10
 
 
 def report_thread(
@@ -172,8 +174,11 @@ def _file(
         try:
             with transaction.atomic():
                 case = _open_or_join(about, thread_id, person_id, priority)
+                seal = key or _seal([case.id, *said])
+                if not key and reporter:
+                    _check_reports(case, reporter, seal)
                 Report.objects.get_or_create(
-                    key=key or _seal([case.id, *said]),
+                    key=seal,
                     defaults={
                         "case": case,
                         "reporter": reporter,
@@ -188,6 +193,17 @@ def _file(
         except IntegrityError:
             continue
     raise Refusal("TRY_AGAIN")
+
+
+def _check_reports(case: Case, reporter: User, seal: str) -> None:
+    """Every report copies evidence, so one person may add only so many to a case."""
+    theirs = Report.objects.filter(case=case, reporter=reporter).exclude(key=seal)
+    if theirs.count() >= MAX_REPORTS_PER_CASE:
+        raise Refusal(
+            "ACTION_INVALID_STATE",
+            f"You've already sent {MAX_REPORTS_PER_CASE} reports about this.",
+            hint="Our safety team has them and will answer you.",
+        )
 
 
 def _open_or_join(about: str, thread_id: str, person_id: str | None, priority: int) -> Case:

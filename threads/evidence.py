@@ -1,6 +1,7 @@
 """A thread as staff read it, under a case. Whether they may is for the caller to see to: nothing
 here asks who reads. What people no longer see (hidden, removed, before an edit) is shown here."""
 
+import json
 from typing import Any
 
 from accounts.models import User
@@ -14,6 +15,8 @@ from threads.state import ThreadState
 AROUND = 5
 NEWEST = 10
 PAGE = 50
+# What one report copies, at most; the reported message itself is always whole.
+MAX_EVIDENCE_BYTES = 128 * 1024
 
 
 def reported(reporter: User, thread_id: str, message_id: str = "") -> dict[str, Any]:
@@ -25,7 +28,23 @@ def reported(reporter: User, thread_id: str, message_id: str = "") -> dict[str, 
         message = get_message(reporter, thread_id, message_id)
         around = read_around(thread_id, message.id)
         messages = [one for one in around if one.seq >= opened.me.visible_from_seq]
-    return snapshot(opened.state, messages, message_id)
+    return bound(snapshot(opened.state, messages, message_id))
+
+
+def bound(shown: dict[str, Any]) -> dict[str, Any]:
+    """Leaves out the messages furthest from the reported one (or the oldest) until it fits."""
+    messages = shown["messages"]
+    ids = [message["id"] for message in messages]
+    while len(messages) > 1 and _bytes(shown) > MAX_EVIDENCE_BYTES:
+        about = ids.index(shown["about"]) if shown["about"] in ids else len(ids) - 1
+        furthest = 0 if about >= len(ids) - 1 - about else len(ids) - 1
+        del messages[furthest], ids[furthest]
+        shown["left_out"] = shown.get("left_out", 0) + 1
+    return shown
+
+
+def _bytes(shown: dict[str, Any]) -> int:
+    return len(json.dumps(shown, ensure_ascii=False, default=str).encode())
 
 
 def snapshot(state: ThreadState, messages: list[Message], about: str = "") -> dict[str, Any]:

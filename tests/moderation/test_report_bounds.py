@@ -1,0 +1,43 @@
+"""What reports may store: so many bytes each, and so many of one person about one case."""
+
+import json
+
+import pytest
+
+from accounts.refusals import Refusal
+from moderation.cases import MAX_REPORTS_PER_CASE, report_thread
+from moderation.models import Report
+from tests.threads.conftest import say
+from threads.evidence import MAX_EVIDENCE_BYTES, bound
+
+pytestmark = pytest.mark.storage
+
+
+def test_a_report_copies_a_bounded_amount(thread, buyer, seller):
+    sent = [say(buyer, thread, "字" * 8000) for _ in range(8)]
+    case = report_thread(
+        seller, thread_id=thread, message_id=sent[4].id, reason="spam", comment="Look"
+    )
+    shown = case.reports.get().evidence
+    assert len(json.dumps(shown, ensure_ascii=False).encode()) <= MAX_EVIDENCE_BYTES
+    assert sent[4].id in [message["id"] for message in shown["messages"]]
+    assert shown["left_out"] > 0
+
+
+def test_the_furthest_are_left_out_and_what_fits_is_whole():
+    def shown(length):
+        return {"about": "3", "messages": [{"id": f"{n}", "body": "a" * length} for n in range(6)]}
+
+    assert bound(shown(20_000)) == shown(20_000)
+    assert [each["id"] for each in bound(shown(40_000))["messages"]] == ["2", "3", "4"]
+
+
+def test_one_person_adds_only_so_many_reports_to_a_case(thread, buyer, seller):
+    for number in range(MAX_REPORTS_PER_CASE):
+        case = report_thread(buyer, thread_id=thread, reason="spam", comment=f"{number}")
+    with pytest.raises(Refusal, match="ACTION_INVALID_STATE"):
+        report_thread(buyer, thread_id=thread, reason="spam", comment="One more")
+    assert Report.objects.filter(case=case).count() == MAX_REPORTS_PER_CASE
+    # A repeat of one that is there is not refused, nor anybody else's.
+    assert report_thread(buyer, thread_id=thread, reason="spam", comment="3") == case
+    assert report_thread(seller, thread_id=thread, reason="spam", comment="") == case
