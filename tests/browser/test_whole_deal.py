@@ -1,0 +1,144 @@
+"""A whole deal on two screens: every amount and sentence, also in the PDFs."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from pypdf import PdfReader
+
+from tests.browser.conftest import live
+from tests.browser.test_attachments import photo
+from tests.browser.test_cards import card, propose, shown_dialog
+from tests.browser.test_project import pay, sign, tab
+
+pytestmark = pytest.mark.browser
+
+
+def offer(page: Page, path: str, *, service: str, price: str, deposit: str, shown: str) -> None:
+    page.goto(f"{path}offer/")
+    page.get_by_label("Service").fill(service)
+    page.get_by_label("Place").fill("Lisbon")
+    page.get_by_label("Price").fill(price)
+    page.get_by_label("Deposit").fill(deposit)
+    page.get_by_role("button", name="Review").click()
+    expect(page.locator(".review")).to_contain_text(shown)
+    page.get_by_role("button", name="Make the offer").click()
+    page.get_by_role("link", name="To the conversation").click()
+    live(page)
+
+
+def says(pages: tuple[Page, Page], text: str) -> None:
+    for page in pages:
+        expect(page.locator(".message", has_text=text).last).to_be_visible()
+
+
+def adds_up(pages: tuple[Page, Page], service: str, sums: dict[str, str]) -> None:
+    for page in pages:
+        account = tab(page, "expenses").locator("article", has_text=service)
+        for label, amount in sums.items():
+            row = account.locator("tr.sum", has=page.get_by_role("rowheader", name=label))
+            expect(row).to_contain_text(amount)
+
+
+def pdf_text(page: Page, link: Locator) -> str:
+    with page.expect_download() as download:
+        link.click()
+    pages = PdfReader(download.value.path()).pages
+    return re.sub(r"\s+", " ", " ".join(one.extract_text() for one in pages))
+
+
+def test_from_the_first_offer_to_the_last_payment(visit, pair):
+    path = f"/threads/{pair.thread}/"
+    buyer, seller = both = visit(pair.buyer, path), visit(pair.seller, path)
+
+    # An offer, and the buyer's own in its place.
+    offer(seller, path, service="Portraits", price="1,200", deposit="400", shown="EUR 1,200.00")
+    says(both, "made an offer: ")
+    offer(buyer, path, service="Portraits", price="1100.00", deposit="300", shown="EUR 1,100.00")
+    seller.get_by_role("link", name="Look and answer").first.click()
+    expect(seller.locator(".sum-line")).to_contain_text("EUR 1,100.00")
+    seller.get_by_role("button", name="Accept").click()
+    for page in both:
+        page.goto(path)
+        live(page)
+        expect(page.locator("[data-panel] [data-tab-body=brief]")).to_be_visible()
+    says(both, "accepted the offer: ")
+    expect(buyer.locator(".banner", has_text="waits for you")).to_have_count(0)
+    adds_up(both, "Portraits", {"Total": "EUR 1,100.00", "Outstanding": "EUR 1,100.00"})
+
+    # Signed by both: the deposit is due.
+    sign(buyer, "Beatrice Buyer")
+    sign(seller, "Samuel Seller")
+    contract = pdf_text(seller, seller.get_by_role("link", name="Download the PDF"))
+    assert "EUR 1,100.00" in contract
+    assert "EUR 300.00" in contract
+    for page in both:
+        page.goto(path)
+        live(page)
+    says(both, "Both have signed: it is in force.")
+    adds_up(both, "Portraits", {"Outstanding": "EUR 1,100.00", "Due now": "EUR 300.00"})
+
+    # Extras add to it.
+    dialog = propose(seller, "Propose extras")
+    dialog.get_by_label("What").fill("Retouching")
+    dialog.get_by_label("How many").fill("3")
+    dialog.get_by_label("Price of one").fill("25.50")
+    dialog.get_by_role("button", name="Review").click()
+    expect(dialog.locator("[data-review]")).to_contain_text("EUR 76.50")
+    dialog.get_by_role("button", name="Propose extras").click()
+    card(buyer, "pending").get_by_role("button", name="Accept").click()
+    expect(card(seller, "accepted")).to_be_visible()
+    adds_up(both, "Portraits", {"Total": "EUR 1,176.50", "Outstanding": "EUR 1,176.50"})
+
+    # Approved proofs, then completion: all of it is due, and nothing is recorded as paid.
+    dialog = propose(seller, "Show proofs")
+    dialog.get_by_label("Pictures from this device").set_input_files([photo("door.jpg")])
+    dialog.get_by_role("button", name="Show proofs").click()
+    expect(dialog).to_be_hidden()
+    card(buyer, "pending").get_by_role("link", name="Choose and approve").click()
+    dialog = shown_dialog(buyer)
+    dialog.get_by_role("button", name="Choose and approve").click()
+    expect(card(seller, "approved")).to_be_visible()
+    dialog = propose(seller, "Mark as completed")
+    dialog.get_by_role("button", name="Mark as completed").click()
+    expect(dialog).to_be_hidden()
+    expect(card(buyer, "pending")).to_contain_text("It records no payment")
+    card(buyer, "pending").get_by_role("button", name="Accept").click()
+    says(both, "accepted the work: Portraits.")
+    adds_up(both, "Portraits", {"Paid": "EUR 0.00", "Due now": "EUR 1,176.50"})
+
+    # Paid in two parts; the first was a mistake and is reversed.
+    pay(tab(seller, "expenses"), "400", left="EUR 776.50")
+    pay(seller.locator("[data-tab-body=expenses]"), "776.50", left="EUR 0.00")
+    adds_up(both, "Portraits", {"Paid": "EUR 1,176.50", "Outstanding": "EUR 0.00"})
+    seller.locator("[data-tab-body=expenses]").get_by_role("link", name="Receipt 1").click()
+    seller.get_by_role("link", name="Reverse").click()
+    expect(seller.locator("tr", has_text="Afterwards")).to_contain_text("EUR 400.00 is outstanding")
+    seller.get_by_role("button", name="Reverse it").click()
+    expect(seller.get_by_role("heading", name="Reversal receipt 3")).to_be_visible()
+    reversal = pdf_text(seller, seller.get_by_role("link", name="Download as PDF"))
+    assert "EUR 400.00" in reversal
+    assert "Reverses" in reversal
+    seller.goto(path)
+    adds_up(both, "Portraits", {"Paid": "EUR 776.50", "Outstanding": "EUR 400.00"})
+
+    # Another booking, cancelled before it begins.
+    offer(seller, path, service="A second day", price="500", deposit="100", shown="EUR 500.00")
+    tab(buyer, "actions").get_by_role("link", name="Look and answer").click()
+    buyer.get_by_role("button", name="Accept").click()
+    for page in both:
+        page.goto(path)
+        live(page)
+    adds_up(both, "A second day", {"Total": "EUR 500.00"})
+    dialog = propose(seller, "Cancel the booking")
+    dialog.get_by_label("Reason").fill("The studio is flooded.")
+    dialog.get_by_role("button", name="Cancel the booking").click()
+    expect(dialog).to_be_hidden()
+    expect(card(buyer, "pending")).to_contain_text("EUR 500.00")
+    card(buyer, "pending").get_by_role("link", name="Agree to cancel").click()
+    dialog = shown_dialog(buyer)
+    dialog.get_by_role("button", name="Agree to cancel").click()
+    says(both, "A second day")
+    adds_up(both, "A second day", {"Total": "EUR 0.00", "Outstanding": "EUR 0.00"})
+    # The first booking is what it was.
+    adds_up(both, "Portraits", {"Paid": "EUR 776.50", "Outstanding": "EUR 400.00"})
