@@ -26,7 +26,7 @@ from tests.contracts.card_scenes import (
     proposer_of,
     rightful,
 )
-from tests.contracts.conftest import book
+from tests.contracts.conftest import book, terms
 from tests.contracts.kills import kill_at_every_step, relay
 from tests.contracts.outcomes import outcome
 from tests.files.conftest import kept  # noqa: F401
@@ -101,7 +101,7 @@ def with_marks(deed: Deed) -> Any:
 
 def prepare(deed: Deed) -> Scene:
     buyer, seller = make_person("Bea"), make_person("Sam")
-    leg = book(start(buyer, seller), buyer, seller)
+    leg = book(start(buyer, seller), buyer, seller, terms())
     scene = _proposal(deed, leg) if deed.move is None else _move(deed, deed.move, leg)
     scene.before = outcome(leg)
     return scene
