@@ -155,8 +155,10 @@ def test_from_a_word_to_a_pause_to_a_block_with_the_author_told_why(visit, pair,
     failed = seller.locator(".message.failed")
     expect(failed).to_contain_text("Not sent: this looks like")
     expect(failed).to_contain_text("it protects you both")
-    # What was typed is still there, and the conversation waits for staff.
+    # What was typed is still there. Its author waits for staff, and nobody else does.
     expect(failed).to_contain_text("me@lumenfold.example")
-    for page in (buyer, seller):
-        expect(page.locator("[data-banners]")).to_contain_text("on hold")
+    expect(seller.get_by_text("You can't write here for now.")).to_be_visible()
+    write(buyer, "Are you still there?")
+    expect(last(seller)).to_contain_text("Are you still there?")
+    expect(buyer.get_by_text("You can't write here for now.")).to_have_count(0)
     assert "me@lumenfold.example" not in buyer.locator("[data-timeline]").inner_text()
