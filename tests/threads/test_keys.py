@@ -119,6 +119,8 @@ IN_A_THREAD = [
     keys.THREAD,
     keys.tab_sk("brief"),
     keys.tab_sk("shotlist"),
+    keys.invitation_sk("usr_7ZZZZZZZZZZZZZZZZZZZZZZZZZ"),
+    keys.invitation_sk("usr_00000000000000000000000000"),
     keys.participant_sk("usr_7ZZZZZZZZZZZZZZZZZZZZZZZZZ"),
     keys.participant_sk("usr_00000000000000000000000000"),
     keys.former_participant_sk("usr_7ZZZZZZZZZZZZZZZZZZZZZZZZZ"),
@@ -136,24 +138,11 @@ BELOW = [
 
 
 def test_a_thread_read_from_its_end_begins_with_what_a_page_needs():
-    rank = {"THR": 0, "TAB": 1, "PART": 2, "OUT": 3, "MSG": 4}
-    read = sorted(IN_A_THREAD + BELOW, reverse=True)
-    assert [rank.get(sk.partition("#")[0], 5) for sk in read] == [
-        0,
-        1,
-        1,
-        2,
-        2,
-        3,
-        3,
-        4,
-        4,
-        5,
-        5,
-        5,
-        5,
-        5,
-    ]
+    ranks = ["THR", "TAB", "PINVITE", "PART", "OUT", "MSG"]
+    read = [sk.partition("#")[0] for sk in sorted(IN_A_THREAD + BELOW, reverse=True)]
+    needed = [kind for kind in read if kind in ranks]
+    assert read[: len(needed)] == needed == sorted(needed, key=ranks.index)
+    assert len(needed) == len(IN_A_THREAD)
 
 
 def test_every_kind_of_item_in_a_thread_has_its_place():
