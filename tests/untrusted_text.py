@@ -17,6 +17,7 @@ from files.names import clean_name, said_by
 from inbox.asking import read as read_query
 from inbox.folding import count_whole, excerpt, fold
 from moderation.detection import judge
+from threads.anonymising import without_name
 from threads.attachments import preview_of
 from threads.forms import EditMessage, SendMessage, StartThread
 from threads.markdown import as_typed, to_html, to_text, without_links
@@ -60,6 +61,9 @@ FUNCTIONS: dict[str, Function] = {
         lambda text: StartThread({"subject": text, "body": text, "client_id": text}).is_valid(),
         MAX_BODY,
     ),
+    "removing a name": Function(
+        lambda text: without_name(text, text[:60]), MAX_BODY, ("threads.anonymising",)
+    ),
     "search query": Function(read_query, MAX_BODY, ("inbox.asking",)),
     "search text": Function(fold, MAX_BODY),
     "search excerpt": Function(lambda text: excerpt(text, [text[:1], text[:3], "a"]), MAX_BODY),
@@ -92,7 +96,6 @@ MODULES_WITHOUT = {
     "messaging_site.storage": "reads our own scripts and styles",
     "threads.demo": "reads our own demo texts",
     "threads.exporting.everything": "one pass over a subject of at most 140 characters",
-    "threads.leaving": "anchored patterns made of a person's own name",
     "threads.management.commands.archive_messages": "an operator's argument",
     "threads.molds": "our own template",
 }
