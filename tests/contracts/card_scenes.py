@@ -6,9 +6,11 @@ from typing import Any
 from uuid import uuid4
 from zoneinfo import ZoneInfo
 
+from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
+from contracts.actions.dossiers import touch_all
 from contracts.cards.moving import make_clock_move
 from contracts.cards.table import (
     ANSWERER,
@@ -111,6 +113,10 @@ def make_completable(leg: Leg) -> None:
         times = {"starts_at": leg.starts_at - earlier, "ends_at": leg.ends_at - earlier}
         Leg.objects.filter(pk=leg.pk).update(**times)
         leg.refresh_from_db()
+        # Tabs show the times, also where what is proposed next is refused.
+        with transaction.atomic():
+            entries = touch_all(leg, by=leg.seller, key=f"{leg.id}:over", says="")
+        carry_all(entries)
 
 
 def is_completable(leg: Leg) -> bool:

@@ -4,7 +4,7 @@ import contextlib
 from datetime import timedelta
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from accounts.models import User
@@ -168,7 +168,12 @@ def check_a_story(steps: list[tuple[str, int]]) -> None:
         assert list(differences(leg.thread_id)) == []
 
 
+# A completion that is refused after its booking was made completable.
+REFUSED_COMPLETION = [("propose", 34685), *[("propose", 36)] * 7]
+
+
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@example(REFUSED_COMPLETION)
 @given(STEPS)
 def test_the_books_are_right_after_every_step(steps):
     check_a_story(steps)
