@@ -136,6 +136,9 @@ REFUSALS: dict[str, Words] = {
     "THREAD_NOT_FOUND": Words(
         404, "There is no such conversation.", "Go back to your inbox to find the one you meant."
     ),
+    "TOO_LARGE": Words(
+        413, "This is too large to save.", "Shorten it and try again. Nothing was changed."
+    ),
     "TRY_AGAIN": Words(
         503, "We could not save that just now.", "Nothing was lost. Try again in a moment."
     ),

@@ -160,3 +160,10 @@ def test_says_of_all_five_sources_what_became_of_them():
     rows = pages.rows(pages.section(PAGE, "## Where it comes from"))
     assert list(dict.fromkeys(row["source"] for row in rows)) == SOURCES
     assert all(row["theirs"] and row["ours"] for row in rows)
+
+
+def test_the_sizes_are_those_of_the_models():
+    rows = pages.rows(pages.section(PAGE, "## Sizes"))
+    listed = {row["item"].replace(" ", "").lower(): row["at most"] for row in rows}
+    declared = {kind.__name__.lower(): f"{kind.max_bytes // 1024} KB" for kind in Item.kinds}
+    assert listed == declared

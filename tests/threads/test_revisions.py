@@ -19,16 +19,18 @@ from tests.threads.conftest import (
 )
 from threads.actions.blocks import block_person
 from threads.actions.people import leave_thread, remove_participant
-from threads.actions.revisions import edit_message, react, remove_message
+from threads.actions.revisions import MOST_KEPT, edit_message, react, remove_message
 from threads.models import Message, Thread
 from threads.models.changes import Change, update
-from threads.models.message import REACTIONS
+from threads.models.message import MAX_BODY, REACTIONS
 from threads.models.store import counting
 from threads.models.thread import LOCKED
 from threads.queries import open_thread
 from threads.rendering import render_message
 
 THUMB, HEART = REACTIONS[:2]
+# Four bytes each in UTF-8: the bound of earlier texts is in bytes.
+LONG = "𝕏" * (MAX_BODY - 1)
 NO_MESSAGE = "msg_01JZZZZZZZZZZZZZZZZZZZZZZZ"
 
 
@@ -469,3 +471,21 @@ def test_costs_one_more_if_it_quotes_and_one_more_cold(thread, buyer, cold):
     with counting() as requests:
         edit(buyer, message, "And July?")
     assert len(requests) == 4
+
+
+def test_earlier_texts_are_kept_up_to_a_bound_and_the_next_edit_is_refused(thread, buyer):
+    say(buyer, thread, LONG)
+    message = messages_of(thread)[-1]
+    fitting = MOST_KEPT // len(LONG.encode())
+    for number in range(fitting):
+        edit(buyer, message, f"{LONG}{number}")
+    before = messages_of(thread)[-1]
+    assert len(before.earlier_bodies) == fitting
+    with pytest.raises(Refusal, match="edited too often"):
+        edit(buyer, message, "Once more")
+    after = messages_of(thread)[-1]
+    assert (after.body, after.rev, after.earlier_bodies) == (
+        before.body,
+        before.rev,
+        before.earlier_bodies,
+    )

@@ -2,6 +2,7 @@
 
 from threads.models import keys
 from threads.models.attributes import IntAttribute, UnicodeAttribute
+from threads.models.sizes import KB
 from threads.models.table import Item
 
 
@@ -9,12 +10,14 @@ class ArchiveDue(Item):
     """This thread has messages of that day: the archiver's work list, so that it never scans."""
 
     pk_prefix, sk_prefix = "ARCHIVE#", "THR#"
+    max_bytes = 1 * KB
 
 
 class ArchiveStart(Item):
     """Nothing is due from before that day."""
 
     pk_prefix, sk_prefix = keys.ARCHIVING, keys.STATE
+    max_bytes = 1 * KB
 
     day = UnicodeAttribute()
 
@@ -23,6 +26,7 @@ class ArchiveLocation(Item):
     """Which archive this table's packs are in: its id, which the archive holds, too."""
 
     pk_prefix, sk_prefix = keys.ARCHIVING, keys.LOCATION
+    max_bytes = 4 * KB
 
     archive_id = UnicodeAttribute(attr_name="archiveId")
     described = UnicodeAttribute()
@@ -33,6 +37,7 @@ class Pack(Item):
     """An object of the archive. It is here before its object is, and goes before its object."""
 
     pk_prefix, sk_prefix = "THR#", keys.PACKS
+    max_bytes = 1 * KB
 
     first_message_id = UnicodeAttribute(attr_name="firstMsgId")
     last_message_id = UnicodeAttribute(attr_name="lastMsgId")
@@ -54,6 +59,7 @@ class PackCheck(Item):
     """Whether this pack is needed, and holds only what it should, is to be looked at."""
 
     pk_prefix, sk_prefix = "PACKCHECK#", "THR#"
+    max_bytes = 1 * KB
 
     @property
     def parts(self) -> tuple[str, str, str]:
@@ -66,6 +72,7 @@ class PackedThread(Item):
     """This thread has packs, or had some: what restoring and verifying go through."""
 
     pk_prefix, sk_prefix = "PACKED#", "THR#"
+    max_bytes = 1 * KB
 
     @property
     def thread_id(self) -> str:

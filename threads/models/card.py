@@ -5,6 +5,7 @@ from threads.models.attributes import (
     IntAttribute,
     UnicodeAttribute,
 )
+from threads.models.sizes import KB
 from threads.models.table import Item
 
 
@@ -12,6 +13,7 @@ class CardShadow(Item):
     """The current state of an action card; the message itself stays as it was proposed."""
 
     pk_prefix, sk_prefix = "THR#", keys.CARDS
+    max_bytes = 128 * KB
 
     card_id = UnicodeAttribute(attr_name="cardId")
     type = UnicodeAttribute()
@@ -33,6 +35,7 @@ class ActionWaiting(Item):
     contract that they have not signed. As the thread's `waits` has it, in the same transaction."""
 
     pk_prefix, sk_prefix = "USER#", keys.WAITING
+    max_bytes = 1 * KB
 
     type = UnicodeAttribute()
     created_at = UnicodeAttribute(attr_name="createdAt")

@@ -1,5 +1,6 @@
 from threads.models import keys
 from threads.models.attributes import UnicodeAttribute
+from threads.models.sizes import KB
 from threads.models.table import Item
 
 
@@ -15,12 +16,14 @@ class Connection(_ConnectionItem):
     """Whose is this connection? Lives 24 hours."""
 
     pk_prefix, sk_prefix = "CONNECTION#", keys.METADATA
+    max_bytes = 2 * KB
 
 
 class UserConnection(_ConnectionItem):
     """Which connections has this person? The same, from the other side."""
 
     pk_prefix, sk_prefix = "USER#", keys.CONNECTIONS
+    max_bytes = 2 * KB
 
     @property
     def id(self) -> str:

@@ -7,6 +7,7 @@ from threads.models.attributes import (
     IntAttribute,
     UnicodeAttribute,
 )
+from threads.models.sizes import KB
 from threads.models.table import Item
 
 TEXT, ASSET, SYSTEM, ACTION = "text", "asset", "system", "action"
@@ -23,6 +24,7 @@ class Message(Item):
     """What was said. Appended, never moved; its key gives its place for ever."""
 
     pk_prefix, sk_prefix = "THR#", keys.MESSAGES
+    max_bytes = 320 * KB
 
     seq = IntAttribute()
     tally = IntAttribute()
@@ -76,6 +78,7 @@ class SentMarker(Item):
     """What a client id became, so that sending it again stores nothing twice. Lives 30 days."""
 
     pk_prefix, sk_prefix = "THR#", keys.SENT_MARKERS
+    max_bytes = 1 * KB
 
     message_id = UnicodeAttribute(attr_name="messageId")
     seq = IntAttribute()

@@ -1,5 +1,6 @@
 from threads.models import keys
 from threads.models.attributes import BooleanAttribute, UnicodeAttribute, UnicodeSetAttribute
+from threads.models.sizes import KB
 from threads.models.table import Item
 
 
@@ -7,6 +8,7 @@ class Pair(Item):
     """What holds between two people, whatever the thread: accepted, blocked."""
 
     pk_prefix, sk_prefix = "PAIR#", keys.STATE
+    max_bytes = 1 * KB
 
     accepted = BooleanAttribute(default=False)
     blocked_by = UnicodeSetAttribute(attr_name="blockedBy", null=True)
@@ -19,6 +21,7 @@ class PairThread(Item):
     """A thread of these two: what a block has to touch."""
 
     pk_prefix, sk_prefix = "PAIR#", keys.PAIR_THREADS
+    max_bytes = 1 * KB
 
     created_at = UnicodeAttribute(attr_name="createdAt")
 

@@ -9,6 +9,7 @@ from threads.models.attributes import (
     UnicodeAttribute,
     UnicodeSetAttribute,
 )
+from threads.models.sizes import KB
 from threads.models.table import Item
 
 BUYER, SELLER, ADMIN = "buyer", "seller", "admin"
@@ -22,6 +23,7 @@ class Participant(Item):
     """A person's membership in a thread: cursors, settings of their own, and their inbox row."""
 
     pk_prefix, sk_prefix = "THR#", keys.PARTICIPANTS
+    max_bytes = 16 * KB
 
     role = UnicodeAttribute(attr_name="roleContext")
     person = DocumentAttribute()
@@ -120,6 +122,7 @@ class Invitation(Participant):
     """Somebody who was invited and has not accepted: a row in their requests and nothing else."""
 
     pk_prefix, sk_prefix = "THR#", keys.INVITATIONS
+    max_bytes = 16 * KB
 
     @property
     def inviter_id(self) -> str:
@@ -130,6 +133,7 @@ class FormerParticipant(Item):
     """Somebody who is no longer in the thread; what they wrote is, and needs a name."""
 
     pk_prefix, sk_prefix = "THR#", keys.FORMER_PARTICIPANTS
+    max_bytes = 16 * KB
 
     person = DocumentAttribute()
     # As it was when they left: coming back is no way round it.
@@ -147,6 +151,7 @@ class LeftThread(Item):
     it, until their account is deleted."""
 
     pk_prefix, sk_prefix = "USER#", keys.LEFT_THREADS
+    max_bytes = 1 * KB
 
     left_at = UnicodeAttribute(attr_name="leftAt")
 

@@ -2,6 +2,7 @@
 
 from threads.models import keys
 from threads.models.attributes import BooleanAttribute, IntAttribute, UnicodeAttribute
+from threads.models.sizes import KB
 from threads.models.table import Item
 
 
@@ -9,6 +10,7 @@ class Profile(Item):
     """A copy of the relational profile, for pages that need names without a join."""
 
     pk_prefix, sk_prefix = "USER#", keys.PROFILE
+    max_bytes = 4 * KB
 
     handle = UnicodeAttribute()
     display_name = UnicodeAttribute(attr_name="displayName")
@@ -25,6 +27,7 @@ class BlockVersion(Item):
     """Counts every block and unblock of this person: an unchanged version means the same blocks."""
 
     pk_prefix, sk_prefix = "USER#", keys.BLOCKS
+    max_bytes = 1 * KB
 
     version = IntAttribute()
 
@@ -33,6 +36,7 @@ class Draft(Item):
     """What a person was writing in a thread, on whichever device."""
 
     pk_prefix, sk_prefix = "USER#", keys.DRAFTS
+    max_bytes = 72 * KB
 
     text = UnicodeAttribute()
     version = IntAttribute()
@@ -43,6 +47,7 @@ class RateBucket(Item):
     """How much of something a person may still do now."""
 
     pk_prefix, sk_prefix = "USER#", keys.RATES
+    max_bytes = 1 * KB
 
     tokens = IntAttribute()
     updated_at = UnicodeAttribute(attr_name="updatedAt")
@@ -52,6 +57,7 @@ class StartMarker(Item):
     """The thread that a start became, so that starting it again makes no second one."""
 
     pk_prefix, sk_prefix = "USER#", keys.START_MARKERS
+    max_bytes = 1 * KB
 
     thread_id = UnicodeAttribute(attr_name="threadId")
     hash = UnicodeAttribute()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pynamodb.expressions.condition import Condition
 
 from threads.models.columns import columns
+from threads.models.sizes import check_size, item_bytes, value_bytes
 
 if TYPE_CHECKING:
     from threads.models.changes import Change
@@ -29,7 +30,9 @@ def key_request(table: str, item: "Item", condition: Condition | None) -> Reques
 
 
 def put_request(table: str, item: "Item", condition: Condition | None) -> Request:
-    request = {"TableName": table, "Item": serialized(item)}
+    raw = serialized(item)
+    check_size(type(item), item_bytes(raw))
+    request = {"TableName": table, "Item": raw}
     return _telling(_conditional(request, condition, {}, {}))
 
 
@@ -79,7 +82,9 @@ def _values(kind: "type[Item]", change: "Change") -> Values:
     """In the order in which they are spoken of."""
     known = columns(kind)
     written = (known[name].value(value) for part in change.parts for name, value in part.items())
-    return {f":{place}": value for place, value in enumerate(written)}
+    values = {f":{place}": value for place, value in enumerate(written)}
+    check_size(kind, sum(map(value_bytes, values.values())))
+    return values
 
 
 # A few kinds of change are all that is ever said.

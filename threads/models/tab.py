@@ -7,6 +7,7 @@ from threads.models.attributes import (
     IntAttribute,
     UnicodeAttribute,
 )
+from threads.models.sizes import KB
 from threads.models.table import Item
 
 TAB_NAMES = ("brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions")
@@ -19,6 +20,7 @@ class TabSnapshot(Item):
     """A tab of the project panel, ready to show. Can be thrown away and made again."""
 
     pk_prefix, sk_prefix = "THR#", keys.TABS
+    max_bytes = 64 * KB
 
     version = IntAttribute()
     snapshot = DocumentAttribute()
@@ -43,6 +45,7 @@ class TabEdit(Item):
     tab. Earlier ones expire. Of a tab that is too large for the thread, also what it holds."""
 
     pk_prefix, sk_prefix = "THR#", keys.EDITS
+    max_bytes = 256 * KB
 
     version = IntAttribute()
     snapshot = DocumentAttribute(null=True)

@@ -18,6 +18,7 @@ from pynamodb.models import Model
 
 from threads.models.attributes import IntAttribute, UnicodeAttribute
 from threads.models.retry import Backoff
+from threads.models.sizes import check_size, item_bytes
 from threads.models.store import Store
 from threads.models.transport import Client
 from threads.models.unknown import record_unknown_item
@@ -115,6 +116,8 @@ class Item(Model):
     # How its keys begin; the sort key of some kinds is a constant.
     pk_prefix: ClassVar[str] = ""
     sk_prefix: ClassVar[str] = ""
+    # No item of the kind gets larger than that; see threads/models/sizes.py.
+    max_bytes: ClassVar[int]
     kinds: ClassVar[list[type["Item"]]] = []
 
     @classmethod
@@ -125,6 +128,8 @@ class Item(Model):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if cls.pk_prefix:
+            if "max_bytes" not in vars(cls):
+                raise TypeError(f"{cls.__name__} declares no bound for its size")
             Item.kinds.append(cls)
 
     @classmethod
@@ -310,10 +315,16 @@ def query_all(
             return
 
 
+def serialized(item: Item) -> dict[str, Any]:
+    raw = item.serialize()
+    check_size(type(item), item_bytes(raw))
+    return raw
+
+
 def put_many(items: Iterable[Item]) -> None:
     """By BatchWriteItem, in chunks of what it takes; what it leaves over is put again."""
     waiting = iter(items)
-    while chunk := [item.serialize() for item in islice(waiting, BATCH_WRITE_PAGE_LIMIT)]:
+    while chunk := [serialized(item) for item in islice(waiting, BATCH_WRITE_PAGE_LIMIT)]:
         backoff = Backoff()
         while chunk:
             answer = connection().batch_write_item(put_items=chunk)

@@ -6,6 +6,7 @@ from threads.models.attributes import (
     IntAttribute,
     UnicodeAttribute,
 )
+from threads.models.sizes import KB
 from threads.models.table import Item
 
 INQUIRY, PROJECT = "inquiry", "project"
@@ -17,6 +18,7 @@ class Thread(Item):
     """One conversation: who is in it, and where it stands."""
 
     pk_prefix, sk_prefix = "THR#", keys.THREAD
+    max_bytes = 192 * KB
 
     kind = UnicodeAttribute()
     subject = UnicodeAttribute()

@@ -1,0 +1,374 @@
+"""Every kind of item has a bound for its size, and nothing that the product allows exceeds it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from accounts.refusals import Refusal
+from contracts.actions.linking import MOST_LEGS
+from contracts.cards.types import TYPES
+from files.names import LONGEST as LONGEST_FILE_NAME
+from moderation.models import MOST_TEXT
+from threads.actions.drafts import MOST_CHARACTERS
+from threads.actions.revisions import MOST_KEPT
+from threads.forms import MOST_ATTACHED
+from threads.models import (
+    ActionWaiting,
+    ArchiveDue,
+    ArchiveLocation,
+    ArchiveStart,
+    BlockVersion,
+    CardShadow,
+    Connection,
+    Draft,
+    FormerParticipant,
+    Invitation,
+    LeftThread,
+    Message,
+    Pack,
+    PackCheck,
+    PackedThread,
+    Pair,
+    PairThread,
+    Participant,
+    Profile,
+    RateBucket,
+    SentMarker,
+    StartMarker,
+    TabEdit,
+    TabSnapshot,
+    Thread,
+    UserConnection,
+)
+from threads.models.changes import Change, Transaction
+from threads.models.message import MAX_BODY, PREVIEW, REACTIONS
+from threads.models.sizes import KB, MAX_ITEM_BYTES, item_bytes
+from threads.models.table import Item, put_many, serialized
+from threads.models.thread import MAX_PARTICIPANTS
+from threads.panel import large, trimming, written
+from threads.waiting import MOST as MOST_WAITS
+
+# Four bytes in UTF-8, and one character for every limit.
+WIDE = "𝕏"
+ID = "m" * 31
+MOMENT = "2026-11-17T12:00:00.000Z"
+NUMBER = 2**53
+PK, SK = f"THR#{ID}#{ID}", f"X#{ID}#{ID}#{ID}"
+
+PERSON = {"id": ID, "handle": ID, "name": WIDE * 60, "avatar": WIDE * 200, "timeZone": "z" * 64}
+LAST = {"text": WIDE * PREVIEW, "authorText": WIDE * PREVIEW, "author": ID, "type": "asset"}
+HOLD = {"reason": WIDE * MOST_TEXT, "case": ID}
+FILE = {
+    **{"kind": "image", "id": ID, "name": WIDE * LONGEST_FILE_NAME, "type": "t" * 100},
+    **{"size": NUMBER, "width": NUMBER, "height": NUMBER, "band": 3},
+}
+WAIT = {"user": ID, "what": ID, "type": "reschedule", "since": MOMENT}
+PEOPLE = [ID] * MAX_PARTICIPANTS
+RECORD = {"id": ID, "note": "", "done": False}
+
+
+def records(max_bytes: int) -> dict[str, Any]:
+    """A tab of that many bytes as JSON, in which it is weighed. Small values have the most marks
+    around them, which DynamoDB counts differently."""
+    count = max_bytes // (large.weigh(RECORD) + 2) - 1
+    return {"records": [RECORD] * count}
+
+
+def schema_bytes(schema: dict[str, Any], whole: dict[str, Any], path: str) -> int:
+    """The most that a field can hold. One without a limit fails."""
+    if "$ref" in schema:
+        return schema_bytes(whole["$defs"][schema["$ref"].rpartition("/")[2]], whole, path)
+    if "anyOf" in schema:
+        return max(schema_bytes(each, whole, path) for each in schema["anyOf"])
+    match schema["type"]:
+        case "object":
+            fields = schema.get("properties", {}).items()
+            return sum(len(name) + 4 + schema_bytes(each, whole, name) for name, each in fields)
+        case "array":
+            assert "maxItems" in schema, f"{path}: a list without a limit"
+            return int(schema["maxItems"]) * (4 + schema_bytes(schema["items"], whole, path))
+        case "string" if "format" in schema or "enum" in schema:
+            return 40
+        case "string":
+            assert "maxLength" in schema, f"{path}: text without a limit"
+            return 4 * int(schema["maxLength"])
+        case _:
+            return 20
+
+
+def model_bytes(model: type[BaseModel] | None, *, without: tuple[str, ...] = ()) -> int:
+    if model is None:
+        return 0
+    schema = model.model_json_schema()
+    for name in without:
+        schema.get("properties", {}).pop(name, None)
+    return schema_bytes(schema, schema, model.__name__)
+
+
+def card_bytes(name: str) -> int:
+    """A payload, and what its moves add to it; the last two are known to the server."""
+    kind = TYPES[name]
+    moves = sum(model_bytes(move.needs, without=("address", "user_agent")) for move in kind.moves)
+    files = kind.files[1] * item_bytes({"file": {"M": {"": {"S": str(FILE) * 2}}}})
+    return 2 * KB + model_bytes(kind.proposal) + moves + files
+
+
+PAYLOAD = {"": "p" * max(map(card_bytes, TYPES))}
+STEP = {
+    **{"version": NUMBER, "move": "m" * 20, "by": ID, "at": MOMENT, "from": "f" * 20},
+    **{"to": "t" * 20, "why": WIDE * 1000},
+}
+MAX_STEPS = 8
+
+
+def participant(kind: type[Participant]) -> Participant:
+    return kind(
+        PK,
+        SK,
+        role="seller",
+        person=PERSON,
+        other_side=PERSON,
+        folder="requests",
+        blocked_by={ID, ID + "2"},
+        sending_hold=HOLD,
+        subject=WIDE * 200,
+        kind="project",
+        last_message=LAST,
+        last_message_at=MOMENT,
+        last_seq=NUMBER,
+        last_tally=NUMBER,
+        waiting_for=ID,
+        inbox_pk=PK,
+        inbox_sk=SK,
+        pending_pk=PK,
+        pending_sk=SK,
+        unread_pk=PK,
+        unread_sk=SK,
+    )
+
+
+def largest_thread() -> Thread:
+    return Thread(
+        PK,
+        SK,
+        kind="project",
+        subject=WIDE * 200,
+        group_id=ID,
+        leg_id=ID,
+        buyer_id=ID,
+        seller_id=ID,
+        participants=PEOPLE,
+        party_ids=[ID] * (MOST_LEGS + 1),
+        roster_version=NUMBER,
+        city=WIDE * 80,
+        status="archived",
+        safe_mode_required=True,
+        created_at=MOMENT,
+        updated_at=MOMENT,
+        last_seq=NUMBER,
+        last_tally=NUMBER,
+        last_message_id=ID,
+        last_message_at=MOMENT,
+        last_message=LAST,
+        rev=NUMBER,
+        waiting_for=ID,
+        waits=[WAIT] * (MOST_WAITS * MAX_PARTICIPANTS),
+        lock_reason=WIDE * MOST_TEXT,
+        soft_block=HOLD,
+        booking_pk=PK,
+        booking_sk=SK,
+    )
+
+
+def message(**fields: Any) -> Message:
+    return Message(
+        PK,
+        SK,
+        seq=NUMBER,
+        tally=NUMBER,
+        client_id=ID,
+        type="asset",
+        body=WIDE * MAX_BODY,
+        author_id=ID,
+        receiver_ids=PEOPLE,
+        reply_to=ID,
+        reactions=dict.fromkeys(REACTIONS, PEOPLE),
+        flags={"kind": "f" * KB},
+        created_at=MOMENT,
+        edited_at=MOMENT,
+        removed_at=MOMENT,
+        hidden_at=MOMENT,
+        archive_ref=ID,
+        **fields,
+    )
+
+
+def text_message() -> Message:
+    earlier = {"body": WIDE * MAX_BODY, "since": MOMENT}
+    versions = MOST_KEPT // (4 * MAX_BODY)
+    return message(attachments=[FILE] * MOST_ATTACHED, earlier_bodies=[earlier] * versions)
+
+
+def card_message() -> Message:
+    """A card names the one that it answers, with its payload."""
+    return message(
+        action={"payload": PAYLOAD, "answers": {"payload": PAYLOAD}, "said": WIDE * 1000}
+    )
+
+
+def tab() -> TabSnapshot:
+    whole = records(large.MOST_BYTES)
+    assert large.fold("docs", whole) is whole
+    return TabSnapshot(PK, SK, version=9, snapshot=whole, updated_by=ID, updated_at=MOMENT, rev=9)
+
+
+def edit() -> TabEdit:
+    """The newest version of the largest tab, after an edit of its longest field."""
+    assert trimming.MAX_RECORDED_BYTES >= written.MOST_BYTES
+    field = {"text": WIDE * written.LONGEST_TEXT, "by": ID, "at": MOMENT}
+    changes = [{"part": ID, "before": field, "after": field}]
+    values = {"snapshot": records(trimming.MAX_RECORDED_BYTES), "changes": changes}
+    return TabEdit(PK, SK, version=9, edited_by=ID, edited_at=MOMENT, **values)
+
+
+def card() -> CardShadow:
+    return CardShadow(
+        PK,
+        SK,
+        card_id=ID,
+        type="reschedule",
+        payload=PAYLOAD,
+        state="s" * 20,
+        version=NUMBER,
+        created_by=ID,
+        history=[STEP] * MAX_STEPS,
+        idempotency_keys=["k" * 64] * MAX_STEPS,
+        rev=NUMBER,
+    )
+
+
+CONNECTED = {
+    **{"user_id": ID, "connected_at": MOMENT, "last_seen_at": MOMENT},
+    **{"device": WIDE * 60, "session_hash": "h" * 64},
+}
+LARGEST: dict[type[Item], Callable[[], Item]] = {
+    Thread: largest_thread,
+    Participant: lambda: participant(Participant),
+    Invitation: lambda: participant(Invitation),
+    FormerParticipant: lambda: FormerParticipant(
+        PK, SK, person=PERSON, has_left=True, sending_hold=HOLD
+    ),
+    LeftThread: lambda: LeftThread(PK, SK, left_at=MOMENT),
+    Message: text_message,
+    SentMarker: lambda: SentMarker(PK, SK, message_id=ID, seq=NUMBER, hash="h" * 64),
+    TabSnapshot: tab,
+    TabEdit: edit,
+    CardShadow: card,
+    ActionWaiting: lambda: ActionWaiting(PK, SK, type="reschedule", created_at=MOMENT),
+    Profile: lambda: Profile(
+        PK,
+        SK,
+        handle=ID,
+        display_name=WIDE * 60,
+        avatar=WIDE * 200,
+        verified=True,
+        city=WIDE * 80,
+        time_zone="z" * 64,
+        last_seen_at=MOMENT,
+        rev=NUMBER,
+    ),
+    BlockVersion: lambda: BlockVersion(PK, SK, version=NUMBER),
+    Draft: lambda: Draft(PK, SK, text=WIDE * MOST_CHARACTERS, version=NUMBER, updated_at=MOMENT),
+    RateBucket: lambda: RateBucket(PK, SK, tokens=NUMBER, updated_at=MOMENT),
+    StartMarker: lambda: StartMarker(PK, SK, thread_id=ID, hash="h" * 64),
+    Pair: lambda: Pair(
+        PK, SK, accepted=True, blocked_by={ID, ID + "2"}, requested_by=ID, requested_at=MOMENT
+    ),
+    PairThread: lambda: PairThread(PK, SK, created_at=MOMENT),
+    Connection: lambda: Connection(PK, SK, **CONNECTED),
+    UserConnection: lambda: UserConnection(PK, SK, **CONNECTED),
+    ArchiveDue: lambda: ArchiveDue(PK, SK),
+    ArchiveStart: lambda: ArchiveStart(PK, SK, day=MOMENT),
+    ArchiveLocation: lambda: ArchiveLocation(
+        PK, SK, archive_id=ID, described="d" * 1024, since=MOMENT
+    ),
+    Pack: lambda: Pack(PK, SK, first_message_id=ID, last_message_id=ID, held=NUMBER, size=NUMBER),
+    PackCheck: lambda: PackCheck(PK, SK),
+    PackedThread: lambda: PackedThread(PK, SK),
+}
+KINDS = pytest.mark.parametrize("kind", Item.kinds, ids=lambda kind: kind.__name__)
+
+
+@KINDS
+def test_the_largest_item_that_the_limits_allow_is_within_its_bound(kind):
+    assert kind in LARGEST, "build the largest one here"
+    size = item_bytes(serialized(LARGEST[kind]()))
+    assert size <= kind.max_bytes < MAX_ITEM_BYTES
+
+
+def test_the_largest_card_is_within_the_bound_of_its_message():
+    assert item_bytes(serialized(card_message())) <= Message.max_bytes
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_every_field_of_a_card_has_a_limit(name):
+    assert card_bytes(name) <= CardShadow.max_bytes
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_card_cannot_be_moved_for_ever(name):
+    """Its history is bounded, because no move leads back to an earlier state."""
+    kind = TYPES[name]
+    moves = [move for move in kind.moves if not move.ends]
+    edges = {(source, move.to) for move in moves for source in move.sources}
+
+    def longest(state: str, seen: tuple[str, ...]) -> int:
+        assert state not in seen, f"{name}: {state} is reached again"
+        return 1 + max((longest(to, (*seen, state)) for at, to in edges if at == state), default=0)
+
+    # Also in it: the move that ends it, and a second signature, before which it stays pending.
+    assert longest(kind.first, ()) + 2 <= MAX_STEPS
+
+
+def oversized(kind: type[Item]) -> Item:
+    item = LARGEST[kind]()
+    item.pk = f"THR#{'x' * kind.max_bytes}"
+    return item
+
+
+@KINDS
+def test_an_item_beyond_its_bound_is_refused_before_anything_is_written(kind):
+    beyond, write = oversized(kind), Transaction()
+    for put in (lambda: write.put("item", beyond), lambda: put_many([beyond])):
+        with pytest.raises(Refusal) as refusal:
+            put()
+        assert refusal.value.code == "TOO_LARGE"
+    assert write.items == []
+
+
+def test_a_change_beyond_the_bound_is_refused_before_anything_is_written():
+    write = Transaction()
+    change = Change(set={"text": "x" * (Draft.max_bytes + 1)})
+    with pytest.raises(Refusal):
+        write.update("draft", Draft(PK, SK), change)
+    assert write.items == []
+
+
+def test_a_kind_without_a_bound_cannot_be_declared():
+    with pytest.raises(TypeError, match="bound"):
+        type("Unbounded", (Item,), {"pk_prefix": "X#"})
+    assert "Unbounded" not in {kind.__name__ for kind in Item.kinds}
+
+
+@pytest.mark.storage
+def test_the_engine_counts_as_we_do(thread):
+    """At the bound an item is stored; it would be refused if our count were too low."""
+    item = Draft(f"USER#{ID}", f"DRAFT#{thread}", text="", version=1, updated_at=MOMENT)
+    item.text = "x" * (Draft.max_bytes - item_bytes(serialized(item)))
+    assert item_bytes(serialized(item)) == Draft.max_bytes
+    put_many([item])
+    stored = Draft.find(item.pk, item.sk)
+    assert stored is not None
+    assert stored.text == item.text
