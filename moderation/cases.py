@@ -1,7 +1,5 @@
 """How a case comes to be: by a report, or by what the service itself noticed."""
 
-import hashlib
-import json
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -12,6 +10,7 @@ from accounts.refusals import Refusal
 from contracts.cards import clock
 from contracts.cards.types import TYPES
 from contracts.models import Card
+from moderation.case_evidence import copy_evidence, hash_content
 from moderation.models import Case, Report
 from threads import evidence
 from threads.actions.holds import hold_author, release_case
@@ -174,21 +173,19 @@ def _file(
         try:
             with transaction.atomic():
                 case = _open_or_join(about, thread_id, person_id, priority)
-                seal = key or _seal([case.id, *said])
+                seal = key or hash_content([case.id, *said])
                 if not key and reporter:
                     _check_reports(case, reporter, seal)
-                Report.objects.get_or_create(
-                    key=seal,
-                    defaults={
-                        "case": case,
-                        "reporter": reporter,
-                        "reason": reason,
-                        "comment": comment,
-                        "message_id": message_id,
-                        "evidence": shown,
-                        "evidence_hash": _seal(shown),
-                    },
-                )
+                if not Report.objects.filter(key=seal).exists():
+                    Report.objects.create(
+                        key=seal,
+                        case=case,
+                        reporter=reporter,
+                        reason=reason,
+                        comment=comment,
+                        message_id=message_id,
+                        **copy_evidence(case, reporter, shown),
+                    )
                 return case
         except IntegrityError:
             continue
@@ -220,10 +217,3 @@ def _open_or_join(about: str, thread_id: str, person_id: str | None, priority: i
     if priority < case.priority:
         Case.objects.filter(pk=case.pk).update(priority=priority)
     return case
-
-
-def _seal(content: Any) -> str:
-    text = json.dumps(
-        content, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str
-    )
-    return hashlib.sha256(text.encode()).hexdigest()

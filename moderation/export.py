@@ -14,7 +14,7 @@ from accounts.refusals import Refusal
 from files.models import FULL, File
 from files.storage import open_kept
 from moderation.actions import look
-from moderation.models import Case
+from moderation.models import Case, Report
 from moderation.queries import access_case, list_audit, list_evidence, list_people
 from moderation.roles import RESTRICT
 
@@ -55,19 +55,28 @@ def _records(case: Case) -> dict[str, bytes]:
         "messages.json": _written(list_evidence(case)),
         "audit.json": _written([_entry(entry) for entry in list_audit(case)]),
     }
-    for number, report in enumerate(case.reports.all(), 1):
-        files[f"reports/{number}.json"] = _written(
-            {
-                "reason": report.reason,
-                "comment": report.comment,
-                "reporter": report.reporter_id,
-                "reported_at": report.created_at,
-                "message": report.message_id,
-                "evidence": report.evidence,
-                "evidence_sha256": report.evidence_hash,
-            }
-        )
+    names = {
+        report.pk: f"reports/{number}.json" for number, report in enumerate(case.reports.all(), 1)
+    }
+    for report in case.reports.all():
+        files[names[report.pk]] = _written(_report(report, names))
     return files
+
+
+def _report(report: Report, names: Mapping[int, str]) -> dict[str, Any]:
+    """The hash is of the evidence, which may be in the file of an earlier report."""
+    exported = {
+        "reason": report.reason,
+        "comment": report.comment,
+        "reporter": report.reporter_id,
+        "reported_at": report.created_at,
+        "message": report.message_id,
+        "evidence": report.evidence,
+        "evidence_sha256": report.evidence_hash,
+    }
+    if report.same_evidence_as_id:
+        exported["same_evidence_as"] = names[report.same_evidence_as_id]
+    return exported
 
 
 def _case(case: Case) -> dict[str, Any]:

@@ -102,6 +102,10 @@ class Report(models.Model):
     message_id = models.CharField(max_length=32, blank=True)
     evidence = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
     evidence_hash = models.CharField(max_length=64)
+    # How much of the case's evidence this report stores; 0 if it stores none.
+    evidence_bytes = models.PositiveIntegerField(default=0)
+    # The report of the same case that stores the same evidence.
+    same_evidence_as = models.ForeignKey("self", models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     # A repeat of the same finds this one.
     key = models.CharField(max_length=80, unique=True)

@@ -115,10 +115,12 @@ def _has_read_more(staff: User, case: Case) -> bool:
 def list_evidence(case: Case) -> list[dict[str, Any]]:
     """What the reports show, each message once, as it was reported, with how it is now."""
     found: dict[str, dict[str, Any]] = {}
-    for report in case.reports.all():
+    reports = list(case.reports.all())
+    reported = {report.message_id for report in reports}
+    for report in reports:
         for message in report.evidence.get("messages", []):
             shown = found.setdefault(message["id"], message)
-            shown["is_reported"] = shown.get("is_reported") or message["id"] == report.message_id
+            shown["is_reported"] = message["id"] in reported
     if case.thread_id and found:
         now = evidence.read_messages(case.thread_id, list(found))
         for message_id, message in found.items():

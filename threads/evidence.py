@@ -2,6 +2,7 @@
 here asks who reads. What people no longer see (hidden, removed, before an edit) is shown here."""
 
 import json
+from bisect import bisect_right
 from typing import Any
 
 from accounts.models import User
@@ -15,8 +16,11 @@ from threads.state import ThreadState
 AROUND = 5
 NEWEST = 10
 PAGE = 50
-# What one report copies, at most; the reported message itself is always whole.
+# One report copies at most this much.
 MAX_EVIDENCE_BYTES = 128 * 1024
+# One message with its earlier bodies; its own body, of at most MAX_BODY characters, always fits.
+MAX_MESSAGE_BYTES = 64 * 1024
+SEPARATOR_BYTES = len(", ")
 
 
 def reported(reporter: User, thread_id: str, message_id: str = "") -> dict[str, Any]:
@@ -31,20 +35,63 @@ def reported(reporter: User, thread_id: str, message_id: str = "") -> dict[str, 
     return bound(snapshot(opened.state, messages, message_id))
 
 
-def bound(shown: dict[str, Any]) -> dict[str, Any]:
-    """Leaves out the messages furthest from the reported one (or the oldest) until it fits."""
-    messages = shown["messages"]
+def bound(shown: dict[str, Any], limit: int = MAX_EVIDENCE_BYTES) -> dict[str, Any]:
+    """Trims earlier bodies, then leaves out the messages furthest from the reported one (or the
+    oldest) until it fits. One message, or a field without a rule, may still exceed the limit."""
+    if "messages" in shown:
+        messages = [_trim_earlier(message) for message in shown["messages"]]
+        return _drop_furthest(shown | {"messages": messages}, limit)
+    return _trim_text(shown, limit) if "text" in shown else shown
+
+
+def _trim_earlier(message: dict[str, Any]) -> dict[str, Any]:
+    """Leaves out the oldest versions of a message, and counts them."""
+    earlier = message.get("earlier", [])
+    left_out = message.get("earlier_left_out", 0)
+    room = MAX_MESSAGE_BYTES - count_bytes(
+        message | {"earlier": [], "earlier_left_out": left_out + len(earlier)}
+    )
+    kept: list[Any] = []
+    for version in reversed(earlier):
+        room -= count_bytes(version) + SEPARATOR_BYTES
+        if room < 0:
+            left_out += len(earlier) - len(kept)
+            return message | {"earlier": kept[::-1], "earlier_left_out": left_out}
+        kept.append(version)
+    return message
+
+
+def _drop_furthest(shown: dict[str, Any], limit: int) -> dict[str, Any]:
+    messages, left_out = shown["messages"], shown.get("left_out", 0)
     ids = [message["id"] for message in messages]
-    while len(messages) > 1 and _bytes(shown) > MAX_EVIDENCE_BYTES:
-        about = ids.index(shown["about"]) if shown["about"] in ids else len(ids) - 1
-        furthest = 0 if about >= len(ids) - 1 - about else len(ids) - 1
-        del messages[furthest], ids[furthest]
-        shown["left_out"] = shown.get("left_out", 0) + 1
-    return shown
+    about = ids.index(shown["about"]) if shown["about"] in ids else len(ids) - 1
+    size = count_bytes(shown | {"left_out": left_out + len(messages)})
+    first, last = 0, len(messages) - 1
+    while first < last and size > limit:
+        furthest = first if about - first >= last - about else last
+        size -= count_bytes(messages[furthest]) + SEPARATOR_BYTES
+        first, last = (first + 1, last) if furthest == first else (first, last - 1)
+    kept = messages[first : last + 1]
+    if len(kept) == len(messages):
+        return shown
+    left_out += len(messages) - len(kept)
+    return shown | {"messages": kept, "left_out": left_out}
 
 
-def _bytes(shown: dict[str, Any]) -> int:
-    return len(json.dumps(shown, ensure_ascii=False, default=str).encode())
+def _trim_text(shown: dict[str, Any], limit: int) -> dict[str, Any]:
+    """Cuts the end of a text that was never sent, and counts the characters."""
+    if count_bytes(shown) <= limit:
+        return shown
+    text, left_out = shown["text"], shown.get("text_left_out", 0)
+    empty = shown | {"text": "", "text_left_out": left_out + len(text)}
+    room = limit - count_bytes(empty) + count_bytes("")
+    fits = bisect_right(range(len(text)), room, key=lambda end: count_bytes(text[:end]))
+    kept = text[: max(fits - 1, 0)]
+    return shown | {"text": kept, "text_left_out": left_out + len(text) - len(kept)}
+
+
+def count_bytes(content: Any) -> int:
+    return len(json.dumps(content, ensure_ascii=False, default=str).encode())
 
 
 def snapshot(state: ThreadState, messages: list[Message], about: str = "") -> dict[str, Any]:

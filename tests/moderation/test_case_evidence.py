@@ -1,0 +1,222 @@
+"""A case holds a bounded amount of evidence, each piece once, and every report."""
+
+import importlib
+import json
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.apps import apps
+from django.db import connection
+from django.db.models import Sum
+from django.urls import reverse
+
+from accounts.models import OutboxEntry
+from moderation import case_evidence
+from moderation.case_evidence import MAX_CASE_EVIDENCE_BYTES, MAX_REPORTER_EVIDENCE_BYTES
+from moderation.cases import report_person
+from moderation.export import export_case
+from moderation.models import Report
+from moderation.outcomes import list_reports
+from tests.moderation.conftest import make_person, report, sign_in, taken
+from tests.threads.conftest import say, start
+from threads import relay
+from threads.evidence import MAX_EVIDENCE_BYTES, MAX_MESSAGE_BYTES, bound, count_bytes
+
+pytestmark = pytest.mark.storage
+
+LEFT_OUT = "already holds enough evidence"
+SAME = "The same evidence as"
+
+
+def page(staff, case) -> str:
+    address = reverse("admin:moderation_case_change", args=[case.id])
+    return sign_in(staff).get(address).content.decode()
+
+
+def stored_bytes(case) -> int:
+    return sum(count_bytes(each.evidence) for each in Report.objects.filter(case=case))
+
+
+def notice(shown, **fields) -> Report:
+    """A report that comes through the outbox."""
+    payload = {"about": "circumvention", "reason": "off_site", "shown": shown} | fields
+    entry = OutboxEntry.objects.create(kind="case", payload=payload)
+    assert relay.carry(entry)
+    return Report.objects.get(key=f"outbox {entry.pk}")
+
+
+def text_of(length, letter="a") -> dict:
+    return {"text": letter * length, "reasons": ["a telephone number"]}
+
+
+@pytest.fixture
+def small_case(monkeypatch):
+    """Room for one report of a few messages."""
+    monkeypatch.setattr(case_evidence, "MAX_CASE_EVIDENCE_BYTES", 2000)
+    monkeypatch.setattr(case_evidence, "MAX_REPORTER_EVIDENCE_BYTES", 2000)
+
+
+# --- One report
+
+
+def test_earlier_bodies_of_the_reported_message_are_bounded_oldest_first():
+    earlier = [{"body": f"{number}" * 20_000, "since": "2026"} for number in range(9)]
+    message = {"id": "m", "body": "字" * 8000, "earlier": earlier}
+    beside = {"id": "n", "body": "Hello", "earlier": []}
+    shown = bound({"about": "m", "messages": [message, beside]})
+    kept = shown["messages"][0]
+    assert kept["body"] == "字" * 8000
+    assert [each["body"][0] for each in kept["earlier"]] == ["7", "8"]
+    assert kept["earlier_left_out"] == 7
+    assert count_bytes(kept) <= MAX_MESSAGE_BYTES
+    assert [each["id"] for each in shown["messages"]] == ["m", "n"], "its context stays"
+    assert "left_out" not in shown
+
+
+def test_what_comes_through_the_outbox_is_bounded(thread, buyer):
+    made = notice(text_of(MAX_EVIDENCE_BYTES, "字"), thread=thread, person=buyer.id)
+    assert count_bytes(made.evidence) <= MAX_EVIDENCE_BYTES
+    assert made.evidence["text"].startswith("字字")
+    assert made.evidence["reasons"] == ["a telephone number"]
+    assert made.evidence["text_left_out"] == MAX_EVIDENCE_BYTES - len(made.evidence["text"])
+    messages = [{"id": f"{n}", "body": "a" * 8000, "earlier": []} for n in range(99)]
+    made = notice({"about": "", "messages": messages}, thread=thread, person=buyer.id)
+    assert count_bytes(made.evidence) <= MAX_EVIDENCE_BYTES
+    assert made.evidence["messages"][-1]["id"] == "98"
+
+
+def test_what_cannot_be_trimmed_is_left_out(thread, buyer):
+    made = notice({"unknown": "a" * MAX_EVIDENCE_BYTES}, thread=thread, person=buyer.id)
+    assert made.evidence == {"omitted": True}
+
+
+# --- All of a case
+
+
+def test_equal_evidence_is_stored_once(thread, buyer, seller, moderator):
+    said = say(seller, thread, "You fool")
+    case = report(buyer, thread, said.id, comment="He insults me")
+    report(buyer, thread, said.id, comment="Still there")
+    first, second = Report.objects.filter(case=case)
+    assert (second.same_evidence_as, second.evidence_hash) == (first, first.evidence_hash)
+    assert "messages" not in second.evidence
+    assert second.evidence_bytes == 0
+    text = page(moderator, taken(moderator, case))
+    assert text.count("You fool") == 1
+    assert text.count(SAME) == 1
+    assert "Still there" in text
+    archive = zipfile.ZipFile(export_case(moderator, case_id=case.id, reason="For the police"))
+    one, other = (json.loads(archive.read(f"reports/{number}.json")) for number in (1, 2))
+    assert one["evidence"]["messages"]
+    assert other["same_evidence_as"] == "reports/1.json"
+    assert one["evidence_sha256"] == other["evidence_sha256"]
+    assert case_evidence.hash_content(one["evidence"]) == one["evidence_sha256"]
+    assert [each.what for each in list_reports(buyer)] == [list_reports(buyer)[0].what] * 2
+    assert "A message in" in list_reports(buyer)[0].what
+
+
+def test_profiles_reported_by_many_are_stored_once(seller):
+    for number in range(3):
+        case = report_person(make_person(f"{number}"), person=seller, reason="spam", comment="")
+    sizes = case.reports.values_list("evidence_bytes", flat=True)
+    assert [size > 0 for size in sizes] == [True, False, False]
+
+
+def test_another_case_keeps_its_own_copy(buyer, seller):
+    cases = [report(buyer, start(buyer, seller)) for _ in range(2)]
+    assert Report.objects.filter(case__in=cases, same_evidence_as=None).count() == 2
+
+
+def test_beyond_the_bound_a_report_says_everything_but_copies_nothing(
+    small_case, thread, buyer, seller, moderator
+):
+    first = say(seller, thread, "a" * 900)
+    case = report(buyer, thread, first.id)
+    last = [say(seller, thread, f"{number} " * 500) for number in range(3)][-1]
+    report(buyer, thread, last.id, reason="danger", comment="He threatens me")
+    made = Report.objects.last()
+    assert (made.case, made.reporter, made.reason, made.comment, made.message_id) == (
+        case,
+        buyer,
+        "danger",
+        "He threatens me",
+        last.id,
+    )
+    assert made.evidence["omitted"] is True
+    assert made.evidence["thread"]["id"] == thread
+    assert "messages" not in made.evidence
+    assert case_evidence.hash_content(made.evidence) == made.evidence_hash
+    text = page(moderator, taken(moderator, case))
+    assert text.count(LEFT_OUT) == 1
+    assert "He threatens me" in text
+    assert last.id in text
+    archive = zipfile.ZipFile(export_case(moderator, case_id=case.id, reason="For the police"))
+    assert json.loads(archive.read("reports/2.json"))["evidence"]["omitted"] is True
+    assert [each.what.split(" in ")[0] for each in list_reports(buyer)] == ["A message"] * 2
+
+
+def test_what_no_longer_fits_whole_is_copied_without_its_context(small_case, thread, buyer, seller):
+    report(buyer, thread)
+    said = [say(seller, thread, f"{number}" * 500) for number in range(5)]
+    case = report(buyer, thread, said[2].id)
+    made = Report.objects.last()
+    assert said[2].id in [each["id"] for each in made.evidence["messages"]]
+    assert made.evidence["left_out"] > 0
+    assert stored_bytes(case) <= 2000
+
+
+def test_a_message_reported_without_a_copy_is_still_marked(
+    small_case, thread, buyer, seller, moderator
+):
+    said = [say(seller, thread, f"{number}" * 300) for number in range(2)]
+    case = report(buyer, thread, said[0].id)
+    say(seller, thread, "b" * 900)
+    report(buyer, thread, said[1].id, comment="This, too")
+    assert "omitted" in Report.objects.last().evidence
+    assert page(moderator, taken(moderator, case)).count("is-reported") == 2
+
+
+def test_a_reporter_and_a_case_have_a_bound_also_through_the_outbox(thread, buyer):
+    size, made = MAX_EVIDENCE_BYTES - 1000, None
+    reporters = [make_person(f"Reporter {number}") for number in range(5)]
+    for number, reporter in enumerate(reporters * 3):
+        # Each is different, and by itself within the bound of one report.
+        shown = text_of(size) | {"reasons": [f"{number}"]}
+        made = notice(shown, thread=thread, person=buyer.id, reporter=reporter.id)
+    case = made.case
+    reports = case.reports.filter(evidence_bytes__gt=0)
+    totals = reports.values_list("reporter").annotate(Sum("evidence_bytes"))
+    assert all(total <= MAX_REPORTER_EVIDENCE_BYTES for _, total in totals.order_by("reporter"))
+    stored = sum(count_bytes(each.evidence) for each in reports)
+    assert stored == reports.aggregate(total=Sum("evidence_bytes"))["total"]
+    assert MAX_CASE_EVIDENCE_BYTES * 3 // 4 < stored <= MAX_CASE_EVIDENCE_BYTES
+    assert case.reports.count() == 15
+    assert made.evidence == {"omitted": True}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_reports_at_once_keep_the_bound(person, small_case):
+    buyer, seller = person("Bea"), person("Sam")
+    thread = start(buyer, seller)
+    said = [say(seller, thread, f"{number}" * 900) for number in range(2)]
+
+    def tell(reporter, message):
+        try:
+            return report(reporter, thread, message.id)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        case, other = pool.map(tell, [buyer, seller], said)
+    assert case == other
+    assert sorted("omitted" in each.evidence for each in case.reports.all()) == [False, True]
+
+
+def test_reports_from_before_are_measured(thread, buyer):
+    case = report(buyer, thread, comment="字")
+    size = case.reports.get().evidence_bytes
+    Report.objects.update(evidence_bytes=0)
+    measure = importlib.import_module("moderation.migrations.0006_measure_evidence").measure
+    measure(apps, None)
+    assert case.reports.get().evidence_bytes == size > 0
