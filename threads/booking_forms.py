@@ -8,6 +8,7 @@ from django.forms import BaseFormSet, formset_factory
 from django.utils import timezone
 
 from accounts.time_zones import local_time
+from contracts.actions.manifests import MAX_LISTING_BYTES, MAX_TITLE_CHARS
 from contracts.cards.fields import MAX_MOMENT_CHARS
 from contracts.labels import label_legs
 from contracts.models import Leg
@@ -194,9 +195,9 @@ class LinkForm(forms.Form):
 class DeliverForm(forms.Form):
     key = ClientId()
     leg_id = forms.ChoiceField(label="Which booking")
-    title = forms.CharField(max_length=120, label="What it is")
+    title = forms.CharField(max_length=MAX_TITLE_CHARS, label="What it is")
     listing = forms.CharField(
-        max_length=500_000,
+        max_length=MAX_LISTING_BYTES,
         widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false"}),
         label="The files, one on a line: checksum (SHA-256), size in bytes, link, name",
     )
