@@ -72,9 +72,10 @@ def is_on_hold(case: Case) -> bool:
 
 
 def list_cards(case: Case) -> list[Card]:
-    """Those of its conversation that wait for staff."""
-    found = Card.objects.filter(thread_id=case.thread_id, is_open=True).order_by("created_at")
-    return [card for card in found if TYPES[card.type].staff_move(card.state)]
+    """Those of its conversation that wait for staff, of the types that this version knows."""
+    found = Card.objects.filter(thread_id=case.thread_id, is_open=True, type__in=TYPES)
+    ordered = found.order_by("created_at")
+    return [card for card in ordered if TYPES[card.type].staff_move(card.state)]
 
 
 @dataclass

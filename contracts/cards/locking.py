@@ -2,6 +2,7 @@
 
 from accounts.models import User
 from accounts.refusals import Refusal
+from contracts.cards.types import TYPES
 from contracts.models import Leg
 from contracts.models.cards import Card
 from contracts.schedule import lock_seller
@@ -11,6 +12,9 @@ def find_card(user: User | None, card_id: str) -> Card:
     card = Card.objects.filter(pk=card_id).first()
     if card is None or (user is not None and user.id not in card.parties):
         raise Refusal("THREAD_NOT_FOUND", "There is no such card.")
+    if card.type not in TYPES:
+        # Stored by a newer version, while servers are being updated.
+        raise Refusal("TRY_AGAIN", "This can't be shown yet.")
     return card
 
 

@@ -209,6 +209,9 @@ def _end_others(card: Card, leg: Leg, act: Act) -> list[OutboxEntry]:
     entries = []
     others = Card.objects.filter(leg=leg, is_open=True).exclude(pk=card.pk).order_by("id")
     for other in others.select_related("buyer", "seller", "proposed_by"):
+        if other.type not in TYPES:
+            # Only a newer version knows how such a card ends.
+            raise Refusal("TRY_AGAIN")
         chosen = TYPES[other.type].service_move(other.state)
         if chosen is not None:
             ending = Act(other, leg, None, None, act.at, chosen.to)

@@ -88,7 +88,9 @@ def _open_card(card: Card) -> dict[str, str]:
     # The types are listed in the package that imports this module.
     from contracts.cards.types import TYPES
 
-    kind = TYPES[card.type]
+    kind = TYPES.get(card.type)
+    if kind is None:
+        return {"label": "Action", "what": card.type, "card": card.id}
     return {"label": kind.label, "what": kind.summary(card.payload), "card": card.id}
 
 

@@ -1,0 +1,49 @@
+"""A card of a type that only a newer version knows breaks no page of this one."""
+
+import pytest
+from django.urls import reverse
+
+from accounts.refusals import Refusal
+from contracts.cards.types.complete import open_items
+from contracts.models import Card
+from moderation.queries import show_cards
+from tests.contracts.card_scenes import propose
+from tests.contracts.conftest import book
+from tests.moderation.conftest import report
+from threads.actions.cards import move_card
+
+pytestmark = pytest.mark.storage
+
+
+@pytest.fixture
+def card(thread, buyer, seller):
+    card = propose("extras", book(thread, buyer, seller))
+    Card.objects.filter(pk=card.pk).update(type="newer")
+    card.refresh_from_db()
+    return card
+
+
+def test_its_page_and_its_moves_ask_to_try_again(client, card, buyer, stranger):
+    addresses = [
+        reverse("threads:card", args=[card.id]),
+        reverse("threads:card_move", args=[card.id, "accept"]),
+    ]
+    client.force_login(buyer)
+    assert [client.get(address).status_code for address in addresses] == [503, 503]
+    with pytest.raises(Refusal, match="TRY_AGAIN"):
+        move_card(buyer, card_id=card.id, move="accept", version=card.version, key="1")
+    client.force_login(stranger)
+    assert [client.get(address).status_code for address in addresses] == [404, 404]
+
+
+def test_a_case_and_the_completion_of_its_booking_can_be_read(card, buyer, thread):
+    assert show_cards(report(buyer, thread)) == []
+    assert [item["card"] for item in open_items(card.leg)] == [card.id]
+
+
+def test_a_booking_is_not_ended_without_it(card):
+    leg, other = card.leg, propose("cancel", card.leg)
+    answerer = leg.seller if other.proposed_by == leg.buyer else leg.buyer
+    with pytest.raises(Refusal, match="TRY_AGAIN"):
+        move_card(answerer, card_id=other.id, move="accept", version=other.version, key="1")
+    assert Card.objects.get(pk=other.pk).state == other.state
