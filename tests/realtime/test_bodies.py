@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from messaging_site.bodies import MOST_BYTES
+from messaging_site.bodies import MOST_BYTES, bounded
 
 HEAD = b"POST /accounts/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 
@@ -23,6 +23,17 @@ def talk(site, *parts: bytes) -> bytes:
 def test_a_body_that_says_it_is_too_long_is_refused_at_once(site):
     answer = talk(site, HEAD + f"Content-Length: {MOST_BYTES + 1}\r\n\r\n".encode())
     assert answer.startswith(b"HTTP/1.1 413")
+
+
+async def test_a_length_of_thousands_of_digits_is_too_long():
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "headers": [(b"content-length", b"9" * 5000)]}
+    await bounded(None)(scope, None, send)
+    assert sent[0]["status"] == 413
 
 
 def test_a_body_that_does_not_say_how_long_it_is_has_an_end_too(site):
