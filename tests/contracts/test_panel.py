@@ -98,6 +98,7 @@ def test_a_shot_list_is_filled_ticked_sorted_and_counted(leg, thread, buyer, sel
         ("shotlist", "tick", {"part": "gone", "text": "done"}),
         ("shotlist", "template", {"text": "none"}),
         ("moodboard", "add", {"text": "javascript:alert(1)"}),
+        ("moodboard", "add", {"text": "https://["}),
         ("moodboard", "add", {"text": "https://" + "x" * 1001}),
     ],
 )

@@ -201,11 +201,20 @@ def _add_pin(tab: Snapshot, edit: Edit, version: int) -> None:
         pin = {"id": edit.part, "picture": edit.picture, "caption": ""}
         return _add(tab, pin, edit, version)
     link = edit.text.strip()
-    parts = urlsplit(link) if len(link) <= LONGEST_LINK else None
-    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+    site = _site_of(link)
+    if not site:
         raise Refusal("PANEL_INVALID", "A pin needs an address that begins with https://.")
-    item = {"id": edit.part or new_part(), "link": link, "site": parts.hostname, "caption": ""}
+    item = {"id": edit.part or new_part(), "link": link, "site": site, "caption": ""}
     return _add(tab, item, edit, version)
+
+
+def _site_of(link: str) -> str:
+    """The host of a web address; empty if it is none."""
+    try:
+        parts = urlsplit(link) if len(link) <= LONGEST_LINK else None
+    except ValueError:
+        return ""
+    return parts.hostname or "" if parts and parts.scheme in ("http", "https") else ""
 
 
 def _show_picture(tab: Snapshot, edit: Edit, version: int) -> None:
