@@ -1,16 +1,18 @@
 """Pages as people see them: on a phone and on a desk, in light and in dark."""
 
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.base import AXE_SCRIPT
+
+from tests.design.conftest import open_page
 
 TAB_NAMES = ("brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions")
 pytestmark = [pytest.mark.browser]
 
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1440, "height": 900}
-SIZES = pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+SIZES = {"phone": PHONE, "desk": DESK}
 FOR_STRANGERS = [
     *("/", "/styleguide/"),
     *("/accounts/login/", "/accounts/signup/", "/accounts/password/reset/"),
@@ -34,25 +36,24 @@ PAINTED = """(theme) => new Promise((painted) => requestAnimationFrame(() =>
     requestAnimationFrame(() => painted(matchMedia(`(prefers-color-scheme: ${theme})`).matches))
 ))"""
 GROUND = "getComputedStyle(document.documentElement).backgroundColor"
+VIOLATIONS = """([within, options]) => axe
+    .run(within, { resultTypes: ["violations"], ...options })
+    .then((found) => found.violations)"""
+# Only colours differ between the themes, so the dark one is checked by the rules about colours.
+COLOUR_RULES = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+THEMES = {"light": {}, "dark": COLOUR_RULES}
 
 
-@SIZES
 @pytest.mark.parametrize("path", FOR_STRANGERS)
-def test_a_page_for_strangers_is_in_order(new_context, site, size, path):
-    page = open_page(new_context(viewport=size, reduced_motion="reduce"), site.url + path)
-    assert problems(page) == []
+def test_a_page_for_strangers_is_in_order(open_as_stranger, path):
+    assert problems_at_all_sizes(open_as_stranger(path)) == []
 
 
-@SIZES
 @pytest.mark.parametrize("path", FOR_PEOPLE)
-def test_a_page_for_people_is_in_order(signed_in, site, scene, size, path):
-    page = open_page(
-        signed_in(viewport=size, reduced_motion="reduce"), site.url + path.format(**scene)
-    )
-    assert problems(page) == []
+def test_a_page_for_people_is_in_order(open_as_reader, scene, path):
+    assert problems_at_all_sizes(open_as_reader(path.format(**scene))) == []
 
 
-@SIZES
 @pytest.mark.parametrize(
     ("asked", "shows"),
     [
@@ -63,28 +64,23 @@ def test_a_page_for_people_is_in_order(signed_in, site, scene, size, path):
     ],
     ids=["before", "found", "nothing", "unclear"],
 )
-def test_the_search_page_is_in_order(signed_in, site, scene, size, asked, shows):
-    looks = {"viewport": size, "reduced_motion": "reduce"}
-    page = open_page(signed_in(**looks), f"{site.url}/inbox/search/?{urlencode({'q': asked})}")
-    assert page.locator(shows).first.is_visible()
-    assert problems(page) == []
+def test_the_search_page_is_in_order(open_as_reader, asked, shows):
+    page = open_as_reader(f"/inbox/search/?{urlencode({'q': asked})}")
+    for name, size in SIZES.items():
+        page.set_viewport_size(size)
+        assert page.locator(shows).first.is_visible(), name
+    assert problems_at_all_sizes(page) == []
 
 
-@SIZES
-def test_an_address_that_leads_nowhere_is_in_order(new_context, site, size):
-    page = open_page(
-        new_context(viewport=size, reduced_motion="reduce"), f"{site.url}/nowhere/", status=404
-    )
-    assert problems(page) == []
+def test_an_address_that_leads_nowhere_is_in_order(open_as_stranger):
+    assert problems_at_all_sizes(open_as_stranger("/nowhere/", status=404)) == []
 
 
-@SIZES
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 @pytest.mark.parametrize("menu", ["people", "thread-menu", "account-menu"])
-def test_a_menu_opens_inside_the_window_and_is_in_order(signed_in, site, scene, size, menu):
+def test_a_menu_opens_inside_the_window_and_is_in_order(open_as_reader, scene, size, menu):
     start_at = "/inbox/" if menu == "account-menu" else "/threads/{thread}/"
-    page = open_page(
-        signed_in(viewport=size, reduced_motion="reduce"), site.url + start_at.format(**scene)
-    )
+    page = open_as_reader(start_at.format(**scene), size=size)
     page.click(f"[popovertarget={menu}]")
     box = page.locator(f"#{menu}").bounding_box()
     assert box["x"] >= 0
@@ -154,28 +150,26 @@ def test_on_a_phone_what_one_touches_is_big_enough_and_no_field_zooms(signed_in,
         assert field.evaluate("field => parseFloat(getComputedStyle(field).fontSize)") >= 16
 
 
-def open_page(context, url: str, *, status: int = 200):
-    """Loads a page, which may ask nobody but us, and for nothing that the policy forbids."""
-    page = context.new_page()
-    refused: list[str] = []
-    page.on("console", lambda line: refused.append(line.text) if "Policy" in line.text else None)
-    hosts: set[str] = set()
-    page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
-    assert page.goto(url).status == status
-    assert refused == []
-    assert hosts == {urlsplit(url).netloc}
-    return page
+def problems_at_all_sizes(page) -> list[str]:
+    """One page, resized: our pages decide by media queries, not when they are loaded."""
+    told: list[str] = []
+    for name, size in SIZES.items():
+        page.set_viewport_size(size)
+        told += [f"{name}, {problem}" for problem in problems(page)]
+    return told
 
 
 def problems(page, *, within: str = "html") -> list[str]:
     """What axe finds in light and in dark, and what sticks out at the side."""
     told: list[str] = []
-    for theme in ("light", "dark"):
+    if not page.evaluate("'axe' in globalThis"):
+        page.evaluate(AXE_SCRIPT)
+    for theme, options in THEMES.items():
         page.emulate_media(color_scheme=theme)
         # The browser takes it up when it next paints, which may be in the middle of a look around.
         page.wait_for_function(PAINTED, arg=theme)
         page.evaluate(SETTLED)
-        found = Axe().run(page, within).response["violations"]
+        found = page.evaluate(VIOLATIONS, [within, options])
         told += [f"{theme}, {one['id']}: {node['html']}" for one in found for node in one["nodes"]]
     wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     return told + ([f"{wider} px too wide"] if wider > 0 else [])
