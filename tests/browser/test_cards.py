@@ -5,8 +5,9 @@ from datetime import datetime, timedelta
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.booking import book
 from tests.browser.conftest import PHONE, live
-from tests.browser.test_project import book, pay, tab
+from tests.browser.test_project import pay, tab
 
 pytestmark = pytest.mark.browser
 

@@ -7,8 +7,9 @@ import zipfile
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.booking import book
 from tests.browser.conftest import PHONE, live, write
-from tests.browser.test_project import book, tab
+from tests.browser.test_project import tab
 
 pytestmark = pytest.mark.browser
 

@@ -3,7 +3,8 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_project import book, tab
+from tests.browser.booking import book
+from tests.browser.test_project import tab
 
 pytestmark = pytest.mark.browser
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.booking import book
 from tests.browser.test_attachments import is_drawn
-from tests.browser.test_project import book, tab
+from tests.browser.test_project import tab
 from tests.files.conftest import picture
 from tests.files.web import HOST, Web
 from tests.site import Site, prepared_site

@@ -6,6 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from tests.browser.booking import book, make_offer
 from tests.browser.conftest import PHONE, live, write
 from tests.browser.test_attachments import PAGE, is_drawn, photo
 
@@ -18,7 +19,7 @@ def two(visit, pair) -> tuple[Page, Page]:
     return visit(pair.buyer, path), visit(pair.seller, path)
 
 
-def make_offer(seller: Page) -> None:
+def fill_in_offer(seller: Page) -> None:
     seller.get_by_role("link", name="Make an offer").first.click()
     seller.get_by_label("Service").fill("Portraits of the team")
     seller.get_by_label("Place").fill("Lisbon")
@@ -30,14 +31,6 @@ def make_offer(seller: Page) -> None:
     seller.get_by_role("link", name="To the conversation").click()
 
 
-def book(buyer: Page, seller: Page) -> None:
-    make_offer(seller)
-    buyer.get_by_role("link", name="Look and answer").click()
-    buyer.get_by_role("button", name="Accept").click()
-    for page in (buyer, seller):
-        expect(page.locator("[data-panel] [data-tab-body=brief]")).to_be_visible()
-
-
 def tab(page: Page, name: str):
     page.locator(f'[data-show-tab="{name}"]').click()
     return page.locator(f'[data-tab-body="{name}"]')
@@ -46,7 +39,7 @@ def tab(page: Page, name: str):
 def test_an_accepted_offer_opens_the_panel_on_both_screens(two):
     buyer, seller = two
     expect(buyer.locator("[data-panel]")).to_be_hidden()
-    make_offer(seller)
+    fill_in_offer(seller)
     here = seller.url
     expect(buyer.locator(".banner", has_text="waits for you")).to_be_visible()
     buyer.get_by_role("link", name="Look and answer").click()
@@ -240,7 +233,7 @@ def test_on_a_phone_the_panel_is_a_screen_of_its_own(visit, pair, two):
 def test_without_a_script_one_reads_the_panel_and_answers_an_offer(visit, pair):
     path = f"/threads/{pair.thread}/"
     seller, buyer = visit(pair.seller, path), visit(pair.buyer, path, java_script_enabled=False)
-    make_offer(seller)
+    fill_in_offer(seller)
     buyer.reload()
     buyer.get_by_role("link", name="Look and answer").click()
     buyer.get_by_role("button", name="Accept").click()
