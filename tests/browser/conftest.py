@@ -15,7 +15,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tests.site import Account, Site
+from tests.site import Account, Pair, Site, read_pair
 
 DESKTOP = {"viewport": {"width": 1440, "height": 900}}
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
@@ -52,6 +52,18 @@ UNSEEN = {
       };
     """,
 }
+
+FRAMES = """() => new Promise((painted) => requestAnimationFrame(() =>
+    requestAnimationFrame(() => painted())))"""
+ROUND_TRIP = """() => new Promise((heard) => {
+    const [socket, t] = [sockets.at(-1), crypto.randomUUID()];
+    socket.addEventListener("message", ({ data }) => JSON.parse(data).t === t && heard());
+    socket.send(JSON.stringify({ type: "ping", t }));
+})"""
+ANSWERS_WITH = """([path, text]) =>
+    fetch(path).then((answer) => answer.text()).then((page) => page.includes(text))"""
+# Pairs of people that one command adds at once: to start it takes longer than to add them.
+PAIRS_AT_ONCE = 8
 
 
 # Not for the whole session: two of these cannot be open at once, and the design has one, too.
@@ -96,6 +108,22 @@ def visit(chromium: Browser, site: Site) -> Iterator[Visit]:
     for context in contexts:
         context.close()
     assert complaints == []
+
+
+@pytest.fixture(scope="session")
+def seeded(site: Site) -> Callable[[int], Pair]:
+    """Two people with so many conversations, whom no other test has."""
+    pools: dict[int, list[Pair]] = {}
+
+    def take(threads: int) -> Pair:
+        pool = pools.setdefault(threads, [])
+        if not pool:
+            size = ("--messages", "3", "--threads-per-user", str(threads))
+            made = json.loads(site.seed_load("--pairs", str(PAIRS_AT_ONCE), *size))
+            pool += [read_pair(pair) for pair in made["pairs"]]
+        return pool.pop()
+
+    return take
 
 
 class Wire:
@@ -165,6 +193,22 @@ def _note(said: Any, complaints: list[str], expected: int | None) -> None:
     complaints.append(said.text)
 
 
+def turn_into_phone(page: Page) -> None:
+    """As PHONE has it, without loading the page again."""
+    size = {**PHONE["viewport"], "deviceScaleFactor": 1, "mobile": True}
+    device = page.context.new_cdp_session(page)
+    device.send("Emulation.setDeviceMetricsOverride", size)
+    device.send("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 1})
+    expect_coarse = "matchMedia('(pointer: coarse)').matches"
+    page.wait_for_function(f"innerHeight && screen.width === {size['width']} && {expect_coarse}")
+
+
+def wider_than_window(page: Page) -> int:
+    """In pixels. On a phone innerWidth grows with what is too wide, so it is not compared to."""
+    root = "document.documentElement"
+    return int(page.evaluate(f"{root}.scrollWidth - {root}.clientWidth"))
+
+
 def live(page: Page) -> Page:
     """Caught up with: from here on what is written arrives by itself."""
     expect(page.locator("html")).to_have_attribute("data-live", "yes")
@@ -179,3 +223,18 @@ def write(page: Page, text: str) -> None:
 def texts(page: Page) -> list[str]:
     """What the conversation says, in order, without what is still on its way."""
     return page.locator(".message:not(.sending) .prose").all_inner_texts()
+
+
+def hear_everything(page: Page) -> None:
+    """What the server has sent to the page so far has arrived: its answer to a ping comes later."""
+    page.evaluate(ROUND_TRIP)
+
+
+def wait_for_frames(page: Page) -> None:
+    """Whatever was put into the page is laid out, and observers of it were called."""
+    page.evaluate(FRAMES)
+
+
+def wait_for_answer(page: Page, path: str, text: str) -> None:
+    """Until the server answers with this text: search knows of something a moment after it."""
+    page.wait_for_function(ANSWERS_WITH, arg=[path, text], polling=100, timeout=60_000)
