@@ -246,5 +246,10 @@ def test_somebody_invited_accepts_and_comes_and_who_is_removed_is_told(visit, pa
     live(buyer)
     write(buyer, "Among ourselves")
     expect(buyer.locator(".message.sending")).to_have_count(0)
-    newcomer.wait_for_timeout(500)
+    # What is told to the newcomer later is there, and what was written in between is not.
+    with site.connect(guest.buyer) as friend:
+        friend.send(guest.thread, "Where were you?")
+        expect(newcomer.locator(f".row[data-thread='{guest.thread}']")).to_contain_text(
+            "Where were you?"
+        )
     assert "Among ourselves" not in texts(newcomer)

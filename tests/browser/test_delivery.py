@@ -5,7 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import live, texts, write
+from tests.browser.conftest import hear_everything, live, texts, write
+from tests.browser.test_drafts import kept
 
 pytestmark = pytest.mark.browser
 
@@ -17,6 +18,14 @@ HOLD_THE_LOCK = """() => new Promise((held) => {
         held();
         return new Promise(() => {});
     });
+})"""
+
+NOTHING_UNSENT = """() => new Promise((done) => {
+    indexedDB.open("parley").onsuccess = ({ target: { result: database } }) => {
+      const count = database.transaction("outbox").objectStore("outbox").count();
+      count.onsuccess = () => done(count.result === 0);
+      database.close();
+    };
 })"""
 
 
@@ -102,7 +111,9 @@ def test_somebody_else_on_the_same_browser_neither_sees_nor_sends_it(visit, site
     seller = context.new_page()
     seller.goto(thread_of(pair))
     live(seller)
-    seller.wait_for_timeout(500)
+    # What is unsent goes out in order, so that this one comes after it.
+    write(seller, "And mine")
+    wait_until_sent(seller)
     assert "Mine alone" not in texts(seller)
     expect(seller.locator(SENDING)).to_have_count(0)
     context.add_cookies([{"name": "sessionid", "value": pair.buyer.cookie, "url": site.url}])
@@ -177,7 +188,9 @@ def test_what_waited_too_long_is_a_draft_again_and_asks(visit, pair):
     live(page)
     expect(page.get_by_role("textbox", name="Your message")).to_have_value("From last month")
     expect(page.locator("[data-composer-error]")).to_contain_text("never sent")
-    page.wait_for_timeout(300)
+    # Nothing is left that could go out by itself.
+    page.wait_for_function(NOTHING_UNSENT)
+    expect(page.locator(SENDING)).to_have_count(0)
     assert "From last month" not in texts(page)
     page.get_by_role("button", name="Send").click()
     wait_until_sent(page)
@@ -251,8 +264,9 @@ def test_who_was_away_has_everything_delivered_on_return_without_opening_it(visi
     wait_until_sent(buyer)
     tick = buyer.locator(".message.mine [data-ticks]").last
     expect(tick).to_have_attribute("data-tick", "sent")
-    visit(pair.seller, "/settings/")
-    buyer.wait_for_timeout(300)
+    settings = visit(pair.seller, "/settings/")
+    assert settings.evaluate("sockets.length") == 0
+    hear_everything(buyer)
     expect(tick).to_have_attribute("data-tick", "sent")  # A page without a socket gets nothing.
     seller = visit(pair.seller, "/inbox/")
     expect(tick).to_have_attribute("data-tick", "delivered")
@@ -290,7 +304,7 @@ def test_signed_out_elsewhere_leads_to_the_sign_in_and_keeps_what_was_written(vi
     page = live(visit(pair.buyer, thread_of(pair), mute=True))
     write(page, "Unsent")
     page.get_by_role("textbox", name="Your message").fill("A draft")
-    page.wait_for_timeout(400)
+    kept(page, "A draft")
     cookie = pair.buyer.cookie
     page.context.clear_cookies()
     page.evaluate("globalThis.sockets.forEach((socket) => socket.close())")

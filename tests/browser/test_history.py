@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import texts
+from tests.browser.conftest import texts, wait_for_frames
 from tests.site import read_pair
 
 pytestmark = pytest.mark.browser
@@ -31,13 +31,14 @@ def test_older_messages_load_while_scrolling_up_and_nothing_jumps(visit, long_ta
     watched.scroll_into_view_if_needed()
     top = watched.bounding_box()["y"]
     expect(page.locator(f".message[data-seq='{MESSAGES - 60}']")).to_be_attached()
-    page.wait_for_timeout(300)
+    wait_for_frames(page)
     assert abs(watched.bounding_box()["y"] - top) <= 1
 
     scroller = page.locator("[data-scroller]")
     while page.locator("[data-older]").count():
+        first = seqs(page)[0]
         scroller.evaluate("one => { one.scrollTop = -one.scrollHeight }")
-        page.wait_for_timeout(100)
+        expect(page.locator(f".message[data-seq='{first - 1}']")).to_be_attached()
     assert seqs(page) == list(range(1, MESSAGES + 1))
 
 

@@ -6,18 +6,17 @@ from datetime import UTC, datetime
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PHONE, live, write
-from tests.browser.test_project import make_offer
-from tests.site import Site, read_pair
+from tests.browser.booking import make_offer
+from tests.browser.conftest import PHONE, live, wait_for_answer, wait_for_frames, write
+from tests.site import Pair, read_pair
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def many(site: Site):
+def many(seeded) -> Pair:
     """Two people with five conversations."""
-    made = json.loads(site.seed_load("--pairs", "1", "--messages", "3", "--threads-per-user", "5"))
-    return read_pair(made["pairs"][0])
+    return seeded(5)
 
 
 def today() -> str:
@@ -132,9 +131,10 @@ def test_rows_that_come_anew_leave_the_one_that_is_pressed(visit, many):
         page.goto("/inbox/")
     page.locator(".row-link").last.hover()
     page.mouse.down()
-    with page.expect_response("**/inbox/rows/?*"):
+    with page.expect_response("**/inbox/rows/?*") as answer:
         held[0].continue_()
-    page.wait_for_timeout(200)
+    answer.value.finished()
+    wait_for_frames(page)
     page.mouse.up()
     page.wait_for_url("**/threads/**")
 
@@ -179,14 +179,10 @@ def test_what_was_said_is_found_and_opens_in_its_place(visit, many):
     expect(buyer.locator(".message.mine:not(.sending)").last).to_contain_text("noon")
     page = live(visit(many.seller))
     page.get_by_role("link", name="Search your conversations").click()
+    wait_for_answer(page, "/inbox/search/?q=strassenbahn", 'class="hit')
+    page.get_by_role("searchbox").fill("strassenbahn")
+    page.get_by_role("searchbox").press("Enter")
     hit = page.locator(".hit")
-    for _ in range(30):
-        page.get_by_role("searchbox").fill("strassenbahn")
-        page.get_by_role("searchbox").press("Enter")
-        page.wait_for_load_state()
-        if hit.count():
-            break
-        page.wait_for_timeout(500)
     expect(hit.locator("mark")).to_have_text("Straßenbahn")
     hit.click()
     expect(live(page).locator(".message:focus")).to_contain_text("leaves at noon")
@@ -290,14 +286,10 @@ def test_what_is_booked_appears_among_the_projects_of_both_by_itself(visit, many
 
 
 def find(page, words):
-    """Search knows it a moment after it was said."""
-    hit = page.locator(".hit")
-    for _ in range(60):
-        page.goto(f"/inbox/search/?q={words}")
-        if hit.count():
-            break
-        page.wait_for_timeout(500)
-    return hit
+    path = f"/inbox/search/?q={words}"
+    wait_for_answer(page, path, 'class="hit')
+    page.goto(path)
+    return page.locator(".hit")
 
 
 def test_what_was_archived_is_found_and_opens_in_its_place(visit, many, site):

@@ -1,24 +1,23 @@
 """The list by keyboard, and finding somebody by a few letters; never while one writes."""
 
-import json
 import re
+from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import live as caught_up
-from tests.browser.conftest import write
-from tests.site import Site, read_pair
+from tests.browser.conftest import wait_for_answer, write
+from tests.site import Pair
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def many(site: Site):
+def many(seeded) -> Pair:
     """Two people with four conversations."""
-    made = json.loads(site.seed_load("--pairs", "1", "--messages", "3", "--threads-per-user", "4"))
-    return read_pair(made["pairs"][0])
+    return seeded(4)
 
 
 def live(page: Page) -> Page:
@@ -195,10 +194,7 @@ def named(visit, many) -> Page:
     page = live(visit(many.buyer, f"/threads/{many.thread}/"))
     name = page.locator(".row-name span").first.inner_text()
     write(page, "So that this server hears of it")
-    for _ in range(120):
-        if 'role="option"' in page.request.get("/inbox/find/", params={"q": name}).text():
-            break
-        page.wait_for_timeout(500)
+    wait_for_answer(page, f"/inbox/find/?q={quote(name)}", 'role="option"')
     page.goto("/inbox/")
     return live(page)
 

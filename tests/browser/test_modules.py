@@ -272,10 +272,14 @@ def test_two_tabs_do_not_send_the_same_at_once(page):
     page.evaluate(begin, True)
     page.evaluate("until(() => socket.said.length === 1)")
     other.evaluate(begin, False)
-    other.wait_for_timeout(150)
+    other.evaluate("until(async () => (await navigator.locks.query()).pending.length === 1)")
     assert other.evaluate("socket.said.length") == 0
     page.evaluate("socket.hear('message.accepted', { client_id: socket.said[0].client_id })")
-    other.wait_for_timeout(150)
+    # The first is done, and so is the other, who had a look after it.
+    other.evaluate("""until(async () => {
+        const { held, pending } = await navigator.locks.query();
+        return held.length + pending.length === 0;
+    })""")
     assert other.evaluate("socket.said.length") == 0
 
 

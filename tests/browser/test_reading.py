@@ -5,13 +5,23 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import live, texts, write
+from tests.browser.conftest import live, texts, wait_for_frames, write
 
 pytestmark = pytest.mark.browser
 
 LINE = ".unread-line"
 AT_END = """() => !document.querySelector("[data-newer]")
     && document.querySelector("[data-scroller]").scrollTop > -5"""
+SCROLL_ON = f"""() => {{
+    if (({AT_END})()) return true;
+    document.querySelector("[data-scroller]").scrollBy(0, 400);
+    return false;
+}}"""
+# What the page counts below is what the list, which has it from the server, says is unread.
+COUNTED = """(thread) => {
+    const { unread } = document.querySelector(`.row[data-thread="${thread}"]`).dataset;
+    return document.querySelector("[data-jump] .count").textContent.trim() === unread;
+}"""
 
 
 def thread_of(pair) -> str:
@@ -40,11 +50,7 @@ def read_all(visit, pair) -> Page:
 
 def read_down(page: Page) -> None:
     """To the very end, as somebody does who reads."""
-    for _ in range(300):
-        page.locator("[data-scroller]").evaluate("one => one.scrollBy(0, 400)")
-        page.wait_for_timeout(50)
-        if page.evaluate(AT_END):
-            return
+    page.wait_for_function(SCROLL_ON, polling=50)
 
 
 def scroll(page: Page, top: int) -> None:
@@ -58,11 +64,15 @@ def test_nothing_is_read_by_a_page_that_nobody_looks_at(visit, pair, site, why):
     seller = live(visit(pair.seller, thread_of(pair)))
     write(seller, "Do you see this?")
     expect(page.locator(".message .prose").last).to_have_text("Do you see this?")
+    # The page says what it has read before it says what it has got.
     tick = seller.locator(".message.mine [data-ticks]").last
-    expect(tick).to_have_attribute("data-tick", "delivered")
-    page.wait_for_timeout(1500)
-    assert unread(page, pair) == 1
-    expect(tick).to_have_attribute("data-tick", "delivered")
+    for count, text in enumerate(("Do you see this?", "Or this?"), 1):
+        if count > 1:
+            write(seller, text)
+        expect(seller.locator(".message.mine:not(.sending) .prose").last).to_have_text(text)
+        expect(tick).to_have_attribute("data-tick", "delivered")
+        row = page.locator(f".row[data-thread='{pair.thread}']")
+        expect(row).to_have_attribute("data-unread", str(count))
     expect(page.locator(LINE)).to_be_visible()
 
     page.evaluate("globalThis.look()")
@@ -81,10 +91,8 @@ def test_opens_where_reading_stopped_and_reads_only_what_comes_into_sight(visit,
     expect(page.locator(f".row[data-thread='{pair.thread}']")).not_to_have_attribute(
         "data-unread", "40"
     )
-    page.wait_for_timeout(1500)
-    left = unread(page, pair)
-    assert 10 < left < 40
-    expect(page.locator("[data-jump] .count")).to_have_text(str(left))
+    page.wait_for_function(COUNTED, arg=pair.thread)
+    assert 10 < unread(page, pair) < 40
 
     read_down(page)
     expect(page.locator(f".row[data-thread='{pair.thread}']")).to_have_attribute("data-unread", "0")
@@ -95,19 +103,20 @@ def test_opens_where_reading_stopped_and_reads_only_what_comes_into_sight(visit,
 def test_rows_that_come_late_do_not_undo_what_was_heard_meanwhile(visit, pair, site):
     read_all(visit, pair).close()
     say_many(site, pair, 3)
-    page = visit(pair.buyer, "/settings/")
+    page = visit(pair.buyer, "/settings/", hold="thread.mark_read")
+    row = page.locator(f".row[data-thread='{pair.thread}']")
 
     def hold_back(route):
-        answer = route.fetch()  # As it was before the message was read.
-        page.wait_for_timeout(3000)
+        answer = route.fetch()  # As it is before the messages are read.
+        page.evaluate("release()")
+        expect(row).to_have_attribute("data-unread", "0")
         route.fulfill(response=answer)
 
-    page.route("**/inbox/rows/?*", hold_back)
-    page.goto(thread_of(pair))
-    row = page.locator(f".row[data-thread='{pair.thread}']")
-    with page.expect_response("**/inbox/rows/?*"):
-        expect(row).to_have_attribute("data-unread", "0")
-    page.wait_for_timeout(300)
+    page.route("**/inbox/rows/?*", hold_back, times=1)
+    with page.expect_response("**/inbox/rows/?*") as answer:
+        page.goto(thread_of(pair))
+    answer.value.finished()
+    wait_for_frames(page)
     assert unread(page, pair) == 0
 
 
@@ -134,7 +143,16 @@ def test_jumping_to_the_latest_leaves_unread_what_was_leapt_over(visit, pair, si
     page.locator("[data-jump]").click()
     expect(page.locator(".message .prose").last).to_be_in_viewport()
     expect(page.locator(".message .prose").last).to_contain_text("Line 119")
-    page.wait_for_timeout(1500)
+    # The page says what it has read before it says that it has got the next one.
+    with site.connect(pair.seller) as seller:
+        seller.hear("hello")
+        seller.say("thread.open", thread=pair.thread)
+        seller.send(pair.thread, "One more")
+        seq = seller.hear("message.sent")["seq"]
+        while True:
+            moved = seller.hear("cursor.moved")
+            if moved["user"] == pair.buyer.id and moved["delivered_seq"] == seq:
+                break
     assert unread(page, pair) > 60
     page.get_by_role("button", name="Mark as read").click()
     expect(page.locator(f".row[data-thread='{pair.thread}']")).to_have_attribute("data-unread", "0")
@@ -157,13 +175,13 @@ def test_what_others_write_does_not_move_what_one_reads(visit, pair, site):
     read_down(page)
     expect(page.locator(f".row[data-thread='{pair.thread}']")).to_have_attribute("data-unread", "0")
     scroll(page, -900)
-    page.wait_for_timeout(300)
+    wait_for_frames(page)
     watched = page.locator(".message[data-seq='20']")
     top = watched.bounding_box()["y"]
     say_many(site, pair, 3, "Meanwhile")
     expect(page.locator(".message .prose").last).to_contain_text("Meanwhile 2")
     expect(page.locator("[data-jump] .count")).to_have_text("3")
-    page.wait_for_timeout(200)
+    wait_for_frames(page)
     assert abs(watched.bounding_box()["y"] - top) <= 1
     page.get_by_role("button", name=re.compile("Jump to latest")).click()
     expect(page.locator(".message .prose").last).to_be_in_viewport()

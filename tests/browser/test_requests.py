@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import PHONE, live, write
+from tests.browser.conftest import PHONE, hear_everything, live, write
 from tests.site import Account, Site, read_pair
 
 pytestmark = pytest.mark.browser
@@ -18,10 +18,7 @@ FOURTEEN_DAYS = 14 * 24 * 3600
 @pytest.fixture
 def strangers(site: Site) -> tuple[Account, Account, str]:
     """A buyer, a seller, and the seller's handle."""
-    one, other = (
-        read_pair(pair)
-        for pair in json.loads(site.seed_load("--pairs", "2", "--messages", "1"))["pairs"]
-    )
+    one, other = site.pair(), site.pair()
     return one.buyer, other.seller, other.seller.email.partition("@")[0]
 
 
@@ -76,7 +73,8 @@ def test_nothing_shows_that_it_was_read_or_that_somebody_is_there(visit, strange
     buyer = ask(visit, strangers)
     there = open_request(visit(seller))
     expect(there.get_by_text("Are you free in May?").last).to_be_visible()
-    there.wait_for_timeout(1500)
+    expect(there.locator(".row")).to_have_attribute("data-unread", "0")
+    hear_everything(buyer)
     assert buyer.locator("[data-presence]").all_inner_texts() in ([], [""], ["", ""])
     for _ in ("live", "fresh"):
         tick = buyer.locator(".message.mine [data-ticks]").last

@@ -36,7 +36,7 @@ print(json.dumps([user.id, user.email, "", session.session_key]))
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def moderator(site: Site) -> Account:
     return Account(*json.loads(site.manage("shell", "-v", "0", "-c", STAFF).splitlines()[-1]))
 

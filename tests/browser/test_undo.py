@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, TimeoutError, expect
 
 from tests.browser.conftest import live, write
 from tests.browser.test_inbox import counted, many, row
@@ -14,6 +14,12 @@ pytestmark = pytest.mark.browser
 # What a row says of itself, and where it stands.
 SAYS = """rows => rows.map((row) => [row.dataset.thread, "pinned" in row.dataset,
     row.dataset.muted ?? null, "marked" in row.dataset, row.dataset.unread])"""
+SAYS_SAME = f"""([rows, same]) => {{
+    const now = ({SAYS})([...document.querySelectorAll(".rows .row")]);
+    return (JSON.stringify(now) === JSON.stringify(JSON.parse(rows))) === same;
+}}"""
+MORE_CAME = """(count) => document.querySelectorAll(".row").length > count
+    || !document.querySelector("[data-rows-more]")"""
 PINNED, MUTED, MARKED = 1, 2, 3
 # By what the button says: what is said then, and what there has to be to take it from one row.
 ACTS = {
@@ -34,12 +40,12 @@ def says(page: Page) -> list[list]:
     return page.locator(".rows .row").evaluate_all(SAYS)
 
 
-def wait_until(page: Page, is_so) -> None:
-    for _ in range(150):
-        if is_so(says(page)):
-            return
-        page.wait_for_timeout(100)
-    pytest.fail(f"it says {says(page)}")
+def wait_until(page: Page, rows: list[list], *, same: bool = True) -> None:
+    """Until the list says this, or anything else."""
+    try:
+        page.wait_for_function(SAYS_SAME, arg=[json.dumps(rows), same], timeout=15_000)
+    except TimeoutError:
+        pytest.fail(f"it says {says(page)}")
 
 
 def act(page: Page, threads: list[str], what: str) -> None:
@@ -52,7 +58,7 @@ def act(page: Page, threads: list[str], what: str) -> None:
         bar.get_by_role("button", name="More").click()
     before = says(page)
     button.click()
-    wait_until(page, lambda now: now != before)
+    wait_until(page, before, same=False)
     expect(bar).to_be_hidden()
 
 
@@ -69,7 +75,7 @@ def test_each_is_taken_back_for_one_and_for_all_of_those_picked(visit, many):
             act(page, picked, what)
             page.locator(".toast", has_text=said).last.get_by_role("button", name="Undo").click()
             for one in (page, beside):
-                wait_until(one, lambda now: now == before)
+                wait_until(one, before)
     page.reload()
     assert says(live(page)) == before
 
@@ -104,8 +110,9 @@ def test_numbers_are_exact_up_to_99_and_say_when_there_are_more(visit, site: Sit
     # It was far below what the page has, and is on top, once; the rest comes after it, once each.
     expect(page.locator(".row").first).to_have_attribute("data-thread", last)
     while page.locator("[data-rows-more]").count():
+        count = page.locator(".row").count()
         page.evaluate("document.querySelector('[data-rows-more]')?.scrollIntoView()")
-        page.wait_for_timeout(50)
+        page.wait_for_function(MORE_CAME, arg=count)
     shown = [each[0] for each in says(page)]
     assert len(shown) == len({*shown}) == 101
     assert shown[0] == last
