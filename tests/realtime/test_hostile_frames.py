@@ -83,7 +83,7 @@ ACCEPTABLE = {
     "thread": new_id("thrd"),
     "client_id": str(uuid4()),
     **{name: new_id("msg") for name in ("message", "reply_to", "after", "oldest")},
-    **{name: 1 for name in ("seen_seq", "version", "seq", "tally", "rev")},
+    **dict.fromkeys(("seen_seq", "version", "seq", "tally", "rev"), 1),
     **{"body": "Hello", "text": "Hello", "reaction": "👍", "on": True},
     **{"attachments": [], "links": []},
 }
