@@ -60,6 +60,15 @@ ROUND_TRIP = """() => new Promise((heard) => {
     socket.addEventListener("message", ({ data }) => JSON.parse(data).t === t && heard());
     socket.send(JSON.stringify({ type: "ping", t }));
 })"""
+# Playwright's wait_for_function takes any promise for a yes, so it cannot wait for these.
+UNTIL = """async ([arg, seconds]) => {
+    const check = %s;
+    const end = performance.now() + 1000 * seconds;
+    while (!(await check(arg))) {
+      if (performance.now() > end) throw new Error(`Never: ${check} of ${arg}`);
+      await new Promise((again) => setTimeout(again, 50));
+    }
+}"""
 ANSWERS_WITH = """([path, text]) =>
     fetch(path).then((answer) => answer.text()).then((page) => page.includes(text))"""
 # Pairs of people that one command adds at once: to start it takes longer than to add them.
@@ -237,4 +246,9 @@ def wait_for_frames(page: Page) -> None:
 
 def wait_for_answer(page: Page, path: str, text: str) -> None:
     """Until the server answers with this text: search knows of something a moment after it."""
-    page.wait_for_function(ANSWERS_WITH, arg=[path, text], polling=100, timeout=60_000)
+    until(page, ANSWERS_WITH, [path, text], seconds=60)
+
+
+def until(page: Page, check: str, arg: Any = None, *, seconds: int = 15) -> None:
+    """Waits for a script's function that answers with a promise."""
+    page.evaluate(UNTIL % check, [arg, seconds])

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import hear_everything, live, texts, write
+from tests.browser.conftest import hear_everything, live, texts, until, write
 from tests.browser.test_drafts import kept
 
 pytestmark = pytest.mark.browser
@@ -189,7 +189,7 @@ def test_what_waited_too_long_is_a_draft_again_and_asks(visit, pair):
     expect(page.get_by_role("textbox", name="Your message")).to_have_value("From last month")
     expect(page.locator("[data-composer-error]")).to_contain_text("never sent")
     # Nothing is left that could go out by itself.
-    page.wait_for_function(NOTHING_UNSENT)
+    until(page, NOTHING_UNSENT)
     expect(page.locator(SENDING)).to_have_count(0)
     assert "From last month" not in texts(page)
     page.get_by_role("button", name="Send").click()

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import hear_everything, live, write
+from tests.browser.conftest import hear_everything, live, until, write
 
 pytestmark = pytest.mark.browser
 
@@ -28,7 +28,7 @@ def box(page: Page):
 
 def kept(page: Page, text: str) -> None:
     """In this browser, whatever the server knows."""
-    page.wait_for_function(f"(text) => ({KEPT})().then((all) => all.includes(text))", arg=text)
+    until(page, f"(text) => ({KEPT})().then((all) => all.includes(text))", text)
 
 
 def test_a_draft_survives_a_reload_even_offline(visit, pair):

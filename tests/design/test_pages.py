@@ -167,7 +167,7 @@ def problems(page, *, within: str = "html") -> list[str]:
     for theme, options in THEMES.items():
         page.emulate_media(color_scheme=theme)
         # The browser takes it up when it next paints, which may be in the middle of a look around.
-        page.wait_for_function(PAINTED, arg=theme)
+        assert any(page.evaluate(PAINTED, theme) for _ in range(50)), f"never {theme}"
         page.evaluate(SETTLED)
         found = page.evaluate(VIOLATIONS, [within, options])
         told += [f"{theme}, {one['id']}: {node['html']}" for one in found for node in one["nodes"]]
