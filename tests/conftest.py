@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import counts
+from tests import counts, databases
 from tests.clock import sign_by_the_real_clock
 from tests.site import Pair, Site, running_site
 
@@ -58,28 +58,16 @@ def _closed_breaker(table: None) -> None:
     close_breaker()
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _tables_can_be_emptied() -> None:
-    """After a test that commits, Django empties every table; some refuse, as they should."""
+@pytest.fixture(scope="session")
+def django_db_setup(django_test_environment: None, django_db_blocker: Any) -> None:
+    """One database for each worker, a copy of the one that was migrated for this run."""
     from django.db import connection
     from django.test import TransactionTestCase
 
-    from contracts.protection import protect, protect_steps, unprotect, unprotect_steps
-
-    empty = TransactionTestCase._fixture_teardown
-
-    def teardown(case: TransactionTestCase) -> None:
-        with connection.schema_editor() as editor:
-            unprotect(editor)
-            unprotect_steps(editor)
-        try:
-            empty(case)
-        finally:
-            with connection.schema_editor() as editor:
-                protect(editor)
-                protect_steps(editor)
-
-    TransactionTestCase._fixture_teardown = teardown
+    with django_db_blocker.unblock():
+        restore = databases.make_copy(connection)
+    # After a test that commits, everything is as the migrations left it.
+    TransactionTestCase._fixture_teardown = lambda case: restore()  # type: ignore[method-assign]
 
 
 @pytest.fixture(scope="session")

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
-import psycopg
 from websockets.sync.client import ClientConnection, connect
+
+from tests import databases
 
 ROOT = Path(__file__).resolve().parent.parent
 # On a machine that has much else to do. What comes, comes sooner.
@@ -191,15 +191,10 @@ def prepared_site(folder: Path) -> Site:
         "PARLEY_PANEL_LIMIT": "1000000,1000000",
     }
     if "DATABASE_URL" in env:
-        env["DATABASE_URL"] = _new_database(env["DATABASE_URL"], name)
+        env["DATABASE_URL"] = databases.copy_postgres(env["DATABASE_URL"], name)
+    else:
+        databases.copy_sqlite(folder / databases.SQLITE_FILE)
     (folder / "static").symlink_to(Path(os.environ["PARLEY_DATA"]) / "static")
     site = Site(folder, env)
-    site.manage("migrate", "-v", "0")
     site.manage("create_table")
     return site
-
-
-def _new_database(url: str, name: str) -> str:
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]
-    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
