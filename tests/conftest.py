@@ -1,5 +1,6 @@
 """Fixtures for everybody: the stores."""
 
+import gc
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -24,6 +25,13 @@ def pytest_configure(config: pytest.Config) -> None:
             "The tests need real stores: run them with script/test, for example "
             "`script/test tests/threads -k send`."
         )
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: no collection of garbage has to look at it again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(5_000, 20, 50)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

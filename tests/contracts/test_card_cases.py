@@ -16,7 +16,7 @@ from tests.threads.conftest import messages_of, say, thread_item
 from threads.models import CardShadow, keys
 from threads.panel.rebuilding import differences
 
-pytestmark = [pytest.mark.storage, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 SAID = "We have looked at it, and it goes on."
 
@@ -49,6 +49,7 @@ def page(user, address: str) -> str:
 # --- A dispute
 
 
+@pytest.mark.storage
 def test_a_dispute_holds_the_booking_and_opens_a_case_with_what_was_said(leg, buyer, thread):
     for person in (buyer, leg.seller):
         sign(person, leg)
@@ -195,6 +196,7 @@ def test_only_cards_of_the_case_s_own_conversation(make_leg, moderator):  # noqa
     assert other.state == "open"
 
 
+@pytest.mark.storage
 def test_a_second_call_joins_the_case_there_is(leg, seller):
     propose("dispute", leg)
     card = propose("safety", leg, seller)

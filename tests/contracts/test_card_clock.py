@@ -24,7 +24,7 @@ from threads.models.thread import Thread
 from threads.panel.rebuilding import differences
 from threads.relay import carry_waiting
 
-pytestmark = [pytest.mark.storage, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 # What the clock does with each type for which it runs, as the table says.
@@ -58,6 +58,7 @@ def test_nothing_is_moved_a_second_too_early(ticking):
         assert move_due_cards() == 0
 
 
+@pytest.mark.storage
 def test_what_is_due_is_moved_by_itself_at_that_moment_and_once(ticking, thread):
     move, due = TICKING[ticking.type], ticking.due_at
     with later(ticking):
@@ -72,6 +73,7 @@ def test_what_is_due_is_moved_by_itself_at_that_moment_and_once(ticking, thread)
     assert_consistent(thread)
 
 
+@pytest.mark.storage
 def test_after_an_outage_of_any_length_it_is_moved(ticking, thread):
     """Longer than any window, and with more that waits than is swept in any one go."""
     with later(ticking, days=4000):
@@ -94,6 +96,7 @@ def test_what_nobody_said_anything_against_is_completed_and_due_and_not_paid(leg
     assert messages_of(thread)[-1].body.endswith("EUR 1,200.00 is now due.")
 
 
+@pytest.mark.storage
 def test_one_that_cannot_be_moved_holds_up_no_other(leg, make_leg, monkeypatch):
     broken, other = propose("reschedule", leg), propose("reschedule", make_leg())
     Card.objects.filter(pk=broken.pk).update(due_at=other.due_at - timedelta(days=1))

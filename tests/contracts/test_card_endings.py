@@ -22,7 +22,7 @@ from threads.models.table import Item, query
 from threads.panel.rebuilding import differences
 from threads.state import look
 
-pytestmark = [pytest.mark.storage, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 ENDING = [kind.name for kind in TYPES.values() if kind.service_move(kind.first)]
 
@@ -49,6 +49,7 @@ def test_what_is_open_ends_with_the_booking_and_says_why(type_name, leg, thread)
     assert_consistent(thread)
 
 
+@pytest.mark.storage
 def test_all_of_them_end_at_once_and_the_waiting_is_right_on_both_sides(leg, thread, delivered):
     cards = [propose(name, leg) for name in ("extras", "reschedule", "expense", "proofs", "sign")]
     asked = cards[3]

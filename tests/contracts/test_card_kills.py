@@ -35,7 +35,7 @@ from threads.actions.cards import decide_card, move_card
 from threads.cards.clock import move_due_cards
 from threads.relay import carry_all
 
-pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 # An amendment like that of extras, another card like that of another time, one signature of two, a
 # case like that of a dispute, an end like that of accepted work, files like those of proofs.
@@ -43,6 +43,8 @@ ALIKE = {
     *("overtime-accept", "expense-accept", "extras-counter", "sign-sign", "complete-dispute"),
     *("complete-auto_accept", "expense-propose", "proofs-answer", "proofs-request_changes"),
 }
+# Killed on PostgreSQL as well: an effect in SQL, files, and a decision of staff.
+ON_POSTGRESQL = {"extras-accept", "proofs-propose", "dispute-resolve"}
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,9 @@ def all_deeds() -> list[Deed]:
 
 
 def with_marks(deed: Deed) -> Any:
-    marks = (pytest.mark.long,) if deed.is_like_another else ()
+    marks = [pytest.mark.long] if deed.is_like_another else []
+    if str(deed) in ON_POSTGRESQL:
+        marks.append(pytest.mark.storage)
     return pytest.param(deed, id=str(deed), marks=marks)
 
 

@@ -19,7 +19,7 @@ from threads.panel.rebuilding import differences
 from threads.queries import open_thread
 from threads.relay import carry_waiting
 
-pytestmark = [pytest.mark.storage, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 def mark_completed(leg: Leg, **given: str):
@@ -95,6 +95,7 @@ def test_an_open_change_of_the_booking_is_listed_too(ready, thread, seller):
     assert "To Porto" in refused(ready)
 
 
+@pytest.mark.storage
 @pytest.mark.parametrize("paid", [0, 40_000, 120_000])
 def test_accepting_makes_the_balance_due_and_records_no_payment(ready, thread, buyer, paid):
     if paid:
@@ -126,6 +127,7 @@ def test_what_was_opened_meanwhile_is_not_accepted_away(ready, buyer):
     assert balance_of(Leg.objects.get(pk=ready.pk)).due_cents == 120_000 + 11_650
 
 
+@pytest.mark.storage
 def test_the_clock_does_not_accept_while_something_is_open(ready, thread, buyer):
     card = propose("complete", ready)
     extras = propose("extras", ready)

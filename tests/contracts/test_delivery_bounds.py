@@ -18,8 +18,6 @@ from contracts.actions.manifests import (
 from contracts.models import DeliverableManifest
 from tests.contracts.conftest import book
 
-pytestmark = pytest.mark.storage
-
 LINK = "https://files.example/"
 
 
@@ -50,6 +48,7 @@ def assert_refused(leg, code, **given) -> Refusal:
     return refused.value
 
 
+@pytest.mark.storage
 def test_a_booking_has_so_many_deliveries(leg, monkeypatch):
     monkeypatch.setattr(manifests, "MAX_MANIFESTS_PER_BOOKING", 3)
     made = [deliver(leg, f"{number}")[0] for number in range(3)]

@@ -24,13 +24,12 @@ from threads.actions.bookings import accept_offer, deliver_finals
 from threads.panel.rebuilding import differences
 from threads.queries import open_thread
 
-pytestmark = pytest.mark.storage
-
 
 def newest(leg: Leg) -> ContractVersion:
     return leg.contract.versions.order_by("-number")[0]
 
 
+@pytest.mark.storage
 def test_both_sign_and_it_is_in_force(leg, thread, buyer, seller):
     sign(buyer, leg)
     assert newest(leg).status == "issued"
@@ -86,6 +85,7 @@ def test_a_stranger_finds_no_document(leg, stranger):
         sign(stranger, leg)
 
 
+@pytest.mark.storage
 @pytest.mark.parametrize(
     "change", [{"place": "Porto"}, {"price_cents": 90_000}, {"service": "Other"}]
 )
@@ -123,6 +123,7 @@ def test_a_contract_with_a_hole_is_not_issued(leg):
         write_clauses(leg)
 
 
+@pytest.mark.storage
 def test_verify_documents_finds_a_changed_byte(leg, thread, buyer, seller):
     sign(buyer, leg)
     sign(seller, leg)
@@ -176,6 +177,7 @@ def test_verify_documents_accepts_agreed_changes_and_new_names(leg, thread, buye
     assert "as they were issued" in verify()
 
 
+@pytest.mark.storage
 def test_verify_documents_finds_a_booking_without_a_contract_that_counts(leg):
     ContractVersion.objects.filter(document__leg=leg).update(status="void")
     with pytest.raises(CommandError):

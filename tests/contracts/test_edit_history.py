@@ -16,8 +16,6 @@ from threads.panel.rebuilding import differences, rebuild
 from threads.panel.written import BRIEF, LONGEST_TEXT
 from threads.sweeping import sweep_expired
 
-pytestmark = pytest.mark.storage
-
 
 def edits(thread, tab="brief"):
     where = Item.sk.startswith(keys.edit_sk(tab, 0)[:-8])
@@ -58,6 +56,7 @@ def test_each_edit_says_what_it_changed(leg, thread, buyer, seller):
     assert second.snapshot["fields"]["goals"]["text"] == "More joy"
 
 
+@pytest.mark.storage
 def test_earlier_edits_expire_and_the_newest_stays(leg, thread, buyer, settings):
     settings.TAB_EDIT_DAYS = 0
     for number in range(3):

@@ -12,8 +12,6 @@ from threads.actions.people import add_participant, remove_participant
 from threads.models import Participant
 from threads.models.participant import ADMIN
 
-pytestmark = pytest.mark.storage
-
 
 @pytest.fixture
 def rival(db):

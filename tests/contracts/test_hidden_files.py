@@ -28,8 +28,6 @@ from threads.actions.staff import hide_message, unhide_message
 from threads.cards.gallery import to_choose_from
 from threads.shown_files import usable_files
 
-pytestmark = pytest.mark.storage
-
 
 def send(user, leg, file_id):
     say(user, leg.thread_id, attachments=[file_id])
@@ -117,6 +115,7 @@ def hidden(leg, thread, seller) -> File:
     return photo
 
 
+@pytest.mark.storage
 @pytest.mark.parametrize(
     "use", [use for uses in USES.values() for use in uses], ids=lambda use: use.__qualname__[:24]
 )
@@ -197,6 +196,7 @@ def test_a_hidden_file_is_not_offered_to_be_chosen(hidden, leg, thread, seller):
     assert shown == [other.id]
 
 
+@pytest.mark.storage
 def test_sending_the_same_message_again_is_still_a_repeat(leg, thread, seller):
     photo = bring(seller, thread)
     fields = {"thread_id": thread, "client_id": str(uuid4()), "body": "Look"}

@@ -23,8 +23,6 @@ from threads.panel.rebuilding import differences
 from threads.panel.refreshing import refresh_tabs
 from threads.queries import open_thread
 
-pytestmark = pytest.mark.storage
-
 NOTE = "字" * 1000
 
 
@@ -83,6 +81,7 @@ def test_an_edit_of_a_large_one_reads_it_and_writes_once(leg, thread, buyer, sel
     assert [item["done"] for item in whole["items"]].index(True) == 3
 
 
+@pytest.mark.storage
 def test_it_is_back_in_its_place_when_it_shrinks(leg, thread, buyer, seller):
     fill(seller, thread, 9)
     assert is_large(tab_of(buyer, thread, "shotlist"))
@@ -114,6 +113,7 @@ def test_live_pages_hear_that_it_changed_and_fetch_it(leg, thread, buyer, seller
     assert len(told["html"]) < 1000
 
 
+@pytest.mark.storage
 def test_two_who_write_at_once_see_both_texts(leg, thread, buyer, seller):
     fill(seller, thread, 10)
     shots(buyer, thread, "edit", 20, part="shot1", name="notes", text="Mine")
@@ -128,6 +128,7 @@ def test_there_is_an_end_to_it(leg, thread, buyer, seller):
     assert list(differences(thread)) == []
 
 
+@pytest.mark.storage
 def test_a_large_tab_of_records_keeps_only_what_holds(leg, thread, buyer, seller):
     many_extras(leg, 60)
     assert_large(buyer, thread, "expenses", 60)

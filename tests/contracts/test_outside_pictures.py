@@ -27,8 +27,6 @@ from threads.fetching import fetch_next
 from threads.panel.rebuilding import differences, rebuild
 from threads.sweeping import settle_files
 
-pytestmark = pytest.mark.storage
-
 
 def pin(user, thread, link, **more):
     fields = {"tab": "moodboard", "op": "add", "version": 0, "text": link} | more
@@ -51,6 +49,7 @@ def stays_a_link(user, thread) -> None:
     assert not TabUse.objects.exists()
 
 
+@pytest.mark.storage
 def test_a_link_at_once_and_its_picture_for_both_when_it_came(
     leg, thread, buyer, seller, stranger, delivered, web  # noqa: F811
 ):  # fmt: skip
@@ -76,6 +75,7 @@ def test_a_link_at_once_and_its_picture_for_both_when_it_came(
     assert_consistent(thread)
 
 
+@pytest.mark.storage
 def test_what_was_pinned_twice_is_fetched_once(leg, thread, buyer, web):  # noqa: F811
     link = web.give("/a.jpg", picture())
     for _ in ("once", "again"):
@@ -122,6 +122,7 @@ def test_what_is_not_there_stays_a_link_and_is_not_asked_for_again(leg, thread, 
     stays_a_link(buyer, thread)
 
 
+@pytest.mark.storage
 def test_what_fails_is_tried_three_times(leg, thread, buyer, web):  # noqa: F811
     web.answers["/a.jpg"] = lambda to: send(to, 503, b"", {})
     pin(buyer, thread, web.link("/a.jpg"))
@@ -265,6 +266,7 @@ def test_it_is_the_same_when_it_is_made_again(leg, thread, buyer, seller, web): 
     assert list(differences(thread)) == []
 
 
+@pytest.mark.storage
 def test_of_two_servers_one_fetches(leg, thread, buyer, web):  # noqa: F811
     pin(buyer, thread, web.give("/a.jpg", picture()))
     assert outside.claim_picture()
@@ -273,6 +275,7 @@ def test_of_two_servers_one_fetches(leg, thread, buyer, web):  # noqa: F811
     assert outside.claim_picture().attempts == 2
 
 
+@pytest.mark.storage
 @pytest.mark.django_db(transaction=True)
 def test_killed_at_every_step_it_comes_once(web, kept, monkeypatch):  # noqa: F811
     """Of pinning and of fetching: somebody else goes on where it was left."""

@@ -44,7 +44,7 @@ from threads.panel.rendering import render_tab
 from threads.rendering import render_message
 from threads.state import look
 
-pytestmark = [pytest.mark.storage, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 LISTING = f"{'a' * 64} 12 https://files.example/a.jpg a.jpg"
 Run = Callable[[], object]
@@ -264,6 +264,7 @@ class _Undo(Exception):
     pass
 
 
+@pytest.mark.storage
 @pytest.mark.parametrize("action", ALLOWED)
 def test_every_status(action):
     """Each cell of a row: tried, compared with the table, and undone."""
@@ -371,6 +372,7 @@ def _html(card: Card) -> str:
     return render_message(_message(card), look(card.thread_id))
 
 
+@pytest.mark.storage
 def test_the_contract_of_a_cancelled_booking_is_not_signed_into_force(leg, buyer, seller):
     from tests.contracts.conftest import sign
 

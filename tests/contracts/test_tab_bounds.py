@@ -15,8 +15,6 @@ from threads.panel.recorded import read_truth, snapshots_of
 from threads.panel.trimming import MAX_LISTED, MAX_RECORDED_BYTES, trim
 from threads.relay import carry_all
 
-pytestmark = pytest.mark.storage
-
 
 def refresh(leg, key):
     carry_all([touch(leg.thread_id, by=leg.seller, key=key)])
@@ -80,6 +78,7 @@ def test_thousands_of_long_extras_keep_the_totals(leg, thread, buyer):
     assert account["total"] == account["price"] + 2000
 
 
+@pytest.mark.storage
 def test_what_fits_is_not_trimmed_and_one_step_beyond_is():
     fits = {"manifests": [{"id": "a" * 1000}] * 100}
     assert trim({**fits}) == fits

@@ -14,8 +14,6 @@ from files.models import BLUR, FULL, THUMB, File
 from tests.files.conftest import bring, limit, picture
 from tests.files.corpus import CORPUS, TAKEN, with_place
 
-pytestmark = pytest.mark.storage
-
 
 def read(file: File, variant: str = FULL) -> bytes:
     with storage.open_kept(file, variant) as kept:
@@ -100,6 +98,7 @@ def test_a_large_photo_is_kept_in_three_sizes(buyer, thread):
     assert file.size == len(read(file))
 
 
+@pytest.mark.storage
 def test_pdf_and_text_are_kept_as_they_are(buyer, thread):
     words = "Grüße,\nMara\n".encode()
     file = bring(buyer, thread, words, "notes.md")
@@ -107,6 +106,7 @@ def test_pdf_and_text_are_kept_as_they_are(buyer, thread):
     assert read(file) == words
 
 
+@pytest.mark.storage
 def test_nobody_brings_files_without_end(buyer, thread, monkeypatch):
     monkeypatch.setattr("files.actions.MOST_UNSENT", 2)
     assert MOST_UNSENT == 200

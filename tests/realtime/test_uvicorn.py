@@ -11,8 +11,6 @@ from tests.realtime import test_bodies, test_leaving, test_slow_readers, test_sl
 from tests.realtime.test_leaving import start  # noqa: F401
 from tests.site import Site, prepared_site
 
-pytestmark = pytest.mark.live
-
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory):
@@ -41,10 +39,10 @@ def pair(site):
     return site.pair()
 
 
-test_nothing_acknowledged_is_lost = (
+test_nothing_acknowledged_is_lost = pytest.mark.live(
     test_leaving.test_under_load_nothing_acknowledged_is_lost_and_the_rest_is_sent_once_elsewhere
 )
-test_says_that_it_is_leaving = (
+test_says_that_it_is_leaving = pytest.mark.live(
     test_leaving.test_says_that_it_is_leaving_and_goes_on_answering_for_a_while
 )
 test_sockets_are_closed_one_after_the_other = (
@@ -64,7 +62,7 @@ test_a_dripping_second_request = (
 test_a_slow_body_at_the_rate = (
     test_slow_requests.test_a_body_that_keeps_the_rate_is_taken_however_long_it_takes
 )
-test_a_reader_who_sleeps = (
+test_a_reader_who_sleeps = pytest.mark.live(
     test_slow_readers.test_a_reader_who_sleeps_is_dropped_and_finds_everything_when_it_is_back
 )
 
@@ -79,6 +77,7 @@ def test_it_is_uvicorn_that_answers_and_says_only_our_own_name(site):
     assert answer.endswith(b"Invalid HTTP request received.")
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("size", [1, 125, 126, 65_000])
 def test_frames_of_every_length_go_both_ways(site, pair, size):
     with site.connect(pair.buyer) as buyer, site.connect(pair.seller) as seller:

@@ -22,8 +22,6 @@ from threads.actions.uploads import bring_file
 from threads.limits import spend, upload_limits
 from threads.models.store import counting
 
-pytestmark = pytest.mark.storage
-
 
 @pytest.fixture
 def three_a_minute(settings, buyer, seller):
@@ -114,6 +112,7 @@ def test_those_who_do_nothing_are_forgotten_so_that_memory_has_an_end(monkeypatc
 # --- Searches
 
 
+@pytest.mark.storage
 def test_so_many_searches(thread, buyer, three_a_minute):
     client, address = signed_in(buyer), reverse("inbox:search")
     for word in ("one", "two", "three"):
@@ -133,6 +132,7 @@ def bring(user, thread) -> File:
     return bring_file(user, thread_id=thread, name="a.txt", content=io.BytesIO(b"Words"))
 
 
+@pytest.mark.storage
 def test_so_many_files_in_an_hour_whatever_the_server(thread, buyer, seller, settings):
     settings.UPLOAD_LIMIT = 4
     with time_machine.travel(datetime(2026, 11, 2, 12, tzinfo=UTC), tick=False) as clock:
@@ -166,6 +166,7 @@ def test_the_answer_to_an_upload_says_when_to_come_back(thread, buyer, settings)
     assert answer["Retry-After"] == str(answer.json()["retry_after"])
 
 
+@pytest.mark.storage
 def test_of_many_at_the_same_moment_none_goes_past_the_limit(thread, buyer, settings):
     settings.UPLOAD_LIMIT = 5
 

@@ -27,8 +27,6 @@ from threads.models.store import counting
 from threads.notices import notice_of
 from threads.telling import message_accepted
 
-pytestmark = pytest.mark.storage
-
 NUMBER = "Call me on 0171 3920042"
 MAIL = "Or write to me@lumenfold.example"
 
@@ -67,6 +65,7 @@ def test_then_a_pause_and_the_text_is_not_lost(thread, seller):
     assert_consistent(thread)
 
 
+@pytest.mark.storage
 def test_then_it_is_not_sent_a_case_opens_and_its_author_is_held(thread, buyer, seller):
     say(seller, thread, NUMBER)
     say(seller, thread, MAIL)
@@ -118,6 +117,7 @@ def test_a_number_in_pieces_is_read_as_one(thread, seller):
     assert "policy" in say(seller, thread, "0042").flags
 
 
+@pytest.mark.storage
 def test_a_repeat_of_what_was_stored_is_not_refused_and_costs_nothing_more(thread, seller):
     client_id = str(uuid4())
     one = send_message(seller, thread_id=thread, client_id=client_id, body=NUMBER)

@@ -27,8 +27,6 @@ from threads.models.table import Item, query
 from threads.panel.rebuilding import differences
 from threads.queries import open_thread
 
-pytestmark = pytest.mark.storage
-
 HOSTS = (f"10.1.{part // 250}.{part % 250}" for part in range(60_000))
 SHORT = 6
 
@@ -173,6 +171,7 @@ def test_another_installation_has_other_passwords(installation):
     assert not here & there
 
 
+@pytest.mark.storage
 def test_a_second_run_changes_nothing_and_says_so(few, installation):
     first = run("seed_demo")
     assert "Added" in first
@@ -241,6 +240,7 @@ def test_what_was_interrupted_is_finished_later(few, monkeypatch, installation, 
         assert can_sign_in(person["email"], person["password"])
 
 
+@pytest.mark.storage
 def test_people_are_added_all_or_none(few, monkeypatch):
     real, left = User.objects.create_user, iter([1, 2, 3])
 
@@ -259,6 +259,7 @@ def test_people_are_added_all_or_none(few, monkeypatch):
 # --- Refusals
 
 
+@pytest.mark.storage
 @pytest.mark.parametrize("command", ["seed_demo", "seed_load --pairs 1 --messages 1"])
 @pytest.mark.parametrize(
     ("embedded", "endpoint"),
@@ -395,6 +396,7 @@ def test_inboxes_have_as_many_rows_as_asked_for(load):
             assert not any(row.unread for row in rows)
 
 
+@pytest.mark.storage
 def test_every_run_adds_others(load):
     first, second = load(pairs=1, messages=1), load(pairs=1, messages=1)
     assert first[0]["thread"] != second[0]["thread"]

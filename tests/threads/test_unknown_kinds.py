@@ -7,7 +7,7 @@ from threads import state as states
 from threads.models import keys, unknown
 from threads.models.table import Item, connection, get_many, query
 
-pytestmark = [pytest.mark.django_db, pytest.mark.storage]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +45,7 @@ def test_many_unknown_items_do_not_crowd_out_known_ones(client, buyer, thread):
     assert set(states.look(thread).people) == set(states.look(thread).thread.participants)
 
 
+@pytest.mark.storage
 def test_a_page_of_a_query_is_as_long_as_it_was_asked_for(thread, buyer):
     pk = keys.thread_pk(thread)
     for _ in range(4):
