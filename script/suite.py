@@ -15,6 +15,7 @@ from outcome import Outcome
 from terminal import say
 
 AS_DEPLOYED = "storage or live or indexes"
+FAST = "not browser and not slow and not long"
 EMBEDDED, SECOND = "dynoxide", "extenddb"
 
 
@@ -42,7 +43,7 @@ def _parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
         allow_abbrev=False,
     )
     size = parser.add_mutually_exclusive_group()
-    size.add_argument("--fast", action="store_true", help="what one runs while working: no browser")
+    size.add_argument("--fast", action="store_true", help="what one runs while working: minutes")
     size.add_argument("--long", action="store_true", help="all combinations and the long runs, too")
     parser.add_argument(
         "--engine",
@@ -67,7 +68,7 @@ def _run_tests(
     if options.engine == SECOND:
         env = surroundings.on_second_engine(env, stack)
     if options.fast:
-        _run_pass("tests", "not browser and not long", env, outcome, for_pytest)
+        _run_pass("tests", FAST, env, outcome, for_pytest)
         return
     short = "" if options.long else "not long"
     _run_pass("tests", short, env, outcome, for_pytest)

@@ -18,6 +18,8 @@ from accounts.refusals import Refusal
 from files.fetching import NotFetched
 from tests.untrusted_text import FUNCTIONS, MODULES_WITHOUT, shapes
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("accounts", "contracts", "files", "inbox", "messaging_site", "moderation", "realtime")
 MAX_SECONDS = 0.05

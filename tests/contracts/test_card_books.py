@@ -31,7 +31,7 @@ from threads.cards.clock import move_due_cards
 from threads.panel.rebuilding import differences
 from threads.relay import carry_all, carry_waiting
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 MONEY = {"extras": EXTRAS, "overtime": OVERTIME, "expense": EXPENSE}
 STEPS = st.lists(

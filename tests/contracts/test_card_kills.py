@@ -35,7 +35,7 @@ from threads.actions.cards import decide_card, move_card
 from threads.cards.clock import move_due_cards
 from threads.relay import carry_all
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 # An amendment like that of extras, another card like that of another time, one signature of two, a
 # case like that of a dispute, an end like that of accepted work, files like those of proofs.

@@ -16,7 +16,7 @@ from tests.contracts.test_card_tables import code_of, new_leg
 from tests.files.conftest import kept  # noqa: F401
 from tests.threads.conftest import make_person
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 CASES = [(name, status) for name in TYPES for status in LEG_STATES]
 

@@ -24,7 +24,7 @@ from threads.panel.rebuilding import differences
 from threads.relay import carry_all, carry_waiting
 
 DAY = timedelta(days=1)
-pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 @pytest.fixture(params=[4, pytest.param(40, marks=pytest.mark.long)], ids=["few", "many"])

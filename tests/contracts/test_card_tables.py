@@ -32,7 +32,7 @@ from threads.actions.cards import move_card
 from threads.models import CardShadow, keys
 from threads.panel.rebuilding import differences
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 STATES = [(kind.name, state) for kind in TYPES.values() for state in kind.states]
 # Under what name one says why.

@@ -15,7 +15,7 @@ from threads.actions.bookings import accept_offer, link_bookings, reverse_paymen
 from threads.actions.panel import edit_tab
 from threads.actions.proofs import add_proofs
 
-pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def at_every_step(prepare, act, judge) -> None:

@@ -38,7 +38,7 @@ from threads.actions.folders import (
 )
 from threads.panel.rebuilding import differences
 
-pytestmark = pytest.mark.indexes
+pytestmark = [pytest.mark.indexes, pytest.mark.slow]
 
 OWN = {
     "pin": pin_thread,

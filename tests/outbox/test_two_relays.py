@@ -15,7 +15,7 @@ from tests.threads.conftest import make_person, messages_of, start
 from threads import state
 from threads.relay import carry_all, carry_waiting
 
-pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 MAX_SECONDS = 60
 

@@ -12,6 +12,8 @@ from websockets.exceptions import ConnectionClosed
 from tests.realtime.conftest import OwnPostgres, postgres_folder
 from tests.site import Client, Site, prepared_site
 
+pytestmark = pytest.mark.slow
+
 # Two seconds are promised; a machine with much else to do gets as many again.
 SOON = 4.0
 NO_FILE = "file_01JZZZZZZZZZZZZZZZZZZZZZZZ"

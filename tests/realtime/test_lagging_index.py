@@ -8,6 +8,8 @@ from tests.indexes import lagging_engine
 from tests.realtime.visitor import Visitor
 from tests.site import Site, prepared_site
 
+pytestmark = pytest.mark.slow
+
 DELAY_MS = 10_000
 TEXT = "Shall we say a quarter past four?"
 

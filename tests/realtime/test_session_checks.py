@@ -13,6 +13,8 @@ from accounts.models import User
 from accounts.sessions import SessionStore, find_signed_in
 from tests.site import Site, prepared_site
 
+pytestmark = pytest.mark.slow
+
 SUSPEND = "User.objects.filter(pk='{id}').update(is_active=False)"
 NEW_PASSWORD = "User.objects.filter(pk='{id}').update(password='another')"
 SIGN_OUT = "Session.objects.filter(session_key='{cookie}').delete()"

@@ -8,6 +8,8 @@ import pytest
 
 from tests.site import Client, Site, prepared_site
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory) -> Site:

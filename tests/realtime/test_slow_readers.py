@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 from realtime.layer import Layer
 from tests.site import Client
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.slow]
 
 LONG = "x" * 7_900
 

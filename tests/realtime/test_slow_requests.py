@@ -10,6 +10,8 @@ from websockets.exceptions import ConnectionClosed
 
 from tests.site import prepared_site
 
+pytestmark = pytest.mark.slow
+
 HEAD = b"POST /accounts/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 HANDSHAKE = b"GET /ws/ HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
 # On a machine with much else to do; without a limit it would be minutes.

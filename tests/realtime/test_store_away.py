@@ -7,7 +7,7 @@ from websockets.exceptions import ConnectionClosed
 
 from tests.site import PATIENCE, Client, Site, prepared_site
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.slow]
 
 
 @pytest.fixture

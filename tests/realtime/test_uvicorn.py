@@ -11,6 +11,8 @@ from tests.realtime import test_bodies, test_leaving, test_slow_readers, test_sl
 from tests.realtime.test_leaving import start  # noqa: F401
 from tests.site import Site, prepared_site
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory):

@@ -15,6 +15,8 @@ from serve import SHOWN_SIGN_INS
 
 from tests.script.conftest import ROOT, Server, answers, run, wait_for
 
+pytestmark = pytest.mark.slow
+
 SERVER = ROOT / "script/server"
 MANAGE = ROOT / "script/manage"
 ENDPOINT = "from django.conf import settings; print(settings.DYNAMODB['endpoint'])"

@@ -15,6 +15,8 @@ import pytest
 from tests.soak.checker import FAULTS
 from tests.soak.proxy import FAULTS as INJECTED
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 KILLED = ("service a", "service b", "engine", "Redis", "PostgreSQL")
 
@@ -54,14 +56,19 @@ def test_takes_everything_with_it_when_it_is_ended(number):
     try:
         assert soak.stdout is not None
         assert any("devices talk" in line for line in soak.stdout)
-        started = psutil.Process(soak.pid).children(recursive=True)
-        assert len(started) > len(KILLED)
+        # What was killed already is about to be started again.
+        _wait_until(lambda: len(_children(soak.pid)) > len(KILLED))
+        started = _children(soak.pid)
         os.kill(soak.pid, number)
         soak.wait(30)
         _wait_until(lambda: not any(_lives(process) for process in started))
     finally:
         soak.kill()
         soak.wait()
+
+
+def _children(pid: int) -> list[psutil.Process]:
+    return psutil.Process(pid).children(recursive=True)
 
 
 def _lives(process: psutil.Process) -> bool:

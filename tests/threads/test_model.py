@@ -31,7 +31,7 @@ from threads.actions.revisions import edit_message, react, remove_message
 from threads.models import Message
 from threads.models.message import REACTIONS
 
-pytestmark = pytest.mark.indexes
+pytestmark = [pytest.mark.indexes, pytest.mark.slow]
 
 WHO = st.integers(0, 1)
 WORDS = st.text("abc *_`<&\n", min_size=1, max_size=20).map(str.strip).filter(bool)

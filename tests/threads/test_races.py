@@ -33,6 +33,8 @@ from threads.actions.messages import send_message
 from threads.actions.people import leave_thread, remove_participant
 from threads.queries import open_thread
 
+pytestmark = pytest.mark.slow
+
 
 def crowd(buyer, seller, size: int) -> tuple[str, list]:
     thread = start(buyer, seller)

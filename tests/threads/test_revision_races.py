@@ -15,6 +15,8 @@ from threads.actions.people import leave_thread, remove_participant
 from threads.actions.revisions import edit_message, react, remove_message
 from threads.models.message import REACTIONS
 
+pytestmark = pytest.mark.slow
+
 
 def together(*doings) -> list:
     with ThreadPoolExecutor(len(doings)) as pool:

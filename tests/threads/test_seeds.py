@@ -27,6 +27,8 @@ from threads.models.table import Item, query
 from threads.panel.rebuilding import differences
 from threads.queries import open_thread
 
+pytestmark = pytest.mark.slow
+
 HOSTS = (f"10.1.{part // 250}.{part % 250}" for part in range(60_000))
 SHORT = 6
 

@@ -16,6 +16,8 @@ from tests.soak import proxy as proxies
 from tests.soak.background import Background
 from tests.soak.proxy import AWAY, Proxy
 
+pytestmark = pytest.mark.slow
+
 FOREVER = 600.0
 OUTAGE_SECONDS = 5.0
 # Twenty failures open the breaker; requests that are under way then are the rest.

@@ -33,7 +33,7 @@ from threads.actions.requests import accept_request
 from threads.models import Invitation, Message, Participant
 from threads.queries import open_thread
 
-pytestmark = pytest.mark.indexes
+pytestmark = [pytest.mark.indexes, pytest.mark.slow]
 
 
 @dataclass
