@@ -18,6 +18,8 @@ from messaging_site.settings import DATA_DIR, DATABASES, EMBEDDED, PACES  # noqa
 if EMBEDDED:
     # A killed process loses nothing without a sync; only a machine would.
     DATABASES["default"]["OPTIONS"]["init_command"] += "PRAGMA synchronous=OFF;"
+    # Ten threads that write at once, on a busy machine, wait for longer than people would.
+    DATABASES["default"]["OPTIONS"]["timeout"] = 60
 # A file on SQLite, since threads that a test starts have to see what it wrote.
 DATABASE_NAME = f"test_{WORKER}_{RUN}"
 DATABASES["default"]["NAME"] = DATA_DIR / f"{DATABASE_NAME}.sqlite3" if EMBEDDED else DATABASE_NAME

@@ -12,8 +12,6 @@ from tests.contracts.conftest import book
 from tests.moderation.conftest import report
 from threads.actions.cards import move_card
 
-pytestmark = pytest.mark.storage
-
 
 @pytest.fixture
 def card(thread, buyer, seller):

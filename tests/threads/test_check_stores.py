@@ -30,7 +30,7 @@ from threads.models.changes import Change, update
 from threads.models.table import Item, connection, create_table
 from threads.relay import carry_waiting
 
-pytestmark = [pytest.mark.storage, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
@@ -77,6 +77,7 @@ def check(capsys) -> list[str]:
     return lines
 
 
+@pytest.mark.storage
 def test_stores_in_use_agree(busy, capsys):
     assert check(capsys) == []
 
@@ -173,6 +174,7 @@ def test_a_participant_who_does_not_exist_is_found(busy, capsys):
     assert any(f"there is no user {NOBODY}" in line for line in check(capsys))
 
 
+@pytest.mark.storage
 def test_records_that_the_table_lacks_are_found(busy, capsys):
     profile(busy["stranger"].id).delete()
     Block.objects.create(blocker=busy["seller"], blocked=busy["stranger"])
@@ -190,6 +192,7 @@ def test_what_is_still_in_the_outbox_is_not_a_difference(busy, capsys):
     assert "1 changes are still on their way" in capsys.readouterr().out
 
 
+@pytest.mark.storage
 def test_the_profile_of_a_deleted_account_and_a_dead_letter_are_found(busy, capsys):
     User.objects.filter(pk=busy["stranger"].id).update(deleted_at=timezone.now())
     OutboxEntry.objects.create(kind="deletion", payload={"user": "usr_1"}, dead_at=timezone.now())
@@ -198,6 +201,7 @@ def test_the_profile_of_a_deleted_account_and_a_dead_letter_are_found(busy, caps
     assert any("1 changes were given up" in line for line in lines)
 
 
+@pytest.mark.storage
 def test_the_table_is_read_in_pages(busy, capsys, monkeypatch):
     monkeypatch.setattr(orphans, "PAGE_SIZE", 2)
     assert check(capsys) == []

@@ -261,7 +261,6 @@ def test_people_are_added_all_or_none(few, monkeypatch):
 # --- Refusals
 
 
-@pytest.mark.storage
 @pytest.mark.parametrize("command", ["seed_demo", "seed_load --pairs 1 --messages 1"])
 @pytest.mark.parametrize(
     ("embedded", "endpoint"),

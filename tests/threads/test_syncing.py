@@ -30,7 +30,6 @@ from threads.models.table import put_many
 from threads.queries import open_thread
 from threads.rendering import render_message
 
-pytestmark = pytest.mark.storage
 # What people could type that becomes long: "a.co" is 4 letters, and a link of 90.
 KINDS = {"letters": "x" * 8000, "emoji": "🎉" * 8000, "signs": "<" * 8000, "links": "a.co " * 590}
 LONGEST = [("letters", 50), ("emoji", 50), ("signs", 20), ("links", 5)]
@@ -78,6 +77,7 @@ def test_gives_the_newest_without_anything_held(thread, buyer, seller):
     assert (event["last_seq"], event["rev"], event["status"]) == (61, 0, "open")
 
 
+@pytest.mark.storage
 def test_gives_exactly_what_came_after_what_is_held(thread, buyer, seller):
     held = say(buyer, thread)
     for number in range(3):
@@ -111,6 +111,7 @@ def test_what_it_gives_is_what_a_fresh_page_shows(thread, buyer, seller):
 # --- What changed
 
 
+@pytest.mark.storage
 def test_gives_exactly_what_changed_in_the_window(thread, buyer, seller):
     said = [say(buyer, thread, f"number {n}") for n in range(8)]
     edit(buyer, said[0])
@@ -166,6 +167,7 @@ def test_gives_no_change_from_before_somebody_came(thread, buyer, seller):
     assert "Not for you" not in str(event)
 
 
+@pytest.mark.storage
 def test_a_window_of_more_than_a_query_is_looked_through(thread, buyer, monkeypatch):
     monkeypatch.setattr(queries, "WINDOW_PAGE", 3)
     said = [say(buyer, thread) for _ in range(8)]
@@ -257,6 +259,7 @@ def test_gives_only_ones_own_between_two_who_blocked_each_other(thread, buyer, s
         assert [c["user"] for c in sync(person, thread)["cursors"]] == [person.id]
 
 
+@pytest.mark.storage
 def test_the_draft_follows_even_if_it_is_empty(thread, buyer, seller):
     def drafts(user):
         arguments = {"thread_id": thread, "after": None, "oldest": None, "rev": None}
@@ -283,6 +286,7 @@ def test_what_it_costs(thread, buyer, seller):
     assert requests == ["Query", "Query", "GetItem"]
 
 
+@pytest.mark.storage
 def test_an_ancient_oldest_reads_a_bounded_window_and_says_where_it_begins(
     thread, buyer, seller, settings
 ):
