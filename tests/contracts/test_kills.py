@@ -15,7 +15,7 @@ from threads.actions.bookings import accept_offer, link_bookings, reverse_paymen
 from threads.actions.panel import edit_tab
 from threads.actions.proofs import add_proofs
 
-pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def at_every_step(prepare, act, judge) -> None:
@@ -35,6 +35,7 @@ def said(thread: str, words: str) -> int:
     return sum(words in (message.body or "") for message in messages_of(thread))
 
 
+@pytest.mark.storage
 def test_promotion():
     def prepare():
         buyer, seller = two_people()
@@ -54,6 +55,7 @@ def test_promotion():
     at_every_step(prepare, act, judge)
 
 
+@pytest.mark.storage
 def test_signing():
     def prepare():
         buyer, seller = two_people()
@@ -74,6 +76,7 @@ def test_signing():
     at_every_step(prepare, act, judge)
 
 
+@pytest.mark.storage
 def test_issuing_a_receipt():
     def prepare():
         buyer, seller = two_people()
@@ -177,6 +180,7 @@ def test_pinning_a_picture(kept):  # noqa: F811
         judge(*scene)
 
 
+@pytest.mark.storage
 def test_opening_the_thread_of_a_group():
     def prepare():
         buyer, seller = two_people()
