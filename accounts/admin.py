@@ -7,7 +7,7 @@ from django.forms import ModelForm
 from django.http import HttpRequest
 
 from accounts.models import OutboxEntry, User
-from accounts.outbox import maintenance
+from core.outbox import maintenance
 
 POWERS = ("is_staff", "is_superuser", "groups", "user_permissions")
 

@@ -10,12 +10,12 @@ from django.http import HttpRequest
 
 from accounts.actions import PROFILE, REQUIREMENTS
 from accounts.handles import LONGEST, check_handle
-from accounts.ids import is_id
 from accounts.models import OutboxEntry, User
 from accounts.queries import suggest_handle
-from accounts.refusals import Refusal
 from accounts.text import check_line, check_said
-from accounts.time_zones import UTC, names
+from core.ids import is_id
+from core.refusals import Refusal
+from core.time_zones import UTC, names
 
 PASSWORD_HELP = "At least 10 characters."
 

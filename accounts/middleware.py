@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.decorators import sync_and_async_middleware
 
 from accounts.models import User
-from accounts.time_zones import zone_of
+from core.time_zones import zone_of
 
 Sync = Callable[[HttpRequest], HttpResponseBase]
 Async = Callable[[HttpRequest], Awaitable[HttpResponseBase]]

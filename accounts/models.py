@@ -10,15 +10,15 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 
 from accounts.handles import LONGEST, check_handle
-from accounts.ids import new_user_id
 from accounts.text import check_line
-from accounts.time_zones import UTC, check_time_zone
+from core.ids import new_user_id
+from core.time_zones import UTC, check_time_zone
 
 
 class UserManager(BaseUserManager["User"]):
     """People made by us (the command line, demo data, tests): their address counts as confirmed.
 
-    People who sign up come through accounts/adapter.py, and confirm theirs.
+    People who sign up come through accounts/sign_in/adapter.py, and confirm theirs.
     """
 
     @transaction.atomic

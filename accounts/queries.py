@@ -4,7 +4,7 @@ import secrets
 
 from accounts.handles import as_handle, with_number
 from accounts.models import User
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 
 
 def get_person(handle: str) -> User:

@@ -5,7 +5,7 @@ import unicodedata
 
 from django.core.exceptions import ValidationError
 
-from moderation.detection import REASONS, judge
+from detection import REASONS, judge
 
 # More marks on one letter than any script has.
 _HEAP = re.compile("m{7}")

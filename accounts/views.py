@@ -14,8 +14,8 @@ from accounts.actions import change_profile, change_requirements, set_safe_mode
 from accounts.forms import ProfileForm, RequirementsForm
 from accounts.models import User
 from accounts.queries import get_person
-from accounts.refusals import Refusal
-from accounts.time_zones import time_in
+from core.refusals import Refusal
+from core.time_zones import time_in
 
 THEMES = ("light", "dark", "system")
 A_YEAR = 60 * 60 * 24 * 365

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from accounts.time_zones import local_time, zone_of
 from contracts.models import Leg
 from contracts.models.bookings import BOOKED
+from core.time_zones import local_time, zone_of
 
 ID_CHARS = 4
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from django.db.models import Max, Q, QuerySet, Sum
 
 from accounts.models import User
-from accounts.refusals import Refusal
 from contracts.models import (
     BookingGroup,
     ContractDocument,
@@ -21,6 +20,7 @@ from contracts.models.documents import IN_FORCE, ISSUED
 from contracts.models.money import PAYMENT, REPAYMENT, REVERSAL
 from contracts.money import amount
 from contracts.status import DELIVER, LINK, SIGN, check_any_status, is_allowed, statuses_allowing
+from core.refusals import Refusal
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from accounts.models import User
-from accounts.refusals import Refusal
 from contracts.models import Leg
 from contracts.models.bookings import BOOKED, ON_HOLD
+from core.refusals import Refusal
 
 MAX_AHEAD = timedelta(days=5 * 365)
 Times = tuple[datetime, datetime]

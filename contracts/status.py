@@ -7,9 +7,9 @@ each type of card, and every move of a card by a person, by staff or by the cloc
 
 from collections.abc import Sequence
 
-from accounts.refusals import Refusal
 from contracts.models import Leg
 from contracts.models.bookings import BOOKED, CANCELLED, COMPLETED, LEG_STATES, ON_HOLD
+from core.refusals import Refusal
 
 SIGN = "sign_contract"
 RECORD_PAYMENT, RECORD_REPAYMENT = "record_payment", "record_repayment"

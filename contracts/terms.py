@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import available_timezones
 
-from accounts.refusals import Refusal
 from contracts.models.bookings import CANCELLATION
 from contracts.models.fields import MOST_CENTS
+from core.refusals import Refusal
 
 MOST_LEGS = 10
 

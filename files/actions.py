@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.models import User
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from files import storage
 from files.kinds import find_kind
 from files.models import FULL, File, FileUse

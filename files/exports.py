@@ -13,7 +13,7 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from files.models import Export
 from files.storage import storage_of_files
 

@@ -4,7 +4,7 @@ import codecs
 import re
 from typing import BinaryIO, NamedTuple
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from files.models import File
 
 HEAD = 64

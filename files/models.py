@@ -2,8 +2,8 @@
 
 from django.db import models
 
-from accounts.ids import new_id
 from accounts.models import User
+from core.ids import new_id
 
 CLEAR, SUGGESTIVE, EXPLICIT = 0, 1, 2
 BANDS = [(CLEAR, "clear"), (SUGGESTIVE, "suggestive"), (EXPLICIT, "explicit")]

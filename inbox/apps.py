@@ -8,19 +8,19 @@ class InboxConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from threads.changed import person_deleted, thread_changed
+        from threads.signals import person_deleted, thread_changed
 
         thread_changed.connect(_note, dispatch_uid="search")
         person_deleted.connect(_forget, dispatch_uid="search")
 
 
 def _note(thread_id: str, message_id: str | None = None, **_: Any) -> None:
-    from inbox.noting import note
+    from inbox.search.queue import note
 
     note(thread_id, message_id)
 
 
 def _forget(user_id: str, **_: Any) -> list[str]:
-    from inbox.indexing import forget_person
+    from inbox.search.index import forget_person
 
     return forget_person(user_id)

@@ -6,9 +6,9 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
-from accounts.ids import is_id
-from accounts.refusals import Refusal
-from inbox.acts import ACTS, muted_until
+from core.ids import is_id
+from core.refusals import Refusal
+from inbox.actions import ACTS, muted_until
 
 MOST_AT_ONCE = 100
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)

@@ -4,13 +4,14 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from accounts.ids import ULID_PATTERN
 from accounts.models import User
-from accounts.refusals import Refusal
 from contracts.queries import list_booked_threads
+from core.ids import ULID_PATTERN
+from core.refusals import Refusal
 from inbox.models import IndexedThread
-from threads.fresh_rows import FreshRows
-from threads.models import ActionWaiting, Invitation, Participant, keys
+from threads import keys
+from threads.dynamodb.table import Index, Item, Where, count, query
+from threads.models import ActionWaiting, Invitation, Participant
 from threads.models.participant import (
     ARCHIVED_FOLDER,
     INBOX,
@@ -18,9 +19,9 @@ from threads.models.participant import (
     SPAM,
     oldest_request,
 )
-from threads.models.table import Index, Item, Where, count, query
 from threads.models.thread import PROJECT
 from threads.queries import open_requests
+from threads.recent_rows import FreshRows
 
 PAGE = 50
 # What a page brings along: a screen of them and a few more. The rest comes when one scrolls.

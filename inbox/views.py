@@ -6,17 +6,17 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.ids import is_id
 from accounts.models import User
-from accounts.pace import keep_pace
-from inbox.acts import perform
-from inbox.asking import LONGEST
-from inbox.asking import read as read_question
+from core.ids import is_id
+from core.rate_limits import keep_pace
+from inbox.actions import perform
 from inbox.forms import ActOnThreads
-from inbox.naming import find_named
 from inbox.queries import FIRST_PAGE, PAGE, count_rows, get_row
 from inbox.rows import LABELS, column_of, folder_url, row_of, rows_of, shown
-from inbox.search import search
+from inbox.search.names import find_named
+from inbox.search.query_parser import LONGEST
+from inbox.search.query_parser import read as read_question
+from inbox.search.search import search
 from threads.models.participant import INBOX
 
 SHOWN = re.compile(r"\d{1,3}", re.ASCII)

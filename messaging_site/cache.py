@@ -5,7 +5,7 @@ from typing import Any
 from django.core.cache.backends.locmem import LocMemCache
 from django.core.cache.backends.redis import RedisCache
 
-from realtime.outage import AWAY, redis_outage
+from core.redis_outage import AWAY, redis_outage
 
 
 class PatientRedisCache(RedisCache):

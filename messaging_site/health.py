@@ -17,8 +17,8 @@ from django.db import connection as database
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
-from messaging_site.leaving import leaving
-from threads.models.table import connection as table
+from messaging_site.servers.drain import leaving
+from threads.dynamodb.table import connection as table
 
 log = structlog.get_logger(__name__)
 

@@ -10,11 +10,11 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.decorators import sync_only_middleware
 
-from accounts.lockout import address_of
-from accounts.pace import keep_pace
-from accounts.refusals import Refusal
-from threads.models.errors import is_worth_logging
-from threads.models.retry import time_budget
+from accounts.sign_in.lockout import address_of
+from core.rate_limits import keep_pace
+from core.refusals import Refusal
+from threads.dynamodb.errors import is_worth_logging
+from threads.dynamodb.retry import time_budget
 
 log = structlog.get_logger(__name__)
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS", "TRACE")

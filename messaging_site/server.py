@@ -9,7 +9,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from messaging_site.leaving import told_to_leave
+from messaging_site.servers.drain import told_to_leave
 
 APPLICATION = "messaging_site.asgi:application"
 
@@ -56,11 +56,11 @@ def _start_relay(stop: threading.Event) -> None:
     """What a crash or an outage left undone between the two stores is finished here, what nothing
     needs any more goes, what people asked to take along is put together, and pictures that they
     pinned by their address are fetched."""
-    from threads.cards.clock import tick_forever
-    from threads.exporting.worker import export_forever
-    from threads.fetching import fetch_forever
+    from privacy.export.worker import export_forever
+    from projects.cards.clock import tick_forever
+    from projects.remote_pins import fetch_forever
+    from threads.cleanup import sweep_files_forever
     from threads.relay import carry_forever
-    from threads.sweeping import sweep_files_forever
 
     jobs = {
         "relay": carry_forever,
@@ -75,7 +75,7 @@ def _start_relay(stop: threading.Event) -> None:
 
 def _start_feeder(stop: threading.Event) -> None:
     """What was said becomes findable a moment later."""
-    from inbox.feeding import feed_forever
+    from inbox.search.indexer import feed_forever
 
     threading.Thread(target=feed_forever, args=[stop], name="search", daemon=True).start()
 

@@ -10,7 +10,7 @@ from typing import Any
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from messaging_site import logs, secret
+from messaging_site import logging, secret
 
 env = environ.Env()
 
@@ -48,7 +48,7 @@ INSTALLED_APPS = [
     "channels",
     "csp",
     "messaging_site",
-    "messaging_site.staff.StaffConfig",
+    "messaging_site.admin_site.StaffConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.humanize",
@@ -159,7 +159,10 @@ REDIS_PREFIX = env.str("PARLEY_REDIS_PREFIX", default="parley")
 # A channel that is full drops frames without a word; clients notice by seq and ask again.
 CHANNEL_CAPACITY = 1500
 CHANNEL_LAYERS: dict[str, Any] = {
-    "default": {"BACKEND": "realtime.layer.Layer", "CONFIG": {"capacity": CHANNEL_CAPACITY}}
+    "default": {
+        "BACKEND": "realtime.broadcast.channel_layer.Layer",
+        "CONFIG": {"capacity": CHANNEL_CAPACITY},
+    }
 }
 CACHES: dict[str, Any]
 if REDIS_URL:
@@ -318,7 +321,7 @@ LOGIN_REDIRECT_URL = "/inbox/"
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 30
 PASSWORD_RESET_TIMEOUT = 60 * 60 * 24
 
-ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+ACCOUNT_ADAPTER = "accounts.sign_in.adapter.AccountAdapter"
 ACCOUNT_FORMS = {
     "signup": "accounts.forms.SignUpForm",
     "change_password": "accounts.forms.ChangePasswordForm",
@@ -339,7 +342,7 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
 # For wrong passwords allauth would lock an account for everybody, so anybody could lock anybody
-# out; axes locks it for one address only. Here it counts wrong codes: see accounts/adapter.py.
+# out; axes locks it for one address only. Here it counts wrong codes: see accounts/sign_in/adapter.py.
 ACCOUNT_RATE_LIMITS = {
     "login_failed": "5/5m/key",
     "login": "60/m/ip",
@@ -356,9 +359,9 @@ MFA_TOTP_TOLERANCE = 1
 ALLAUTH_TRUSTED_PROXY_COUNT = int(env.bool("PARLEY_BEHIND_PROXY", default=False))
 
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_USERNAME_CALLABLE = "accounts.lockout.account_of"
-AXES_CLIENT_IP_CALLABLE = "accounts.lockout.address_of"
-AXES_LOCKOUT_CALLABLE = "accounts.lockout.answer"
+AXES_USERNAME_CALLABLE = "accounts.sign_in.lockout.account_of"
+AXES_CLIENT_IP_CALLABLE = "accounts.sign_in.lockout.address_of"
+AXES_LOCKOUT_CALLABLE = "accounts.sign_in.lockout.answer"
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = 0.25  # In hours.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
@@ -446,7 +449,7 @@ PERMISSIONS_POLICY: dict[str, list[str]] = {
 }
 
 LOGGING_CONFIG = None
-logs.configure(
+logging.configure(
     level=env.str("PARLEY_LOG_LEVEL", default="INFO"),
     as_json=env.bool("PARLEY_LOG_JSON", default=not DEBUG),
 )

@@ -11,10 +11,10 @@ from django.shortcuts import render
 from django.templatetags.static import static
 from django.views.decorators.http import require_safe
 
-from threads.attachments import AttachmentView
-from threads.cards.showing import view_of_action
-from threads.models import keys
-from threads.state import ThreadState
+from projects.cards.rendering import view_of_action
+from threads import keys
+from threads.cache import ThreadState
+from threads.rendering.attachments import AttachmentView
 
 AT = datetime(2026, 11, 13, 14, 5, tzinfo=UTC)
 JONAS = {"id": "usr_jonas", "name": "Jonas Weber", "handle": "jonas-weber", "avatar": ""}

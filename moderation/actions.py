@@ -11,8 +11,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import OutboxEntry, User
-from accounts.refusals import Refusal
 from contracts.cards import clock
+from core.refusals import Refusal
 from files.models import File
 from moderation.audit import record
 from moderation.models import Case, CaseNote
@@ -28,10 +28,10 @@ from moderation.queries import (
     read_thread,
 )
 from moderation.roles import RESTRICT, WORK
+from projects.actions.cards import decide_card
 from threads.actions import staff as in_thread
-from threads.actions.cards import decide_card
 from threads.actions.holds import release_author
-from threads.actions.standing import mute_person, restore_person, suspend_person
+from threads.actions.suspensions import mute_person, restore_person, suspend_person
 from threads.relay import carry_all
 
 MESSAGE, THREAD, PERSON, CARD = "message", "thread", "person", "card"

@@ -13,14 +13,14 @@ from django.utils.html import format_html
 from django.utils.timesince import timesince
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from files.models import FULL
 from moderation import actions, queries
 from moderation.export import export_case
 from moderation.forms import ActForm, NoteForm, ReadForm, ReasonForm, ResolveForm
 from moderation.models import AuditEntry, Case
 from moderation.roles import RESTRICT, WORK
-from threads.serving import serve
+from threads.views.file_response import serve
 
 
 class StateFilter(admin.SimpleListFilter):

@@ -7,8 +7,8 @@ class ModerationConfig(AppConfig):
     verbose_name = "Safety"
 
     def ready(self) -> None:
-        from accounts.outbox.handlers import register
-        from files import sweeping
+        from core.outbox.handlers import register
+        from files import cleanup
         from moderation import cases, queries, roles
 
         post_migrate.connect(roles.make, sender=self)
@@ -17,4 +17,4 @@ class ModerationConfig(AppConfig):
         register("case", cases.open_from_outbox)
         register("hold_release", cases.release_from_outbox)
         register("hold_conversion", cases.convert_hold_from_outbox)
-        sweeping.KEEPERS.append(queries.list_kept_threads)
+        cleanup.KEEPERS.append(queries.list_kept_threads)

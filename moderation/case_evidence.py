@@ -7,8 +7,8 @@ from typing import Any
 from django.db.models import QuerySet, Sum
 
 from accounts.models import User
+from moderation.evidence import MAX_EVIDENCE_BYTES, bound, count_bytes
 from moderation.models import Case, Report
-from threads.evidence import MAX_EVIDENCE_BYTES, bound, count_bytes
 
 MAX_CASE_EVIDENCE_BYTES = 1024 * 1024
 # One reporter's share, so that nobody fills a case before others report. The service has one, too.

@@ -5,17 +5,18 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from accounts.models import OutboxEntry, User
-from accounts.pace import keep_pace
-from accounts.refusals import Refusal
 from contracts.cards import clock
 from contracts.cards.types import TYPES
 from contracts.models import Card
+from core.rate_limits import keep_pace
+from core.refusals import Refusal
+from moderation import evidence
 from moderation.case_evidence import copy_evidence, hash_content
 from moderation.models import Case, Report
-from threads import evidence
+from threads import keys
 from threads.actions.holds import hold_author, release_case
 from threads.actions.staff import hold_thread, lift_hold
-from threads.models import Thread, keys
+from threads.models import Thread
 
 Reason = Report.Reason
 PRIORITIES = {

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 from accounts.models import User
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from files.models import FULL, File
 from files.storage import open_kept
 from moderation.actions import look

@@ -2,7 +2,7 @@ from typing import Any
 
 from django import forms
 
-from accounts.ids import is_id
+from core.ids import is_id
 from moderation.actions import ACTS, CARD, PERSON
 from moderation.models import MOST_TEXT, Case, Report
 

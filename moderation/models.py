@@ -4,8 +4,8 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
 from django.db.models import Q
 
-from accounts.ids import new_id
 from accounts.models import User
+from core.ids import new_id
 
 MOST_TEXT = 2000
 

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from moderation.models import Case, Report
-from realtime.delivery import deliver
-from realtime.events import ReportAnswered
+from realtime.broadcast.delivery import deliver
+from realtime.broadcast.events import ReportAnswered
 
 
 @dataclass(frozen=True)

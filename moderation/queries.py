@@ -7,14 +7,15 @@ from typing import Any
 from django.db.models import QuerySet
 
 from accounts.models import User
-from accounts.refusals import Refusal
 from contracts.cards.types import TYPES
 from contracts.models import Card
+from core.refusals import Refusal
 from files.models import File
+from moderation import evidence
 from moderation.models import AuditEntry, Case
 from moderation.roles import WORK
-from threads import evidence
-from threads.models import Thread, keys
+from threads import keys
+from threads.models import Thread
 
 
 @dataclass

@@ -12,8 +12,8 @@ from moderation.cases import report_person, report_thread
 from moderation.forms import ReportForm
 from moderation.outcomes import list_reports, mark_answers_read
 from threads import queries
-from threads.rendering import quote_text
-from threads.views import Request
+from threads.rendering.messages import quote_text
+from threads.views.threads import Request
 
 THANKS = (
     "Thank you. Our safety team will look at it, and you find their answer in Settings under "

@@ -18,7 +18,7 @@ from django.core.exceptions import ImproperlyConfigured  # noqa: E402
 from django.core.management import CommandError, call_command  # noqa: E402
 from django.db import OperationalError  # noqa: E402
 
-from accounts.refusals import Refusal  # noqa: E402
+from core.refusals import Refusal  # noqa: E402
 
 
 def main(steps: list[str]) -> None:

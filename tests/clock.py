@@ -7,7 +7,7 @@ from time_machine import escape_hatch
 
 def sign_by_the_real_clock() -> None:
     """An engine that checks signatures refuses those of another day."""
-    from threads.models import signing
+    from threads.dynamodb import signing
 
     signing.current_time = _real_time
 

@@ -53,7 +53,7 @@ def _signed_by_the_real_clock() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def table(_signed_by_the_real_clock: None) -> None:
     """One table for each worker; every test lives in threads and people of its own."""
-    from threads.models.table import create_table
+    from threads.dynamodb.table import create_table
 
     assert create_table() == []
 

@@ -10,8 +10,8 @@ from uuid import uuid4
 
 from django.conf import settings
 
-from threads.models import recent
-from threads.models.table import connection
+from threads.dynamodb import recent_writes
+from threads.dynamodb.table import connection
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "script"
 INDEXES = ("GSI1", "GSI2", "GSI3", "GSI4")
@@ -29,7 +29,7 @@ def settle() -> None:
     table.connection._make_api_call("PutItem", put)
     for name in INDEXES:
         wait_until(lambda name=name: table.query(mark, index_name=name, limit=1)["Items"])
-    recent.forget_all()
+    recent_writes.forget_all()
 
 
 def wait_until(happens: Callable[[], Any]) -> Any:

@@ -19,21 +19,21 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from accounts.models import User
-from accounts.refusals import Refusal
 from contracts.models import Leg
+from core.refusals import Refusal
 from files.actions import accept_file
 from files.exports import ask_for_export
 from files.models import File
 from moderation.actions import take_case
 from moderation.cases import report_thread
-from realtime.commands import COMMANDS, handle
+from privacy.export.worker import export_next
+from projects.actions.bookings import deliver_finals, link_bookings
+from realtime.sockets.commands import COMMANDS, handle
 from tests.contracts.card_scenes import propose
 from tests.contracts.conftest import book, offer_in, pay
 from tests.threads.conftest import add_friend, make_person, say, start
 from threads.actions.blocks import block_person
-from threads.actions.bookings import deliver_finals, link_bookings
-from threads.actions.people import add_participant, remove_participant
-from threads.exporting.worker import export_next
+from threads.actions.participants import add_participant, remove_participant
 from threads.models import Message
 
 LISTING = f"{'0' * 64} 12 https://files.example/a.jpg a.jpg"

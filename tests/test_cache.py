@@ -7,9 +7,9 @@ import pytest
 from django.core.cache import cache
 from django.urls import reverse
 
+from core.redis_outage import Outage
 from messaging_site import cache as ours
 from messaging_site.cache import PatientRedisCache
-from realtime.outage import Outage
 
 NOWHERE = "redis://127.0.0.1:1/0"
 

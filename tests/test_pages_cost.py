@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from messaging_site.modules import imported_by
 from tests.indexes import settle
 from tests.threads.conftest import make_person, say, start
-from threads.models.store import counting
+from threads.dynamodb.store import counting
 
 STATIC = Path(settings.BASE_DIR) / "static"
 

@@ -4,18 +4,19 @@ import pytest
 from django.test import Client
 from django.urls import get_resolver, reverse
 
-from accounts import pace
-from accounts.refusals import Refusal
 from contracts.models import DeliverableManifest
+from core import rate_limits
+from core.refusals import Refusal
 from moderation.cases import report_person, report_thread
 from moderation.models import Report
-from realtime.commands import COMMANDS, handle
+from projects.actions.bookings import deliver_finals
+from realtime.sockets.commands import COMMANDS, handle
 from tests.contracts.test_panel import brief
 from tests.test_access import BACKEND, LISTING, VIEWS, Scene, frame, names, scene  # noqa: F401
 from tests.threads.conftest import make_person
-from threads.actions.bookings import deliver_finals
+from threads import keys
 from threads.actions.revisions import react
-from threads.models import Message, Thread, keys
+from threads.models import Message, Thread
 
 USED_UP = (1, 1)
 
@@ -27,7 +28,7 @@ def limit(settings):
     def set_to_one(*what: str) -> None:
         settings.PACES = settings.PACES | dict.fromkeys(what, USED_UP)
         # A bucket keeps the limit with which it was made.
-        pace._buckets.clear()
+        rate_limits._buckets.clear()
 
     return set_to_one
 

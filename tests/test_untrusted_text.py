@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
-from accounts.refusals import Refusal
-from files.fetching import NotFetched
+from core.refusals import Refusal
+from files.remote_images.download import NotFetched
 from tests.untrusted_text import FUNCTIONS, MODULES_WITHOUT, shapes
 
 pytestmark = pytest.mark.slow

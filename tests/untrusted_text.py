@@ -8,20 +8,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from accounts.handles import as_handle, is_handle
-from accounts.ids import is_id
 from accounts.text import check_line
 from contracts.actions.manifests import read_listing
 from contracts.amounts import MAX_AMOUNT_CHARS, parse_amount
-from files.fetching import read_link
+from core.ids import is_id
+from detection import judge
 from files.names import clean_name, said_by
-from inbox.asking import read as read_query
-from inbox.folding import count_whole, excerpt, fold
-from moderation.detection import judge
-from threads.anonymising import without_name
-from threads.attachments import preview_of
+from files.remote_images.download import read_link
+from inbox.search.normalise import count_whole, excerpt, fold
+from inbox.search.query_parser import read as read_query
+from privacy.anonymise import without_name
 from threads.forms import EditMessage, SendMessage, StartThread
-from threads.markdown import as_typed, to_html, to_text, without_links
 from threads.models.message import MAX_BODY
+from threads.rendering.attachments import preview_of
+from threads.rendering.markdown import as_typed, to_html, to_text, without_links
 
 MAX_LINE = 200
 
@@ -46,12 +46,12 @@ DETECTION = (
     *("numbers", "splitting", "words"),
 )
 FUNCTIONS: dict[str, Function] = {
-    "detector": Function(judge, MAX_BODY, tuple(f"moderation.detection.{m}" for m in DETECTION)),
+    "detector": Function(judge, MAX_BODY, tuple(f"detection.{m}" for m in DETECTION)),
     "detector, in pieces": Function(
         lambda text: judge(text[:240], [text[at : at + 240] for at in range(240, 960, 240)]),
         MAX_BODY,
     ),
-    "Markdown": Function(to_html, MAX_BODY, ("threads.markdown",)),
+    "Markdown": Function(to_html, MAX_BODY, ("threads.rendering.markdown",)),
     "Markdown as text": Function(to_text, MAX_BODY),
     "Markdown without links": Function(lambda text: without_links(to_html(text)), MAX_BODY),
     "escaped Markdown": Function(as_typed, MAX_LINE),
@@ -62,9 +62,9 @@ FUNCTIONS: dict[str, Function] = {
         MAX_BODY,
     ),
     "removing a name": Function(
-        lambda text: without_name(text, text[:60]), MAX_BODY, ("threads.anonymising",)
+        lambda text: without_name(text, text[:60]), MAX_BODY, ("privacy.anonymise",)
     ),
-    "search query": Function(read_query, MAX_BODY, ("inbox.asking",)),
+    "search query": Function(read_query, MAX_BODY, ("inbox.search.query_parser",)),
     "search text": Function(fold, MAX_BODY),
     "search excerpt": Function(lambda text: excerpt(text, [text[:1], text[:3], "a"]), MAX_BODY),
     "search rank": Function(lambda text: count_whole(text, [text[:1], text[:3], "a"]), MAX_BODY),
@@ -72,11 +72,11 @@ FUNCTIONS: dict[str, Function] = {
         lambda text: clean_name(text, "image", "image/jpeg"), MAX_BODY, ("files.names",)
     ),
     "file name for the detector": Function(said_by, MAX_BODY),
-    "link": Function(read_link, MAX_BODY, ("files.fetching",)),
+    "link": Function(read_link, MAX_BODY, ("files.remote_images.download",)),
     "profile line": Function(check_line, MAX_BODY, ("accounts.text",)),
     "handle": Function(as_handle, MAX_BODY, ("accounts.handles",)),
     "handle check": Function(is_handle, MAX_BODY),
-    "id": Function(lambda text: is_id("thrd", text), MAX_BODY, ("accounts.ids",)),
+    "id": Function(lambda text: is_id("thrd", text), MAX_BODY, ("core.ids",)),
     "amount": Function(
         lambda text: parse_amount(text, locale="de"),
         MAX_BODY,
@@ -87,17 +87,17 @@ FUNCTIONS: dict[str, Function] = {
 }
 # Modules with patterns that no text of a stranger reaches unbounded.
 MODULES_WITHOUT = {
-    "contracts.wording": "collapses white space in fields that forms limit to 200 characters",
+    "contracts.documents.clauses": "collapses white space in fields that forms limit to 200 characters",
     "files.kinds": "patterns of fixed length on bytes",
     "inbox.forms": "patterns of fixed length",
     "inbox.queries": "patterns of fixed length",
     "inbox.views": "patterns of fixed length",
     "messaging_site.modules": "reads our own scripts",
     "messaging_site.storage": "reads our own scripts and styles",
-    "threads.demo": "reads our own demo texts",
-    "threads.exporting.everything": "one pass over a subject of at most 140 characters",
+    "demo.content": "reads our own demo texts",
+    "privacy.export.everything": "one pass over a subject of at most 140 characters",
     "threads.management.commands.archive_messages": "an operator's argument",
-    "threads.molds": "our own template",
+    "threads.rendering.fragments": "our own template",
 }
 
 UNITS = [

@@ -12,11 +12,11 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 
-from accounts.ids import ULID_PATTERN, is_id
 from accounts.models import User
-from accounts.refusals import Refusal
 from accounts.text import check_line
-from threads.markdown import as_typed
+from core.ids import ULID_PATTERN, is_id
+from core.refusals import Refusal
+from threads.rendering.markdown import as_typed
 
 UUID_PATTERN = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 CLIENT_ID = re.compile(rf"{UUID_PATTERN}|{ULID_PATTERN}", re.IGNORECASE)

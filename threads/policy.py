@@ -15,17 +15,17 @@ from django.conf import settings
 from django.db import connection
 
 from accounts.models import OutboxEntry
-from accounts.refusals import Refusal
+from core.refusals import Refusal
+from detection import Verdict, judge
 from files.names import said_by
-from moderation.detection import Verdict, judge
-from threads import relay
-from threads.attachments import LINK
-from threads.models import Message, Thread, keys
+from threads import keys, relay
+from threads.cache import ThreadState
+from threads.models import Message, Thread
 from threads.models.participant import ADMIN
 from threads.models.thread import INQUIRY
-from threads.notices import WHY, name
-from threads.state import ThreadState
-from threads.writing.line import Line, now_ms
+from threads.rendering.attachments import LINK
+from threads.rendering.notices import WHY, name
+from threads.sending.new_message import Line, now_ms
 
 REMEMBERED = 4
 # The rung of what the model takes for an attempt and no rule does.

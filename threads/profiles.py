@@ -5,9 +5,10 @@ from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.operand import Path
 
 from accounts.models import User
-from threads.models import Participant, Person, Profile, keys
-from threads.models.changes import Change, update
-from threads.models.table import Item, query
+from threads import keys
+from threads.dynamodb.table import Item, query
+from threads.dynamodb.transactions import Change, update
+from threads.models import Participant, Person, Profile
 
 
 def person_of(user: User) -> Person:

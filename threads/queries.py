@@ -8,9 +8,11 @@ from django.conf import settings
 from pynamodb.expressions.condition import Condition
 
 from accounts.models import User
-from accounts.refusals import Refusal
-from threads import state as states
-from threads.fresh_rows import FreshRows
+from core.refusals import Refusal
+from threads import cache as states
+from threads import keys
+from threads.cache import ThreadState, state_of
+from threads.dynamodb.table import InboxIndex, Item, get_many, query, query_all
 from threads.models import (
     FormerParticipant,
     Invitation,
@@ -19,13 +21,11 @@ from threads.models import (
     Participant,
     Profile,
     Thread,
-    keys,
 )
 from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM, oldest_request
 from threads.models.tab import TAB_NAMES
-from threads.models.table import InboxIndex, Item, get_many, query, query_all
 from threads.models.thread import MAX_PARTICIPANTS
-from threads.state import ThreadState, state_of
+from threads.recent_rows import FreshRows
 
 PAGE = 50
 HEAD = 1 + len(TAB_NAMES)

@@ -13,22 +13,23 @@ from django.db.models import Q
 
 from accounts.blocks import lock_people
 from accounts.models import Block, OutboxEntry, User
-from accounts.outbox import maintenance
-from accounts.outbox.claims import extend
-from accounts.outbox.handlers import entry_processed, register
-from accounts.outbox.processing import Outcome, process_due, process_now
-from realtime import figures
-from realtime.delivery import look_again
-from threads import state as states
-from threads.changed import thread_changed
-from threads.models import BlockVersion, Pair, PairThread, Participant, Profile, keys
-from threads.models.changes import Cancelled, Change, Transaction, update
-from threads.models.retry import Backoff
-from threads.models.table import Item, query
-from threads.panel.promotion import carry_booking
+from core import metrics
+from core.outbox import maintenance
+from core.outbox.claims import extend
+from core.outbox.handlers import entry_processed, register
+from core.outbox.processing import Outcome, process_due, process_now
+from projects.panel.promotion import carry_booking
+from realtime.broadcast.delivery import look_again
+from threads import cache as states
+from threads import keys
+from threads.dynamodb.retry import Backoff
+from threads.dynamodb.table import Item, query
+from threads.dynamodb.transactions import Cancelled, Change, Transaction, update
+from threads.events import tell_standing
+from threads.models import BlockVersion, Pair, PairThread, Participant, Profile
 from threads.profiles import copy_person, muted_until, person_of, profile_change
 from threads.queries import list_all_rows, list_invitations
-from threads.telling import tell_standing
+from threads.signals import thread_changed
 
 log = structlog.get_logger(__name__)
 
@@ -73,13 +74,13 @@ def wake_thread(thread_id: str) -> None:
 
 def measure() -> None:
     backlog = maintenance.measure_backlog()
-    figures.OUTBOX_PENDING.set(backlog.pending)
-    figures.OUTBOX_DEAD_LETTERS.set(backlog.dead)
-    figures.OUTBOX_LAG.set(backlog.lag_seconds)
+    metrics.OUTBOX_PENDING.set(backlog.pending)
+    metrics.OUTBOX_DEAD_LETTERS.set(backlog.dead)
+    metrics.OUTBOX_LAG.set(backlog.lag_seconds)
 
 
 def _count(entry: OutboxEntry, outcome: Outcome, **_: object) -> None:
-    figures.OUTBOX_ENTRIES.labels(entry.kind, outcome).inc()
+    metrics.OUTBOX_ENTRIES.labels(entry.kind, outcome).inc()
 
 
 entry_processed.connect(_count)

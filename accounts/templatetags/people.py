@@ -2,7 +2,8 @@
 
 from django import template
 
-from accounts import avatars, time_zones
+from accounts import avatars
+from core import time_zones
 
 register = template.Library()
 

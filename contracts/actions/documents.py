@@ -6,13 +6,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import OutboxEntry, User
-from accounts.refusals import Refusal
-from contracts import pdf
-from contracts.actions.dossiers import touch_all
+from contracts.actions.threads import touch_all
+from contracts.documents import pdf
+from contracts.documents.clauses import NEWEST, write_clauses
 from contracts.models import Card, ContractDocument, ContractVersion, Leg, Signature
 from contracts.models.documents import IN_FORCE, VOID
 from contracts.status import SIGN, check_status
-from contracts.wording import NEWEST, write_clauses
+from core.refusals import Refusal
 
 LONGEST_BROWSER = 300
 

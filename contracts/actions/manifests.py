@@ -9,10 +9,10 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import OutboxEntry, User
-from accounts.refusals import Refusal
-from contracts.actions.dossiers import touch_all
+from contracts.actions.threads import touch_all
 from contracts.models import DeliverableManifest, Leg
 from contracts.status import DELIVER, SHOW_PROOFS, check_any_status, check_status
+from core.refusals import Refusal
 
 MOST_ENTRIES = 2000
 MAX_LISTING_BYTES = 512 * 1024

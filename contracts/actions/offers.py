@@ -8,21 +8,21 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import OutboxEntry, User
-from accounts.refusals import Refusal
 from contracts.actions.documents import issue_version
-from contracts.actions.dossiers import touch, touch_all
 from contracts.actions.superseding import (
     close_alternatives,
     close_changes,
     lock_changes,
     price_of,
 )
+from contracts.actions.threads import touch, touch_all
 from contracts.models import BookingGroup, Dossier, Leg, Offer
 from contracts.models.bookings import ACCEPTED, DECLINED, PENDING, SUPERSEDED, WITHDRAWN
 from contracts.models.fields import CURRENCIES
 from contracts.schedule import check_is_free, find_wrong_date, lock_seller, overlap_each_other
 from contracts.status import CHANGE, DECLINE_CHANGE, PROPOSE_CHANGE, WITHDRAW_CHANGE, check_status
 from contracts.terms import MOST_LEGS, Terms
+from core.refusals import Refusal
 
 ANSWERED = {
     ACCEPTED: "accepted",

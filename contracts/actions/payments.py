@@ -9,14 +9,14 @@ from django.db.models import Max
 from django.utils import timezone
 
 from accounts.models import OutboxEntry, User
-from accounts.refusals import Refusal
-from contracts.actions.dossiers import touch_all
-from contracts.cards.fields import spell_day
+from contracts.actions.threads import touch_all
+from contracts.fields import spell_day
 from contracts.models import Amendment, LedgerEntry, Leg, Receipt
 from contracts.models.money import METHODS, PAYMENT, REFUND, REPAYMENT, REVERSAL
 from contracts.money import amount
 from contracts.queries import balance_of, spell_outstanding
 from contracts.status import RECORD_PAYMENT, RECORD_REPAYMENT, REVERSE_PAYMENT, check_status
+from core.refusals import Refusal
 
 ACTIONS = {PAYMENT: RECORD_PAYMENT, REPAYMENT: RECORD_REPAYMENT}
 # Before a booking was agreed on here it may have been paid for, but not years before.

@@ -3,9 +3,9 @@
 from pydantic import BaseModel
 
 from accounts.models import OutboxEntry
+from contracts.cards.card_type import STAFF, Act
 from contracts.cards.clock import CASE, stop_clock
-from contracts.cards.fields import Reason
-from contracts.cards.table import STAFF, Act
+from contracts.fields import Reason
 
 OPEN, RESOLVED = "open", "resolved"
 # Of each open state, who has to act.

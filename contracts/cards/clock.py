@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import OutboxEntry
-from contracts.actions.dossiers import KIND, touch
+from contracts.actions.threads import KIND, touch
 from contracts.models.cards import Card, ClockStop
 
 HOLD, LOCK, CASE = "hold", "lock", "case"

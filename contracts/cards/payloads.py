@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from accounts.refusals import Refusal
-from contracts.cards.fields import invalid
-from contracts.cards.table import CardType
+from contracts.cards.card_type import CardType
+from contracts.fields import invalid
+from core.refusals import Refusal
 
 
 def read(model: type[BaseModel], given: dict[str, Any], locale: str = "") -> Any:

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from contracts.protection import protect, unprotect
+from contracts.triggers import (protect, unprotect)
 
 
 class Migration(migrations.Migration):

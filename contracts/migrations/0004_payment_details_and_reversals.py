@@ -4,7 +4,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-from contracts.protection import protect, protect_reversals, unprotect, unprotect_reversals
+from contracts.triggers import (protect, protect_reversals, unprotect, unprotect_reversals)
 
 
 class Migration(migrations.Migration):

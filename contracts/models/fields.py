@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import models
 
-from accounts.ids import new_id
+from core.ids import new_id
 
 CURRENCIES = ("EUR", "USD", "GBP", "CHF")
 # Far above any job, far below what a 64-bit column holds when it is summed.

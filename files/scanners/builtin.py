@@ -4,15 +4,15 @@ from typing import Any
 
 from django.conf import settings
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
+from files.images.worker import WorkerFailed, WorkerPool, WorkersBusy
 from files.models import BLUR, FULL, THUMB, File
 from files.scanners.sample import Sample
-from files.worker import WorkerFailed, WorkerPool, WorkersBusy
 
 # Large pictures have a worker of their own, which gives way to others: one that takes seconds must
 # not hold up the small pictures of everybody else.
-reencoder = WorkerPool("files.reencoding", size=2)
-large_reencoder = WorkerPool("files.reencoding", size=1, niceness=10)
+reencoder = WorkerPool("files.images.encode", size=2)
+large_reencoder = WorkerPool("files.images.encode", size=1, niceness=10)
 LARGE = {"small_megapixels": 1_000_000}
 
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from files.scanners.sample import Sample
 
 log = structlog.get_logger(__name__)

@@ -2,12 +2,12 @@
 
 from django.conf import settings
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
+from files.images.worker import Worker, WorkerFailed
 from files.models import FULL, File
 from files.scanners.sample import Sample
-from files.worker import Worker, WorkerFailed
 
-detector = Worker("files.detecting")
+detector = Worker("files.images.nudity_program")
 
 
 class Nudity:

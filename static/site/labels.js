@@ -1,4 +1,4 @@
-// Dates as people say them, in the reader's zone. threads/labels.py says the same.
+// Dates as people say them, in the reader's zone. threads/rendering/labels.py says the same.
 
 const zone = document.documentElement.dataset.zone || undefined;
 const parts = new Intl.DateTimeFormat("en-GB", {

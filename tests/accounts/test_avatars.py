@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.avatars import avatar_tone, initials
-from accounts.ids import new_user_id
+from core.ids import new_user_id
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from asgiref.sync import async_to_sync
 from django.contrib.auth.models import update_last_login
 from django.core import mail
 
-from accounts.devices import device_of
 from accounts.models import SignIn
-from accounts.sessions import is_signed_in as counts
-from accounts.sessions import session_hash
-from realtime import delivery, presence
+from accounts.sign_in.sessions import is_signed_in as counts
+from accounts.sign_in.sessions import session_hash
+from accounts.sign_in.user_agents import device_of
+from realtime.broadcast import delivery, presence
 from tests.accounts.conftest import PASSWORD, is_signed_in, link_in, sign_in
 from threads.actions.connections import note_connection
 

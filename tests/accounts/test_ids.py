@@ -2,7 +2,7 @@
 
 from ulid import ULID
 
-from accounts.ids import is_id, new_id
+from core.ids import is_id, new_id
 
 
 def test_ids_made_together_are_no_neighbours():

@@ -3,7 +3,7 @@
 import pytest
 from django.test import RequestFactory
 
-from accounts.locales import locale_of
+from core.locales import locale_of
 
 
 @pytest.mark.parametrize(

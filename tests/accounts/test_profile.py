@@ -3,7 +3,7 @@ import datetime
 import pytest
 
 from accounts.queries import find_user, get_person
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from tests.accounts.conftest import sign_in
 
 pytestmark = pytest.mark.django_db

@@ -3,7 +3,7 @@ import time_machine
 from axes.models import AccessAttempt
 from django.test import RequestFactory
 
-from accounts.lockout import account_of, address_of
+from accounts.sign_in.lockout import account_of, address_of
 from tests.accounts.conftest import PASSWORD, is_signed_in, sign_in
 
 pytestmark = pytest.mark.django_db

@@ -8,8 +8,8 @@ from django.core.management import call_command
 from django.db import IntegrityError, transaction
 
 from accounts.forms import SignUpForm
-from accounts.ids import is_id
 from accounts.models import OutboxEntry, User
+from core.ids import is_id
 from tests.accounts.conftest import PASSWORD, is_signed_in, link_in, sign_in
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,7 @@ from django.test import RequestFactory
 from django.utils import timezone
 
 from accounts.middleware import time_zone
-from accounts.time_zones import check_time_zone, names, time_in, zone_of
+from core.time_zones import check_time_zone, names, time_in, zone_of
 
 NOON = datetime.datetime(2026, 11, 16, 12, tzinfo=datetime.UTC)
 

@@ -11,7 +11,7 @@ import django
 
 def main(plot: dict[str, Any]) -> None:
     django.setup()
-    from threads.models.store import counting
+    from threads.dynamodb.store import counting
 
     costs = {}
     for name, operation in _operations(plot).items():

@@ -16,15 +16,20 @@ RATE = 250
 # From the innermost frame outwards, the first that one of these knows says whose time it was.
 PARTS: dict[str, tuple[str, ...]] = {
     "storage client": ("pynamodb/", "botocore/", "urllib3/", "threads/models/", "http/client.py"),
-    "channel layer": ("channels_redis/", "redis/", "realtime/layer.py", "realtime/between.py"),
+    "channel layer": (
+        "channels_redis/",
+        "redis/",
+        "realtime/broadcast/channel_layer.py",
+        "realtime/broadcast/redis_bus.py",
+    ),
     "rendering": (
-        "threads/rendering.py",
-        "threads/markdown.py",
+        "threads/rendering/messages.py",
+        "threads/rendering/markdown.py",
         "django/template/",
         "markdown_it/",
     ),
-    "decoding": ("threads/forms.py", "django/forms/", "decode (realtime/frames.py"),
-    "encoding": ("encode (realtime/frames.py",),
+    "decoding": ("threads/forms.py", "django/forms/", "decode (realtime/sockets/frames.py"),
+    "encoding": ("encode (realtime/sockets/frames.py",),
     "socket": ("autobahn/", "twisted/", "daphne/", "uvicorn/", "channels/", "messaging_site/"),
     "threads": ("asgiref/", "concurrent/futures/", "threading.py"),
     "rules": ("threads/", "realtime/", "accounts/"),

@@ -52,7 +52,7 @@ def _pairs(count: int, messages: int) -> list[dict[str, Any]]:
 
 def _make_known_to_search() -> None:
     """Before some of them grow: else the service would take in all of that while it is measured."""
-    from inbox.comparing import compare
+    from inbox.search.reconcile import compare
 
     compare()
 
@@ -78,11 +78,11 @@ def _hot(pair: dict[str, Any], others: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _bare(pair: dict[str, Any]) -> dict[str, Any]:
     """The transaction of a send, exactly as the service builds it, with places for its values."""
-    from threads import state as states
+    from threads import cache as states
+    from threads import keys
     from threads.actions.messages import text_line
-    from threads.models import keys
-    from threads.writing.build import build
-    from threads.writing.line import Roster, now_ms
+    from threads.sending.new_message import Roster, now_ms
+    from threads.sending.transaction import build
 
     real = states.look(pair["thread"])
     state = real.copy()
@@ -121,9 +121,10 @@ def _grown(pair: dict[str, Any], size: int) -> dict[str, Any]:
     """A thread with so many messages, each after the other by a minute."""
     from ulid import ULID
 
-    from threads import state as states
-    from threads.models import Message, keys
-    from threads.models.table import Item, put_many, query
+    from threads import cache as states
+    from threads import keys
+    from threads.dynamodb.table import Item, put_many, query
+    from threads.models import Message
 
     state = states.look(pair["thread"])
     newest = query(state.thread.pk, Item.sk.startswith(keys.MESSAGES), limit=1, newest_first=True)
@@ -144,10 +145,11 @@ def _grown(pair: dict[str, Any], size: int) -> dict[str, Any]:
 
 def _inbox(pair: dict[str, Any], size: int) -> dict[str, Any]:
     """An inbox with so many rows."""
-    from accounts.ids import new_id
-    from threads import state as states
-    from threads.models import Participant, keys
-    from threads.models.table import put_many
+    from core.ids import new_id
+    from threads import cache as states
+    from threads import keys
+    from threads.dynamodb.table import put_many
+    from threads.models import Participant
 
     model = states.look(pair["thread"]).people[pair["buyer"]["id"]]
     began = keys.moment(model.last_message_at) - timedelta(minutes=size + 10)

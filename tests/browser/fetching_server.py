@@ -4,14 +4,14 @@ import os
 import ssl
 import sys
 
-from files import fetching
+from files.remote_images import download
 from messaging_site.server import main
 from tests.files.web import HOST, OUTSIDE
 
 
-def rules() -> fetching.Rules:
+def rules() -> download.Rules:
     certificate = os.environ["PARLEY_TEST_CERTIFICATE"]
-    return fetching.Rules(
+    return download.Rules(
         port=int(os.environ["PARLEY_TEST_WEB_PORT"]),
         resolve={HOST: [OUTSIDE]}.__getitem__,
         trust=lambda: ssl.create_default_context(cafile=certificate),
@@ -20,5 +20,5 @@ def rules() -> fetching.Rules:
 
 
 if __name__ == "__main__":
-    fetching.RULES = rules()
+    download.RULES = rules()
     sys.exit(main())

@@ -24,7 +24,7 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.auth.models import Group
 from accounts.models import User
 from contracts.models import Card, Leg
-from inbox.feeding import feed_noted
+from inbox.search.indexer import feed_noted
 from moderation.actions import note, take_case
 from moderation.cases import report_person, report_thread
 from tests.contracts.card_scenes import GIVEN, answer, new_time, propose
@@ -32,17 +32,17 @@ from tests.contracts.conftest import pay, terms
 from tests.files.conftest import picture
 from tests.hostile import CORPUS, SCRIPTS, SHAPES, client_id
 from threads import state
-from threads.actions.bookings import (
+from projects.actions.bookings import (
     accept_offer, deliver_finals, link_bookings, make_offer, sign_contract
 )
 from threads.actions.messages import send_message
-from threads.actions.panel import edit_tab
+from projects.actions.panel import edit_tab
 from threads.actions.requests import accept_request
 from threads.actions.start import start_thread
 from threads.actions.uploads import bring_file
 from threads.models import Thread, keys
-from threads.models.changes import Change, update
-from threads.panel.written import BRIEF
+from threads.dynamodb.transactions import Change, update
+from projects.panel.editable_tabs import BRIEF
 
 def person(name, **fields):
     tag = "h-" + uuid4().hex[:10]

@@ -10,9 +10,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
-from contracts.actions.dossiers import touch_all
-from contracts.cards.moving import make_clock_move
-from contracts.cards.table import (
+from contracts.actions.threads import touch_all
+from contracts.cards.card_type import (
     ANSWERER,
     BUYER,
     CLOCK,
@@ -24,15 +23,16 @@ from contracts.cards.table import (
     WAITED_FOR,
     Move,
 )
+from contracts.cards.moves import make_clock_move
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
 from contracts.models.bookings import BOOKED
 from contracts.queries import is_in_force
 from files.actions import accept_file
+from projects.actions.cards import decide_card, move_card, propose_card
 from tests.contracts.conftest import sign
 from tests.files.conftest import picture
 from tests.threads.conftest import make_person
-from threads.actions.cards import decide_card, move_card, propose_card
 from threads.relay import carry_all
 
 DECIDED = "We have spoken with both."

@@ -13,6 +13,7 @@ from accounts.models import User
 from contracts.models import Leg, Offer, Receipt
 from contracts.queries import balance_of
 from contracts.terms import Terms
+from projects.actions.bookings import accept_offer, make_offer, record_payment, sign_contract
 from tests.threads.conftest import (  # noqa: F401
     buyer,
     delivered,
@@ -24,7 +25,6 @@ from tests.threads.conftest import (  # noqa: F401
     thread,
     trouble,
 )
-from threads.actions.bookings import accept_offer, make_offer, record_payment, sign_contract
 
 IN_MAY = datetime(2027, 5, 14, 9, tzinfo=UTC)
 

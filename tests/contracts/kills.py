@@ -17,11 +17,11 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from accounts.models import OutboxEntry
 from contracts.models import Card
+from projects.panel.rebuild import differences
 from tests.outbox.timing import make_due
 from tests.threads.checker import find_problems, read_partition
-from threads import state
-from threads.models.transport import Client
-from threads.panel.rebuilding import differences
+from threads import cache
+from threads.dynamodb.client import Client
 from threads.relay import carry_waiting
 
 Scene = TypeVar("Scene")
@@ -56,7 +56,7 @@ def kill_at_every_step(
 def relay(*threads: str) -> None:
     """As a server does that starts after the crash."""
     for thread in threads:
-        state.forget(thread)
+        cache.forget(thread)
     make_due()
     while carry_waiting():
         pass
@@ -103,12 +103,12 @@ def ended_alive(pid: int) -> bool:
 
 
 def _run_in_child(action: Callable[[], Any], kill_at: int) -> None:
-    from threads.models import table
+    from threads.dynamodb import table
 
     # Sockets and beliefs of the process that this one came from are not its own.
     table.connection.cache_clear()
-    state._known.clear()
-    state._turns.clear()
+    cache._known.clear()
+    cache._turns.clear()
     try:
         _arm(kill_at)
         action()

@@ -12,9 +12,9 @@ from files.models import FileUse, TabUse
 from moderation.models import AuditEntry, Case, Report
 from tests.threads.checker import read_partition
 from tests.threads.conftest import messages_of, row, thread_item
-from threads import state
-from threads.models import ActionWaiting, CardShadow, keys
-from threads.models.table import Item, query_all
+from threads import cache, keys
+from threads.dynamodb.table import Item, query_all
+from threads.models import ActionWaiting, CardShadow
 
 
 def everything(leg: Leg) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def _step(step: Any, leg: Leg) -> tuple:
 def shown(leg: Leg) -> dict[str, Any]:
     messages = messages_of(leg.thread_id)
     found = (CardShadow.find(messages[0].pk, keys.card_sk(each.id)) for each in messages)
-    tabs = state.look(leg.thread_id).tabs
+    tabs = cache.look(leg.thread_id).tabs
     # What follows from one deed is said in this order or in that.
     said = sorted((one.type, _role(one.author_id, leg), one.body or "") for one in messages)
     return {

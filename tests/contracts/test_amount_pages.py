@@ -8,8 +8,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from accounts.refusals import Refusal
 from contracts.models import Card, Offer
+from core.refusals import Refusal
 from tests.contracts.card_scenes import propose
 
 pytestmark = pytest.mark.django_db

@@ -8,14 +8,17 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from accounts.models import User
-from accounts.refusals import Refusal
-from contracts.cards.moving import make_clock_move
-from contracts.cards.table import CLOCK, STAFF, Move
+from contracts.cards.card_type import CLOCK, STAFF, Move
+from contracts.cards.moves import make_clock_move
 from contracts.cards.types import TYPES
 from contracts.models import Amendment, Card, Leg, Receipt
 from contracts.models.bookings import BOOKED, CANCELLED, COMPLETED, ON_HOLD
 from contracts.models.money import EXPENSE, EXTRAS, OVERTIME, PAYMENT, REFUND
 from contracts.queries import balance_of, is_in_force
+from core.refusals import Refusal
+from projects.actions.bookings import reverse_payment
+from projects.cards.clock import move_due_cards
+from projects.panel.rebuild import differences
 from tests.contracts.card_scenes import (
     answer,
     given_with,
@@ -26,9 +29,6 @@ from tests.contracts.card_scenes import (
 )
 from tests.contracts.conftest import IN_MAY, book, pay, terms
 from tests.threads.conftest import make_person, start
-from threads.actions.bookings import reverse_payment
-from threads.cards.clock import move_due_cards
-from threads.panel.rebuilding import differences
 from threads.relay import carry_all, carry_waiting
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

@@ -3,18 +3,19 @@
 import pytest
 from django.test import Client
 
-from accounts.refusals import Refusal
 from contracts.models import Card, Leg
 from contracts.models.cards import ClockStop
+from core.refusals import Refusal
 from moderation.actions import act, resolve
 from moderation.models import AuditEntry, Case
+from projects.panel.rebuild import differences
 from tests.contracts.card_scenes import GIVEN, answer, propose
 from tests.contracts.conftest import sign
 from tests.moderation.conftest import BACKEND, moderator, support, taken  # noqa: F401
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, say, thread_item
-from threads.models import CardShadow, keys
-from threads.panel.rebuilding import differences
+from threads import keys
+from threads.models import CardShadow
 
 pytestmark = pytest.mark.django_db
 

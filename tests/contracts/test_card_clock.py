@@ -6,22 +6,22 @@ import pytest
 import time_machine
 from django.conf import settings
 
-from accounts.refusals import Refusal
 from contracts.cards import clock
-from contracts.cards.table import CLOCK
+from contracts.cards.card_type import CLOCK
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
 from contracts.queries import balance_of
+from core.refusals import Refusal
 from moderation.cases import report_thread
 from moderation.models import Case
+from projects.cards import clock as sweeping
+from projects.cards.clock import move_due_cards, start_stopped_clocks
+from projects.panel.rebuild import differences
 from tests.contracts.card_scenes import make, propose
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of
 from threads.actions.staff import hold_thread, lift_hold, lock_thread, unlock_thread
-from threads.cards import clock as sweeping
-from threads.cards.clock import move_due_cards, start_stopped_clocks
 from threads.models.thread import Thread
-from threads.panel.rebuilding import differences
 from threads.relay import carry_waiting
 
 pytestmark = pytest.mark.django_db
@@ -200,8 +200,8 @@ def test_two_reasons_do_not_undo_each_other_and_count_once(card, thread):
 
 def test_a_hold_whose_word_was_lost_stops_the_clock_all_the_same(card, thread):
     """As after a crash between the two stores, in either direction."""
-    from threads.models import keys
-    from threads.models.changes import Change, update
+    from threads import keys
+    from threads.dynamodb.transactions import Change, update
 
     item = Thread.find(keys.thread_pk(thread), keys.THREAD)
     update(item, Change(set={"soft_block": {"reason": "Look", "case": "case_1"}}), None)

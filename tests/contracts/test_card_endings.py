@@ -6,21 +6,22 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from accounts.refusals import Refusal
 from contracts.cards.types import TYPES
 from contracts.models import Card
+from core.refusals import Refusal
 from moderation.actions import act, resolve
 from moderation.models import Case
+from projects.cards.clock import move_due_cards
+from projects.panel.rebuild import differences
 from tests.contracts.card_scenes import answer, let_the_booking_end, local, new_time, propose
 from tests.moderation.conftest import moderator, taken  # noqa: F401
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, row, thread_item
+from threads import keys
 from threads.actions.messages import send_message
-from threads.cards.clock import move_due_cards
-from threads.models import ActionWaiting, keys
-from threads.models.table import Item, query
-from threads.panel.rebuilding import differences
-from threads.state import look
+from threads.cache import look
+from threads.dynamodb.table import Item, query
+from threads.models import ActionWaiting
 
 pytestmark = pytest.mark.django_db
 

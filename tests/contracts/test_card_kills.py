@@ -9,10 +9,12 @@ import pytest
 from django.db import transaction
 
 from accounts.models import User
+from contracts.cards.card_type import ANSWERER, CLOCK, SERVICE, STAFF, WAITED_FOR, Move
 from contracts.cards.clock import refresh
-from contracts.cards.table import ANSWERER, CLOCK, SERVICE, STAFF, WAITED_FOR, Move
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
+from projects.actions.cards import decide_card, move_card
+from projects.cards.clock import move_due_cards
 from tests.contracts.card_scenes import (
     GIVEN,
     bring_to,
@@ -31,8 +33,6 @@ from tests.contracts.kills import kill_at_every_step, relay
 from tests.contracts.outcomes import outcome
 from tests.files.conftest import kept  # noqa: F401
 from tests.threads.conftest import make_person, start
-from threads.actions.cards import decide_card, move_card
-from threads.cards.clock import move_due_cards
 from threads.relay import carry_all
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]

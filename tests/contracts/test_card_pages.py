@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
+from projects.cards.rendering import action_of, view_of_action
 from tests.contracts.card_scenes import (
     GIVEN,
     answer,
@@ -20,8 +21,7 @@ from tests.contracts.card_scenes import (
 )
 from tests.contracts.conftest import book, in_week
 from tests.files.conftest import picture
-from threads import state as states
-from threads.cards.showing import action_of, view_of_action
+from threads import cache as states
 
 pytestmark = pytest.mark.django_db
 

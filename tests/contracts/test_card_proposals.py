@@ -4,7 +4,7 @@ propose it can; whoever may not is refused with the right code, and nothing is c
 import pytest
 
 from accounts.models import User
-from contracts.cards.table import BUYER, EITHER
+from contracts.cards.card_type import BUYER, EITHER
 from contracts.cards.types import TYPES
 from contracts.models import Leg
 from contracts.models.bookings import LEG_STATES

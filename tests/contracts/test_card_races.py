@@ -10,17 +10,17 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from accounts.refusals import Refusal
-from contracts.cards.moving import make_clock_move
+from contracts.cards.moves import make_clock_move
 from contracts.models import Amendment, Card, Leg
 from contracts.models.bookings import CANCELLED
 from contracts.queries import balance_of
+from core.refusals import Refusal
+from projects.cards.clock import move_due_cards
+from projects.panel.rebuild import differences
 from tests.contracts.card_scenes import answer, let_be_due, new_time, propose
 from tests.contracts.conftest import IN_MAY, book, terms
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, start
-from threads.cards.clock import move_due_cards
-from threads.panel.rebuilding import differences
 from threads.relay import carry_all, carry_waiting
 
 DAY = timedelta(days=1)

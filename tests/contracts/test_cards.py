@@ -4,17 +4,18 @@ from datetime import timedelta
 
 import pytest
 
-from accounts.refusals import Refusal
 from contracts.models import Amendment, Card, CardStep, Leg
 from contracts.queries import balance_of
+from core.refusals import Refusal
+from projects.panel.rebuild import differences
 from tests.contracts.card_scenes import answer, new_time, propose, some_extras
 from tests.contracts.conftest import IN_MAY, book, terms
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, start, thread_item
+from threads import keys
 from threads.actions.staff import lock_thread
-from threads.models import ActionWaiting, CardShadow, keys
-from threads.models.table import Item, query
-from threads.panel.rebuilding import differences
+from threads.dynamodb.table import Item, query
+from threads.models import ActionWaiting, CardShadow
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
 

@@ -6,16 +6,16 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from accounts.refusals import Refusal
 from contracts.models import Leg
 from contracts.models.bookings import BOOKED, COMPLETED
 from contracts.queries import balance_of
+from core.refusals import Refusal
+from projects.actions.cards import propose_card
+from projects.cards.clock import move_due_cards
+from projects.panel.rebuild import differences
 from tests.contracts.card_scenes import GIVEN, answer, make_completable, propose
 from tests.contracts.conftest import offer_in, pay, sign, terms
 from tests.threads.conftest import messages_of
-from threads.actions.cards import propose_card
-from threads.cards.clock import move_due_cards
-from threads.panel.rebuilding import differences
 from threads.queries import open_thread
 from threads.relay import carry_waiting
 
@@ -157,7 +157,7 @@ def test_the_clock_does_not_accept_during_a_dispute(ready, buyer):
 
 
 def test_a_contract_changed_meanwhile_has_to_be_signed_first(ready, thread, buyer, seller):
-    from threads.actions.bookings import accept_offer
+    from projects.actions.bookings import accept_offer
 
     card = propose("complete", ready)
     offer = offer_in(thread, seller, terms(place="Porto"), changes=ready.id)

@@ -3,7 +3,6 @@
 import pytest
 
 from accounts.models import OutboxEntry
-from accounts.refusals import Refusal
 from contracts.actions import manifests
 from contracts.actions.manifests import (
     MAX_LINK_CHARS,
@@ -16,6 +15,7 @@ from contracts.actions.manifests import (
     read_listing,
 )
 from contracts.models import DeliverableManifest
+from core.refusals import Refusal
 from tests.contracts.conftest import book
 
 LINK = "https://files.example/"

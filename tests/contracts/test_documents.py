@@ -13,15 +13,15 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from accounts.models import User
-from accounts.refusals import Refusal
+from contracts.documents.clauses import NEWEST, TEMPLATES, names_in, variables, write_clauses
 from contracts.models import ContractVersion, Leg, Signature
-from contracts.protection import protect, unprotect
 from contracts.terms import Terms
-from contracts.wording import NEWEST, TEMPLATES, names_in, variables, write_clauses
+from contracts.triggers import protect, unprotect
+from core.refusals import Refusal
+from projects.actions.bookings import accept_offer, deliver_finals
+from projects.panel.rebuild import differences
 from tests.contracts.conftest import IN_MAY, book, in_week, offer_in, sign, terms
 from tests.threads.conftest import messages_of
-from threads.actions.bookings import accept_offer, deliver_finals
-from threads.panel.rebuilding import differences
 from threads.queries import open_thread
 
 

@@ -4,17 +4,17 @@ import time
 
 import pytest
 
+from projects.panel.diff import diff
+from projects.panel.editable_tabs import BRIEF, LONGEST_TEXT
+from projects.panel.large_tabs import read_whole, weigh
+from projects.panel.rebuild import differences, rebuild
 from tests.contracts.test_large_tabs import fill, tab_of
 from tests.contracts.test_panel import brief, shots, snapshot
 from tests.threads.checker import assert_consistent
-from threads import state
-from threads.models import TabEdit, keys
-from threads.models.table import Item, query
-from threads.panel.diffing import diff
-from threads.panel.large import read_whole, weigh
-from threads.panel.rebuilding import differences, rebuild
-from threads.panel.written import BRIEF, LONGEST_TEXT
-from threads.sweeping import sweep_expired
+from threads import cache, keys
+from threads.cleanup import sweep_expired
+from threads.dynamodb.table import Item, query
+from threads.models import TabEdit
 
 
 def edits(thread, tab="brief"):
@@ -94,7 +94,7 @@ def test_a_large_tab_is_read_while_somebody_edits_it(leg, thread, buyer, seller)
     seen = tab_of(buyer, thread, "shotlist")
     shots(seller, thread, "tick", 24, part="shot3", text="done")
     assert [item["done"] for item in read_whole(seen)["items"]].index(True) == 3
-    state.forget(thread)
+    cache.forget(thread)
     rebuild(thread)
     assert list(differences(thread)) == []
 

@@ -3,12 +3,12 @@
 import pytest
 from django.urls import reverse
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
+from projects.actions.bookings import link_bookings
 from tests.contracts.conftest import book
 from tests.threads.conftest import befriend, make_person, messages_of, row, start
-from threads import state as states
-from threads.actions.bookings import link_bookings
-from threads.actions.people import add_participant, remove_participant
+from threads import cache as states
+from threads.actions.participants import add_participant, remove_participant
 from threads.models import Participant
 from threads.models.participant import ADMIN
 

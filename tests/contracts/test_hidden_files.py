@@ -13,20 +13,20 @@ from django.test import Client
 from django.urls import reverse
 
 import threads.actions
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from files.models import File
+from projects.actions.cards import move_card
+from projects.actions.panel import edit_tab
+from projects.actions.proofs import add_proofs
+from projects.cards.gallery import to_choose_from
 from tests.contracts.card_scenes import GIVEN, propose
 from tests.files.conftest import bring, kept  # noqa: F401
 from tests.test_access import BACKEND
 from tests.threads.conftest import say
 from tests.threads.test_export import export_of
-from threads.actions.cards import move_card
 from threads.actions.messages import Sending, send_message
-from threads.actions.panel import edit_tab
-from threads.actions.proofs import add_proofs
 from threads.actions.staff import hide_message, unhide_message
-from threads.cards.gallery import to_choose_from
-from threads.shown_files import usable_files
+from threads.file_access import usable_files
 
 
 def send(user, leg, file_id):
@@ -73,34 +73,34 @@ def answer_card(user, leg, file_id):
 USES: dict[str, list[Callable]] = {
     "threads.actions.messages.send_message": [send],
     "threads.actions.messages.Sending": [send_as_socket],
-    "threads.actions.panel.edit_tab": [pin],
-    "threads.actions.proofs.add_proofs": [show_proof],
-    "threads.actions.cards.propose_card": [
+    "projects.actions.panel.edit_tab": [pin],
+    "projects.actions.proofs.add_proofs": [show_proof],
+    "projects.actions.cards.propose_card": [
         propose_with("proofs"),
         propose_with("expense"),
         propose_with("dispute"),
     ],
-    "threads.actions.cards.move_card": [answer_card],
+    "projects.actions.cards.move_card": [answer_card],
 }
 # Called by those above with what they were given, or takes something away.
 OTHERS = {
-    "threads.actions.attaching.Attached",
-    "threads.actions.attaching.attach",
-    "threads.actions.pins.reserve_picture",
-    "threads.actions.pins.part_of",
-    "threads.actions.proofs.remove_proof",
+    "threads.actions.attachments.Attached",
+    "threads.actions.attachments.attach",
+    "projects.actions.pins.reserve_picture",
+    "projects.actions.pins.part_of",
+    "projects.actions.proofs.remove_proof",
 }
 NAMES = {"attachments", "picture", "file_id", "file_ids", "files"}
-# Where rows of files may be read by anybody's id. Everything else goes by threads/shown_files.py.
+# Where rows of files may be read by anybody's id. Everything else goes by threads/file_access.py.
 READERS = {
     "files/actions.py",
-    "files/outside.py",
+    "files/remote_images/queue.py",
     "files/queries.py",
-    "files/sweeping.py",
-    "threads/shown_files.py",
-    "threads/leaving.py",
-    "threads/management/demo_cards.py",
-    "threads/management/commands/seed_demo.py",
+    "files/cleanup.py",
+    "threads/file_access.py",
+    "privacy/account_deletion.py",
+    "demo/cards.py",
+    "demo/management/commands/seed_demo.py",
     # Staff, under a case.
     "moderation/export.py",
     "moderation/queries.py",

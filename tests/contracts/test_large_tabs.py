@@ -8,19 +8,19 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.refusals import Refusal
 from contracts.models import Amendment
 from contracts.models.money import EXTRAS
+from core.refusals import Refusal
+from projects.panel.large_tabs import MOST_BYTES, is_large, read_whole
+from projects.panel.rebuild import differences
+from projects.panel.refresh import refresh_tabs
 from tests.contracts.test_panel import brief, opening, shots
 from tests.test_access import BACKEND
 from tests.threads.checker import assert_consistent
-from threads import state
-from threads.models import TabEdit, keys
-from threads.models.store import counting
-from threads.models.table import Item, query
-from threads.panel.large import MOST_BYTES, is_large, read_whole
-from threads.panel.rebuilding import differences
-from threads.panel.refreshing import refresh_tabs
+from threads import cache, keys
+from threads.dynamodb.store import counting
+from threads.dynamodb.table import Item, query
+from threads.models import TabEdit
 from threads.queries import open_thread
 
 NOTE = "字" * 1000
@@ -143,7 +143,7 @@ def test_a_large_tab_of_records_keeps_only_what_holds(leg, thread, buyer, seller
 
 def many_extras(leg, count):
     """As if that many cards had been accepted."""
-    from contracts.actions.dossiers import touch
+    from contracts.actions.threads import touch
     from threads.relay import carry_all
 
     there = Amendment.objects.filter(leg=leg).count()
@@ -201,7 +201,7 @@ def test_who_looks_while_it_changes_gets_what_is_there_now(leg, thread, buyer, s
 def test_nothing_changes_for_those_that_are_small(leg, thread, buyer, seller):
     brief(buyer, thread, "goals", "x" * 3000)
     refresh_tabs(thread)
-    tabs = state.look(thread).tabs
+    tabs = cache.look(thread).tabs
     assert not any(is_large(tab) for tab in tabs.values())
     assert MOST_BYTES == 24 * 1024
     assert asides(thread, "expenses") == []

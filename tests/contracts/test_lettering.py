@@ -6,7 +6,7 @@ import io
 import pytest
 from pypdf import PdfReader
 
-from contracts import lettering, pdf
+from contracts.documents import fonts, pdf
 
 AT = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
 NAMES = {
@@ -39,8 +39,8 @@ def fonts_of(paper: bytes) -> set[str]:
 
 @pytest.mark.parametrize(("font", "name"), NAMES.items(), ids=NAMES)
 def test_a_name_of_another_script_is_drawn_and_can_be_copied_out(font, name):
-    assert lettering.drawable(name) == name
-    assert lettering.others_for(name) == [font]
+    assert fonts.drawable(name) == name
+    assert fonts.others_for(name) == [font]
     pages = PdfReader(io.BytesIO(contract_with(name))).pages
     text = "".join(page.extract_text() for page in pages)
     assert "(U+" not in text
@@ -70,13 +70,13 @@ def test_a_document_in_latin_letters_carries_our_font_alone():
     ],
 )
 def test_what_no_font_has_or_nobody_would_see_is_named(text, drawn):
-    assert lettering.drawable(text) == drawn
+    assert fonts.drawable(text) == drawn
 
 
 def test_a_font_that_is_not_asked_for_is_not_opened():
-    lettering.known.cache_clear()
+    fonts.known.cache_clear()
     contract_with("Lena Vogel")
-    assert lettering.known.cache_info().currsize == 1
+    assert fonts.known.cache_info().currsize == 1
 
 
 def test_a_number_within_words_from_the_right_parts_the_street_from_its_town():

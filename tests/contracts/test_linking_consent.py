@@ -6,12 +6,12 @@ import pytest
 from django.db import connection, transaction
 
 from accounts.blocks import lock_people
-from accounts.refusals import Refusal
 from contracts.models import BookingGroup, Leg
+from core.refusals import Refusal
+from projects.actions.bookings import link_bookings
 from tests.contracts.conftest import book
 from tests.threads.conftest import make_person, row, start
 from threads.actions.blocks import block_person, unblock_person
-from threads.actions.bookings import link_bookings
 
 pytestmark = pytest.mark.storage
 

@@ -3,16 +3,16 @@
 import pytest
 
 from accounts.models import OutboxEntry, User
-from accounts.refusals import Refusal
 from contracts.models import ContractVersion, Dossier, Leg, Offer
+from core.refusals import Refusal
+from projects.actions.bookings import accept_offer, decline_offer, link_bookings, withdraw_offer
 from tests.contracts.conftest import book, in_week, offer_in, terms
 from tests.indexes import settle
 from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, row, start, thread_item
-from threads.actions.bookings import accept_offer, decline_offer, link_bookings, withdraw_offer
-from threads.models import keys
-from threads.models.table import Item, query
+from threads import keys
+from threads.dynamodb.table import Item, query
 from threads.queries import open_thread
 
 pytestmark = pytest.mark.storage

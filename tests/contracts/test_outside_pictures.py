@@ -6,9 +6,13 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from accounts.refusals import Refusal
-from files import fetching, outside
+from core.refusals import Refusal
 from files.models import File, OutsidePicture, TabUse
+from files.remote_images import download, queue
+from projects import remote_pins as fetcher
+from projects.actions.panel import edit_tab
+from projects.panel.rebuild import differences, rebuild
+from projects.remote_pins import fetch_next
 from tests.contracts.conftest import book
 from tests.contracts.kills import survives
 from tests.contracts.test_panel_files import days_later, get, items, unpin
@@ -18,14 +22,10 @@ from tests.files.test_fetching import web  # noqa: F401
 from tests.files.web import HOST, INSIDE, send
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, make_person, start
-from threads import fetching as fetcher
-from threads import state
-from threads.actions.panel import edit_tab
-from threads.actions.people import leave_thread
+from threads import cache
+from threads.actions.participants import leave_thread
 from threads.actions.staff import lock_thread, unlock_thread
-from threads.fetching import fetch_next
-from threads.panel.rebuilding import differences, rebuild
-from threads.sweeping import settle_files
+from threads.cleanup import settle_files
 
 
 def pin(user, thread, link, **more):
@@ -269,17 +269,17 @@ def test_it_is_the_same_when_it_is_made_again(leg, thread, buyer, seller, web): 
 @pytest.mark.storage
 def test_of_two_servers_one_fetches(leg, thread, buyer, web):  # noqa: F811
     pin(buyer, thread, web.give("/a.jpg", picture()))
-    assert outside.claim_picture()
-    assert outside.claim_picture() is None
+    assert queue.claim_picture()
+    assert queue.claim_picture() is None
     OutsidePicture.objects.update(due_at=timezone.now() - timedelta(seconds=1))
-    assert outside.claim_picture().attempts == 2
+    assert queue.claim_picture().attempts == 2
 
 
 @pytest.mark.storage
 @pytest.mark.django_db(transaction=True)
 def test_killed_at_every_step_it_comes_once(web, kept, monkeypatch):  # noqa: F811
     """Of pinning and of fetching: somebody else goes on where it was left."""
-    monkeypatch.setattr(fetching, "RULES", web.rules())
+    monkeypatch.setattr(download, "RULES", web.rules())
     link = web.give("/a.jpg", picture(size=(32, 32)))
     for step in range(1, 40):
         buyer, seller = make_person("Bea"), make_person("Sam")
@@ -291,7 +291,7 @@ def test_killed_at_every_step_it_comes_once(web, kept, monkeypatch):  # noqa: F8
             fetch_next()
 
         is_done = survives(step, act)
-        state.forget(thread)
+        cache.forget(thread)
         pin(buyer, thread, link, part="apin")
         fetch_all()
         (item,) = items(buyer, thread)

@@ -4,18 +4,18 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
+from projects.actions.panel import edit_tab
+from projects.panel.editable_tabs import Conflict
+from projects.panel.rebuild import differences
 from tests.contracts.conftest import book, sign
 from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, make_person, messages_of, start
 from tests.threads.test_budgets import grow
-from threads import state
+from threads import cache
 from threads.actions.blocks import block_person
-from threads.actions.panel import edit_tab
-from threads.models.store import counting
-from threads.panel.rebuilding import differences
-from threads.panel.written import Conflict
+from threads.dynamodb.store import counting
 from threads.queries import open_thread
 
 pytestmark = pytest.mark.storage
@@ -124,11 +124,11 @@ def test_between_two_who_blocked_each_other_nothing_is_written(leg, thread, buye
 
 
 def test_two_processes_that_edit_at_once_both_come_through(leg, thread, buyer, seller):
-    stale = state.look(thread).copy()
+    stale = cache.look(thread).copy()
     brief(buyer, thread, "goals", "Joy")
     # As a process believes that has not heard of it.
-    state.forget(thread)
-    state.remember(stale)
+    cache.forget(thread)
+    cache.remember(stale)
     assert brief(seller, thread, "limits", "No rain") == 2
     assert_consistent(thread)
 
@@ -176,19 +176,20 @@ def opening(user, thread):
 
 
 def test_a_thread_that_is_locked_waits_with_what_was_recorded(leg, thread, buyer, seller):
-    from threads.models import Thread, keys
-    from threads.models.changes import Change, update
+    from threads import keys
+    from threads.dynamodb.transactions import Change, update
+    from threads.models import Thread
     from threads.relay import carry_waiting
 
     item = Thread(keys.thread_pk(thread), keys.THREAD)
     update(item, Change(set={"status": "locked"}), None)
-    state.forget(thread)
+    cache.forget(thread)
     sign(buyer, leg)
     before = messages_of(thread)
     carry_waiting()
     assert [m.id for m in messages_of(thread)] == [m.id for m in before]
     update(item, Change(set={"status": "open"}), None)
-    state.forget(thread)
+    cache.forget(thread)
     make_due()
     while carry_waiting():
         pass
@@ -211,7 +212,7 @@ def test_snapshots_thrown_away_and_made_again_are_the_same(leg, thread, buyer, s
     shots(seller, thread, "template", text="wedding")
     sign(buyer, leg)
     before = contents(buyer, thread)
-    state.look(thread)
+    cache.look(thread)
     call_command("rebuild_snapshots", "--thread", thread, verbosity=0)
     assert contents(buyer, thread) == before
     assert_consistent(thread)
@@ -219,10 +220,10 @@ def test_snapshots_thrown_away_and_made_again_are_the_same(leg, thread, buyer, s
 
 
 def test_check_stores_says_what_differs(leg, thread, buyer):
-    tab = state.look(thread).tabs["docs"]
+    tab = cache.look(thread).tabs["docs"]
     tab.snapshot = {"documents": []}
     tab.save()
-    state.forget(thread)
+    cache.forget(thread)
     assert list(differences(thread)) == ["docs is not what is recorded"]
 
 

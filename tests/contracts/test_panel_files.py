@@ -9,21 +9,21 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
+from files.cleanup import sweep_files
 from files.models import File, TabUse
-from files.sweeping import sweep_files
+from projects.actions import pins
+from projects.actions.panel import edit_tab
+from projects.actions.proofs import MOST_PROOFS, add_proofs, remove_proof
+from projects.panel.rebuild import differences, rebuild
 from tests.files.conftest import bring, kept, picture  # noqa: F401
 from tests.test_access import BACKEND
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, messages_of, start
-from threads import state
-from threads.actions import pins
-from threads.actions.panel import edit_tab
-from threads.actions.proofs import MOST_PROOFS, add_proofs, remove_proof
-from threads.models.store import counting
-from threads.panel.rebuilding import differences, rebuild
+from threads import cache
+from threads.cleanup import settle_files
+from threads.dynamodb.store import counting
 from threads.queries import open_thread
-from threads.sweeping import settle_files
 
 pytestmark = pytest.mark.storage
 
@@ -142,9 +142,9 @@ def test_a_crash_while_a_pin_is_removed_is_settled_too(leg, thread, buyer, selle
 
 def edit_tab_alone(user, thread, part):
     """What of removing a pin is done before SQL hears that it is."""
-    from threads.actions.panel import _write
-    from threads.panel.written import Edit
-    from threads.writing.revise import now
+    from projects.actions.panel import _write
+    from projects.panel.editable_tabs import Edit
+    from threads.sending.revision import now
 
     _write(user, Edit("moodboard", "remove", 0, user.id, now(), part), thread)
 
@@ -245,12 +245,12 @@ def test_pins_and_proofs_are_the_same_when_they_are_made_again(leg, thread, buye
 def test_getting_a_pinned_picture_costs_what_any_file_costs(leg, thread, buyer, seller):
     photo = bring(buyer, thread)
     pin(buyer, thread, photo)
-    from threads.shown_files import access_file
+    from threads.file_access import access_file
 
     with counting() as requests, CaptureQueriesContext(connection) as sql:
         access_file(seller, photo.id)
     assert (requests, len(sql)) == (["BatchGetItem"], 2)
-    state.forget(thread)
+    cache.forget(thread)
     with counting() as requests, CaptureQueriesContext(connection) as sql:
         open_thread(seller, thread)
     assert (requests, len(sql)) == (["Query"], 0)

@@ -7,18 +7,18 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.refusals import Refusal
 from contracts.cards.types.complete import TYPE as COMPLETE
 from contracts.models import Card
+from core.refusals import Refusal
+from projects.actions.proofs import add_proofs
+from projects.panel.rebuild import differences
 from tests.contracts.card_scenes import GIVEN, answer, let_the_clock_move, local, propose
 from tests.files.conftest import bring, picture
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, say, thread_item
-from threads.actions.proofs import add_proofs
 from threads.actions.staff import hide_message
-from threads.panel.rebuilding import differences
-from threads.shown_files import access_file
-from threads.state import look
+from threads.cache import look
+from threads.file_access import access_file
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
 

@@ -14,9 +14,9 @@ from contracts.models import (
     Receipt,
     Signature,
 )
+from projects.actions.bookings import deliver_finals
 from tests.contracts.card_scenes import propose
 from tests.contracts.conftest import pay, sign
-from threads.actions.bookings import deliver_finals
 
 pytestmark = pytest.mark.storage
 LISTING = f"{'a' * 64} 12 https://files.example/a.jpg a.jpg"

@@ -9,15 +9,15 @@ import pytest
 from django.db import DatabaseError, connection, connections, transaction
 from django.utils import timezone
 
-from accounts.refusals import Refusal
 from contracts.actions import payments
+from contracts.documents.pages import receipt_pdf, receipt_rows, receipt_title
 from contracts.models import LedgerEntry, Receipt
-from contracts.papers import receipt_pdf, receipt_rows, receipt_title
 from contracts.queries import access_receipt, balance_of
+from core.refusals import Refusal
+from projects.actions.bookings import reverse_payment
+from projects.panel.rebuild import differences
 from tests.contracts.conftest import book, in_week, pay, sign
 from tests.threads.conftest import make_person, messages_of, start
-from threads.actions.bookings import reverse_payment
-from threads.panel.rebuilding import differences
 from threads.queries import open_thread
 
 pytestmark = pytest.mark.storage

@@ -15,18 +15,21 @@ from django.apps import apps
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.ids import new_id
 from accounts.models import OutboxEntry, User
-from accounts.refusals import Refusal
 from contracts import status
-from contracts.actions import documents, dossiers, linking, manifests, offers, payments
-from contracts.cards import moving, proposing
-from contracts.cards.table import CLOCK, SERVICE, STAFF, Move
+from contracts.actions import documents, groups, manifests, offers, payments, threads
+from contracts.cards import moves, proposals
+from contracts.cards.card_type import CLOCK, SERVICE, STAFF, Move
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
 from contracts.models.bookings import BOOKED, LEG_STATES, ON_HOLD
 from contracts.queries import balance_of
 from contracts.status import ALLOWED, REASONS
+from core.ids import new_id
+from core.refusals import Refusal
+from projects.cards.rendering import action_of
+from projects.panel.rebuild import differences
+from projects.panel.rendering import render_tab
 from tests.contracts.card_scenes import (
     GIVEN,
     given_with,
@@ -38,11 +41,8 @@ from tests.contracts.card_scenes import (
 from tests.contracts.card_scenes import answer as answer_card
 from tests.contracts.conftest import terms
 from tests.threads.conftest import make_person, messages_of
-from threads.cards.showing import action_of
-from threads.panel.rebuilding import differences
-from threads.panel.rendering import render_tab
-from threads.rendering import render_message
-from threads.state import look
+from threads.cache import look
+from threads.rendering.messages import render_message
 
 pytestmark = pytest.mark.django_db
 
@@ -136,7 +136,7 @@ def withdrawn_change(leg: Leg) -> Run:
 
 def link(leg: Leg) -> Run:
     legs = [leg.id, new_leg(leg.buyer).id]
-    return lambda: linking.link_legs(leg.buyer, title="A day", leg_ids=legs)
+    return lambda: groups.link_legs(leg.buyer, title="A day", leg_ids=legs)
 
 
 def delivery(leg: Leg) -> Run:
@@ -171,7 +171,7 @@ FUNCTIONS = {
     offers.change_leg: {status.CHANGE},
     offers.decline_offer: {status.DECLINE_CHANGE},
     offers.withdraw_offer: {status.WITHDRAW_CHANGE},
-    linking.link_legs: {status.LINK},
+    groups.link_legs: {status.LINK},
 }
 
 
@@ -193,7 +193,7 @@ CARDS = {action: (type_name, move) for action, type_name, move in card_actions()
 def propose_record(type_name: str, leg: Leg) -> Card:
     kind = TYPES[type_name]
     files = [{"id": f"file_{n}", "kind": "image"} for n in range(kind.files[0])]
-    return proposing.propose(
+    return proposals.propose(
         proposer_of(type_name, leg),
         type_name=type_name,
         thread_id=leg.thread_id,
@@ -219,9 +219,9 @@ def move_record(card: Card, move: Move, by: User | None) -> Card:
     if move.by == STAFF:
         assert by is not None
         said = {"reason": "Decided."}
-        return moving.decide(by, card_id=card.id, name=move.name, key="k", given=said).card
+        return moves.decide(by, card_id=card.id, name=move.name, key="k", given=said).card
     files = [{"id": "file_9", "kind": "image"}] if move.then == "proofs" else []
-    return moving.move(
+    return moves.move(
         by,
         card_id=card.id,
         name=move.name,
@@ -302,7 +302,7 @@ def test_every_function_that_changes_records_is_in_the_table():
     """A new action of the records has to be named above, and with it in the table."""
     found = {
         function
-        for module in (documents, dossiers, linking, manifests, offers, payments)
+        for module in (documents, threads, groups, manifests, offers, payments)
         for name, function in inspect.getmembers(module, inspect.isfunction)
         if function.__module__ == module.__name__
         and not name.startswith("_")
@@ -354,7 +354,7 @@ def test_a_dispute_takes_the_buttons_away_and_its_decision_brings_them_back(leg,
 
 
 def _decide(staff: User, dispute: Card) -> None:
-    from threads.actions.cards import decide_card
+    from projects.actions.cards import decide_card
 
     decide_card(staff, thread_id=dispute.thread_id, card_id=dispute.id, reason="It goes on.")
 

@@ -3,16 +3,16 @@
 import pytest
 from django.utils import timezone
 
-from contracts.actions.dossiers import touch
+from contracts.actions.threads import touch
 from contracts.models import Amendment, Card, DeliverableManifest
 from contracts.models.money import EXTRAS
+from projects.panel.large_tabs import count_waiting, read_whole, weigh
+from projects.panel.rebuild import differences, rebuild
+from projects.panel.record_tabs import read_truth, snapshots_of
+from projects.panel.trim import MAX_LISTED, MAX_RECORDED_BYTES, trim
 from tests.contracts.card_scenes import propose
 from tests.contracts.test_large_tabs import page, tab_of
 from tests.threads.checker import assert_consistent
-from threads.panel.large import count_waiting, read_whole, weigh
-from threads.panel.rebuilding import differences, rebuild
-from threads.panel.recorded import read_truth, snapshots_of
-from threads.panel.trimming import MAX_LISTED, MAX_RECORDED_BYTES, trim
 from threads.relay import carry_all
 
 

@@ -3,14 +3,14 @@
 import pytest
 from django.urls import reverse
 
-from accounts.refusals import Refusal
 from contracts.cards.types.complete import open_items
 from contracts.models import Card
+from core.refusals import Refusal
 from moderation.queries import show_cards
+from projects.actions.cards import move_card
 from tests.contracts.card_scenes import propose
 from tests.contracts.conftest import book
 from tests.moderation.conftest import report
-from threads.actions.cards import move_card
 
 
 @pytest.fixture

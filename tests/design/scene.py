@@ -13,15 +13,16 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 
 from accounts.models import User
 from contracts.models import Card
-from inbox.comparing import rebuild
+from inbox.search.reconcile import rebuild
+from projects.actions.bookings import deliver_finals
+from projects.actions.panel import edit_tab
 from tests.contracts.card_scenes import GIVEN, answer, propose
 from tests.contracts.conftest import IN_MAY, book, offer_in, pay, sign, terms
 from tests.files.conftest import bring
-from threads.actions.bookings import deliver_finals
+from threads import keys
 from threads.actions.messages import send_message
-from threads.actions.panel import edit_tab
 from threads.actions.start import start_thread
-from threads.models import Pair, keys
+from threads.models import Pair
 
 IN_JUNE = IN_MAY + timedelta(days=31)
 LONG_NAME = "Maximiliane-Konstanze von Hohenlohe-Langenburg"

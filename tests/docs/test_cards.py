@@ -1,6 +1,6 @@
 """docs/cards.md is what the tables say."""
 
-from contracts.cards.drawing import page
+from contracts.cards.diagram import page
 from tests.docs import pages
 
 

@@ -13,6 +13,7 @@ from inbox.queries import (
     list_folder,
     list_unread,
 )
+from projects.actions.panel import edit_tab
 from tests.contracts.conftest import book
 from tests.docs import pages
 from tests.indexes import settle
@@ -27,7 +28,8 @@ from tests.threads.conftest import (
     thread_item,
 )
 from tests.threads.plenty import fill_inbox, grow
-from threads import state as states
+from threads import cache as states
+from threads import keys
 from threads.actions.connections import (
     forget_connection,
     list_connections,
@@ -37,12 +39,11 @@ from threads.actions.connections import (
 from threads.actions.drafts import save_draft
 from threads.actions.folders import archive_thread, pin_thread, restore_thread
 from threads.actions.messages import Sending, send_together
-from threads.actions.panel import edit_tab
 from threads.actions.revisions import edit_message, react, remove_message
 from threads.actions.start import start_thread
-from threads.models import ActionWaiting, Connection, Message, keys
-from threads.models.store import counting
-from threads.models.table import put_many
+from threads.dynamodb.store import counting
+from threads.dynamodb.table import put_many
+from threads.models import ActionWaiting, Connection, Message
 from threads.queries import (
     catch_up,
     get_message,

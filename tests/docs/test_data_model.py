@@ -5,9 +5,8 @@ import re
 import pytest
 
 from tests.docs import pages
-from threads import models
-from threads.models import keys
-from threads.models.table import Item
+from threads import keys, models
+from threads.dynamodb.table import Item
 
 PAGE = pages.read("data-model.md")
 ITEMS = pages.rows(pages.section(PAGE, "## Items"))

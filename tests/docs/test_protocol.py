@@ -6,12 +6,13 @@ from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddic
 import pytest
 from django.conf import settings
 
-from accounts.refusals import REFUSALS
-from messaging_site.wire import MAX_FRAME
-from realtime import consumers, events
-from realtime.commands import COMMANDS, OF_THE_SOCKET
-from realtime.frames import MOST_BYTES
-from realtime.heartbeat import WhatIsShown
+from core.refusals import REFUSALS
+from messaging_site.servers.websocket_frames import MAX_FRAME
+from realtime.broadcast import events
+from realtime.sockets import consumers
+from realtime.sockets.commands import COMMANDS, OF_THE_SOCKET
+from realtime.sockets.frames import MOST_BYTES
+from realtime.sockets.heartbeat import WhatIsShown
 from tests.docs import pages
 from threads import forms, queries
 from threads.models.message import MAX_BODY

@@ -12,27 +12,26 @@ from django.utils import timezone
 
 from accounts.models import User
 from files.actions import accept_file
+from projects.actions.bookings import link_bookings
+from projects.actions.panel import edit_tab
 from tests.contracts.card_scenes import propose
 from tests.contracts.conftest import book
 from tests.docs import pages
 from tests.docs.test_data_model import ITEMS, ON_EVERY_ITEM, PAGE, name_of
 from tests.threads.conftest import add_friend, ask, make_person, say, start
-from threads import relay
+from threads import keys, relay
 from threads.actions.blocks import block_person
-from threads.actions.bookings import link_bookings
 from threads.actions.cursors import mark_all_read
 from threads.actions.folders import mark_unread, mute_thread
 from threads.actions.holds import hold_author
-from threads.actions.panel import edit_tab
-from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.participants import add_participant, leave_thread, remove_participant
 from threads.actions.staff import hide_message, hold_thread, lock_thread, redact_message
-from threads.actions.standing import mute_person
-from threads.archiving.archiver import archive_thread
-from threads.archiving.due import first_due, note_first_due
-from threads.archiving.packing import make_check
-from threads.archiving.restoring import list_packs
-from threads.models import keys
-from threads.models.table import connection, load
+from threads.actions.suspensions import mute_person
+from threads.archive.archiver import archive_thread
+from threads.archive.due import first_due, note_first_due
+from threads.archive.packer import make_check
+from threads.archive.restore import list_packs
+from threads.dynamodb.table import connection, load
 
 DAY = 24 * 3600
 

@@ -7,7 +7,7 @@ import pillow_heif
 import pytest
 from PIL import Image
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from files import storage
 from files.actions import MOST_UNSENT
 from files.models import BLUR, FULL, THUMB, File

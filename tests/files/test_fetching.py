@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from files import fetching
-from files.addresses import is_public
-from files.fetching import NotFetched, Rules, can_be_fetched, fetch
+from files.remote_images import download
+from files.remote_images.addresses import is_public
+from files.remote_images.download import NotFetched, Rules, can_be_fetched, fetch
 from tests.files.conftest import limit, picture
 from tests.files.web import HOST, INSIDE, OUTSIDE, Web, drip, send
 
@@ -14,7 +14,7 @@ from tests.files.web import HOST, INSIDE, OUTSIDE, Web, drip, send
 @pytest.fixture
 def web(tmp_path, monkeypatch):
     with Web(tmp_path).serving() as web:
-        monkeypatch.setattr(fetching, "RULES", web.rules())
+        monkeypatch.setattr(download, "RULES", web.rules())
         yield web
 
 
@@ -52,9 +52,9 @@ def test_what_is_out_on_the_web_may_be(address):
 
 def test_nothing_is_exempt_unless_a_test_says_so():
     rules = Rules()
-    assert (rules.port, rules.exempt, rules.resolve) == (443, frozenset(), fetching.resolve)
+    assert (rules.port, rules.exempt, rules.resolve) == (443, frozenset(), download.resolve)
     assert rules.trust().check_hostname
-    assert Rules() == fetching.RULES
+    assert Rules() == download.RULES
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_one_bad_address_among_good_ones_is_enough(web, tmp_path):
 def test_an_address_that_leads_nowhere_is_passed_over(web, tmp_path, monkeypatch):
     web.names[HOST] = [["127.0.0.3", OUTSIDE]]
     exempt = frozenset({"127.0.0.3", OUTSIDE})
-    monkeypatch.setattr(fetching, "RULES", web.rules(exempt=exempt))
+    monkeypatch.setattr(download, "RULES", web.rules(exempt=exempt))
     fetch(web.give("/a.jpg", picture()), tmp_path / "came")
     assert web.asked == ["/a.jpg"]
 
@@ -211,7 +211,7 @@ def test_a_certificate_has_to_be_of_that_name(web, tmp_path):
     ids=["a status", "headers", "patience", "a body", "chunks"],
 )
 def test_whoever_drips_is_not_waited_for(answer, web, tmp_path, monkeypatch):
-    monkeypatch.setattr(fetching, "RULES", web.rules(seconds=1.0))
+    monkeypatch.setattr(download, "RULES", web.rules(seconds=1.0))
     web.answers["/slow"] = answer
     began = time.monotonic()
     error = refused(web.link("/slow"), tmp_path)

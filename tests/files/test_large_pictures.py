@@ -6,7 +6,7 @@ import time
 import pytest
 from PIL import Image
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from files.kinds import JPEG, PNG
 from files.scanners.builtin import BuiltIn, large_reencoder
 from files.scanners.sample import Sample

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from accounts.refusals import Refusal
-from files.detecting import band_of
+from core.refusals import Refusal
+from files.images.nudity_program import band_of
 from files.models import File
 from tests.files.conftest import bring, limit
 

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
+from files.images.worker import Worker, WorkerFailed
 from files.models import File
 from files.scanners.builtin import reencoder
-from files.worker import Worker, WorkerFailed
 from tests.files.conftest import bring, picture
 
 
@@ -43,7 +43,7 @@ def test_a_worker_that_dies_of_a_file_takes_no_other_with_it(buyer, thread, monk
 def test_a_worker_that_hangs_is_ended(tmp_path):
     (tmp_path / "hanging.py").write_text("import time; time.sleep(600)")
     worker = Worker("hanging")
-    import files.worker as module
+    import files.images.worker as module
 
     original, module.ROOT = module.ROOT, tmp_path
     try:
@@ -66,7 +66,7 @@ def test_the_worker_knows_no_secret(tmp_path, buyer, thread):
 
 
 def test_a_picture_that_fills_the_memory_is_refused(tmp_path):
-    worker = Worker("files.reencoding")
+    worker = Worker("files.images.encode")
     (tmp_path / "a").write_bytes(picture())
     question = {"path": str(tmp_path / "a"), "folder": str(tmp_path), "format": "JPEG"}
     question |= {"most_megapixels": 64, "small_megapixels": 16}

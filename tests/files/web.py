@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from files.fetching import Rules
+from files.remote_images.download import Rules
 
 HOST = "pictures.example"
 OUTSIDE, INSIDE = "127.0.0.1", "127.0.0.2"

@@ -1,6 +1,6 @@
 """The same people and conversations as in the tests of threads."""
 
-from inbox import noting
+from inbox.search import queue
 from tests.threads.conftest import buyer, delivered, seller, stranger, thread
 
 __all__ = ["buyer", "delivered", "lose_noted", "seller", "stranger", "thread"]
@@ -8,5 +8,5 @@ __all__ = ["buyer", "delivered", "lose_noted", "seller", "stranger", "thread"]
 
 def lose_noted() -> None:
     """What search was to take in, as a crash loses it."""
-    for noted in noting.take_noted():
-        noting.call_done(noted)
+    for noted in queue.take_noted():
+        queue.call_done(noted)

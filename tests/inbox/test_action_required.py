@@ -11,22 +11,23 @@ from accounts.models import OutboxEntry
 from contracts.models import Card
 from inbox.queries import ACTION_REQUIRED, count_rows, list_action_required
 from inbox.rows import row_of
+from projects.actions import bookings
+from projects.actions.bookings import accept_offer, decline_offer, withdraw_offer
+from projects.panel.rebuild import differences
 from tests.contracts.card_scenes import answer, propose
 from tests.contracts.conftest import book, offer_in, sign, terms
 from tests.inbox.test_list_folder import ids
 from tests.indexes import settle
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import row, say, start, thread_item
-from threads import state as states
-from threads.actions import bookings
-from threads.actions.bookings import accept_offer, decline_offer, withdraw_offer
+from threads import cache as states
+from threads import keys
 from threads.actions.folders import archive_thread, mark_spam, restore_thread
 from threads.actions.messages import Sending, send_together
-from threads.actions.people import leave_thread
-from threads.models import ActionWaiting, keys
-from threads.models.store import counting
-from threads.models.table import Item, query
-from threads.panel.rebuilding import differences
+from threads.actions.participants import leave_thread
+from threads.dynamodb.store import counting
+from threads.dynamodb.table import Item, query
+from threads.models import ActionWaiting
 from threads.relay import carry_waiting
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
@@ -111,7 +112,7 @@ def test_a_card_that_expires_waits_no_longer(thread, buyer, seller):
 
     from django.utils import timezone
 
-    from threads.cards.clock import move_due_cards
+    from projects.cards.clock import move_due_cards
 
     leg = book(thread, buyer, seller)
     card = propose("reschedule", leg, seller)

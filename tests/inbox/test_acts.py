@@ -8,12 +8,12 @@ import time_machine
 from django.test import Client
 from django.utils import timezone
 
-from accounts.refusals import Refusal
-from inbox.acts import ACTS, muted_until, perform
+from core.refusals import Refusal
+from inbox.actions import ACTS, muted_until, perform
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, read_newest, row, say, start
+from threads import keys
 from threads.actions.folders import mute_thread, pin_thread
-from threads.models import keys
 
 pytestmark = pytest.mark.indexes
 

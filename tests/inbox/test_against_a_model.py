@@ -19,12 +19,13 @@ from inbox.queries import (
     list_unread,
 )
 from inbox.rows import row_of
+from projects.actions.bookings import accept_offer, decline_offer, withdraw_offer
+from projects.panel.rebuild import differences
 from tests.contracts.card_scenes import answer, propose
 from tests.contracts.conftest import book, offer_in, sign
 from tests.inbox.test_list_folder import ids
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, row, say, start
-from threads.actions.bookings import accept_offer, decline_offer, withdraw_offer
 from threads.actions.cursors import mark_all_read
 from threads.actions.folders import (
     archive_thread,
@@ -36,7 +37,6 @@ from threads.actions.folders import (
     unmute_thread,
     unpin_thread,
 )
-from threads.panel.rebuilding import differences
 
 pytestmark = [pytest.mark.indexes, pytest.mark.slow]
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from inbox import feeding
 from inbox.queries import (
     ACTION_REQUIRED,
     UNREAD,
@@ -11,11 +10,13 @@ from inbox.queries import (
     list_projects,
     list_unread,
 )
+from inbox.search import indexer
+from projects.actions.bookings import link_bookings
 from tests.contracts.conftest import book
 from tests.inbox.test_list_folder import fill, ids
 from tests.indexes import settle
 from tests.threads.conftest import add_friend, make_person, read_newest, row, say, start
-from threads.actions.bookings import link_bookings
+from threads import keys
 from threads.actions.cursors import mark_all_read
 from threads.actions.folders import (
     archive_thread,
@@ -24,10 +25,10 @@ from threads.actions.folders import (
     pin_thread,
     restore_thread,
 )
-from threads.actions.people import leave_thread
-from threads.models import ActionWaiting, keys
-from threads.models.store import counting
-from threads.models.table import put_many
+from threads.actions.participants import leave_thread
+from threads.dynamodb.store import counting
+from threads.dynamodb.table import put_many
+from threads.models import ActionWaiting
 
 pytestmark = pytest.mark.indexes
 
@@ -164,7 +165,7 @@ def test_a_group_is_a_project_of_everybody_in_it(buyer, seller):
 def test_a_guest_of_a_project_has_it_too_until_they_leave(thread, buyer, seller, stranger):
     book(thread, buyer, seller)
     add_friend(buyer, thread_id=thread, user=stranger)
-    feeding.feed_noted()
+    indexer.feed_noted()
     assert ids(list_projects(stranger)) == [thread]
     leave_thread(stranger, thread_id=thread)
     assert ids(list_projects(stranger)) == []

@@ -30,11 +30,11 @@ from threads.actions.folders import (
     restore_thread,
     unpin_thread,
 )
-from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.participants import add_participant, leave_thread, remove_participant
 from threads.actions.requests import accept_request, decline_request
-from threads.models import recent
-from threads.models.store import counting
-from threads.models.table import create_table
+from threads.dynamodb import recent_writes
+from threads.dynamodb.store import counting
+from threads.dynamodb.table import create_table
 from threads.queries import list_all_rows, list_pending
 
 pytestmark = pytest.mark.indexes
@@ -76,7 +76,7 @@ def signed_in(user) -> Client:
 
 
 def test_the_index_itself_shows_nothing_yet(thread, buyer):
-    recent.forget_all()
+    recent_writes.forget_all()
     assert ids(list_folder(buyer, "inbox")) == []
 
 
@@ -201,7 +201,7 @@ def test_it_costs_one_request_more_and_that_only_lately(thread, buyer):
     with counting() as requests:
         list_folder(buyer, "inbox")
     assert sorted(requests) == ["BatchGetItem", "Query"]
-    recent.forget_all()
+    recent_writes.forget_all()
     with counting() as requests:
         list_folder(buyer, "inbox")
     assert requests == ["Query"]

@@ -8,12 +8,12 @@ import time_machine
 from django.test import Client
 from ulid import ULID
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from inbox.queries import get_row, list_folder
 from tests.threads.conftest import make_person, row, say, start
+from threads import keys
 from threads.actions.folders import archive_thread, pin_thread
-from threads.models import keys
-from threads.models.table import put_many
+from threads.dynamodb.table import put_many
 
 pytestmark = pytest.mark.indexes
 

@@ -3,25 +3,25 @@
 import pytest
 
 from accounts.actions import PROFILE, change_profile
-from inbox import asking, feeding, indexing
 from inbox.models import IndexedThread
-from inbox.naming import find_named
-from inbox.search import search
+from inbox.search import index, indexer, query_parser
+from inbox.search.names import find_named
+from inbox.search.search import search
 from tests.threads.conftest import ask, make_person, say, start
-from threads.actions.people import leave_thread
-from threads.models.store import counting
+from threads.actions.participants import leave_thread
+from threads.dynamodb.store import counting
 from threads.relay import carry_waiting
 
 pytestmark = pytest.mark.storage
 
 
 def found(user, text: str) -> list[str]:
-    feeding.feed_noted()
+    indexer.feed_noted()
     return [row.thread_id for row in find_named(user, text).rows]
 
 
 def people(user, text: str) -> list[str]:
-    feeding.feed_noted()
+    indexer.feed_noted()
     return [person["name"] for person in find_named(user, text).people]
 
 
@@ -57,8 +57,8 @@ def test_ones_own_name_is_not_what_one_looks_for(buyer):
     assert found(buyer, buyer.display_name[:2]) == [theirs]
     assert found(buyer, buyer.handle) == []
     assert len(found(una, buyer.display_name[:2])) == 1
-    feeding.feed_noted()
-    assert [each.row.thread_id for each in search(buyer, asking.read("in:bea"))] == [theirs]
+    indexer.feed_noted()
+    assert [each.row.thread_id for each in search(buyer, query_parser.read("in:bea"))] == [theirs]
 
 
 def test_only_ones_own_and_no_longer_after_leaving(thread, buyer, seller, stranger):
@@ -93,11 +93,11 @@ def test_a_new_name_is_found_and_the_old_one_is_not(thread, buyer, seller):
     carry_waiting()
     assert found(buyer, "sam") == []
     assert found(buyer, "ulr") == [thread]
-    assert search(buyer, asking.read("light from:ulrike"))
-    assert not search(buyer, asking.read("light from:sam"))
+    assert search(buyer, query_parser.read("light from:ulrike"))
+    assert not search(buyer, query_parser.read("light from:sam"))
     grown = IndexedThread.objects.values_list("about", "last_at").get(pk=thread)
-    indexing.forget_thread(thread)
-    indexing.take_in(thread)
+    index.forget_thread(thread)
+    index.take_in(thread)
     assert IndexedThread.objects.values_list("about", "last_at").get(pk=thread) == grown
 
 
@@ -109,7 +109,7 @@ def test_no_text_breaks_it(thread, buyer, text):
 def test_what_it_costs(buyer, seller, django_assert_max_num_queries):
     for _ in range(9):
         start(buyer, seller)
-    feeding.feed_noted()
+    indexer.feed_noted()
     with counting() as requests, django_assert_max_num_queries(2):
         assert len(find_named(buyer, "sam").rows) == 7
     assert requests == ["BatchGetItem"]

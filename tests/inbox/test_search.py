@@ -7,25 +7,25 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from inbox import asking, comparing, feeding, noting
-from inbox.folding import count_whole, excerpt, fold
 from inbox.models import IndexedMessage, IndexedPerson
-from inbox.search import search
+from inbox.search import indexer, query_parser, queue, reconcile
+from inbox.search.normalise import count_whole, excerpt, fold
+from inbox.search.search import search
+from privacy.actions import delete_account
 from tests.inbox.conftest import lose_noted
 from tests.threads.conftest import add_friend, make_person, say, start
 from tests.threads.conftest import ask as ask_first
 from threads.actions.blocks import block_person
-from threads.actions.deletion import delete_account
-from threads.actions.people import leave_thread, remove_participant
+from threads.actions.participants import leave_thread, remove_participant
 from threads.actions.revisions import edit_message, remove_message
 from threads.actions.staff import (
     hide_message,
     redact_message,
     unhide_message,
 )
-from threads.archiving.archiver import archive_thread
+from threads.archive.archiver import archive_thread
+from threads.dynamodb.store import counting
 from threads.models import Message
-from threads.models.store import counting
 from threads.relay import carry_waiting
 
 pytestmark = pytest.mark.storage
@@ -52,8 +52,8 @@ def find(user, text: str) -> list[str]:
 
 
 def ask(user, text: str):
-    feeding.feed_noted()
-    return search(user, asking.read(text))
+    indexer.feed_noted()
+    return search(user, query_parser.read(text))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_all_that_a_conversation_has_is_shown_when_asked_for(thread, buyer, sell
     other = start(buyer, seller, "The light elsewhere")
     for number in range(5):
         say(buyer, thread, f"The light, number {number}")
-    feeding.feed_noted()
+    indexer.feed_noted()
     page = as_page(seller, q="light")
     assert page.count('class="hit"') == 4
     assert "2 more in this conversation" in page
@@ -185,7 +185,7 @@ def test_files_and_cards_are_found_by_what_they_are(thread, buyer, seller):
     file.update([Message.attachments.set([{"kind": "pdf", "name": "offer.pdf"}])])
     card.update([Message.action.set({"type": "extras"})])
     for message in (image, file, card):
-        noting.note(thread, message.id)
+        queue.note(thread, message.id)
     assert find(seller, "has:image") == ["Look at number 0"]
     assert find(seller, "has:file look") == ["Look at number 1"]
     assert find(seller, "has:card") == find(seller, "card:extras") == ["Look at number 2"]
@@ -194,16 +194,16 @@ def test_files_and_cards_are_found_by_what_they_are(thread, buyer, seller):
 
 def test_a_day_at_the_edge_of_the_calendar_is_not_a_day(thread, seller):
     for text in ("after:9999-12-31", "before:0001-01-01", "after:0001-01-01"):
-        assert asking.read(text).unclear == [text]
+        assert query_parser.read(text).unclear == [text]
         assert find(seller, f"light {text}") == []
 
 
 def test_what_is_not_understood_is_said():
-    question = asking.read('light kind:party before:soon has:fun from:"Mara L"')
+    question = query_parser.read('light kind:party before:soon has:fun from:"Mara L"')
     assert question.unclear == ["kind:party", "before:soon", "has:fun"]
     assert (question.words, question.by) == (["light"], "mara l")
-    assert asking.read("   ").is_empty
-    assert asking.read('""').is_empty
+    assert query_parser.read("   ").is_empty
+    assert query_parser.read('""').is_empty
 
 
 @pytest.mark.parametrize(
@@ -240,9 +240,9 @@ def test_somebody_added_finds_what_was_said_from_then_on(thread, buyer, seller, 
 
 def test_who_leaves_finds_nothing_even_if_the_index_does_not_know_yet(thread, buyer, seller):
     say(buyer, thread, "A secret between us")
-    feeding.feed_noted()
+    indexer.feed_noted()
     leave_thread(seller, thread_id=thread)
-    assert search(seller, asking.read("secret")) == []
+    assert search(seller, query_parser.read("secret")) == []
     assert IndexedPerson.objects.filter(user_id=seller.id).exists()
     assert find(seller, "secret") == []
     assert not IndexedPerson.objects.filter(user_id=seller.id).exists()
@@ -250,16 +250,16 @@ def test_who_leaves_finds_nothing_even_if_the_index_does_not_know_yet(thread, bu
 
 def test_what_was_removed_is_not_found_even_if_the_index_does_not_know_yet(thread, buyer, seller):
     said = say(buyer, thread, "A secret that slipped out")
-    feeding.feed_noted()
+    indexer.feed_noted()
     remove_message(buyer, thread_id=thread, message_id=said.id)
-    assert search(seller, asking.read("secret")) == []
+    assert search(seller, query_parser.read("secret")) == []
     assert find(seller, "secret") == []
     assert not IndexedMessage.objects.filter(message_id=said.id).exists()
 
 
 def test_what_was_edited_is_found_as_it_is_now(thread, buyer, seller):
     said = say(buyer, thread, "The first version")
-    feeding.feed_noted()
+    indexer.feed_noted()
     edit_message(buyer, thread_id=thread, message_id=said.id, body="The second try")
     assert find(seller, "version") == []
     assert find(seller, "second") == ["The second try"]
@@ -267,12 +267,12 @@ def test_what_was_edited_is_found_as_it_is_now(thread, buyer, seller):
 
 def test_what_staff_hide_leaves_the_index_and_comes_back_when_they_show_it(thread, buyer, seller):
     said = say(buyer, thread, "A secret that staff hide")
-    feeding.feed_noted()
+    indexer.feed_noted()
     hide_message(thread_id=thread, message_id=said.id)
     # At once, and for its author, too.
     for user in (buyer, seller):
-        assert search(user, asking.read("secret")) == []
-    feeding.feed_noted()
+        assert search(user, query_parser.read("secret")) == []
+    indexer.feed_noted()
     assert not IndexedMessage.objects.filter(message_id=said.id).exists()
     unhide_message(thread_id=thread, message_id=said.id)
     assert find(seller, "secret") == ["A secret that staff hide"]
@@ -280,11 +280,11 @@ def test_what_staff_hide_leaves_the_index_and_comes_back_when_they_show_it(threa
 
 def test_what_staff_black_out_is_not_found_by_it_even_before_the_index_knows(thread, buyer, seller):
     said = say(buyer, thread, "Call 4411223344 about the light")
-    feeding.feed_noted()
+    indexer.feed_noted()
     redact_message(thread_id=thread, message_id=said.id, text="4411223344")
     # Finding it would tell that it was there.
     for user in (buyer, seller):
-        assert search(user, asking.read("4411223344")) == []
+        assert search(user, query_parser.read("4411223344")) == []
     assert find(seller, "4411223344") == []
     assert not IndexedMessage.objects.filter(folded__contains="4411223344").exists()
     assert find(seller, "light") == ["Call █████ about the light"]
@@ -292,9 +292,9 @@ def test_what_staff_black_out_is_not_found_by_it_even_before_the_index_knows(thr
 
 def test_an_edit_counts_at_once_for_what_is_no_longer_said(thread, buyer, seller):
     said = say(buyer, thread, "The first version")
-    feeding.feed_noted()
+    indexer.feed_noted()
     edit_message(buyer, thread_id=thread, message_id=said.id, body="The second try")
-    assert search(seller, asking.read("version")) == []
+    assert search(seller, query_parser.read("version")) == []
 
 
 def test_who_comes_back_finds_only_what_is_said_from_then_on(thread, buyer, seller, stranger):
@@ -342,13 +342,13 @@ def test_what_is_in_the_archive_is_found_under_the_same_rules(thread, buyer, sel
     # Nothing of it is in the index yet that would say so.
     hide_message(thread_id=thread, message_id=said[1].id)
     remove_message(buyer, thread_id=thread, message_id=said[2].id)
-    assert [len(each.hits) for each in search(seller, asking.read("secret"))] == [1]
+    assert [len(each.hits) for each in search(seller, query_parser.read("secret"))] == [1]
     assert find(seller, "secret") == ["A secret, kept"]
     assert find(stranger, "secret") == []
-    comparing.rebuild()
+    reconcile.rebuild()
     assert find(seller, "secret") == ["A secret, kept"]
     leave_thread(seller, thread_id=thread)
-    assert search(seller, asking.read("secret")) == []
+    assert search(seller, query_parser.read("secret")) == []
 
 
 # --- The page
@@ -357,15 +357,15 @@ def test_what_is_in_the_archive_is_found_under_the_same_rules(thread, buyer, sel
 def test_a_search_costs_few_requests(buyer, seller):
     for _ in range(12):
         say(buyer, start(buyer, seller), "The same words everywhere")
-    feeding.feed_noted()
+    indexer.feed_noted()
     with counting() as requests:
-        assert len(search(seller, asking.read("words"))) == 12
+        assert len(search(seller, query_parser.read("words"))) == 12
     assert requests == ["BatchGetItem", "BatchGetItem"]
 
 
 def test_the_page(thread, buyer, seller):
     say(buyer, thread, "A <b>bold</b> claim & more")
-    feeding.feed_noted()
+    indexer.feed_noted()
     client = Client()
     client.force_login(seller, backend=BACKEND)
     page = client.get("/inbox/search/", {"q": "bold kind:party"}).content.decode()

@@ -7,15 +7,15 @@ import pytest
 from django.core.management import call_command
 
 from accounts.models import User
-from inbox import asking
-from inbox.comparing import rebuild
-from inbox.folding import fold
+from demo import content
 from inbox.models import IndexedThread
 from inbox.queries import FOLDERS, list_folder
-from inbox.search import Found, search
+from inbox.search import query_parser
+from inbox.search.normalise import fold
+from inbox.search.reconcile import rebuild
+from inbox.search.search import Found, search
 from tests.threads.conftest import messages_of
-from threads import demo
-from threads.markdown import to_text
+from threads.rendering.markdown import to_text
 
 pytestmark = pytest.mark.storage
 
@@ -52,9 +52,9 @@ def people(db, settings, tmp_path, monkeypatch) -> dict[str, User]:
     settings.SECRET_KEY = secrets.token_urlsafe(64)
     settings.DATA_DIR = tmp_path / "data"
     settings.EMBEDDED = True
-    real = demo.conversations
+    real = content.conversations
     monkeypatch.setattr(
-        demo, "conversations", lambda now: [one for one in real(now) if one.key in STORIES]
+        content, "conversations", lambda now: [one for one in real(now) if one.key in STORIES]
     )
     call_command("seed_demo", stdout=StringIO())
     rebuild()
@@ -63,7 +63,7 @@ def people(db, settings, tmp_path, monkeypatch) -> dict[str, User]:
 
 
 def found(user: User, text: str) -> list[Found]:
-    return search(user, asking.read(text))
+    return search(user, query_parser.read(text))
 
 
 def all_said(user: User) -> list[tuple[str, str]]:
@@ -85,7 +85,7 @@ def test_the_best_comes_first_and_everything_is_found_in_every_language(people):
         for text in EVERY:
             expected: dict[str, int] = {}
             for thread, body in said:
-                if all(word in body for word in asking.read(text).words):
+                if all(word in body for word in query_parser.read(text).words):
                     expected[thread] = expected.get(thread, 0) + 1
             got = {one.row.thread_id: len(one.hits) + one.more for one in found(people[name], text)}
             assert got == expected, (name, text)

@@ -7,13 +7,13 @@ import pytest
 from django.core.management import call_command
 
 from accounts.actions import PROFILE, change_profile
-from inbox import asking, comparing, feeding, indexing, noting
 from inbox.models import IndexedMessage, IndexedPerson, IndexedThread
-from inbox.search import search
+from inbox.search import index, indexer, query_parser, queue, reconcile
+from inbox.search.search import search
 from tests.inbox.conftest import lose_noted
 from tests.inbox.test_search import find
 from tests.threads.conftest import add_friend, messages_of, say, start
-from threads.actions.people import leave_thread, remove_participant
+from threads.actions.participants import leave_thread, remove_participant
 from threads.actions.revisions import edit_message, react, remove_message
 from threads.actions.staff import (
     hide_message,
@@ -22,8 +22,8 @@ from threads.actions.staff import (
     unhide_message,
     unlock_thread,
 )
-from threads.archiving.archiver import archive_thread
-from threads.models.store import counting
+from threads.archive.archiver import archive_thread
+from threads.dynamodb.store import counting
 from threads.relay import carry_waiting
 
 pytestmark = pytest.mark.storage
@@ -62,7 +62,7 @@ class Talk:
     def step(self) -> None:
         acts = [self.say] * 6 + [self.edit, self.react, self.remove, self.hide, self.show]
         acts += [self.black_out, self.lock, self.come_or_go, self.rename, self.archive]
-        acts += [feeding.feed_noted] * 3 + [lose_noted]
+        acts += [indexer.feed_noted] * 3 + [lose_noted]
         self.dice.choice(acts)()
 
     @property
@@ -145,55 +145,55 @@ def test_grown_in_any_way_it_equals_the_one_that_is_made_anew(
     """Also if a server died before it took in what it knew: that is found by comparing."""
     talk = Talk(seed, buyer, seller, stranger)
     only(monkeypatch, *talk.threads)
-    comparing.compare()
+    reconcile.compare()
     for _ in range(60):
         talk.step()
-    feeding.feed_noted()
-    comparing.compare()
+    indexer.feed_noted()
+    reconcile.compare()
     grown = snapshot(*talk.threads)
     assert grown[0]
     assert {each[1] for each in grown[0]} == {*talk.threads}
     for thread in talk.threads:
-        indexing.forget_thread(thread)
-        indexing.take_in(thread)
+        index.forget_thread(thread)
+        index.take_in(thread)
     assert snapshot(*talk.threads) == grown
 
 
 def only(monkeypatch, *threads: str) -> None:
     """The table holds the threads of other tests, too."""
-    due = comparing._due
-    monkeypatch.setattr(comparing, "_due", lambda days: {*threads} & set(due(days)))
-    monkeypatch.setattr(comparing, "_all_threads", lambda: threads)
+    due = reconcile._due
+    monkeypatch.setattr(reconcile, "_due", lambda days: {*threads} & set(due(days)))
+    monkeypatch.setattr(reconcile, "_all_threads", lambda: threads)
 
 
 def test_a_change_that_a_dead_server_forgot_is_not_hidden_by_one_that_is_known(
     thread, buyer, seller, monkeypatch
 ):
     gone, edited = say(buyer, thread, "A secret"), say(buyer, thread, "The first version")
-    feeding.feed_noted()
+    indexer.feed_noted()
     only(monkeypatch, thread)
-    comparing.compare()
+    reconcile.compare()
     remove_message(buyer, thread_id=thread, message_id=gone.id)
     lose_noted()
     edit_message(buyer, thread_id=thread, message_id=edited.id, body="The second")
-    feeding.feed_noted()
-    assert comparing.compare() == 1
+    indexer.feed_noted()
+    assert reconcile.compare() == 1
     assert not IndexedMessage.objects.filter(folded__contains="secret").exists()
-    assert comparing.compare() == 0
+    assert reconcile.compare() == 0
 
 
 def test_what_is_new_is_taken_in_by_itself_whatever_else_was_changed(thread, buyer, monkeypatch):
     """A tab or a lock counts as a change; the messages before it are not looked at for that."""
     for _ in range(30):
         say(buyer, thread)
-    feeding.feed_noted()
+    indexer.feed_noted()
     lock_thread(thread_id=thread, reason="A look")
     unlock_thread(thread_id=thread)
     say(buyer, thread, "The newest")
     put: list[int] = []
-    real = indexing._put
-    monkeypatch.setattr(indexing, "_put", lambda *given: put.append(len(given[2])) or real(*given))
-    feeding.feed_noted()
+    real = index._put
+    monkeypatch.setattr(index, "_put", lambda *given: put.append(len(given[2])) or real(*given))
+    indexer.feed_noted()
     # The newest, the lines that say of the lock and its end, and the one before them.
     assert sum(put) <= 4
     assert IndexedMessage.objects.filter(thread=thread, folded="the newest").exists()
@@ -203,7 +203,7 @@ def test_the_command_makes_it_anew_and_forgets_what_is_no_longer_there(
     thread, buyer, seller, capsys
 ):
     say(buyer, thread, "The light is good")
-    feeding.feed_noted()
+    indexer.feed_noted()
     grown = snapshot(thread)
     IndexedMessage.objects.filter(thread=thread).update(folded="something else")
     IndexedThread.objects.create(pk="thrd_gone", seq=0, rev=0, roster_version=0, kind="inquiry")
@@ -214,19 +214,19 @@ def test_the_command_makes_it_anew_and_forgets_what_is_no_longer_there(
 
 
 def test_what_a_crash_forgot_is_found_by_comparing(thread, buyer, seller, monkeypatch):
-    feeding.feed_noted()
-    assert comparing.compare() == 1
+    indexer.feed_noted()
+    assert reconcile.compare() == 1
     said = say(buyer, thread, "Before the crash")
     other = start(seller, buyer, "In a new thread")
     edit_message(buyer, thread_id=thread, message_id=said.id, body="Edited before the crash")
     lose_noted()
-    assert search(seller, asking.read("crash")) == []
+    assert search(seller, query_parser.read("crash")) == []
     only(monkeypatch, thread, other)
-    assert comparing.compare() == 2
+    assert reconcile.compare() == 2
     assert find(seller, "edited crash") == ["Edited before the crash"]
     assert find(seller, "new thread") == ["In a new thread"]
     assert messages_of(other)
-    assert comparing.compare() == 0
+    assert reconcile.compare() == 0
 
 
 def test_sending_asks_the_index_for_nothing(thread, buyer, django_assert_num_queries):
@@ -237,39 +237,39 @@ def test_sending_asks_the_index_for_nothing(thread, buyer, django_assert_num_que
 
 
 def test_the_lag_is_known(thread, buyer, monkeypatch):
-    feeding.feed_noted()
-    assert noting.lag() == 0
+    indexer.feed_noted()
+    assert queue.lag() == 0
     say(buyer, thread)
-    before = noting.lag()
-    assert 0 < before < noting.lag()
+    before = queue.lag()
+    assert 0 < before < queue.lag()
     # Also while it is being taken in: a feeder that hangs is seen.
     during = []
-    monkeypatch.setattr(feeding, "take_in", lambda *given, pause: during.append(noting.lag()))
-    feeding.feed_noted()
+    monkeypatch.setattr(indexer, "take_in", lambda *given, pause: during.append(queue.lag()))
+    indexer.feed_noted()
     assert during
     assert min(during) > before
-    assert noting.lag() == 0
+    assert queue.lag() == 0
 
 
 def test_what_could_not_be_taken_in_waits_on_and_is_tried_again(thread, buyer, seller, monkeypatch):
     said = say(buyer, thread, "The first version")
-    feeding.feed_noted()
+    indexer.feed_noted()
     edit_message(buyer, thread_id=thread, message_id=said.id, body="The second try")
     with monkeypatch.context() as broken:
-        broken.setattr(feeding, "take_in", lambda *given, pause: 1 / 0)
-        before = noting.lag()
-        feeding.feed_noted()
-        assert noting.lag() > before
+        broken.setattr(indexer, "take_in", lambda *given, pause: 1 / 0)
+        before = queue.lag()
+        indexer.feed_noted()
+        assert queue.lag() > before
     assert find(seller, "second") == ["The second try"]
-    assert noting.lag() == 0
+    assert queue.lag() == 0
 
 
 def test_it_rests_in_the_middle_of_a_long_history(thread, buyer, monkeypatch):
     for number in range(8):
         say(buyer, thread, f"Number {number}")
     count = len(messages_of(thread))
-    monkeypatch.setattr(indexing, "BATCH", 3)
+    monkeypatch.setattr(index, "BATCH", 3)
     rests: list[float] = []
-    indexing.take_in(thread, pause=rests.append)
+    index.take_in(thread, pause=rests.append)
     assert len(rests) == count // 3
     assert IndexedMessage.objects.filter(thread_id=thread).count() == count

@@ -35,7 +35,7 @@ class Figures:
 
 
 def is_found(messages) -> bool:
-    from moderation.detection import judge
+    from detection import judge
 
     return any(
         judge(text, messages[max(0, place - MEMORY) : place]).is_found

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from moderation.actions import act, note, resolve, take_case
 from moderation.models import AuditEntry, Case
 from tests.moderation.conftest import BACKEND, make_staff, report, taken
@@ -167,7 +167,7 @@ def test_a_suspended_person_is_signed_out_and_not_there(
     case, thread, buyer, seller, moderator, monkeypatch
 ):
     checked = []
-    monkeypatch.setattr("threads.actions.standing.recheck_sessions", checked.append)
+    monkeypatch.setattr("threads.actions.suspensions.recheck_sessions", checked.append)
     client = Client()
     client.force_login(seller, backend=BACKEND)
     do(moderator, case, "person.suspend", seller.id)

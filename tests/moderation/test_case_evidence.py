@@ -15,13 +15,13 @@ from accounts.models import OutboxEntry
 from moderation import case_evidence
 from moderation.case_evidence import MAX_CASE_EVIDENCE_BYTES, MAX_REPORTER_EVIDENCE_BYTES
 from moderation.cases import report_person
+from moderation.evidence import MAX_EVIDENCE_BYTES, MAX_MESSAGE_BYTES, bound, count_bytes
 from moderation.export import export_case
 from moderation.models import Report
 from moderation.outcomes import list_reports
 from tests.moderation.conftest import make_person, report, sign_in, taken
 from tests.threads.conftest import say, start
 from threads import relay
-from threads.evidence import MAX_EVIDENCE_BYTES, MAX_MESSAGE_BYTES, bound, count_bytes
 
 pytestmark = pytest.mark.storage
 

@@ -6,8 +6,8 @@ from re import _parser
 
 import pytest
 
-from moderation.detection import addresses, detector, words
-from moderation.detection.clues import LONGEST_KEPT, Clued, Phrases, clues_of
+from detection import addresses, detector, words
+from detection.clues import LONGEST_KEPT, Clued, Phrases, clues_of
 
 NAMES = [
     (name, thing)

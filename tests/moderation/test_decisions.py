@@ -2,7 +2,7 @@
 
 import pytest
 
-from contracts.cards import proposing
+from contracts.cards import proposals
 from contracts.models import Card, Leg
 from moderation.actions import act
 from moderation.models import Case
@@ -11,8 +11,9 @@ from tests.contracts.conftest import *  # noqa: F403
 from tests.moderation.conftest import moderator, report, taken  # noqa: F401
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, say, thread_item
+from threads import keys
 from threads.actions import staff as in_thread
-from threads.models import Message, keys
+from threads.models import Message
 from threads.relay import carry_all, carry_waiting
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
@@ -59,7 +60,7 @@ def test_a_decision_is_stored_and_published_in_a_stopped_conversation(
 
 def test_a_decision_brings_along_a_card_that_waited_for_the_lock(leg, buyer, thread, moderator):  # noqa: F811
     lock(thread)
-    done = proposing.propose(
+    done = proposals.propose(
         buyer,
         type_name="dispute",
         thread_id=thread,
@@ -86,9 +87,9 @@ def test_a_decision_does_not_unlock_a_conversation_locked_at_the_same_moment(
 ):
     """The decision was planned on the conversation as it was before the lock."""
     card = propose("dispute", leg)
-    from threads.cards import carrying
+    from projects.cards import outbox
 
-    read = carrying.waits_in
+    read = outbox.waits_in
     locked = []
 
     def lock_meanwhile(state, **given):
@@ -103,7 +104,7 @@ def test_a_decision_does_not_unlock_a_conversation_locked_at_the_same_moment(
             )
         return read(state, **given)
 
-    monkeypatch.setattr(carrying, "waits_in", lock_meanwhile)
+    monkeypatch.setattr(outbox, "waits_in", lock_meanwhile)
     decide(moderator, card)
     assert locked
     assert thread_item(thread).status == "locked"

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from moderation.detection import detector
-from moderation.detection.detector import judge
+from demo import content
+from detection import detector
+from detection.detector import judge
 from tests.moderation.labelled import OPEN, read
 from tests.moderation.measure import MEMORY, measure
-from threads import demo
 
 
 def test_finds_what_it_should_in_the_open_half_and_little_else():
@@ -20,10 +20,10 @@ def test_finds_what_it_should_in_the_open_half_and_little_else():
 
 def test_raises_no_false_alarm_in_the_demo():
     alarms = []
-    for person in demo.people():
+    for person in content.people():
         texts = (person.display_name, person.headline, person.about, person.city)
         alarms += [text for text in texts if judge(text).is_found]
-    for story in demo.conversations(datetime.now(UTC)):
+    for story in content.conversations(datetime.now(UTC)):
         said: dict[str, list[str]] = {}
         alarms += [story.subject] if judge(story.subject).is_found else []
         for line in story.messages:

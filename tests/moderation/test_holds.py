@@ -7,15 +7,15 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from files.actions import accept_file
+from files.cleanup import sweep_files
 from files.models import File
-from files.sweeping import sweep_files
 from moderation.actions import act, resolve
 from moderation.models import AuditEntry
+from privacy.actions import delete_account
 from tests.moderation.conftest import make_staff, report, sign_in, taken
 from tests.threads.conftest import say, start, thread_item
-from threads.actions.deletion import delete_account
 from threads.actions.revisions import remove_message
 from threads.relay import carry_waiting
 

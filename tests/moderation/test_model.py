@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from moderation.detection import detector, model
-from moderation.detection.detector import REASONS, judge
+from detection import detector, model
+from detection.detector import REASONS, judge
 from tests.moderation import train
 from tests.moderation.labelled import DEVELOPMENT, OPEN, read
 

@@ -6,8 +6,8 @@ import pytest
 from django.urls import reverse
 
 from accounts.models import User
-from accounts.refusals import Refusal
 from contracts.models.cards import ClockStop
+from core.refusals import Refusal
 from files.actions import accept_file
 from moderation import actions, export
 from moderation.actions import act, resolve, take_case

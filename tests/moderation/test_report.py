@@ -7,7 +7,7 @@ from django.db import connection
 from django.test import Client
 
 from accounts.models import OutboxEntry
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from moderation.actions import resolve
 from moderation.cases import report_person
 from moderation.models import Case, Report

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from moderation.cases import MAX_REPORTS_PER_CASE, report_thread
+from moderation.evidence import MAX_EVIDENCE_BYTES, bound
 from moderation.models import Report
 from tests.threads.conftest import say
-from threads.evidence import MAX_EVIDENCE_BYTES, bound
 
 pytestmark = pytest.mark.storage
 

@@ -94,7 +94,7 @@ def rows_of(
     known: Known, weights: list[float], family: str = ""
 ) -> dict[tuple[str, int], list[str]]:
     """Whole numbers; those that are nothing are left out."""
-    from moderation.detection.model import BIAS, STEPS
+    from detection.model import BIAS, STEPS
 
     rows = defaultdict(list)
     rows[family or BIAS, round(STEPS * weights[0])].append(BIAS)
@@ -107,8 +107,8 @@ def rows_of(
 
 def make() -> str:
     """The file of weights."""
-    from moderation.detection.detector import REASONS
-    from moderation.detection.model import telling, value_of
+    from detection.detector import REASONS
+    from detection.model import telling, value_of
 
     examples = lessons_of()
     seen = [see(one) for one in examples]
@@ -133,7 +133,7 @@ def lessons_of():
 
 
 def see(example) -> Things:
-    from moderation.detection.detector import seen_in
+    from detection.detector import seen_in
 
     return seen_in(example.text)
 
@@ -149,7 +149,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     django.setup()
-    from moderation.detection.model import FILE
+    from detection.model import FILE
 
     made = make()
     if not options.check:

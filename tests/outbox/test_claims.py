@@ -7,8 +7,8 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import OutboxEntry, ordering_key_of
-from accounts.outbox import claims
-from accounts.outbox.claims import LEASE_SECONDS, LeaseLost, claim, complete, extend, list_due
+from core.outbox import claims
+from core.outbox.claims import LEASE_SECONDS, LeaseLost, claim, complete, extend, list_due
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
 

@@ -10,16 +10,16 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from accounts.models import OutboxEntry
-from accounts.outbox import maintenance, processing
-from accounts.outbox.claims import claim, complete
-from accounts.outbox.handlers import HANDLERS, Postponed
-from accounts.outbox.processing import MAX_FAILURES, backoff, process_due, process_now
-from accounts.refusals import Refusal
-from realtime import figures
+from core import metrics
+from core.outbox import maintenance, processing
+from core.outbox.claims import claim, complete
+from core.outbox.handlers import HANDLERS, Postponed
+from core.outbox.processing import MAX_FAILURES, backoff, process_due, process_now
+from core.refusals import Refusal
 from tests.contracts import kills
 from tests.outbox.timing import make_due
 from threads import relay
-from threads.models.store import StoreUnavailable
+from threads.dynamodb.store import StoreUnavailable
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
 
@@ -93,7 +93,7 @@ def test_what_is_not_the_entrys_fault_never_makes_a_dead_letter(handled, reason)
 def test_an_entry_that_always_fails_is_a_dead_letter_and_later_ones_go_on(handled, reason):
     entry = add("a1", raises=reason)
     add("a2")
-    counter = figures.OUTBOX_ENTRIES.labels("test", "dead")
+    counter = metrics.OUTBOX_ENTRIES.labels("test", "dead")
     before = counter._value.get()
     for _ in range(MAX_FAILURES):
         process_due()
@@ -105,8 +105,8 @@ def test_an_entry_that_always_fails_is_a_dead_letter_and_later_ones_go_on(handle
     assert handled == ["a1"] * MAX_FAILURES + ["a2"]
     relay.measure()
     assert counter._value.get() == before + 1
-    assert figures.OUTBOX_DEAD_LETTERS._value.get() == 1
-    assert figures.OUTBOX_PENDING._value.get() == 0
+    assert metrics.OUTBOX_DEAD_LETTERS._value.get() == 1
+    assert metrics.OUTBOX_PENDING._value.get() == 0
 
 
 def test_backoff_doubles_up_to_a_limit_with_jitter():

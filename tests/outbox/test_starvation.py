@@ -4,14 +4,14 @@ import pytest
 from django.db import transaction
 
 from accounts.models import OutboxEntry
-from contracts.actions.dossiers import touch
+from contracts.actions.threads import touch
 from tests.contracts.conftest import book
 from tests.outbox.timing import make_due
 from tests.threads.conftest import make_person, messages_of, start
-from threads import state
+from threads import cache, keys
 from threads.actions.staff import hold_thread, lift_hold
-from threads.models import Profile, Thread, keys
-from threads.models.changes import Change, update
+from threads.dynamodb.transactions import Change, update
+from threads.models import Profile, Thread
 from threads.relay import carry_all, carry_waiting
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
@@ -52,7 +52,7 @@ def test_a_lifted_hold_is_noticed_by_a_process_with_an_old_cache(booked):
     thread, seller = booked
     hold_thread(thread_id=thread, reason="Contact details", case_id="case_1")
     deliver(seller, thread, 1)
-    state.look(thread)
+    cache.look(thread)
     # Lifted by another process: the cache of this one still says that the thread is on hold.
     lift = Change(remove=("soft_block",), add={"rev": 1})
     update(Thread(keys.thread_pk(thread), keys.THREAD), lift, None)

@@ -6,13 +6,13 @@ import time
 import pytest
 from django.db import transaction
 
-from accounts.outbox import claims, processing
-from accounts.outbox.claims import pending
-from contracts.actions.dossiers import touch
+from contracts.actions.threads import touch
+from core.outbox import claims, processing
+from core.outbox.claims import pending
 from tests.contracts import kills
 from tests.contracts.conftest import book
 from tests.threads.conftest import make_person, messages_of, start
-from threads import state
+from threads import cache
 from threads.relay import carry_all, carry_waiting
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -62,7 +62,7 @@ def second_relay(until_told: int) -> None:
 
 
 def assert_once_and_in_order(thread, count):
-    state.forget(thread)
+    cache.forget(thread)
     lines = [each.body for each in messages_of(thread) if (each.body or "").startswith("Line")]
     assert lines == [f"Line {number}" for number in range(count)]
     kills.assert_agree(thread)
@@ -101,7 +101,7 @@ def test_an_action_killed_at_every_step_beside_a_relay(short_lease):
         thread, seller = conversation()
         survived = run_two_relays(step, lambda of=(thread, seller): carry_all(announce(*of, 2)))
         relay_until_empty()
-        state.forget(thread)
+        cache.forget(thread)
         said = sum((each.body or "").startswith("Line") for each in messages_of(thread))
         # Killed before its transaction was committed, the action has done nothing.
         assert_once_and_in_order(thread, 2 if said else 0)

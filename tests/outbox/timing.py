@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from accounts.outbox.claims import pending
+from core.outbox.claims import pending
 
 
 def make_due() -> None:

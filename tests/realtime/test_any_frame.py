@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from accounts.refusals import Refusal
-from realtime.commands import COMMANDS, handle
-from realtime.frames import FrameTooLarge, decode
+from core.refusals import Refusal
+from realtime.sockets.commands import COMMANDS, handle
+from realtime.sockets.frames import FrameTooLarge, decode
 from tests.threads.checker import find_problems, read_partition
 from tests.threads.conftest import make_person, messages_of, start
 

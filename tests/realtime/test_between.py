@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from realtime.between import Between
+from realtime.broadcast.redis_bus import Between
 
 WHO = ["user.mara"]
 

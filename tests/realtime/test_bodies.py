@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from messaging_site.bodies import MOST_BYTES, bounded
+from messaging_site.servers.request_bodies import MOST_BYTES, bounded
 
 HEAD = b"POST /accounts/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 

@@ -7,8 +7,8 @@ from django.db import connection as database
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from core import metrics
 from messaging_site import health
-from realtime import figures
 
 pytestmark = [pytest.mark.django_db, pytest.mark.storage]
 
@@ -23,7 +23,7 @@ def _forget_the_last_report():
 
 
 def describe_table_calls() -> float:
-    return figures.REQUESTS.labels("DescribeTable")._value.get()
+    return metrics.REQUESTS.labels("DescribeTable")._value.get()
 
 
 def test_ready_when_every_store_answers(client):

@@ -9,10 +9,10 @@ from django.test import Client as Browser
 from django.urls import reverse
 from websockets.exceptions import ConnectionClosed
 
-from accounts.ids import new_id
-from accounts.refusals import Refusal
-from realtime.commands import COMMANDS, OF_THE_SOCKET
-from realtime.frames import MOST_BYTES, FrameTooLarge, decode
+from core.ids import new_id
+from core.refusals import Refusal
+from realtime.sockets.commands import COMMANDS, OF_THE_SOCKET
+from realtime.sockets.frames import MOST_BYTES, FrameTooLarge, decode
 from tests.test_access import BACKEND
 from tests.threads.conftest import make_person, messages_of, start
 from threads.forms import SendMessage

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from accounts.sessions import session_hash
+from accounts.sign_in.sessions import session_hash
 from tests.realtime.visitor import Visitor, handle_of, items_of
 from tests.site import Account, Client, Site
 

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from realtime import postbox as module
-from realtime.postbox import MOST, MOST_OF_ONE, PATIENCE, Postbox
+from realtime.sockets import batching as module
+from realtime.sockets.batching import MOST, MOST_OF_ONE, PATIENCE, Postbox
 
 
 class Store:

@@ -8,8 +8,8 @@ from uuid import uuid4
 import pytest
 import redis
 
-from realtime import presence
-from realtime.outage import PATIENCE, Outage
+from core.redis_outage import PATIENCE, Outage
+from realtime.broadcast import presence
 
 pytestmark = pytest.mark.live
 

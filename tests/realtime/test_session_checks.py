@@ -10,7 +10,7 @@ from django.utils import timezone
 from websockets.exceptions import ConnectionClosed
 
 from accounts.models import User
-from accounts.sessions import SessionStore, find_signed_in
+from accounts.sign_in.sessions import SessionStore, find_signed_in
 from tests.site import Site, prepared_site
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ from django.conf import settings
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from realtime.layer import Layer
+from realtime.broadcast.channel_layer import Layer
 from tests.site import Client
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]

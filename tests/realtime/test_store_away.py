@@ -50,7 +50,9 @@ def test_it_is_closed_with_a_code_of_ours_and_opens_once_the_store_is_back(
         # One line that says so, unless the circuit breaker did, and none of a socket that broke.
         assert site.logs().count("socket_not_opened") <= 1
         assert site.logs().count("store_unavailable") + site.logs().count("store_breaker") > 0
-        broken = [line for line in site.logs().splitlines() if "realtime/consumers.py" in line]
+        broken = [
+            line for line in site.logs().splitlines() if "realtime/sockets/consumers.py" in line
+        ]
         assert broken == []
         own_engine.start_again(monkeypatch)
         with connect_again(site, pair.buyer) as client:

@@ -2,10 +2,10 @@
 
 import asyncio
 
-from realtime.consumers import Socket
-from realtime.delivery import ORIGIN
-from realtime.layer import Mailbox
-from realtime.watching import Watching
+from realtime.broadcast.channel_layer import Mailbox
+from realtime.broadcast.delivery import ORIGIN
+from realtime.sockets.consumers import Socket
+from realtime.sockets.subscriptions import Watching
 
 
 def socket_that(write) -> Socket:

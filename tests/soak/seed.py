@@ -44,7 +44,7 @@ def _make_groups(threads: dict[str, list[str]], groups: int, rng: random.Random)
 def _sign_in(threads: dict[str, list[str]]) -> dict[str, list[str]]:
     """Two sessions for each person, since a second device signs in by itself."""
     from accounts.models import User
-    from threads.management.commands.seed_load import sign_in
+    from demo.management.commands.seed_load import sign_in
 
     everybody = {user for people in threads.values() for user in people}
     users = list(User.objects.filter(pk__in=everybody))

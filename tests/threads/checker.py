@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from threads.markdown import to_text
+from threads import keys
+from threads.dynamodb.table import Item, query
 from threads.models import (
     ArchiveDue,
     Invitation,
@@ -11,13 +12,12 @@ from threads.models import (
     SentMarker,
     TabSnapshot,
     Thread,
-    keys,
 )
 from threads.models.message import PREVIEW, SYSTEM
 from threads.models.participant import INBOX
-from threads.models.table import Item, query
 from threads.models.thread import MAX_PARTICIPANTS
-from threads.writing.revise import GONE
+from threads.rendering.markdown import to_text
+from threads.sending.revision import GONE
 
 
 def read_partition(thread_id: str) -> list[Item]:

@@ -7,17 +7,17 @@ from uuid import uuid4
 import pytest
 
 from accounts.models import User
-from realtime import delivery
+from realtime.broadcast import delivery
 from tests.threads.elsewhere import Elsewhere
 from tests.threads.trouble import Trouble
-from threads import state
+from threads import cache, keys
 from threads.actions.cursors import mark_delivered, mark_read
 from threads.actions.messages import send_message
-from threads.actions.people import INVITED, add_participant
+from threads.actions.participants import INVITED, add_participant
 from threads.actions.requests import accept_request
 from threads.actions.start import start_thread
-from threads.models import Message, Pair, Participant, Thread, keys
-from threads.models.table import Item, query
+from threads.dynamodb.table import Item, query
+from threads.models import Message, Pair, Participant, Thread
 
 numbers = count(1)
 # Ten digits by chance would look like a telephone number, which a handle may not.
@@ -160,7 +160,7 @@ def deliver_newest(user: User, thread: str) -> None:
 @pytest.fixture
 def cold() -> Callable[[str], None]:
     """As in a process that has not heard of a thread."""
-    return state.forget
+    return cache.forget
 
 
 class Delivered(list[tuple[str, dict]]):

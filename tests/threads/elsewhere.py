@@ -67,7 +67,7 @@ def _make_blocks() -> None:
 
 
 def _do(action: Callable[..., Any], args: Any, kwargs: Any, at: float, ahead: float) -> Outcome:
-    from accounts.refusals import Refusal
+    from core.refusals import Refusal
 
     time.sleep(max(0, at - time.time()))
     clock = time_machine.travel(datetime.now(UTC) + timedelta(seconds=ahead))
@@ -82,7 +82,7 @@ def _do(action: Callable[..., Any], args: Any, kwargs: Any, at: float, ahead: fl
 
 @contextlib.contextmanager
 def _recorded(told: list[tuple[str, dict]]):
-    from realtime import delivery
+    from realtime.broadcast import delivery
 
     def record(groups: list[str], message: dict) -> None:
         told.extend((group.removeprefix("user."), message["event"]) for group in groups)

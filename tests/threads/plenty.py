@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 from ulid import ULID
 
 from tests.threads.conftest import messages_of, row, start, thread_item
-from threads import state as states
-from threads.models import Participant, keys
-from threads.models.table import put_many
+from threads import cache as states
+from threads import keys
+from threads.dynamodb.table import put_many
+from threads.models import Participant
 
 
 def grow(thread: str, size: int) -> None:

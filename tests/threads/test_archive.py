@@ -13,20 +13,23 @@ from django.core.files.storage import storages
 from django.core.management import CommandError, call_command
 
 from accounts.models import User
-from accounts.refusals import Refusal
+from core.refusals import Refusal
+from demo import history
 from files.actions import accept_file
+from moderation import evidence
 from tests.contracts import kills
 from tests.threads.conftest import messages_of, read_up_to, say
-from threads import evidence, history
-from threads import state as states
+from threads import cache as states
+from threads import keys
 from threads.actions.revisions import edit_message, react, remove_message
 from threads.actions.staff import hide_message, redact_message, unhide_message
-from threads.archiving import due, packing
-from threads.archiving.archiver import archive_messages, archive_thread, settle_checks
-from threads.archiving.restoring import list_damaged, list_packs, restore_thread
-from threads.models import Message, PackCheck, keys, packs
-from threads.models.store import StoreUnavailable, counting
-from threads.models.table import Item, query_all
+from threads.archive import due, packer
+from threads.archive.archiver import archive_messages, archive_thread, settle_checks
+from threads.archive.restore import list_damaged, list_packs, restore_thread
+from threads.dynamodb.store import StoreUnavailable, counting
+from threads.dynamodb.table import Item, query_all
+from threads.file_access import access_file
+from threads.models import Message, PackCheck, packs
 from threads.queries import (
     catch_up,
     get_message,
@@ -36,7 +39,6 @@ from threads.queries import (
     open_thread_at,
     open_thread_to_read,
 )
-from threads.shown_files import access_file
 
 LONG_AGO = datetime.now(UTC).replace(hour=9, minute=0) - timedelta(days=150)
 SINCE = LONG_AGO.date().isoformat()
@@ -108,7 +110,7 @@ def assert_settled(thread: str, objects: Path) -> None:
     assert checks_of(thread) == []
     for pack in list_packs(thread):
         contents = packs.read(thread, pack.id)
-        assert sorted(contents) == sorted(each.id for each in packing.pointing_to(pack))
+        assert sorted(contents) == sorted(each.id for each in packer.pointing_to(pack))
 
 
 def checks_of(thread: str) -> list[PackCheck]:
@@ -393,7 +395,7 @@ def test_a_pack_that_is_taken_for_left_over_while_it_is_made_loses_nothing(
         settle_checks(datetime.now(UTC) + timedelta(hours=1))
 
     monkeypatch.setattr(packs, "keep", settled_by_another)
-    with pytest.raises(packing.Unwanted):
+    with pytest.raises(packer.Unwanted):
         archive(thread)
     assert facts(stored(thread)) == facts(before)
     assert objects_of(thread, objects) == []
@@ -608,7 +610,7 @@ class _reader:
         os.close(theirs)
 
     def _read_until_told(self, theirs: int) -> None:
-        from threads.models import table
+        from threads.dynamodb import table
 
         table.connection.cache_clear()
         user, thread, expected = self.job

@@ -9,16 +9,17 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from accounts.refusals import Refusal
-from realtime.syncing import open_and_sync
+from core.refusals import Refusal
+from moderation import evidence
+from realtime.sockets.sync import open_and_sync
 from tests.threads.conftest import messages_of, say
 from tests.threads.test_archive import archive, objects_of, stored, tell
 from tests.threads.test_deletion import BACKEND
-from threads import evidence
+from threads import keys
 from threads.actions.revisions import remove_message
-from threads.archiving import location
-from threads.models import ArchiveLocation, keys, packs
-from threads.models.store import StoreUnavailable
+from threads.archive import location
+from threads.dynamodb.store import StoreUnavailable
+from threads.models import ArchiveLocation, packs
 from threads.queries import open_thread
 
 PLACEHOLDER = "This older message can't be loaded right now."

@@ -9,20 +9,20 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
+from files.cleanup import sweep_files
 from files.models import File, FileUse
-from files.sweeping import sweep_files
 from tests.files.conftest import bring, kept, picture  # noqa: F401
 from tests.test_access import BACKEND
 from tests.threads.conftest import add_friend, messages_of, row, say, start, thread_item
-from threads import state as states
+from threads import cache as states
 from threads.actions.messages import Sending, send_message, send_together
-from threads.actions.people import leave_thread
+from threads.actions.participants import leave_thread
 from threads.actions.revisions import edit_message, remove_message
-from threads.models.store import counting
+from threads.cleanup import settle_files
+from threads.dynamodb.store import counting
 from threads.queries import open_thread
-from threads.rendering import render_message
-from threads.sweeping import settle_files
+from threads.rendering.messages import render_message
 
 pytestmark = pytest.mark.storage
 
@@ -288,7 +288,7 @@ def test_a_crash_between_the_stores_is_settled_by_who_looks_next(
 ):
     """The message was stored, and the process died before it could note so."""
     photo, other = bring(buyer, thread), bring(buyer, thread)
-    monkeypatch.setattr("threads.actions.attaching.bind_files", lambda *a, **k: None)
+    monkeypatch.setattr("threads.actions.attachments.bind_files", lambda *a, **k: None)
     sent, too = send(buyer, thread, photo), send(buyer, thread, other)
     assert FileUse.objects.filter(message_id="").count() == 2
     assert get(seller, photo).status_code == 200

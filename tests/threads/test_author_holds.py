@@ -10,30 +10,30 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import OutboxEntry
-from accounts.refusals import Refusal
 from contracts.cards import clock
 from contracts.models import Card
+from core.refusals import Refusal
 from moderation.actions import act, resolve
 from moderation.models import Case
+from projects.actions.bookings import decline_offer
+from projects.actions.cards import propose_card
+from projects.cards.clock import move_due_cards
 from tests.contracts.card_scenes import GIVEN, propose
 from tests.contracts.conftest import book, offer_in
 from tests.moderation.conftest import BACKEND, make_staff, moderator, taken  # noqa: F401
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, messages_of, row, say, start, thread_item
 from tests.threads.trouble import FOREVER, UPDATE, away
-from threads import relay
-from threads import state as states
+from threads import cache as states
+from threads import keys, relay
 from threads.actions import holds
-from threads.actions.bookings import decline_offer
-from threads.actions.cards import propose_card
 from threads.actions.messages import Sending, send_together
-from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.participants import add_participant, leave_thread, remove_participant
 from threads.actions.revisions import edit_message, react, remove_message
 from threads.actions.staff import hold_thread
 from threads.actions.uploads import bring_file
-from threads.cards.clock import move_due_cards
-from threads.models import Participant, keys
-from threads.models.changes import Change, update
+from threads.dynamodb.transactions import Change, update
+from threads.models import Participant
 
 pytestmark = pytest.mark.storage
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from realtime.syncing import open_and_sync, sync_if_behind
+from realtime.sockets.sync import open_and_sync, sync_if_behind
 from tests.threads.conftest import messages_of, say
 from threads.actions.revisions import edit_message
 

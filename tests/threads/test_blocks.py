@@ -7,17 +7,17 @@ import pytest
 from django.db import connection
 
 from accounts.models import Block, OutboxEntry
-from accounts.outbox.handlers import HANDLERS
-from accounts.refusals import Refusal
+from core.outbox.handlers import HANDLERS
+from core.refusals import Refusal
 from tests.outbox.timing import make_due
 from tests.threads import elsewhere as there
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, make_person, messages_of, row, say, start
 from tests.threads.trouble import FOREVER, UPDATE, WRITE, away, cancelled, refused
-from threads import relay
+from threads import keys, relay
 from threads.actions.blocks import block_person, unblock_person
-from threads.actions.people import leave_thread, remove_participant
-from threads.models import Pair, keys
+from threads.actions.participants import leave_thread, remove_participant
+from threads.models import Pair
 
 pytestmark = pytest.mark.storage
 

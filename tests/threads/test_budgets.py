@@ -24,16 +24,17 @@ from tests.threads.conftest import (
     thread_item,
 )
 from tests.threads.plenty import fill_inbox, grow
-from threads import state as states
+from threads import cache as states
+from threads import keys
 from threads.actions.cursors import mark_read
 from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread
 from threads.actions.messages import send_message
-from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.participants import add_participant, leave_thread, remove_participant
 from threads.actions.requests import accept_request
 from threads.actions.start import start_thread
-from threads.models import Message, Pair, keys
-from threads.models.store import Requests, counting
-from threads.models.table import put_many
+from threads.dynamodb.store import Requests, counting
+from threads.dynamodb.table import put_many
+from threads.models import Message, Pair
 from threads.models.thread import MAX_PARTICIPANTS
 from threads.queries import (
     catch_up,

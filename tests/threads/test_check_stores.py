@@ -7,14 +7,16 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from accounts.ids import new_ulid
 from accounts.models import Block, OutboxEntry, User
+from core.ids import new_ulid
+from projects.consistency import orphans
 from tests.contracts.card_scenes import propose
 from tests.contracts.conftest import book, offer_in
 from tests.threads.conftest import make_person, say, start
-from threads import state
+from threads import cache, keys
 from threads.actions.blocks import block_person
-from threads.checking import orphans
+from threads.dynamodb.table import Item, connection, create_table
+from threads.dynamodb.transactions import Change, update
 from threads.models import (
     ActionWaiting,
     CardShadow,
@@ -24,10 +26,7 @@ from threads.models import (
     Profile,
     TabSnapshot,
     Thread,
-    keys,
 )
-from threads.models.changes import Change, update
-from threads.models.table import Item, connection, create_table
 from threads.relay import carry_waiting
 
 pytestmark = pytest.mark.django_db
@@ -39,12 +38,12 @@ def own_table(monkeypatch) -> Iterator[None]:
     name = f"{settings.DYNAMODB['table']}_{new_ulid()}"
     monkeypatch.setitem(settings.DYNAMODB, "table", name)
     connection.cache_clear()
-    state._known.clear()
+    cache._known.clear()
     create_table()
     yield
     connection().connection._make_api_call("DeleteTable", {"TableName": name})
     connection.cache_clear()
-    state._known.clear()
+    cache._known.clear()
 
 
 @pytest.fixture

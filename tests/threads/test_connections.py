@@ -6,18 +6,18 @@ import time_machine
 
 from accounts.models import OutboxEntry
 from tests.threads.conftest import make_person
-from threads import relay
+from threads import keys, relay
 from threads.actions.connections import (
     forget_connection,
     list_connections,
     note_connection,
     note_last_seen,
 )
-from threads.models import Connection, Profile, UserConnection, keys
-from threads.models.store import counting
-from threads.models.table import connection
+from threads.cleanup import sweep_expired
+from threads.dynamodb.store import counting
+from threads.dynamodb.table import connection
+from threads.models import Connection, Profile, UserConnection
 from threads.queries import list_last_seen
-from threads.sweeping import sweep_expired
 
 ID = "conn_01JZZZZZZZZZZZZZZZZZZZZZZZ"
 SINCE = "2026-05-04T09:30:00.125Z"

@@ -7,8 +7,9 @@ import time_machine
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from inbox.queries import count_rows, get_row, list_folder
+from privacy.actions import delete_account
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
     ask,
@@ -20,15 +21,15 @@ from tests.threads.conftest import (
     say,
     thread_item,
 )
-from threads import state as states
+from threads import cache as states
+from threads import keys
 from threads.actions.blocks import block_person, unblock_person
-from threads.actions.deletion import delete_account
 from threads.actions.folders import archive_thread, restore_thread
-from threads.actions.people import ADDED, INVITED, add_participant, leave_thread
+from threads.actions.participants import ADDED, INVITED, add_participant, leave_thread
 from threads.actions.requests import accept_request, decline_request
-from threads.models import Invitation, Pair, keys
-from threads.models.changes import Transaction
-from threads.models.table import put_many
+from threads.dynamodb.table import put_many
+from threads.dynamodb.transactions import Transaction
+from threads.models import Invitation, Pair
 from threads.models.thread import MAX_PARTICIPANTS
 from threads.queries import list_pending, open_thread
 from threads.relay import carry_waiting

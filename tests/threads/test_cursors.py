@@ -7,7 +7,8 @@ import pytest
 import time_machine
 from ulid import ULID
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
+from demo.history import PastThread, Said, write_history
 from tests.indexes import settle
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
@@ -21,14 +22,14 @@ from tests.threads.conftest import (
     say,
     start,
 )
-from threads import state as states
+from threads import cache as states
+from threads import keys
 from threads.actions import cursors as cursors_module
 from threads.actions.cursors import mark_delivered, mark_read
 from threads.actions.folders import archive_thread
-from threads.history import PastThread, Said, write_history
-from threads.models import Participant, keys
-from threads.models.store import counting
-from threads.models.table import Item, query
+from threads.dynamodb.store import counting
+from threads.dynamodb.table import Item, query
+from threads.models import Participant
 
 pytestmark = pytest.mark.indexes
 

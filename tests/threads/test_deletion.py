@@ -9,30 +9,30 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Block, OutboxEntry, SignIn, User
-from accounts.refusals import Refusal
-from accounts.sessions import is_signed_in
+from accounts.sign_in.sessions import is_signed_in
 from contracts.models import Leg, Receipt, Signature
 from contracts.models.bookings import WITHDRAWN
+from core.refusals import Refusal
 from files.actions import accept_file
 from files.exports import ask_for_export
 from files.models import Export, File
-from inbox.feeding import feed_noted
-from inbox.indexing import take_in
 from inbox.models import IndexedMessage
+from inbox.search.index import take_in
+from inbox.search.indexer import feed_noted
+from privacy.actions import delete_account
 from tests.contracts import kills
 from tests.contracts.conftest import book, offer_in, pay, sign, terms
 from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, make_person, messages_of, row, say, start
-from threads import state as states
+from threads import cache as states
+from threads import keys
 from threads.actions.blocks import block_person
-from threads.actions.deletion import delete_account
 from threads.actions.drafts import save_draft
-from threads.actions.people import leave_thread
+from threads.actions.participants import leave_thread
 from threads.actions.staff import hold_thread, lock_thread
-from threads.archiving.archiver import archive_thread
-from threads.models import keys
-from threads.models.table import query_all
+from threads.archive.archiver import archive_thread
+from threads.dynamodb.table import query_all
 from threads.queries import open_thread
 from threads.relay import carry_waiting
 

@@ -7,24 +7,25 @@ from django.utils import timezone
 from accounts.actions import change_profile
 from accounts.models import OutboxEntry, User
 from contracts.models import Receipt
-from inbox.feeding import feed_noted
-from inbox.indexing import take_in
 from inbox.models import IndexedMessage
+from inbox.search.index import take_in
+from inbox.search.indexer import feed_noted
+from privacy.actions import delete_account
+from projects.actions.bookings import deliver_finals
 from tests.contracts.card_scenes import answer, propose
 from tests.contracts.conftest import book, offer_in, sign
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import befriend, messages_of, row, say, start, thread_item
 from tests.threads.test_deletion import BACKEND, everything_of, over, relay
-from threads import state as states
-from threads.actions.bookings import deliver_finals
-from threads.actions.deletion import delete_account
-from threads.actions.people import add_participant, leave_thread
+from threads import cache as states
+from threads import keys
+from threads.actions.participants import add_participant, leave_thread
 from threads.actions.safe_mode import lift_safe_mode, require_safe_mode
 from threads.actions.staff import lock_thread, unlock_thread
-from threads.archiving.archiver import archive_thread
-from threads.models import Message, keys
-from threads.models.changes import Change, update
-from threads.models.table import query_all
+from threads.archive.archiver import archive_thread
+from threads.dynamodb.table import query_all
+from threads.dynamodb.transactions import Change, update
+from threads.models import Message
 from threads.relay import carry_waiting
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 
-from threads import demo
-from threads.demo import Conversation, Message
+from demo import content
+from demo.content import Conversation, Message
 
 # An ordinary day, and the ones on which calendars go wrong.
 MOMENTS = [
@@ -26,14 +26,14 @@ MOMENTS = [
     datetime(2028, 2, 29, 23, 59, 59, tzinfo=UTC),
 ]
 NOW = MOMENTS[0]
-PEOPLE = {person.key: person for person in demo.people()}
+PEOPLE = {person.key: person for person in content.people()}
 FAR_APART = 40
-ROOT = demo.FOLDER.parent.parent
+ROOT = content.FOLDER.parent.parent
 
 
 @cache
 def loaded(now: datetime) -> dict[str, Conversation]:
-    return {conversation.key: conversation for conversation in demo.conversations(now)}
+    return {conversation.key: conversation for conversation in content.conversations(now)}
 
 
 def every_message(now: datetime) -> list[tuple[str, Message]]:
@@ -48,7 +48,7 @@ def sentences(text: str) -> list[str]:
 
 @cache
 def written() -> dict[str, dict[str, str]]:
-    files = [demo.FOLDER / "long.json", *demo.FOLDER.glob("conversations/*.json")]
+    files = [content.FOLDER / "long.json", *content.FOLDER.glob("conversations/*.json")]
     stories = [json.loads(file.read_text("utf-8")) for file in files]
     return {story["key"]: story for story in stories}
 
@@ -79,7 +79,7 @@ def test_everybody_could_sign_up_like_this():
 
 
 def test_nobody_shares_a_key_a_handle_or_an_address():
-    rows = demo.people()
+    rows = content.people()
     for name in ("key", "handle", "email"):
         assert len({getattr(row, name) for row in rows}) == len(rows)
 
@@ -111,7 +111,7 @@ def test_a_person_can_be_a_buyer_here_and_a_seller_there():
 def test_there_are_two_dozen_conversations_in_at_least_six_languages():
     talks = loaded(NOW).values()
     assert len(talks) >= 24
-    assert len(demo.conversations(NOW)) == len(talks)
+    assert len(content.conversations(NOW)) == len(talks)
     assert len({talk.language for talk in talks}) >= 6
     assert "ar" in {talk.language for talk in talks}
 
@@ -262,7 +262,7 @@ def test_one_wedding_has_one_date_in_both_conversations(now: datetime):
     ],
 )
 def test_days_are_written_as_people_write_them(language: str, words: str):
-    assert f"{demo.Day(datetime(2026, 12, 1).date(), language)}" == words
+    assert f"{content.Day(datetime(2026, 12, 1).date(), language)}" == words
 
 
 # --- Times ------------------------------------------------------------------------------------
@@ -280,7 +280,7 @@ def test_times_only_go_forward_and_never_into_the_future(now: datetime):
 
 def test_the_last_message_is_as_old_as_the_file_says(now: datetime):
     for talk in loaded(now).values():
-        said = demo.duration(written()[talk.key]["ended"])
+        said = content.duration(written()[talk.key]["ended"])
         late = now - said - talk.messages[-1].at
         # From a day on it is "two days ago, at an hour at which people are up".
         most = timedelta(days=1) if said >= timedelta(days=1) else timedelta(0)
@@ -307,4 +307,4 @@ def test_the_same_moment_gives_the_same_conversations_in_every_process():
         printed = subprocess.check_output(
             [sys.executable, "-c", code], env=env, text=True, encoding="utf-8", cwd=ROOT
         )
-        assert printed == f"{demo.conversations(NOW)}\n"
+        assert printed == f"{content.conversations(NOW)}\n"

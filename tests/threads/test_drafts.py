@@ -4,15 +4,15 @@ import time
 
 import pytest
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from tests.threads.conftest import add_friend, make_person, start, thread_item
 from tests.threads.trouble import FOREVER, WRITE, cancelled, hung_up
 from threads.actions.blocks import block_person
 from threads.actions.drafts import MOST_CHARACTERS, find_draft, save_draft
-from threads.actions.people import leave_thread, remove_participant
+from threads.actions.participants import leave_thread, remove_participant
+from threads.dynamodb.retry import time_budget
+from threads.dynamodb.store import counting
 from threads.models import Thread
-from threads.models.retry import time_budget
-from threads.models.store import counting
 from threads.models.thread import LOCKED
 
 

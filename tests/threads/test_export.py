@@ -13,20 +13,20 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from files import exports
 from files.actions import accept_file
 from files.exports import ask_for_export, claim_export, sweep_exports
 from files.models import Export
 from files.storage import storage_of_files
+from privacy.export import worker
+from privacy.export.worker import export_next
 from tests.contracts.conftest import book, pay, sign
 from tests.threads.conftest import add_friend, say, start
-from threads.actions.people import leave_thread
+from threads.actions.participants import leave_thread
 from threads.actions.revisions import edit_message, react, remove_message
 from threads.actions.safe_mode import lift_safe_mode
-from threads.archiving.archiver import archive_thread
-from threads.exporting import worker
-from threads.exporting.worker import export_next
+from threads.archive.archiver import archive_thread
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 pytestmark = pytest.mark.django_db

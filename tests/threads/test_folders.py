@@ -2,13 +2,14 @@
 
 import pytest
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from inbox.queries import list_folder
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, read_newest, row, say, start, thread_item
+from threads import keys
 from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread
-from threads.models import Participant, keys
-from threads.models.store import counting
+from threads.dynamodb.store import counting
+from threads.models import Participant
 
 pytestmark = pytest.mark.indexes
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
     add_friend,
@@ -21,14 +21,14 @@ from tests.threads.conftest import (
     thread_item,
 )
 from tests.threads.trouble import WRITE, cancelled, no_answer
-from threads import state as states
+from threads import cache as states
 from threads.actions import messages
 from threads.actions.blocks import block_person
 from threads.actions.folders import archive_thread, pin_thread
 from threads.actions.messages import Sending, sending_together
-from threads.models.changes import Change, commit_each, commit_each_on_loop
-from threads.models.retry import time_budget
-from threads.models.store import counting
+from threads.dynamodb.retry import time_budget
+from threads.dynamodb.store import counting
+from threads.dynamodb.transactions import Change, commit_each, commit_each_on_loop
 
 
 @pytest.fixture(params=["here", "on the loop"], autouse=True)

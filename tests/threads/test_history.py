@@ -8,20 +8,21 @@ import pytest
 import time_machine
 from django.conf import settings
 
-from accounts.ids import new_id
 from accounts.models import User
+from core.ids import new_id
+from demo import history
+from demo.history import NotWritten, PastThread, Said, write_history
 from inbox.queries import list_folder
 from tests.threads.conftest import befriend, say
-from threads import history
+from threads import keys
 from threads.actions.blocks import block_person
 from threads.actions.cursors import mark_read
 from threads.actions.folders import archive_thread, pin_thread
 from threads.actions.messages import send_message
 from threads.actions.start import start_thread
-from threads.history import NotWritten, PastThread, Said, write_history
-from threads.models import ArchiveDue, Message, Pair, PairThread, Participant, Thread, keys
-from threads.models.store import Store, StoreUnavailable, counting
-from threads.models.table import connection
+from threads.dynamodb.store import Store, StoreUnavailable, counting
+from threads.dynamodb.table import connection
+from threads.models import ArchiveDue, Message, Pair, PairThread, Participant, Thread
 from threads.queries import get_message, list_older, open_thread
 
 pytestmark = pytest.mark.indexes

@@ -6,13 +6,18 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from accounts.refusals import Refusal
-from contracts.actions.linking import MOST_LEGS
+from contracts.actions.groups import MOST_LEGS
 from contracts.cards.types import TYPES
+from core.refusals import Refusal
 from files.names import LONGEST as LONGEST_FILE_NAME
 from moderation.models import MOST_TEXT
+from projects.panel import editable_tabs, large_tabs, trim
+from projects.pending_actions import MOST as MOST_WAITS
 from threads.actions.drafts import MOST_CHARACTERS
 from threads.actions.revisions import MOST_KEPT
+from threads.dynamodb.sizes import KB, MAX_ITEM_BYTES, item_bytes
+from threads.dynamodb.table import Item, put_many, serialized
+from threads.dynamodb.transactions import Change, Transaction
 from threads.forms import MOST_ATTACHED
 from threads.models import (
     ActionWaiting,
@@ -42,13 +47,8 @@ from threads.models import (
     Thread,
     UserConnection,
 )
-from threads.models.changes import Change, Transaction
 from threads.models.message import MAX_BODY, PREVIEW, REACTIONS
-from threads.models.sizes import KB, MAX_ITEM_BYTES, item_bytes
-from threads.models.table import Item, put_many, serialized
 from threads.models.thread import MAX_PARTICIPANTS
-from threads.panel import large, trimming, written
-from threads.waiting import MOST as MOST_WAITS
 
 # Four bytes in UTF-8, and one character for every limit.
 WIDE = "𝕏"
@@ -72,7 +72,7 @@ RECORD = {"id": ID, "note": "", "done": False}
 def records(max_bytes: int) -> dict[str, Any]:
     """A tab of that many bytes as JSON, in which it is weighed. Small values have the most marks
     around them, which DynamoDB counts differently."""
-    count = max_bytes // (large.weigh(RECORD) + 2) - 1
+    count = max_bytes // (large_tabs.weigh(RECORD) + 2) - 1
     return {"records": [RECORD] * count}
 
 
@@ -219,17 +219,17 @@ def card_message() -> Message:
 
 
 def tab() -> TabSnapshot:
-    whole = records(large.MOST_BYTES)
-    assert large.fold("docs", whole) is whole
+    whole = records(large_tabs.MOST_BYTES)
+    assert large_tabs.fold("docs", whole) is whole
     return TabSnapshot(PK, SK, version=9, snapshot=whole, updated_by=ID, updated_at=MOMENT, rev=9)
 
 
 def edit() -> TabEdit:
     """The newest version of the largest tab, after an edit of its longest field."""
-    assert trimming.MAX_RECORDED_BYTES >= written.MOST_BYTES
-    field = {"text": WIDE * written.LONGEST_TEXT, "by": ID, "at": MOMENT}
+    assert trim.MAX_RECORDED_BYTES >= editable_tabs.MOST_BYTES
+    field = {"text": WIDE * editable_tabs.LONGEST_TEXT, "by": ID, "at": MOMENT}
     changes = [{"part": ID, "before": field, "after": field}]
-    values = {"snapshot": records(trimming.MAX_RECORDED_BYTES), "changes": changes}
+    values = {"snapshot": records(trim.MAX_RECORDED_BYTES), "changes": changes}
     return TabEdit(PK, SK, version=9, edited_by=ID, edited_at=MOMENT, **values)
 
 

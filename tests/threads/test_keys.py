@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ulid import ULID
 
-from threads.models import keys
-from threads.models.table import Item
+from threads import keys
+from threads.dynamodb.table import Item
 
 # The years in which people will write, and the first and the last that can be written down.
 MILLISECONDS = st.integers(0, keys.LAST_MS)

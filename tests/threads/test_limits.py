@@ -11,16 +11,16 @@ import time_machine
 from django.test import Client
 from django.urls import reverse
 
-from accounts import pace
-from accounts.refusals import Refusal
+from core import rate_limits
+from core.refusals import Refusal
 from files.models import File
 from tests.test_access import BACKEND
 from tests.threads.conftest import ask, make_person, messages_of, say
 from threads.actions.messages import Sending, send_message, send_together
 from threads.actions.revisions import edit_message
 from threads.actions.uploads import bring_file
-from threads.limits import spend, upload_limits
-from threads.models.store import counting
+from threads.dynamodb.store import counting
+from threads.rate_limits import spend, upload_limits
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_so_many_messages_at_once_and_then_one_after_the_other(
     thread, buyer, seller, three_a_minute, monkeypatch
 ):
     now = 1000.0
-    monkeypatch.setattr(pace, "monotonic", lambda: now)
+    monkeypatch.setattr(rate_limits, "monotonic", lambda: now)
     for _ in range(3):
         say(buyer, thread)
     refusal = refused(lambda: say(buyer, thread))
@@ -102,11 +102,11 @@ def test_by_form_what_was_typed_stays_in_the_box(thread, buyer, three_a_minute):
 
 
 def test_those_who_do_nothing_are_forgotten_so_that_memory_has_an_end(monkeypatch, settings):
-    monkeypatch.setattr(pace, "KEPT", 10)
-    monkeypatch.setattr(pace, "_buckets", pace.OrderedDict())
+    monkeypatch.setattr(rate_limits, "KEPT", 10)
+    monkeypatch.setattr(rate_limits, "_buckets", rate_limits.OrderedDict())
     for number in range(50):
-        pace.keep_pace("search", f"usr_{number}")
-    assert len(pace._buckets) == 10
+        rate_limits.keep_pace("search", f"usr_{number}")
+    assert len(rate_limits._buckets) == 10
 
 
 # --- Searches
@@ -201,7 +201,7 @@ def read_texts(monkeypatch) -> list[str]:
     for place in (
         "threads.actions.start.judge",
         "threads.policy.judge",
-        "threads.markdown._parsed_to_text",
+        "threads.rendering.markdown._parsed_to_text",
     ):
         module, _, name = place.rpartition(".")
         monkeypatch.setattr(place, recorded(getattr(importlib.import_module(module), name)))

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from threads import markdown
-from threads.markdown import SCHEMES, TAGS, to_html, to_text
+from threads.rendering import markdown
+from threads.rendering.markdown import SCHEMES, TAGS, to_html, to_text
 
 # `title` is what a link's own title becomes: text, shown on hover.
 ATTRIBUTES = {"a": {"href", "rel", "target", "title"}, "ol": {"start"}}

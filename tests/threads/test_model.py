@@ -19,11 +19,11 @@ from hypothesis.stateful import (
 )
 
 from accounts.models import User
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from inbox.queries import list_folder
 from tests.threads.checker import find_problems, read_partition
 from tests.threads.conftest import deliver_up_to, make_person, messages_of, read_up_to, row, start
-from threads import state as states
+from threads import cache as states
 from threads.actions.blocks import block_person, unblock_person
 from threads.actions.folders import archive_thread, restore_thread
 from threads.actions.messages import send_message

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
     add_friend,
@@ -14,21 +14,14 @@ from tests.threads.conftest import (
     start,
     thread_item,
 )
+from threads import keys
 from threads.actions.blocks import block_person
 from threads.actions.folders import archive_thread
-from threads.actions.people import leave_thread, remove_participant
-from threads.models import (
-    ActionWaiting,
-    Draft,
-    FormerParticipant,
-    Participant,
-    SentMarker,
-    Thread,
-    keys,
-)
-from threads.models.changes import Change, update
+from threads.actions.participants import leave_thread, remove_participant
+from threads.dynamodb.table import put_many
+from threads.dynamodb.transactions import Change, update
+from threads.models import ActionWaiting, Draft, FormerParticipant, Participant, SentMarker, Thread
 from threads.models.participant import ADMIN
-from threads.models.table import put_many
 from threads.models.thread import LOCKED, MAX_PARTICIPANTS
 from threads.queries import open_thread
 

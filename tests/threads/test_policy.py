@@ -8,24 +8,24 @@ import pytest
 import time_machine
 from django.conf import settings
 
-from accounts.refusals import Refusal
 from contracts.models import Offer
+from core.refusals import Refusal
+from detection import judge
 from files.models import File
-from moderation.detection import judge
 from moderation.models import Case
 from tests.contracts.conftest import book, offer_in, terms
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, row, say, start, thread_item
-from threads import state as states
+from threads import cache as states
 from threads.actions.messages import send_message
 from threads.actions.revisions import edit_message
 from threads.actions.start import start_thread
 from threads.actions.uploads import bring_file
+from threads.dynamodb.store import counting
+from threads.dynamodb.transactions import Change, update
+from threads.events import message_accepted
 from threads.models import Thread
-from threads.models.changes import Change, update
-from threads.models.store import counting
-from threads.notices import notice_of
-from threads.telling import message_accepted
+from threads.rendering.notices import notice_of
 
 NUMBER = "Call me on 0171 3920042"
 MAIL = "Or write to me@lumenfold.example"

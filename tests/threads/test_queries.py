@@ -5,15 +5,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from ulid import ULID
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
+from demo.history import PastThread, Said, write_history
 from tests.threads.conftest import add_friend, messages_of, row, say, start
-from threads import queries
-from threads import state as states
-from threads.actions.people import remove_participant
-from threads.history import PastThread, Said, write_history
-from threads.models import FormerParticipant, Message, keys
-from threads.models.store import counting
-from threads.models.table import put_many
+from threads import cache as states
+from threads import keys, queries
+from threads.actions.participants import remove_participant
+from threads.dynamodb.store import counting
+from threads.dynamodb.table import put_many
+from threads.models import FormerParticipant, Message
 from threads.queries import (
     access_people,
     catch_up,

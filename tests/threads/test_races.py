@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 import time_machine
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from tests.threads import elsewhere as there
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
@@ -26,11 +26,11 @@ from tests.threads.conftest import (
     start,
     thread_item,
 )
-from threads import state as states
+from threads import cache as states
 from threads.actions.drafts import find_draft, save_draft
 from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread
 from threads.actions.messages import send_message
-from threads.actions.people import leave_thread, remove_participant
+from threads.actions.participants import leave_thread, remove_participant
 from threads.queries import open_thread
 
 pytestmark = pytest.mark.slow
@@ -409,16 +409,16 @@ def test_a_line_is_told_to_those_who_were_there_when_it_was_stored(
     thread, buyer, seller, stranger, delivered, monkeypatch
 ):
     """Somebody comes between the commit and the telling."""
-    from threads import telling
+    from threads import events
 
-    render = telling.render_message
+    render = events.render_message
 
     def slowly(message, state):
-        monkeypatch.setattr(telling, "render_message", render)
+        monkeypatch.setattr(events, "render_message", render)
         add_friend(buyer, thread_id=thread, user=stranger)
         return render(message, state)
 
-    monkeypatch.setattr(telling, "render_message", slowly)
+    monkeypatch.setattr(events, "render_message", slowly)
     sent = say(seller, thread, "Before they came")
 
     assert sent.seq == 2

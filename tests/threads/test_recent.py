@@ -7,12 +7,12 @@ from uuid import uuid4
 import pytest
 from redis import ConnectionError
 
-from realtime.outage import redis_outage
+from core.redis_outage import redis_outage
 from tests.threads.conftest import add_friend, say
 from threads.actions.folders import archive_thread
-from threads.actions.people import leave_thread
-from threads.models import recent
-from threads.models.recent import MAX_THREADS, InMemory, InRedis, rows_written
+from threads.actions.participants import leave_thread
+from threads.dynamodb import recent_writes
+from threads.dynamodb.recent_writes import MAX_THREADS, InMemory, InRedis, rows_written
 
 NOWHERE = "redis://127.0.0.1:1/0"
 
@@ -74,16 +74,19 @@ def test_without_redis_a_process_knows_of_its_own_writes(monkeypatch):
 
 @pytest.mark.django_db
 def test_every_write_of_a_row_is_noted_for_its_user(thread, buyer, seller, stranger):
-    recent.forget_all()
+    recent_writes.forget_all()
     archive_thread(seller, thread_id=thread)
-    assert (recent.list_threads(seller.id), recent.list_threads(buyer.id)) == ([thread], [])
+    assert (recent_writes.list_threads(seller.id), recent_writes.list_threads(buyer.id)) == (
+        [thread],
+        [],
+    )
     say(buyer, thread)
-    assert recent.list_threads(buyer.id) == [thread]
+    assert recent_writes.list_threads(buyer.id) == [thread]
     add_friend(buyer, thread_id=thread, user=stranger)
-    assert recent.list_threads(stranger.id) == [thread]
-    recent.forget_all()
+    assert recent_writes.list_threads(stranger.id) == [thread]
+    recent_writes.forget_all()
     leave_thread(stranger, thread_id=thread)
-    assert recent.list_threads(stranger.id) == [thread]
+    assert recent_writes.list_threads(stranger.id) == [thread]
 
 
 def test_what_is_only_checked_or_read_is_not_written():

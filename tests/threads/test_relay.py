@@ -8,18 +8,18 @@ from django.db import connection
 
 from accounts.actions import change_profile
 from accounts.models import OutboxEntry, User
-from accounts.outbox.handlers import HANDLERS
+from core.outbox.handlers import HANDLERS
 from inbox.queries import list_folder
 from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent, read_partition
 from tests.threads.conftest import add_friend, make_person, row, say, start
 from tests.threads.trouble import FOREVER, UPDATE, away, refused
-from threads import relay
+from threads import keys, relay
 from threads.actions.blocks import block_person
 from threads.actions.folders import archive_thread
-from threads.actions.people import remove_participant
-from threads.models import Pair, Profile, keys
-from threads.models.retry import time_budget
+from threads.actions.participants import remove_participant
+from threads.dynamodb.retry import time_budget
+from threads.models import Pair, Profile
 from threads.queries import open_thread
 
 pytestmark = pytest.mark.storage

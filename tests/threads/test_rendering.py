@@ -6,11 +6,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.threads.conftest import make_person, messages_of, say, start
-from threads import state as states
+from threads import cache as states
 from threads.actions.revisions import edit_message, react
+from threads.cache import ThreadState
 from threads.models import Message
-from threads.rendering import _is_plain, _mold, _render, render_message, view_of
-from threads.state import ThreadState
+from threads.rendering.messages import _is_plain, _mold, _render, render_message, view_of
 
 ANY = st.text(st.characters(codec="utf-8"), min_size=1, max_size=60)
 WORDS = st.one_of(ANY, st.sampled_from(["100 %", "%(seq)s", "{{ seq }}", "<b>", "a & b", "*bold*"]))

@@ -4,16 +4,16 @@ from uuid import uuid4
 
 import pytest
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, make_person, messages_of, say, start
 from tests.threads.test_revisions import edit, remove
 from threads.actions.messages import send_message
-from threads.actions.people import remove_participant
+from threads.actions.participants import remove_participant
+from threads.dynamodb.store import counting
 from threads.models import Message
-from threads.models.store import counting
 from threads.queries import list_newer, list_older, open_thread, open_thread_at
-from threads.rendering import render_message, view_of
+from threads.rendering.messages import render_message, view_of
 
 NO_MESSAGE = "msg_01JZZZZZZZZZZZZZZZZZZZZZZZ"
 

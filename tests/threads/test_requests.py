@@ -7,7 +7,7 @@ import pytest
 import time_machine
 from django.test import Client
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from inbox.queries import UNREAD, count_rows, list_folder, list_unread
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
@@ -21,16 +21,17 @@ from tests.threads.conftest import (
     row,
     say,
 )
-from threads import state as states
+from threads import cache as states
+from threads import keys
 from threads.actions.blocks import block_person
 from threads.actions.folders import restore_thread
-from threads.actions.people import leave_thread
+from threads.actions.participants import leave_thread
 from threads.actions.requests import accept_request, decline_request
 from threads.actions.revisions import edit_message
-from threads.models import Pair, keys
-from threads.models.store import counting
+from threads.dynamodb.store import counting
+from threads.events import cursors_of
+from threads.models import Pair
 from threads.queries import open_thread
-from threads.telling import cursors_of
 
 pytestmark = pytest.mark.indexes
 

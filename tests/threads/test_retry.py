@@ -8,17 +8,17 @@ from botocore.exceptions import ClientError
 from botocore.retries.standard import ThrottledRetryableChecker, TransientRetryableChecker
 from django.conf import settings
 
-from accounts.refusals import Refusal
-from realtime.commands import handle
+from core.refusals import Refusal
+from realtime.sockets.commands import handle
 from tests.threads.conftest import messages_of, say
 from tests.threads.trouble import FOREVER, WRITE, away, cancelled, refused
-from threads import state as states
-from threads.models import breaker as breakers
-from threads.models import retry
-from threads.models.breaker import MAX_FAILURES, CircuitBreaker
-from threads.models.errors import BREAKER_OPEN, StoreUnavailable
-from threads.models.retry import Backoff, time_budget
-from threads.models.table import connection, get_many
+from threads import cache as states
+from threads.dynamodb import circuit_breaker as breakers
+from threads.dynamodb import retry
+from threads.dynamodb.circuit_breaker import MAX_FAILURES, CircuitBreaker
+from threads.dynamodb.errors import BREAKER_OPEN, StoreUnavailable
+from threads.dynamodb.retry import Backoff, time_budget
+from threads.dynamodb.table import connection, get_many
 from threads.queries import open_thread
 
 pytestmark = pytest.mark.django_db

@@ -5,13 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from tests.threads import elsewhere as there
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, make_person, messages_of, row, say, thread_item
 from tests.threads.test_revisions import HEART, THUMB, edit, give, refused, remove, stored
 from tests.threads.trouble import FOREVER, WRITE, away, cancelled, hung_up
-from threads.actions.people import leave_thread, remove_participant
+from threads.actions.participants import leave_thread, remove_participant
 from threads.actions.revisions import edit_message, react, remove_message
 from threads.models.message import REACTIONS
 

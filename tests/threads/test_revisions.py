@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import time_machine
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
     add_friend,
@@ -18,15 +18,15 @@ from tests.threads.conftest import (
     thread_item,
 )
 from threads.actions.blocks import block_person
-from threads.actions.people import leave_thread, remove_participant
+from threads.actions.participants import leave_thread, remove_participant
 from threads.actions.revisions import MOST_KEPT, edit_message, react, remove_message
+from threads.dynamodb.store import counting
+from threads.dynamodb.transactions import Change, update
 from threads.models import Message, Thread
-from threads.models.changes import Change, update
 from threads.models.message import MAX_BODY, REACTIONS
-from threads.models.store import counting
 from threads.models.thread import LOCKED
 from threads.queries import open_thread
-from threads.rendering import render_message
+from threads.rendering.messages import render_message
 
 THUMB, HEART = REACTIONS[:2]
 # Four bytes each in UTF-8: the bound of earlier texts is in bytes.

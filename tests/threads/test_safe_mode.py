@@ -4,11 +4,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from tests.test_access import BACKEND
 from tests.threads.conftest import add_friend, messages_of, thread_item
 from threads.actions.safe_mode import lift_safe_mode, require_safe_mode
-from threads.models.store import counting
+from threads.dynamodb.store import counting
 
 pytestmark = pytest.mark.storage
 

@@ -16,15 +16,16 @@ from django.test import Client
 
 from accounts.models import OutboxEntry, User
 from contracts.models import Card
+from demo import content, history
+from demo.management.commands import seed_demo
 from inbox.queries import list_folder
+from projects.actions.cards import move_card
+from projects.panel.rebuild import differences
 from tests.threads.conftest import say
-from threads import demo, history
-from threads.actions.cards import move_card
-from threads.management.commands import seed_demo
-from threads.models import Message, Participant, Profile, keys
-from threads.models.store import Store, counting
-from threads.models.table import Item, query
-from threads.panel.rebuilding import differences
+from threads import keys
+from threads.dynamodb.store import Store, counting
+from threads.dynamodb.table import Item, query
+from threads.models import Message, Participant, Profile
 from threads.queries import open_thread
 
 pytestmark = pytest.mark.slow
@@ -45,8 +46,8 @@ def installation(db, settings, tmp_path):
 @pytest.fixture
 def few(monkeypatch) -> None:
     """Only some of the conversations, where it does not matter which."""
-    real = demo.conversations
-    monkeypatch.setattr(demo, "conversations", lambda now: real(now)[:SHORT])
+    real = content.conversations
+    monkeypatch.setattr(content, "conversations", lambda now: real(now)[:SHORT])
 
 
 def run(command: str, *options: str) -> str:
@@ -88,12 +89,12 @@ def rows_of(user: User, folder: str = "inbox") -> list[Participant]:
 
 def told(joined: datetime) -> dict[tuple[str, str, str], list[str]]:
     """What everybody should find: texts by buyer, seller and subject."""
-    emails = {person.key: person.email for person in demo.people()}
+    emails = {person.key: person.email for person in content.people()}
     return {
         (emails[story.buyer], emails[story.seller], story.subject): [
             line.text.strip() for line in story.messages
         ]
-        for story in demo.conversations(joined)
+        for story in content.conversations(joined)
     }
 
 
@@ -121,7 +122,7 @@ def joined() -> datetime:
 def test_shows_every_demo_person_and_conversation():
     run("seed_demo")
 
-    assert User.objects.count() == len(demo.people()) >= 12
+    assert User.objects.count() == len(content.people()) >= 12
     assert found() == told(joined())
     assert len(found()) >= 24
     assert max(map(len, found().values())) >= 2000
@@ -134,8 +135,8 @@ def test_shows_every_demo_person_and_conversation():
 def test_folders_pins_and_unread_are_as_the_stories_say(few):
     run("seed_demo")
 
-    people = {person.key: User.objects.get(email=person.email) for person in demo.people()}
-    for story in demo.conversations(joined()):
+    people = {person.key: User.objects.get(email=person.email) for person in content.people()}
+    for story in content.conversations(joined()):
         for key in (story.buyer, story.seller):
             folder = "archived" if key in story.archived_by else "inbox"
             (row,) = [r for r in rows_of(people[key], folder) if r.subject == story.subject]
@@ -151,7 +152,7 @@ def test_everybody_can_sign_in_with_what_is_kept(few, installation):
     assert path.stat().st_mode & 0o777 == 0o600
     kept = json.loads(path.read_text())
     assert [set(person) for person in kept] == [{"name", "email", "password", "role"}] * len(kept)
-    assert len({person["password"] for person in kept}) == len(kept) == len(demo.people())
+    assert len({person["password"] for person in kept}) == len(kept) == len(content.people())
     for person in kept:
         assert can_sign_in(person["email"], person["password"])
         assert f"{person['email']} " in printed
@@ -160,7 +161,7 @@ def test_everybody_can_sign_in_with_what_is_kept(few, installation):
 
 
 def test_says_first_who_buys_and_who_sells(installation):
-    mara, tomas, *others = seed_demo.list_sign_ins(demo.conversations(datetime.now(UTC)))
+    mara, tomas, *others = seed_demo.list_sign_ins(content.conversations(datetime.now(UTC)))
     assert (mara["email"], mara["role"]) == ("mara@parley.example", "buyer")
     assert (tomas["email"], tomas["role"]) == ("tomas@parley.example", "seller")
     assert {person["role"] for person in others} == {"buyer", "seller"}
@@ -300,7 +301,7 @@ def test_leaves_somebody_alone_who_has_the_address_of_a_demo_person(few):
 
 
 def test_leaves_somebody_alone_who_has_the_handle_of_a_demo_person(few):
-    handle = demo.people()[3].handle
+    handle = content.people()[3].handle
     User.objects.create_user("x@parley.example", "a password", handle=handle, display_name="X")
     with pytest.raises(CommandError, match="handle"):
         run("seed_demo")

@@ -6,12 +6,13 @@ from uuid import uuid4
 import pytest
 import time_machine
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from tests.threads.conftest import messages_of, row, say, start, thread_item
+from threads import keys
 from threads.actions.messages import send_message
-from threads.models import ArchiveDue, Message, Participant, SentMarker, Thread, keys
-from threads.models.changes import Change, update
-from threads.models.store import counting
+from threads.dynamodb.store import counting
+from threads.dynamodb.transactions import Change, update
+from threads.models import ArchiveDue, Message, Participant, SentMarker, Thread
 from threads.models.thread import LOCKED
 
 

@@ -6,14 +6,15 @@ from uuid import uuid4
 
 import pytest
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from inbox.queries import list_folder
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import ask, befriend, messages_of, row, say, start, thread_item
+from threads import keys
 from threads.actions.blocks import block_person, unblock_person
-from threads.models import ArchiveDue, Pair, PairThread, SentMarker, StartMarker, keys
-from threads.models.store import counting
-from threads.models.table import Item, query
+from threads.dynamodb.store import counting
+from threads.dynamodb.table import Item, query
+from threads.models import ArchiveDue, Pair, PairThread, SentMarker, StartMarker
 
 pytestmark = pytest.mark.indexes
 

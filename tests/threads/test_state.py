@@ -3,9 +3,9 @@
 import pytest
 
 from tests.threads.conftest import messages_of, read_newest, read_up_to, row, say, start
-from threads import state as states
+from threads import cache as states
 from threads.actions.folders import pin_thread
-from threads.models.store import counting
+from threads.dynamodb.store import counting
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from django.conf import settings
 
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
     add_friend,
@@ -29,13 +29,14 @@ from tests.threads.trouble import (
     no_answer,
     refused,
 )
+from threads import keys
 from threads.actions.cursors import mark_read
 from threads.actions.folders import archive_thread, pin_thread, restore_thread
 from threads.actions.messages import send_message
-from threads.actions.people import leave_thread, remove_participant
-from threads.models import Pair, PairThread, keys
-from threads.models.store import Store
-from threads.models.table import Item, query
+from threads.actions.participants import leave_thread, remove_participant
+from threads.dynamodb.store import Store
+from threads.dynamodb.table import Item, query
+from threads.models import Pair, PairThread
 from threads.queries import get_rows, open_thread
 
 BUSY = [

@@ -2,9 +2,10 @@ import time
 from uuid import uuid4
 
 from tests.threads.botocore_client import botocore_client
-from threads.models import RateBucket, keys
-from threads.models.table import connection, query
-from threads.sweeping import sweep_expired
+from threads import keys
+from threads.cleanup import sweep_expired
+from threads.dynamodb.table import connection, query
+from threads.models import RateBucket
 
 
 def bucket(ttl: int) -> RateBucket:

@@ -5,8 +5,8 @@ import itertools
 import orjson
 import pytest
 
-from accounts.refusals import Refusal
-from realtime.syncing import MOST_BYTES, open_and_sync, sync_if_behind
+from core.refusals import Refusal
+from realtime.sockets.sync import MOST_BYTES, open_and_sync, sync_if_behind
 from tests.threads.conftest import (
     add_friend,
     deliver_newest,
@@ -19,16 +19,16 @@ from tests.threads.conftest import (
     thread_item,
 )
 from tests.threads.test_revisions import edit, give, remove
-from threads import queries, telling
-from threads import state as states
+from threads import cache as states
+from threads import events, keys, queries
 from threads.actions.blocks import block_person
 from threads.actions.drafts import save_draft
-from threads.actions.people import leave_thread
-from threads.models import Message, keys
-from threads.models.store import counting
-from threads.models.table import put_many
+from threads.actions.participants import leave_thread
+from threads.dynamodb.store import counting
+from threads.dynamodb.table import put_many
+from threads.models import Message
 from threads.queries import open_thread
-from threads.rendering import render_message
+from threads.rendering.messages import render_message
 
 # What people could type that becomes long: "a.co" is 4 letters, and a link of 90.
 KINDS = {"letters": "x" * 8000, "emoji": "🎉" * 8000, "signs": "<" * 8000, "links": "a.co " * 590}
@@ -234,7 +234,7 @@ def test_what_does_not_fit_is_not_rendered_in_vain(thread, buyer, monkeypatch):
     held, *_ = fill(thread, 51, KINDS["letters"])
     rendered = []
     monkeypatch.setattr(
-        telling, "render_message", lambda m, state: rendered.append(m.id) or "x" * 60_000
+        events, "render_message", lambda m, state: rendered.append(m.id) or "x" * 60_000
     )
     event = sync(buyer, thread, after=held)
     assert (len(event["messages"]), event["more"]) == (2, True)

@@ -9,17 +9,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from tests.threads.botocore_client import botocore_client
-from threads.models import (
-    Connection,
-    Draft,
-    RateBucket,
-    SentMarker,
-    TabSnapshot,
-    UserConnection,
-    keys,
-)
-from threads.models.changes import Cancelled, Change, Transaction
-from threads.models.table import (
+from threads import keys
+from threads.dynamodb.table import (
     Item,
     connection,
     create_table,
@@ -29,6 +20,8 @@ from threads.models.table import (
     put_many,
     query,
 )
+from threads.dynamodb.transactions import Cancelled, Change, Transaction
+from threads.models import Connection, Draft, RateBucket, SentMarker, TabSnapshot, UserConnection
 
 
 def test_it_is_made_once_and_made_again_without_harm(thread):

@@ -14,10 +14,10 @@ from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 from django.conf import settings
 
-from threads.models.retry import time_budget
-from threads.models.signing import Signer
-from threads.models.store import Store, StoreUnavailable
-from threads.models.transport import Client
+from threads.dynamodb.client import Client
+from threads.dynamodb.retry import time_budget
+from threads.dynamodb.signing import Signer
+from threads.dynamodb.store import Store, StoreUnavailable
 
 
 def _answer(status: int, body: bytes) -> bytes:

@@ -3,16 +3,17 @@
 import pytest
 
 from tests.threads.conftest import messages_of, say, start
-from threads import state as states
-from threads.models import keys, unknown
-from threads.models.table import Item, connection, get_many, query
+from threads import cache as states
+from threads import keys
+from threads.dynamodb import unknown_kinds
+from threads.dynamodb.table import Item, connection, get_many, query
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
 def _nothing_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unknown, "_seen", set())
+    monkeypatch.setattr(unknown_kinds, "_seen", set())
 
 
 def put(pk: str, sk: str, **values: object) -> None:
@@ -68,20 +69,20 @@ def test_an_unknown_item_of_a_person_is_left_out(client, buyer, seller, thread):
 
 
 def test_logs_each_kind_once_and_counts_all(thread, caplog):
-    before = unknown.figures.UNKNOWN.labels("THR/POLL")._value.get()
+    before = unknown_kinds.figures.UNKNOWN.labels("THR/POLL")._value.get()
     for number in range(3):
         put(keys.thread_pk(thread), f"POLL#{number}")
     for _ in range(2):
         query(keys.thread_pk(thread), limit=100)
     logged = [record.msg["kind"] for record in caplog.records if "kind" in record.msg]
     assert logged == ["THR/POLL"]
-    assert unknown.figures.UNKNOWN.labels("THR/POLL")._value.get() == before + 6
+    assert unknown_kinds.figures.UNKNOWN.labels("THR/POLL")._value.get() == before + 6
 
 
 def test_kinds_are_bounded(monkeypatch, caplog):
-    monkeypatch.setattr(unknown, "MAX_KINDS", 3)
+    monkeypatch.setattr(unknown_kinds, "MAX_KINDS", 3)
     for number in range(10):
-        unknown.record_unknown(f"kind {number}")
+        unknown_kinds.record_unknown(f"kind {number}")
     assert [record.msg["kind"] for record in caplog.records] == [
         "kind 0",
         "kind 1",
@@ -134,7 +135,7 @@ def test_an_attachment_of_an_unknown_kind_is_a_placeholder(client, buyer, seller
 
 
 def test_an_unknown_tab_survives_making_the_others_anew(buyer, seller):
-    from threads.panel.rebuilding import rebuild
+    from projects.panel.rebuild import rebuild
 
     thread = start(buyer, seller)
     put(keys.thread_pk(thread), "TAB#budget", title="Budget")

@@ -13,7 +13,7 @@ from itertools import combinations
 import pytest
 
 from accounts.models import User
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from inbox.queries import list_folder
 from tests.threads.checker import find_problems, read_partition
 from tests.threads.conftest import (
@@ -25,10 +25,10 @@ from tests.threads.conftest import (
     say,
     start,
 )
-from threads import state as states
+from threads import cache as states
 from threads.actions.blocks import block_person, unblock_person
 from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread
-from threads.actions.people import add_participant, leave_thread, remove_participant
+from threads.actions.participants import add_participant, leave_thread, remove_participant
 from threads.actions.requests import accept_request
 from threads.models import Invitation, Message, Participant
 from threads.queries import open_thread

@@ -10,11 +10,12 @@ from pynamodb.transactions import TransactWrite
 from ulid import ULID
 
 from tests.threads.conftest import messages_of, row, thread_item
-from threads.models import Message, Participant, keys
-from threads.models.changes import Change, Transaction
-from threads.models.conditions import Where
-from threads.models.requests import serialized
-from threads.models.table import connection
+from threads import keys
+from threads.dynamodb.conditions import Where
+from threads.dynamodb.expressions import serialized
+from threads.dynamodb.table import connection
+from threads.dynamodb.transactions import Change, Transaction
+from threads.models import Message, Participant
 
 THREAD, PERSON = f"thrd_{'0' * 26}", f"usr_{'0' * 26}"
 TEXTS = ("subject", "last_read_message_id", "inbox_sk", "folder")

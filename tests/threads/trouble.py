@@ -11,10 +11,10 @@ from botocore.exceptions import (
     ReadTimeoutError,
 )
 
-from threads.models.breaker import CircuitBreaker
-from threads.models.table import connection
-from threads.models.transport import Client
-from threads.models.transport_on_loop import ClientOnLoop
+from threads.dynamodb.async_client import ClientOnLoop
+from threads.dynamodb.circuit_breaker import CircuitBreaker
+from threads.dynamodb.client import Client
+from threads.dynamodb.table import connection
 
 WRITE = "TransactWriteItems"
 UPDATE = "UpdateItem"

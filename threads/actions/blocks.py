@@ -4,7 +4,7 @@ from django.db import transaction
 
 from accounts.blocks import lock_people
 from accounts.models import Block, OutboxEntry, User
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from threads import relay
 
 

@@ -4,12 +4,13 @@ import time
 from typing import Any
 
 from accounts.models import SignIn, User
-from accounts.sessions import end_sign_in, session_hash
-from realtime.delivery import end_session
-from threads.models import Connection, Profile, UserConnection, keys
-from threads.models.changes import Change, update
-from threads.models.table import Item, put_many, query
-from threads.writing.line import now_ms
+from accounts.sign_in.sessions import end_sign_in, session_hash
+from realtime.broadcast.delivery import end_session
+from threads import keys
+from threads.dynamodb.table import Item, put_many, query
+from threads.dynamodb.transactions import Change, update
+from threads.models import Connection, Profile, UserConnection
+from threads.sending.new_message import now_ms
 
 LIFE = 24 * 3600
 MOST = 200

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 from accounts.blocks import blocks_between
 from accounts.models import User
-from accounts.refusals import Refusal
-from threads.limits import Limit, bucket_keys, start_limits, take_one
-from threads.models import BlockVersion, FormerParticipant, Message, Pair, keys
-from threads.models.changes import Change, Transaction
+from core.refusals import Refusal
+from threads import keys
+from threads.cache import ThreadState
+from threads.dynamodb.table import Item, ItemT, Key, get_many
+from threads.dynamodb.transactions import Change, Transaction
+from threads.models import BlockVersion, FormerParticipant, Message, Pair
 from threads.models.participant import ADMIN, oldest_request
-from threads.models.table import Item, ItemT, Key, get_many
-from threads.state import ThreadState
+from threads.rate_limits import Limit, bucket_keys, start_limits, take_one
 
 
 @dataclass

@@ -6,17 +6,18 @@ from typing import NamedTuple
 from pynamodb.expressions.condition import Condition
 
 from accounts.models import User
-from accounts.refusals import Refusal
-from realtime.delivery import deliver
-from realtime.events import CursorMoved
-from threads import state as states
-from threads.models import Message, Participant, Thread, keys
-from threads.models.changes import Change, update
-from threads.models.retry import Backoff
-from threads.models.table import Item, get_many, query
-from threads.telling import inbox_settings
-from threads.writing.line import now_ms
-from threads.writing.rows import CAUGHT_UP
+from core.refusals import Refusal
+from realtime.broadcast.delivery import deliver
+from realtime.broadcast.events import CursorMoved
+from threads import cache as states
+from threads import keys
+from threads.dynamodb.retry import Backoff
+from threads.dynamodb.table import Item, get_many, query
+from threads.dynamodb.transactions import Change, update
+from threads.events import inbox_settings
+from threads.models import Message, Participant, Thread
+from threads.sending.new_message import now_ms
+from threads.sending.rows import CAUGHT_UP
 
 WINDOW = 1000
 

@@ -1,14 +1,15 @@
 """What somebody was writing, kept over their devices. A different draft is never overwritten."""
 
 from accounts.models import User
-from accounts.refusals import Refusal
-from realtime.delivery import deliver
-from realtime.events import DraftChanged
-from threads.models import Draft, Participant, keys
-from threads.models.changes import Cancelled, Change, Transaction
+from core.refusals import Refusal
+from realtime.broadcast.delivery import deliver
+from realtime.broadcast.events import DraftChanged
+from threads import keys
+from threads.dynamodb.retry import Backoff
+from threads.dynamodb.transactions import Cancelled, Change, Transaction
+from threads.models import Draft, Participant
 from threads.models.message import MAX_BODY
-from threads.models.retry import Backoff
-from threads.writing.line import now_ms
+from threads.sending.new_message import now_ms
 
 # More than a message may have: whoever wrote too much has to shorten it somewhere.
 MOST_CHARACTERS = 2 * MAX_BODY

@@ -8,11 +8,15 @@ from collections.abc import Callable
 from pynamodb.expressions.condition import Condition
 
 from accounts.models import User
-from accounts.refusals import Refusal
-from realtime.delivery import deliver
-from threads import state as states
-from threads.models import Invitation, Participant, Thread, keys
-from threads.models.changes import Cancelled, Change, Transaction, update
+from core.refusals import Refusal
+from realtime.broadcast.delivery import deliver
+from threads import cache as states
+from threads import keys
+from threads.dynamodb.retry import Backoff
+from threads.dynamodb.table import get_many
+from threads.dynamodb.transactions import Cancelled, Change, Transaction, update
+from threads.events import inbox_settings
+from threads.models import Invitation, Participant, Thread
 from threads.models.participant import (
     ARCHIVED_FOLDER,
     DECLINED,
@@ -21,11 +25,8 @@ from threads.models.participant import (
     REQUESTS,
     SPAM,
 )
-from threads.models.retry import Backoff
-from threads.models.table import get_many
-from threads.telling import inbox_settings
-from threads.writing.rows import has_read_as, listed_unread
-from threads.writing.waiting import change_own, listed
+from threads.sending.pending_actions import change_own, listed
+from threads.sending.rows import has_read_as, listed_unread
 
 # By Python names; None removes.
 Wanted = dict[str, object]

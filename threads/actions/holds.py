@@ -4,12 +4,13 @@ The hold is an attribute of the author's participant item and a condition of eve
 It changes nothing of the thread: the others write on, and nothing published tells them of it.
 """
 
-from threads import state as states
-from threads.models import FormerParticipant, Participant, keys
-from threads.models.changes import Change, update
-from threads.models.table import Item, query_all
+from threads import cache as states
+from threads import keys
+from threads.dynamodb.table import Item, query_all
+from threads.dynamodb.transactions import Change, update
+from threads.events import publish_standing
+from threads.models import FormerParticipant, Participant
 from threads.relay import wake_thread
-from threads.telling import publish_standing
 
 Holder = Participant | FormerParticipant
 

@@ -3,21 +3,22 @@
 from accounts.blocks import blocks_between
 from accounts.models import User
 from accounts.queries import find_user
-from accounts.refusals import Refusal
-from realtime.delivery import deliver
-from threads import state as states
+from core.refusals import Refusal
+from realtime.broadcast.delivery import deliver
+from threads import cache as states
+from threads import keys
 from threads.actions.consent import check_same_blocks, former_key, pick, side_ids, version_key
 from threads.actions.folders import placing
 from threads.actions.messages import check_is_open
-from threads.actions.people import change_roster, newcomer, system_line, with_pair
-from threads.models import BlockVersion, FormerParticipant, Invitation, Pair, keys
-from threads.models.changes import update
+from threads.actions.participants import change_roster, newcomer, system_line, with_pair
+from threads.cache import ThreadState
+from threads.dynamodb.retry import Backoff
+from threads.dynamodb.table import get_many
+from threads.dynamodb.transactions import update
+from threads.events import inbox_settings
+from threads.models import BlockVersion, FormerParticipant, Invitation, Pair
 from threads.models.participant import ARCHIVED_FOLDER, DECLINED, SPAM
-from threads.models.retry import Backoff
-from threads.models.table import get_many
-from threads.state import ThreadState
-from threads.telling import inbox_settings
-from threads.writing import Line, NothingToDo, Roster
+from threads.sending import Line, NothingToDo, Roster
 
 
 def accept_invitation(user: User, *, thread_id: str) -> None:

@@ -6,27 +6,19 @@ from dataclasses import dataclass
 import structlog
 
 from accounts.models import User
-from accounts.pace import keep_pace
-from accounts.refusals import Refusal
-from threads import policy
-from threads.actions.attaching import Attached, attach
-from threads.attachments import preview_of
-from threads.models import Message, Participant, SentMarker, keys
-from threads.models.changes import Steps, commit_each
+from core.rate_limits import keep_pace
+from core.refusals import Refusal
+from threads import keys, policy
+from threads.actions.attachments import Attached, attach
+from threads.cache import ThreadState
+from threads.dynamodb.transactions import Steps, commit_each
+from threads.events import tell_appended
+from threads.models import Message, Participant, SentMarker
 from threads.models.message import ASSET, MAX_BODY, TEXT
 from threads.models.participant import ASKED
-from threads.state import ThreadState
-from threads.telling import tell_appended
-from threads.writing import (
-    Appended,
-    Line,
-    Roster,
-    Waiting,
-    append,
-    append_together,
-    find_stored,
-)
-from threads.writing.line import now_ms
+from threads.rendering.attachments import preview_of
+from threads.sending import Appended, Line, Roster, Waiting, append, append_together, find_stored
+from threads.sending.new_message import now_ms
 
 log = structlog.get_logger(__name__)
 

@@ -5,13 +5,18 @@ from collections.abc import Callable
 from pynamodb.expressions.condition import Condition
 
 from accounts.models import User
-from accounts.refusals import Refusal
-from realtime.delivery import deliver
-from threads import state as states
+from core.refusals import Refusal
+from realtime.broadcast.delivery import deliver
+from threads import cache as states
+from threads import keys
 from threads.actions.folders import placing
 from threads.actions.invitations import accept_invitation, decline_invitation
-from threads.models import Pair, Participant, keys
-from threads.models.changes import Cancelled, Change, Transaction
+from threads.cache import ThreadState
+from threads.dynamodb.retry import Backoff
+from threads.dynamodb.store import StoreUnavailable
+from threads.dynamodb.transactions import Cancelled, Change, Transaction
+from threads.events import inbox_settings, tell_standing
+from threads.models import Pair, Participant
 from threads.models.participant import (
     ARCHIVED_FOLDER,
     ASKED,
@@ -20,11 +25,7 @@ from threads.models.participant import (
     PENDING,
     SPAM,
 )
-from threads.models.retry import Backoff
-from threads.models.store import StoreUnavailable
-from threads.state import ThreadState
-from threads.telling import inbox_settings, tell_standing
-from threads.writing.rows import has_read_as
+from threads.sending.rows import has_read_as
 
 
 def accept_request(user: User, *, thread_id: str) -> None:

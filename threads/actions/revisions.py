@@ -10,22 +10,22 @@ from collections.abc import Callable
 from typing import Literal
 
 from accounts.models import User
-from accounts.pace import keep_pace
-from accounts.refusals import Refusal
+from core.rate_limits import keep_pace
+from core.refusals import Refusal
 from files.actions import release_files
-from threads import policy
-from threads import state as states
+from threads import cache as states
+from threads import keys, policy
 from threads.actions.messages import check_body, check_may_write
-from threads.archiving.archiver import settle_soon
-from threads.models import Message, keys
-from threads.models.changes import Cancelled, Change
+from threads.archive.archiver import settle_soon
+from threads.cache import ThreadState
+from threads.dynamodb.retry import Backoff
+from threads.dynamodb.store import StoreUnavailable
+from threads.dynamodb.transactions import Cancelled, Change
+from threads.events import tell_revised
+from threads.models import Message
 from threads.models.message import ACTION, ASSET, EDITABLE_FOR, REACTIONS, TEXT
-from threads.models.retry import Backoff
-from threads.models.store import StoreUnavailable
-from threads.state import ThreadState
-from threads.telling import tell_revised
-from threads.writing.line import now_ms
-from threads.writing.revise import Revision, now
+from threads.sending.new_message import now_ms
+from threads.sending.revision import Revision, now
 
 # What an item can hold has an end, and whoever opens the thread reads all of it.
 MOST_KEPT = 200 * 1024

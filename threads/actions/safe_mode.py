@@ -3,12 +3,12 @@
 import contextlib
 
 from accounts.models import User
-from accounts.refusals import Refusal
+from core.refusals import Refusal
 from threads.actions.messages import check_may_write
+from threads.cache import ThreadState
+from threads.events import tell_appended, tell_roster
 from threads.models.message import SYSTEM
-from threads.state import ThreadState
-from threads.telling import tell_appended, tell_roster
-from threads.writing import Line, NothingToDo, Roster, append
+from threads.sending import Line, NothingToDo, Roster, append
 
 
 def require_safe_mode(user: User, *, thread_id: str) -> None:

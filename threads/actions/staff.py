@@ -6,21 +6,22 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from accounts.refusals import Refusal
 from contracts.cards import clock
-from threads import state as states
+from core.refusals import Refusal
+from threads import cache as states
+from threads import keys
 from threads.actions.revisions import revise
-from threads.markdown import as_typed
-from threads.models import Message, Thread, keys
-from threads.models.changes import Change, update
+from threads.cache import ThreadState
+from threads.dynamodb.retry import Backoff
+from threads.dynamodb.transactions import Change, update
+from threads.events import tell_appended, tell_standing
+from threads.models import Message, Thread
 from threads.models.message import ACTION, PREVIEW, SYSTEM
-from threads.models.retry import Backoff
 from threads.models.thread import LOCKED, OPEN
 from threads.relay import carry_all, wake_thread
-from threads.state import ThreadState
-from threads.telling import tell_appended, tell_standing
-from threads.writing import Line, NothingToDo, Roster, append
-from threads.writing.revise import now
+from threads.rendering.markdown import as_typed
+from threads.sending import Line, NothingToDo, Roster, append
+from threads.sending.revision import now
 
 BLACKED_OUT = "█████"
 

@@ -2,18 +2,22 @@
 
 import time
 
-from accounts.ids import new_id
 from accounts.models import User
-from accounts.pace import keep_pace
-from accounts.refusals import Refusal
-from moderation.detection import judge
-from threads import policy
-from threads import state as states
+from core.ids import new_id
+from core.rate_limits import keep_pace
+from core.refusals import Refusal
+from detection import judge
+from threads import cache as states
+from threads import keys, policy
 from threads.actions.folders import placing
 from threads.actions.messages import check_not_waiting, text_line
-from threads.limits import Limit, bucket_keys, check_left, start_limits, take_one
-from threads.models import Message, Pair, PairThread, Participant, StartMarker, Thread, keys
-from threads.models.changes import Cancelled, Change, Transaction
+from threads.cache import ThreadState
+from threads.dynamodb.retry import Backoff
+from threads.dynamodb.store import StoreUnavailable
+from threads.dynamodb.table import Item, get_many
+from threads.dynamodb.transactions import Cancelled, Change, Transaction
+from threads.events import tell_appended
+from threads.models import Message, Pair, PairThread, Participant, StartMarker, Thread
 from threads.models.message import TEXT
 from threads.models.participant import (
     ASKED,
@@ -24,24 +28,20 @@ from threads.models.participant import (
     SELLER,
     oldest_request,
 )
-from threads.models.retry import Backoff
-from threads.models.store import StoreUnavailable
-from threads.models.table import Item, get_many
 from threads.models.thread import INQUIRY, OPEN
 from threads.profiles import muted_until, person_of
 from threads.queries import is_open_to
-from threads.state import ThreadState
-from threads.telling import tell_appended
-from threads.writing import Appended, Line, seal
-from threads.writing.build import unused
-from threads.writing.line import (
+from threads.rate_limits import Limit, bucket_keys, check_left, start_limits, take_one
+from threads.sending import Appended, Line, seal
+from threads.sending.new_message import (
     MARKER_LIFE,
     make_archive_due,
     make_marker,
     make_thread_of_pair,
     now_ms,
 )
-from threads.writing.rows import caught_up
+from threads.sending.rows import caught_up
+from threads.sending.transaction import unused
 
 
 def start_thread(

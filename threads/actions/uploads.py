@@ -3,10 +3,10 @@
 from accounts.models import User
 from files.actions import Readable, accept_file
 from files.models import File
+from threads import cache as states
 from threads import policy
-from threads import state as states
 from threads.actions.messages import check_may_write
-from threads.limits import spend, upload_limits
+from threads.rate_limits import spend, upload_limits
 
 
 def bring_file(user: User, *, thread_id: str, name: str, content: Readable) -> File:

@@ -1,9 +1,9 @@
 """Old messages: what is due to be packed, and the packs that there are."""
 
-from threads.models import keys
-from threads.models.attributes import IntAttribute, UnicodeAttribute
-from threads.models.sizes import KB
-from threads.models.table import Item
+from threads import keys
+from threads.dynamodb.attributes import IntAttribute, UnicodeAttribute
+from threads.dynamodb.sizes import KB
+from threads.dynamodb.table import Item
 
 
 class ArchiveDue(Item):

@@ -1,12 +1,12 @@
-from threads.models import keys
-from threads.models.attributes import (
+from threads import keys
+from threads.dynamodb.attributes import (
     DocumentAttribute,
     DocumentsAttribute,
     IntAttribute,
     UnicodeAttribute,
 )
-from threads.models.sizes import KB
-from threads.models.table import Item
+from threads.dynamodb.sizes import KB
+from threads.dynamodb.table import Item
 
 
 class CardShadow(Item):

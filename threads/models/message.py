@@ -1,14 +1,15 @@
 from typing import Any
 
-from threads.models import keys, packs
-from threads.models.attributes import (
+from threads import keys
+from threads.dynamodb.attributes import (
     DocumentAttribute,
     DocumentsAttribute,
     IntAttribute,
     UnicodeAttribute,
 )
-from threads.models.sizes import KB
-from threads.models.table import Item
+from threads.dynamodb.sizes import KB
+from threads.dynamodb.table import Item
+from threads.models import packs
 
 TEXT, ASSET, SYSTEM, ACTION = "text", "asset", "system", "action"
 MESSAGE_TYPES = (TEXT, ASSET, SYSTEM, ACTION)

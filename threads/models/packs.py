@@ -20,10 +20,10 @@ import structlog
 from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, storages
 
+from threads.dynamodb.store import StoreUnavailable, count_object
+from threads.dynamodb.table import get_many
 from threads.models import archive_reads
 from threads.models.archive_reads import ArchiveUnavailable
-from threads.models.store import StoreUnavailable, count_object
-from threads.models.table import get_many
 
 log = structlog.get_logger(__name__)
 

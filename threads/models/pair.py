@@ -1,7 +1,7 @@
-from threads.models import keys
-from threads.models.attributes import BooleanAttribute, UnicodeAttribute, UnicodeSetAttribute
-from threads.models.sizes import KB
-from threads.models.table import Item
+from threads import keys
+from threads.dynamodb.attributes import BooleanAttribute, UnicodeAttribute, UnicodeSetAttribute
+from threads.dynamodb.sizes import KB
+from threads.dynamodb.table import Item
 
 
 class Pair(Item):

@@ -1,16 +1,16 @@
 from datetime import timedelta
 from typing import Any
 
-from threads.models import keys
-from threads.models.attributes import (
+from threads import keys
+from threads.dynamodb.attributes import (
     BooleanAttribute,
     DocumentAttribute,
     IntAttribute,
     UnicodeAttribute,
     UnicodeSetAttribute,
 )
-from threads.models.sizes import KB
-from threads.models.table import Item
+from threads.dynamodb.sizes import KB
+from threads.dynamodb.table import Item
 
 BUYER, SELLER, ADMIN = "buyer", "seller", "admin"
 INBOX, REQUESTS, ARCHIVED_FOLDER, SPAM = "inbox", "requests", "archived", "spam"

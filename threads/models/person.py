@@ -1,9 +1,9 @@
 """Items of one person's own: profile, drafts, limits, and what their starts became."""
 
-from threads.models import keys
-from threads.models.attributes import BooleanAttribute, IntAttribute, UnicodeAttribute
-from threads.models.sizes import KB
-from threads.models.table import Item
+from threads import keys
+from threads.dynamodb.attributes import BooleanAttribute, IntAttribute, UnicodeAttribute
+from threads.dynamodb.sizes import KB
+from threads.dynamodb.table import Item
 
 
 class Profile(Item):

@@ -1,14 +1,14 @@
 from typing import Any
 
-from threads.models import keys
-from threads.models.attributes import (
+from threads import keys
+from threads.dynamodb.attributes import (
     DocumentAttribute,
     DocumentsAttribute,
     IntAttribute,
     UnicodeAttribute,
 )
-from threads.models.sizes import KB
-from threads.models.table import Item
+from threads.dynamodb.sizes import KB
+from threads.dynamodb.table import Item
 
 TAB_NAMES = ("brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions")
 # Those that people write themselves; the others follow the relational records.

@@ -1,13 +1,13 @@
-from threads.models import keys
-from threads.models.attributes import (
+from threads import keys
+from threads.dynamodb.attributes import (
     BooleanAttribute,
     DocumentAttribute,
     DocumentsAttribute,
     IntAttribute,
     UnicodeAttribute,
 )
-from threads.models.sizes import KB
-from threads.models.table import Item
+from threads.dynamodb.sizes import KB
+from threads.dynamodb.table import Item
 
 INQUIRY, PROJECT = "inquiry", "project"
 OPEN, ARCHIVED, LOCKED = "open", "archived", "locked"

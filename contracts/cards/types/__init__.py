@@ -1,6 +1,6 @@
 """The types there are. A new one is a file here, which says what it is, and its templates."""
 
-from contracts.cards.table import CardType
+from contracts.cards.card_type import CardType
 from contracts.cards.types import (
     cancel,
     complete,

@@ -8,10 +8,8 @@ from django.utils import timezone
 from pydantic import BaseModel
 
 from accounts.models import User
-from accounts.refusals import Refusal
 from contracts.actions.payments import add_amendment
-from contracts.cards.fields import Reason
-from contracts.cards.table import (
+from contracts.cards.card_type import (
     ANSWERER,
     EITHER,
     PENDING,
@@ -22,11 +20,13 @@ from contracts.cards.table import (
     decline,
     withdraw,
 )
+from contracts.fields import Reason
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION, CANCELLED, FLEXIBLE, MODERATE
 from contracts.models.money import EXTRAS, REFUND
 from contracts.money import amount
 from contracts.queries import balance_of, spell_outstanding
+from core.refusals import Refusal
 
 DAY, WEEK = timedelta(days=1), timedelta(days=7)
 

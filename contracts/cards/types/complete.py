@@ -8,9 +8,7 @@ from django.utils import timezone
 from pydantic import BaseModel
 
 from accounts.models import User
-from accounts.refusals import Refusal
-from contracts.cards.fields import Note
-from contracts.cards.table import (
+from contracts.cards.card_type import (
     BUYER,
     CLOCK,
     PENDING,
@@ -25,10 +23,12 @@ from contracts.cards.table import (
 )
 from contracts.cards.types.dispute import Dispute
 from contracts.cards.types.proofs import is_approved
+from contracts.fields import Note
 from contracts.models import Card, Leg
 from contracts.models.bookings import COMPLETED
 from contracts.money import amount
 from contracts.queries import balance_of, is_in_force, spell_outstanding
+from core.refusals import Refusal
 
 TIME, MILESTONE = "time", "milestone"
 HOW = {TIME: "The booked time is over", MILESTONE: "The proofs are approved"}

@@ -7,10 +7,8 @@ from django.utils import timezone
 from pydantic import BaseModel
 
 from accounts.models import User
-from accounts.refusals import Refusal
 from contracts.actions.payments import add_amendment
-from contracts.cards.fields import Cents, Day, Line, Note, invalid, spell_day
-from contracts.cards.table import (
+from contracts.cards.card_type import (
     SELLER,
     Act,
     CardType,
@@ -20,9 +18,11 @@ from contracts.cards.table import (
     ends_with_the_booking,
     withdraw,
 )
+from contracts.fields import Cents, Day, Line, Note, invalid, spell_day
 from contracts.models import Leg
 from contracts.models.money import EXPENSE
 from contracts.money import amount
+from core.refusals import Refusal
 
 MAX_AGE_DAYS = 5 * 366
 

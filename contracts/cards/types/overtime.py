@@ -5,10 +5,8 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from accounts.models import User
-from accounts.refusals import Refusal
 from contracts.actions.payments import add_amendment
-from contracts.cards.fields import Note, WholeNumber
-from contracts.cards.table import (
+from contracts.cards.card_type import (
     EITHER,
     Act,
     CardType,
@@ -18,10 +16,12 @@ from contracts.cards.table import (
     ends_with_the_booking,
     withdraw,
 )
+from contracts.fields import Note, WholeNumber
 from contracts.models import Leg
 from contracts.models.fields import MOST_CENTS
 from contracts.models.money import OVERTIME
 from contracts.money import amount
+from core.refusals import Refusal
 
 LONGEST = 24 * 60
 

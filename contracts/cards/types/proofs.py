@@ -8,9 +8,7 @@ from django.utils import timezone
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, model_validator
 
 from accounts.models import User
-from accounts.refusals import Refusal
-from contracts.cards.fields import Moment, Note, WholeNumber, in_zone, invalid, plain, typed
-from contracts.cards.table import (
+from contracts.cards.card_type import (
     BUYER,
     CLOCK,
     PENDING,
@@ -21,7 +19,9 @@ from contracts.cards.table import (
     Payload,
     ends_with_the_booking,
 )
+from contracts.fields import Moment, Note, WholeNumber, in_zone, invalid, plain, typed
 from contracts.models import Leg
+from core.refusals import Refusal
 
 APPROVED, CHANGES = "approved", "changes_requested"
 MOST_PICTURES = 20

@@ -6,10 +6,8 @@ from typing import Any
 from pydantic import BaseModel, Field, model_validator
 
 from accounts.models import User
-from accounts.refusals import Refusal
 from contracts.actions.offers import change_leg
-from contracts.cards.fields import Moment, Note, in_zone, spell_times, typed
-from contracts.cards.table import (
+from contracts.cards.card_type import (
     ANSWERER,
     CLOCK,
     EITHER,
@@ -23,9 +21,11 @@ from contracts.cards.table import (
     ends_with_the_booking,
     withdraw,
 )
+from contracts.fields import Moment, Note, in_zone, spell_times, typed
 from contracts.models import Leg
 from contracts.schedule import check_is_free, find_wrong_date
 from contracts.terms import Terms
+from core.refusals import Refusal
 
 OPEN_FOR = timedelta(hours=72)
 

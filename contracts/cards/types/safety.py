@@ -5,9 +5,9 @@ from typing import Literal
 from pydantic import BaseModel
 
 from accounts.models import User
+from contracts.cards.card_type import EITHER, STAFF, Act, CardType, Move, Payload
 from contracts.cards.cases import FOR_STAFF, OPEN, RESOLVED, Decision, keep_decision, open_case
-from contracts.cards.fields import Reason
-from contracts.cards.table import EITHER, STAFF, Act, CardType, Move, Payload
+from contracts.fields import Reason
 from contracts.models import Leg
 
 # As reports name them.

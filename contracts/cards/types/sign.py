@@ -3,10 +3,8 @@
 from pydantic import BaseModel
 
 from accounts.models import User
-from accounts.refusals import Refusal
 from contracts.actions.documents import sign_version
-from contracts.cards.fields import Line
-from contracts.cards.table import (
+from contracts.cards.card_type import (
     CLOCK,
     PENDING,
     SELLER,
@@ -18,8 +16,10 @@ from contracts.cards.table import (
     decline,
     ends_with_the_booking,
 )
+from contracts.fields import Line
 from contracts.models import ContractVersion, Leg
 from contracts.models.documents import ISSUED, VOID
+from core.refusals import Refusal
 
 
 class Sign(BaseModel):

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from contracts.cards.drawing import page
+from contracts.cards.diagram import page
 
 
 class Command(BaseCommand):

@@ -4,9 +4,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from contracts.documents.clauses import differing_clauses
 from contracts.models import ContractVersion, Leg
 from contracts.models.documents import IN_FORCE, ISSUED, VOID
-from contracts.wording import differing_clauses
 
 
 class Command(BaseCommand):

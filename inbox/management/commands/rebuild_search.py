@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from inbox.comparing import rebuild
+from inbox.search.reconcile import rebuild
 
 
 class Command(BaseCommand):

@@ -6,8 +6,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from threads.archiving.archiver import archive_messages
-from threads.archiving.location import WrongArchive, accept_new_location
+from threads.archive.archiver import archive_messages
+from threads.archive.location import WrongArchive, accept_new_location
 
 
 def days(text: str) -> timedelta:

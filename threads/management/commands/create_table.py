@@ -3,7 +3,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from threads.models.table import create_table
+from threads.dynamodb.table import create_table
 
 
 class Command(BaseCommand):

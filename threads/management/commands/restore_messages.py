@@ -2,8 +2,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from threads.archiving.due import list_packed
-from threads.archiving.restoring import restore_thread
+from threads.archive.due import list_packed
+from threads.archive.restore import restore_thread
 
 
 class Command(BaseCommand):

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from threads.sweeping import sweep_expired
+from threads.cleanup import sweep_expired
 
 
 class Command(BaseCommand):

@@ -2,8 +2,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from files.sweeping import sweep_files
-from threads.sweeping import settle_files
+from files.cleanup import sweep_files
+from threads.cleanup import settle_files
 
 
 class Command(BaseCommand):

@@ -1,0 +1,102 @@
+"""What payloads are made of: lines, notes, amounts, times."""
+
+from datetime import date, datetime
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo
+
+from contracts.amounts import parse_amount
+from contracts.models.fields import MOST_CENTS
+from core.refusals import Refusal
+from core.time_zones import local_time
+
+LONGEST_LINE, LONGEST_NOTE = 120, 1000
+MAX_NUMBER_DIGITS, MAX_MOMENT_CHARS = 9, 32
+
+
+def invalid(part: str, sentence: str) -> Refusal:
+    """What is wrong, for the part of the form that it is said at."""
+    refusal = Refusal("CARD_INVALID")
+    refusal.details["errors"] = {part: sentence}
+    return refusal
+
+
+def plain(value: Any) -> Any:
+    """One newline for every kind, and nothing that no one could have typed."""
+    if not isinstance(value, str):
+        return value
+    return value.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").strip()
+
+
+def _one_line(value: Any) -> Any:
+    return " ".join(value.replace("\x00", "").split()) if isinstance(value, str) else value
+
+
+def _cents(value: Any, info: ValidationInfo) -> int:
+    """The validation context names the locale of the person who typed it."""
+    cents = parse_amount(value, locale=(info.context or {}).get("locale", ""))
+    if not cents:
+        raise ValueError("Enter an amount above zero.")
+    return cents
+
+
+def _whole_number(value: Any) -> int:
+    """Bounded before it is parsed."""
+    text = value.strip() if isinstance(value, str) else str(value) if type(value) is int else ""
+    if not (text.isascii() and text.isdecimal() and len(text) <= MAX_NUMBER_DIGITS):
+        raise ValueError("Enter a whole number.")
+    return int(text)
+
+
+def _bounded_moment(value: Any) -> Any:
+    return _bounded(value, "That is not a date and a time.")
+
+
+def _bounded_day(value: Any) -> Any:
+    return _bounded(value, "That is not a date.")
+
+
+def _bounded(value: Any, message: str) -> Any:
+    """Short ISO text only: a bare number would be read as seconds since 1970."""
+    if not isinstance(value, str) or len(value) > MAX_MOMENT_CHARS or "-" not in value.strip()[1:]:
+        raise ValueError(message)
+    return value.strip()
+
+
+Line = Annotated[
+    str, BeforeValidator(_one_line), StringConstraints(min_length=1, max_length=LONGEST_LINE)
+]
+Note = Annotated[str, BeforeValidator(plain), StringConstraints(max_length=LONGEST_NOTE)]
+Reason = Annotated[
+    str, BeforeValidator(plain), StringConstraints(min_length=1, max_length=LONGEST_NOTE)
+]
+Cents = Annotated[int, BeforeValidator(_cents), Field(gt=0, le=MOST_CENTS)]
+WholeNumber = Annotated[int, BeforeValidator(_whole_number)]
+Moment = Annotated[datetime, BeforeValidator(_bounded_moment)]
+Day = Annotated[date, BeforeValidator(_bounded_day)]
+
+
+def in_zone(moment: datetime, zone: str) -> datetime:
+    """What was typed without a zone was meant in the booking's own."""
+    moment = moment.replace(second=0, microsecond=0)
+    return moment.replace(tzinfo=ZoneInfo(zone)) if moment.tzinfo is None else moment
+
+
+def typed(moment: datetime, zone: str) -> str:
+    """As a form begins with it."""
+    return f"{local_time(moment, ZoneInfo(zone)):%Y-%m-%dT%H:%M}"
+
+
+def spell_times(start: str, end: str, time_zone: str) -> str:
+    """From when to when, in the booking's own zone, which is named: two readers see the same."""
+    zone = ZoneInfo(time_zone)
+    first, last = (local_time(datetime.fromisoformat(each), zone) for each in (start, end))
+    city = time_zone.rpartition("/")[2].replace("_", " ")
+    if first.date() == last.date():
+        return f"{spell_day(first)}, {first:%H:%M} to {last:%H:%M} ({city})"
+    return f"{spell_day(first)}, {first:%H:%M} to {spell_day(last)}, {last:%H:%M} ({city})"
+
+
+def spell_day(moment: date) -> str:
+    return f"{moment:%a} {moment.day} {moment:%b %Y}"

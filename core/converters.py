@@ -1,0 +1,90 @@
+"""Ids in addresses: what does not look like one leads nowhere."""
+
+from django.urls import register_converter
+
+from core.ids import ULID_PATTERN
+
+
+class _Id:
+    prefix: str
+
+    def __init_subclass__(cls) -> None:
+        cls.regex = f"{cls.prefix}_{ULID_PATTERN}"
+
+    regex: str
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+class ThreadId(_Id):
+    prefix = "thrd"
+
+
+class MessageId(_Id):
+    prefix = "msg"
+
+
+class ExportId(_Id):
+    prefix = "exp"
+
+
+class OfferId(_Id):
+    prefix = "ofr"
+
+
+class CardId(_Id):
+    prefix = "card"
+
+
+class LegId(_Id):
+    prefix = "leg"
+
+
+class GroupId(_Id):
+    prefix = "lbg"
+
+
+class ContractId(_Id):
+    prefix = "ctr"
+
+
+class ReceiptId(_Id):
+    prefix = "rcp"
+
+
+class ManifestId(_Id):
+    prefix = "mft"
+
+
+register_converter(ExportId, "export")
+register_converter(OfferId, "offer")
+register_converter(CardId, "card")
+register_converter(LegId, "leg")
+register_converter(GroupId, "group")
+register_converter(ContractId, "contract")
+register_converter(ReceiptId, "receipt")
+register_converter(ManifestId, "manifest")
+
+
+class FileId(_Id):
+    prefix = "file"
+
+
+class OnOrOff:
+    regex = "on|off"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+register_converter(OnOrOff, "on_or_off")
+register_converter(FileId, "file")
+register_converter(ThreadId, "thread")
+register_converter(MessageId, "message")

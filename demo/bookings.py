@@ -1,0 +1,128 @@
+"""Demo bookings: what some of the demo people have agreed, done by the same actions as theirs."""
+
+import contextlib
+import json
+from datetime import datetime, timedelta
+from typing import Any
+
+from accounts.models import User
+from contracts.models import Dossier, Leg
+from contracts.models.money import PAYMENT
+from contracts.terms import Terms
+from core.refusals import Refusal
+from demo import content
+from demo.cards import propose_demo_card
+from projects.actions.bookings import accept_offer, make_offer, record_payment, sign_contract
+from projects.actions.panel import edit_tab
+from threads import cache
+
+Story = dict[str, Any]
+People = dict[str, User]
+Threads = dict[str, tuple[str, User, User]]
+
+
+def add_bookings(threads: Threads, people: People, now: datetime) -> int:
+    """`threads`: by the story's key, its id, buyer and seller. How many were added: each is left
+    alone once it is there, and one that was interrupted is finished."""
+    stories = json.loads((content.FOLDER / "bookings.json").read_text(encoding="utf-8"))
+    added = 0
+    for story in stories:
+        if story["story"] not in threads:
+            continue
+        thread_id, buyer, seller = threads[story["story"]]
+        added += not Dossier.objects.filter(pk=thread_id).exists()
+        # Whoever has blocked somebody, or declined, has changed the story.
+        with contextlib.suppress(Refusal):
+            _book(story, thread_id, buyer, seller, people, now)
+    return added
+
+
+def _book(
+    story: Story, thread_id: str, buyer: User, seller: User, people: People, now: datetime
+) -> None:
+    offer = make_offer(
+        seller,
+        thread_id=thread_id,
+        key=f"demo-{story['story']}",
+        title=story["title"],
+        currency="EUR",
+        terms=[_terms(story, seller, now)],
+    )
+    if story.get("is_open") or offer.status not in ("pending", "accepted"):
+        return
+    accept_offer(buyer, offer_id=offer.id)
+    leg = Leg.objects.get(offer=offer)
+    _sign(story, leg, people)
+    _pay(story, leg, seller)
+    _write(story, thread_id, buyer, seller)
+    for number, card in enumerate(story.get("cards", ())):
+        propose_demo_card(card, leg, people, key=f"demo-{story['story']}-{number}")
+
+
+def _terms(story: Story, seller: User, now: datetime) -> Terms:
+    start = now.replace(hour=9, minute=0, second=0, microsecond=0)
+    start += timedelta(days=story["in_days"])
+    return Terms(
+        service=story["service"],
+        starts_at=start,
+        ends_at=start + timedelta(hours=story["hours"]),
+        time_zone=seller.time_zone,
+        place=story["place"],
+        price_cents=story["price_cents"],
+        deposit_cents=story["deposit_cents"],
+        cancellation=story["cancellation"],
+    )
+
+
+def _sign(story: Story, leg: Leg, people: People) -> None:
+    if leg.contract.versions.count() > 1:
+        return
+    for key in story["signed_by"]:
+        sign_contract(
+            people[key],
+            document_id=leg.contract.id,
+            number=1,
+            legal_name=people[key].display_name,
+            has_read=True,
+            address=None,
+            user_agent="Demo",
+        )
+
+
+def _pay(story: Story, leg: Leg, seller: User) -> None:
+    outstanding = leg.price_cents
+    for what in story["paid"]:
+        cents = leg.deposit_cents if what == "deposit" else outstanding
+        record_payment(
+            seller,
+            leg_id=leg.id,
+            key=f"demo-{what}-{leg.id}",
+            kind=PAYMENT,
+            cents=cents,
+            paid_on=(leg.created_at - timedelta(days=1)).date(),
+            method="bank_transfer",
+            outstanding=outstanding,
+        )
+        outstanding -= cents
+
+
+def _write(story: Story, thread_id: str, buyer: User, seller: User) -> None:
+    """Only where nobody has written yet."""
+
+    def edit(user: User, tab: str, op: str, **fields: Any) -> None:
+        version = cache.recall(thread_id).tabs[tab].version
+        edit_tab(user, thread_id=thread_id, tab=tab, op=op, version=version, **fields)
+
+    tabs = cache.look(thread_id).tabs
+    if not tabs["brief"].version:
+        for part, text in story["brief"].items():
+            edit(buyer, "brief", "edit", part=part, text=text)
+    if not tabs["shotlist"].version:
+        for number, name in enumerate(story["shots"]):
+            edit(seller, "shotlist", "add", part=f"demo{number}", text=name)
+        for number in range(story["done"]):
+            edit(seller, "shotlist", "tick", part=f"demo{number}", text="done")
+    if not tabs["moodboard"].version:
+        for number, (link, caption) in enumerate(story["pins"]):
+            edit(buyer, "moodboard", "add", part=f"demo{number}", text=link)
+            edit(buyer, "moodboard", "edit", part=f"demo{number}", name="caption", text=caption)

@@ -1,0 +1,184 @@
+"""One thread in the index of search: what is new in it, what was changed, and who may find it."""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any
+
+from django.db import transaction
+
+from inbox.models import IndexedMessage, IndexedThread
+from inbox.search.normalise import fold
+from threads import cache as states
+from threads import keys
+from threads.cache import ThreadState
+from threads.dynamodb.table import Item, get_many, query_all
+from threads.models import Message, Thread
+from threads.models.message import SYSTEM
+
+BATCH = 500
+# The revision of a thread of which not everything is taken in.
+NOTHING_YET = -1
+# Of its time a feeder works a twentieth: people who write come first, and what waits is not lost.
+# The more has come meanwhile, the less a message costs.
+REST = 19.0
+LONGEST_REST = 2.0
+# Left out, so that a word is a word; rendering every message would cost more than all the rest.
+MARKUP = str.maketrans("", "", "*_`~>#")
+
+Pause = Callable[[float], object]
+
+
+def NO_PAUSE(seconds: float) -> None:
+    """For whoever waits until it is done."""
+
+
+def rest(pause: Pause, began: float) -> None:
+    pause(min(LONGEST_REST, REST * (time.monotonic() - began)))
+
+
+def take_in(
+    thread_id: str, changed: Collection[str] | None = None, *, pause: Pause = NO_PAUSE
+) -> None:
+    """What is new, and the changes that are known: a message each, as often as it was changed.
+    None: they are not known, and every message is looked at.
+
+    In short transactions, since SQLite lets one write at a time. How far it got is written last: a
+    thread that was left half is found to differ, and looked at again."""
+    state = states.read(thread_id)
+    if state is None:
+        forget_thread(thread_id)
+        return
+    before = IndexedThread.objects.filter(pk=thread_id).first()
+    if before is None or before.rev == NOTHING_YET:
+        changed = None
+    thread = _put_thread(state, before)
+    _put_all(thread, state, _different(state.thread, before, changed), pause)
+    thread.seq, thread.last_at = state.thread.last_seq, keys.moment(state.thread.last_message_at)
+    if changed is None or thread.rev + len(changed) >= state.thread.rev:
+        thread.rev = state.thread.rev
+    # Otherwise somebody else has changed something, who may have died before it was taken in: the
+    # numbers go on differing, until all of it is looked at.
+    thread.save(update_fields=["seq", "rev", "last_at"])
+
+
+def forget_thread(thread_id: str) -> None:
+    IndexedThread.objects.filter(pk=thread_id).delete()
+
+
+def _different(
+    thread: Thread, before: IndexedThread | None, changed: Collection[str] | None
+) -> Iterator[Message]:
+    if before is None:
+        return _messages(thread.pk, keys.MESSAGES)
+    if changed is not None or before.rev == thread.rev:
+        return chain(_later(thread, before), _these(thread, changed or ()))
+    return (
+        message
+        for message in _messages(thread.pk, keys.MESSAGES)
+        if message.seq > before.seq or message.rev > before.rev
+    )
+
+
+def _later(thread: Thread, before: IndexedThread) -> Iterator[Message]:
+    last = before.messages.order_by("-seq").first()
+    floor = keys.message_sk(last.message_id) if last else keys.MESSAGES
+    return _messages(thread.pk, floor)
+
+
+def _messages(pk: str, floor: str) -> Iterator[Message]:
+    """As they are in the table: an archive is opened only for those that are taken in."""
+    where = Item.sk.between(floor, f"{keys.MESSAGES}~")
+    found = query_all(pk, where, whole=False)
+    return (item for item in found if isinstance(item, Message))
+
+
+def _these(thread: Thread, message_ids: Iterable[str]) -> list[Message]:
+    wanted = ((thread.pk, keys.message_sk(message_id)) for message_id in message_ids)
+    found = get_many(wanted, whole=False)
+    return [item for item in found if isinstance(item, Message)]
+
+
+@transaction.atomic
+def _put_thread(state: ThreadState, before: IndexedThread | None) -> IndexedThread:
+    names = [_named(person.person) for person in state.people.values()]
+    about = {
+        "roster_version": state.thread.roster_version,
+        "kind": state.thread.kind,
+        "about": fold(" ".join([state.thread.subject, *names])),
+    }
+    if before is not None and all(getattr(before, name) == about[name] for name in about):
+        return before
+    thread, _ = IndexedThread.objects.update_or_create(
+        pk=state.thread.id,
+        defaults=about,
+        create_defaults=about | {"seq": 0, "rev": NOTHING_YET},
+    )
+    thread.people.exclude(user_id__in=state.people).delete()
+    for user_id, person in state.people.items():
+        thread.people.update_or_create(
+            user_id=user_id, defaults={"from_seq": person.visible_from_seq}
+        )
+        # Under a new name, if they have one, they have said what they said before.
+        name = fold(_named(person.person))
+        thread.messages.filter(author_id=user_id).exclude(author=name).update(author=name)
+    return thread
+
+
+def _named(person: Mapping[str, Any]) -> str:
+    return f"{person['name']} {person.get('handle', '')}"
+
+
+def _put_all(
+    thread: IndexedThread, state: ThreadState, messages: Iterator[Message], pause: Pause
+) -> None:
+    began = time.monotonic()
+    while chunk := list(islice(messages, BATCH)):
+        _put(thread, state, chunk)
+        if len(chunk) == BATCH:
+            # Of a long history it rests after each part, too.
+            rest(pause, began)
+            began = time.monotonic()
+
+
+@transaction.atomic
+def _put(thread: IndexedThread, state: ThreadState, messages: list[Message]) -> None:
+    """By their ids, so that twice is once. What was removed or hidden goes."""
+    latest = {message.id: message for message in messages}
+    IndexedMessage.objects.filter(message_id__in=list(latest)).delete()
+    shown = [one for one in latest.values() if one.type != SYSTEM and not one.is_gone]
+    Message.complete(shown)
+    indexed = [_indexed(thread, state, message) for message in shown]
+    IndexedMessage.objects.bulk_create(indexed, batch_size=BATCH)
+
+
+def _indexed(thread: IndexedThread, state: ThreadState, message: Message) -> IndexedMessage:
+    kinds = {str(file.get("kind", file.get("type", ""))) for file in message.attachments or []}
+    return IndexedMessage(
+        message_id=message.id,
+        thread=thread,
+        seq=message.seq,
+        at=keys.moment(message.created_at),
+        author_id=message.author_id or "",
+        author=fold(_named(state.name_of(message.author_id or ""))),
+        folded=text_of(message),
+        has_image=any(kind.startswith("image") for kind in kinds),
+        has_file=any(not kind.startswith("image") for kind in kinds),
+        card=str((message.action or {}).get("type", "")),
+    )
+
+
+def text_of(message: Message) -> str:
+    """What one can find it by."""
+    names = " ".join(str(file.get("name", "")) for file in message.attachments or [])
+    return fold(f"{(message.body or '').translate(MARKUP)} {names}".strip())
+
+
+def forget_person(user_id: str) -> list[str]:
+    """Their name, under what they wrote and on the threads they were in; and which those are."""
+    written = IndexedMessage.objects.filter(author_id=user_id)
+    threads = list(written.order_by().values_list("thread_id", flat=True).distinct())
+    written.exclude(author="").update(author="")
+    # Taken in anew with the names of those who are there.
+    IndexedThread.objects.filter(pk__in=threads).update(roster_version=NOTHING_YET)
+    return threads

@@ -1,8 +1,0 @@
-from django.contrib.admin.apps import AdminConfig
-
-
-class StaffConfig(AdminConfig):
-    """Django's admin, on a site of our own."""
-
-    default = False
-    default_site = "accounts.staff.StaffSite"

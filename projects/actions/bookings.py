@@ -1,0 +1,159 @@
+"""What people do with the records of a thread: the record first, then the conversation follows.
+
+A record that was written is carried to the table at once; if that does not go through, the relay
+does it in its own time, and the answer to the person is the same.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from accounts.models import User
+from contracts.actions import documents, groups, manifests, offers, payments
+from contracts.cards import moves
+from contracts.models import BookingGroup, Card, DeliverableManifest, Leg, Offer, Receipt
+from contracts.queries import access_leg, access_offer, access_receipt
+from contracts.terms import Terms
+from core.rate_limits import keep_pace
+from core.refusals import Refusal
+from threads import cache as states
+from threads import policy
+from threads.actions.messages import check_may_write, check_not_held
+from threads.cache import ThreadState
+from threads.relay import carry_all
+
+
+def make_offer(
+    user: User,
+    *,
+    thread_id: str,
+    key: str,
+    title: str,
+    currency: str,
+    terms: list[Terms],
+    changes: str = "",
+) -> Offer:
+    state, leg = _check_offer(user, thread_id, title, terms, changes)
+    buyer_id, seller_id = leg.parties if leg else (state.thread.buyer_id, state.thread.seller_id)
+    people = User.objects.in_bulk([buyer_id, seller_id])
+    done = offers.make_offer(
+        user,
+        thread_id=thread_id,
+        buyer=people[buyer_id],
+        seller=people[seller_id],
+        key=key,
+        title=title,
+        currency=currency,
+        terms=terms,
+        changes=leg,
+    )
+    carry_all(done.entries)
+    return done.offer
+
+
+def review_offer(
+    user: User,
+    *,
+    thread_id: str,
+    title: str,
+    currency: str,
+    terms: list[Terms],
+    changes: str = "",
+) -> None:
+    """Checks what `make_offer` checks, and makes nothing."""
+    _, leg = _check_offer(user, thread_id, title, terms, changes)
+    offers.check_terms(title, currency, terms, leg)
+
+
+def _check_offer(
+    user: User, thread_id: str, title: str, terms: list[Terms], changes: str
+) -> tuple[ThreadState, Leg | None]:
+    state = _of_two(user, thread_id)
+    keep_pace("proposal", user.id)
+    said = [text for each in terms for text in (each.service, each.place)]
+    policy.check_text(state.thread, title, *said)
+    return state, _leg_of_thread(user, thread_id, changes) if changes else None
+
+
+def _of_two(user: User, thread_id: str) -> ThreadState:
+    """Offers are between the two principals, where both may write."""
+    state = states.look(thread_id)
+    check_may_write(state, user.id)
+    if user.id not in (state.thread.buyer_id, state.thread.seller_id):
+        raise Refusal("ACTION_FORBIDDEN", "Only the buyer and the seller can make an offer.")
+    return state
+
+
+def _leg_of_thread(user: User, thread_id: str, leg_id: str) -> Leg:
+    leg = access_leg(user, leg_id)
+    if leg.thread_id != thread_id:
+        raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
+    return leg
+
+
+def accept_offer(user: User, *, offer_id: str) -> Offer:
+    return _answer(offers.accept_offer, user, offer_id)
+
+
+def decline_offer(user: User, *, offer_id: str) -> Offer:
+    return _answer(offers.decline_offer, user, offer_id)
+
+
+def withdraw_offer(user: User, *, offer_id: str) -> Offer:
+    return _answer(offers.withdraw_offer, user, offer_id)
+
+
+def _answer(action: Callable[..., offers.Done], user: User, offer_id: str) -> Offer:
+    offer = access_offer(user, offer_id)
+    check_may_write(states.look(offer.thread_id), user.id)
+    done = action(user, offer_id=offer_id)
+    carry_all(done.entries)
+    return done.offer
+
+
+def sign_contract(user: User, *, document_id: str, number: int, **signature: Any) -> None:
+    """By way of the card that asks for it, if there is one: it must not go on asking."""
+    card = Card.objects.filter(
+        type="sign", is_open=True, payload__document=document_id, payload__number=number
+    ).first()
+    if card is None or user.id not in card.waits_for:
+        carry_all(documents.sign_version(user, document_id=document_id, number=number, **signature))
+        return
+    key = f"sign-{card.version}"
+    done = moves.move(
+        user, card_id=card.id, name="sign", version=card.version, key=key, given=signature
+    )
+    carry_all(done.entries)
+
+
+def record_payment(user: User, *, leg_id: str, **payment: Any) -> Receipt:
+    access_leg(user, leg_id)
+    receipt, entries = payments.record_payment(user, leg_id=leg_id, **payment)
+    carry_all(entries)
+    return receipt
+
+
+def reverse_payment(user: User, *, receipt_id: str, key: str) -> Receipt:
+    access_receipt(user, receipt_id)
+    receipt, entries = payments.reverse_payment(user, receipt_id=receipt_id, key=key)
+    carry_all(entries)
+    return receipt
+
+
+def link_bookings(user: User, *, title: str, leg_ids: list[str]) -> BookingGroup:
+    group, entries = groups.link_legs(user, title=title, leg_ids=leg_ids)
+    carry_all(entries)
+    return group
+
+
+def deliver_finals(
+    user: User, *, leg_id: str, key: str, title: str, listing: str
+) -> DeliverableManifest:
+    author = states.look(access_leg(user, leg_id).thread_id).people.get(user.id)
+    if author is not None:
+        check_not_held(author)
+    keep_pace("delivery", user.id)
+    manifest, entries = manifests.add_manifest(
+        user, leg_id=leg_id, key=key, title=title, listing=listing
+    )
+    carry_all(entries)
+    return manifest

@@ -1,0 +1,118 @@
+"""What people do with cards: the record first, then the conversation follows."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from accounts.models import User
+from contracts.cards import moves, proposals
+from contracts.cards.locks import find_card
+from contracts.cards.types import TYPES
+from contracts.models import Card
+from core.rate_limits import keep_pace
+from core.refusals import Refusal
+from threads import cache as states
+from threads.actions.attachments import Attached, attach
+from threads.actions.messages import check_may_write
+from threads.actions.staff import lift_hold
+from threads.relay import carry_all
+
+
+def propose_card(
+    user: User,
+    *,
+    thread_id: str,
+    type_name: str,
+    leg_id: str,
+    key: str,
+    given: dict[str, Any],
+    file_ids: Sequence[str] = (),
+    locale: str = "",
+) -> Card:
+    if not Card.objects.filter(proposed_by=user, key=key).exists():
+        keep_pace("proposal", user.id)
+        # A repeat may find the conversation on hold by what it repeats.
+        check_may_write(states.look(thread_id), user.id, despite_hold=calls_staff(type_name))
+    attached = _attach(user, file_ids, thread_id)
+    done = proposals.propose(
+        user,
+        type_name=type_name,
+        thread_id=thread_id,
+        leg_id=leg_id,
+        key=key,
+        given=given,
+        files=attached.described,
+        also=_reserve(attached),
+        locale=locale,
+    )
+    carry_all(done.entries)
+    return done.card
+
+
+def calls_staff(type_name: str) -> bool:
+    kind = TYPES.get(type_name)
+    return kind is not None and kind.calls_staff
+
+
+def _attach(user: User, file_ids: Sequence[str], thread_id: str) -> Attached:
+    """Named by the card, once there is one."""
+    return attach(user, file_ids, [], thread_id=thread_id, client_id="")
+
+
+def _reserve(attached: Attached) -> Callable[[Card], None]:
+    def reserve(card: Card) -> None:
+        # Under the name that its message will have: whatever happens, they find each other.
+        attached.client_id = card.id
+        attached.reserve()
+
+    return reserve
+
+
+def move_card(
+    user: User,
+    *,
+    card_id: str,
+    move: str,
+    version: int,
+    key: str,
+    given: dict[str, Any] | None = None,
+    file_ids: Sequence[str] = (),
+    locale: str = "",
+) -> Card:
+    """`file_ids` are for the card that comes of it."""
+    card = find_card(user, card_id)
+    if not card.steps.filter(by=user, key=key).exists():
+        # A repeat may find that nobody writes there any more.
+        chosen = TYPES[card.type].find(move)
+        despite_hold = chosen is not None and calls_staff(chosen.then)
+        check_may_write(states.look(card.thread_id), user.id, despite_hold=despite_hold)
+    attached = _attach(user, file_ids, card.thread_id)
+    done = moves.move(
+        user,
+        card_id=card_id,
+        name=move,
+        version=version,
+        key=key,
+        given=given,
+        files=attached.described,
+        also=_reserve(attached),
+        locale=locale,
+    )
+    carry_all(done.entries)
+    return done.card
+
+
+def decide_card(staff: User, *, thread_id: str, card_id: str, reason: str) -> None:
+    """By staff, under a case: what was opened for them. `reason` is what both are told."""
+    card = find_card(None, card_id)
+    kind = TYPES[card.type]
+    chosen = kind.staff_move(card.state)
+    if card.thread_id != thread_id:
+        raise Refusal("THREAD_NOT_FOUND", "There is no such card.")
+    if chosen is None:
+        raise Refusal("ACTION_INVALID_STATE", "This is decided already.")
+    if kind.is_hold:
+        # First: after an interruption the card is still open and can be decided again.
+        lift_hold(thread_id=thread_id, says="")
+    key = f"{chosen.name}-{card.version}"
+    done = moves.decide(staff, card_id=card_id, name=chosen.name, key=key, given={"reason": reason})
+    carry_all(done.entries)

@@ -1,0 +1,148 @@
+"""Editing a tab that people write themselves."""
+
+from dataclasses import replace
+from typing import Any
+
+from accounts.models import User
+from core.rate_limits import keep_pace
+from core.refusals import Refusal
+from files.models import File
+from files.tab_uses import reserve_for_tab
+from projects.actions import pins
+from projects.panel.diff import diff
+from projects.panel.editable_tabs import Conflict, Edit, apply, new_part
+from projects.panel.events import tell_tabs
+from projects.panel.large_tabs import read_whole
+from projects.panel.storage import write_tabs
+from threads import cache as states
+from threads import keys
+from threads.actions.messages import check_may_write
+from threads.cache import ThreadState
+from threads.models import TabSnapshot
+from threads.rendering.attachments import describe_in_tab
+from threads.sending.revision import now
+
+
+def edit_tab(
+    user: User,
+    *,
+    thread_id: str,
+    tab: str,
+    op: str,
+    version: int,
+    part: str = "",
+    name: str = "",
+    text: str = "",
+    place: int = 0,
+    picture: str = "",
+) -> int:
+    """The version of the tab after it; the same one as before if it was so already."""
+    keep_pace("panel", user.id)
+    # What is added gets its id once, so that a second attempt does not add it twice.
+    part = part or (new_part() if op == "add" else "")
+    edit = Edit(tab, op, version, user.id, now(), part, name, text, place)
+    if (tab, op) == (pins.MOODBOARD, "add"):
+        return _pin(user, edit, thread_id, picture) if picture else _link(user, edit, thread_id)
+    if (tab, op) == (pins.MOODBOARD, "remove"):
+        return _unpin(user, edit, thread_id)
+    return _write(user, edit, thread_id)
+
+
+def _pin(user: User, edit: Edit, thread_id: str, picture: str) -> int:
+    check_may_edit(states.look(thread_id), user.id)
+    described = pins.reserve_picture(user, picture, thread_id=thread_id)
+    edit = replace(edit, part=pins.part_of(picture), picture=described)
+    version = _write(user, edit, thread_id)
+    pins.settle_pinned(edit.part, thread_id=thread_id)
+    return version
+
+
+def _link(user: User, edit: Edit, thread_id: str) -> int:
+    """A link at once; if there is a picture behind it, that comes later (projects/remote_pins.py)."""
+    is_theirs = has_panel(states.recall(thread_id), user.id)
+    wanted = pins.expect_outside(user, edit, thread_id=thread_id) if is_theirs else None
+    try:
+        version = _write(user, edit, thread_id)
+    except Refusal:
+        pins.forget_outside(wanted)
+        raise
+    pins.begin_outside(wanted)
+    return version
+
+
+def show_picture(user: User, *, thread_id: str, part: str, link: str, file: File) -> None:
+    """What the link of a pin led to, in the name of whoever pinned it."""
+    reserve_for_tab(file, tab=pins.MOODBOARD, part=part)
+    shown = describe_in_tab(file)
+    edit = Edit(pins.MOODBOARD, "picture", 0, user.id, now(), part, text=link, picture=shown)
+    _write(user, edit, thread_id)
+    pins.settle_pinned(part, thread_id=thread_id)
+
+
+def _unpin(user: User, edit: Edit, thread_id: str) -> int:
+    check_may_edit(states.look(thread_id), user.id)
+    pins.expect_removal(edit.part, thread_id=thread_id)
+    version = _write(user, edit, thread_id)
+    pins.release_picture(edit.part, thread_id=thread_id)
+    return version
+
+
+def _write(user: User, edit: Edit, thread_id: str) -> int:
+    tab, version = edit.tab, edit.version
+    seen = version
+
+    def plan(state: ThreadState) -> list[TabSnapshot]:
+        nonlocal seen
+        check_may_edit(state, user.id)
+        before = state.tabs.get(tab)
+        if before is None:
+            raise Refusal("TRY_AGAIN", "The panel is being prepared.")
+        seen = before.version
+        if version > seen:
+            raise Refusal("BAD_FRAME", hint="There is no such version yet.")
+        whole = read_whole(before)
+        try:
+            after = apply(whole, edit, before.version + 1)
+        except Conflict as conflict:
+            name = state.name_of(conflict.details["by"])["name"]
+            conflict.details |= {"by_name": name, "current": before.version}
+            raise
+        return [] if after is None else [_next(before, whole, after, edit)]
+
+    state = write_tabs(thread_id, plan, editor=user.id)
+    if state is None:
+        return seen
+    # A shot shows its pin.
+    tell_tabs(state, [tab, "shotlist"] if tab == pins.MOODBOARD else [tab])
+    return int(state.tabs[tab].version)
+
+
+def _next(
+    before: TabSnapshot, whole: dict[str, Any], snapshot: dict[str, Any], edit: Edit
+) -> TabSnapshot:
+    after = TabSnapshot(
+        before.pk,
+        keys.tab_sk(before.name),
+        version=before.version + 1,
+        snapshot=snapshot,
+        updated_by=edit.by,
+        updated_at=edit.at,
+    )
+    after.changes = tuple(diff(whole, snapshot))
+    return after
+
+
+def check_may_edit(state: ThreadState, user_id: str) -> None:
+    check_has_panel(state, user_id)
+    check_may_write(state, user_id)
+
+
+def check_has_panel(state: ThreadState, user_id: str) -> None:
+    """Those whose booking it is; for everybody else there is no panel."""
+    if not has_panel(state, user_id):
+        raise Refusal("THREAD_NOT_FOUND")
+
+
+def has_panel(state: ThreadState, user_id: str) -> bool:
+    thread = state.thread
+    return thread.is_project and user_id in thread.parties and user_id in state.people

@@ -1,0 +1,72 @@
+"""Runs without anybody online: moves the cards that are due, and lets a clock go on that a crash
+left standing. Whatever an outage kept from being moved is moved when it is over: due is due."""
+
+import threading
+
+import structlog
+from django.db import close_old_connections, connection
+
+from contracts.cards import clock
+from contracts.cards.locks import find_card
+from contracts.cards.moves import make_clock_move
+from threads import keys
+from threads.models import Thread
+from threads.relay import carry_all
+
+log = structlog.get_logger(__name__)
+
+# Shown to the minute, kept well within it.
+EVERY = 10.0
+
+
+def move_due_cards() -> int:
+    """How many were moved. One that cannot be holds up no other."""
+    return sum(_move(card_id) for card_id in clock.list_due())
+
+
+def _move(card_id: str) -> bool:
+    try:
+        thread_id = find_card(None, card_id).thread_id
+        holds = _holds(thread_id)
+        for why in holds:
+            # The hold came first; only its word did not get here.
+            carry_all(clock.stop_clock(thread_id, why))
+        if holds:
+            return False
+        done = make_clock_move(card_id)
+    except Exception:
+        log.exception("card_not_moved", card=card_id)
+        return False
+    if done is None:
+        return False
+    carry_all(done.entries)
+    return True
+
+
+def _holds(thread_id: str) -> set[str]:
+    """Why nothing may happen in a thread just now; empty if it may."""
+    thread = Thread.find(keys.thread_pk(thread_id), keys.THREAD)
+    if thread is None:
+        return {clock.LOCK}
+    why = {clock.LOCK: thread.is_locked, clock.HOLD: bool(thread.soft_block)}
+    return {name for name, holds in why.items() if holds}
+
+
+def start_stopped_clocks() -> None:
+    """Where the hold is over, and only the clock was not told. A case speaks for itself."""
+    for thread_id, why in clock.list_stopped():
+        if why != clock.CASE and why not in _holds(thread_id):
+            carry_all(clock.start_clock(thread_id, why))
+
+
+def tick_forever(stop: threading.Event) -> None:
+    """The server runs this in a thread of its own."""
+    while not stop.is_set():
+        try:
+            close_old_connections()
+            start_stopped_clocks()
+            move_due_cards()
+        except Exception:
+            log.exception("clock_failed")
+        stop.wait(EVERY)
+    connection.close()

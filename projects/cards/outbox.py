@@ -1,0 +1,223 @@
+"""Makes the table follow a card: its message, its shadow, what waits for whom, the line that tells.
+
+All of a step is one transaction, made from what the records say when it is written, on the
+condition that the table has nothing newer. The line's own marker makes it come once.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from contracts.cards.types import TYPES
+from contracts.models.cards import Card
+from core.outbox.handlers import Postponed
+from files.models import FileUse
+from projects.cards.rendering import action_of
+from projects.pending_actions import waits_in
+from realtime.broadcast.delivery import deliver
+from realtime.broadcast.events import CardChanged
+from threads import cache as states
+from threads import keys
+from threads.cache import ThreadState
+from threads.dynamodb.retry import Backoff
+from threads.dynamodb.transactions import Cancelled, Change, Transaction
+from threads.events import tell_appended
+from threads.models import CardShadow, Message, Thread
+from threads.models.message import ACTION, PREVIEW, SYSTEM
+from threads.rendering.markdown import as_typed
+from threads.rendering.messages import render_message
+from threads.sending import Line, Roster, append
+from threads.signals import thread_changed as changed
+
+
+def carry_card(
+    card_id: str,
+    *,
+    version: int,
+    key: str,
+    says: str,
+    named: dict[str, str] | None = None,
+    by_staff: bool = False,
+) -> None:
+    """A staff decision is stored whatever the state of the thread, with the card it is about."""
+    message_id = _carry_message(card_id, by_staff=by_staff)
+    if version == 0:
+        _refresh(card_id, message_id)
+    elif version > 1:
+        move = Line(key, as_typed(says), says[:PREVIEW], type=SYSTEM, sealed=says, named=named)
+        move.by_staff = by_staff
+        _carry_move(card_id, message_id, move)
+
+
+def read_card(card_id: str) -> Card:
+    related = ("buyer", "seller", "proposed_by", "counters", "leg")
+    return Card.objects.select_related(*related).get(pk=card_id)
+
+
+# --- The card itself, as a message of whoever proposed it
+
+
+def _carry_message(card_id: str, *, by_staff: bool) -> str:
+    card = read_card(card_id)
+    if card.message_id:
+        return card.message_id
+
+    def plan(state: ThreadState) -> tuple[Line, Roster]:
+        card = read_card(card_id)
+        if not by_staff:
+            _check_is_open(state)
+            _check_may_write(state, card)
+        text = summary_of(card)
+        line = Line(
+            client_id=card.id,
+            body=as_typed(text),
+            preview=text[:PREVIEW],
+            author_id=card.proposed_by_id,
+            type=ACTION,
+            sealed=card.id,
+            action=action_of(card),
+            attachments=card.payload.get("files", []),
+            waits=waits_in(state, this=card.id),
+            also=lambda write, message: _write(write, state, card, message.id, rev=0),
+            by_staff=by_staff,
+            despite_hold=TYPES[card.type].calls_staff,
+        )
+        return line, Roster()
+
+    appended = append(card.thread_id, plan)
+    FileUse.objects.filter(client_id=card_id, message_id="").update(message_id=appended.message.id)
+    # Last: with it nobody carries the message again.
+    Card.objects.filter(pk=card_id).update(message_id=appended.message.id)
+    tell_appended(appended)
+    return appended.message.id
+
+
+def summary_of(card: Card) -> str:
+    kind = TYPES[card.type]
+    return f"{kind.label}: {kind.summary(card.payload)}"
+
+
+def _check_is_open(state: ThreadState) -> None:
+    if state.thread.is_locked or state.thread.soft_block:
+        raise Postponed
+
+
+def _check_may_write(state: ThreadState, card: Card) -> None:
+    """The card is on record; it is shown when its proposer may write there again."""
+    author = state.people.get(card.proposed_by_id)
+    if author is None:
+        return
+    is_blocked = bool(author.blocked_by) and not state.is_group
+    is_held = bool(author.sending_hold) and not TYPES[card.type].calls_staff
+    if is_blocked or is_held or author.request_state or (author.blocked_until or "") > keys.now():
+        raise Postponed
+
+
+# --- A move of it
+
+
+def _carry_move(card_id: str, message_id: str, move: Line) -> None:
+    def plan(state: ThreadState) -> tuple[Line, Roster]:
+        if not move.by_staff:
+            _check_is_open(state)
+        card = read_card(card_id)
+        rev = state.thread.rev + 1
+
+        def also(write: Transaction, _: Message) -> None:
+            _write_with_message(write, state, card, message_id, rev)
+
+        return replace(move, of_thread={"rev": rev}, waits=waits_in(state), also=also), Roster()
+
+    appended = append(read_card(card_id).thread_id, plan)
+    tell_appended(appended)
+    if appended.is_new:
+        tell_card(appended.state, message_id)
+
+
+def _refresh(card_id: str, message_id: str) -> None:
+    """What changed without anybody moving it: its clock. Whoever may write there or not."""
+    thread_id = read_card(card_id).thread_id
+    backoff = Backoff()
+    with states.turn(thread_id):
+        while True:
+            state, card = states.look(thread_id), read_card(card_id)
+            rev = state.thread.rev + 1
+            write = Transaction()
+            _write_with_message(write, state, card, message_id, rev)
+            change = Change(set={"rev": rev})
+            write.update("thread", state.thread, change, Thread.rev == state.thread.rev)
+            try:
+                write.commit()
+                break
+            except Cancelled:
+                backoff.wait()
+        states.forget(thread_id)
+    tell_card(states.look(thread_id), message_id)
+
+
+def tell_card(state: ThreadState, message_id: str) -> None:
+    """The card as it is now, to those who can see its message."""
+    message = Message.find(state.thread.pk, keys.message_sk(message_id))
+    if message is None or message.action is None:
+        return
+    changed.send(None, thread_id=state.thread.id, message_id=message_id)
+    event = CardChanged(
+        type="card.changed",
+        thread=state.thread.id,
+        message=message_id,
+        seq=message.seq,
+        rev=message.rev,
+        html=render_message(message, state),
+        state=message.action["state"],
+        version=message.action["version"],
+    )
+    people = state.people.values()
+    deliver(event, to=[one.user_id for one in people if one.visible_from_seq <= message.seq])
+
+
+# --- What is written with either
+
+
+def _write_with_message(
+    write: Transaction, state: ThreadState, card: Card, message_id: str, rev: int
+) -> None:
+    _write(write, state, card, message_id, rev=rev)
+    message = Message(state.thread.pk, keys.message_sk(message_id))
+    change = Change(set={"action": action_of(card), "rev": rev})
+    write.update("card message", message, change, Message.pk.exists())
+
+
+def _write(
+    write: Transaction, state: ThreadState, card: Card, message_id: str, *, rev: int
+) -> None:
+    not_newer = CardShadow.version <= card.version
+    there_or_not = CardShadow.pk.does_not_exist() | not_newer
+    write.put("card", make_shadow(state.thread.pk, card, message_id, rev), there_or_not)
+
+
+def make_shadow(pk: str, card: Card, message_id: str, rev: int) -> CardShadow:
+    steps = list(card.steps.all())
+    return CardShadow(
+        pk,
+        keys.card_sk(message_id),
+        card_id=card.id,
+        type=card.type,
+        payload=card.payload,
+        state=card.state,
+        version=card.version,
+        created_by=card.proposed_by_id,
+        history=[_step(step) for step in steps],
+        idempotency_keys=[step.key for step in steps],
+        rev=rev,
+    )
+
+
+def _step(step: Any) -> dict[str, Any]:
+    return {
+        "version": step.version,
+        "move": step.move,
+        "by": step.by_id,
+        "at": keys.iso(step.at),
+        "from": step.from_state,
+        "to": step.to_state,
+        "why": step.why,
+    }

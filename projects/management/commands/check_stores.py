@@ -1,0 +1,30 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from core.outbox.maintenance import measure_backlog
+from projects.consistency.orphans import find_orphans
+from projects.consistency.records import compare_blocks, compare_profiles, compare_threads
+
+
+class Command(BaseCommand):
+    help = (
+        "Compares the records with the table, and the table with the records, and says where they "
+        "differ. Reads the whole table. Changes nothing."
+    )
+
+    def handle(self, **options: Any) -> None:
+        found = 0
+        for check in (compare_threads, compare_profiles, compare_blocks, find_orphans):
+            for problem in check():
+                found += 1
+                self.stdout.write(problem)
+        backlog = measure_backlog()
+        if backlog.pending:
+            self.stdout.write(f"{backlog.pending} changes are still on their way to the table.")
+        if backlog.dead:
+            found += backlog.dead
+            self.stdout.write(f"{backlog.dead} changes were given up: see retry_outbox.")
+        if found:
+            raise CommandError(f"{found} differences.")
+        self.stdout.write("The stores agree.")

@@ -1,0 +1,108 @@
+"""The conversation of a booking group: everybody in it from the first line on."""
+
+from accounts.models import User
+from projects.panel.record_tabs import Truth
+from threads import cache as states
+from threads import keys
+from threads.actions.start import new_participant
+from threads.cache import ThreadState
+from threads.dynamodb.transactions import Cancelled, Transaction
+from threads.events import tell_appended
+from threads.models import Message, Participant, Thread
+from threads.models.message import PREVIEW, SYSTEM
+from threads.models.participant import BUYER, SELLER
+from threads.models.thread import OPEN, PROJECT
+from threads.rendering.markdown import as_typed
+from threads.sending import Appended, Line
+from threads.sending.new_message import make_archive_due, make_marker
+
+
+def open_group_thread(
+    truth: Truth, *, key: str, says: str, named: dict[str, str] | None = None
+) -> None:
+    """Its id and its first message's follow from the record: a repeat finds it there."""
+    group = truth.dossier.group
+    if group is None:
+        return
+    line = Line(
+        client_id=key, body=as_typed(says), preview=says[:PREVIEW], type=SYSTEM, named=named
+    )
+    state, message = _new_thread(truth, group.thread_id, group.title, line)
+    write = Transaction()
+    write.put("thread", state.thread, Thread.pk.does_not_exist())
+    for person in state.people.values():
+        write.put(person.sk, person)
+    write.put("message", message)
+    write.put("marker", make_marker(message, line))
+    write.put("archive", make_archive_due(message))
+    try:
+        write.commit()
+    except Cancelled as cancelled:
+        if not cancelled.failed("thread"):
+            raise
+        return
+    states.remember(state.copy())
+    tell_appended(Appended(state, message))
+
+
+def _new_thread(
+    truth: Truth, thread_id: str, title: str, line: Line
+) -> tuple[ThreadState, Message]:
+    binding = truth.binding
+    assert binding is not None
+    made_at = truth.dossier.group.created_at  # type: ignore[union-attr]
+    message_id = keys.next_message_id(None, int(made_at.timestamp() * 1000))
+    at = keys.iso(keys.message_time(message_id))
+    buyer_id = truth.legs[0].buyer_id
+    thread = Thread(
+        keys.thread_pk(thread_id),
+        keys.THREAD,
+        kind=PROJECT,
+        subject=title,
+        buyer_id=buyer_id,
+        seller_id=truth.legs[0].seller_id,
+        participants=binding.party_ids,
+        roster_version=1,
+        status=OPEN,
+        safe_mode_required=True,
+        created_at=at,
+        updated_at=at,
+        last_seq=1,
+        last_tally=0,
+        last_message_id=message_id,
+        last_message_at=at,
+        last_message=line.summary,
+        rev=0,
+    )
+    binding.change(thread).apply(thread)
+    message = Message(
+        thread.pk,
+        keys.message_sk(message_id),
+        seq=1,
+        tally=0,
+        client_id=line.client_id,
+        type=SYSTEM,
+        body=line.body,
+        named=line.named,
+        receiver_ids=binding.party_ids,
+        created_at=at,
+    )
+    return ThreadState(thread, _everybody(thread, binding.party_ids)), message
+
+
+def _everybody(thread: Thread, party_ids: list[str]) -> dict[str, Participant]:
+    users = User.objects.in_bulk(party_ids)
+    buyer = users[thread.buyer_id]
+    first_seller = users[thread.seller_id]
+    people = {}
+    for user_id in party_ids:
+        role, other = (BUYER, first_seller) if user_id == buyer.id else (SELLER, buyer)
+        person = new_participant(thread, users[user_id], role=role, other=other)
+        person.others_count = len(party_ids) - 1
+        person.first_undelivered_seq, person.first_undelivered_message_id = (
+            1,
+            thread.last_message_id,
+        )
+        person.pending_pk, person.pending_sk = keys.pending_pk(user_id), thread.id
+        people[user_id] = person
+    return people

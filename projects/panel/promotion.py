@@ -1,0 +1,82 @@
+"""Makes a thread follow its dossier: bound to what was booked, told what happened, its tabs made.
+
+Each step leaves what is done already as it is, so that an entry of the outbox which a crash left
+half-way is simply carried again.
+"""
+
+from typing import Any
+
+from accounts.models import OutboxEntry
+from core.outbox.claims import extend
+from core.outbox.handlers import Postponed
+from projects.cards.outbox import carry_card
+from projects.panel.groups import open_group_thread
+from projects.panel.record_tabs import Truth, read_truth
+from projects.panel.refresh import refresh_tabs
+from projects.pending_actions import waits_in
+from threads import cache as states
+from threads.cache import ThreadState
+from threads.events import tell_appended, tell_roster
+from threads.models.message import PREVIEW, SYSTEM
+from threads.rendering.markdown import as_typed
+from threads.sending import Line, NothingToDo, Roster, append
+
+OPENS = "The project panel is open."
+
+
+def carry_booking(entry: OutboxEntry) -> None:
+    thread_id = entry.payload["thread"]
+    truth = read_truth(thread_id)
+    if truth is None:
+        return
+    card = entry.payload.get("card")
+    if card is not None:
+        by_staff = entry.payload.get("by_staff", False)
+        carry_card(card["id"], version=card["version"], by_staff=by_staff, **_line_of(entry))
+    elif states.read(thread_id) is None:
+        open_group_thread(truth, **_line_of(entry))
+    else:
+        _say(thread_id, truth, **_line_of(entry))
+    extend(entry)
+    refresh_tabs(thread_id)
+
+
+def _line_of(entry: OutboxEntry) -> dict[str, Any]:
+    payload = entry.payload
+    return {"key": payload["key"], "says": payload["says"], "named": payload.get("named")}
+
+
+def _say(
+    thread_id: str, truth: Truth, *, key: str, says: str, named: dict[str, str] | None
+) -> None:
+    """Line and binding are one transaction: there is no project of which nobody was told."""
+
+    def plan(state: ThreadState) -> tuple[Line, Roster]:
+        if state.thread.is_locked or state.thread.soft_block:
+            raise Postponed
+        binding = truth.binding
+        if binding is not None and binding.holds(state.thread):
+            binding = None
+        text = " ".join(filter(None, [says, OPENS if binding else ""]))
+        if not text:
+            raise NothingToDo
+        line = Line(
+            client_id=key,
+            body=as_typed(text),
+            preview=text[:PREVIEW],
+            type=SYSTEM,
+            named=named,
+            binding=binding,
+            waits=waits_in(state),
+            # Carried again, it no longer opens anything; it is the same line all the same.
+            sealed=says,
+        )
+        return line, Roster()
+
+    try:
+        appended = append(thread_id, plan)
+    except NothingToDo:
+        return
+    tell_appended(appended)
+    if appended.is_new and appended.state.thread.is_project:
+        tell_roster(appended.state, [])

@@ -1,0 +1,148 @@
+"""What waits for whom in a thread, as it is recorded: cards, offers, contracts to be signed.
+
+Every line that tells of a record takes this along, as it is when the line is written
+(threads/sending/pending_actions.py). Made anew from the records, and compared with them, by commands.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from contracts.models import Card, Offer
+from contracts.models.bookings import PENDING
+from contracts.queries import list_unsigned
+from threads import cache as states
+from threads import keys
+from threads.cache import ThreadState
+from threads.dynamodb.retry import Backoff
+from threads.dynamodb.table import Item, query_all
+from threads.dynamodb.transactions import Cancelled, Change, Transaction
+from threads.events import tell_inboxes
+from threads.models import ActionWaiting, Participant, SentMarker, Thread
+from threads.sending.pending_actions import THIS, Wait, awaited, change_own, listed
+from threads.sending.transaction import condition_of
+
+# For one person in one thread. The next ones come when some of these are dealt with.
+MOST = 20
+# What is put right at once, of a hundred writes in a transaction.
+AT_ONCE = 40
+
+
+def waits_in(state: ThreadState, *, this: str = "") -> list[Wait]:
+    """The longest waiting first; `this` is the card whose message is being written."""
+    thread_id = state.thread.id
+    found = [*_cards(thread_id, this), *_offers(thread_id), *_contracts(thread_id)]
+    found.sort(key=lambda wait: wait["since"])
+    counts: Counter[str] = Counter()
+    waits = []
+    for wait in found:
+        counts[wait["user"]] += 1
+        if wait["user"] in state.people and counts[wait["user"]] <= MOST:
+            waits.append(wait)
+    return waits
+
+
+def _cards(thread_id: str, this: str) -> Iterator[Wait]:
+    for card in Card.objects.filter(thread_id=thread_id, is_open=True).order_by("id"):
+        what = THIS if card.id == this else card.message_id or _find_message(card)
+        if what is None:
+            # Not in the conversation yet: it brings this along itself.
+            continue
+        since = keys.iso(card.created_at)
+        for user_id in card.waits_for:
+            yield {"user": user_id, "what": what, "type": card.type, "since": since}
+
+
+def _find_message(card: Card) -> str | None:
+    """It may be there all the same, and only its record not know it yet."""
+    sk = keys.sent_sk(card.proposed_by_id, card.id)
+    marker = SentMarker.find(keys.thread_pk(card.thread_id), sk)
+    return marker.message_id if marker else None
+
+
+def _offers(thread_id: str) -> Iterator[Wait]:
+    for offer in Offer.objects.filter(thread_id=thread_id, status=PENDING).order_by("id"):
+        since = keys.iso(offer.created_at)
+        yield {"user": offer.answers, "what": offer.id, "type": "offer", "since": since}
+
+
+def _contracts(thread_id: str) -> Iterator[Wait]:
+    """Once each, whatever the version: the one that counts is the one to sign."""
+    for version, missing in list_unsigned(thread_id):
+        since = keys.iso(version.issued_at)
+        for user_id in missing:
+            what = version.document_id
+            yield {"user": user_id, "what": what, "type": "contract", "since": since}
+
+
+# --- Comparing, and making anew
+
+
+def wrong_waits(state: ThreadState) -> Iterator[str]:
+    """Where the table says something else than the records."""
+    thread, wanted = state.thread, waits_in(state)
+    if list(thread.waits or []) != wanted:
+        yield f"what waits is {thread.waits}"
+    for person in state.people.values():
+        should = {each["what"] for each in listed(wanted, person.user_id, person.folder)}
+        has = {each["what"] for each in _items(person.user_id, thread.id)}
+        if has != should:
+            yield f"{person.user_id} is told that {sorted(has)} waits, not {sorted(should)}"
+        if person.waiting_for != waiting_for(thread, wanted, person):
+            yield f"the row of {person.user_id} waits for {person.waiting_for}"
+
+
+def waiting_for(thread: Thread, waits: list[Wait], person: Participant | None = None) -> str | None:
+    """Without anything that waits it is what the last words made it, which no record tells."""
+    users = awaited(waits)
+    if not users:
+        return "" if thread.waits else thread.waiting_for
+    return person.user_id if person and person.user_id in users else users[0]
+
+
+def rebuild_waits(thread_id: str) -> bool:
+    """Whether something was wrong."""
+    backoff, is_changed = Backoff(), False
+    while True:
+        state = states.look(thread_id)
+        wanted = waits_in(state)
+        if not list(wrong_waits(state)):
+            break
+        try:
+            _write(state, wanted).commit()
+            is_changed = True
+        except Cancelled:
+            backoff.wait()
+        states.forget(thread_id)
+    if is_changed:
+        tell_inboxes(state)
+    return is_changed
+
+
+def _write(state: ThreadState, wanted: list[Wait]) -> Transaction:
+    """So many of the items at once; the next round finds the rest."""
+    thread, write = state.thread, Transaction()
+    for person in state.people.values():
+        should = listed(wanted, person.user_id, person.folder)
+        change_own(write, thread.id, _items(person.user_id, thread.id), should)
+    del write.items[AT_ONCE:], write.names[AT_ONCE:]
+    for person in state.people.values():
+        change = Change(set={"waiting_for": waiting_for(thread, wanted, person) or ""})
+        condition = condition_of(state, person, writes=False)
+        write.update(person.sk, person, change, condition)
+    # By its version every process that remembers the thread looks again before it writes there.
+    values = {"waits": wanted, "waiting_for": waiting_for(thread, wanted) or ""}
+    change = Change(set=values, add={"roster_version": 1})
+    as_read = (Thread.roster_version == thread.roster_version) & (
+        Thread.last_seq == thread.last_seq
+    )
+    write.update("thread", thread, change, as_read)
+    return write
+
+
+def _items(user_id: str, thread_id: str) -> list[Wait]:
+    found = query_all(keys.user_pk(user_id), Item.sk.startswith(keys.waiting_sk(thread_id, "")))
+    return [
+        {"user": user_id, "what": each.what, "type": each.type, "since": each.created_at}
+        for each in found
+        if isinstance(each, ActionWaiting)
+    ]

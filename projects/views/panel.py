@@ -1,0 +1,90 @@
+"""The panel as a page of its own, and edits of the tabs that people write."""
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from core.refusals import Refusal
+from projects.actions.panel import check_has_panel, edit_tab
+from projects.actions.proofs import add_proofs, check_may_bring, remove_proof
+from projects.forms import AddProofs, EditTab
+from threads import queries
+from threads.models.packs import placeholders
+from threads.models.tab import TAB_NAMES
+from threads.views.files import bring_files
+from threads.views.thread_page import thread_page
+from threads.views.threads import Request
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def tab(request: Request, thread_id: str, tab: str) -> HttpResponse:
+    if tab not in TAB_NAMES:
+        raise Refusal("THREAD_NOT_FOUND")
+    if request.method == "POST":
+        return _edit(request, thread_id, tab)
+    return _show(request, thread_id, tab)
+
+
+def _show(request: Request, thread_id: str, tab: str, refusal: Any = None) -> HttpResponse:
+    with placeholders():
+        opened = queries.open_thread(request.user, thread_id)
+    check_has_panel(opened.state, request.user.id)
+    context = thread_page(request.user, opened, current_tab=tab, at_panel=True)
+    if refusal is not None:
+        described = refusal.described(request.corr_id)
+        has_both = refusal.code == "PANEL_VERSION_CONFLICT"
+        context["panel"] |= {"refusal": described, "conflict": described if has_both else None}
+    status = refusal.status if refusal else 200
+    return render(request, "threads/thread.html", context, status=status)
+
+
+def _edit(request: Request, thread_id: str, tab: str) -> HttpResponse:
+    """For a script the version that it made, or why not; for a form the tab as it is now."""
+    arguments = EditTab.read({**request.POST.dict(), "thread": thread_id, "tab": tab})
+    by_script = _is_script(request)
+    try:
+        version = _edit_with_files(request, arguments)
+    except Refusal as refusal:
+        if by_script or refusal.status == 404:
+            raise
+        return _show(request, thread_id, tab, refusal)
+    if by_script:
+        return JsonResponse({"version": version})
+    return redirect("threads:panel_tab", thread_id, tab)
+
+
+def _is_script(request: Request) -> bool:
+    return "application/json" in request.headers.get("Accept", "")
+
+
+def _edit_with_files(request: Request, arguments: dict[str, Any]) -> int:
+    """Pictures that came with the form, where no script brought them before."""
+    if arguments["tab"] != "moodboard" or not request.FILES:
+        return edit_tab(request.user, **arguments)
+    version = 0
+    for file_id in bring_files(request, arguments["thread_id"]):
+        version = edit_tab(request.user, **arguments | {"picture": file_id})
+    return version
+
+
+@require_POST
+@login_required
+def proofs(request: Request, thread_id: str) -> HttpResponse:
+    by_script = _is_script(request)
+    check_may_bring(request.user, thread_id)
+    brought = bring_files(request, thread_id)
+    file_ids = " ".join(brought) or request.POST.get("file_ids", "")
+    add_proofs(request.user, **AddProofs.read({"thread": thread_id, "file_ids": file_ids}))
+    return JsonResponse({}) if by_script else redirect("threads:panel_tab", thread_id, "files")
+
+
+@require_POST
+@login_required
+def proof_remove(request: Request, thread_id: str, file_id: str) -> HttpResponse:
+    remove_proof(request.user, thread_id=thread_id, file_id=file_id)
+    by_script = _is_script(request)
+    return JsonResponse({}) if by_script else redirect("threads:panel_tab", thread_id, "files")

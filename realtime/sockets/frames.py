@@ -1,0 +1,29 @@
+"""Frames: JSON objects with a type. What a client sends is untrusted and small."""
+
+from typing import Any
+
+import orjson
+
+from core.refusals import Refusal
+
+MOST_BYTES = 64 * 1024
+
+
+class FrameTooLarge(Exception):
+    pass
+
+
+def decode(text: str) -> dict[str, Any]:
+    if len(text.encode(errors="replace")) > MOST_BYTES:
+        raise FrameTooLarge
+    try:
+        frame = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise Refusal("BAD_FRAME", hint="A frame is one JSON object.") from error
+    if not isinstance(frame, dict) or not isinstance(frame.get("type"), str):
+        raise Refusal("BAD_FRAME", hint="A frame is one JSON object with a type.")
+    return frame
+
+
+def encode(event: Any) -> str:
+    return orjson.dumps(event).decode()

@@ -1,0 +1,248 @@
+"""What this process believes of a thread, so that a send needs no read.
+
+A belief is never trusted: every write carries it as a condition, and a wrong one fails, brings the
+current items along and is tried again. The beliefs are kept for the threads used last.
+"""
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.refusals import Refusal
+from threads import keys
+from threads.dynamodb.table import Item, Page, query
+from threads.models import (
+    FormerParticipant,
+    Invitation,
+    Message,
+    Participant,
+    Person,
+    TabSnapshot,
+    Thread,
+)
+from threads.models.participant import ADMIN
+from threads.models.tab import TAB_NAMES
+from threads.models.thread import MAX_PARTICIPANTS
+
+KEPT = 10_000
+
+
+@dataclass
+class ThreadState:
+    thread: Thread
+    people: dict[str, Participant]
+    former: dict[str, Person] = field(default_factory=dict)
+    # Those who have not accepted yet. They are told nothing, and nothing is told of them.
+    invited: dict[str, Invitation] = field(default_factory=dict)
+    # Another process wrote here since this was read: what it did to people's cursors is unknown.
+    cursors_are_stale: bool = False
+    # Messages that others quote, as far as somebody has read them for showing.
+    quoted: dict[str, Message] = field(default_factory=dict)
+    tabs: dict[str, TabSnapshot] = field(default_factory=dict)
+
+    def copy(self) -> "ThreadState":
+        """For whoever shows it, while this process goes on learning."""
+        people = {user_id: person.copy() for user_id, person in self.people.items()}
+        return ThreadState(
+            self.thread.copy(),
+            people,
+            dict(self.former),
+            dict(self.invited),
+            self.cursors_are_stale,
+            # Never changed in place: a tab that changes is another one.
+            tabs=dict(self.tabs),
+        )
+
+    def others(self, user_id: str | None) -> list[Participant]:
+        return [person for person in self.people.values() if person.user_id != user_id]
+
+    def name_of(self, user_id: str) -> Person:
+        if user_id in self.people:
+            return self.people[user_id].person
+        return self.former.get(user_id) or {"id": user_id, "name": "Somebody", "handle": ""}
+
+    @property
+    def is_group(self) -> bool:
+        """More than two sides; staff who look in do not make a group of it."""
+        return sum(person.role != ADMIN for person in self.people.values()) > 2
+
+
+_known: OrderedDict[str, ThreadState] = OrderedDict()
+_known_lock = threading.Lock()
+# Held while a belief takes in what was written: a line and a cursor may come at once.
+changing = threading.Lock()
+# Who is writing to a thread, and who waits for it.
+_turns: dict[str, deque[threading.Event]] = {}
+
+
+def recall(thread_id: str) -> ThreadState:
+    """The belief, or, cold, one Query for it."""
+    return known(thread_id) or look(thread_id)
+
+
+def look(thread_id: str) -> ThreadState:
+    """As the store has it now, whatever was believed."""
+    forget(thread_id)
+    state = read(thread_id)
+    if state is None:
+        raise Refusal("THREAD_NOT_FOUND")
+    return remember(state)
+
+
+def read(thread_id: str) -> ThreadState | None:
+    page = query(
+        keys.thread_pk(thread_id),
+        Item.sk >= keys.PARTICIPANTS,
+        limit=1 + len(TAB_NAMES) + MAX_PARTICIPANTS,
+        newest_first=True,
+    )
+    return state_of(page)
+
+
+def state_of(page: Page) -> ThreadState | None:
+    """From the items that a Query over the end of a thread's partition gave."""
+    threads = page.of(Thread)
+    if not threads:
+        return None
+    order = {user_id: place for place, user_id in enumerate(threads[0].participants)}
+    invited = {person.user_id: person for person in page.of(Invitation)}
+    people = {
+        person.user_id: person
+        for person in page.of(Participant)
+        if not isinstance(person, Invitation)
+    }
+    return ThreadState(
+        threads[0],
+        # As they came, whichever way they were read.
+        dict(sorted(people.items(), key=lambda each: order.get(each[0], len(order)))),
+        {former.user_id: former.person for former in page.of(FormerParticipant)},
+        invited,
+        tabs={tab.name: tab for tab in page.of(TabSnapshot)},
+    )
+
+
+def remember(state: ThreadState) -> ThreadState:
+    """Older news never replaces newer: a page read before a send must not undo what it taught."""
+    with _known_lock:
+        before = _known.get(state.thread.id)
+        if before is not None and before is not state:
+            if _place(before) > _place(state):
+                return before
+            _keep_newer_cursors(before, state)
+        _known[state.thread.id] = state
+        _known.move_to_end(state.thread.id)
+        while len(_known) > KEPT:
+            _known.popitem(last=False)
+    return state
+
+
+def _place(state: ThreadState) -> tuple[int, int]:
+    return state.thread.last_seq, state.thread.rev
+
+
+def _keep_newer_cursors(before: ThreadState, state: ThreadState) -> None:
+    for user_id, person in before.people.items():
+        now = state.people.get(user_id)
+        if now is None or person.last_read_seq <= now.last_read_seq:
+            continue
+        if person.last_seq == now.last_seq:
+            state.people[user_id] = person
+        else:
+            # Which of the lines in between are this person's own is not known.
+            state.cursors_are_stale = True
+
+
+def forget(thread_id: str) -> None:
+    with _known_lock:
+        _known.pop(thread_id, None)
+
+
+def known(thread_id: str) -> ThreadState | None:
+    with _known_lock:
+        state = _known.get(thread_id)
+        if state is not None:
+            _known.move_to_end(thread_id)
+        return state
+
+
+def note(person: Participant) -> None:
+    """A participant as the store gave it, after a write of this process to that item alone."""
+    state = known(person.thread_id)
+    if state is None:
+        return
+    with changing:
+        believed = state.people.get(person.user_id)
+        if believed is None:
+            return
+        if believed.last_seq <= person.last_seq:
+            state.people[person.user_id] = person.copy()
+        elif believed.last_read_seq < person.last_read_seq:
+            # Lines were sent since. Which of them are this person's own is not known.
+            state.cursors_are_stale = True
+
+
+def learn(event: Any) -> None:
+    """From another process, as told to somebody here: what it changed is no longer believed."""
+    kind, thread_id = event["type"], event.get("thread", "")
+    if kind == "cursor.moved":
+        _learn_cursor(event)
+    elif kind.startswith(("message.", "thread.", "panel.", "card.")):
+        forget(thread_id)
+
+
+def _learn_cursor(event: Any) -> None:
+    state = known(event["thread"])
+    person = state.people.get(event["user"]) if state else None
+    if person is None:
+        return
+    with changing:
+        if event["read_seq"] >= person.last_read_seq:
+            person.last_read_seq = event["read_seq"]
+            person.last_read_tally = event["read_tally"]
+            person.own_since_read = event["own_since_read"]
+        person.delivered_seq = max(person.delivered_seq, event["delivered_seq"])
+
+
+@contextmanager
+def turn_if_free(thread_id: str) -> Iterator[bool]:
+    """The same for whoever has something else to do meanwhile: whether it is theirs."""
+    mine = threading.Event()
+    with _known_lock:
+        is_mine = thread_id not in _turns
+        if is_mine:
+            _turns[thread_id] = deque([mine])
+    try:
+        yield is_mine
+    finally:
+        if is_mine:
+            _pass_on(thread_id, mine)
+
+
+@contextmanager
+def turn(thread_id: str, *, patience: float = 10.0) -> Iterator[None]:
+    """This process writes one thread's messages one after the other, first come, first served:
+    no races with itself, and nobody who writes much keeps the others waiting."""
+    mine = threading.Event()
+    with _known_lock:
+        queue = _turns.setdefault(thread_id, deque())
+        queue.append(mine)
+        queue[0].set()
+    try:
+        if not mine.wait(patience):
+            raise Refusal("TRY_AGAIN")
+        yield
+    finally:
+        _pass_on(thread_id, mine)
+
+
+def _pass_on(thread_id: str, mine: threading.Event) -> None:
+    with _known_lock:
+        queue = _turns[thread_id]
+        queue.remove(mine)
+        if queue:
+            queue[0].set()
+        else:
+            del _turns[thread_id]

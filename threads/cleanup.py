@@ -1,0 +1,85 @@
+"""Removing what has expired (AWS does it by itself, the embedded engine never does), and settling
+what a crash left between a message and its files, or its place in the archive."""
+
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db import close_old_connections, connections
+from pynamodb.exceptions import DeleteError
+
+from core.outbox.maintenance import delete_done
+from files.cleanup import list_unsettled, list_unsettled_in_tabs, sweep_files
+from files.exports import sweep_exports
+from files.tab_uses import release_from_tab
+from threads.archive.archiver import settle_checks
+from threads.dynamodb.table import Item, connection
+from threads.file_access import settle, settle_pin
+
+log = structlog.get_logger(__name__)
+PAGE = 1000
+EVERY = 3600.0
+# Sooner, a message may still be on its way.
+UNSETTLED = timedelta(hours=1)
+
+
+def sweep_files_forever(stop: threading.Event) -> None:
+    """The server runs this in a thread of its own."""
+    while not stop.wait(EVERY):
+        try:
+            close_old_connections()
+            settle_files()
+            sweep_files()
+            sweep_exports()
+            delete_done(timedelta(days=settings.OUTBOX_DAYS))
+            settle_checks(datetime.now(UTC) - UNSETTLED)
+        except Exception:
+            log.exception("files_not_swept")
+        connections["default"].close()
+
+
+def settle_files() -> int:
+    """Files reserved for a message or a pin: its own if it was stored, free again if it was not."""
+    uses = list_unsettled(UNSETTLED)
+    for use in uses:
+        if not settle(use.file, use):
+            use.delete()
+    pins = list_unsettled_in_tabs(UNSETTLED)
+    for pin in pins:
+        if not settle_pin(pin.file, pin):
+            release_from_tab(pin)
+    return len(uses) + len(pins)
+
+
+def sweep_expired() -> int:
+    """How many went. The one place that reads the whole table: maintenance, not a page."""
+    swept = 0
+    for raw in _expired(now := int(time.time())):
+        item = Item(raw["pk"]["S"], raw["sk"]["S"])
+        try:
+            # Unless it was written anew since it was read.
+            item.delete(Item.ttl <= now)
+            swept += 1
+        except DeleteError as error:
+            if error.cause_response_code != "ConditionalCheckFailedException":
+                raise
+    return swept
+
+
+def _expired(now: int) -> Iterator[dict[str, Any]]:
+    start = None
+    while True:
+        page = connection().scan(
+            filter_condition=Item.ttl <= now,
+            attributes_to_get=["pk", "sk"],
+            limit=PAGE,
+            exclusive_start_key=start,
+        )
+        yield from page["Items"]
+        start = page.get("LastEvaluatedKey")
+        if start is None:
+            return

@@ -1,0 +1,43 @@
+"""The size of an item as DynamoDB counts it, and the bound that every kind declares.
+
+DynamoDB refuses items above 400 KB. An item that reached that size could never be changed again, so
+each kind has a lower bound of its own (`max_bytes`), above what the limits of the product allow.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from core.refusals import Refusal
+
+if TYPE_CHECKING:
+    from threads.dynamodb.table import Item
+
+KB = 1024
+MAX_ITEM_BYTES = 400 * KB
+
+
+def item_bytes(raw: dict[str, dict[str, Any]]) -> int:
+    """Of an item in DynamoDB's JSON: the names of its attributes and their values."""
+    return sum(len(name.encode()) + value_bytes(value) for name, value in raw.items())
+
+
+def value_bytes(value: dict[str, Any]) -> int:
+    ((kind, held),) = value.items()
+    match kind:
+        case "S":
+            return len(held.encode())
+        case "N":
+            return len(held) // 2 + 2
+        case "SS":
+            return sum(len(each.encode()) for each in held)
+        case "L":
+            return 3 + sum(1 + value_bytes(each) for each in held)
+        case "M":
+            return 3 + len(held) + item_bytes(held)
+        case _:
+            return 1
+
+
+def check_size(kind: "type[Item]", size: int) -> None:
+    """Before it is written: the transaction that it belongs to is not sent at all."""
+    if size > kind.max_bytes:
+        raise Refusal("TOO_LARGE")

@@ -1,0 +1,405 @@
+"""The table: its indexes, the base of all its items, and the few ways to read and write it."""
+
+import functools
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+
+from django.conf import settings
+from pynamodb.connection.base import MetaTable
+from pynamodb.connection.table import TableConnection
+from pynamodb.constants import BATCH_GET_PAGE_LIMIT, BATCH_WRITE_PAGE_LIMIT, COUNT
+from pynamodb.exceptions import TableDoesNotExist
+from pynamodb.expressions.condition import Condition
+from pynamodb.indexes import GlobalSecondaryIndex, IncludeProjection, KeysOnlyProjection
+from pynamodb.models import Model
+
+from threads.dynamodb.attributes import IntAttribute, UnicodeAttribute
+from threads.dynamodb.client import Client
+from threads.dynamodb.retry import Backoff
+from threads.dynamodb.sizes import check_size, item_bytes
+from threads.dynamodb.store import Store
+from threads.dynamodb.unknown_kinds import record_unknown_item
+
+ItemT = TypeVar("ItemT", bound="Item")
+Key = tuple[str, str]
+# For callers outside the models, which do not import PynamoDB.
+Index = GlobalSecondaryIndex
+Where = Condition
+
+AT_ONCE = 500
+
+
+class InboxIndex(GlobalSecondaryIndex["Item"]):
+    """A folder's page, pinned then newest, with all that a row shows."""
+
+    class Meta:
+        index_name = "GSI1"
+        projection = IncludeProjection(
+            [
+                "subject",
+                "kind",
+                "folder",
+                "otherSide",
+                "othersCount",
+                "lastMessageAt",
+                "lastMessage",
+                "lastSeq",
+                "lastTally",
+                "lastReadTally",
+                "ownSinceRead",
+                "pinned",
+                "muted",
+                "mutedUntil",
+                "markedUnread",
+                "requestState",
+                "roleContext",
+                "waitingFor",
+            ]
+        )
+
+    pk = UnicodeAttribute(hash_key=True, attr_name="GSI1PK")
+    sk = UnicodeAttribute(range_key=True, attr_name="GSI1SK")
+
+
+class BookingIndex(GlobalSecondaryIndex["Item"]):
+    """The threads of a leg or a group."""
+
+    class Meta:
+        index_name = "GSI2"
+        projection = KeysOnlyProjection()
+
+    pk = UnicodeAttribute(hash_key=True, attr_name="GSI2PK")
+    sk = UnicodeAttribute(range_key=True, attr_name="GSI2SK")
+
+
+class PendingIndex(GlobalSecondaryIndex["Item"]):
+    """Conversations with messages that no device of a person has got yet."""
+
+    class Meta:
+        index_name = "GSI3"
+        projection = IncludeProjection(["firstUndeliveredSeq", "firstUndeliveredMsgId"])
+
+    pk = UnicodeAttribute(hash_key=True, attr_name="GSI3PK")
+    sk = UnicodeAttribute(range_key=True, attr_name="GSI3SK")
+
+
+class UnreadIndex(GlobalSecondaryIndex["Item"]):
+    """Conversations of a person's inbox in which something is unread."""
+
+    class Meta:
+        index_name = "GSI4"
+        projection = KeysOnlyProjection()
+
+    pk = UnicodeAttribute(hash_key=True, attr_name="GSI4PK")
+    sk = UnicodeAttribute(range_key=True, attr_name="GSI4SK")
+
+
+class Item(Model):
+    """Anything in the table. A subclass says by its keys which items are its own."""
+
+    class Meta:
+        table_name = settings.DYNAMODB["table"]
+        billing_mode = "PAY_PER_REQUEST"
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    ttl = IntAttribute(null=True)
+
+    inbox = InboxIndex()
+    bookings = BookingIndex()
+    pending = PendingIndex()
+    unread_threads = UnreadIndex()
+
+    # How its keys begin; the sort key of some kinds is a constant.
+    pk_prefix: ClassVar[str] = ""
+    sk_prefix: ClassVar[str] = ""
+    # No item of the kind gets larger than that; see threads/dynamodb/sizes.py.
+    max_bytes: ClassVar[int]
+    kinds: ClassVar[list[type["Item"]]] = []
+
+    @classmethod
+    def has_sk(cls, sk: str) -> bool:
+        """Of a key that begins as this kind's do: a constant one has to be the whole key."""
+        return cls.sk_prefix.endswith("#") or sk == cls.sk_prefix
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.pk_prefix:
+            if "max_bytes" not in vars(cls):
+                raise TypeError(f"{cls.__name__} declares no bound for its size")
+            Item.kinds.append(cls)
+
+    @classmethod
+    def _get_connection(cls) -> TableConnection:
+        # One connection for all kinds, not one for each class.
+        return connection()
+
+    @property
+    def is_expired(self) -> bool:
+        # AWS may take days to remove it, the embedded engine never does: expired is expired.
+        return self.ttl is not None and self.ttl <= time.time()
+
+    def copy(self) -> Self:
+        """Another one with the same values: setting one of them changes only the one."""
+        twin = self.__class__.__new__(self.__class__)
+        twin.__dict__.update(self.__dict__)
+        twin.attribute_values = dict(self.attribute_values)
+        return twin
+
+    @classmethod
+    def find(cls, pk: str, sk: str, *, consistent: bool = True) -> Self | None:
+        answer = connection().get_item(pk, sk, consistent_read=consistent)
+        raw = answer.get("Item")
+        item = cls.from_raw_data(raw) if raw else None
+        if item is None or item.is_expired:
+            return None
+        cls.complete([item])
+        return item
+
+    @classmethod
+    def complete(cls, items: list[Any]) -> None:
+        """Some kinds keep a part of themselves elsewhere; whoever reads them gets them whole."""
+
+
+@functools.cache
+def connection() -> TableConnection:
+    schema = Item._get_schema()
+    table = TableConnection(settings.DYNAMODB["table"])
+    region, endpoint = settings.DYNAMODB["region"], settings.DYNAMODB["endpoint"]
+    client = Client(
+        region=region,
+        endpoint=endpoint,
+        connect_timeout=settings.DYNAMODB["connect_timeout"],
+        read_timeout=settings.DYNAMODB["read_timeout"],
+    )
+    table.connection = Store(client, region=region, endpoint=endpoint)
+    table.connection.add_meta_table(
+        MetaTable(
+            {
+                "TableName": table.table_name,
+                "KeySchema": schema["key_schema"],
+                "AttributeDefinitions": schema["attribute_definitions"],
+                "GlobalSecondaryIndexes": [
+                    {"IndexName": index["index_name"], "KeySchema": index["key_schema"]}
+                    for index in schema["global_secondary_indexes"]
+                ],
+            }
+        )
+    )
+    return table
+
+
+def load(raw: dict[str, Any]) -> Item | None:
+    """The item as what it is, by its keys; None if only a newer version knows its kind."""
+    pk, sk = raw["pk"]["S"], raw["sk"]["S"]
+    for kind in Item.kinds:
+        if pk.startswith(kind.pk_prefix) and sk.startswith(kind.sk_prefix) and kind.has_sk(sk):
+            return kind.from_raw_data(raw)
+    record_unknown_item(pk, sk)
+    return None
+
+
+def load_all(raws: Iterable[dict[str, Any]]) -> list[Item]:
+    """Without those of unknown kinds."""
+    return [item for item in map(load, raws) if item is not None]
+
+
+@dataclass
+class Page:
+    items: list[Item]
+    # Where the next page begins; None at the end.
+    next_key: dict[str, Any] | None = None
+
+    @property
+    def more(self) -> bool:
+        return self.next_key is not None
+
+    def of(self, kind: type[ItemT]) -> list[ItemT]:
+        return [item for item in self.items if isinstance(item, kind)]
+
+
+def query(
+    pk: str,
+    where: Condition | None = None,
+    *,
+    limit: int,
+    index: GlobalSecondaryIndex | None = None,
+    newest_first: bool = False,
+    after: dict[str, Any] | None = None,
+    consistent: bool = True,
+    whole: bool = True,
+) -> Page:
+    """One request, unless there are items of unknown kinds; its items, whatever they are, without
+    the expired ones. Not `whole`: as they are in the table, for whoever needs only their place."""
+    items: list[Item] = []
+    while True:
+        answer = connection().query(
+            pk,
+            range_key_condition=where,
+            limit=limit,
+            index_name=index.Meta.index_name if index else None,
+            scan_index_forward=not newest_first,
+            exclusive_start_key=after,
+            consistent_read=consistent and index is None,
+        )
+        found = load_all(answer["Items"])
+        items += found
+        # Others are read in the place of unknown ones: those do not crowd out what a page needs.
+        limit, after = len(answer["Items"]) - len(found), answer.get("LastEvaluatedKey")
+        if not limit or after is None:
+            return Page(_unexpired(items, whole=whole), after)
+
+
+def _unexpired(found: Iterable[Item], *, whole: bool) -> list[Item]:
+    items = [item for item in found if not item.is_expired]
+    if whole:
+        for kind in {type(item) for item in items}:
+            kind.complete([item for item in items if type(item) is kind])
+    return items
+
+
+def count(
+    pk: str,
+    where: Condition | None = None,
+    *,
+    most: int,
+    index: GlobalSecondaryIndex | None = None,
+) -> int:
+    """How many there are, up to so many; the items themselves stay where they are."""
+    answer = connection().query(
+        pk,
+        range_key_condition=where,
+        limit=most,
+        index_name=index.Meta.index_name if index else None,
+        select=COUNT,
+    )
+    return int(answer["Count"])
+
+
+def get_many(keys: Iterable[Key], *, whole: bool = True) -> list[Item]:
+    """By BatchGetItem, in chunks of what it takes; what it leaves over is asked for again."""
+    wanted = [{"pk": pk, "sk": sk} for pk, sk in dict.fromkeys(keys)]
+    found: list[dict[str, Any]] = []
+    backoff = Backoff()
+    while wanted:
+        chunk, wanted = wanted[:BATCH_GET_PAGE_LIMIT], wanted[BATCH_GET_PAGE_LIMIT:]
+        answer = connection().batch_get_item(
+            chunk,  # type: ignore[arg-type]
+            consistent_read=True,
+        )
+        found += answer["Responses"].get(connection().table_name, [])
+        left = answer.get("UnprocessedKeys", {}).get(connection().table_name, {}).get("Keys", [])
+        if left:
+            wanted += [{"pk": key["pk"]["S"], "sk": key["sk"]["S"]} for key in left]
+            backoff.wait("UnprocessedKeys")
+    return _unexpired(load_all(found), whole=whole)
+
+
+def query_all(
+    pk: str,
+    where: Condition | None = None,
+    *,
+    index: GlobalSecondaryIndex | None = None,
+    whole: bool = True,
+) -> Iterator[Item]:
+    """All there is, page by page."""
+    after = None
+    while True:
+        page = query(pk, where, limit=AT_ONCE, index=index, after=after, whole=whole)
+        yield from page.items
+        after = page.next_key
+        if after is None:
+            return
+
+
+def serialized(item: Item) -> dict[str, Any]:
+    raw = item.serialize()
+    check_size(type(item), item_bytes(raw))
+    return raw
+
+
+def put_many(items: Iterable[Item]) -> None:
+    """By BatchWriteItem, in chunks of what it takes; what it leaves over is put again."""
+    waiting = iter(items)
+    while chunk := [serialized(item) for item in islice(waiting, BATCH_WRITE_PAGE_LIMIT)]:
+        backoff = Backoff()
+        while chunk:
+            answer = connection().batch_write_item(put_items=chunk)
+            left = answer.get("UnprocessedItems", {}).get(connection().table_name, [])
+            chunk = [request["PutRequest"]["Item"] for request in left]
+            if chunk:
+                backoff.wait("UnprocessedItems")
+
+
+# --- Making the table
+
+
+class Shape(NamedTuple):
+    keys: tuple[str, ...]
+    projection: str
+    attributes: frozenset[str]
+
+
+def create_table() -> list[str]:
+    """Makes the table if it is not there; says what differs if it has another shape."""
+    try:
+        described = connection().describe_table()
+    except TableDoesNotExist:
+        Item.create_table(wait=True)
+        described = connection().describe_table()
+    return differences(described) + _let_expire(Item.ttl.attr_name)
+
+
+def _let_expire(wanted: str) -> list[str]:
+    """What has a ttl goes by itself, some day; until then every read passes over it."""
+    table = connection()
+    answer = table.connection._make_api_call("DescribeTimeToLive", {"TableName": table.table_name})
+    found = answer["TimeToLiveDescription"].get("AttributeName")
+    if found is None:
+        table.update_time_to_live(wanted)
+    return [f"items expire by {found}, should by {wanted}"] if found not in (None, wanted) else []
+
+
+def differences(described: dict[str, Any]) -> list[str]:
+    wanted, found = _wanted_shapes(), _found_shapes(described)
+    missing = [f"index {name} is missing" for name in sorted(wanted.keys() - found.keys())]
+    foreign = [f"index {name} is not one of ours" for name in sorted(found.keys() - wanted.keys())]
+    other = [
+        f"{name} is {found[name]}, should be {wanted[name]}"
+        for name in sorted(wanted.keys() & found.keys())
+        if wanted[name] != found[name]
+    ]
+    return missing + foreign + other
+
+
+def _wanted_shapes() -> dict[str, Shape]:
+    schema = Item._get_schema()
+    shapes = {"table": Shape(_names(schema["key_schema"]), "ALL", frozenset())}
+    for index in schema["global_secondary_indexes"]:
+        shapes[index["index_name"]] = _shape(
+            {"KeySchema": index["key_schema"], "Projection": index["projection"]}
+        )
+    return shapes
+
+
+def _found_shapes(described: dict[str, Any]) -> dict[str, Shape]:
+    shapes = {"table": Shape(_names(described["KeySchema"]), "ALL", frozenset())}
+    for index in described.get("GlobalSecondaryIndexes", []):
+        shapes[index["IndexName"]] = _shape(index)
+    return shapes
+
+
+def _shape(index: dict[str, Any]) -> Shape:
+    projection = index["Projection"]
+    return Shape(
+        _names(index["KeySchema"]),
+        projection["ProjectionType"],
+        frozenset(projection.get("NonKeyAttributes", [])),
+    )
+
+
+def _names(key_schema: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(key["AttributeName"] for key in sorted(key_schema, key=lambda k: k["KeyType"]))

@@ -1,0 +1,236 @@
+"""Writes: what changes of an item, said once for the store and for the copy in memory;
+and several of them in one transaction, all or nothing."""
+
+import contextlib
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+from botocore.exceptions import ClientError
+from pynamodb.exceptions import CancellationReason, DeleteError
+from pynamodb.expressions.condition import Condition
+
+from threads.dynamodb.expressions import key_request, put_request, update_request
+from threads.dynamodb.retry import TRANSIENT_REASONS, Backoff
+from threads.dynamodb.store import said_by_store
+from threads.dynamodb.table import Item, connection
+
+WRITE = "TransactWriteItems"
+# What it costs comes with the answer.
+COUNTED = {"ReturnConsumedCapacity": "TOTAL"}
+EXPECTED_REASONS = TRANSIENT_REASONS | {"ConditionalCheckFailed"}
+
+
+@dataclass
+class Change:
+    """By Python names: values to set, to set only where there is none, to add to, to remove."""
+
+    set: dict[str, Any] = field(default_factory=dict)
+    set_if_absent: dict[str, Any] = field(default_factory=dict)
+    add: dict[str, int] = field(default_factory=dict)
+    remove: tuple[str, ...] = ()
+
+    @property
+    def parts(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
+        """What comes with a value."""
+        return self.set, self.set_if_absent, self.add
+
+    def apply(self, item: Item) -> None:
+        values = item.attribute_values
+        values.update(self.set)
+        for name, value in self.set_if_absent.items():
+            if values.get(name) is None:
+                values[name] = value
+        for name, added in self.add.items():
+            values[name] = (values.get(name) or 0) + added
+        values.update(dict.fromkeys(self.remove))
+
+    def then(self, later: "Change") -> "Change":
+        """This one and then that one, as one: what is absent is so after the first."""
+        both = Change(dict(self.set), dict(self.set_if_absent), dict(self.add), self.remove)
+        for name, value in later.set.items():
+            both._drop(name)
+            both.set[name] = value
+        for name, value in later.set_if_absent.items():
+            if name in both.remove:
+                both._drop(name)
+                both.set[name] = value
+            elif name not in both.set:
+                both.set_if_absent.setdefault(name, value)
+        for name, value in later.add.items():
+            if name in both.set:
+                both.set[name] += value
+            else:
+                both.add[name] = both.add.get(name, 0) + value
+        for name in later.remove:
+            both._drop(name)
+            both.remove += (name,)
+        return both
+
+    def _drop(self, name: str) -> None:
+        for values in (self.set, self.set_if_absent, self.add):
+            values.pop(name, None)
+        self.remove = tuple(other for other in self.remove if other != name)
+
+
+def update(item: Item, change: Change, condition: Condition | None) -> bool:
+    """One write by itself. Whether its condition held; `item` is then as the store has it now."""
+    table = connection()
+    request = update_request(table.table_name, item, change, condition)
+    # What is there now, not what was in the way.
+    request |= {"ReturnValues": "ALL_NEW", "ReturnValuesOnConditionCheckFailure": "NONE"}
+    try:
+        answer = table.connection._make_api_call("UpdateItem", request | COUNTED)
+    except ClientError as error:
+        if error.response["Error"].get("Code") == "ConditionalCheckFailedException":
+            return False
+        raise
+    item.deserialize(answer["Attributes"])
+    return True
+
+
+def delete(item: Item, condition: Condition) -> bool:
+    """Whether its condition held."""
+    try:
+        item.delete(condition)
+    except DeleteError as error:
+        if error.cause_response_code == "ConditionalCheckFailedException":
+            return False
+        raise
+    return True
+
+
+class Cancelled(Exception):
+    """A condition did not hold, or the store was busy with the same items; nothing was written."""
+
+    def __init__(self, reasons: dict[str, CancellationReason]) -> None:
+        self.reasons = reasons
+        super().__init__(", ".join(f"{name}: {reason.code}" for name, reason in reasons.items()))
+
+    @property
+    def code(self) -> str:
+        """The first reason's."""
+        return next(iter(self.reasons.values())).code
+
+    @property
+    def is_conflict(self) -> bool:
+        """The store had one of the items in hand: the same may succeed in a moment."""
+        return any(reason.code in TRANSIENT_REASONS for reason in self.reasons.values())
+
+    @property
+    def is_transient(self) -> bool:
+        """No condition failed: the same transaction may succeed later."""
+        codes = {reason.code for reason in self.reasons.values()}
+        return bool(codes) and codes <= TRANSIENT_REASONS
+
+    def failed(self, name: str) -> bool:
+        reason = self.reasons.get(name)
+        return reason is not None and reason.code == "ConditionalCheckFailed"
+
+    def current(self, name: str, kind: type[Item]) -> Any:
+        """The item as the store has it, where a condition failed; None if there is none."""
+        raw = self.reasons[name].raw_item
+        return kind.from_raw_data(raw) if raw else None
+
+
+class Transaction:
+    """Named writes; the names keep the reasons of a failure with what they are about."""
+
+    def __init__(self) -> None:
+        self._table = connection().table_name
+        self.names: list[str] = []
+        # What is asked of the store, in this order.
+        self.items: list[dict[str, Any]] = []
+
+    def check(self, name: str, item: Item, condition: Condition) -> None:
+        self._add(name, "ConditionCheck", key_request(self._table, item, condition))
+
+    def delete(self, name: str, item: Item, condition: Condition | None = None) -> None:
+        self._add(name, "Delete", key_request(self._table, item, condition))
+
+    def put(self, name: str, item: Item, condition: Condition | None = None) -> None:
+        self._add(name, "Put", put_request(self._table, item, condition))
+
+    def update(
+        self, name: str, item: Item, change: Change, condition: Condition | None = None
+    ) -> None:
+        self._add(name, "Update", update_request(self._table, item, change, condition))
+
+    def _add(self, name: str, kind: str, request: dict[str, Any]) -> None:
+        self.names.append(name)
+        self.items.append({kind: request})
+
+    def commit(self) -> None:
+        """Repeats a transaction that was cancelled for transient reasons only."""
+        backoff = Backoff()
+        while True:
+            try:
+                return self.commit_once()
+            except Cancelled as cancelled:
+                if not cancelled.is_transient:
+                    raise
+                reason = cancelled.code
+            backoff.wait(reason)
+
+    def commit_once(self) -> None:
+        try:
+            connection().connection._make_api_call(WRITE, self._said())
+        except ClientError as error:
+            raise self._cancelled(error) from error
+
+    async def commit_on_loop(self) -> None:
+        store: Any = connection().connection
+        try:
+            await store.ask(WRITE, self._said())
+        except ClientError as error:
+            raise self._cancelled(error) from error
+
+    def _said(self) -> dict[str, Any]:
+        return {"TransactItems": self.items, **COUNTED}
+
+    def _cancelled(self, error: ClientError) -> Cancelled:
+        """Raises the error again if it is none of a condition or of a busy store."""
+        said = said_by_store(error)
+        if said["Error"].get("Code") != "TransactionCanceledException":
+            raise error
+        named = zip(self.names, said["CancellationReasons"], strict=True)
+        reasons = {
+            name: CancellationReason(reason["Code"], reason.get("Message"), reason.get("Item"))
+            for name, reason in named
+            if reason["Code"] != "None"
+        }
+        # ValidationError, for instance, means an item that is too large: no repeat will help.
+        if any(reason.code not in EXPECTED_REASONS for reason in reasons.values()):
+            raise error
+        return Cancelled(reasons)
+
+
+# What writes in several steps asks for each transaction by yielding it, and is told there what
+# became of it: whoever drives it decides how to wait.
+Steps = Generator[Transaction, None, None]
+
+
+def commit_each(steps: Steps) -> None:
+    """Here and now."""
+    error: Exception | None = None
+    with contextlib.closing(steps), contextlib.suppress(StopIteration):
+        while True:
+            write = steps.throw(error) if error else next(steps)
+            try:
+                write.commit_once()
+                error = None
+            except Exception as raised:
+                error = raised
+
+
+async def commit_each_on_loop(steps: Steps) -> None:
+    """While the event loop does something else."""
+    error: Exception | None = None
+    with contextlib.closing(steps), contextlib.suppress(StopIteration):
+        while True:
+            write = steps.throw(error) if error else next(steps)
+            try:
+                await write.commit_on_loop()
+                error = None
+            except Exception as raised:
+                error = raised

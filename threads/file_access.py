@@ -1,0 +1,146 @@
+"""Whether somebody may see a file, and what of it: decided each time, from what is stored."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from accounts.models import User
+from core.refusals import Refusal
+from files.actions import bind_files, find_files
+from files.models import BLUR, EXPLICIT, SUGGESTIVE, File, FileUse, TabUse
+from files.tab_uses import settle_in_tab
+from projects.panel.large_tabs import read_whole
+from threads import keys
+from threads.dynamodb.table import get_many
+from threads.models import Message, Participant, SentMarker, TabSnapshot, Thread
+
+# So that what is not there costs the same requests as what one may not see.
+NOWHERE = "thrd_00000000000000000000000000"
+
+
+@dataclass
+class ShownFile:
+    file: File
+    band: int
+    in_safe_mode: bool
+
+    def choose(self, variant: str, *, asked_for: bool) -> str:
+        """What safe mode leaves of it: all, a blur until one asks for more, or nothing."""
+        if not self.in_safe_mode or self.band < SUGGESTIVE:
+            return variant
+        if self.band >= EXPLICIT:
+            raise Refusal("MSG_NSFW_BLOCKED")
+        return variant if asked_for else BLUR
+
+
+def access_file(user: User, file_id: str) -> ShownFile:
+    """For whoever is in its thread and may see a message that has it, or has the panel that shows
+    it; until then, for whoever brought it. Two queries and one request, whatever the answer."""
+    file = File.objects.select_related("tab_use").filter(pk=file_id).first()
+    uses = list(FileUse.objects.filter(file_id=file_id))
+    thread_id = file.thread_id if file else NOWHERE
+    messages = [settle(file, use) for use in uses] if file else []
+    me, thread, seen = _read(user, thread_id, [one for one in messages if one])
+    if file is None or file.state != File.State.READY or me is None or thread is None:
+        raise Refusal("THREAD_NOT_FOUND")
+    if any(one.hidden_at for one in seen):
+        # By staff, who mean the file wherever it is.
+        raise Refusal("THREAD_NOT_FOUND")
+    shown = [one for one in seen if not one.is_gone and one.seq >= me.visible_from_seq]
+    is_unsent = not seen and file.owner_id == user.id and not file.released_at
+    if not shown and not is_unsent and not _is_in_panel(user, thread, file):
+        raise Refusal("THREAD_NOT_FOUND")
+    band = max([file.band, *(one.nsfw_band for one in shown)])
+    return ShownFile(file, band, thread.safe_mode_required or user.safe_mode)
+
+
+def usable_files(
+    owner: User, file_ids: Sequence[str], *, thread_id: str, client_id: str = ""
+) -> list[File]:
+    """The one way to use files again, or for the first time, in anything: their own, brought for
+    this thread, and not hidden. `client_id`: of the message that uses them, if it is a repeat."""
+    files = find_files(owner, file_ids, thread_id=thread_id)
+    if len(without_hidden(files, client_id=client_id)) != len(files):
+        raise Refusal("UPLOAD_GONE", "One of these files is no longer there.")
+    return files
+
+
+def without_hidden(files: Sequence[File], *, client_id: str = "") -> list[File]:
+    """Without those that staff have hidden in any message, and those whose messages are all gone.
+    One query, and one request if any of them is in a message."""
+    messages = _messages_of(files, client_id)
+    return [file for file in files if not _is_hidden(messages.get(file.id, []))]
+
+
+def list_visible(file_ids: Sequence[str]) -> list[File]:
+    """Those of them that are kept and not hidden, for somebody who may see their messages."""
+    found = File.objects.filter(state=File.State.READY).in_bulk(file_ids)
+    return without_hidden(list(found.values()))
+
+
+def _is_hidden(messages: Sequence[Message]) -> bool:
+    is_gone = bool(messages) and all(one.is_gone for one in messages)
+    return is_gone or any(one.hidden_at for one in messages)
+
+
+def _messages_of(files: Sequence[File], client_id: str) -> dict[str, list[Message]]:
+    by_id = {file.id: file for file in files}
+    uses = FileUse.objects.filter(file__in=list(by_id)).exclude(client_id=client_id)
+    of_file = [(by_id[use.file_id], settle(by_id[use.file_id], use)) for use in uses]
+    wanted = {
+        (keys.thread_pk(file.thread_id), keys.message_sk(message_id))
+        for file, message_id in of_file
+        if message_id
+    }
+    found = {one.id: one for one in get_many(wanted, whole=False) if isinstance(one, Message)}
+    messages: dict[str, list[Message]] = {}
+    for file, message_id in of_file:
+        if message_id in found:
+            messages.setdefault(file.id, []).append(found[message_id])
+    return messages
+
+
+def _is_in_panel(user: User, thread: Thread, file: File) -> bool:
+    use = getattr(file, "tab_use", None)
+    if use is None or not thread.is_project or user.id not in thread.parties:
+        return False
+    return settle_pin(file, use)
+
+
+def settle_pin(file: File, use: TabUse) -> bool:
+    """Whether its pin is there, if a crash has left that open."""
+    if use.settled_at:
+        return True
+    tab = TabSnapshot.find(keys.thread_pk(file.thread_id), keys.tab_sk(use.tab))
+    is_there = tab is not None and any(_shows(item, use) for item in read_whole(tab)["items"])
+    if is_there:
+        settle_in_tab(use.part, thread_id=file.thread_id)
+    return is_there
+
+
+def _shows(pin: dict[str, Any], use: TabUse) -> bool:
+    """A pin may still be the link that its picture was fetched from."""
+    return pin["id"] == use.part and pin.get("picture", {}).get("id") == use.file_id
+
+
+def _read(
+    user: User, thread_id: str, message_ids: list[str]
+) -> tuple[Participant | None, Thread | None, list[Message]]:
+    pk = keys.thread_pk(thread_id)
+    wanted = [keys.THREAD, keys.participant_sk(user.id), *map(keys.message_sk, message_ids)]
+    found = get_many([(pk, sk) for sk in wanted], whole=False)
+    me = next((item for item in found if isinstance(item, Participant)), None)
+    thread = next((item for item in found if isinstance(item, Thread)), None)
+    return me, thread, [item for item in found if isinstance(item, Message)]
+
+
+def settle(file: File, use: FileUse) -> str:
+    """The message that a reserved file went with; empty if it has not gone out."""
+    if use.message_id:
+        return use.message_id
+    sk = keys.sent_sk(file.owner_id, use.client_id)
+    marker = SentMarker.find(keys.thread_pk(file.thread_id), sk)
+    if marker is None:
+        return ""
+    bind_files([file], client_id=use.client_id, message_id=marker.message_id)
+    return str(marker.message_id)

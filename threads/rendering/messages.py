@@ -1,0 +1,245 @@
+"""A message as a page shows it: one template for the page, for older pages and for the socket.
+
+What differs between readers (mine or theirs, times in their zone, what joins what) is passed for a
+page, and decided in the browser for what is pushed, since that is rendered once for everybody.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any
+
+from django.template.loader import get_template
+from django.urls import reverse
+from django.utils.html import escape
+
+from projects.cards.rendering import card_view
+from threads import keys
+from threads.cache import ThreadState
+from threads.dynamodb.unknown_kinds import record_unknown
+from threads.models import Message, Person
+from threads.models.message import ACTION, EDITABLE_FOR, MESSAGE_TYPES, REACTIONS, SYSTEM, TEXT
+from threads.rendering.attachments import AttachmentView, is_known, label_of, preview_of, views_of
+from threads.rendering.fragments import Mold, mark
+from threads.rendering.labels import day_label, time_label
+from threads.rendering.markdown import to_html
+
+# In the place of a message of a type that only a newer version can show.
+UNKNOWN_MESSAGE = "This message can't be shown here yet. Reload the page in a moment."
+JOINS_WITHIN = timedelta(minutes=5)
+
+
+@dataclass
+class MessageView:
+    id: str
+    seq: int
+    tally: int
+    type: str
+    author: Person | None
+    html: str
+    attachments: list[AttachmentView]
+    label: str
+    at: datetime
+    time_label: str
+    url: str
+    client_id: str
+    rev: int
+    edited: bool
+    removed: bool
+    hidden: bool
+    unavailable: bool
+    redacted: bool
+    reactions: list[dict[str, Any]]
+    quote: dict[str, Any] | None
+    card: dict[str, Any] | None
+    can_be_edited_until: str
+
+
+@dataclass
+class Entry:
+    """A message in its place: under which day, whose, and whether it joins the one before."""
+
+    message: MessageView
+    day: str
+    mine: bool
+    joins: bool
+    # For whom it is shown.
+    reader: str
+
+
+def view_of(message: Message, state: ThreadState, zone: tzinfo = UTC) -> MessageView:
+    at = keys.moment(message.created_at).astimezone(zone)
+    body, kind = _shown_body(message), message.type
+    if kind not in MESSAGE_TYPES:
+        kind = TEXT if message.author_id else SYSTEM
+    attachments = [] if message.is_gone else message.attachments or []
+    return MessageView(
+        id=message.id,
+        seq=message.seq,
+        tally=message.tally,
+        type=kind,
+        author=state.name_of(message.author_id) if message.author_id else None,
+        html=to_html(body),
+        attachments=views_of(attachments),
+        label=label_of(attachments),
+        at=at,
+        time_label=time_label(at),
+        url=message_url(message.thread_id, message.id),
+        client_id=message.client_id or "",
+        rev=message.rev,
+        edited=bool(message.edited_at),
+        removed=message.is_gone,
+        hidden=bool(message.hidden_at),
+        unavailable=message.is_unavailable and not message.is_gone,
+        redacted="redactedAt" in (message.flags or {}),
+        reactions=_reactions_of(message),
+        quote=_quote_of(message, state),
+        card=card_view(message, state),
+        can_be_edited_until=keys.iso(at + timedelta(seconds=EDITABLE_FOR))
+        if message.body and body and message.type in MESSAGE_TYPES and not message.action
+        else "",
+    )
+
+
+def _shown_body(message: Message) -> str:
+    if message.is_gone:
+        return ""
+    is_unknown = message.type not in MESSAGE_TYPES
+    if is_unknown:
+        record_unknown(f"message {message.type}")
+    if message.body:
+        return message.body
+    attachments = message.attachments or []
+    is_unknown |= bool(attachments) and not any(map(is_known, attachments))
+    return UNKNOWN_MESSAGE if is_unknown else ""
+
+
+def _reactions_of(message: Message) -> list[dict[str, Any]]:
+    given = {} if message.is_gone else message.reactions or {}
+    return [
+        {"emoji": emoji, "users": given[emoji], "count": len(given[emoji])}
+        for emoji in REACTIONS
+        if given.get(emoji)
+    ]
+
+
+def _quote_of(message: Message, state: ThreadState) -> dict[str, Any] | None:
+    """From the quoted message itself, so that it follows what becomes of that. If there is somebody
+    who may not see it, nobody gets more than a link: the fragment is the same for all."""
+    if message.reply_to is None or message.is_gone:
+        return None
+    quoted = state.quoted.get(message.reply_to)
+    newest_arrival = max(person.visible_from_seq for person in state.people.values())
+    link_only = quoted is None or quoted.is_unavailable or quoted.seq < newest_arrival
+    author = state.name_of(quoted.author_id) if quoted and quoted.author_id else {}
+    return {
+        "id": message.reply_to,
+        "url": message_url(message.thread_id, message.reply_to),
+        "author_name": "" if link_only else author.get("name", ""),
+        "text": "" if link_only else quote_text(quoted),
+        "is_link_only": link_only,
+    }
+
+
+def quote_text(quoted: Message | None) -> str:
+    if quoted is None or quoted.is_gone:
+        return "This message was removed."
+    return preview_of(quoted.body or "", quoted.attachments)
+
+
+def message_url(thread_id: str, message_id: str) -> str:
+    """A page around the message, which a browser goes to by itself."""
+    return f"{_messages_url(thread_id)}{message_id}/#{message_id}"
+
+
+@lru_cache(maxsize=10_000)
+def _messages_url(thread_id: str) -> str:
+    return reverse("threads:messages", args=[thread_id])
+
+
+def render_message(message: Message, state: ThreadState) -> str:
+    """The fragment that is pushed: the same for every reader."""
+    if not _is_plain(message):
+        return _render({"message": view_of(message, state)})
+    mold = _mold(tuple(state.name_of(message.author_id or "").items()))
+    return mold.fill(_values_of(message))
+
+
+def _render(context: dict[str, Any]) -> str:
+    return get_template("threads/message.html").render(context)
+
+
+# --- Plain words, as nearly everything that is pushed
+
+
+def _is_plain(message: Message) -> bool:
+    """Nothing but words that somebody has just said."""
+    other = (message.attachments, message.action, message.reply_to, message.reactions)
+    changed = (message.rev, message.edited_at, message.is_gone, message.flags)
+    return message.type == TEXT and bool(message.body) and not any(other) and not any(changed)
+
+
+def _values_of(message: Message) -> dict[str, object]:
+    at = keys.moment(message.created_at)
+    return {
+        "id": message.id,
+        "seq": message.seq,
+        "tally": message.tally,
+        "html": to_html(message.body or ""),
+        "at": at.isoformat(),
+        "time": time_label(at),
+        "url": message_url(message.thread_id, message.id),
+        "client": escape(message.client_id or ""),
+        "until": keys.iso(at + timedelta(seconds=EDITABLE_FOR)),
+    }
+
+
+@lru_cache(maxsize=4096)
+def _mold(author: tuple[tuple[str, Any], ...]) -> Mold:
+    view = SimpleNamespace(
+        id=mark("id"),
+        seq=mark("seq"),
+        tally=mark("tally"),
+        type=TEXT,
+        author=dict(author),
+        html=mark("html"),
+        at={"isoformat": mark("at")},
+        time_label=mark("time"),
+        url=mark("url"),
+        client_id=mark("client"),
+        can_be_edited_until=mark("until"),
+    )
+    return Mold(_render({"message": view}))
+
+
+def arrange(
+    messages: Iterable[Message], state: ThreadState, *, reader_id: str, zone: tzinfo
+) -> list[Entry]:
+    """Oldest first, with days and groups, for one reader."""
+    today = datetime.now(zone).date()
+    entries: list[Entry] = []
+    before: MessageView | None = None
+    for message in messages:
+        view = view_of(message, state, zone)
+        new_day = before is None or before.at.date() != view.at.date()
+        entries.append(
+            Entry(
+                message=view,
+                day=day_label(view.at.date(), today) if new_day else "",
+                mine=message.author_id == reader_id,
+                joins=not new_day and joins(before, view),
+                reader=reader_id,
+            )
+        )
+        before = view
+    return entries
+
+
+def joins(before: MessageView | None, view: MessageView) -> bool:
+    """Consecutive ones of one author within five minutes read as one."""
+    if before is None or {before.type, view.type} & {SYSTEM, ACTION}:
+        return False
+    same = before.author and view.author and before.author["id"] == view.author["id"]
+    return bool(same) and view.at - before.at <= JOINS_WITHIN

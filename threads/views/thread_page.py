@@ -1,0 +1,245 @@
+"""What the thread page shows, for one reader."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+from zoneinfo import ZoneInfo
+
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import User
+from contracts.cards.card_type import BUYER, EITHER, SELLER
+from contracts.cards.types import TYPES
+from core.refusals import Refusal
+from projects.actions.panel import has_panel
+from projects.panel.rendering import progress_of, tab_context, tab_shown, tabs_shown
+from threads.actions.messages import check_may_write
+from threads.actions.participant_permissions import can_add, can_remove
+from threads.cache import ThreadState
+from threads.events import banner_of, cursors_of
+from threads.forms import SendMessage
+from threads.models import Invitation, Participant, Person, Thread
+from threads.models.participant import DECLINED, PENDING
+from threads.queries import Opened
+from threads.rendering.markdown import without_links
+from threads.rendering.messages import arrange
+
+
+@dataclass
+class PersonView:
+    id: str
+    name: str
+    handle: str
+    avatar: str
+    role: str
+    time_zone: str
+    local_time: datetime
+    is_me: bool
+    can_be_removed: bool
+
+
+@dataclass
+class ThreadView:
+    id: str
+    subject: str
+    kind: str
+    status: str
+    city: str
+    is_locked: bool
+    banner: str
+    last_seq: int
+    rev: int
+
+
+def thread_page(user: User, opened: Opened, **extra: Any) -> dict[str, Any]:
+    people = people_of(user, opened)
+    others = [person for person in people if not person.is_me]
+    me = opened.me
+    refusal = _why_not(user, opened)
+    return {
+        "thread": thread_view(opened.state.thread),
+        "people": people,
+        "invited": invited_people(opened.state),
+        "others": others,
+        "newest": opened.messages[-1] if opened.messages else None,
+        "unread": me.unread,
+        "first_unread": _first_unread(user, opened),
+        "cursors": cursors_of(opened, reader_id=user.id),
+        "compose": compose_form(opened),
+        "can_write": refusal is None,
+        "refusal": refusal,
+        "is_pinned": me.pinned,
+        "is_muted": me.is_muted,
+        "is_marked_unread": bool(me.marked_unread),
+        "folder": me.folder,
+        "asks_me": is_asked(me),
+        "is_declined": me.request_state == DECLINED,
+        "is_request_over": me.is_request_over,
+        "is_blocked_by_me": user.id in (me.blocked_by or ()),
+        "can_add_people": refusal is None and can_add(opened.state.thread, me),
+        "is_group": opened.state.is_group,
+        "can_offer": refusal is None and _can_offer(user, opened),
+        "offers": _open_offers(user, opened),
+        "proposals": _proposals(user, opened) if refusal is None else [],
+        "panel": panel_of(user, opened, extra.pop("current_tab", "")),
+        "progress": progress_of(opened.state),
+        "in_safe_mode": opened.state.thread.safe_mode_required or user.safe_mode,
+        "requires_safe_mode": opened.state.thread.safe_mode_required,
+        "can_set_safe_mode": refusal is None and _began(user, opened),
+        **timeline_page(user, opened),
+        **extra,
+    }
+
+
+def is_asked(me: Participant) -> bool:
+    """Whether this is a request to them that they have not accepted."""
+    return me.request_state in (PENDING, DECLINED)
+
+
+def _can_offer(user: User, opened: Opened) -> bool:
+    """Between the two principals; in a group of several sellers it is agreed with each alone."""
+    thread = opened.state.thread
+    is_of_two = thread.group_id is None or len(thread.parties) == 2
+    return is_of_two and user.id in (thread.buyer_id, thread.seller_id)
+
+
+def _open_offers(user: User, opened: Opened) -> list[dict[str, Any]]:
+    """Above the messages, until there is a panel: for the two it is about."""
+    state = opened.state
+    if (
+        state.thread.is_project
+        or user.id not in state.thread.parties
+        or "actions" not in state.tabs
+    ):
+        return []
+    return list(tab_context(state, "actions")["content"]["offers"])
+
+
+def _proposals(user: User, opened: Opened) -> list[dict[str, Any]]:
+    """What one can propose here, by who one is; whether it goes just now is said when one does."""
+    thread = opened.state.thread
+    is_of_two = thread.is_project and len(thread.parties) == 2
+    if not is_of_two or user.id not in (thread.buyer_id, thread.seller_id):
+        return []
+    role = BUYER if user.id == thread.buyer_id else SELLER
+    return [
+        {"type": kind.name, "label": kind.proposes, "icon": kind.icon}
+        for kind in TYPES.values()
+        if kind.by in (role, EITHER)
+    ]
+
+
+def panel_of(user: User, opened: Opened, current: str) -> dict[str, Any] | None:
+    if not has_panel(opened.state, user.id):
+        return None
+    tabs = tabs_shown(opened.state, current or "brief")
+    for tab in tabs:
+        tab |= tab_shown(opened.state, tab["name"], whole=tab["name"] == current)
+    return {"tabs": tabs}
+
+
+def _began(user: User, opened: Opened) -> bool:
+    return user.id in (opened.state.thread.buyer_id, opened.state.thread.seller_id)
+
+
+def _first_unread(user: User, opened: Opened) -> str:
+    """Where the line "new messages" goes, if it is in sight."""
+    read = opened.me.last_read_seq
+    unread = [m for m in opened.messages if m.seq > read and m.author_id not in (None, user.id)]
+    return unread[0].id if opened.me.unread and unread else ""
+
+
+def timeline_page(user: User, opened: Opened) -> dict[str, Any]:
+    """The stretch of messages, and where it goes on."""
+    thread_id = opened.state.thread.id
+    messages = opened.messages
+    entries = arrange(
+        messages, opened.state, reader_id=user.id, zone=timezone.get_current_timezone()
+    )
+    if is_asked(opened.me):
+        # Of somebody whom one does not know yet: to be read, and not to be followed.
+        for entry in entries:
+            entry.message.html = without_links(entry.message.html)
+    older = opened.has_older and messages
+    newer = opened.has_newer and messages
+    return {
+        "timeline": entries,
+        "has_unavailable": any(entry.message.unavailable for entry in entries),
+        "older_url": beside(thread_id, "before", messages[0].id) if older else "",
+        "newer_url": beside(thread_id, "after", messages[-1].id) if newer else "",
+    }
+
+
+def beside(thread_id: str, side: str, message_id: str) -> str:
+    return reverse("threads:messages", args=[thread_id]) + f"?{side}={message_id}"
+
+
+def thread_view(thread: Thread) -> ThreadView:
+    return ThreadView(
+        id=thread.id,
+        subject=thread.subject,
+        kind=thread.kind,
+        status=thread.status,
+        city=thread.city or "",
+        is_locked=thread.is_locked,
+        banner=banner_of(thread),
+        last_seq=thread.last_seq,
+        rev=thread.rev,
+    )
+
+
+def people_of(user: User, opened: Opened) -> list[PersonView]:
+    thread, me = opened.state.thread, opened.me
+    return [
+        _person_view(person, user, may_remove=can_remove(thread, me, person))
+        for person in opened.state.people.values()
+    ]
+
+
+def _person_view(person: Participant, user: User, *, may_remove: bool) -> PersonView:
+    copy = person.person
+    return PersonView(
+        id=person.user_id,
+        name=copy["name"],
+        handle=copy["handle"],
+        avatar=copy.get("avatar", ""),
+        role=person.role,
+        time_zone=copy["timeZone"],
+        local_time=datetime.now(ZoneInfo(copy["timeZone"])),
+        is_me=person.user_id == user.id,
+        can_be_removed=may_remove,
+    )
+
+
+def invited_people(state: ThreadState) -> list[Person]:
+    """As long as they can accept. Somebody who declined looks like somebody who waits."""
+    return [one.person for one in state.invited.values() if not one.is_request_over]
+
+
+def invitation_page(state: ThreadState, invitation: Invitation) -> dict[str, Any]:
+    """What somebody sees before they accept: nothing that was said."""
+    return {
+        "thread": {"id": state.thread.id, "subject": state.thread.subject},
+        "inviter": invitation.other_side,
+        "names": [one.person["name"] for one in state.people.values()],
+        "is_declined": invitation.request_state == DECLINED,
+        "is_over": invitation.is_request_over or invitation.inviter_id not in state.people,
+        "folder": invitation.folder,
+    }
+
+
+def compose_form(opened: Opened) -> SendMessage:
+    """With an id of its own, so that sending the same page twice stores one message."""
+    return SendMessage(
+        initial={"client_id": str(uuid4()), "seen_seq": opened.state.thread.last_seq}
+    )
+
+
+def _why_not(user: User, opened: Opened) -> Refusal | None:
+    try:
+        check_may_write(opened.state, user.id)
+    except Refusal as refusal:
+        return refusal
+    return None
