@@ -18,7 +18,7 @@ def serve(host: str, port: int, ready_fd: int | None) -> int:
     from django.conf import settings
 
     # First: daphne chooses the kind of event loop before anything else can.
-    server = import_module(f"messaging_site.with_{settings.SERVER}")
+    server = import_module(f"messaging_site.servers.{settings.SERVER}")
     application = told_to_leave(_load(APPLICATION))
     _limit_statements()
     _start_metrics()

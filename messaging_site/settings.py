@@ -34,13 +34,17 @@ CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 INSTALLED_APPS = [
     "daphne",
+    "core",
     "accounts",
     "contracts",
     "files",
     "threads",
+    "projects",
+    "privacy",
     "inbox",
     "moderation",
     "realtime",
+    "demo",
     "allauth",
     "allauth.account",
     "allauth.mfa",
@@ -342,7 +346,7 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
 # For wrong passwords allauth would lock an account for everybody, so anybody could lock anybody
-# out; axes locks it for one address only. Here it counts wrong codes: see accounts/sign_in/adapter.py.
+# out; axes locks it for one address only. Here it counts wrong codes: see sign_in/adapter.py.
 ACCOUNT_RATE_LIMITS = {
     "login_failed": "5/5m/key",
     "login": "60/m/ip",

@@ -9,6 +9,8 @@ urlpatterns = [
     path("", include("accounts.urls")),
     path("", include("inbox.urls")),
     path("", include("threads.urls")),
+    path("", include("projects.urls")),
+    path("", include("privacy.urls")),
     path("", include("moderation.urls")),
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),

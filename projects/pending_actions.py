@@ -1,7 +1,7 @@
 """What waits for whom in a thread, as it is recorded: cards, offers, contracts to be signed.
 
-Every line that tells of a record takes this along, as it is when the line is written
-(threads/sending/pending_actions.py). Made anew from the records, and compared with them, by commands.
+Every message about a record carries this list, as it is when the message is written
+(threads/sending/pending_actions.py). Commands rebuild it from the records and compare it.
 """
 
 from collections import Counter

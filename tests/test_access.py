@@ -220,15 +220,15 @@ VIEWS: dict[str, View] = {
         handle_of_seller,
         post=lambda scene, kind: {"what": "A shoot", "message": "Hello", "client_id": str(uuid4())},
     ),
-    "threads:data": View(SIGNED_IN),
-    "threads:export_everything": View(SIGNED_IN_POST, post=posting()),
-    "threads:export_thread": View(ACT, of_thread, post=posting()),
+    "privacy:data": View(SIGNED_IN),
+    "privacy:export_everything": View(SIGNED_IN_POST, post=posting()),
+    "privacy:export_thread": View(ACT, of_thread, post=posting()),
     # Of the one who asked for it, and of nobody else.
-    "threads:export": View(
+    "privacy:export": View(
         row(nobody="in", suspended="in", participant=200, others=404),
         lambda scene, kind: [an_export(scene)],
     ),
-    "threads:delete_account": View(
+    "privacy:delete_account": View(
         SIGNED_IN | {"staff": 409, "holder": 409}, post=posting(password="not mine")
     ),
     "threads:devices": View(SIGNED_IN),
@@ -302,45 +302,45 @@ def of_contract(scene: Scene, kind: str) -> list[str]:
 
 
 VIEWS |= {
-    "threads:panel_tab": View(PARTIES, of_panel),
+    "projects:panel_tab": View(PARTIES, of_panel),
     # The seller shows proofs, and takes them back.
-    "threads:proofs": View(NOT_HERS, of_booked, post=posting(file_ids="")),
-    "threads:proof_remove": View(
+    "projects:proofs": View(NOT_HERS, of_booked, post=posting(file_ids="")),
+    "projects:proof_remove": View(
         NOT_HERS, lambda scene, kind: [*of_booked(scene, kind), scene.file.id], post=posting()
     ),
-    "threads:offer_new": View(OF_THREAD, of_thread),
-    "threads:card_new": View(
+    "projects:offer_new": View(OF_THREAD, of_thread),
+    "projects:card_new": View(
         PARTIES, lambda scene, kind: [scene.agreed.leg.thread_id, "reschedule"]
     ),
-    "threads:card": View(PARTIES, lambda scene, kind: [scene.agreed.card_id]),
-    "threads:card_move": View(
+    "projects:card": View(PARTIES, lambda scene, kind: [scene.agreed.card_id]),
+    "projects:card_move": View(
         PARTIES_POST,
         lambda scene, kind: [scene.agreed.card_id, "decline"],
         post=posting(version="1", key="decline-1"),
     ),
-    "threads:calendar": View(PARTIES, of_leg),
-    "threads:offer": View(PARTIES, lambda scene, kind: [scene.agreed.offer_id]),
-    "threads:offer_answer": View(
+    "projects:calendar": View(PARTIES, of_leg),
+    "projects:offer": View(PARTIES, lambda scene, kind: [scene.agreed.offer_id]),
+    "projects:offer_answer": View(
         PARTIES_POST, lambda scene, kind: [scene.agreed.offer_id, "accept"], post=posting()
     ),
-    "threads:contract": View(PARTIES, of_contract),
-    "threads:contract_pdf": View(PARTIES, lambda scene, kind: [scene.agreed.leg.contract.id, "1"]),
-    "threads:contract_sign": View(
+    "projects:contract": View(PARTIES, of_contract),
+    "projects:contract_pdf": View(PARTIES, lambda scene, kind: [scene.agreed.leg.contract.id, "1"]),
+    "projects:contract_sign": View(
         PARTIES_POST,
         of_contract,
         post=posting(number="1", has_read="on", legal_name="Beatrice Test"),
     ),
     # She is the buyer: what has been paid, the seller records, who also delivers.
-    "threads:payment": View(NOT_HERS, of_leg, post=posting(key="2", amount="1", method="cash")),
-    "threads:reverse_payment": View(
+    "projects:payment": View(NOT_HERS, of_leg, post=posting(key="2", amount="1", method="cash")),
+    "projects:reverse_payment": View(
         NOT_HERS, lambda scene, kind: [scene.agreed.receipt_id], post=posting(key="3")
     ),
-    "threads:deliver": View(PARTIES | {"participant": 404}, of_thread),
-    "threads:link": View(PARTIES, of_leg),
-    "threads:booking_group": View(PARTIES, lambda scene, kind: [scene.agreed.group_id]),
-    "threads:receipt": View(PARTIES, lambda scene, kind: [scene.agreed.receipt_id]),
-    "threads:receipt_pdf": View(PARTIES, lambda scene, kind: [scene.agreed.receipt_id]),
-    "threads:manifest": View(PARTIES, lambda scene, kind: [scene.agreed.manifest_id]),
+    "projects:deliver": View(PARTIES | {"participant": 404}, of_thread),
+    "projects:link": View(PARTIES, of_leg),
+    "projects:booking_group": View(PARTIES, lambda scene, kind: [scene.agreed.group_id]),
+    "projects:receipt": View(PARTIES, lambda scene, kind: [scene.agreed.receipt_id]),
+    "projects:receipt_pdf": View(PARTIES, lambda scene, kind: [scene.agreed.receipt_id]),
+    "projects:manifest": View(PARTIES, lambda scene, kind: [scene.agreed.manifest_id]),
 }
 
 # Of others' making: allauth lets everybody in to sign in, and nobody else to the rest.

@@ -87,7 +87,7 @@ FUNCTIONS: dict[str, Function] = {
 }
 # Modules with patterns that no text of a stranger reaches unbounded.
 MODULES_WITHOUT = {
-    "contracts.documents.clauses": "collapses white space in fields that forms limit to 200 characters",
+    "contracts.documents.clauses": "collapses white space in fields of at most 200 characters",
     "files.kinds": "patterns of fixed length on bytes",
     "inbox.forms": "patterns of fixed length",
     "inbox.queries": "patterns of fixed length",

@@ -10,7 +10,7 @@ from fontTools.ttLib import TTFont
 from fpdf.enums import TextDirection
 from fpdf.line_break import Fragment
 
-FONTS = Path(__file__).parent / "fonts"
+FONTS = Path(__file__).parents[1] / "fonts"
 OURS = "inter-regular"
 # For names and places in other scripts; each is opened only when a text asks for it.
 OTHERS = ("han", "hangul", "arabic", "hebrew", "thai", "devanagari")

@@ -1,4 +1,4 @@
-"""The program that decodes pictures, started by files/images/worker.py: `python -m files.images.encode`.
+"""The program that decodes pictures. The worker starts it: `python -m files.images.encode`.
 
 It knows nothing of the service: it gets a path and a format, looks at the size before it decodes,
 and leaves pictures made anew, in which nothing is left of what the file carried besides the image.

@@ -1,4 +1,4 @@
-"""The program that runs NudeNet, started by files/images/worker.py: `python -m files.images.nudity_program`."""
+"""Runs NudeNet. The worker starts it: `python -m files.images.nudity_program`."""
 
 import json
 import sys

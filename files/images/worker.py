@@ -20,7 +20,7 @@ from typing import Any
 import structlog
 
 log = structlog.get_logger(__name__)
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class WorkerFailed(Exception):

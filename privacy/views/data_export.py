@@ -46,7 +46,7 @@ def export_thread(request: Request, thread_id: str) -> HttpResponse:
 
 def _see_it_come(request: Request) -> HttpResponse:
     messages.success(request, "We are putting it together. It appears here when it is ready.")
-    return redirect("threads:data")
+    return redirect("privacy:data")
 
 
 @require_safe

@@ -58,7 +58,7 @@ def _pin(user: User, edit: Edit, thread_id: str, picture: str) -> int:
 
 
 def _link(user: User, edit: Edit, thread_id: str) -> int:
-    """A link at once; if there is a picture behind it, that comes later (projects/remote_pins.py)."""
+    """Saves the link at once; projects/remote_pins.py fetches the picture behind it later."""
     is_theirs = has_panel(states.recall(thread_id), user.id)
     wanted = pins.expect_outside(user, edit, thread_id=thread_id) if is_theirs else None
     try:

@@ -84,7 +84,7 @@ def sign(request: Request, document_id: str) -> HttpResponse:
         if refusal.status == 404:
             raise
         return _show_contract(request, document_id, form, refusal)
-    return redirect("threads:contract", document_id)
+    return redirect("projects:contract", document_id)
 
 
 @require_safe
@@ -185,7 +185,7 @@ def deliver(request: Request, thread_id: str) -> HttpResponse:
     if form.is_valid():
         try:
             found = deliver_finals(request.user, **form.cleaned_data)
-            return redirect("threads:manifest", found.id)
+            return redirect("projects:manifest", found.id)
         except Refusal as error:
             refusal = error
     context: dict[str, Any] = {"form": form, "thread_id": thread_id}

@@ -75,7 +75,7 @@ def _send(
         digest = digest_of(fields["title"], fields["currency"], fields["terms"])
         if request.POST.get("reviewed") == digest:
             offer = make_offer(request.user, thread_id=thread_id, **fields)
-            return redirect("threads:offer", offer.id)
+            return redirect("projects:offer", offer.id)
         review_offer(request.user, thread_id=thread_id, **what)
     except Refusal as error:
         context["refusal"] = error.described(request.corr_id)

@@ -54,7 +54,7 @@ def _edit(request: Request, thread_id: str, tab: str) -> HttpResponse:
         return _show(request, thread_id, tab, refusal)
     if by_script:
         return JsonResponse({"version": version})
-    return redirect("threads:panel_tab", thread_id, tab)
+    return redirect("projects:panel_tab", thread_id, tab)
 
 
 def _is_script(request: Request) -> bool:
@@ -79,7 +79,7 @@ def proofs(request: Request, thread_id: str) -> HttpResponse:
     brought = bring_files(request, thread_id)
     file_ids = " ".join(brought) or request.POST.get("file_ids", "")
     add_proofs(request.user, **AddProofs.read({"thread": thread_id, "file_ids": file_ids}))
-    return JsonResponse({}) if by_script else redirect("threads:panel_tab", thread_id, "files")
+    return JsonResponse({}) if by_script else redirect("projects:panel_tab", thread_id, "files")
 
 
 @require_POST
@@ -87,4 +87,4 @@ def proofs(request: Request, thread_id: str) -> HttpResponse:
 def proof_remove(request: Request, thread_id: str, file_id: str) -> HttpResponse:
     remove_proof(request.user, thread_id=thread_id, file_id=file_id)
     by_script = _is_script(request)
-    return JsonResponse({}) if by_script else redirect("threads:panel_tab", thread_id, "files")
+    return JsonResponse({}) if by_script else redirect("projects:panel_tab", thread_id, "files")

@@ -75,7 +75,7 @@ def _confirm_or_record(request: Request, leg: Leg, kind: str, form: PaymentForm)
     confirmed = ConfirmForm(request.POST)
     if confirmed.is_valid():
         record_payment(request.user, leg_id=leg.id, kind=kind, **given, **confirmed.cleaned_data)
-        return redirect("threads:panel_tab", leg.thread_id, "expenses")
+        return redirect("projects:panel_tab", leg.thread_id, "expenses")
     key = given.pop("key")
     check_payment(leg, balance_of(leg).open_cents, kind=kind, **given)
     return render(request, "projects/payment_confirm.html", _summary(leg, kind, key, **given))
@@ -169,7 +169,7 @@ def reverse(request: Request, receipt_id: str) -> HttpResponse:
     form = ReversalForm(request.POST or None, initial={"key": str(uuid4())})
     if form.is_valid():
         made = reverse_payment(request.user, receipt_id=found.id, **form.cleaned_data)
-        return redirect("threads:receipt", made.id)
+        return redirect("projects:receipt", made.id)
     check_reversal(found.leg, found.entry)
     context = _receipt_page(request, found) | {"form": form, "after": _after_reversal(found)}
     return render(request, "projects/payment_reverse.html", context)

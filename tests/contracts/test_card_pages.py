@@ -58,7 +58,7 @@ def send(client, page, type_name, leg):
 def test_each_is_proposed_by_a_form_and_shown_where_it_is_answered(type_name, leg, thread, client):
     proposer = proposer_of(type_name, leg)
     client.force_login(proposer)
-    page = reverse("threads:card_new", args=[thread, type_name])
+    page = reverse("projects:card_new", args=[thread, type_name])
     if type_name == "complete":
         make_completable(leg)
     assert "data-card-form" in client.get(page).content.decode()
@@ -67,9 +67,9 @@ def test_each_is_proposed_by_a_form_and_shown_where_it_is_answered(type_name, le
     assert send(client, page, type_name, leg).status_code == 302
     assert Card.objects.count() == 1
     for address in (
-        reverse("threads:card", args=[card.id]),
+        reverse("projects:card", args=[card.id]),
         reverse("threads:thread", args=[thread]),
-        reverse("threads:panel_tab", args=[thread, "actions"]),
+        reverse("projects:panel_tab", args=[thread, "actions"]),
     ):
         assert card.id in client.get(address).content.decode()
 
@@ -82,14 +82,14 @@ def test_each_move_that_asks_first_has_its_page(type_name, leg, client):
         if not move.label or kind.first not in move.sources:
             continue
         client.force_login(rightful(move.by, card)[0])
-        shown = client.get(reverse("threads:card_move", args=[card.id, move.name]))
+        shown = client.get(reverse("projects:card_move", args=[card.id, move.name]))
         assert shown.status_code == 200
         assert move.label in shown.content.decode()
 
 
 def test_a_slip_that_is_missing_is_said_where_it_belongs(leg, thread, client):
     client.force_login(leg.seller)
-    page = reverse("threads:card_new", args=[thread, "expense"])
+    page = reverse("projects:card_new", args=[thread, "expense"])
     fields = posted("expense", leg)
     del fields["files"]
     answer = client.post(page, fields)
@@ -100,13 +100,13 @@ def test_a_slip_that_is_missing_is_said_where_it_belongs(leg, thread, client):
 
 def test_whoever_may_not_propose_it_is_told_so(leg, thread, client):
     client.force_login(leg.buyer)
-    page = reverse("threads:card_new", args=[thread, "extras"])
+    page = reverse("projects:card_new", args=[thread, "extras"])
     assert client.get(page).status_code == 403
 
 
 def test_a_time_that_was_accepted_is_offered_for_the_calendar(leg, thread, client):
     client.force_login(leg.buyer)
-    link = reverse("threads:calendar", args=[leg.id])
+    link = reverse("projects:calendar", args=[leg.id])
     card = propose("reschedule", leg, leg.seller)
     assert link not in action_card(client, thread)
     answer(leg.buyer, card, "accept")
@@ -120,7 +120,7 @@ def action_card(client, thread):
 
 def test_a_booking_comes_as_a_calendar_file(leg, client):
     client.force_login(leg.buyer)
-    answer = client.get(reverse("threads:calendar", args=[leg.id]))
+    answer = client.get(reverse("projects:calendar", args=[leg.id]))
     lines = answer.content.decode().split("\r\n")
     assert answer["Content-Type"] == "text/calendar; charset=utf-8"
     assert f"UID:{leg.id}@parley" in lines
@@ -143,7 +143,7 @@ def test_buttons_stand_in_the_same_order_however_the_store_returns_them(leg):
 def test_the_actions_tab_counts_what_is_open(leg, client):
     propose("reschedule", leg)
     client.force_login(leg.buyer)
-    address = reverse("threads:panel_tab", args=[leg.thread_id, "actions"])
+    address = reverse("projects:panel_tab", args=[leg.thread_id, "actions"])
     page = client.get(address).content.decode()
     shown = re.search(r"data-tab-count>(\d+)<", page)[1]
     # The script copies this into the badge. Besides the card, two signatures are missing.
@@ -152,7 +152,7 @@ def test_the_actions_tab_counts_what_is_open(leg, client):
 
 def test_the_form_for_proofs_says_in_which_zone_its_times_are(leg, client):
     client.force_login(leg.seller)
-    page = client.get(reverse("threads:card_new", args=[leg.thread_id, "proofs"]))
+    page = client.get(reverse("projects:card_new", args=[leg.thread_id, "proofs"]))
     assert "Times are in Lisbon" in page.content.decode()
 
 
@@ -168,8 +168,8 @@ def test_bookings_of_the_same_name_can_be_told_apart(two_legs, client):
     first, second = two_legs
     client.force_login(first.seller)
     for name, args in (
-        ("threads:card_new", [first.thread_id, "reschedule"]),
-        ("threads:deliver", [first.thread_id]),
+        ("projects:card_new", [first.thread_id, "reschedule"]),
+        ("projects:deliver", [first.thread_id]),
     ):
         page = client.get(reverse(name, args=args)).content.decode()
         labels = [re.search(f'value="{leg.id}"[^>]*>([^<]*)<', page)[1] for leg in two_legs]
@@ -182,7 +182,7 @@ def test_bookings_of_the_same_name_can_be_told_apart(two_legs, client):
 def test_a_form_follows_the_booking_that_is_chosen(two_legs, client):
     first, second = two_legs
     client.force_login(first.seller)
-    address = reverse("threads:card_new", args=[first.thread_id, "reschedule"])
+    address = reverse("projects:card_new", args=[first.thread_id, "reschedule"])
     page = client.get(address, {"leg": second.id}).content.decode()
     assert "Times are in Tokyo" in page
     assert "2027-06-04T18:00" in page
@@ -191,7 +191,7 @@ def test_a_form_follows_the_booking_that_is_chosen(two_legs, client):
 def test_what_was_filled_in_for_one_booking_is_not_proposed_for_another(two_legs, client):
     first, second = two_legs
     client.force_login(first.seller)
-    address = reverse("threads:card_new", args=[first.thread_id, "reschedule"])
+    address = reverse("projects:card_new", args=[first.thread_id, "reschedule"])
     fields = posted("reschedule", first) | {
         "leg": second.id,
         "shown_leg": first.id,
@@ -211,6 +211,6 @@ def test_a_form_offers_no_booking_that_is_over(two_legs, client):
     first, second = two_legs
     Leg.objects.filter(pk=first.pk).update(status="cancelled")
     client.force_login(first.seller)
-    page = client.get(reverse("threads:card_new", args=[first.thread_id, "reschedule"]))
+    page = client.get(reverse("projects:card_new", args=[first.thread_id, "reschedule"]))
     assert "Times are in Tokyo" in page.content.decode()
     assert f'value="{first.id}"' not in page.content.decode()

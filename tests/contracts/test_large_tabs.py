@@ -52,7 +52,7 @@ def asides(thread, tab):
 def page(user, thread, tab=""):
     client = Client()
     client.force_login(user, backend=BACKEND)
-    name = "threads:panel_tab" if tab else "threads:thread"
+    name = "projects:panel_tab" if tab else "threads:thread"
     return client.get(reverse(name, args=[thread, *([tab] if tab else [])])).content.decode()
 
 

@@ -169,7 +169,7 @@ def test_one_chooses_from_what_one_has_shown_there(leg, thread, buyer, seller, c
     add_proofs(seller, thread_id=thread, file_ids=[proof.id])
     hers = bring(buyer, thread)
     say(buyer, thread, "Like this", attachments=[hers.id])
-    page = reverse("threads:card_new", args=[thread, "proofs"])
+    page = reverse("projects:card_new", args=[thread, "proofs"])
     shown = form(client, seller, page)
     assert sent.id in shown
     assert proof.id in shown
@@ -190,12 +190,12 @@ def test_what_staff_have_hidden_is_not_shown_again(leg, thread, seller, client):
     with pytest.raises(Refusal) as refused:
         propose("proofs", leg, file_ids=[hidden.id])
     assert refused.value.code == "UPLOAD_GONE"
-    page = reverse("threads:card_new", args=[thread, "proofs"])
+    page = reverse("projects:card_new", args=[thread, "proofs"])
     assert hidden.id not in form(client, seller, page)
 
 
 def test_a_form_that_comes_back_has_what_was_brought_and_chosen(leg, thread, seller, client):
-    page = reverse("threads:card_new", args=[thread, "proofs"])
+    page = reverse("projects:card_new", args=[thread, "proofs"])
     fields = {"key": "once", "leg": leg.id, "until": "soon", "note": "Mind the light."}
     fields["files"] = SimpleUploadedFile("new.jpg", picture())
     client.force_login(seller)
@@ -211,7 +211,7 @@ def test_a_form_that_comes_back_has_what_was_brought_and_chosen(leg, thread, sel
 
 
 def test_buyer_and_seller_answer_by_plain_forms(card, buyer, seller, pictures, client):
-    page = reverse("threads:card_move", args=[card.id, "request_changes"])
+    page = reverse("projects:card_move", args=[card.id, "request_changes"])
     assert "look 1.jpg" in form(client, buyer, page)
     fields = {"key": "once", "version": 1, "note": ""}
     empty = client.post(page, fields | {"notes-0-id": pictures[0], "notes-0-note": ""})
@@ -223,13 +223,13 @@ def test_buyer_and_seller_answer_by_plain_forms(card, buyer, seller, pictures, c
     card.refresh_from_db()
     assert card.payload["notes"] == {pictures[1]: "Softer."}
 
-    page = reverse("threads:card_move", args=[card.id, "answer"])
+    page = reverse("projects:card_move", args=[card.id, "answer"])
     assert "Softer." in form(client, seller, page)
     fields = {"key": "once", "version": 2, **GIVEN["proofs"](card.leg), "picture": pictures[1:]}
     assert client.post(page, fields).status_code == 302
     second = Card.objects.get(counters=card)
 
-    page = reverse("threads:card_move", args=[second.id, "approve"])
+    page = reverse("projects:card_move", args=[second.id, "approve"])
     assert f'name="chosen" value="{pictures[1]}"' in form(client, buyer, page)
     both = {"key": "once", "version": 1, "chosen": pictures[1:]}
     refused = client.post(page, both)
@@ -244,6 +244,6 @@ def test_the_page_of_a_round_leads_to_the_others(card, buyer, pictures, client):
     ask_for_changes(card)
     second = show_again(card, pictures[:1])
     for page in (card, second):
-        shown = form(client, buyer, reverse("threads:card", args=[page.id]))
+        shown = form(client, buyer, reverse("projects:card", args=[page.id]))
         assert shown.count(f'href="/cards/{(second if page == card else card).id}/"') >= 1
         assert 'aria-current="page"' in shown

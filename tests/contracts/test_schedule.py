@@ -60,7 +60,7 @@ def test_the_form_of_an_offer_refuses_an_impossible_date(thread, seller, client)
     for year in ("0001", "2020", "9999"):
         times = {name: f"{year}-05-14T{hour}:00" for name, hour in (("starts", 10), ("ends", 16))}
         fields = offer_form() | {f"form-0-{name}_at": moment for name, moment in times.items()}
-        sent = client.post(reverse("threads:offer_new", args=[thread]), fields | {"key": KEY})
+        sent = client.post(reverse("projects:offer_new", args=[thread]), fields | {"key": KEY})
         assert sent.status_code == 400
     assert not Offer.objects.exists()
 
@@ -230,7 +230,7 @@ def test_an_offer_that_was_closed_says_so(thread, buyer, seller, client):
     kept, closed = offer_in(thread, seller), offer_in(thread, seller)
     accept_offer(buyer, offer_id=kept.id)
     client.force_login(buyer)
-    page = client.get(reverse("threads:offer", args=[closed.id])).content.decode()
+    page = client.get(reverse("projects:offer", args=[closed.id])).content.decode()
     assert "Closed because another offer was accepted" in page
     assert "/accept/" not in page
 
@@ -287,16 +287,16 @@ def test_impossible_dates_from_before_are_shown_and_break_nothing(
     for page in (
         reverse("threads:thread", args=[thread]),
         *(
-            reverse("threads:panel_tab", args=[thread, tab])
+            reverse("projects:panel_tab", args=[thread, tab])
             for tab in ("docs", "actions", "expenses")
         ),
-        reverse("threads:offer", args=[offer.id]),
-        reverse("threads:offer_new", args=[thread]) + f"?changes={leg.id}",
-        reverse("threads:card_new", args=[thread, "reschedule"]),
-        reverse("threads:card_new", args=[thread, "cancel"]),
-        reverse("threads:card_new", args=[thread, "overtime"]),
-        reverse("threads:contract", args=[leg.contract.id]),
-        reverse("threads:calendar", args=[leg.id]),
+        reverse("projects:offer", args=[offer.id]),
+        reverse("projects:offer_new", args=[thread]) + f"?changes={leg.id}",
+        reverse("projects:card_new", args=[thread, "reschedule"]),
+        reverse("projects:card_new", args=[thread, "cancel"]),
+        reverse("projects:card_new", args=[thread, "overtime"]),
+        reverse("projects:contract", args=[leg.contract.id]),
+        reverse("projects:calendar", args=[leg.id]),
     ):
         assert client.get(page).status_code == 200, page
 
@@ -305,7 +305,7 @@ def test_times_of_a_change_are_typed_in_the_zone_of_the_booking(leg, thread, buy
     buyer.time_zone = "America/New_York"
     buyer.save()
     client.force_login(buyer)
-    page = reverse("threads:offer_new", args=[thread]) + f"?changes={leg.id}"
+    page = reverse("projects:offer_new", args=[thread]) + f"?changes={leg.id}"
     form = client.get(page).content.decode()
     # Nine in UTC, in Lisbon's summer.
     assert 'value="2027-05-14T10:00"' in form

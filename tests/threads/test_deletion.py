@@ -157,7 +157,7 @@ def test_contracts_receipts_and_signatures_stay_as_they_were(buyer, seller, thre
     assert set(Signature.objects.values_list("legal_name", flat=True)) == names
     assert Receipt.objects.get(leg=leg).seller_name == "Sam"
     mine = signed_in(buyer)
-    assert mine.get(reverse("threads:contract", args=[leg.contract.id])).status_code == 200
+    assert mine.get(reverse("projects:contract", args=[leg.contract.id])).status_code == 200
     assert mine.get(reverse("threads:thread", args=[thread])).status_code == 200
 
 
@@ -223,7 +223,7 @@ def test_done_twice_it_is_done_once(buyer, seller, thread):
 def test_the_page_asks_for_the_password_and_signs_out_everywhere(buyer, seller, thread):
     here, elsewhere = signed_in(seller), signed_in(seller)
     other_session = elsewhere.session.session_key
-    url = reverse("threads:delete_account")
+    url = reverse("privacy:delete_account")
     assert "This cannot be undone." in here.get(url).text
     wrong = here.post(url, {"password": "a wrong password"})
     assert "This is not your password." in wrong.text
@@ -238,10 +238,10 @@ def test_the_page_asks_for_the_password_and_signs_out_everywhere(buyer, seller, 
 def test_the_page_says_what_is_in_the_way(buyer, seller, thread):
     book(thread, buyer, seller)
     client = signed_in(seller)
-    page = client.get(reverse("threads:delete_account"))
+    page = client.get(reverse("privacy:delete_account"))
     assert "still to come" in page.text
     assert 'name="password"' not in page.text
-    answer = client.post(reverse("threads:delete_account"), {"password": "a long password"})
+    answer = client.post(reverse("privacy:delete_account"), {"password": "a long password"})
     assert answer.status_code == 409
     assert User.objects.get(pk=seller.pk).is_active
 

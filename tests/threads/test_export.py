@@ -188,13 +188,13 @@ def test_nobody_asks_without_end(buyer, thread, monkeypatch):
 
 def test_the_person_gets_it_from_their_settings_and_nobody_else_does(buyer, seller, thread):
     mine = signed_in(buyer)
-    asked = mine.post(reverse("threads:export_thread", args=[thread]))
-    assert asked["Location"] == reverse("threads:data")
-    assert "Being put together" in mine.get(reverse("threads:data")).text
+    asked = mine.post(reverse("privacy:export_thread", args=[thread]))
+    assert asked["Location"] == reverse("privacy:data")
+    assert "Being put together" in mine.get(reverse("privacy:data")).text
     make_all()
     export = Export.objects.get(owner=buyer)
-    url = reverse("threads:export", args=[export.id])
-    assert url in mine.get(reverse("threads:data")).text
+    url = reverse("privacy:export", args=[export.id])
+    assert url in mine.get(reverse("privacy:data")).text
     answer = mine.get(url)
     assert answer["Content-Disposition"] == 'attachment; filename="parley-a-wedding-in-may.zip"'
     content = b"".join(answer)
@@ -209,7 +209,7 @@ def test_the_link_expires_and_then_the_bytes_go(buyer, thread):
     export_of(buyer, thread)
     export = Export.objects.get(owner=buyer)
     mine = signed_in(buyer)
-    url = reverse("threads:export", args=[export.id])
+    url = reverse("privacy:export", args=[export.id])
     with time_machine.travel(timezone.now() + timedelta(days=6, hours=23), tick=False):
         assert mine.get(url).status_code == 200
         sweep_exports()
@@ -257,4 +257,4 @@ def test_what_cannot_be_made_is_tried_again_and_then_said(buyer, thread, monkeyp
             asked.refresh_from_db()
             assert asked.is_coming == (attempt < 4)
     assert asked.state == Export.State.FAILED
-    assert "could not be made" in signed_in(buyer).get(reverse("threads:data")).text
+    assert "could not be made" in signed_in(buyer).get(reverse("privacy:data")).text
