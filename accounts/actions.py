@@ -3,7 +3,7 @@
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from accounts.models import EarlierName, OutboxEntry, User
+from accounts.models import EarlierName, User, add_profile_entry
 from accounts.text import check_said
 
 REQUIREMENTS = ("requires_verified", "requires_date", "requires_budget")
@@ -57,7 +57,7 @@ def set_safe_mode(user: User, *, on: bool) -> None:
 def _save_profile(user: User) -> None:
     _keep_earlier_name(user)
     user.save(update_fields=PROFILE)
-    OutboxEntry.add_profile(user)
+    add_profile_entry(user)
 
 
 def _keep_earlier_name(user: User) -> None:

@@ -6,8 +6,9 @@ from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User, add_profile_entry
 from core.outbox import maintenance
+from core.outbox.models import OutboxEntry
 
 POWERS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
@@ -38,7 +39,7 @@ class UserAdmin(admin.ModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: User, form: ModelForm, change: bool) -> None:
         super().save_model(request, obj, form, change)
-        OutboxEntry.add_profile(obj)
+        add_profile_entry(obj)
 
 
 class StateFilter(admin.SimpleListFilter):

@@ -6,8 +6,9 @@ from allauth.mfa.models import Authenticator
 from axes.models import AccessAttempt
 from django.utils import timezone
 
-from accounts.models import Block, OutboxEntry, SignIn, User
+from accounts.models import Block, SignIn, User
 from accounts.sign_in.sessions import end_sign_in
+from core.outbox.models import OutboxEntry
 from core.time_zones import UTC
 
 NAME = "Deleted person"

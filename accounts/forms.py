@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from accounts.actions import PROFILE, REQUIREMENTS
 from accounts.handles import LONGEST, check_handle
-from accounts.models import OutboxEntry, User
+from accounts.models import User, add_profile_entry
 from accounts.queries import suggest_handle
 from accounts.text import check_line, check_said
 from core.ids import is_id
@@ -79,7 +79,7 @@ class SignUpForm(allauth_forms.SignupForm):
     @transaction.atomic
     def save(self, request: HttpRequest) -> User:
         user: User = super().save(request)
-        OutboxEntry.add_profile(user)
+        add_profile_entry(user)
         return user
 
 

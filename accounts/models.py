@@ -1,17 +1,15 @@
 """People, and the outbox that carries what changes about them to the table."""
 
-from typing import Any
-
 from django.apps import apps
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.core.validators import MaxLengthValidator
 from django.db import models, transaction
 from django.db.models.functions import Lower
-from django.utils import timezone
 
 from accounts.handles import LONGEST, check_handle
 from accounts.text import check_line
 from core.ids import new_user_id
+from core.outbox.models import OutboxEntry
 from core.time_zones import UTC, check_time_zone
 
 
@@ -28,7 +26,7 @@ class UserManager(BaseUserManager["User"]):
         user.save(using=self._db)
         addresses = apps.get_model("account", "EmailAddress").objects
         addresses.create(user=user, email=user.email, verified=True, primary=True)
-        OutboxEntry.add_profile(user)
+        add_profile_entry(user)
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: object) -> "User":
@@ -143,74 +141,6 @@ class SignIn(models.Model):
         return f"{self.device}, since {self.created_at:%d %b %Y}"
 
 
-IS_PENDING = models.Q(done_at__isnull=True, dead_at__isnull=True)
-
-
-class OutboxEntry(models.Model):
-    """A change of this database that has to reach the table, too; see accounts/outbox.
-
-    Written in the same transaction as the change. It is pending, then done, or a dead letter.
-    """
-
-    kind = models.CharField(max_length=20)
-    payload = models.JSONField()
-    # Entries with the same key are processed one after the other.
-    ordering_key = models.CharField(max_length=100)
-    created_at = models.DateTimeField(auto_now_add=True)
-    due_at = models.DateTimeField(default=timezone.now)
-    # Since it was written, or retried; of those, how often the handler failed or its process died.
-    attempts = models.PositiveIntegerField(default=0)
-    failures = models.PositiveIntegerField(default=0)
-    last_error = models.CharField(max_length=100, blank=True)
-    claimed_by = models.CharField(max_length=16, blank=True)
-    claimed_until = models.DateTimeField(null=True)
-    done_at = models.DateTimeField(null=True)
-    dead_at = models.DateTimeField(null=True)
-
-    class Meta:
-        verbose_name_plural = "outbox entries"
-        indexes = [
-            models.Index(fields=["due_at", "id"], name="outbox_due", condition=IS_PENDING),
-            models.Index(fields=["ordering_key", "id"], name="outbox_order", condition=IS_PENDING),
-            models.Index(
-                fields=["dead_at"], name="outbox_dead", condition=models.Q(dead_at__isnull=False)
-            ),
-            models.Index(
-                fields=["done_at"], name="outbox_done", condition=models.Q(done_at__isnull=False)
-            ),
-        ]
-        constraints = [
-            models.CheckConstraint(
-                condition=~models.Q(ordering_key=""), name="outbox_has_ordering_key"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.pk}"
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        self.ordering_key = self.ordering_key or ordering_key_of(self.kind, self.payload)
-        super().save(*args, **kwargs)
-
-    @classmethod
-    def add_profile(cls, user: User) -> "OutboxEntry":
-        return cls.objects.create(kind="profile", payload={"user": user.id})
-
-
-def ordering_key_of(kind: str, payload: dict[str, Any]) -> str:
-    """What the entries of a kind have to keep their order about."""
-    if kind == "case":
-        # Not the thread's: staff hear of a case while the thread's own entries are postponed.
-        return f"case:{payload.get('thread') or payload.get('person') or ''}"
-    if "case" in payload:
-        return f"case:{payload['case']}"
-    if payload.get("by_staff"):
-        # Staff decisions are delivered whatever postpones the thread's other entries.
-        return f"staff:{payload['thread']}"
-    if "thread" in payload:
-        return f"thread:{payload['thread']}"
-    if "user" in payload:
-        return f"user:{payload['user']}"
-    if "blocker" in payload:
-        return "pair:{}:{}".format(*sorted((payload["blocker"], payload["blocked"])))
-    return f"kind:{kind}"
+def add_profile_entry(user: User) -> OutboxEntry:
+    """The table has a copy of the profile, which the relay refreshes."""
+    return OutboxEntry.objects.create(kind="profile", payload={"user": user.id})

@@ -10,8 +10,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from contracts.cards import clock
+from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from files.models import File
 from moderation.audit import record

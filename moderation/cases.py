@@ -4,10 +4,11 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from contracts.cards import clock
 from contracts.cards.types import TYPES
 from contracts.models import Card
+from core.outbox.models import OutboxEntry
 from core.rate_limits import keep_pace
 from core.refusals import Refusal
 from moderation import evidence

@@ -1,8 +1,9 @@
 """Carries the deletion of an account to the table. Every step can be done again: whatever stops it,
 the relay begins anew and finds done what is done."""
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from core.outbox.claims import extend
+from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from files import storage
 from files.cleanup import without_kept

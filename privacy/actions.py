@@ -6,10 +6,11 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.anonymise import erase_person
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from contracts.models import Leg, Offer
 from contracts.models.bookings import BOOKED, ON_HOLD, PENDING
 from contracts.queries import balance_of
+from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from projects.actions.bookings import decline_offer, withdraw_offer
 from threads import keys

@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from django.db.models import Q
 
 from accounts.anonymise import NAME
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from contracts.models import Receipt
 from contracts.models.cards import CardStep
+from core.outbox.models import OutboxEntry
 from projects.cards.outbox import carry_card
 from threads import keys
 from threads.actions.revisions import revise

@@ -14,7 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
-from accounts.models import OutboxEntry
+from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from detection import Verdict, judge
 from files.names import said_by

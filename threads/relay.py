@@ -12,11 +12,12 @@ from django.db import close_old_connections, connection, transaction
 from django.db.models import Q
 
 from accounts.blocks import lock_people
-from accounts.models import Block, OutboxEntry, User
+from accounts.models import Block, User
 from core import metrics
 from core.outbox import maintenance
 from core.outbox.claims import extend
 from core.outbox.handlers import entry_processed, register
+from core.outbox.models import OutboxEntry
 from core.outbox.processing import Outcome, process_due, process_now
 from projects.panel.promotion import carry_booking
 from realtime.broadcast.delivery import look_again

@@ -5,13 +5,14 @@ import hashlib
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from contracts.actions.threads import touch_all
 from contracts.documents import pdf
 from contracts.documents.clauses import NEWEST, write_clauses
 from contracts.models import Card, ContractDocument, ContractVersion, Leg, Signature
 from contracts.models.documents import IN_FORCE, VOID
 from contracts.status import SIGN, check_status
+from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 
 LONGEST_BROWSER = 300

@@ -8,10 +8,11 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from contracts.actions.threads import touch_all
 from contracts.models import DeliverableManifest, Leg
 from contracts.status import DELIVER, SHOW_PROOFS, check_any_status, check_status
+from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 
 MOST_ENTRIES = 2000

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from contracts.actions.documents import issue_version
 from contracts.actions.superseding import (
     close_alternatives,
@@ -22,6 +22,7 @@ from contracts.models.fields import CURRENCIES
 from contracts.schedule import check_is_free, find_wrong_date, lock_seller, overlap_each_other
 from contracts.status import CHANGE, DECLINE_CHANGE, PROPOSE_CHANGE, WITHDRAW_CHANGE, check_status
 from contracts.terms import MOST_LEGS, Terms
+from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 
 ANSWERED = {

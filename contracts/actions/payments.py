@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from contracts.actions.threads import touch_all
 from contracts.fields import spell_day
 from contracts.models import Amendment, LedgerEntry, Leg, Receipt
@@ -16,6 +16,7 @@ from contracts.models.money import METHODS, PAYMENT, REFUND, REPAYMENT, REVERSAL
 from contracts.money import amount
 from contracts.queries import balance_of, spell_outstanding
 from contracts.status import RECORD_PAYMENT, RECORD_REPAYMENT, REVERSE_PAYMENT, check_status
+from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 
 ACTIONS = {PAYMENT: RECORD_PAYMENT, REPAYMENT: RECORD_REPAYMENT}

@@ -8,11 +8,12 @@ the other open changes of the same booking.
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from contracts.actions.threads import touch
 from contracts.models import Leg, Offer
 from contracts.models.bookings import PENDING, SUPERSEDED
 from contracts.money import amount
+from core.outbox.models import OutboxEntry
 
 MAX_NAMED = 3
 

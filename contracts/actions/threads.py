@@ -4,8 +4,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from contracts.models import Dossier, Leg
+from core.outbox.models import OutboxEntry
 
 # The kind of outbox entry that makes a thread follow its dossier.
 KIND = "booking"

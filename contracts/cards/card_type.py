@@ -7,9 +7,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from contracts.models import Leg
 from contracts.models.cards import Card
+from core.outbox.models import OutboxEntry
 
 # Who may do something with a card.
 BUYER, SELLER, EITHER = "buyer", "seller", "either"

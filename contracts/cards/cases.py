@@ -2,10 +2,10 @@
 
 from pydantic import BaseModel
 
-from accounts.models import OutboxEntry
 from contracts.cards.card_type import STAFF, Act
 from contracts.cards.clock import CASE, stop_clock
 from contracts.fields import Reason
+from core.outbox.models import OutboxEntry
 
 OPEN, RESOLVED = "open", "resolved"
 # Of each open state, who has to act.

@@ -10,9 +10,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts.models import OutboxEntry
 from contracts.actions.threads import KIND, touch
 from contracts.models.cards import Card, ClockStop
+from core.outbox.models import OutboxEntry
 
 HOLD, LOCK, CASE = "hold", "lock", "case"
 

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from contracts import status
 from contracts.cards.card_type import CLOCK, STAFF, Act, CardType, Move, holds, people_of
 from contracts.cards.clock import refresh
@@ -24,6 +24,7 @@ from contracts.cards.types import TYPES
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLED, COMPLETED
 from contracts.models.cards import Card, CardStep
+from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 
 OVER = (COMPLETED, CANCELLED)

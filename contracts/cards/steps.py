@@ -4,11 +4,12 @@ follows."""
 from dataclasses import dataclass, field
 from typing import Any
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from contracts.actions.threads import touch
 from contracts.cards.card_type import Act
 from contracts.cards.types import TYPES
 from contracts.models.cards import Card, CardStep
+from core.outbox.models import OutboxEntry
 
 
 @dataclass

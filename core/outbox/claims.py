@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
 from django.utils import timezone
 
-from accounts.models import OutboxEntry
+from core.outbox.models import OutboxEntry
 
 LEASE_SECONDS = 30.0
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from django.dispatch import Signal
 
-from accounts.models import OutboxEntry
+from core.outbox.models import OutboxEntry
 
 Handler = Callable[[OutboxEntry], None]
 

@@ -7,8 +7,8 @@ from datetime import timedelta
 from django.db.models import Min, QuerySet
 from django.utils import timezone
 
-from accounts.models import OutboxEntry
 from core.outbox.claims import pending
+from core.outbox.models import OutboxEntry
 
 MAX_BATCH_SIZE = 1000
 

@@ -11,9 +11,9 @@ import structlog
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
-from accounts.models import OutboxEntry
 from core.outbox import claims
 from core.outbox.handlers import HANDLERS, Postponed, entry_processed
+from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 
 log = structlog.get_logger(__name__)

@@ -6,9 +6,9 @@ half-way is simply carried again.
 
 from typing import Any
 
-from accounts.models import OutboxEntry
 from core.outbox.claims import extend
 from core.outbox.handlers import Postponed
+from core.outbox.models import OutboxEntry
 from projects.cards.outbox import carry_card
 from projects.panel.groups import open_group_thread
 from projects.panel.record_tabs import Truth, read_truth

@@ -2,7 +2,8 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.utils import timezone
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User
+from core.outbox.models import OutboxEntry
 from tests.moderation.conftest import sign_in
 
 pytestmark = pytest.mark.django_db

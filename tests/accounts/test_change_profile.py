@@ -3,7 +3,8 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from accounts.actions import change_profile
-from accounts.models import OutboxEntry, User
+from accounts.models import User
+from core.outbox.models import OutboxEntry
 from tests.accounts.conftest import sign_in
 
 pytestmark = pytest.mark.django_db
@@ -51,7 +52,7 @@ def test_what_cannot_be_told_is_not_saved_either(mara, monkeypatch):
     def fail(user):
         raise RuntimeError("the disk is full")
 
-    monkeypatch.setattr(OutboxEntry, "add_profile", fail)
+    monkeypatch.setattr("accounts.actions.add_profile_entry", fail)
     with pytest.raises(RuntimeError):
         change_profile(mara, **profile_of(mara, city="Kiel"))
     assert User.objects.get(pk=mara.pk).city == "Berlin"

@@ -8,8 +8,9 @@ from django.core.management import call_command
 from django.db import IntegrityError, transaction
 
 from accounts.forms import SignUpForm
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from core.ids import is_id
+from core.outbox.models import OutboxEntry
 from tests.accounts.conftest import PASSWORD, is_signed_in, link_in, sign_in
 
 pytestmark = pytest.mark.django_db
@@ -107,7 +108,7 @@ def test_a_sign_up_that_fails_half_way_leaves_nothing(client, monkeypatch, zoe):
     def fail(user):
         raise RuntimeError("the disk is full")
 
-    monkeypatch.setattr(OutboxEntry, "add_profile", fail)
+    monkeypatch.setattr("accounts.forms.add_profile_entry", fail)
     with pytest.raises(RuntimeError):
         sign_up(client, zoe)
     assert not User.objects.filter(email=zoe).exists()

@@ -15,8 +15,8 @@ import pytest
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from accounts.models import OutboxEntry
 from contracts.models import Card
+from core.outbox.models import OutboxEntry
 from projects.panel.rebuild import differences
 from tests.outbox.timing import make_due
 from tests.threads.checker import find_problems, read_partition

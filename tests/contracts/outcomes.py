@@ -5,9 +5,10 @@ from typing import Any
 
 from django.apps import apps
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from contracts.models import Card, Dossier, Leg
 from contracts.models.cards import ClockStop
+from core.outbox.models import OutboxEntry
 from files.models import FileUse, TabUse
 from moderation.models import AuditEntry, Case, Report
 from tests.threads.checker import read_partition

@@ -2,7 +2,6 @@
 
 import pytest
 
-from accounts.models import OutboxEntry
 from contracts.actions import manifests
 from contracts.actions.manifests import (
     MAX_LINK_CHARS,
@@ -15,6 +14,7 @@ from contracts.actions.manifests import (
     read_listing,
 )
 from contracts.models import DeliverableManifest
+from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from tests.contracts.conftest import book
 

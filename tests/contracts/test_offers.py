@@ -2,8 +2,9 @@
 
 import pytest
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from contracts.models import ContractVersion, Dossier, Leg, Offer
+from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from projects.actions.bookings import accept_offer, decline_offer, link_bookings, withdraw_offer
 from tests.contracts.conftest import book, in_week, offer_in, terms

@@ -15,7 +15,7 @@ from django.apps import apps
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from contracts import status
 from contracts.actions import documents, groups, manifests, offers, payments, threads
 from contracts.cards import moves, proposals
@@ -26,6 +26,7 @@ from contracts.models.bookings import BOOKED, LEG_STATES, ON_HOLD
 from contracts.queries import balance_of
 from contracts.status import ALLOWED, REASONS
 from core.ids import new_id
+from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from projects.cards.rendering import action_of
 from projects.panel.rebuild import differences

@@ -7,8 +7,8 @@ from uuid import uuid4
 import pytest
 from django.core.management import call_command
 
-from accounts.models import OutboxEntry
 from contracts.models import Card
+from core.outbox.models import OutboxEntry
 from inbox.queries import ACTION_REQUIRED, count_rows, list_action_required
 from inbox.rows import row_of
 from projects.actions import bookings

@@ -15,7 +15,8 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import get_resolver, reverse
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User
+from core.outbox.models import OutboxEntry
 from files.actions import accept_file
 from moderation.models import AuditEntry, Case
 from tests.moderation.conftest import make_person, make_staff, report, sign_in, taken

@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import Sum
 from django.urls import reverse
 
-from accounts.models import OutboxEntry
+from core.outbox.models import OutboxEntry
 from moderation import case_evidence
 from moderation.case_evidence import MAX_CASE_EVIDENCE_BYTES, MAX_REPORTER_EVIDENCE_BYTES
 from moderation.cases import report_person

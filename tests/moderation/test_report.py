@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from accounts.models import OutboxEntry
+from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from moderation.actions import resolve
 from moderation.cases import report_person

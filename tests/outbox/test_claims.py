@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from accounts.models import OutboxEntry, ordering_key_of
 from core.outbox import claims
 from core.outbox.claims import LEASE_SECONDS, LeaseLost, claim, complete, extend, list_due
+from core.outbox.models import OutboxEntry, ordering_key_of
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
 

@@ -9,11 +9,11 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from accounts.models import OutboxEntry
 from core import metrics
 from core.outbox import maintenance, processing
 from core.outbox.claims import claim, complete
 from core.outbox.handlers import HANDLERS, Postponed
+from core.outbox.models import OutboxEntry
 from core.outbox.processing import MAX_FAILURES, backoff, process_due, process_now
 from core.refusals import Refusal
 from tests.contracts import kills

@@ -3,8 +3,8 @@
 import pytest
 from django.db import transaction
 
-from accounts.models import OutboxEntry
 from contracts.actions.threads import touch
+from core.outbox.models import OutboxEntry
 from tests.contracts.conftest import book
 from tests.outbox.timing import make_due
 from tests.threads.conftest import make_person, messages_of, start

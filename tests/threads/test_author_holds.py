@@ -9,9 +9,9 @@ from django.apps import apps
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import OutboxEntry
 from contracts.cards import clock
 from contracts.models import Card
+from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from moderation.actions import act, resolve
 from moderation.models import Case

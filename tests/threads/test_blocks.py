@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from accounts.models import Block, OutboxEntry
+from accounts.models import Block
 from core.outbox.handlers import HANDLERS
+from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from tests.outbox.timing import make_due
 from tests.threads import elsewhere as there

@@ -7,8 +7,9 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from accounts.models import Block, OutboxEntry, User
+from accounts.models import Block, User, add_profile_entry
 from core.ids import new_ulid
+from core.outbox.models import OutboxEntry
 from projects.consistency import orphans
 from tests.contracts.card_scenes import propose
 from tests.contracts.conftest import book, offer_in
@@ -186,7 +187,7 @@ def test_records_that_the_table_lacks_are_found(busy, capsys):
 
 def test_what_is_still_in_the_outbox_is_not_a_difference(busy, capsys):
     profile(busy["stranger"].id).delete()
-    OutboxEntry.add_profile(busy["stranger"])
+    add_profile_entry(busy["stranger"])
     call_command("check_stores")
     assert "1 changes are still on their way" in capsys.readouterr().out
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import time_machine
 
-from accounts.models import OutboxEntry
+from accounts.models import add_profile_entry
 from tests.threads.conftest import make_person
 from threads import keys, relay
 from threads.actions.connections import (
@@ -124,7 +124,7 @@ def test_a_changed_profile_leaves_it_as_it_is(buyer):
     before = list_last_seen([buyer.id])
     buyer.display_name = "Beatrix"
     buyer.save()
-    relay.carry(OutboxEntry.add_profile(buyer))
+    relay.carry(add_profile_entry(buyer))
     assert Profile.find(keys.user_pk(buyer.id), keys.PROFILE).display_name == "Beatrix"
     assert list_last_seen([buyer.id]) == before
 

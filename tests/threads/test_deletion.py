@@ -8,10 +8,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.models import Block, OutboxEntry, SignIn, User
+from accounts.models import Block, SignIn, User
 from accounts.sign_in.sessions import is_signed_in
 from contracts.models import Leg, Receipt, Signature
 from contracts.models.bookings import WITHDRAWN
+from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from files.actions import accept_file
 from files.exports import ask_for_export

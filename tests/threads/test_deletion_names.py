@@ -5,8 +5,9 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.actions import change_profile
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from contracts.models import Receipt
+from core.outbox.models import OutboxEntry
 from inbox.models import IndexedMessage
 from inbox.search.index import take_in
 from inbox.search.indexer import feed_noted

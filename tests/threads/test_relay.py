@@ -7,8 +7,9 @@ import pytest
 from django.db import connection
 
 from accounts.actions import change_profile
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from core.outbox.handlers import HANDLERS
+from core.outbox.models import OutboxEntry
 from inbox.queries import list_folder
 from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent, read_partition

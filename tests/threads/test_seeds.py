@@ -14,8 +14,9 @@ from allauth.account.models import EmailAddress
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from contracts.models import Card
+from core.outbox.models import OutboxEntry
 from demo import content, history
 from demo.management.commands import seed_demo
 from inbox.queries import list_folder

@@ -3,7 +3,8 @@
 from django.db import transaction
 
 from accounts.blocks import lock_people
-from accounts.models import Block, OutboxEntry, User
+from accounts.models import Block, User
+from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from threads import relay
 

@@ -4,7 +4,8 @@ from datetime import datetime
 
 from django.db import transaction
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User, add_profile_entry
+from core.outbox.models import OutboxEntry
 from realtime.broadcast.delivery import recheck_sessions
 from threads import relay
 
@@ -29,6 +30,6 @@ def restore_person(person: User) -> None:
 def _set_active(person: User, active: bool) -> None:
     with transaction.atomic():
         User.objects.filter(pk=person.pk, deleted_at=None).update(is_active=active)
-        entry = OutboxEntry.add_profile(person)
+        entry = add_profile_entry(person)
     relay.carry(entry)
     recheck_sessions(person.id)

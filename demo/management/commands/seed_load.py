@@ -15,8 +15,9 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.models import OutboxEntry, User
+from accounts.models import User
 from core.ids import new_id
+from core.outbox.models import OutboxEntry
 from demo.history import PastThread, Said, write_history
 from demo.seeding import SeedCommand
 from threads.dynamodb.table import put_many
