@@ -3,3 +3,9 @@ from django.apps import AppConfig
 
 class PrivacyConfig(AppConfig):
     name = "privacy"
+
+    def ready(self) -> None:
+        from core.outbox.handlers import register
+        from privacy.account_deletion import carry_deletion
+
+        register("deletion", carry_deletion)

@@ -13,12 +13,12 @@ from django.db import close_old_connections, connections
 from pynamodb.exceptions import DeleteError
 
 from core.outbox.maintenance import delete_done
-from files.cleanup import list_unsettled, list_unsettled_in_tabs, sweep_files
+from files.cleanup import list_unsettled, sweep_files
 from files.exports import sweep_exports
-from files.tab_uses import release_from_tab
 from threads.archive.archiver import settle_checks
 from threads.dynamodb.table import Item, connection
-from threads.file_access import settle, settle_pin
+from threads.file_access import settle
+from threads.registry import cleanup_jobs
 
 log = structlog.get_logger(__name__)
 PAGE = 1000
@@ -43,16 +43,12 @@ def sweep_files_forever(stop: threading.Event) -> None:
 
 
 def settle_files() -> int:
-    """Files reserved for a message or a pin: its own if it was stored, free again if it was not."""
+    """Files reserved for a message belong to it if it was stored, and are free again otherwise."""
     uses = list_unsettled(UNSETTLED)
     for use in uses:
         if not settle(use.file, use):
             use.delete()
-    pins = list_unsettled_in_tabs(UNSETTLED)
-    for pin in pins:
-        if not settle_pin(pin.file, pin):
-            release_from_tab(pin)
-    return len(uses) + len(pins)
+    return len(uses) + sum(job() for job in cleanup_jobs)
 
 
 def sweep_expired() -> int:

@@ -2,17 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from accounts.models import User
 from core.refusals import Refusal
 from files.actions import bind_files, find_files
-from files.models import BLUR, EXPLICIT, SUGGESTIVE, File, FileUse, TabUse
-from files.tab_uses import settle_in_tab
-from projects.panel.large_tabs import read_whole
+from files.models import BLUR, EXPLICIT, SUGGESTIVE, File, FileUse
 from threads import keys
 from threads.dynamodb.table import get_many
-from threads.models import Message, Participant, SentMarker, TabSnapshot, Thread
+from threads.models import Message, Participant, SentMarker, Thread
+from threads.registry import file_viewers
 
 # So that what is not there costs the same requests as what one may not see.
 NOWHERE = "thrd_00000000000000000000000000"
@@ -48,7 +46,7 @@ def access_file(user: User, file_id: str) -> ShownFile:
         raise Refusal("THREAD_NOT_FOUND")
     shown = [one for one in seen if not one.is_gone and one.seq >= me.visible_from_seq]
     is_unsent = not seen and file.owner_id == user.id and not file.released_at
-    if not shown and not is_unsent and not _is_in_panel(user, thread, file):
+    if not shown and not is_unsent and not _is_shown_elsewhere(user, thread, file):
         raise Refusal("THREAD_NOT_FOUND")
     band = max([file.band, *(one.nsfw_band for one in shown)])
     return ShownFile(file, band, thread.safe_mode_required or user.safe_mode)
@@ -100,27 +98,8 @@ def _messages_of(files: Sequence[File], client_id: str) -> dict[str, list[Messag
     return messages
 
 
-def _is_in_panel(user: User, thread: Thread, file: File) -> bool:
-    use = getattr(file, "tab_use", None)
-    if use is None or not thread.is_project or user.id not in thread.parties:
-        return False
-    return settle_pin(file, use)
-
-
-def settle_pin(file: File, use: TabUse) -> bool:
-    """Whether its pin is there, if a crash has left that open."""
-    if use.settled_at:
-        return True
-    tab = TabSnapshot.find(keys.thread_pk(file.thread_id), keys.tab_sk(use.tab))
-    is_there = tab is not None and any(_shows(item, use) for item in read_whole(tab)["items"])
-    if is_there:
-        settle_in_tab(use.part, thread_id=file.thread_id)
-    return is_there
-
-
-def _shows(pin: dict[str, Any], use: TabUse) -> bool:
-    """A pin may still be the link that its picture was fetched from."""
-    return pin["id"] == use.part and pin.get("picture", {}).get("id") == use.file_id
+def _is_shown_elsewhere(user: User, thread: Thread, file: File) -> bool:
+    return any(may_view(user, thread, file) for may_view in file_viewers)
 
 
 def _read(

@@ -19,7 +19,6 @@ from core.outbox.claims import extend
 from core.outbox.handlers import entry_processed, register
 from core.outbox.models import OutboxEntry
 from core.outbox.processing import Outcome, process_due, process_now
-from projects.panel.promotion import carry_booking
 from realtime.broadcast.delivery import look_again
 from threads import cache as states
 from threads import keys
@@ -199,4 +198,3 @@ def _carry_profile(entry: OutboxEntry) -> None:
 register("block", _carry_block)
 register("mute", _carry_mute)
 register("profile", _carry_profile)
-register("booking", carry_booking)

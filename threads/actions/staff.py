@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from contracts.cards import clock
 from core.refusals import Refusal
 from threads import cache as states
 from threads import keys
@@ -18,11 +17,14 @@ from threads.events import tell_appended, tell_standing
 from threads.models import Message, Thread
 from threads.models.message import ACTION, PREVIEW, SYSTEM
 from threads.models.thread import LOCKED, OPEN
-from threads.relay import carry_all, wake_thread
+from threads.relay import wake_thread
 from threads.rendering.markdown import as_typed
 from threads.sending import Line, NothingToDo, Roster, append
 from threads.sending.revision import now
+from threads.signals import thread_resumed, thread_stopped
 
+# Why a conversation is stopped.
+LOCK, HOLD = "lock", "hold"
 BLACKED_OUT = "█████"
 
 
@@ -78,7 +80,7 @@ def lock_thread(*, thread_id: str, reason: str) -> None:
         return Change(set={"status": LOCKED, "lock_reason": reason})
 
     _change_thread(thread_id, change, says=f"Our safety team locked this conversation. {reason}")
-    carry_all(clock.stop_clock(thread_id, clock.LOCK))
+    thread_stopped.send(None, thread_id=thread_id, reason=LOCK)
 
 
 def unlock_thread(*, thread_id: str) -> None:
@@ -88,7 +90,7 @@ def unlock_thread(*, thread_id: str) -> None:
         lambda thread: unlock if thread.is_locked else None,
         says="Our safety team unlocked this conversation.",
     )
-    carry_all(clock.start_clock(thread_id, clock.LOCK))
+    thread_resumed.send(None, thread_id=thread_id, reason=LOCK)
     wake_thread(thread_id)
 
 
@@ -96,7 +98,7 @@ def hold_thread(*, thread_id: str, reason: str, case_id: str) -> None:
     """Nobody writes until staff have looked at it."""
     hold = Change(set={"soft_block": {"reason": reason, "case": case_id}})
     _change_thread(thread_id, lambda thread: None if thread.soft_block else hold)
-    carry_all(clock.stop_clock(thread_id, clock.HOLD))
+    thread_stopped.send(None, thread_id=thread_id, reason=HOLD)
 
 
 def lift_hold(
@@ -105,7 +107,7 @@ def lift_hold(
     """Without `says` nothing is added to the conversation: the caller says it."""
     lift = Change(remove=("soft_block",))
     _change_thread(thread_id, lambda thread: lift if thread.soft_block else None, says=says)
-    carry_all(clock.start_clock(thread_id, clock.HOLD))
+    thread_resumed.send(None, thread_id=thread_id, reason=HOLD)
     wake_thread(thread_id)
 
 

@@ -15,12 +15,12 @@ from django.template.loader import get_template
 from django.urls import reverse
 from django.utils.html import escape
 
-from projects.cards.rendering import card_view
 from threads import keys
 from threads.cache import ThreadState
 from threads.dynamodb.unknown_kinds import record_unknown
 from threads.models import Message, Person
 from threads.models.message import ACTION, EDITABLE_FOR, MESSAGE_TYPES, REACTIONS, SYSTEM, TEXT
+from threads.registry import message_renderers
 from threads.rendering.attachments import AttachmentView, is_known, label_of, preview_of, views_of
 from threads.rendering.fragments import Mold, mark
 from threads.rendering.labels import day_label, time_label
@@ -96,11 +96,16 @@ def view_of(message: Message, state: ThreadState, zone: tzinfo = UTC) -> Message
         redacted="redactedAt" in (message.flags or {}),
         reactions=_reactions_of(message),
         quote=_quote_of(message, state),
-        card=card_view(message, state),
+        card=_card_of(message, state),
         can_be_edited_until=keys.iso(at + timedelta(seconds=EDITABLE_FOR))
         if message.body and body and message.type in MESSAGE_TYPES and not message.action
         else "",
     )
+
+
+def _card_of(message: Message, state: ThreadState) -> dict[str, Any] | None:
+    render = message_renderers.get(ACTION) if message.action else None
+    return render(message, state) if render else None
 
 
 def _shown_body(message: Message) -> str:

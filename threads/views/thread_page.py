@@ -10,11 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
-from contracts.cards.card_type import BUYER, EITHER, SELLER
-from contracts.cards.types import TYPES
 from core.refusals import Refusal
-from projects.actions.panel import has_panel
-from projects.panel.rendering import progress_of, tab_context, tab_shown, tabs_shown
 from threads.actions.messages import check_may_write
 from threads.actions.participant_permissions import can_add, can_remove
 from threads.cache import ThreadState
@@ -23,6 +19,7 @@ from threads.forms import SendMessage
 from threads.models import Invitation, Participant, Person, Thread
 from threads.models.participant import DECLINED, PENDING
 from threads.queries import Opened
+from threads.registry import page_sections
 from threads.rendering.markdown import without_links
 from threads.rendering.messages import arrange
 
@@ -53,7 +50,9 @@ class ThreadView:
     rev: int
 
 
-def thread_page(user: User, opened: Opened, **extra: Any) -> dict[str, Any]:
+def thread_page(
+    user: User, opened: Opened, *, current_tab: str = "", **extra: Any
+) -> dict[str, Any]:
     people = people_of(user, opened)
     others = [person for person in people if not person.is_me]
     me = opened.me
@@ -80,64 +79,25 @@ def thread_page(user: User, opened: Opened, **extra: Any) -> dict[str, Any]:
         "is_blocked_by_me": user.id in (me.blocked_by or ()),
         "can_add_people": refusal is None and can_add(opened.state.thread, me),
         "is_group": opened.state.is_group,
-        "can_offer": refusal is None and _can_offer(user, opened),
-        "offers": _open_offers(user, opened),
-        "proposals": _proposals(user, opened) if refusal is None else [],
-        "panel": panel_of(user, opened, extra.pop("current_tab", "")),
-        "progress": progress_of(opened.state),
         "in_safe_mode": opened.state.thread.safe_mode_required or user.safe_mode,
         "requires_safe_mode": opened.state.thread.safe_mode_required,
         "can_set_safe_mode": refusal is None and _began(user, opened),
         **timeline_page(user, opened),
+        **_sections(user, opened, refusal is None, current_tab),
         **extra,
     }
+
+
+def _sections(user: User, opened: Opened, can_write: bool, current_tab: str) -> dict[str, Any]:
+    context: dict[str, Any] = {}
+    for section in page_sections:
+        context |= section(user, opened, can_write, current_tab)
+    return context
 
 
 def is_asked(me: Participant) -> bool:
     """Whether this is a request to them that they have not accepted."""
     return me.request_state in (PENDING, DECLINED)
-
-
-def _can_offer(user: User, opened: Opened) -> bool:
-    """Between the two principals; in a group of several sellers it is agreed with each alone."""
-    thread = opened.state.thread
-    is_of_two = thread.group_id is None or len(thread.parties) == 2
-    return is_of_two and user.id in (thread.buyer_id, thread.seller_id)
-
-
-def _open_offers(user: User, opened: Opened) -> list[dict[str, Any]]:
-    """Above the messages, until there is a panel: for the two it is about."""
-    state = opened.state
-    if (
-        state.thread.is_project
-        or user.id not in state.thread.parties
-        or "actions" not in state.tabs
-    ):
-        return []
-    return list(tab_context(state, "actions")["content"]["offers"])
-
-
-def _proposals(user: User, opened: Opened) -> list[dict[str, Any]]:
-    """What one can propose here, by who one is; whether it goes just now is said when one does."""
-    thread = opened.state.thread
-    is_of_two = thread.is_project and len(thread.parties) == 2
-    if not is_of_two or user.id not in (thread.buyer_id, thread.seller_id):
-        return []
-    role = BUYER if user.id == thread.buyer_id else SELLER
-    return [
-        {"type": kind.name, "label": kind.proposes, "icon": kind.icon}
-        for kind in TYPES.values()
-        if kind.by in (role, EITHER)
-    ]
-
-
-def panel_of(user: User, opened: Opened, current: str) -> dict[str, Any] | None:
-    if not has_panel(opened.state, user.id):
-        return None
-    tabs = tabs_shown(opened.state, current or "brief")
-    for tab in tabs:
-        tab |= tab_shown(opened.state, tab["name"], whole=tab["name"] == current)
-    return {"tabs": tabs}
 
 
 def _began(user: User, opened: Opened) -> bool:
