@@ -32,8 +32,9 @@ from threads.actions.start import (
 )
 from threads.archive.due import note_earlier
 from threads.cache import ThreadState
+from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, get_many, put_many
-from threads.dynamodb.transactions import Cancelled, Change, Transaction
+from threads.dynamodb.transactions import Cancelled, Transaction
 from threads.models import Message, Participant, SentMarker, StartMarker, Thread
 from threads.models.participant import ARCHIVED_FOLDER, INBOX
 from threads.sending.new_message import (

@@ -18,8 +18,9 @@ from core.outbox.models import OutboxEntry
 from projects.cards.outbox import carry_card
 from threads import keys
 from threads.actions.revisions import revise
+from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, query_all
-from threads.dynamodb.transactions import Change, update
+from threads.dynamodb.transactions import update
 from threads.models import Message, SentMarker
 from threads.models.message import SYSTEM
 from threads.rendering.markdown import as_typed

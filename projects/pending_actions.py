@@ -13,9 +13,10 @@ from contracts.queries import list_unsigned
 from threads import cache as states
 from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import Item, query_all
-from threads.dynamodb.transactions import Cancelled, Change, Transaction
+from threads.dynamodb.transactions import Cancelled, Transaction
 from threads.events import tell_inboxes
 from threads.models import ActionWaiting, Participant, SentMarker, Thread
 from threads.sending.pending_actions import THIS, Wait, awaited, change_own, listed

@@ -6,8 +6,9 @@ from pynamodb.expressions.operand import Path
 
 from accounts.models import User
 from threads import keys
+from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, query
-from threads.dynamodb.transactions import Change, update
+from threads.dynamodb.transactions import update
 from threads.models import Participant, Person, Profile
 
 

@@ -22,9 +22,10 @@ from core.outbox.processing import Outcome, process_due, process_now
 from realtime.broadcast.delivery import look_again
 from threads import cache as states
 from threads import keys
+from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import Item, query
-from threads.dynamodb.transactions import Cancelled, Change, Transaction, update
+from threads.dynamodb.transactions import Cancelled, Transaction, update
 from threads.events import tell_standing
 from threads.models import BlockVersion, Pair, PairThread, Participant, Profile
 from threads.profiles import copy_person, muted_until, person_of, profile_change

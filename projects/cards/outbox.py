@@ -18,8 +18,9 @@ from realtime.broadcast.events import CardChanged
 from threads import cache as states
 from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
-from threads.dynamodb.transactions import Cancelled, Change, Transaction
+from threads.dynamodb.transactions import Cancelled, Transaction
 from threads.events import tell_appended
 from threads.models import CardShadow, Message, Thread
 from threads.models.message import ACTION, PREVIEW, SYSTEM

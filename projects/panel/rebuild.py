@@ -12,7 +12,8 @@ from projects.pending_actions import rebuild_waits, wrong_waits
 from threads import cache as states
 from threads import keys
 from threads.cache import ThreadState
-from threads.dynamodb.transactions import Cancelled, Change, Transaction
+from threads.dynamodb.change import Change
+from threads.dynamodb.transactions import Cancelled, Transaction
 from threads.models import TabEdit, TabSnapshot
 from threads.models.thread import Thread
 

@@ -11,9 +11,10 @@ from projects.panel.large_tabs import fold, is_large
 from threads import cache as states
 from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.store import StoreUnavailable
-from threads.dynamodb.transactions import Cancelled, Change, Transaction
+from threads.dynamodb.transactions import Cancelled, Transaction
 from threads.models import Participant, TabEdit, TabSnapshot, Thread
 from threads.models.thread import LOCKED
 from threads.sending.revision import now

@@ -41,7 +41,8 @@ from threads.actions.requests import accept_request
 from threads.actions.start import start_thread
 from threads.actions.uploads import bring_file
 from threads.models import Thread, keys
-from threads.dynamodb.transactions import Change, update
+from threads.dynamodb.change import Change
+from threads.dynamodb.transactions import update
 from projects.panel.editable_tabs import BRIEF
 
 def person(name, **fields):

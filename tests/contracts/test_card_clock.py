@@ -201,7 +201,8 @@ def test_two_reasons_do_not_undo_each_other_and_count_once(card, thread):
 def test_a_hold_whose_word_was_lost_stops_the_clock_all_the_same(card, thread):
     """As after a crash between the two stores, in either direction."""
     from threads import keys
-    from threads.dynamodb.transactions import Change, update
+    from threads.dynamodb.change import Change
+    from threads.dynamodb.transactions import update
 
     item = Thread.find(keys.thread_pk(thread), keys.THREAD)
     update(item, Change(set={"soft_block": {"reason": "Look", "case": "case_1"}}), None)

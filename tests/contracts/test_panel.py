@@ -177,7 +177,8 @@ def opening(user, thread):
 
 def test_a_thread_that_is_locked_waits_with_what_was_recorded(leg, thread, buyer, seller):
     from threads import keys
-    from threads.dynamodb.transactions import Change, update
+    from threads.dynamodb.change import Change
+    from threads.dynamodb.transactions import update
     from threads.models import Thread
     from threads.relay import carry_waiting
 

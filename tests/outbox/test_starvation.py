@@ -10,7 +10,8 @@ from tests.outbox.timing import make_due
 from tests.threads.conftest import make_person, messages_of, start
 from threads import cache, keys
 from threads.actions.staff import hold_thread, lift_hold
-from threads.dynamodb.transactions import Change, update
+from threads.dynamodb.change import Change
+from threads.dynamodb.transactions import update
 from threads.models import Profile, Thread
 from threads.relay import carry_all, carry_waiting
 

@@ -32,7 +32,8 @@ from threads.actions.participants import add_participant, leave_thread, remove_p
 from threads.actions.revisions import edit_message, react, remove_message
 from threads.actions.staff import hold_thread
 from threads.actions.uploads import bring_file
-from threads.dynamodb.transactions import Change, update
+from threads.dynamodb.change import Change
+from threads.dynamodb.transactions import update
 from threads.models import Participant
 
 pytestmark = pytest.mark.storage

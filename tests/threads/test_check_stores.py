@@ -16,8 +16,9 @@ from tests.contracts.conftest import book, offer_in
 from tests.threads.conftest import make_person, say, start
 from threads import cache, keys
 from threads.actions.blocks import block_person
+from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, connection, create_table
-from threads.dynamodb.transactions import Change, update
+from threads.dynamodb.transactions import update
 from threads.models import (
     ActionWaiting,
     CardShadow,

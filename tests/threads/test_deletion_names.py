@@ -24,8 +24,9 @@ from threads.actions.participants import add_participant, leave_thread
 from threads.actions.safe_mode import lift_safe_mode, require_safe_mode
 from threads.actions.staff import lock_thread, unlock_thread
 from threads.archive.archiver import archive_thread
+from threads.dynamodb.change import Change
 from threads.dynamodb.table import query_all
-from threads.dynamodb.transactions import Change, update
+from threads.dynamodb.transactions import update
 from threads.models import Message
 from threads.relay import carry_waiting
 

@@ -26,9 +26,10 @@ from threads.actions import messages
 from threads.actions.blocks import block_person
 from threads.actions.folders import archive_thread, pin_thread
 from threads.actions.messages import Sending, sending_together
+from threads.dynamodb.change import Change
 from threads.dynamodb.retry import time_budget
 from threads.dynamodb.store import counting
-from threads.dynamodb.transactions import Change, commit_each, commit_each_on_loop
+from threads.dynamodb.transactions import commit_each, commit_each_on_loop
 
 
 @pytest.fixture(params=["here", "on the loop"], autouse=True)

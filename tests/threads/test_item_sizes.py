@@ -15,9 +15,10 @@ from projects.panel import editable_tabs, large_tabs, trim
 from projects.pending_actions import MOST as MOST_WAITS
 from threads.actions.drafts import MOST_CHARACTERS
 from threads.actions.revisions import MOST_KEPT
+from threads.dynamodb.change import Change
 from threads.dynamodb.sizes import KB, MAX_ITEM_BYTES, item_bytes
 from threads.dynamodb.table import Item, put_many, serialized
-from threads.dynamodb.transactions import Change, Transaction
+from threads.dynamodb.transactions import Transaction
 from threads.forms import MOST_ATTACHED
 from threads.models import (
     ActionWaiting,

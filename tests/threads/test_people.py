@@ -18,8 +18,9 @@ from threads import keys
 from threads.actions.blocks import block_person
 from threads.actions.folders import archive_thread
 from threads.actions.participants import leave_thread, remove_participant
+from threads.dynamodb.change import Change
 from threads.dynamodb.table import put_many
-from threads.dynamodb.transactions import Change, update
+from threads.dynamodb.transactions import update
 from threads.models import ActionWaiting, Draft, FormerParticipant, Participant, SentMarker, Thread
 from threads.models.participant import ADMIN
 from threads.models.thread import LOCKED, MAX_PARTICIPANTS

@@ -21,8 +21,9 @@ from threads.actions.messages import send_message
 from threads.actions.revisions import edit_message
 from threads.actions.start import start_thread
 from threads.actions.uploads import bring_file
+from threads.dynamodb.change import Change
 from threads.dynamodb.store import counting
-from threads.dynamodb.transactions import Change, update
+from threads.dynamodb.transactions import update
 from threads.events import message_accepted
 from threads.models import Thread
 from threads.rendering.notices import notice_of

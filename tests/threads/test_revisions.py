@@ -20,8 +20,9 @@ from tests.threads.conftest import (
 from threads.actions.blocks import block_person
 from threads.actions.participants import leave_thread, remove_participant
 from threads.actions.revisions import MOST_KEPT, edit_message, react, remove_message
+from threads.dynamodb.change import Change
 from threads.dynamodb.store import counting
-from threads.dynamodb.transactions import Change, update
+from threads.dynamodb.transactions import update
 from threads.models import Message, Thread
 from threads.models.message import MAX_BODY, REACTIONS
 from threads.models.thread import LOCKED

@@ -10,8 +10,9 @@ from core.refusals import Refusal
 from tests.threads.conftest import messages_of, row, say, start, thread_item
 from threads import keys
 from threads.actions.messages import send_message
+from threads.dynamodb.change import Change
 from threads.dynamodb.store import counting
-from threads.dynamodb.transactions import Change, update
+from threads.dynamodb.transactions import update
 from threads.models import ArchiveDue, Message, Participant, SentMarker, Thread
 from threads.models.thread import LOCKED
 

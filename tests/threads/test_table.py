@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 
 from tests.threads.botocore_client import botocore_client
 from threads import keys
+from threads.dynamodb.change import Change
 from threads.dynamodb.table import (
     Item,
     connection,
@@ -20,7 +21,7 @@ from threads.dynamodb.table import (
     put_many,
     query,
 )
-from threads.dynamodb.transactions import Cancelled, Change, Transaction
+from threads.dynamodb.transactions import Cancelled, Transaction
 from threads.models import Connection, Draft, RateBucket, SentMarker, TabSnapshot, UserConnection
 
 

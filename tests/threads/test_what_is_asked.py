@@ -11,10 +11,11 @@ from ulid import ULID
 
 from tests.threads.conftest import messages_of, row, thread_item
 from threads import keys
+from threads.dynamodb.change import Change
 from threads.dynamodb.conditions import Where
 from threads.dynamodb.expressions import serialized
 from threads.dynamodb.table import connection
-from threads.dynamodb.transactions import Change, Transaction
+from threads.dynamodb.transactions import Transaction
 from threads.models import Message, Participant
 
 THREAD, PERSON = f"thrd_{'0' * 26}", f"usr_{'0' * 26}"

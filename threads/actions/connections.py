@@ -7,8 +7,9 @@ from accounts.models import SignIn, User
 from accounts.sign_in.sessions import end_sign_in, session_hash
 from realtime.broadcast.delivery import end_session
 from threads import keys
+from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, put_many, query
-from threads.dynamodb.transactions import Change, update
+from threads.dynamodb.transactions import update
 from threads.models import Connection, Profile, UserConnection
 from threads.sending.new_message import now_ms
 

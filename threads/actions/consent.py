@@ -12,8 +12,9 @@ from accounts.models import User
 from core.refusals import Refusal
 from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, ItemT, Key, get_many
-from threads.dynamodb.transactions import Change, Transaction
+from threads.dynamodb.transactions import Transaction
 from threads.models import BlockVersion, FormerParticipant, Message, Pair
 from threads.models.participant import ADMIN, oldest_request
 from threads.rate_limits import Limit, bucket_keys, start_limits, take_one

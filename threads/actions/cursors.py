@@ -11,9 +11,10 @@ from realtime.broadcast.delivery import deliver
 from realtime.broadcast.events import CursorMoved
 from threads import cache as states
 from threads import keys
+from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import Item, get_many, query
-from threads.dynamodb.transactions import Change, update
+from threads.dynamodb.transactions import update
 from threads.events import inbox_settings
 from threads.models import Message, Participant, Thread
 from threads.sending.new_message import now_ms

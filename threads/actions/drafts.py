@@ -5,8 +5,9 @@ from core.refusals import Refusal
 from realtime.broadcast.delivery import deliver
 from realtime.broadcast.events import DraftChanged
 from threads import keys
+from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
-from threads.dynamodb.transactions import Cancelled, Change, Transaction
+from threads.dynamodb.transactions import Cancelled, Transaction
 from threads.models import Draft, Participant
 from threads.models.message import MAX_BODY
 from threads.sending.new_message import now_ms

@@ -12,9 +12,10 @@ from core.refusals import Refusal
 from realtime.broadcast.delivery import deliver
 from threads import cache as states
 from threads import keys
+from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import get_many
-from threads.dynamodb.transactions import Cancelled, Change, Transaction, update
+from threads.dynamodb.transactions import Cancelled, Transaction, update
 from threads.events import inbox_settings
 from threads.models import Invitation, Participant, Thread
 from threads.models.participant import (

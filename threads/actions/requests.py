@@ -12,9 +12,10 @@ from threads import keys
 from threads.actions.folders import placing
 from threads.actions.invitations import accept_invitation, decline_invitation
 from threads.cache import ThreadState
+from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.store import StoreUnavailable
-from threads.dynamodb.transactions import Cancelled, Change, Transaction
+from threads.dynamodb.transactions import Cancelled, Transaction
 from threads.events import inbox_settings, tell_standing
 from threads.models import Pair, Participant
 from threads.models.participant import (

@@ -18,9 +18,10 @@ from threads import keys, policy
 from threads.actions.messages import check_body, check_may_write
 from threads.archive.archiver import settle_soon
 from threads.cache import ThreadState
+from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.store import StoreUnavailable
-from threads.dynamodb.transactions import Cancelled, Change
+from threads.dynamodb.transactions import Cancelled
 from threads.events import tell_revised
 from threads.models import Message
 from threads.models.message import ACTION, ASSET, EDITABLE_FOR, REACTIONS, TEXT

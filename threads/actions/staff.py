@@ -11,8 +11,9 @@ from threads import cache as states
 from threads import keys
 from threads.actions.revisions import revise
 from threads.cache import ThreadState
+from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
-from threads.dynamodb.transactions import Change, update
+from threads.dynamodb.transactions import update
 from threads.events import tell_appended, tell_standing
 from threads.models import Message, Thread
 from threads.models.message import ACTION, PREVIEW, SYSTEM

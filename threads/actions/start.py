@@ -12,10 +12,11 @@ from threads import keys, policy
 from threads.actions.folders import placing
 from threads.actions.messages import check_not_waiting, text_line
 from threads.cache import ThreadState
+from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.store import StoreUnavailable
 from threads.dynamodb.table import Item, get_many
-from threads.dynamodb.transactions import Cancelled, Change, Transaction
+from threads.dynamodb.transactions import Cancelled, Transaction
 from threads.events import tell_appended
 from threads.models import Message, Pair, PairThread, Participant, StartMarker, Thread
 from threads.models.message import TEXT

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 
 from threads import keys
+from threads.dynamodb.change import Change
 from threads.dynamodb.table import query_all
-from threads.dynamodb.transactions import Change, update
+from threads.dynamodb.transactions import update
 from threads.models import ArchiveDue, ArchiveStart, PackCheck, PackedThread
 
 # Before there was any of this.

@@ -16,8 +16,9 @@ from django.core.files.storage import Storage, storages
 
 from threads import keys
 from threads.archive.due import list_packed
+from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, query
-from threads.dynamodb.transactions import Change, update
+from threads.dynamodb.transactions import update
 from threads.models import ArchiveLocation, Pack, packs
 
 log = structlog.get_logger(__name__)

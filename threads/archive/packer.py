@@ -16,9 +16,10 @@ from pynamodb.expressions.condition import Condition
 from core.ids import new_ulid
 from threads import keys
 from threads.archive.location import check_location
+from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import Item, query_all
-from threads.dynamodb.transactions import Cancelled, Change, Transaction, delete
+from threads.dynamodb.transactions import Cancelled, Transaction, delete
 from threads.models import Message, Pack, PackCheck, PackedThread, packs
 
 log = structlog.get_logger(__name__)

@@ -6,9 +6,10 @@ from datetime import date
 from threads import keys
 from threads.archive import due
 from threads.archive.packer import AT_ONCE, make_check, pointing_to, settle, size_of
+from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import Item, query_all
-from threads.dynamodb.transactions import Cancelled, Change, Transaction
+from threads.dynamodb.transactions import Cancelled, Transaction
 from threads.models import Message, Pack, packs
 
 # Of a transaction, which takes 4 MB; what people write may have four bytes for a letter.

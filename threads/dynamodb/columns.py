@@ -2,10 +2,9 @@
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from threads.dynamodb.table import Item
+from threads.dynamodb.table import Item
 
 
 class Column(NamedTuple):
@@ -19,7 +18,7 @@ class Column(NamedTuple):
 
 
 @functools.cache
-def columns(kind: "type[Item]") -> Mapping[str, Column]:
+def columns(kind: type[Item]) -> Mapping[str, Column]:
     """By Python name."""
     return {
         name: Column(each.attr_name, each.attr_type, each.serialize, bool(each.null))

@@ -5,16 +5,14 @@ the little that we say with every message. Conditions are PynamoDB's, or speak a
 """
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pynamodb.expressions.condition import Condition
 
+from threads.dynamodb.change import Change
 from threads.dynamodb.columns import columns
 from threads.dynamodb.sizes import check_size, item_bytes, value_bytes
-
-if TYPE_CHECKING:
-    from threads.dynamodb.table import Item
-    from threads.dynamodb.transactions import Change
+from threads.dynamodb.table import Item
 
 Request = dict[str, Any]
 
@@ -24,28 +22,26 @@ Names = dict[str, str]
 Values = dict[str, Any]
 
 
-def key_request(table: str, item: "Item", condition: Condition | None) -> Request:
+def key_request(table: str, item: Item, condition: Condition | None) -> Request:
     """For a check or a delete."""
     return _conditional(_keyed(table, item), condition, {}, {})
 
 
-def put_request(table: str, item: "Item", condition: Condition | None) -> Request:
+def put_request(table: str, item: Item, condition: Condition | None) -> Request:
     raw = serialized(item)
-    check_size(type(item), item_bytes(raw))
+    check_size(type(item).max_bytes, item_bytes(raw))
     request = {"TableName": table, "Item": raw}
     return _telling(_conditional(request, condition, {}, {}))
 
 
-def update_request(
-    table: str, item: "Item", change: "Change", condition: Condition | None
-) -> Request:
+def update_request(table: str, item: Item, change: Change, condition: Condition | None) -> Request:
     request = _keyed(table, item)
     words, names = _words(type(item), *map(tuple, change.parts), change.remove)
     request["UpdateExpression"] = words
     return _telling(_conditional(request, condition, names.copy(), _values(type(item), change)))
 
 
-def serialized(item: "Item") -> dict[str, Any]:
+def serialized(item: Item) -> dict[str, Any]:
     stored, found = item.attribute_values, {}
     for name, column in columns(type(item)).items():
         value = stored.get(name)
@@ -56,7 +52,7 @@ def serialized(item: "Item") -> dict[str, Any]:
     return found
 
 
-def _keyed(table: str, item: "Item") -> Request:
+def _keyed(table: str, item: Item) -> Request:
     return {"TableName": table, "Key": {"pk": {"S": item.pk}, "sk": {"S": item.sk}}}
 
 
@@ -78,19 +74,19 @@ def _conditional(
     return request
 
 
-def _values(kind: "type[Item]", change: "Change") -> Values:
+def _values(kind: type[Item], change: Change) -> Values:
     """In the order in which they are spoken of."""
     known = columns(kind)
     written = (known[name].value(value) for part in change.parts for name, value in part.items())
     values = {f":{place}": value for place, value in enumerate(written)}
-    check_size(kind, sum(map(value_bytes, values.values())))
+    check_size(kind.max_bytes, sum(map(value_bytes, values.values())))
     return values
 
 
 # A few kinds of change are all that is ever said.
 @functools.lru_cache(maxsize=1024)
 def _words(
-    kind: "type[Item]",
+    kind: type[Item],
     put: tuple[str, ...],
     put_if_absent: tuple[str, ...],
     added: tuple[str, ...],

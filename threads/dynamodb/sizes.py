@@ -4,12 +4,9 @@ DynamoDB refuses items above 400 KB. An item that reached that size could never 
 each kind has a lower bound of its own (`max_bytes`), above what the limits of the product allow.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.refusals import Refusal
-
-if TYPE_CHECKING:
-    from threads.dynamodb.table import Item
 
 KB = 1024
 MAX_ITEM_BYTES = 400 * KB
@@ -37,7 +34,7 @@ def value_bytes(value: dict[str, Any]) -> int:
             return 1
 
 
-def check_size(kind: "type[Item]", size: int) -> None:
+def check_size(max_bytes: int, size: int) -> None:
     """Before it is written: the transaction that it belongs to is not sent at all."""
-    if size > kind.max_bytes:
+    if size > max_bytes:
         raise Refusal("TOO_LARGE")

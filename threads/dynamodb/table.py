@@ -317,7 +317,7 @@ def query_all(
 
 def serialized(item: Item) -> dict[str, Any]:
     raw = item.serialize()
-    check_size(type(item), item_bytes(raw))
+    check_size(item.max_bytes, item_bytes(raw))
     return raw
 
 

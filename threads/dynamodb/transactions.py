@@ -1,15 +1,14 @@
-"""Writes: what changes of an item, said once for the store and for the copy in memory;
-and several of them in one transaction, all or nothing."""
+"""Writes: one update by itself, or several in one transaction, all or nothing."""
 
 import contextlib
 from collections.abc import Generator
-from dataclasses import dataclass, field
 from typing import Any
 
 from botocore.exceptions import ClientError
 from pynamodb.exceptions import CancellationReason, DeleteError
 from pynamodb.expressions.condition import Condition
 
+from threads.dynamodb.change import Change
 from threads.dynamodb.expressions import key_request, put_request, update_request
 from threads.dynamodb.retry import TRANSIENT_REASONS, Backoff
 from threads.dynamodb.store import said_by_store
@@ -19,58 +18,6 @@ WRITE = "TransactWriteItems"
 # What it costs comes with the answer.
 COUNTED = {"ReturnConsumedCapacity": "TOTAL"}
 EXPECTED_REASONS = TRANSIENT_REASONS | {"ConditionalCheckFailed"}
-
-
-@dataclass
-class Change:
-    """By Python names: values to set, to set only where there is none, to add to, to remove."""
-
-    set: dict[str, Any] = field(default_factory=dict)
-    set_if_absent: dict[str, Any] = field(default_factory=dict)
-    add: dict[str, int] = field(default_factory=dict)
-    remove: tuple[str, ...] = ()
-
-    @property
-    def parts(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
-        """What comes with a value."""
-        return self.set, self.set_if_absent, self.add
-
-    def apply(self, item: Item) -> None:
-        values = item.attribute_values
-        values.update(self.set)
-        for name, value in self.set_if_absent.items():
-            if values.get(name) is None:
-                values[name] = value
-        for name, added in self.add.items():
-            values[name] = (values.get(name) or 0) + added
-        values.update(dict.fromkeys(self.remove))
-
-    def then(self, later: "Change") -> "Change":
-        """This one and then that one, as one: what is absent is so after the first."""
-        both = Change(dict(self.set), dict(self.set_if_absent), dict(self.add), self.remove)
-        for name, value in later.set.items():
-            both._drop(name)
-            both.set[name] = value
-        for name, value in later.set_if_absent.items():
-            if name in both.remove:
-                both._drop(name)
-                both.set[name] = value
-            elif name not in both.set:
-                both.set_if_absent.setdefault(name, value)
-        for name, value in later.add.items():
-            if name in both.set:
-                both.set[name] += value
-            else:
-                both.add[name] = both.add.get(name, 0) + value
-        for name in later.remove:
-            both._drop(name)
-            both.remove += (name,)
-        return both
-
-    def _drop(self, name: str) -> None:
-        for values in (self.set, self.set_if_absent, self.add):
-            values.pop(name, None)
-        self.remove = tuple(other for other in self.remove if other != name)
 
 
 def update(item: Item, change: Change, condition: Condition | None) -> bool:

@@ -14,8 +14,9 @@ from core.refusals import Refusal
 from threads import cache as states
 from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb.change import Change
 from threads.dynamodb.store import StoreUnavailable
-from threads.dynamodb.transactions import Cancelled, Change, Steps, Transaction
+from threads.dynamodb.transactions import Cancelled, Steps, Transaction
 from threads.models import Message, SentMarker
 from threads.sending.append import Appended, NothingToDo, Plan, correct
 from threads.sending.new_message import (

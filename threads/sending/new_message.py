@@ -9,8 +9,9 @@ from typing import Any
 
 from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item
-from threads.dynamodb.transactions import Change, Transaction
+from threads.dynamodb.transactions import Transaction
 from threads.models import (
     ArchiveDue,
     FormerParticipant,

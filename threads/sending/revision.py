@@ -10,7 +10,8 @@ from threads import keys
 from threads.archive.packer import make_check
 from threads.archive.restore import brought_back
 from threads.cache import ThreadState
-from threads.dynamodb.transactions import Change, Transaction
+from threads.dynamodb.change import Change
+from threads.dynamodb.transactions import Transaction
 from threads.models import Message, PackCheck, Participant, Thread
 from threads.models.thread import LOCKED
 from threads.rendering.attachments import preview_of

@@ -6,7 +6,7 @@ from pynamodb.expressions.condition import Condition
 
 from threads import keys
 from threads.cache import ThreadState
-from threads.dynamodb.transactions import Change
+from threads.dynamodb.change import Change
 from threads.models import Message, Participant, Thread
 from threads.models.message import ACTION
 from threads.models.participant import ADMIN, ARCHIVED_FOLDER, INBOX

@@ -8,8 +8,9 @@ from pynamodb.expressions.condition import Condition
 from threads import cache as states
 from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb.change import Change
 from threads.dynamodb.conditions import Where
-from threads.dynamodb.transactions import Change, Transaction
+from threads.dynamodb.transactions import Transaction
 from threads.models import Invitation, Message, Pair, Participant, SentMarker, StartMarker, Thread
 from threads.models.participant import ARCHIVED_FOLDER
 from threads.models.thread import LOCKED
