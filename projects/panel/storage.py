@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterable
 
 from django.conf import settings
-from pynamodb.expressions.condition import Condition
 
 from core.refusals import Refusal
 from projects.panel.large_tabs import fold, is_large
@@ -14,6 +13,7 @@ from threads.cache import ThreadState
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.store import StoreUnavailable
+from threads.dynamodb.table import Where
 from threads.dynamodb.transactions import Cancelled, Transaction
 from threads.models import Participant, TabEdit, TabSnapshot, Thread
 from threads.models.thread import LOCKED
@@ -102,7 +102,7 @@ def _keep_aside(
         write.put(f"edit {tab.name}", edit)
 
 
-def _is_newer(before: TabSnapshot | None, tab: TabSnapshot) -> Condition:
+def _is_newer(before: TabSnapshot | None, tab: TabSnapshot) -> Where:
     if tab.truth_revision is not None:
         made_from = TabSnapshot.truth_revision
         return TabSnapshot.pk.does_not_exist() | (made_from < tab.truth_revision)
@@ -122,7 +122,7 @@ def _edit_of(tab: TabSnapshot) -> TabEdit:
     )
 
 
-def _as_is(state: ThreadState, editor: str | None) -> Condition:
+def _as_is(state: ThreadState, editor: str | None) -> Where:
     as_is = Thread.rev == state.thread.rev
     if editor is None:
         return as_is
