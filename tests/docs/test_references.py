@@ -7,6 +7,7 @@ from importlib import import_module
 
 import pytest
 
+import projects.actions
 import threads.actions
 from accounts.models import User
 from inbox import queries as inbox_queries
@@ -15,7 +16,10 @@ from tests.docs.test_protocol import EVENTS
 from threads import queries
 
 PAGES = sorted(path.name for path in pages.DOCS.glob("*.md"))
-DOTTED = re.compile(r"(?:accounts|inbox|messaging_site|moderation|realtime|threads)(?:\.\w+)+")
+DOTTED = re.compile(
+    r"(?:accounts|contracts|core|demo|detection|files|inbox|messaging_site|moderation|privacy"
+    r"|projects|realtime|threads)(?:\.\w+)+"
+)
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*/|(?:[\w.-]+/)+[\w.-]+\.(?:py|md|js|css|html)")
 # These make something of a person and ask the store for nothing.
 NO_ACCESS_PATTERN = {
@@ -45,7 +49,11 @@ def test_every_query_and_action_of_a_person_is_an_access_pattern():
 
 
 def _of_people() -> set[str]:
-    found = pkgutil.iter_modules(threads.actions.__path__, "threads.actions.")
+    found = [
+        each
+        for package in (threads.actions, projects.actions)
+        for each in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
+    ]
     modules = [queries, inbox_queries, *(import_module(each.name) for each in found)]
     return {
         f"{module.__name__}.{name}"
