@@ -11,7 +11,7 @@ A card is an agreement in the making, inside the conversation: somebody proposes
 answers, the booking changes. This page is made from the tables in `contracts/cards/types/` by
 `script/manage draw_cards > docs/cards.md`; a test compares it with them.
 
-How a step comes to be, whatever the type (`contracts/cards/proposals.py` and `moving.py`, then
+How a step comes to be, whatever the type (`contracts/cards/proposals.py` and `moves.py`, then
 `projects/cards/outbox.py`):
 
 1. One SQL transaction, with the seller, the booking and the card locked in that order: who may,

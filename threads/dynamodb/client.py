@@ -3,7 +3,7 @@
 In the place of botocore's client, whose own work costs several times what the embedded engine needs
 for a request. What PynamoDB hands over is the body of the request already, and what comes back is
 what it wants; errors are botocore's, so that nobody else notices the difference. For whoever is on
-the event loop there is `transport_on_loop.py`.
+the event loop there is `async_client.py`.
 """
 
 import contextlib

@@ -2,7 +2,7 @@
 from the event loop, through `Store.ask`.
 
 Both retry what is transient until the deadline (retry.py), unless the circuit breaker is open
-(breaker.py). What the store answers stays what it is; when it does not answer, that is
+(circuit_breaker.py). What the store answers stays what it is; when it does not answer, that is
 `StoreUnavailable`, which every edge shows as TRY_AGAIN.
 """
 
