@@ -3,7 +3,8 @@
 import tomllib
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from tests.packages import PACKAGES, ROOT
+
 CONFIG = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
 # Django finds what is in these by name.
 BY_NAME = {"management", "migrations", "templatetags", "commands"}
@@ -16,7 +17,7 @@ def packages(folder: Path) -> list[Path]:
 
 def test_every_app_is_a_root_package():
     apps = {path.parent.name for path in ROOT.glob("*/__init__.py") if path.parent.name != "tests"}
-    assert apps == set(CONFIG["root_packages"])
+    assert apps == set(PACKAGES)
 
 
 def test_every_package_has_a_contract_that_names_all_its_modules():
@@ -28,7 +29,7 @@ def test_every_package_has_a_contract_that_names_all_its_modules():
     }
     missing = {
         ".".join(path.relative_to(ROOT).parts)
-        for app in CONFIG["root_packages"]
+        for app in PACKAGES
         for path in packages(ROOT / app)
         if len([*path.glob("*.py"), *path.glob("*/__init__.py")]) > 2
     } - covered

@@ -4,14 +4,15 @@ import ast
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from types import ModuleType
 from uuid import uuid4
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+import projects.actions
 import threads.actions
 from core.refusals import Refusal
 from files.models import File
@@ -21,6 +22,7 @@ from projects.actions.proofs import add_proofs
 from projects.cards.gallery import to_choose_from
 from tests.contracts.card_scenes import GIVEN, propose
 from tests.files.conftest import bring, kept  # noqa: F401
+from tests.packages import PACKAGES, ROOT
 from tests.test_access import BACKEND
 from tests.threads.conftest import say
 from tests.threads.test_export import export_of
@@ -135,12 +137,16 @@ def test_a_hidden_file_cannot_be_used_again(use, leg, thread, buyer, seller):
 def test_every_action_that_takes_a_file_is_tried():
     """A new one has to be added to USES, and is then tried with a hidden file."""
     found = set()
-    for module in pkgutil.iter_modules(threads.actions.__path__, "threads.actions."):
+    for module in (*_modules(threads.actions), *_modules(projects.actions)):
         for name, member in inspect.getmembers(importlib.import_module(module.name)):
             if _is_public(module.name, name, member):
                 parameters = inspect.signature(member).parameters.keys()
                 found |= {f"{module.name}.{name}"} if NAMES & parameters else set()
     assert found == USES.keys() | OTHERS
+
+
+def _modules(package: ModuleType) -> Iterator[pkgutil.ModuleInfo]:
+    return pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
 
 
 def _is_public(module: str, name: str, member: object) -> bool:
@@ -150,13 +156,12 @@ def _is_public(module: str, name: str, member: object) -> bool:
 
 def test_files_are_found_by_id_in_one_place():
     """Reading rows of files anywhere else would go round the check."""
-    root = Path(__file__).parents[2]
     readers = set()
-    for app in ("accounts", "contracts", "files", "inbox", "moderation", "realtime", "threads"):
-        for path in (root / app).rglob("*.py"):
+    for app in PACKAGES:
+        for path in (ROOT / app).rglob("*.py"):
             tree = ast.parse(path.read_text())
             if any(_reads_files(node) for node in ast.walk(tree)):
-                readers.add(str(path.relative_to(root)))
+                readers.add(str(path.relative_to(ROOT)))
     assert readers == READERS
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.docs import pages
+from tests.packages import PACKAGES
 
 SETTINGS = pages.ROOT / "messaging_site" / "settings.py"
 SCRIPTS = sorted((pages.ROOT / "script").glob("*.py"))
@@ -60,10 +61,9 @@ def test_lists_every_variable_that_is_read_and_no_other():
 
 
 def test_nothing_else_reads_the_environment():
-    apps = ("accounts", "files", "inbox", "messaging_site", "realtime", "threads")
     readers = {
         path.relative_to(pages.ROOT).as_posix()
-        for app in apps
+        for app in PACKAGES
         for path in (pages.ROOT / app).rglob("*.py")
         if list(_from_environ(path)) or "getenv" in path.read_text()
     }
