@@ -49,7 +49,8 @@ def test_both_sign_and_it_is_in_force(leg, thread, buyer, seller):
 def test_the_same_content_gives_the_same_bytes_in_another_process(leg):
     version = newest(leg)
     program = (
-        "import sys, json, datetime; from contracts.documents import pdf; given = json.load(sys.stdin); "
+        "import sys, json, datetime; from contracts.documents import pdf; "
+        "given = json.load(sys.stdin); "
         "given['issued_at'] = datetime.datetime.fromisoformat(given['issued_at']); "
         "sys.stdout.buffer.write(pdf.contract(**given))"
     )

@@ -17,7 +17,7 @@ from threads import queries
 
 PAGES = sorted(path.name for path in pages.DOCS.glob("*.md"))
 DOTTED = re.compile(
-    r"(?:accounts|contracts|core|demo|detection|files|inbox|messaging_site|moderation|privacy"
+    r"(?:accounts|contracts|core|detection|files|inbox|messaging_site|moderation|privacy"
     r"|projects|realtime|threads)(?:\.\w+)+"
 )
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*/|(?:[\w.-]+/)+[\w.-]+\.(?:py|md|js|css|html)")

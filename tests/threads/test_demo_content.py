@@ -299,8 +299,8 @@ def local_hour(message: Message) -> int:
 
 def test_the_same_moment_gives_the_same_conversations_in_every_process():
     code = (
-        "from datetime import datetime; from threads import demo;"
-        f"print(demo.conversations(datetime.fromisoformat('{NOW.isoformat()}')))"
+        "from datetime import datetime; from demo import content;"
+        f"print(content.conversations(datetime.fromisoformat('{NOW.isoformat()}')))"
     )
     for seed in ("1", "2"):
         env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONUTF8": "1"}
