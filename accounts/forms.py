@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 
 from accounts.actions import PROFILE, REQUIREMENTS
-from accounts.handles import LONGEST, check_handle
+from accounts.handles import MAX_HANDLE_CHARS, check_handle
 from accounts.models import User, add_profile_entry
 from accounts.queries import suggest_handle
 from accounts.text import check_line, check_said
@@ -24,7 +24,7 @@ class HandleField(forms.CharField):
     default_validators = [check_handle]
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(max_length=LONGEST, **options)
+        super().__init__(max_length=MAX_HANDLE_CHARS, **options)
 
     def to_python(self, value: Any) -> str:
         return (super().to_python(value) or "").lower().removeprefix("@")

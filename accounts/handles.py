@@ -5,7 +5,7 @@ import unicodedata
 
 from django.core.exceptions import ValidationError
 
-LONGEST = 30
+MAX_HANDLE_CHARS = 30
 _SHAPE = re.compile(r"[a-z0-9][a-z0-9-]{1,28}[a-z0-9]")
 
 # Nobody may look like the service or its staff, nor stand where a page of ours may come to be.
@@ -33,7 +33,11 @@ def check_handle(handle: str) -> None:
 def as_handle(name: str) -> str:
     """The handle nearest to a name: "Zoë Müller" becomes zoe-muller. Never one that is refused."""
     letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    handle = re.sub(r"[^a-z0-9]+", "-", letters.replace("'", "")).strip("-")[:LONGEST].strip("-")
+    handle = (
+        re.sub(r"[^a-z0-9]+", "-", letters.replace("'", ""))
+        .strip("-")[:MAX_HANDLE_CHARS]
+        .strip("-")
+    )
     if not handle or handle in RESERVED:
         return "person"
     return handle if is_handle(handle) else with_number(handle, 1)
@@ -49,4 +53,4 @@ def is_handle(text: str) -> bool:
 
 def with_number(handle: str, number: int) -> str:
     tail = f"-{number}"
-    return handle[: LONGEST - len(tail)].rstrip("-") + tail
+    return handle[: MAX_HANDLE_CHARS - len(tail)].rstrip("-") + tail

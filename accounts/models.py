@@ -6,7 +6,7 @@ from django.core.validators import MaxLengthValidator
 from django.db import models, transaction
 from django.db.models.functions import Lower
 
-from accounts.handles import LONGEST, check_handle
+from accounts.handles import MAX_HANDLE_CHARS, check_handle
 from accounts.text import check_line
 from core.ids import new_user_id
 from core.outbox.models import OutboxEntry
@@ -39,7 +39,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     id = models.CharField(primary_key=True, max_length=30, default=new_user_id, editable=False)
     email = models.EmailField("email address", unique=True)
     handle = models.CharField(
-        max_length=LONGEST,
+        max_length=MAX_HANDLE_CHARS,
         unique=True,
         validators=[check_handle],
         error_messages={"unique": "This handle is taken."},

@@ -11,7 +11,7 @@ from functools import cache
 from django.conf import locale as django_locales
 from django.utils.formats import get_format
 
-from contracts.models.fields import MOST_CENTS
+from contracts.models.fields import MAX_CENTS
 
 MAX_AMOUNT_CHARS = 15
 
@@ -42,7 +42,7 @@ def parse_amount(text: str, *, locale: str = "") -> int:
     elif not (found := _PLAIN.fullmatch(text)):
         raise _not_an_amount(text)
     cents = _cents(found)
-    if cents > MOST_CENTS:
+    if cents > MAX_CENTS:
         raise AmountError("That amount is too large.")
     return cents
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo
 
 from contracts.amounts import parse_amount
-from contracts.models.fields import MOST_CENTS
+from contracts.models.fields import MAX_CENTS
 from core.refusals import Refusal
 from core.time_zones import local_time
 
@@ -71,7 +71,7 @@ Note = Annotated[str, BeforeValidator(plain), StringConstraints(max_length=LONGE
 Reason = Annotated[
     str, BeforeValidator(plain), StringConstraints(min_length=1, max_length=LONGEST_NOTE)
 ]
-Cents = Annotated[int, BeforeValidator(_cents), Field(gt=0, le=MOST_CENTS)]
+Cents = Annotated[int, BeforeValidator(_cents), Field(gt=0, le=MAX_CENTS)]
 WholeNumber = Annotated[int, BeforeValidator(_whole_number)]
 Moment = Annotated[datetime, BeforeValidator(_bounded_moment)]
 Day = Annotated[date, BeforeValidator(_bounded_day)]

@@ -9,10 +9,10 @@ from typing import Any
 from zoneinfo import available_timezones
 
 from contracts.models.bookings import CANCELLATION
-from contracts.models.fields import MOST_CENTS
+from contracts.models.fields import MAX_CENTS
 from core.refusals import Refusal
 
-MOST_LEGS = 10
+MAX_LEGS = 10
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Terms:
             (not self.place.strip(), "Say where it takes place."),
             (self.ends_at <= self.starts_at, "The end has to come after the start."),
             (self.time_zone not in available_timezones(), "That is not a time zone."),
-            (not 0 <= self.price_cents <= MOST_CENTS, "The price is not one we can write down."),
+            (not 0 <= self.price_cents <= MAX_CENTS, "The price is not one we can write down."),
             (
                 not 0 <= self.deposit_cents <= self.price_cents,
                 "The deposit cannot be more than the price.",

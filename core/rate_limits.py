@@ -15,8 +15,8 @@ from django.conf import settings
 from core.refusals import Refusal
 
 # People with buckets: those who have done nothing for longest, whose are full again, are forgotten.
-KEPT = 10_000
-WORDS = {
+MAX_BUCKETS = 10_000
+MESSAGES = {
     "message": "You write faster than people read. You can write again in {wait}.",
     "people": "You're adding and removing people too quickly. Try again in {wait}.",
     "start": "You're starting conversations too quickly. Try again in {wait}.",
@@ -56,13 +56,13 @@ _buckets: OrderedDict[tuple[str, str], Bucket] = OrderedDict()
 _lock = threading.Lock()
 
 
-def keep_pace(what: str, user_id: str) -> None:
+def check_rate_limit(what: str, user_id: str) -> None:
     """Refuses with the seconds to wait, if somebody has done too much of it lately."""
     with _lock:
         wait = _bucket(what, user_id).take()
     if wait:
         seconds = math.ceil(wait)
-        said = WORDS[what].format(wait=f"{seconds} second{'s' if seconds > 1 else ''}")
+        said = MESSAGES[what].format(wait=f"{seconds} second{'s' if seconds > 1 else ''}")
         hint = "Nothing that you typed is lost."
         raise Refusal("RATE_LIMITED", said, hint=hint, retry_after=seconds)
 
@@ -73,6 +73,6 @@ def _bucket(what: str, user_id: str) -> Bucket:
         at_once, a_minute = settings.PACES[what]
         _buckets[at] = Bucket(rate=a_minute / 60, burst=at_once)
     _buckets.move_to_end(at)
-    while len(_buckets) > KEPT:
+    while len(_buckets) > MAX_BUCKETS:
         _buckets.popitem(last=False)
     return _buckets[at]

@@ -9,11 +9,11 @@ import structlog
 
 log = structlog.get_logger(__name__)
 
-AWAY = (redis.RedisError, OSError)
+REDIS_ERRORS = (redis.RedisError, OSError)
 # How long the first waits who finds it away, and how long those do who look whether it is back.
-PATIENCE, GLANCE = 2.0, 0.25
+TIMEOUT_SECONDS, PROBE_TIMEOUT_SECONDS = 2.0, 0.25
 # Between one look and the next.
-PAUSE = 1.0
+PROBE_SECONDS = 1.0
 
 
 class Outage:
@@ -28,19 +28,19 @@ class Outage:
             return True
         if time.monotonic() < self._next_look:
             return False
-        self._next_look = time.monotonic() + PAUSE
+        self._next_look = time.monotonic() + PROBE_SECONDS
         return True
 
     @property
     def patience(self) -> float:
-        return GLANCE if self.is_on else PATIENCE
+        return PROBE_TIMEOUT_SECONDS if self.is_on else TIMEOUT_SECONDS
 
     @contextmanager
     def watched(self) -> Iterator[None]:
         """What is tried in here shows whether it is away. What went wrong is raised again."""
         try:
             yield
-        except AWAY as error:
+        except REDIS_ERRORS as error:
             self.begin(error)
             raise
         self.end()
@@ -49,7 +49,7 @@ class Outage:
         if not self.is_on:
             log.warning("redis_away", error=repr(error))
         self.is_on = True
-        self._next_look = time.monotonic() + PAUSE
+        self._next_look = time.monotonic() + PROBE_SECONDS
 
     def end(self) -> None:
         if self.is_on:

@@ -8,7 +8,7 @@ from functools import lru_cache
 Clues = frozenset[str]
 NONE: Clues = frozenset()
 # Longer words are not said twice.
-LONGEST_KEPT = 40
+MAX_CACHED_CHARS = 40
 BEGINNING = 3
 # Parts of words, by how they begin, each with what it is a clue to.
 _PARTS: dict[str, list[tuple[str, str]]] = {}
@@ -45,7 +45,7 @@ class Phrases:
 def clues_of(text: str) -> Clues:
     words = text.split()
     return NONE.union(
-        *[_kept(word) if len(word) <= LONGEST_KEPT else _looked_up(word) for word in words]
+        *[_kept(word) if len(word) <= MAX_CACHED_CHARS else _looked_up(word) for word in words]
     )
 
 

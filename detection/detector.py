@@ -32,13 +32,13 @@ from detection.clues import Clued, Phrases
 from detection.features import Families, features_of
 from detection.folding import close_up, count_odd_digits, fold, redigit, unleet, without_dots
 from detection.numbers import DIGIT, Run, find_almost, find_raw, find_spelled, may_be_spelled
-from detection.splitting import LONGEST_PIECE, PIECES, addresses, numbers, pieces_of
+from detection.splitting import MAX_PIECE_CHARS, PIECES, addresses, numbers, pieces_of
 from detection.words import Sentence, meanings_of, sentences
 
 LEETED = re.compile(r"(?<![a-z\d])(?:[a-z]+\d|\d+[a-z])[a-z\d]*")
 RINGS = re.compile("[☎📞📱🤙📲]")
 # Of more there is no need to look at each.
-MOST_RUNS = 12
+MAX_RUNS = 12
 MAX_LINKS = 8
 # What an author is told.
 REASONS = {
@@ -111,7 +111,7 @@ def _guess(text: str, earlier: Sequence[str]) -> str:
     if opinion.is_attempt:
         return opinion.kind
     pieces = [*earlier[1 - PIECES :], text]
-    if len(pieces) < 2 or max(map(len, pieces)) > LONGEST_PIECE:
+    if len(pieces) < 2 or max(map(len, pieces)) > MAX_PIECE_CHARS:
         return ""
     if any(_is_sure(one) or _opinion(one).is_attempt for one in earlier):
         return ""
@@ -260,7 +260,7 @@ def _judge_numbers(verdict: Verdict, reading: Reading, closed: str) -> None:
         verdict.add("phone", 1.0)
     if DIGIT.search(plain):
         plain = ALMOST_DIGITS.sub(lambda found: redigit(found[0]), plain)
-    runs = find_raw(plain)[:MOST_RUNS]
+    runs = find_raw(plain)[:MAX_RUNS]
     marked = "reversed" in meanings, bool(runs and RINGS.search(plain))
     for run in runs:
         verdict.add("phone", _dialled(run, plain, *marked))

@@ -17,12 +17,12 @@ TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[@#$:/?!+&%()]")
 LONG_NUMBER = re.compile("0{5,}")
 LEETED = re.compile(r"(?<![^\W_])(?=\d*[a-z])(?=[a-z]*\d)[a-z\d]{3,20}(?![^\W_])")
 SHORTEST, LONGEST = 2, 5
-LONGEST_WORD = 30
+MAX_WORD_CHARS = 30
 REACH = 5
 NEARLY = (0.3, 0.5, 0.7, 0.9, 1.0, 1.2)
 LENGTHS = (3, 5, 8, 15, 30)
 # Of a longer text, its beginning and its end: what it costs must not grow with what is written.
-MOST = 1500
+MAX_FEATURES = 1500
 
 
 class Pieces(Collection[str]):
@@ -49,15 +49,15 @@ Families = dict[str, Collection[str]]
 
 
 def features_of(plain: str, spoken: list[Sentence], scores: Mapping[str, float]) -> Families:
-    if len(plain) > 2 * MOST:
-        plain = f"{plain[:MOST]} {plain[-MOST:]}"
+    if len(plain) > 2 * MAX_FEATURES:
+        plain = f"{plain[:MAX_FEATURES]} {plain[-MAX_FEATURES:]}"
     has_digits = DIGIT.search(plain) is not None
     zeroed = DIGIT.sub("0", plain) if has_digits else plain
     tokens = TOKEN.findall(zeroed)
     if has_digits:
         tokens = [LONG_NUMBER.sub("00000", token) for token in tokens]
     return {
-        "pieces": Pieces({word[:LONGEST_WORD] for word in zeroed.split()}),
+        "pieces": Pieces({word[:MAX_WORD_CHARS] for word in zeroed.split()}),
         "words": _words(tokens).union(map(unleet, LEETED.findall(plain)) if has_digits else ()),
         "meanings": set(_meanings(spoken)),
         "rules": set(_rules(scores)),

@@ -10,7 +10,7 @@ from detection.words import sentences
 PIECES = 4
 SHORTEST = 9
 FEWEST_DIGITS = 7
-LONGEST_PIECE = 60
+MAX_PIECE_CHARS = 60
 LETTERS = re.compile(r"[^\W\d_]+")
 DIGITS = re.compile(r"\d")
 AT_THE_START = re.compile(
@@ -58,7 +58,7 @@ def pieces_of(earlier: Sequence[str], text: str) -> list[str]:
     """The newest ones that are short enough to be pieces."""
     parts: list[str] = []
     for one in reversed([*earlier[-(PIECES - 1) :], text]):
-        if len(one) > 4 * LONGEST_PIECE:
+        if len(one) > 4 * MAX_PIECE_CHARS:
             break
         parts.append(fold(one))
     return parts[::-1]

@@ -23,7 +23,7 @@ from files.scanners import Sample, list_scanners
 log = structlog.get_logger(__name__)
 CHUNK = 1 << 20
 # Brought and not sent, in a day: more than anybody means to send.
-MOST_UNSENT = 200
+MAX_UNSENT = 200
 
 
 class Readable(Protocol):
@@ -57,7 +57,7 @@ def accept_file(
 def _check_patience(owner: User) -> None:
     since = timezone.now() - timedelta(days=1)
     unsent = File.objects.filter(owner=owner, created_at__gt=since, uses=None, tab_use=None)
-    if unsent.count() >= MOST_UNSENT:
+    if unsent.count() >= MAX_UNSENT:
         raise Refusal("RATE_LIMITED", "You brought many files and sent none.", retry_after=3600)
 
 

@@ -22,8 +22,8 @@ COMING = (Export.State.WAITING, Export.State.MAKING)
 # Whoever makes one says in between that they are at it; after so long without a word they are not.
 SILENT = timedelta(minutes=5)
 AGAIN = timedelta(seconds=30)
-MOST_ATTEMPTS = 3
-MOST_A_DAY = 20
+MAX_ATTEMPTS = 3
+MAX_EXPORTS_PER_DAY = 20
 
 
 def ask_for_export(owner: User, *, about: str, thread_id: str = "") -> Export:
@@ -42,7 +42,7 @@ def ask_for_export(owner: User, *, about: str, thread_id: str = "") -> Export:
 
 def _check_patience(owner: User) -> None:
     since = timezone.now() - timedelta(days=1)
-    if Export.objects.filter(owner=owner, created_at__gt=since).count() >= MOST_A_DAY:
+    if Export.objects.filter(owner=owner, created_at__gt=since).count() >= MAX_EXPORTS_PER_DAY:
         raise Refusal("RATE_LIMITED", "You asked for many exports today.", retry_after=3600)
 
 
@@ -77,7 +77,7 @@ def claim_export() -> Export | None:
         return None
     if found.claim:
         storage_of_files().delete(found.path)
-    if found.attempts >= MOST_ATTEMPTS:
+    if found.attempts >= MAX_ATTEMPTS:
         _mine(found).update(state=Export.State.FAILED, expires_at=_last_day())
         return None
     claim = str(uuid4())

@@ -5,7 +5,7 @@ import unicodedata
 
 from files.models import File
 
-LONGEST = 120
+MAX_NAME_CHARS = 120
 EXTENSIONS = {
     "image/jpeg": ("jpg", "jpeg"),
     "image/webp": ("webp",),
@@ -33,7 +33,7 @@ def clean_name(raw: str, kind: str, content_type: str) -> str:
     ending = found[0][1:].lower() if found else ""
     ending = ending if ending in known else known[0]
     stem = stem.strip(". ") or NAMELESS[File.Kind(kind)]
-    return f"{stem[: LONGEST - len(ending) - 1].rstrip('. ')}.{ending}"
+    return f"{stem[: MAX_NAME_CHARS - len(ending) - 1].rstrip('. ')}.{ending}"
 
 
 def said_by(name: str) -> str:

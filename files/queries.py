@@ -7,7 +7,7 @@ from django.db.models import Q, QuerySet
 from accounts.models import User
 from files.models import File
 
-MOST_SHOWN = 60
+MAX_SHOWN = 60
 
 
 def list_pictures(owner: User, *, thread_id: str, also: Sequence[str] = ()) -> list[File]:
@@ -22,4 +22,4 @@ def list_pictures(owner: User, *, thread_id: str, also: Sequence[str] = ()) -> l
         state=File.State.READY,
         released_at=None,
     )
-    return list(found.distinct().order_by("-created_at", "-id")[:MOST_SHOWN])
+    return list(found.distinct().order_by("-created_at", "-id")[:MAX_SHOWN])

@@ -15,9 +15,9 @@ class InboxConfig(AppConfig):
 
 
 def _note(thread_id: str, message_id: str | None = None, **_: Any) -> None:
-    from inbox.search.queue import note
+    from inbox.search.queue import enqueue
 
-    note(thread_id, message_id)
+    enqueue(thread_id, message_id)
 
 
 def _forget(user_id: str, **_: Any) -> list[str]:

@@ -10,7 +10,7 @@ from core.ids import is_id
 from core.refusals import Refusal
 from inbox.actions import ACTS, muted_until
 
-MOST_AT_ONCE = 100
+MAX_SELECTED = 100
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 
 
@@ -39,8 +39,8 @@ def _threads(given: list[str]) -> list[str]:
     threads = list(dict.fromkeys(given))
     if not threads:
         raise Refusal("BAD_FRAME", "Choose a conversation first.", hint="Tick one or more of them.")
-    if len(threads) > MOST_AT_ONCE:
-        raise Refusal("BAD_FRAME", f"That works for at most {MOST_AT_ONCE} at once.")
+    if len(threads) > MAX_SELECTED:
+        raise Refusal("BAD_FRAME", f"That works for at most {MAX_SELECTED} at once.")
     if not all(is_id("thrd", thread) for thread in threads):
         raise Refusal("THREAD_NOT_FOUND")
     return threads

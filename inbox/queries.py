@@ -27,7 +27,7 @@ PAGE = 50
 # What a page brings along: a screen of them and a few more. The rest comes when one scrolls.
 FIRST_PAGE = 15
 # A filter shows no more than that, and says so.
-MOST = 100
+MAX_ROWS = 100
 FOLDERS = (INBOX, REQUESTS, ARCHIVED_FOLDER, SPAM)
 UNREAD, ACTION_REQUIRED, PROJECTS = "unread", "action-required", "projects"
 # Where a page ends: the index's own sort key, which names the thread.
@@ -85,31 +85,31 @@ def _place(row: Participant) -> str:
 def list_unread(user: User, fresh: FreshRows | None = None) -> FolderPage:
     # One more than is shown, to know whether there are more.
     page = query(
-        keys.unread_pk(user.id), limit=MOST + 1, index=Item.unread_threads, newest_first=True
+        keys.unread_pk(user.id), limit=MAX_ROWS + 1, index=Item.unread_threads, newest_first=True
     )
     threads = [row.thread_id for row in page.of(Participant)]
     # The index may lag behind what the items themselves say.
-    rows = [row for row in _read(user, threads[:MOST], fresh) if row.has_unread]
-    return _filtered(rows, is_cut=len(threads) > MOST)
+    rows = [row for row in _read(user, threads[:MAX_ROWS], fresh) if row.has_unread]
+    return _filtered(rows, is_cut=len(threads) > MAX_ROWS)
 
 
 def list_action_required(user: User, fresh: FreshRows | None = None) -> FolderPage:
     """Where a card, an offer or a contract to be signed waits for this person."""
     threads, more = _threads_with_actions(user)
-    waiting = set(threads[:MOST])
+    waiting = set(threads[:MAX_ROWS])
     rows = [row for row in _read(user, waiting, fresh) if row.thread_id in waiting]
-    return _filtered(rows, is_cut=more or len(threads) > MOST)
+    return _filtered(rows, is_cut=more or len(threads) > MAX_ROWS)
 
 
 def list_projects(user: User, fresh: FreshRows | None = None) -> FolderPage:
     """By one's bookings. Those of a guest are known to search, and before that as recent writes."""
-    threads = list_booked_threads(user, most=MOST + 1)
+    threads = list_booked_threads(user, most=MAX_ROWS + 1)
     guest = IndexedThread.objects.filter(people__user_id=user.id, kind=PROJECT)
     threads += (
-        guest.exclude(pk__in=threads).order_by("-pk").values_list("pk", flat=True)[: MOST + 1]
+        guest.exclude(pk__in=threads).order_by("-pk").values_list("pk", flat=True)[: MAX_ROWS + 1]
     )
-    rows = [row for row in _read(user, threads[:MOST], fresh) if row.kind == PROJECT]
-    return _filtered(rows, is_cut=len(threads) > MOST)
+    rows = [row for row in _read(user, threads[:MAX_ROWS], fresh) if row.kind == PROJECT]
+    return _filtered(rows, is_cut=len(threads) > MAX_ROWS)
 
 
 FILTERS = {UNREAD: list_unread, ACTION_REQUIRED: list_action_required, PROJECTS: list_projects}
@@ -133,7 +133,7 @@ def _read(user: User, thread_ids: Iterable[str], fresh: FreshRows | None) -> lis
 def _filtered(rows: list[Participant], *, is_cut: bool) -> FolderPage:
     """Filters are inside the inbox; pinned first, then the newest."""
     shown = sorted((row for row in rows if row.folder == INBOX), key=_place, reverse=True)
-    return FolderPage(shown[:MOST], is_cut=is_cut or len(shown) > MOST)
+    return FolderPage(shown[:MAX_ROWS], is_cut=is_cut or len(shown) > MAX_ROWS)
 
 
 def count_rows(user: User, fresh: FreshRows | None = None) -> dict[str, int]:
@@ -167,13 +167,13 @@ def _count(
 ) -> int:
     """By number alone, unless the index may lag: then which ones it has must be known."""
     if not fresh.threads:
-        return count(pk, where, most=MOST, index=index)
-    page = query(pk, where, limit=MOST + len(fresh.threads), index=index)
-    return min(MOST, len(fresh.merge(page.of(Participant), belongs)))
+        return count(pk, where, most=MAX_ROWS, index=index)
+    page = query(pk, where, limit=MAX_ROWS + len(fresh.threads), index=index)
+    return min(MAX_ROWS, len(fresh.merge(page.of(Participant), belongs)))
 
 
 def _threads_with_actions(user: User) -> tuple[list[str], bool]:
-    page = query(keys.user_pk(user.id), Item.sk.startswith(keys.WAITING), limit=MOST + 1)
+    page = query(keys.user_pk(user.id), Item.sk.startswith(keys.WAITING), limit=MAX_ROWS + 1)
     return list(dict.fromkeys(item.thread_id for item in page.of(ActionWaiting))), page.more
 
 

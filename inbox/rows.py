@@ -11,7 +11,7 @@ from inbox.queries import (
     ACTION_REQUIRED,
     FILTERS,
     FIRST_PAGE,
-    MOST,
+    MAX_ROWS,
     PAGE,
     PROJECTS,
     UNREAD,
@@ -137,7 +137,7 @@ def _place(key: str, label: str, current: str) -> Place:
 
 
 def shown(count: int) -> str:
-    return f"{MOST - 1}+" if count >= MOST else str(count)
+    return f"{MAX_ROWS - 1}+" if count >= MAX_ROWS else str(count)
 
 
 def folder_url(key: str) -> str:

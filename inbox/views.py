@@ -8,14 +8,14 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
 from core.ids import is_id
-from core.rate_limits import keep_pace
+from core.rate_limits import check_rate_limit
 from inbox.actions import perform
 from inbox.forms import ActOnThreads
 from inbox.queries import FIRST_PAGE, PAGE, count_rows, get_row
 from inbox.rows import LABELS, column_of, folder_url, row_of, rows_of, shown
 from inbox.search.names import find_named
-from inbox.search.query_parser import LONGEST
-from inbox.search.query_parser import read as read_question
+from inbox.search.query_parser import MAX_QUERY_CHARS
+from inbox.search.query_parser import parse_query as read_question
 from inbox.search.search import search
 from threads.models.participant import INBOX
 
@@ -69,12 +69,15 @@ def counts(request: Request) -> HttpResponse:
 @require_safe
 @login_required
 def find(request: Request) -> HttpResponse:
-    asked, thread_id = request.GET.get("q", "").strip()[:LONGEST], request.GET.get("thread", "")
+    asked, thread_id = (
+        request.GET.get("q", "").strip()[:MAX_QUERY_CHARS],
+        request.GET.get("thread", ""),
+    )
     if thread_id and not is_id("thrd", thread_id):
         raise Http404
     question = read_question(asked)
     if not question.is_empty:
-        keep_pace("search", request.user.id)
+        check_rate_limit("search", request.user.id)
     context = {
         "asked": asked,
         "unclear": question.unclear,
@@ -90,7 +93,7 @@ def find(request: Request) -> HttpResponse:
 def find_by_name(request: Request) -> HttpResponse:
     """A fragment: what a few letters find, for whoever is typing them."""
     asked = request.GET.get("q", "").strip()
-    keep_pace("find", request.user.id)
+    check_rate_limit("find", request.user.id)
     named = find_named(request.user, asked)
     return render(request, "inbox/named.html", {"asked": asked, "named": named})
 

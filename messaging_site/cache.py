@@ -5,7 +5,7 @@ from typing import Any
 from django.core.cache.backends.locmem import LocMemCache
 from django.core.cache.backends.redis import RedisCache
 
-from core.redis_outage import AWAY, redis_outage
+from core.redis_outage import REDIS_ERRORS, redis_outage
 
 
 class PatientRedisCache(RedisCache):
@@ -39,6 +39,6 @@ class PatientRedisCache(RedisCache):
             try:
                 with redis_outage.watched():
                     return getattr(super(), what)(*given, **named)
-            except AWAY:
+            except REDIS_ERRORS:
                 pass
         return getattr(self._meanwhile, what)(*given, **named)

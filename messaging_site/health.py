@@ -17,13 +17,13 @@ from django.db import connection as database
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
-from messaging_site.servers.drain import leaving
+from messaging_site.servers.drain import draining
 from threads.dynamodb.table import connection as table
 
 log = structlog.get_logger(__name__)
 
 # A clock further off than this would write messages into the future.
-MOST_CLOCK_OFFSET = 5.0
+MAX_CLOCK_OFFSET = 5.0
 
 Checks = dict[str, str]
 
@@ -40,7 +40,7 @@ def ready(request: HttpRequest) -> HttpResponse:
     Not while we leave. Without Redis the work goes on: servers that left the balancer for its sake
     would make a small outage a large one.
     """
-    found = {"server": "leaving"} if leaving.is_set() else readiness.checks()
+    found = {"server": "leaving"} if draining.is_set() else readiness.checks()
     is_ready = all(answer == "ok" for name, answer in found.items() if name != "redis")
     report: dict[str, Any] = {"ready": is_ready}
     if _is_trusted(request):
@@ -141,5 +141,5 @@ def _check_clock(described: list[dict[str, Any]]) -> None:
     if not described:
         return
     told = described[0]["ResponseMetadata"]["HTTPHeaders"].get("date")
-    if told and abs(parsedate_to_datetime(told).timestamp() - time.time()) > MOST_CLOCK_OFFSET:
+    if told and abs(parsedate_to_datetime(told).timestamp() - time.time()) > MAX_CLOCK_OFFSET:
         raise ClockIsOff(f"this machine says {time.time():.0f}, the store says {told}")

@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.utils.decorators import sync_only_middleware
 
 from accounts.sign_in.lockout import address_of
-from core.rate_limits import keep_pace
+from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from threads.dynamodb.errors import is_worth_logging
 from threads.dynamodb.retry import time_budget
@@ -76,7 +76,7 @@ def limit_writes(get_response: GetResponse) -> GetResponse:
             return None
         user_id = getattr(request.user, "id", None)
         try:
-            keep_pace("write", user_id or address_of(request) or "nobody")
+            check_rate_limit("write", user_id or address_of(request) or "nobody")
         except Refusal as refusal:
             return refuse(request, refusal)
         return None

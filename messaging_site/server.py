@@ -9,7 +9,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from messaging_site.servers.drain import told_to_leave
+from messaging_site.servers.drain import close_on_drain
 
 APPLICATION = "messaging_site.asgi:application"
 
@@ -19,7 +19,7 @@ def serve(host: str, port: int, ready_fd: int | None) -> int:
 
     # First: daphne chooses the kind of event loop before anything else can.
     server = import_module(f"messaging_site.servers.{settings.SERVER}")
-    application = told_to_leave(_load(APPLICATION))
+    application = close_on_drain(_load(APPLICATION))
     _limit_statements()
     _start_metrics()
     _start_relay(stop := threading.Event())
@@ -60,10 +60,10 @@ def _start_relay(stop: threading.Event) -> None:
     from projects.cards.clock import tick_forever
     from projects.remote_pins import fetch_forever
     from threads.cleanup import sweep_files_forever
-    from threads.relay import carry_forever
+    from threads.relay import run_relay
 
     jobs = {
-        "relay": carry_forever,
+        "relay": run_relay,
         "sweeper": sweep_files_forever,
         "clock": tick_forever,
         "exporter": export_forever,
@@ -75,9 +75,9 @@ def _start_relay(stop: threading.Event) -> None:
 
 def _start_feeder(stop: threading.Event) -> None:
     """What was said becomes findable a moment later."""
-    from inbox.search.indexer import feed_forever
+    from inbox.search.indexer import run_indexer
 
-    threading.Thread(target=feed_forever, args=[stop], name="search", daemon=True).start()
+    threading.Thread(target=run_indexer, args=[stop], name="search", daemon=True).start()
 
 
 def _start_metrics() -> None:

@@ -33,7 +33,7 @@ from projects.actions.cards import decide_card
 from threads.actions import staff as in_thread
 from threads.actions.holds import release_author
 from threads.actions.suspensions import mute_person, restore_person, suspend_person
-from threads.relay import carry_all
+from threads.relay import process_entries
 
 MESSAGE, THREAD, PERSON, CARD = "message", "thread", "person", "card"
 # Somebody in the case's conversation.
@@ -115,7 +115,7 @@ def resolve(
         reporters = answer_reports(case, answers or {})
         entries = clock.start_clock(case.thread_id, clock.CASE)
         entries += _release_holds(case)
-    carry_all(entries)
+    process_entries(entries)
     publish_answers(reporters)
 
 
@@ -157,7 +157,7 @@ def reopen(staff: User, *, case_id: str, reason: str) -> None:
     if not reopened:
         _check_may_reopen(get_case(case_id))
         raise Refusal("TRY_AGAIN")
-    carry_all(entries)
+    process_entries(entries)
 
 
 def _check_may_reopen(case: Case) -> None:

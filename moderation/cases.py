@@ -9,7 +9,7 @@ from contracts.cards import clock
 from contracts.cards.types import TYPES
 from contracts.models import Card
 from core.outbox.models import OutboxEntry
-from core.rate_limits import keep_pace
+from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from moderation import evidence
 from moderation.case_evidence import copy_evidence, hash_content
@@ -38,7 +38,7 @@ def report_thread(
     reporter: User, *, thread_id: str, message_id: str = "", reason: str, comment: str
 ) -> Case:
     """By somebody of the thread, about one message or all of it. Hides nothing from them."""
-    keep_pace("report", reporter.id)
+    check_rate_limit("report", reporter.id)
     shown = evidence.reported(reporter, thread_id, message_id)
     return _file(
         about=Case.About.MESSAGE if message_id else Case.About.THREAD,
@@ -55,7 +55,7 @@ def report_thread(
 def report_person(reporter: User, *, person: User, reason: str, comment: str) -> Case:
     if reporter == person:
         raise Refusal("ACTION_FORBIDDEN", "You cannot report yourself.")
-    keep_pace("report", reporter.id)
+    check_rate_limit("report", reporter.id)
     fields = ("display_name", "handle", "headline", "about", "city", "avatar")
     return _file(
         about=Case.About.PERSON,

@@ -4,9 +4,9 @@ from django import forms
 
 from core.ids import is_id
 from moderation.actions import ACTS, CARD, PERSON
-from moderation.models import MOST_TEXT, Case, Report
+from moderation.models import MAX_TEXT_CHARS, Case, Report
 
-LONGEST_MUTE = 365
+MAX_MUTE = 365
 
 
 class ReportForm(forms.Form):
@@ -15,7 +15,7 @@ class ReportForm(forms.Form):
     )
     comment = forms.CharField(
         required=False,
-        max_length=MOST_TEXT,
+        max_length=MAX_TEXT_CHARS,
         label="What should we know?",
         widget=forms.Textarea(attrs={"rows": 4}),
     )
@@ -24,7 +24,7 @@ class ReportForm(forms.Form):
 class ReasonForm(forms.Form):
     """Nothing is read or done without one."""
 
-    reason = forms.CharField(max_length=MOST_TEXT)
+    reason = forms.CharField(max_length=MAX_TEXT_CHARS)
 
 
 class ResolveForm(ReasonForm):
@@ -52,7 +52,7 @@ class ResolveForm(ReasonForm):
 
 
 class NoteForm(forms.Form):
-    text = forms.CharField(max_length=MOST_TEXT)
+    text = forms.CharField(max_length=MAX_TEXT_CHARS)
 
 
 class ReadForm(ReasonForm):
@@ -68,8 +68,8 @@ class ReadForm(ReasonForm):
 class ActForm(ReasonForm):
     name = forms.ChoiceField(choices=[(name, name) for name in ACTS])
     target = forms.CharField(required=False)
-    text = forms.CharField(required=False, max_length=MOST_TEXT, strip=False)
-    days = forms.IntegerField(required=False, min_value=1, max_value=LONGEST_MUTE)
+    text = forms.CharField(required=False, max_length=MAX_TEXT_CHARS, strip=False)
+    days = forms.IntegerField(required=False, min_value=1, max_value=MAX_MUTE)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data

@@ -7,7 +7,7 @@ from django.db.models import Q
 from accounts.models import User
 from core.ids import new_id
 
-MOST_TEXT = 2000
+MAX_TEXT_CHARS = 2000
 
 
 def new_case_id() -> str:
@@ -46,7 +46,7 @@ class Case(models.Model):
     assignee = models.ForeignKey(User, models.PROTECT, null=True, related_name="assigned_cases")
     opened_at = models.DateTimeField(auto_now_add=True)
     resolved_at = models.DateTimeField(null=True)
-    outcome = models.TextField(blank=True, max_length=MOST_TEXT)
+    outcome = models.TextField(blank=True, max_length=MAX_TEXT_CHARS)
 
     class Meta:
         ordering = ["priority", "opened_at"]
@@ -98,7 +98,7 @@ class Report(models.Model):
     case = models.ForeignKey(Case, models.PROTECT, related_name="reports")
     reporter = models.ForeignKey(User, models.PROTECT, null=True, related_name="reports")
     reason = models.CharField(max_length=20, choices=Reason)
-    comment = models.TextField(blank=True, max_length=MOST_TEXT)
+    comment = models.TextField(blank=True, max_length=MAX_TEXT_CHARS)
     message_id = models.CharField(max_length=32, blank=True)
     evidence = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
     evidence_hash = models.CharField(max_length=64)
@@ -122,7 +122,7 @@ class Report(models.Model):
 class CaseNote(models.Model):
     case = models.ForeignKey(Case, models.PROTECT, related_name="notes")
     author = models.ForeignKey(User, models.PROTECT, related_name="case_notes")
-    text = models.TextField(max_length=MOST_TEXT)
+    text = models.TextField(max_length=MAX_TEXT_CHARS)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -26,7 +26,7 @@ from threads.signals import person_deleted, thread_changed
 STAYS = {"THREAD_LOCKED", "SAFETY_SOFT_BLOCK", "REQUEST_PENDING"}
 
 
-def carry_deletion(entry: OutboxEntry) -> None:
+def handle_deletion(entry: OutboxEntry) -> None:
     user = User.objects.filter(pk=entry.payload["user"]).first()
     if user is None or user.deleted_at is None:
         return

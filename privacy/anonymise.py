@@ -15,7 +15,7 @@ from accounts.models import User
 from contracts.models import Receipt
 from contracts.models.cards import CardStep
 from core.outbox.models import OutboxEntry
-from projects.cards.outbox import carry_card
+from projects.cards.outbox import handle_card
 from threads import keys
 from threads.actions.revisions import revise
 from threads.dynamodb.change import Change
@@ -88,7 +88,7 @@ def anonymise_cards(user: User) -> None:
     """Cards show what was said at their last step; they are made again from the records."""
     steps = CardStep.objects.filter(by=user).exclude(card__message_id="")
     for card_id in sorted(set(steps.values_list("card_id", flat=True))):
-        carry_card(card_id, version=0, key="", says="")
+        handle_card(card_id, version=0, key="", says="")
 
 
 def anonymise_outbox(user: User, names: list[str]) -> None:

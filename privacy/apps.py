@@ -6,6 +6,6 @@ class PrivacyConfig(AppConfig):
 
     def ready(self) -> None:
         from core.outbox.handlers import register
-        from privacy.account_deletion import carry_deletion
+        from privacy.account_deletion import handle_deletion
 
-        register("deletion", carry_deletion)
+        register("deletion", handle_deletion)

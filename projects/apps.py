@@ -10,13 +10,13 @@ class ProjectsConfig(AppConfig):
         from core.outbox.handlers import register
         from projects.cards.rendering import card_view
         from projects.panel.files import can_view_in_panel, settle_pins
-        from projects.panel.promotion import carry_booking
+        from projects.panel.promotion import handle_booking
         from projects.views.thread_sections import project_section
         from threads import registry
         from threads.models.message import ACTION
         from threads.signals import thread_resumed, thread_stopped
 
-        register("booking", carry_booking)
+        register("booking", handle_booking)
         registry.message_renderers[ACTION] = card_view
         registry.page_sections.append(project_section)
         registry.file_viewers.append(can_view_in_panel)
@@ -27,13 +27,13 @@ class ProjectsConfig(AppConfig):
 
 def _stop_clock(thread_id: str, reason: str, **_: Any) -> None:
     from contracts.cards import clock
-    from threads.relay import carry_all
+    from threads.relay import process_entries
 
-    carry_all(clock.stop_clock(thread_id, reason))
+    process_entries(clock.stop_clock(thread_id, reason))
 
 
 def _start_clock(thread_id: str, reason: str, **_: Any) -> None:
     from contracts.cards import clock
-    from threads.relay import carry_all
+    from threads.relay import process_entries
 
-    carry_all(clock.start_clock(thread_id, reason))
+    process_entries(clock.start_clock(thread_id, reason))

@@ -14,10 +14,10 @@ from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION
 from contracts.models.fields import CURRENCIES
 from contracts.models.money import METHODS
-from contracts.terms import MOST_LEGS, Terms
+from contracts.terms import MAX_LEGS, Terms
 from core.time_zones import local_time
 from projects.amount_field import AmountField, AmountForm
-from threads.forms import MOST_ATTACHED, ClientId, Command, Count, Id, Ids, Text
+from threads.forms import MAX_ATTACHMENTS, ClientId, Command, Count, Id, Ids, Text
 from threads.models.tab import WRITTEN
 
 
@@ -53,7 +53,7 @@ class EditTab(Command):
 
 
 class AddProofs(Command):
-    file_ids = Ids("file", most=MOST_ATTACHED)
+    file_ids = Ids("file", most=MAX_ATTACHMENTS)
 
 
 class OfferForm(forms.Form):
@@ -116,10 +116,10 @@ LegForms = formset_factory(
     formset=_Legs,
     extra=0,
     min_num=1,
-    max_num=MOST_LEGS,
+    max_num=MAX_LEGS,
     validate_min=True,
     validate_max=True,
-    absolute_max=MOST_LEGS,
+    absolute_max=MAX_LEGS,
 )
 
 

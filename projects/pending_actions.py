@@ -17,13 +17,13 @@ from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import Item, query_all
 from threads.dynamodb.transactions import Cancelled, Transaction
-from threads.events import tell_inboxes
+from threads.events import publish_inboxes
 from threads.models import ActionWaiting, Participant, SentMarker, Thread
 from threads.sending.pending_actions import THIS, Wait, awaited, change_own, listed
 from threads.sending.transaction import condition_of
 
 # For one person in one thread. The next ones come when some of these are dealt with.
-MOST = 20
+MAX_PENDING_ACTIONS = 20
 # What is put right at once, of a hundred writes in a transaction.
 AT_ONCE = 40
 
@@ -37,7 +37,7 @@ def waits_in(state: ThreadState, *, this: str = "") -> list[Wait]:
     waits = []
     for wait in found:
         counts[wait["user"]] += 1
-        if wait["user"] in state.people and counts[wait["user"]] <= MOST:
+        if wait["user"] in state.people and counts[wait["user"]] <= MAX_PENDING_ACTIONS:
             waits.append(wait)
     return waits
 
@@ -115,7 +115,7 @@ def rebuild_waits(thread_id: str) -> bool:
             backoff.wait()
         states.forget(thread_id)
     if is_changed:
-        tell_inboxes(state)
+        publish_inboxes(state)
     return is_changed
 
 

@@ -16,7 +16,7 @@ from files.actions import accept_file
 from files.kinds import find_kind
 from files.models import File, OutsidePicture
 from files.remote_images.download import NotFetched, fetch
-from files.remote_images.queue import MOST_ATTEMPTS, claim_picture, find_fetched, forget, put_back
+from files.remote_images.queue import MAX_ATTEMPTS, claim_picture, find_fetched, forget, put_back
 from projects.actions.panel import show_picture
 from projects.actions.pins import MOODBOARD, settle_pinned
 from projects.panel.large_tabs import read_whole
@@ -63,7 +63,7 @@ def fetch_next() -> bool:
 
 def _fetch_for(wanted: OutsidePicture) -> None:
     """Each step finds done what an attempt before this one has done."""
-    if wanted.attempts > MOST_ATTEMPTS:
+    if wanted.attempts > MAX_ATTEMPTS:
         raise NotFetched("it never came to an end")
     pin = _find_pin(wanted)
     if pin.get("link") != wanted.link:
@@ -107,7 +107,7 @@ def _bring(wanted: OutsidePicture) -> File:
 
 def _fail(wanted: OutsidePicture, why: str, *, for_good: bool) -> None:
     """What was fetched for a pin that does not show it goes with what nobody sent."""
-    is_over = for_good or wanted.attempts >= MOST_ATTEMPTS
+    is_over = for_good or wanted.attempts >= MAX_ATTEMPTS
     host = urlsplit(wanted.link).hostname
     log.info("picture_not_fetched", host=host, why=why, is_over=is_over)
     (forget if is_over else put_back)(wanted)

@@ -15,8 +15,8 @@ from core.ids import is_id
 from detection import judge
 from files.names import clean_name, said_by
 from files.remote_images.download import read_link
-from inbox.search.normalise import count_whole, excerpt, fold
-from inbox.search.query_parser import read as read_query
+from inbox.search.normalise import count_whole, excerpt, normalise
+from inbox.search.query_parser import parse_query as read_query
 from privacy.anonymise import without_name
 from threads.forms import EditMessage, SendMessage, StartThread
 from threads.models.message import MAX_BODY
@@ -65,7 +65,7 @@ FUNCTIONS: dict[str, Function] = {
         lambda text: without_name(text, text[:60]), MAX_BODY, ("privacy.anonymise",)
     ),
     "search query": Function(read_query, MAX_BODY, ("inbox.search.query_parser",)),
-    "search text": Function(fold, MAX_BODY),
+    "search text": Function(normalise, MAX_BODY),
     "search excerpt": Function(lambda text: excerpt(text, [text[:1], text[:3], "a"]), MAX_BODY),
     "search rank": Function(lambda text: count_whole(text, [text[:1], text[:3], "a"]), MAX_BODY),
     "file name": Function(

@@ -60,14 +60,14 @@ def revised(message: Message, state: ThreadState) -> dict[str, Any]:
     }
 
 
-def tell_revised(kind: str, state: ThreadState, message: Message) -> None:
+def publish_revised(kind: str, state: ThreadState, message: Message) -> None:
     """To those who can see it: somebody may have come later than the message."""
     changed.send(None, thread_id=message.thread_id, message_id=message.id)
     event: Any = {"type": kind, **revised(message, state)}
     people = state.people.values()
     deliver(event, to=[one.user_id for one in people if one.visible_from_seq <= message.seq])
     if message.id == state.thread.last_message_id and kind != "message.reacted":
-        tell_inboxes(state)
+        publish_inboxes(state)
 
 
 def inbox_changed(person: Participant, *, unread: int | None) -> InboxChanged:
@@ -130,7 +130,7 @@ def thread_changed(state: ThreadState, banner: str = "") -> ThreadChanged:
     )
 
 
-def tell_appended(appended: Appended) -> None:
+def publish_appended(appended: Appended) -> None:
     """The author's own tabs hear it too: they put it in the place of the pending one."""
     if not appended.is_new:
         return
@@ -138,16 +138,16 @@ def tell_appended(appended: Appended) -> None:
     changed.send(None, thread_id=state.thread.id)
     deliver(message_sent(appended.message, state), to=list(state.people))
     if appended.shows_in_inboxes:
-        tell_inboxes(state)
+        publish_inboxes(state)
 
 
-def tell_inboxes(state: ThreadState) -> None:
+def publish_inboxes(state: ThreadState) -> None:
     for person in list(state.people.values()):
         unread = None if state.cursors_are_stale else person.unread
         deliver(inbox_changed(person, unread=unread), to=[person.user_id])
 
 
-def tell_roster(state: ThreadState, gone: list[Participant]) -> None:
+def publish_roster(state: ThreadState, gone: list[Participant]) -> None:
     """Those who are there now, and those who no longer are: their pages close at once."""
     deliver(thread_changed(state), to=list(state.people))
     for person in gone:
@@ -170,7 +170,7 @@ def publish_standing(thread_id: str, *, to: str) -> None:
         deliver(thread_changed(state), to=[to])
 
 
-def tell_standing(thread_id: str) -> None:
+def broadcast_standing(thread_id: str) -> None:
     """Something changed about who may write: open pages look again."""
     state = read(thread_id)
     if state is not None:

@@ -20,9 +20,9 @@ from threads.rendering.markdown import as_typed
 
 UUID_PATTERN = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 CLIENT_ID = re.compile(rf"{UUID_PATTERN}|{ULID_PATTERN}", re.IGNORECASE)
-MOST = 2**53 - 1
+MAX_INTEGER = 2**53 - 1
 # Files and links, each, in one message.
-MOST_ATTACHED = 10
+MAX_ATTACHMENTS = 10
 _check_address = URLValidator(schemes=["https", "http"])
 
 
@@ -67,7 +67,7 @@ class Count(forms.IntegerField):
     widget = forms.HiddenInput
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(min_value=0, max_value=MOST, **kwargs)
+        super().__init__(min_value=0, max_value=MAX_INTEGER, **kwargs)
 
     def to_python(self, value: Any) -> int | None:
         # A list as deep as JSON can be would be written out first, and that is too deep.
@@ -120,7 +120,7 @@ class Links(forms.Field):
             except ValueError as error:
                 raise ValidationError("Not JSON.") from error
         links = value or []
-        if not isinstance(links, list) or len(links) > MOST_ATTACHED:
+        if not isinstance(links, list) or len(links) > MAX_ATTACHMENTS:
             raise ValidationError("Not a list of links.")
         return [self._link(one) for one in links]
 
@@ -166,7 +166,7 @@ class SendMessage(Command):
     # Empty and too long are refused by the action, with a sentence of their own.
     body = Text(required=False)
     seen_seq = Count(required=False)
-    attachments = Ids("file", most=MOST_ATTACHED, required=False)
+    attachments = Ids("file", most=MAX_ATTACHMENTS, required=False)
     links = Links(required=False)
 
     def arguments(self) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def open_case(blocked: PolicyBlocked, *, thread_id: str, author_id: str) -> None
         "shown": {"text": blocked.text, "reasons": blocked.verdict.reasons},
     }
     try:
-        relay.carry(OutboxEntry.objects.create(kind="case", payload=payload))
+        relay.process_entry(OutboxEntry.objects.create(kind="case", payload=payload))
     finally:
         # A socket's commands run on threads that otherwise hold no connection to SQL.
         if not connection.in_atomic_block:

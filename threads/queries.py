@@ -29,7 +29,7 @@ from threads.recent_rows import FreshRows
 
 PAGE = 50
 HEAD = 1 + len(TAB_NAMES)
-MOST_PENDING = 100
+MAX_PENDING = 100
 PENDING_PAGE = 100
 WINDOW_PAGE = 250
 
@@ -225,7 +225,7 @@ def with_quotes(opened: Opened) -> Opened:
 def list_pending(user: User) -> tuple[list[dict[str, Any]], bool]:
     """Conversations with something that no device of this person has yet, and whether more."""
     fresh = FreshRows(user.id)
-    limit = MOST_PENDING + len(fresh.threads)
+    limit = MAX_PENDING + len(fresh.threads)
     page = query(keys.pending_pk(user.id), limit=limit, index=Item.pending)
     pending = fresh.merge(page.of(Participant), lambda row: row.pending_pk is not None)
     pending.sort(key=lambda row: row.thread_id)
@@ -235,9 +235,9 @@ def list_pending(user: User) -> tuple[list[dict[str, Any]], bool]:
             "first_undelivered": row.first_undelivered_message_id,
             "first_undelivered_seq": row.first_undelivered_seq,
         }
-        for row in pending[:MOST_PENDING]
+        for row in pending[:MAX_PENDING]
     ]
-    return rows, page.more or len(pending) > MOST_PENDING
+    return rows, page.more or len(pending) > MAX_PENDING
 
 
 def list_blocked(user: User, user_ids: Iterable[str]) -> set[str]:

@@ -19,14 +19,14 @@ from core.outbox.claims import extend
 from core.outbox.handlers import entry_processed, register
 from core.outbox.models import OutboxEntry
 from core.outbox.processing import Outcome, process_due, process_now
-from realtime.broadcast.delivery import look_again
+from realtime.broadcast.delivery import recheck_visibility
 from threads import cache as states
 from threads import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import Item, query
 from threads.dynamodb.transactions import Cancelled, Transaction, update
-from threads.events import tell_standing
+from threads.events import broadcast_standing
 from threads.models import BlockVersion, Pair, PairThread, Participant, Profile
 from threads.profiles import copy_person, muted_until, person_of, profile_change
 from threads.queries import list_all_rows, list_invitations
@@ -38,23 +38,23 @@ POLL_SECONDS = 3.0
 PAGE_SIZE = 100
 
 
-def carry(entry: OutboxEntry) -> bool:
+def process_entry(entry: OutboxEntry) -> bool:
     """Whether the entry is done now; if not, the relay will try again."""
     process_now([entry])
     return OutboxEntry.objects.filter(pk=entry.pk, done_at__isnull=False).exists()
 
 
-def carry_all(entries: Iterable[OutboxEntry]) -> None:
+def process_entries(entries: Iterable[OutboxEntry]) -> None:
     """By an action, once its entries are committed."""
     process_now(entries)
 
 
-def carry_waiting() -> int:
+def process_due_entries() -> int:
     """One batch of the entries that are due; returns how many are done."""
     return process_due()
 
 
-def carry_forever(stop: threading.Event) -> None:
+def run_relay(stop: threading.Event) -> None:
     """The server runs this in a thread of its own."""
     while not stop.is_set():
         try:
@@ -91,7 +91,7 @@ entry_processed.connect(_count)
 
 
 @transaction.atomic
-def _carry_block(entry: OutboxEntry) -> None:
+def _handle_block(entry: OutboxEntry) -> None:
     one, other = entry.payload["blocker"], entry.payload["blocked"]
     # Of two who carry at once, the second waits and then reads what the first left.
     lock_people([one, other])
@@ -103,10 +103,10 @@ def _carry_block(entry: OutboxEntry) -> None:
         extend(entry)
         _set_for_both(thread.thread_id, (one, other), _blocked_by(blockers))
         states.forget(thread.thread_id)
-        tell_standing(thread.thread_id)
+        broadcast_standing(thread.thread_id)
         wake_thread(thread.thread_id)
     for user_id in (one, other):
-        look_again(user_id)
+        recheck_visibility(user_id)
 
 
 def _set_pair(pair: Pair, users: tuple[str, str], change: Change) -> None:
@@ -159,7 +159,7 @@ def _threads_of(pair: Pair) -> list[PairThread]:
 # --- Staff have told somebody not to write
 
 
-def _carry_mute(entry: OutboxEntry) -> None:
+def _handle_mute(entry: OutboxEntry) -> None:
     user = User.objects.filter(pk=entry.payload["user"]).first()
     if user is None:
         return
@@ -169,14 +169,14 @@ def _carry_mute(entry: OutboxEntry) -> None:
         extend(entry)
         update(Participant(row.pk, row.sk), change, Participant.pk.exists())
         states.forget(row.thread_id)
-        tell_standing(row.thread_id)
+        broadcast_standing(row.thread_id)
         wake_thread(row.thread_id)
 
 
 # --- Profiles
 
 
-def _carry_profile(entry: OutboxEntry) -> None:
+def _handle_profile(entry: OutboxEntry) -> None:
     # Not in a transaction: somebody has a thousand threads, and SQLite has one writer.
     user = User.objects.filter(pk=entry.payload["user"]).first()
     if user is None:
@@ -196,6 +196,6 @@ def _carry_profile(entry: OutboxEntry) -> None:
         states.forget(invitation.thread_id)
 
 
-register("block", _carry_block)
-register("mute", _carry_mute)
-register("profile", _carry_profile)
+register("block", _handle_block)
+register("mute", _handle_mute)
+register("profile", _handle_profile)

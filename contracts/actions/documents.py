@@ -15,7 +15,7 @@ from contracts.status import SIGN, check_status
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 
-LONGEST_BROWSER = 300
+MAX_USER_AGENT_CHARS = 300
 
 
 def issue_version(leg: Leg) -> ContractVersion:
@@ -79,7 +79,7 @@ def sign_version(
         sha256=version.sha256,
         signed_at=timezone.now().replace(microsecond=0),
         address=address,
-        user_agent=user_agent[:LONGEST_BROWSER],
+        user_agent=user_agent[:MAX_USER_AGENT_CHARS],
     )
     says = f"{user.display_name} signed the contract: {leg.service}, version {number}."
     if version.signatures.count() == len(leg.parties):

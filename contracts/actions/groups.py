@@ -11,7 +11,7 @@ from core.ids import new_id
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 
-MOST_LEGS = 49
+MAX_LEGS = 49
 
 
 @transaction.atomic
@@ -39,7 +39,7 @@ def link_legs(
 def _check(legs: list[Leg], leg_ids: list[str]) -> None:
     if len(legs) != len(set(leg_ids)):
         raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
-    if not 2 <= len(legs) <= MOST_LEGS or len({leg.seller_id for leg in legs}) < 2:
+    if not 2 <= len(legs) <= MAX_LEGS or len({leg.seller_id for leg in legs}) < 2:
         raise Refusal("OFFER_INVALID", "A group links bookings with at least two sellers.")
 
 

@@ -15,7 +15,7 @@ from contracts.status import DELIVER, SHOW_PROOFS, check_any_status, check_statu
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 
-MOST_ENTRIES = 2000
+MAX_ENTRIES = 2000
 MAX_LISTING_BYTES = 512 * 1024
 # With its folders.
 MAX_NAME_CHARS = 1024
@@ -92,8 +92,8 @@ def read_listing(listing: str) -> list[dict[str, Any]]:
             hint="Deliver the files in several lists. Nothing was delivered yet.",
         )
     lines = [line.strip() for line in listing.splitlines() if line.strip()]
-    if not 1 <= len(lines) <= MOST_ENTRIES:
-        raise Refusal("OFFER_INVALID", f"List 1 to {MOST_ENTRIES:,} files, one on a line.")
+    if not 1 <= len(lines) <= MAX_ENTRIES:
+        raise Refusal("OFFER_INVALID", f"List 1 to {MAX_ENTRIES:,} files, one on a line.")
     entries = [_entry(number, line) for number, line in enumerate(lines, start=1)]
     if len({entry["name"] for entry in entries}) < len(entries):
         raise Refusal("OFFER_INVALID", "Two files have the same name.")

@@ -21,7 +21,7 @@ from contracts.models.bookings import ACCEPTED, DECLINED, PENDING, SUPERSEDED, W
 from contracts.models.fields import CURRENCIES
 from contracts.schedule import check_is_free, find_wrong_date, lock_seller, overlap_each_other
 from contracts.status import CHANGE, DECLINE_CHANGE, PROPOSE_CHANGE, WITHDRAW_CHANGE, check_status
-from contracts.terms import MOST_LEGS, Terms
+from contracts.terms import MAX_LEGS, Terms
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 
@@ -83,8 +83,8 @@ def check_terms(title: str, currency: str, terms: list[Terms], changes: Leg | No
         raise Refusal("OFFER_INVALID", "Give the offer a title.")
     if currency not in CURRENCIES or (changes and changes.currency != currency):
         raise Refusal("OFFER_INVALID", "That is not a currency we can book in.")
-    if not 1 <= len(terms) <= (1 if changes else MOST_LEGS):
-        raise Refusal("OFFER_INVALID", f"An offer has one to {MOST_LEGS} parts.")
+    if not 1 <= len(terms) <= (1 if changes else MAX_LEGS):
+        raise Refusal("OFFER_INVALID", f"An offer has one to {MAX_LEGS} parts.")
     if changes:
         check_status(changes, PROPOSE_CHANGE)
     for each in terms:

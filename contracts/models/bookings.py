@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from accounts.models import User
-from contracts.models.fields import CURRENCIES, MOST_CENTS, currency, one_of, record_id, thread
+from contracts.models.fields import CURRENCIES, MAX_CENTS, currency, one_of, record_id, thread
 
 PENDING, ACCEPTED, DECLINED, WITHDRAWN = "pending", "accepted", "declined", "withdrawn"
 # Closed because another offer for the same work was accepted.
@@ -115,7 +115,7 @@ class Leg(models.Model):
                 condition=Q(ends_at__gt=F("starts_at")), name="a_leg_ends_later"
             ),
             models.CheckConstraint(
-                condition=Q(price_cents__gte=0, price_cents__lte=MOST_CENTS),
+                condition=Q(price_cents__gte=0, price_cents__lte=MAX_CENTS),
                 name="a_leg_has_a_price",
             ),
             models.CheckConstraint(

@@ -9,7 +9,7 @@ from core.ids import new_id
 
 CURRENCIES = ("EUR", "USD", "GBP", "CHF")
 # Far above any job, far below what a 64-bit column holds when it is summed.
-MOST_CENTS = 100_000_000_00
+MAX_CENTS = 100_000_000_00
 
 
 def record_id(prefix: str) -> Any:

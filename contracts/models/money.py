@@ -5,7 +5,7 @@ from django.db.models import Q
 
 from accounts.models import User
 from contracts.models.bookings import Leg
-from contracts.models.fields import CURRENCIES, MOST_CENTS, currency, one_of, record_id
+from contracts.models.fields import CURRENCIES, MAX_CENTS, currency, one_of, record_id
 
 EXTRAS, OVERTIME, EXPENSE, REFUND = "extras", "overtime", "expense", "refund"
 AMENDMENT_KINDS = (EXTRAS, OVERTIME, EXPENSE, REFUND)
@@ -37,8 +37,8 @@ class Amendment(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(kind=REFUND, amount_cents__lt=0, amount_cents__gte=-MOST_CENTS)
-                | Q(~Q(kind=REFUND), amount_cents__gt=0, amount_cents__lte=MOST_CENTS),
+                condition=Q(kind=REFUND, amount_cents__lt=0, amount_cents__gte=-MAX_CENTS)
+                | Q(~Q(kind=REFUND), amount_cents__gt=0, amount_cents__lte=MAX_CENTS),
                 name="only_refunds_are_below_zero",
             ),
             one_of("kind", AMENDMENT_KINDS, "an_amendment_is_of_a_known_kind"),
@@ -72,7 +72,7 @@ class LedgerEntry(models.Model):
         verbose_name_plural = "ledger entries"
         constraints = [
             models.CheckConstraint(
-                condition=Q(amount_cents__gt=0, amount_cents__lte=2 * MOST_CENTS),
+                condition=Q(amount_cents__gt=0, amount_cents__lte=2 * MAX_CENTS),
                 name="an_entry_moves_something",
             ),
             models.CheckConstraint(

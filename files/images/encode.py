@@ -14,7 +14,7 @@ from typing import Any
 
 from PIL import Image, ImageCms, ImageOps
 
-MOST_MEMORY = 2 << 30
+MAX_MEMORY_BYTES = 2 << 30
 FULL, THUMB, BLUR = 2560, 720, 24
 SRGB = ImageCms.createProfile("sRGB")
 
@@ -98,7 +98,7 @@ def _save_all(picture: Image.Image, folder: Path) -> dict[str, Any]:
 def main() -> None:
     os.nice(int(sys.argv[1]))
     if sys.platform != "darwin":  # It does not keep to it, and refuses to be told.
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 20, 64 << 20))
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), flush=True)

@@ -23,8 +23,8 @@ from django.conf import settings
 from files.remote_images.addresses import is_public
 
 CHUNK = 1 << 16
-MOST_REDIRECTS = 3
-MOST_ADDRESSES = 4
+MAX_REDIRECTS = 3
+MAX_ADDRESSES = 4
 REDIRECTS = (301, 302, 303, 307, 308)
 # What may be different in a while.
 LATER = (408, 425, 429, 500, 502, 503, 504)
@@ -79,7 +79,7 @@ def fetch(link: str, to: Path) -> None:
 
 
 def _follow(link: str, to: Path, deadline: float) -> None:
-    for _ in range(1 + MOST_REDIRECTS):
+    for _ in range(1 + MAX_REDIRECTS):
         place = read_link(link)
         with contextlib.closing(_connect(place.host, deadline)) as connection:
             answer = _ask(connection, place, deadline)
@@ -117,7 +117,7 @@ def _connect(host: str, deadline: float) -> ssl.SSLSocket:
     addresses = RULES.resolve(host)
     if not addresses or not all(is_public(each) or each in RULES.exempt for each in addresses):
         raise NotFetched("address")
-    *others, last = addresses[:MOST_ADDRESSES]
+    *others, last = addresses[:MAX_ADDRESSES]
     for address in others:
         # One of the two kinds of address may lead nowhere from here.
         with contextlib.suppress(OSError):

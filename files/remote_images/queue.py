@@ -15,7 +15,7 @@ UNSURE = timedelta(minutes=1)
 # Longer than it ever takes: whoever has it for so long has gone.
 LEASE = timedelta(minutes=5)
 AGAIN = (timedelta(seconds=30), timedelta(minutes=5))
-MOST_ATTEMPTS = 1 + len(AGAIN)
+MAX_ATTEMPTS = 1 + len(AGAIN)
 
 
 def expect_picture(owner: User, *, thread_id: str, part: str, link: str) -> OutsidePicture | None:

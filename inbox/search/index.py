@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 
 from inbox.models import IndexedMessage, IndexedThread
-from inbox.search.normalise import fold
+from inbox.search.normalise import normalise
 from threads import cache as states
 from threads import keys
 from threads.cache import ThreadState
@@ -21,8 +21,8 @@ BATCH = 500
 NOTHING_YET = -1
 # Of its time a feeder works a twentieth: people who write come first, and what waits is not lost.
 # The more has come meanwhile, the less a message costs.
-REST = 19.0
-LONGEST_REST = 2.0
+PAUSE_RATIO = 19.0
+MAX_PAUSE_SECONDS = 2.0
 # Left out, so that a word is a word; rendering every message would cost more than all the rest.
 MARKUP = str.maketrans("", "", "*_`~>#")
 
@@ -34,10 +34,10 @@ def NO_PAUSE(seconds: float) -> None:
 
 
 def rest(pause: Pause, began: float) -> None:
-    pause(min(LONGEST_REST, REST * (time.monotonic() - began)))
+    pause(min(MAX_PAUSE_SECONDS, PAUSE_RATIO * (time.monotonic() - began)))
 
 
-def take_in(
+def index_thread(
     thread_id: str, changed: Collection[str] | None = None, *, pause: Pause = NO_PAUSE
 ) -> None:
     """What is new, and the changes that are known: a message each, as often as it was changed.
@@ -105,7 +105,7 @@ def _put_thread(state: ThreadState, before: IndexedThread | None) -> IndexedThre
     about = {
         "roster_version": state.thread.roster_version,
         "kind": state.thread.kind,
-        "about": fold(" ".join([state.thread.subject, *names])),
+        "about": normalise(" ".join([state.thread.subject, *names])),
     }
     if before is not None and all(getattr(before, name) == about[name] for name in about):
         return before
@@ -120,7 +120,7 @@ def _put_thread(state: ThreadState, before: IndexedThread | None) -> IndexedThre
             user_id=user_id, defaults={"from_seq": person.visible_from_seq}
         )
         # Under a new name, if they have one, they have said what they said before.
-        name = fold(_named(person.person))
+        name = normalise(_named(person.person))
         thread.messages.filter(author_id=user_id).exclude(author=name).update(author=name)
     return thread
 
@@ -160,7 +160,7 @@ def _indexed(thread: IndexedThread, state: ThreadState, message: Message) -> Ind
         seq=message.seq,
         at=keys.moment(message.created_at),
         author_id=message.author_id or "",
-        author=fold(_named(state.name_of(message.author_id or ""))),
+        author=normalise(_named(state.name_of(message.author_id or ""))),
         folded=text_of(message),
         has_image=any(kind.startswith("image") for kind in kinds),
         has_file=any(not kind.startswith("image") for kind in kinds),
@@ -171,7 +171,7 @@ def _indexed(thread: IndexedThread, state: ThreadState, message: Message) -> Ind
 def text_of(message: Message) -> str:
     """What one can find it by."""
     names = " ".join(str(file.get("name", "")) for file in message.attachments or [])
-    return fold(f"{(message.body or '').translate(MARKUP)} {names}".strip())
+    return normalise(f"{(message.body or '').translate(MARKUP)} {names}".strip())
 
 
 def forget_person(user_id: str) -> list[str]:

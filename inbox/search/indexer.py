@@ -11,8 +11,8 @@ import time
 import structlog
 from django.db import close_old_connections, connection
 
-from inbox.search.index import NO_PAUSE, Pause, rest, take_in
-from inbox.search.queue import Noted, call_done, put_back, take_noted
+from inbox.search.index import NO_PAUSE, Pause, index_thread, rest
+from inbox.search.queue import QueuedThread, mark_done, put_back, take_queued
 from inbox.search.reconcile import compare
 
 log = structlog.get_logger(__name__)
@@ -21,13 +21,13 @@ EVERY = 1.0
 COMPARE_EVERY = 600.0
 
 
-def feed_forever(stop: threading.Event) -> None:
+def run_indexer(stop: threading.Event) -> None:
     """The server runs this in a thread of its own."""
     next_comparison = 0.0
     while not stop.is_set():
         try:
             close_old_connections()
-            feed_noted(stop.wait)
+            index_queued(stop.wait)
             if time.monotonic() >= next_comparison:
                 compare(stop.wait)
                 next_comparison = time.monotonic() + COMPARE_EVERY
@@ -37,23 +37,23 @@ def feed_forever(stop: threading.Event) -> None:
     connection.close()
 
 
-def feed_noted(pause: Pause = NO_PAUSE) -> int:
+def index_queued(pause: Pause = NO_PAUSE) -> int:
     """Takes in what was noted; what fails waits for the next round."""
-    round_of_all = take_noted()
+    round_of_all = take_queued()
     slowest = 0.0
     for noted in round_of_all:
         began = time.monotonic()
         _take_in(noted, pause)
-        slowest = max(slowest, call_done(noted))
+        slowest = max(slowest, mark_done(noted))
         rest(pause, began)
     if round_of_all:
         log.info("search_fed", threads=len(round_of_all), lag_seconds=round(slowest, 3))
     return len(round_of_all)
 
 
-def _take_in(noted: Noted, pause: Pause) -> None:
+def _take_in(noted: QueuedThread, pause: Pause) -> None:
     try:
-        take_in(noted.thread_id, noted.changed, pause=pause)
+        index_thread(noted.thread_id, noted.changed, pause=pause)
     except Exception:
         log.exception("search_feed_failed", thread=noted.thread_id)
         put_back(noted)

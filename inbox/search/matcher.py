@@ -12,7 +12,7 @@ from django.db.models.functions import Replace
 
 from accounts.models import User
 from inbox.models import IndexedMessage
-from inbox.search.normalise import fold
+from inbox.search.normalise import normalise
 
 TRIGRAM = 3
 BY_TRIGRAM = "SELECT rowid FROM inbox_text WHERE inbox_text MATCH %s"
@@ -31,5 +31,5 @@ def holding(messages: QuerySet[IndexedMessage], words: list[str]) -> QuerySet[In
 
 def about(user: User, field: str = "about") -> Replace:
     """What a thread is about, to one who is in it: their own name is in all of theirs."""
-    own = fold(f"{user.display_name} {user.handle}")
+    own = normalise(f"{user.display_name} {user.handle}")
     return Replace(field, Value(own), Value(""), output_field=TextField())

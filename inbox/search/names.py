@@ -11,16 +11,16 @@ from inbox.models import IndexedThread
 from inbox.queries import list_folder
 from inbox.rows import Row, row_of
 from inbox.search.matcher import about
-from inbox.search.normalise import fold
+from inbox.search.normalise import normalise
 from threads.models import Participant, Person
 from threads.models.participant import INBOX
 from threads.profiles import person_of
 from threads.queries import get_rows
 
-LONGEST = 80
-MOST_WORDS = 5
+MAX_QUERY_CHARS = 80
+MAX_WORDS = 5
 # So many are looked at, the newest first; so many of them are shown.
-MOST = 50
+MAX_ROWS = 50
 SHOWN = 7
 SHOWN_PEOPLE = 4
 
@@ -34,8 +34,8 @@ class Named:
 def find_named(user: User, text: str) -> Named:
     """Names that begin so come first, then the newest. For no text, the newest of the inbox."""
     # PostgreSQL takes no null characters, not even to compare with.
-    text = text[:LONGEST].replace("\x00", "")
-    words = fold(text).replace("@", " ").split()[:MOST_WORDS]
+    text = text[:MAX_QUERY_CHARS].replace("\x00", "")
+    words = normalise(text).replace("@", " ").split()[:MAX_WORDS]
     if not words:
         latest = list_folder(user, INBOX, size=SHOWN).rows
         return Named([row_of(user, row) for row in latest], [])
@@ -50,18 +50,18 @@ def _rows(user: User, words: list[str]) -> list[Participant]:
     threads = IndexedThread.objects.filter(people__user_id=user.id).annotate(others=about(user))
     for word in words:
         threads = threads.filter(others__contains=word)
-    found = threads.order_by("-last_at", "-pk").values_list("pk", flat=True)[:MOST]
+    found = threads.order_by("-last_at", "-pk").values_list("pk", flat=True)[:MAX_ROWS]
     return get_rows(user, list(found))
 
 
 def _rank(row: Participant, words: list[str]) -> int:
-    names = fold(row.other_side["name"]).split()
+    names = normalise(row.other_side["name"]).split()
     begins = [any(name.startswith(word) for name in names) for word in words]
     return 0 if all(begins) else 1 if any(begins) else 2
 
 
 def _is_named(row: Participant, words: list[str]) -> bool:
-    name = fold(f"{row.other_side['name']} {row.other_side['handle']}")
+    name = normalise(f"{row.other_side['name']} {row.other_side['handle']}")
     return all(word in name for word in words)
 
 

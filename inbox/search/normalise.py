@@ -12,13 +12,13 @@ class Piece:
     is_match: bool = False
 
 
-def fold(text: str) -> str:
+def normalise(text: str) -> str:
     if text.isascii():
         return text.lower()
-    return "".join(_fold(letter) for letter in text)
+    return "".join(_normalise_letter(letter) for letter in text)
 
 
-def _fold(letter: str) -> str:
+def _normalise_letter(letter: str) -> str:
     # By letter, so that each folded one has a place in the original.
     apart = unicodedata.normalize("NFKD", letter)
     kept = "".join(part for part in apart if not unicodedata.combining(part))
@@ -56,7 +56,7 @@ def _cut(text: str, first: int) -> tuple[int, int]:
 def _marks(text: str, words: list[str]) -> list[bool]:
     folded, origin = "", []
     for place, letter in enumerate(text):
-        part = _fold(letter)
+        part = _normalise_letter(letter)
         folded += part
         origin += [place] * len(part)
     marks = [False] * len(text)
@@ -71,7 +71,7 @@ def _marks(text: str, words: list[str]) -> list[bool]:
 
 def count_whole(text: str, words: list[str]) -> int:
     """How many of the words stand there by themselves, and not only inside others."""
-    folded = f" {fold(text)} "
+    folded = f" {normalise(text)} "
     return sum(_is_whole(folded, word) for word in words)
 
 

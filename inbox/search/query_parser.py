@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass, field
 from datetime import date
 
-from inbox.search.normalise import fold
+from inbox.search.normalise import normalise
 
-LONGEST = 200
-MOST_WORDS = 8
+MAX_QUERY_CHARS = 200
+MAX_WORDS = 8
 TOKEN = re.compile(r'(?:(from|in|has|card|kind|before|after):)?(?:"([^"]*)"|(\S+))')
 HAS = ("image", "file", "card")
 # Of days in filters.
@@ -15,7 +15,7 @@ MIN_YEAR, MAX_YEAR = 1970, 2999
 
 
 @dataclass
-class Question:
+class SearchQuery:
     words: list[str] = field(default_factory=list)
     by: str = ""
     within: str = ""
@@ -33,26 +33,26 @@ class Question:
         return not self.words and not any(filters)
 
 
-def read(text: str) -> Question:
-    question = Question()
+def parse_query(text: str) -> SearchQuery:
+    question = SearchQuery()
     # PostgreSQL takes no null characters, not even to compare with.
-    text = text[:LONGEST].replace("\x00", "")
+    text = text[:MAX_QUERY_CHARS].replace("\x00", "")
     for name, quoted, plain in TOKEN.findall(text):
         value = quoted or plain
         if not name:
-            question.words.append(fold(value))
+            question.words.append(normalise(value))
         elif not _take(question, name, value):
             question.unclear.append(f"{name}:{value}")
-    question.words = [word for word in dict.fromkeys(question.words) if word.strip()][:MOST_WORDS]
+    question.words = [word for word in dict.fromkeys(question.words) if word.strip()][:MAX_WORDS]
     return question
 
 
-def _take(question: Question, name: str, value: str) -> bool:
+def _take(question: SearchQuery, name: str, value: str) -> bool:
     match name:
         case "from":
-            question.by = fold(value).removeprefix("@")
+            question.by = normalise(value).removeprefix("@")
         case "in":
-            question.within = fold(value)
+            question.within = normalise(value)
         case "card":
             question.card = value.lower()
         case "kind" if value in ("inquiry", "project"):

@@ -16,13 +16,13 @@ _taking: dict[str, float] = {}
 
 
 @dataclass(frozen=True)
-class Noted:
+class QueuedThread:
     thread_id: str
     since: float
     changed: list[str]
 
 
-def note(thread_id: str, changed: str | None = None) -> None:
+def enqueue(thread_id: str, changed: str | None = None) -> None:
     """Cheap, and all that happens on the path of whoever changes something."""
     with _lock:
         _since.setdefault(thread_id, time.monotonic())
@@ -30,23 +30,25 @@ def note(thread_id: str, changed: str | None = None) -> None:
             _changed[thread_id].append(changed)
 
 
-def take_noted() -> list[Noted]:
+def take_queued() -> list[QueuedThread]:
     """All that waits. Each of them is to be called done, or put back."""
     with _lock:
-        noted = [Noted(each, since, _changed.pop(each, [])) for each, since in _since.items()]
+        noted = [
+            QueuedThread(each, since, _changed.pop(each, [])) for each, since in _since.items()
+        ]
         _taking.update(_since)
         _since.clear()
     return noted
 
 
-def put_back(noted: Noted) -> None:
+def put_back(noted: QueuedThread) -> None:
     """It has waited since it was noted first, whatever came meanwhile."""
     with _lock:
         _since[noted.thread_id] = noted.since
         _changed[noted.thread_id] += noted.changed
 
 
-def call_done(noted: Noted) -> float:
+def mark_done(noted: QueuedThread) -> float:
     """How long it had to wait."""
     with _lock:
         del _taking[noted.thread_id]

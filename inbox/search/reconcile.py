@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from inbox.models import Checked, IndexedThread
-from inbox.search.index import NO_PAUSE, Pause, forget_thread, rest, take_in
+from inbox.search.index import NO_PAUSE, Pause, forget_thread, index_thread, rest
 from threads import keys
 from threads.dynamodb.table import get_many, query_all
 from threads.models import Thread
@@ -43,7 +43,7 @@ def rebuild(pause: Pause = NO_PAUSE) -> int:
     for thread_id in sorted(threads):
         began = time.monotonic()
         forget_thread(thread_id)
-        take_in(thread_id, pause=pause)
+        index_thread(thread_id, pause=pause)
         rest(pause, began)
     return len(threads)
 
@@ -68,7 +68,7 @@ def _take_in_different(thread_ids: Iterable[str], pause: Pause) -> int:
     for start in range(0, len(wanted), AT_ONCE):
         for thread_id in _differing(wanted[start : start + AT_ONCE]):
             began = time.monotonic()
-            take_in(thread_id, pause=pause)
+            index_thread(thread_id, pause=pause)
             taken += 1
             rest(pause, began)
     return taken

@@ -14,7 +14,7 @@ from inbox.rows import Row, row_of
 from inbox.search.index import text_of
 from inbox.search.matcher import about, holding
 from inbox.search.normalise import Piece, count_whole, excerpt
-from inbox.search.query_parser import Question
+from inbox.search.query_parser import SearchQuery
 from threads import keys
 from threads.dynamodb.table import get_many
 from threads.models import Message, Participant
@@ -23,9 +23,9 @@ from threads.rendering.labels import row_label
 from threads.rendering.markdown import to_text
 
 # So many messages are looked at, the newest first; a thread shows a few of them.
-MOST = 200
+MAX_CANDIDATES = 200
 PER_THREAD = 3
-MOST_THREADS = 100
+MAX_THREADS = 100
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Found:
     more: int
 
 
-def search(user: User, question: Question, *, thread_id: str = "") -> list[Found]:
+def search(user: User, question: SearchQuery, *, thread_id: str = "") -> list[Found]:
     """By thread, the best first: whole words before parts of words, then the newest. Of a single
     thread that is asked for, all of them."""
     if question.is_empty:
@@ -52,8 +52,8 @@ def search(user: User, question: Question, *, thread_id: str = "") -> list[Found
     candidates = _candidates(user, question)
     if thread_id:
         candidates = candidates.filter(thread_id=thread_id)
-    proposed = list(candidates.order_by("-at")[:MOST])
-    threads = list(dict.fromkeys(message.thread_id for message in proposed))[:MOST_THREADS]
+    proposed = list(candidates.order_by("-at")[:MAX_CANDIDATES])
+    threads = list(dict.fromkeys(message.thread_id for message in proposed))[:MAX_THREADS]
     rows = {row.thread_id: row for row in get_rows(user, threads)}
     stored = _stored([m for m in proposed if m.thread_id in rows])
     by_thread: dict[str, list[tuple[int, Message]]] = {}
@@ -61,7 +61,7 @@ def search(user: User, question: Question, *, thread_id: str = "") -> list[Found
         if _may_see(rows[message.thread_id], message) and _holds(message, question):
             score = count_whole(_text(message), question.words)
             by_thread.setdefault(message.thread_id, []).append((score, message))
-    most = MOST if thread_id else PER_THREAD
+    most = MAX_CANDIDATES if thread_id else PER_THREAD
     found = [
         (max(score for score, _ in hits), _found(user, rows[each], hits, question, most))
         for each, hits in by_thread.items()
@@ -70,7 +70,7 @@ def search(user: User, question: Question, *, thread_id: str = "") -> list[Found
     return [each for _, each in found]
 
 
-def _candidates(user: User, question: Question) -> QuerySet[IndexedMessage]:
+def _candidates(user: User, question: SearchQuery) -> QuerySet[IndexedMessage]:
     """Of threads that this person is in, and from where on they may see."""
     messages = IndexedMessage.objects.filter(
         thread__people__user_id=user.id, seq__gte=F("thread__people__from_seq")
@@ -81,7 +81,7 @@ def _candidates(user: User, question: Question) -> QuerySet[IndexedMessage]:
     return holding(messages, question.words)
 
 
-def _filters(user: User, question: Question) -> dict[str, Any]:
+def _filters(user: User, question: SearchQuery) -> dict[str, Any]:
     filters: dict[str, Any] = {}
     if question.by == "me":
         filters["author_id"] = user.id
@@ -122,7 +122,7 @@ def _may_see(row: Participant, message: Message) -> bool:
     return message.seq >= row.visible_from_seq and not message.is_gone
 
 
-def _holds(message: Message, question: Question) -> bool:
+def _holds(message: Message, question: SearchQuery) -> bool:
     """What was edited or blacked out since is not found by what it said before."""
     text = text_of(message)
     return all(word in text for word in question.words)
@@ -133,14 +133,14 @@ def _text(message: Message) -> str:
 
 
 def _found(
-    user: User, row: Participant, hits: list[tuple[int, Message]], question: Question, most: int
+    user: User, row: Participant, hits: list[tuple[int, Message]], question: SearchQuery, most: int
 ) -> Found:
     best = sorted(hits, key=lambda hit: (hit[0], hit[1].sk), reverse=True)
     shown = [_hit(user, row, message, question) for _, message in best[:most]]
     return Found(row_of(user, row), shown, max(0, len(hits) - most))
 
 
-def _hit(user: User, row: Participant, message: Message, question: Question) -> Hit:
+def _hit(user: User, row: Participant, message: Message, question: SearchQuery) -> Hit:
     at = keys.moment(message.created_at).astimezone(timezone.get_current_timezone())
     return Hit(
         url=reverse("threads:message", args=[message.thread_id, message.id]),

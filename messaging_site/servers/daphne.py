@@ -21,23 +21,23 @@ from twisted.internet import reactor
 
 from messaging_site.servers.daphne_channel import limit_arrival
 from messaging_site.servers.drain import (
-    FINISHING,
+    DRAIN_MESSAGE,
+    DRAIN_SECONDS,
     GOING_AWAY,
-    LEAVE,
     Application,
     Ready,
-    leaving,
-    spread,
+    draining,
+    run_spread,
 )
 from messaging_site.servers.request_bodies import limit_bodies
 from messaging_site.servers.websocket_frames import (
     BACKLOG,
     KERNEL_TAKES,
+    MAX_BLOCKED_SECONDS,
     MAX_FRAME,
-    MOST_PATIENCE,
-    MOST_UNREAD,
-    PING_EVERY,
-    PING_PATIENCE,
+    MAX_UNREAD_BYTES,
+    PING_SECONDS,
+    PING_TIMEOUT_SECONDS,
     Framer,
 )
 
@@ -72,21 +72,21 @@ class ParleyServer(Server):
         self.stop()
 
     def told_to_end(self) -> None:
-        if leaving.is_set():
+        if draining.is_set():
             # Twice means now.
             os._exit(1)
-        leaving.set()
+        draining.set()
         log.info("leaving", seconds=self.drain_seconds)
         self.departure = twisted_loop.create_task(self._leave())
 
     async def _leave(self) -> None:
         sockets = [one for one in self.connections if isinstance(one, WebSocketProtocol)]
-        goodbyes = [partial(one.application_queue.put_nowait, LEAVE) for one in sockets]
-        await spread(goodbyes, self.drain_seconds)
+        goodbyes = [partial(one.application_queue.put_nowait, DRAIN_MESSAGE) for one in sockets]
+        await run_spread(goodbyes, self.drain_seconds)
         for port in self.ports:
             port.stopListening()
         try:
-            async with asyncio.timeout(FINISHING):
+            async with asyncio.timeout(DRAIN_SECONDS):
                 await self._finished()
         except TimeoutError:
             log.warning("left_something_unfinished")
@@ -107,7 +107,7 @@ class ParleyServer(Server):
 
     def protocol_connected(self, protocol: Any) -> None:
         super().protocol_connected(protocol)
-        if leaving.is_set() and isinstance(protocol, WebSocketProtocol):
+        if draining.is_set() and isinstance(protocol, WebSocketProtocol):
             # Not one of ours, so that a balancer may ask the next server.
             raise ConnectionDeny(503, "This server is leaving.")
 
@@ -121,7 +121,7 @@ class ParleyServer(Server):
         return super().create_application(protocol, scope)
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
-        if leaving.is_set() and message["type"] == "http.response.start":
+        if draining.is_set() and message["type"] == "http.response.start":
             # Or the next request on this connection would find nobody.
             message["headers"] = [*message.get("headers", []), (b"connection", b"close")]
         text = message.get("text") if message["type"] == "websocket.send" else None
@@ -148,7 +148,7 @@ class ParleyServer(Server):
     def _write_now(self, protocol: Any, text: str) -> bool:
         """Unless it is not open, or does not read what it has already."""
         is_ready = protocol.state == protocol.STATE_OPEN
-        if not is_ready or _unread_bytes(protocol.transport) > MOST_UNREAD:
+        if not is_ready or _unread_bytes(protocol.transport) > MAX_UNREAD_BYTES:
             return False
         self._write(protocol, text)
         return True
@@ -182,9 +182,9 @@ class ParleyServer(Server):
 
     async def _wait_for_reader(self, protocol: Any) -> None:
         """Who does not read holds up only their own socket, and loses it: daphne would keep all."""
-        deadline = time.monotonic() + MOST_PATIENCE
-        while _unread_bytes(protocol.transport) > MOST_UNREAD:
-            if leaving.is_set() or time.monotonic() > deadline:
+        deadline = time.monotonic() + MAX_BLOCKED_SECONDS
+        while _unread_bytes(protocol.transport) > MAX_UNREAD_BYTES:
+            if draining.is_set() or time.monotonic() > deadline:
                 log.info("slow_reader_dropped")
                 protocol.dropConnection(abort=True)
                 return
@@ -217,8 +217,8 @@ def run(
         ],
         websocket_max_message_size=MAX_FRAME,
         websocket_max_frame_size=MAX_FRAME,
-        ping_interval=PING_EVERY,
-        ping_timeout=PING_PATIENCE,
+        ping_interval=PING_SECONDS,
+        ping_timeout=PING_TIMEOUT_SECONDS,
         application_close_timeout=10,
         server_name="parley",
         ready_callable=None,

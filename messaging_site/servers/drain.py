@@ -20,15 +20,15 @@ Ready = Callable[[str, int], None]
 
 GOING_AWAY = 1001
 # What is being done when we leave may take so many seconds more.
-FINISHING = 10.0
+DRAIN_SECONDS = 10.0
 # Put among what a socket's client sent: what came before it is answered, what comes after is not.
-LEAVE: Message = {"type": "server.leave"}
+DRAIN_MESSAGE: Message = {"type": "server.leave"}
 
 # Asked by /readyz, which runs in other threads.
-leaving = threading.Event()
+draining = threading.Event()
 
 
-def told_to_leave(application: Application) -> Application:
+def close_on_drain(application: Application) -> Application:
     """The application as it is, but a socket closes when LEAVE is found among its frames."""
 
     async def run(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
@@ -37,7 +37,7 @@ def told_to_leave(application: Application) -> Application:
 
         async def receive_until_leaving() -> Message:
             message = await receive()
-            if message is not LEAVE:
+            if message is not DRAIN_MESSAGE:
                 return message
             while scope["unfinished"]:
                 await asyncio.wait(scope["unfinished"])
@@ -57,7 +57,7 @@ async def _closing(receive: Receive) -> Message:
     return message
 
 
-async def spread(doings: Sequence[Callable[[], None]], seconds: float) -> None:
+async def run_spread(doings: Sequence[Callable[[], None]], seconds: float) -> None:
     """One after the other, evenly over the time, all of which this takes, and no more however busy
     the event loop is."""
     begun = time.monotonic()

@@ -8,7 +8,7 @@ from daphne.http_protocol import WebRequest
 from messaging_site.servers.drain import Application, Message, Receive, Send
 
 # Some files at once, by a form without a script.
-MOST_BYTES = 100 * 1024 * 1024
+MAX_BODY_BYTES = 100 * 1024 * 1024
 MAX_LENGTH_DIGITS = 20
 ANSWER = b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
@@ -25,7 +25,7 @@ class BoundedRequest(WebRequest):
             super().handleContentChunk(data)
 
     def _is_too_much(self, size: int) -> bool:
-        if size <= MOST_BYTES:
+        if size <= MAX_BODY_BYTES:
             return False
         if not self.channel.transport.disconnecting:
             self.channel.transport.write(ANSWER)
@@ -54,12 +54,12 @@ def bounded(application: Application) -> Application:
             nonlocal taken
             message = await receive()
             taken += len(message.get("body", b""))
-            if taken > MOST_BYTES:
+            if taken > MAX_BODY_BYTES:
                 raise TooLong
             return message
 
         try:
-            if _said_length(scope) > MOST_BYTES:
+            if _said_length(scope) > MAX_BODY_BYTES:
                 raise TooLong
             await application(scope, receive_some, send)
         except TooLong:

@@ -16,26 +16,26 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from messaging_site.servers.drain import (
-    FINISHING,
-    LEAVE,
+    DRAIN_MESSAGE,
+    DRAIN_SECONDS,
     Application,
     Message,
     Ready,
     Receive,
     Send,
-    leaving,
-    spread,
+    draining,
+    run_spread,
 )
 from messaging_site.servers.request_bodies import bounded
 from messaging_site.servers.slow_requests import TIMEOUT_ANSWER, Deadline, Limits
 from messaging_site.servers.websocket_frames import (
     BACKLOG,
     KERNEL_TAKES,
+    MAX_BLOCKED_SECONDS,
     MAX_FRAME,
-    MOST_PATIENCE,
-    MOST_UNREAD,
-    PING_EVERY,
-    PING_PATIENCE,
+    MAX_UNREAD_BYTES,
+    PING_SECONDS,
+    PING_TIMEOUT_SECONDS,
     Framer,
 )
 
@@ -101,12 +101,12 @@ class Socket(WebSocketsSansIOProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        transport.set_write_buffer_limits(high=MOST_UNREAD)
+        transport.set_write_buffer_limits(high=MAX_UNREAD_BYTES)
         link = transport.get_extra_info("socket")
         link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_TAKES)
 
     def handle_connect(self, event: Any) -> None:
-        if not leaving.is_set():
+        if not draining.is_set():
             super().handle_connect(event)
             return
         # Not one of ours, so that a balancer may ask the next server.
@@ -142,7 +142,7 @@ class Socket(WebSocketsSansIOProtocol):
 
     async def _wait_for_reader(self) -> None:
         """Who does not read holds up only their own socket, and loses it."""
-        patience = 0 if leaving.is_set() else MOST_PATIENCE
+        patience = 0 if draining.is_set() else MAX_BLOCKED_SECONDS
         try:
             async with asyncio.timeout(patience):
                 await self.writable.wait()
@@ -171,10 +171,10 @@ class Server(uvicorn.Server):
         self.ready(*self.servers[0].sockets[0].getsockname()[:2])
 
     def told_to_end(self) -> None:
-        if leaving.is_set():
+        if draining.is_set():
             # Twice means now.
             os._exit(1)
-        leaving.set()
+        draining.set()
         log.info("leaving", seconds=self.drain_seconds)
         self.departure = asyncio.get_running_loop().create_task(self._leave())
 
@@ -182,11 +182,13 @@ class Server(uvicorn.Server):
         sockets: list[Any] = [
             one for one in self.server_state.connections if isinstance(one, Socket)
         ]
-        await spread([partial(one.queue.put_nowait, LEAVE) for one in sockets], self.drain_seconds)
+        await run_spread(
+            [partial(one.queue.put_nowait, DRAIN_MESSAGE) for one in sockets], self.drain_seconds
+        )
         for server in self.servers:
             server.close()
         try:
-            async with asyncio.timeout(FINISHING):
+            async with asyncio.timeout(DRAIN_SECONDS):
                 while self.server_state.tasks:
                     await asyncio.wait(list(self.server_state.tasks))
         except TimeoutError:
@@ -207,7 +209,7 @@ def closing(application: Application) -> Application:
 
     async def run(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         async def send_and_close(message: Message) -> None:
-            if leaving.is_set() and message["type"] == "http.response.start":
+            if draining.is_set() and message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", []), (b"connection", b"close")]
             await send(message)
 
@@ -227,8 +229,8 @@ def run(
         http=Http,
         ws=Socket,
         ws_max_size=MAX_FRAME,
-        ws_ping_interval=PING_EVERY,
-        ws_ping_timeout=PING_PATIENCE,
+        ws_ping_interval=PING_SECONDS,
+        ws_ping_timeout=PING_TIMEOUT_SECONDS,
         ws_per_message_deflate=False,
         lifespan="off",
         # Who is believed about where people come from is our own setting.

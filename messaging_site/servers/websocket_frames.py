@@ -7,10 +7,10 @@ MAX_FRAME = 256 * 1024
 BACKLOG = 1024
 # What may wait for a client that does not read, and for how many seconds; and what of it the kernel
 # takes, which would be megabytes.
-MOST_UNREAD, MOST_PATIENCE = 1024 * 1024, 10.0
+MAX_UNREAD_BYTES, MAX_BLOCKED_SECONDS = 1024 * 1024, 10.0
 KERNEL_TAKES = 256 * 1024
 # How often a quiet socket is asked whether it is there, and how long it may take to say so.
-PING_EVERY, PING_PATIENCE = 20, 30
+PING_SECONDS, PING_TIMEOUT_SECONDS = 20, 30
 
 
 class Framer:

@@ -13,13 +13,13 @@ from contracts.cards import moves
 from contracts.models import BookingGroup, Card, DeliverableManifest, Leg, Offer, Receipt
 from contracts.queries import access_leg, access_offer, access_receipt
 from contracts.terms import Terms
-from core.rate_limits import keep_pace
+from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from threads import cache as states
 from threads import policy
 from threads.actions.messages import check_may_write, check_not_held
 from threads.cache import ThreadState
-from threads.relay import carry_all
+from threads.relay import process_entries
 
 
 def make_offer(
@@ -46,7 +46,7 @@ def make_offer(
         terms=terms,
         changes=leg,
     )
-    carry_all(done.entries)
+    process_entries(done.entries)
     return done.offer
 
 
@@ -68,7 +68,7 @@ def _check_offer(
     user: User, thread_id: str, title: str, terms: list[Terms], changes: str
 ) -> tuple[ThreadState, Leg | None]:
     state = _of_two(user, thread_id)
-    keep_pace("proposal", user.id)
+    check_rate_limit("proposal", user.id)
     said = [text for each in terms for text in (each.service, each.place)]
     policy.check_text(state.thread, title, *said)
     return state, _leg_of_thread(user, thread_id, changes) if changes else None
@@ -106,7 +106,7 @@ def _answer(action: Callable[..., offers.Done], user: User, offer_id: str) -> Of
     offer = access_offer(user, offer_id)
     check_may_write(states.look(offer.thread_id), user.id)
     done = action(user, offer_id=offer_id)
-    carry_all(done.entries)
+    process_entries(done.entries)
     return done.offer
 
 
@@ -116,32 +116,34 @@ def sign_contract(user: User, *, document_id: str, number: int, **signature: Any
         type="sign", is_open=True, payload__document=document_id, payload__number=number
     ).first()
     if card is None or user.id not in card.waits_for:
-        carry_all(documents.sign_version(user, document_id=document_id, number=number, **signature))
+        process_entries(
+            documents.sign_version(user, document_id=document_id, number=number, **signature)
+        )
         return
     key = f"sign-{card.version}"
     done = moves.move(
         user, card_id=card.id, name="sign", version=card.version, key=key, given=signature
     )
-    carry_all(done.entries)
+    process_entries(done.entries)
 
 
 def record_payment(user: User, *, leg_id: str, **payment: Any) -> Receipt:
     access_leg(user, leg_id)
     receipt, entries = payments.record_payment(user, leg_id=leg_id, **payment)
-    carry_all(entries)
+    process_entries(entries)
     return receipt
 
 
 def reverse_payment(user: User, *, receipt_id: str, key: str) -> Receipt:
     access_receipt(user, receipt_id)
     receipt, entries = payments.reverse_payment(user, receipt_id=receipt_id, key=key)
-    carry_all(entries)
+    process_entries(entries)
     return receipt
 
 
 def link_bookings(user: User, *, title: str, leg_ids: list[str]) -> BookingGroup:
     group, entries = groups.link_legs(user, title=title, leg_ids=leg_ids)
-    carry_all(entries)
+    process_entries(entries)
     return group
 
 
@@ -151,9 +153,9 @@ def deliver_finals(
     author = states.look(access_leg(user, leg_id).thread_id).people.get(user.id)
     if author is not None:
         check_not_held(author)
-    keep_pace("delivery", user.id)
+    check_rate_limit("delivery", user.id)
     manifest, entries = manifests.add_manifest(
         user, leg_id=leg_id, key=key, title=title, listing=listing
     )
-    carry_all(entries)
+    process_entries(entries)
     return manifest

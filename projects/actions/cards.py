@@ -8,13 +8,13 @@ from contracts.cards import moves, proposals
 from contracts.cards.locks import find_card
 from contracts.cards.types import TYPES
 from contracts.models import Card
-from core.rate_limits import keep_pace
+from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from threads import cache as states
 from threads.actions.attachments import Attached, attach
 from threads.actions.messages import check_may_write
 from threads.actions.staff import lift_hold
-from threads.relay import carry_all
+from threads.relay import process_entries
 
 
 def propose_card(
@@ -29,7 +29,7 @@ def propose_card(
     locale: str = "",
 ) -> Card:
     if not Card.objects.filter(proposed_by=user, key=key).exists():
-        keep_pace("proposal", user.id)
+        check_rate_limit("proposal", user.id)
         # A repeat may find the conversation on hold by what it repeats.
         check_may_write(states.look(thread_id), user.id, despite_hold=calls_staff(type_name))
     attached = _attach(user, file_ids, thread_id)
@@ -44,7 +44,7 @@ def propose_card(
         also=_reserve(attached),
         locale=locale,
     )
-    carry_all(done.entries)
+    process_entries(done.entries)
     return done.card
 
 
@@ -97,7 +97,7 @@ def move_card(
         also=_reserve(attached),
         locale=locale,
     )
-    carry_all(done.entries)
+    process_entries(done.entries)
     return done.card
 
 
@@ -115,4 +115,4 @@ def decide_card(staff: User, *, thread_id: str, card_id: str, reason: str) -> No
         lift_hold(thread_id=thread_id, says="")
     key = f"{chosen.name}-{card.version}"
     done = moves.decide(staff, card_id=card_id, name=chosen.name, key=key, given={"reason": reason})
-    carry_all(done.entries)
+    process_entries(done.entries)

@@ -4,14 +4,14 @@ from dataclasses import replace
 from typing import Any
 
 from accounts.models import User
-from core.rate_limits import keep_pace
+from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from files.models import File
 from files.tab_uses import reserve_for_tab
 from projects.actions import pins
 from projects.panel.diff import diff
 from projects.panel.editable_tabs import Conflict, Edit, apply, new_part
-from projects.panel.events import tell_tabs
+from projects.panel.events import publish_tabs
 from projects.panel.large_tabs import read_whole
 from projects.panel.storage import write_tabs
 from threads import cache as states
@@ -37,7 +37,7 @@ def edit_tab(
     picture: str = "",
 ) -> int:
     """The version of the tab after it; the same one as before if it was so already."""
-    keep_pace("panel", user.id)
+    check_rate_limit("panel", user.id)
     # What is added gets its id once, so that a second attempt does not add it twice.
     part = part or (new_part() if op == "add" else "")
     edit = Edit(tab, op, version, user.id, now(), part, name, text, place)
@@ -113,7 +113,7 @@ def _write(user: User, edit: Edit, thread_id: str) -> int:
     if state is None:
         return seen
     # A shot shows its pin.
-    tell_tabs(state, [tab, "shotlist"] if tab == pins.MOODBOARD else [tab])
+    publish_tabs(state, [tab, "shotlist"] if tab == pins.MOODBOARD else [tab])
     return int(state.tabs[tab].version)
 
 

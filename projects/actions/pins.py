@@ -22,7 +22,7 @@ from files.tab_uses import (
     settle_in_tab,
     unsettle_in_tab,
 )
-from projects.panel.editable_tabs import LONGEST_LINK, Edit
+from projects.panel.editable_tabs import MAX_LINK_CHARS, Edit
 from threads.file_access import usable_files
 from threads.rendering.attachments import describe_in_tab
 
@@ -46,7 +46,7 @@ def reserve_picture(user: User, file_id: str, *, thread_id: str) -> dict[str, An
 def expect_outside(user: User, edit: Edit, *, thread_id: str) -> OutsidePicture | None:
     """Before the pin is written, where there may be a picture behind its link."""
     link = edit.text.strip()
-    if not settings.FETCH_PINS or len(link) > LONGEST_LINK or not can_be_fetched(link):
+    if not settings.FETCH_PINS or len(link) > MAX_LINK_CHARS or not can_be_fetched(link):
         return None
     return queue.expect_picture(user, thread_id=thread_id, part=edit.part, link=link)
 

@@ -15,10 +15,10 @@ from projects.panel.record_tabs import PROOFS
 from threads import cache as states
 from threads.actions.messages import check_may_write
 from threads.file_access import usable_files
-from threads.relay import carry_all
+from threads.relay import process_entries
 
 # As many as a snapshot has room for, with everything else that is in it.
-MOST_PROOFS = 60
+MAX_PROOFS = 60
 
 
 def add_proofs(user: User, *, thread_id: str, file_ids: Sequence[str]) -> None:
@@ -32,12 +32,12 @@ def add_proofs(user: User, *, thread_id: str, file_ids: Sequence[str]) -> None:
         new = place_in_tab(files, tab=PROOFS)
         if not new:
             return
-        if len(list_in_tab(PROOFS, thread_id=thread_id)) > MOST_PROOFS:
-            raise Refusal("PANEL_INVALID", f"At most {MOST_PROOFS} proofs fit here.")
+        if len(list_in_tab(PROOFS, thread_id=thread_id)) > MAX_PROOFS:
+            raise Refusal("PANEL_INVALID", f"At most {MAX_PROOFS} proofs fit here.")
         count = "a proof" if len(new) == 1 else f"{len(new)} proofs"
         says = f"{user.display_name} added {count} to the files."
         entry = touch(thread_id, by=user, key=f"{new[0].id}:proofs", says=says)
-    carry_all([entry])
+    process_entries([entry])
 
 
 def remove_proof(user: User, *, thread_id: str, file_id: str) -> None:
@@ -53,7 +53,7 @@ def remove_proof(user: User, *, thread_id: str, file_id: str) -> None:
             raise Refusal("ACTION_FORBIDDEN", "Who brought a proof removes it.")
         release_from_tab(use)
         entry = touch(thread_id, by=user, key=f"{file_id}:removed")
-    carry_all([entry])
+    process_entries([entry])
 
 
 def check_may_bring(user: User, thread_id: str) -> None:

@@ -11,7 +11,7 @@ from contracts.cards.locks import find_card
 from contracts.cards.moves import make_clock_move
 from threads import keys
 from threads.models import Thread
-from threads.relay import carry_all
+from threads.relay import process_entries
 
 log = structlog.get_logger(__name__)
 
@@ -30,7 +30,7 @@ def _move(card_id: str) -> bool:
         holds = _holds(thread_id)
         for why in holds:
             # The hold came first; only its word did not get here.
-            carry_all(clock.stop_clock(thread_id, why))
+            process_entries(clock.stop_clock(thread_id, why))
         if holds:
             return False
         done = make_clock_move(card_id)
@@ -39,7 +39,7 @@ def _move(card_id: str) -> bool:
         return False
     if done is None:
         return False
-    carry_all(done.entries)
+    process_entries(done.entries)
     return True
 
 
@@ -56,7 +56,7 @@ def start_stopped_clocks() -> None:
     """Where the hold is over, and only the clock was not told. A case speaks for itself."""
     for thread_id, why in clock.list_stopped():
         if why != clock.CASE and why not in _holds(thread_id):
-            carry_all(clock.start_clock(thread_id, why))
+            process_entries(clock.start_clock(thread_id, why))
 
 
 def tick_forever(stop: threading.Event) -> None:

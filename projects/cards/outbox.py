@@ -21,7 +21,7 @@ from threads.cache import ThreadState
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.transactions import Cancelled, Transaction
-from threads.events import tell_appended
+from threads.events import publish_appended
 from threads.models import CardShadow, Message, Thread
 from threads.models.message import ACTION, PREVIEW, SYSTEM
 from threads.rendering.markdown import as_typed
@@ -30,7 +30,7 @@ from threads.sending import Line, Roster, append
 from threads.signals import thread_changed as changed
 
 
-def carry_card(
+def handle_card(
     card_id: str,
     *,
     version: int,
@@ -40,13 +40,13 @@ def carry_card(
     by_staff: bool = False,
 ) -> None:
     """A staff decision is stored whatever the state of the thread, with the card it is about."""
-    message_id = _carry_message(card_id, by_staff=by_staff)
+    message_id = _write_message(card_id, by_staff=by_staff)
     if version == 0:
         _refresh(card_id, message_id)
     elif version > 1:
         move = Line(key, as_typed(says), says[:PREVIEW], type=SYSTEM, sealed=says, named=named)
         move.by_staff = by_staff
-        _carry_move(card_id, message_id, move)
+        _write_move(card_id, message_id, move)
 
 
 def read_card(card_id: str) -> Card:
@@ -57,7 +57,7 @@ def read_card(card_id: str) -> Card:
 # --- The card itself, as a message of whoever proposed it
 
 
-def _carry_message(card_id: str, *, by_staff: bool) -> str:
+def _write_message(card_id: str, *, by_staff: bool) -> str:
     card = read_card(card_id)
     if card.message_id:
         return card.message_id
@@ -88,7 +88,7 @@ def _carry_message(card_id: str, *, by_staff: bool) -> str:
     FileUse.objects.filter(client_id=card_id, message_id="").update(message_id=appended.message.id)
     # Last: with it nobody carries the message again.
     Card.objects.filter(pk=card_id).update(message_id=appended.message.id)
-    tell_appended(appended)
+    publish_appended(appended)
     return appended.message.id
 
 
@@ -116,7 +116,7 @@ def _check_may_write(state: ThreadState, card: Card) -> None:
 # --- A move of it
 
 
-def _carry_move(card_id: str, message_id: str, move: Line) -> None:
+def _write_move(card_id: str, message_id: str, move: Line) -> None:
     def plan(state: ThreadState) -> tuple[Line, Roster]:
         if not move.by_staff:
             _check_is_open(state)
@@ -129,9 +129,9 @@ def _carry_move(card_id: str, message_id: str, move: Line) -> None:
         return replace(move, of_thread={"rev": rev}, waits=waits_in(state), also=also), Roster()
 
     appended = append(read_card(card_id).thread_id, plan)
-    tell_appended(appended)
+    publish_appended(appended)
     if appended.is_new:
-        tell_card(appended.state, message_id)
+        publish_card(appended.state, message_id)
 
 
 def _refresh(card_id: str, message_id: str) -> None:
@@ -152,10 +152,10 @@ def _refresh(card_id: str, message_id: str) -> None:
             except Cancelled:
                 backoff.wait()
         states.forget(thread_id)
-    tell_card(states.look(thread_id), message_id)
+    publish_card(states.look(thread_id), message_id)
 
 
-def tell_card(state: ThreadState, message_id: str) -> None:
+def publish_card(state: ThreadState, message_id: str) -> None:
     """The card as it is now, to those who can see its message."""
     message = Message.find(state.thread.pk, keys.message_sk(message_id))
     if message is None or message.action is None:

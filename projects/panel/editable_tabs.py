@@ -17,11 +17,11 @@ from projects.panel.large_tabs import weigh
 
 Snapshot = dict[str, Any]
 # What a tab may weigh in all, since every edit writes all of it.
-MOST_BYTES = 100 * 1024
-LONGEST_TEXT = 4000
-LONGEST_LINE = 200
-LONGEST_LINK = 1000
-MOST_ITEMS = 60
+MAX_TAB_BYTES = 100 * 1024
+MAX_TEXT_CHARS = 4000
+MAX_LINE_CHARS = 200
+MAX_LINK_CHARS = 1000
+MAX_ITEMS = 60
 
 BRIEF = {
     "title": "Title",
@@ -59,7 +59,7 @@ class Edit:
 def first_snapshot(tab: str, *, title: str) -> Snapshot:
     """What a tab holds before anybody wrote in it."""
     if tab == "brief":
-        return {"fields": {"title": {"text": title[:LONGEST_LINE], "version": 0}}}
+        return {"fields": {"title": {"text": title[:MAX_LINE_CHARS], "version": 0}}}
     return {"items": []}
 
 
@@ -72,7 +72,7 @@ def apply(snapshot: Snapshot, edit: Edit, new_version: int) -> Snapshot | None:
     change(after, edit, new_version)
     if after == snapshot:
         return None
-    if weigh(after) > MOST_BYTES:
+    if weigh(after) > MAX_TAB_BYTES:
         raise Refusal("PANEL_INVALID", "This tab is full. Shorten something first.")
     return after
 
@@ -115,7 +115,7 @@ def _edit_brief(tab: Snapshot, edit: Edit, version: int) -> None:
     if edit.part not in BRIEF:
         raise Refusal("PANEL_INVALID", "A brief has no such part.")
     field = tab["fields"].setdefault(edit.part, {"text": "", "version": 0})
-    longest = LONGEST_LINE if edit.part == "title" else LONGEST_TEXT
+    longest = MAX_LINE_CHARS if edit.part == "title" else MAX_TEXT_CHARS
     _write(field, "text", edit, version, longest)
 
 
@@ -137,8 +137,8 @@ def dict_of(item: Any) -> Snapshot:
 def _add(tab: Snapshot, item: Snapshot, edit: Edit, version: int) -> None:
     if any(each["id"] == item["id"] for each in tab["items"]):
         return
-    if len(tab["items"]) >= MOST_ITEMS:
-        raise Refusal("PANEL_INVALID", f"At most {MOST_ITEMS} fit here.")
+    if len(tab["items"]) >= MAX_ITEMS:
+        raise Refusal("PANEL_INVALID", f"At most {MAX_ITEMS} fit here.")
     _stamp(item, edit, version)
     tab["items"].append(item)
 
@@ -156,8 +156,8 @@ def _move(tab: Snapshot, edit: Edit, version: int) -> None:
 
 def _line(text: str, what: str) -> str:
     text = " ".join(text.split())
-    if not text or len(text) > LONGEST_LINE:
-        raise Refusal("PANEL_INVALID", f"{what} needs 1 to {LONGEST_LINE} characters.")
+    if not text or len(text) > MAX_LINE_CHARS:
+        raise Refusal("PANEL_INVALID", f"{what} needs 1 to {MAX_LINE_CHARS} characters.")
     return text
 
 
@@ -173,7 +173,7 @@ def _edit_shot(tab: Snapshot, edit: Edit, version: int) -> None:
         _line(edit.text, "A shot")
     if edit.name not in ("name", "notes", "owner", "pin"):
         raise Refusal("PANEL_INVALID", "A shot has no such part.")
-    _write(item, edit.name, edit, version, LONGEST_LINE if edit.name == "name" else 1000)
+    _write(item, edit.name, edit, version, MAX_LINE_CHARS if edit.name == "name" else 1000)
 
 
 def _tick(tab: Snapshot, edit: Edit, version: int) -> None:
@@ -211,7 +211,7 @@ def _add_pin(tab: Snapshot, edit: Edit, version: int) -> None:
 def _site_of(link: str) -> str:
     """The host of a web address; empty if it is none."""
     try:
-        parts = urlsplit(link) if len(link) <= LONGEST_LINK else None
+        parts = urlsplit(link) if len(link) <= MAX_LINK_CHARS else None
     except ValueError:
         return ""
     return parts.hostname or "" if parts and parts.scheme in ("http", "https") else ""
@@ -226,7 +226,7 @@ def _show_picture(tab: Snapshot, edit: Edit, version: int) -> None:
 
 
 def _caption(tab: Snapshot, edit: Edit, version: int) -> None:
-    _write(_find(tab, edit), "caption", edit, version, LONGEST_LINE)
+    _write(_find(tab, edit), "caption", edit, version, MAX_LINE_CHARS)
 
 
 def new_part() -> str:

@@ -8,7 +8,7 @@ from realtime.broadcast.events import PanelChanged
 from threads.cache import ThreadState
 
 
-def tell_tabs(state: ThreadState, names: Iterable[str]) -> None:
+def publish_tabs(state: ThreadState, names: Iterable[str]) -> None:
     to = [user_id for user_id in state.thread.parties if user_id in state.people]
     for name in names:
         deliver(panel_changed(state, name), to=to)

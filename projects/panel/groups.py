@@ -7,7 +7,7 @@ from threads import keys
 from threads.actions.start import new_participant
 from threads.cache import ThreadState
 from threads.dynamodb.transactions import Cancelled, Transaction
-from threads.events import tell_appended
+from threads.events import publish_appended
 from threads.models import Message, Participant, Thread
 from threads.models.message import PREVIEW, SYSTEM
 from threads.models.participant import BUYER, SELLER
@@ -42,7 +42,7 @@ def open_group_thread(
             raise
         return
     states.remember(state.copy())
-    tell_appended(Appended(state, message))
+    publish_appended(Appended(state, message))
 
 
 def _new_thread(

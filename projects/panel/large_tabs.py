@@ -15,8 +15,8 @@ from threads.models import TabEdit, TabSnapshot
 
 Snapshot = dict[str, Any]
 # What an item of a thread may weigh, since whoever opens the thread reads all of it.
-MOST_BYTES = 24 * 1024
-MOST_LOOKS = 4
+MAX_INLINE_BYTES = 24 * 1024
+MAX_READS = 4
 
 
 def weigh(snapshot: Snapshot) -> int:
@@ -29,7 +29,7 @@ def _written_down(snapshot: Snapshot) -> bytes:
 
 def fold(name: str, whole: Snapshot) -> Snapshot:
     """As the thread carries it: all of it, or what a page says of a tab that it does not show."""
-    if weigh(whole) <= MOST_BYTES:
+    if weigh(whole) <= MAX_INLINE_BYTES:
         return whole
     digest = hashlib.sha256(_written_down(whole)).hexdigest()
     told = TOLD[name](whole) if name in TOLD else None
@@ -43,7 +43,7 @@ def is_large(tab: TabSnapshot) -> bool:
 def read_whole(tab: TabSnapshot) -> Snapshot:
     """One request more if it is large; none otherwise."""
     found: TabSnapshot | None = tab
-    for _ in range(MOST_LOOKS):
+    for _ in range(MAX_READS):
         if found is None or not is_large(found):
             break
         item = TabEdit.find(found.pk, keys.edit_sk(found.name, found.version))

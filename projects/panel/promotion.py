@@ -9,14 +9,14 @@ from typing import Any
 from core.outbox.claims import extend
 from core.outbox.handlers import Postponed
 from core.outbox.models import OutboxEntry
-from projects.cards.outbox import carry_card
+from projects.cards.outbox import handle_card
 from projects.panel.groups import open_group_thread
 from projects.panel.record_tabs import Truth, read_truth
 from projects.panel.refresh import refresh_tabs
 from projects.pending_actions import waits_in
 from threads import cache as states
 from threads.cache import ThreadState
-from threads.events import tell_appended, tell_roster
+from threads.events import publish_appended, publish_roster
 from threads.models.message import PREVIEW, SYSTEM
 from threads.rendering.markdown import as_typed
 from threads.sending import Line, NothingToDo, Roster, append
@@ -24,7 +24,7 @@ from threads.sending import Line, NothingToDo, Roster, append
 OPENS = "The project panel is open."
 
 
-def carry_booking(entry: OutboxEntry) -> None:
+def handle_booking(entry: OutboxEntry) -> None:
     thread_id = entry.payload["thread"]
     truth = read_truth(thread_id)
     if truth is None:
@@ -32,7 +32,7 @@ def carry_booking(entry: OutboxEntry) -> None:
     card = entry.payload.get("card")
     if card is not None:
         by_staff = entry.payload.get("by_staff", False)
-        carry_card(card["id"], version=card["version"], by_staff=by_staff, **_line_of(entry))
+        handle_card(card["id"], version=card["version"], by_staff=by_staff, **_line_of(entry))
     elif states.read(thread_id) is None:
         open_group_thread(truth, **_line_of(entry))
     else:
@@ -77,6 +77,6 @@ def _say(
         appended = append(thread_id, plan)
     except NothingToDo:
         return
-    tell_appended(appended)
+    publish_appended(appended)
     if appended.is_new and appended.state.thread.is_project:
-        tell_roster(appended.state, [])
+        publish_roster(appended.state, [])

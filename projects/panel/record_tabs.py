@@ -34,8 +34,8 @@ from threads.models.tab import RECORDED
 from threads.rendering.attachments import as_in_tab, describe_in_tab
 from threads.sending import Binding
 
-MOST_CLOSED = 10
-MOST_APPROVED = 5
+MAX_CLOSED = 10
+MAX_APPROVED = 5
 # The tab in which files are proofs.
 PROOFS = "files"
 
@@ -79,15 +79,15 @@ def read_truth(thread_id: str) -> Truth | None:
         return None
     offers = Offer.objects.filter(thread_id=thread_id).order_by("-created_at", "-id")
     cards = Card.objects.filter(thread_id=thread_id).order_by("-created_at", "-id")
-    closed = cards.filter(is_open=False)[:MOST_CLOSED]
+    closed = cards.filter(is_open=False)[:MAX_CLOSED]
     is_open = cards.filter(is_open=True)
     return Truth(
         dossier,
         list(legs_of(dossier)),
-        list(offers[: MOST_CLOSED * 2]),
+        list(offers[: MAX_CLOSED * 2]),
         list_in_tab(PROOFS, thread_id=thread_id),
         [*is_open[:MAX_LISTED], *closed],
-        list(cards.filter(type=proofs.TYPE.name, state=proofs.APPROVED)[:MOST_APPROVED]),
+        list(cards.filter(type=proofs.TYPE.name, state=proofs.APPROVED)[:MAX_APPROVED]),
         max(0, is_open.count() - MAX_LISTED),
     )
 
@@ -252,7 +252,7 @@ def _actions(truth: Truth) -> Snapshot:
     shown: Snapshot = {
         "offers": is_open,
         "signing": signing,
-        "closed": closed[:MOST_CLOSED],
+        "closed": closed[:MAX_CLOSED],
         # A card of a type that only a newer version knows is listed by that version.
         "cards": [_card(each) for each in truth.cards if each.type in TYPES],
     }

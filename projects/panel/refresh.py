@@ -1,7 +1,7 @@
 """Making snapshots from the truth: when records change, and when somebody threw them away."""
 
 from projects.panel.editable_tabs import first_snapshot
-from projects.panel.events import tell_tabs
+from projects.panel.events import publish_tabs
 from projects.panel.large_tabs import fold
 from projects.panel.record_tabs import Truth, read_truth, snapshots_of
 from projects.panel.storage import write_tabs
@@ -26,7 +26,7 @@ def refresh_tabs(thread_id: str) -> None:
 
     state = write_tabs(thread_id, plan)
     if state is not None:
-        tell_tabs(state, changed)
+        publish_tabs(state, changed)
 
 
 def _recorded(truth: Truth, state: ThreadState) -> list[TabSnapshot]:

@@ -28,15 +28,15 @@ from projects.actions.cards import move_card, propose_card
 from projects.cards.gallery import gallery_of, to_choose_from
 from projects.cards.rendering import action_of, view_of_action, word_of
 from threads import queries
-from threads.forms import MOST_ATTACHED
+from threads.forms import MAX_ATTACHMENTS
 from threads.models.packs import placeholders
 from threads.rendering.messages import message_url
 from threads.views.files import bring_files
 from threads.views.threads import Request
 
-LONGEST_KEY = 64
+MAX_KEY_CHARS = 64
 # Of files in one form: more than any type takes.
-MOST_NAMED = 60
+MAX_NAMED = 60
 # Fields that begin with what was agreed for the booking.
 OF_THE_LEG = ("starts_at", "ends_at", "until", "how")
 # Without one of these a row of a form is empty.
@@ -209,10 +209,10 @@ def _file_ids(request: Request, kind: CardType | None, thread_id: str) -> list[s
     """Those that were brought before, those that were chosen, and those that come with the form."""
     if kind is None or not kind.files[1]:
         return []
-    if len(request.FILES.getlist("files")) > MOST_ATTACHED:
-        raise Refusal("UPLOAD_TOO_LARGE", f"At most {MOST_ATTACHED} files come at once.")
+    if len(request.FILES.getlist("files")) > MAX_ATTACHMENTS:
+        raise Refusal("UPLOAD_TOO_LARGE", f"At most {MAX_ATTACHMENTS} files come at once.")
     before = [*request.POST.get("file_ids", "").split(), *request.POST.getlist("picture")]
-    return list(dict.fromkeys([*before[:MOST_NAMED], *bring_files(request, thread_id)]))
+    return list(dict.fromkeys([*before[:MAX_NAMED], *bring_files(request, thread_id)]))
 
 
 def _start(kind: CardType, chosen: Move, card: Card) -> dict[str, Any]:
@@ -334,7 +334,7 @@ def _with_one_more(given: dict[str, Any]) -> dict[str, Any]:
 
 def _key(request: Request) -> str:
     key = request.POST.get("key", "")
-    if not 1 <= len(key) <= LONGEST_KEY or "\x00" in key:
+    if not 1 <= len(key) <= MAX_KEY_CHARS or "\x00" in key:
         raise Refusal("BAD_FRAME")
     return key
 

@@ -29,7 +29,7 @@ from threads import queries
 from threads.views.threads import Request
 
 # More than anybody agrees on, and less than a column of the database holds.
-MOST_VERSIONS = 100_000
+MAX_VERSIONS = 100_000
 
 # --- Contracts
 
@@ -92,7 +92,7 @@ def sign(request: Request, document_id: str) -> HttpResponse:
 def contract_pdf(request: Request, document_id: str, number: int) -> HttpResponse:
     """The signed copy once there is one: the bytes whose checksum the page shows."""
     document = access_document(request.user, document_id)
-    number = min(number, MOST_VERSIONS)
+    number = min(number, MAX_VERSIONS)
     version = ContractVersion.objects.filter(document=document, number=number).first()
     if version is None:
         raise Refusal("THREAD_NOT_FOUND")

@@ -14,12 +14,12 @@ from uuid import uuid4
 from channels.layers import BaseChannelLayer
 
 from core import metrics
-from realtime.broadcast.redis_bus import Between
+from realtime.broadcast.redis_bus import RedisBus
 
 Message = dict[str, Any]
 
 
-class Mailbox:
+class ChannelQueue:
     """What waits for one socket. A full one drops what comes; the page finds out by seq."""
 
     def __init__(self, capacity: int) -> None:
@@ -54,9 +54,9 @@ class Layer(BaseChannelLayer):
 
     def __init__(self, *, capacity: int, url: str = "", prefix: str = "parley") -> None:
         super().__init__(capacity=capacity)
-        self.mailboxes: dict[str, Mailbox] = {}
+        self.mailboxes: dict[str, ChannelQueue] = {}
         self.groups: dict[str, set[str]] = defaultdict(set)
-        self._between = Between(url, prefix, self._heard, self._live_changed) if url else None
+        self._between = RedisBus(url, prefix, self._heard, self._live_changed) if url else None
         # From other threads, on its way to the event loop.
         self._coming: deque[tuple[list[str], Message]] = deque()
         self._is_due = False
@@ -72,7 +72,7 @@ class Layer(BaseChannelLayer):
         if self._between is not None:
             await self._between.begin(self._loop)
         name = f"{prefix}.{uuid4().hex}"
-        box = self.mailboxes[name] = Mailbox(self.capacity)
+        box = self.mailboxes[name] = ChannelQueue(self.capacity)
         metrics.SOCKETS.set(len(self.mailboxes))
         if self._between is not None and not self._between.is_live:
             self._tell_live(box, live=False)
@@ -162,6 +162,6 @@ class Layer(BaseChannelLayer):
             self._tell_live(box, live=live)
 
     @staticmethod
-    def _tell_live(box: Mailbox, *, live: bool) -> None:
+    def _tell_live(box: ChannelQueue, *, live: bool) -> None:
         if box.is_live != live and box.put({"type": "live.changed", "live": live}):
             box.is_live = live

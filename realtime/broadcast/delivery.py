@@ -49,7 +49,7 @@ def recheck_sessions(user_id: str) -> None:
     _tell_sockets(user_id, {"type": "recheck.session"})
 
 
-def look_again(user_id: str) -> None:
+def recheck_visibility(user_id: str) -> None:
     """Whom a person may see in what they have open is another set now."""
     _tell_sockets(user_id, {"type": "look.again.everywhere"})
 

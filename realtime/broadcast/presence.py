@@ -17,7 +17,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError
 
-from core.redis_outage import AWAY, redis_outage
+from core.redis_outage import REDIS_ERRORS, redis_outage
 
 # A Redis that was away leaves dead connections behind: a second try opens another.
 ONCE_MORE = Retry(NoBackoff(), 1, supported_errors=(ConnectionError,))
@@ -145,7 +145,7 @@ class InRedis:
             with redis_outage.watched():
                 async with asyncio.timeout(redis_outage.patience):
                     return await ask(self._client())
-        except AWAY:
+        except REDIS_ERRORS:
             return None
 
     def _client(self) -> Redis:

@@ -17,7 +17,7 @@ import structlog
 from redis.asyncio import Redis
 
 from core import metrics
-from core.redis_outage import AWAY, PAUSE, redis_outage
+from core.redis_outage import PROBE_SECONDS, REDIS_ERRORS, redis_outage
 
 log = structlog.get_logger(__name__)
 
@@ -26,12 +26,12 @@ Post = tuple[list[str], dict[str, Any]]
 # Between two signs of life; a connection on which our own does not come back is dead.
 BEAT, SILENCE = 5.0, 15.0
 # For those who are there to answer a greeting.
-GREETING = 1.0
+HELLO_SECONDS = 1.0
 # What may wait for Redis; more is dropped.
-MOST_WAITING = 10_000
+MAX_QUEUED = 10_000
 
 
-class Between:
+class RedisBus:
     def __init__(
         self,
         url: str,
@@ -67,7 +67,7 @@ class Between:
     def publish(self, groups: list[str], message: dict[str, Any]) -> None:
         if self._is_alone:
             return
-        if len(self._waiting) >= MOST_WAITING or not self._is_joined:
+        if len(self._waiting) >= MAX_QUEUED or not self._is_joined:
             metrics.DROPS.labels("server").inc()
             return
         self._waiting.append((groups, message))
@@ -85,7 +85,7 @@ class Between:
                 ) as connection,
             ):
                 connection.publish(self.channel, self._packed(posts))
-        except AWAY:
+        except REDIS_ERRORS:
             log.info("not_published")
 
     def _packed(self, posts: list[Post]) -> bytes:
@@ -118,19 +118,19 @@ class Between:
         while True:
             try:
                 with redis_outage.watched():
-                    await self._be_there()
-            except AWAY:
+                    await self._subscribe()
+            except REDIS_ERRORS:
                 self._is_joined = False
                 self._waiting.clear()
                 self._change(live=False)
                 self._has_tried.set()
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(PROBE_SECONDS)
 
-    async def _be_there(self) -> None:
+    async def _subscribe(self) -> None:
         async with self._redis.pubsub() as subscription:
             await subscription.subscribe(self.channel)
             self._heard_at = time.monotonic()
-            both = [self._listen(subscription), self._greet_and_publish()]
+            both = [self._listen(subscription), self._announce_and_publish()]
             tasks = [asyncio.ensure_future(each) for each in both]
             try:
                 ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -140,10 +140,10 @@ class Between:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _greet_and_publish(self) -> None:
+    async def _announce_and_publish(self) -> None:
         self._answers = 0
         others = await self._say(self._word("hello")) - 1
-        deadline = time.monotonic() + GREETING
+        deadline = time.monotonic() + HELLO_SECONDS
         while self._answers < others and time.monotonic() < deadline:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         redis_outage.end()
@@ -152,11 +152,11 @@ class Between:
         if self.is_live:
             await self._publish_forever()
         else:
-            await asyncio.gather(self._publish_forever(), self._be_live_soon())
+            await asyncio.gather(self._publish_forever(), self._confirm_live())
 
-    async def _be_live_soon(self) -> None:
+    async def _confirm_live(self) -> None:
         """Other processes may come back a moment later, and tell nobody anything until then."""
-        await asyncio.sleep(2 * PAUSE)
+        await asyncio.sleep(2 * PROBE_SECONDS)
         self._change(live=True)
 
     async def _listen(self, subscription: Any) -> None:
@@ -179,11 +179,11 @@ class Between:
                 self._heard(post.pop("to"), _with_text(post))
             return
         if word == "hello":
-            self._greet_back()
+            self._answer_hello()
         elif word == "here":
             self._answers += 1
 
-    def _greet_back(self) -> None:
+    def _answer_hello(self) -> None:
         answering = asyncio.ensure_future(self._say(self._word("here")))
         answering.add_done_callback(lambda done: done.cancelled() or done.exception())
 

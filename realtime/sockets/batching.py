@@ -32,16 +32,16 @@ log = structlog.get_logger(__name__)
 # Transactions at once. While the store works at one, what comes makes up the next: together they
 # cost less, and two transactions at once cost the store more. So the next waits for the first to be
 # back, unless it is full already, or somebody has waited for so many seconds.
-LANES = 2
-PATIENCE = 0.05
+MAX_CONCURRENT_BATCHES = 2
+MAX_LINGER_SECONDS = 0.05
 # In one transaction: of all threads, and of one, so that a busy one leaves room for the others.
-MOST, MOST_OF_ONE = 16, 8
+MAX_BATCH_SIZE, MAX_BATCH_SIZE_PER_THREAD = 16, 8
 # For those that have to go by themselves, and may take their time.
-ALONE = 16
+MAX_SINGLE_SENDS = 16
 
 
 @dataclass(eq=False)
-class Parcel:
+class PendingSend:
     sending: Sending
     done: asyncio.Future[Message]
     came_at: float = field(default_factory=time.monotonic)
@@ -61,25 +61,25 @@ class Parcel:
             self.done.set_result(self.sending.message)
 
 
-class Postbox:
+class SendBatcher:
     def __init__(self) -> None:
-        self._waiting: dict[str, deque[Parcel]] = {}
+        self._waiting: dict[str, deque[PendingSend]] = {}
         # Threads that are being written to.
         self._busy: set[str] = set()
-        self._free_lanes = LANES
+        self._free_slots = MAX_CONCURRENT_BATCHES
         self._look_again: asyncio.TimerHandle | None = None
         self._on_their_way: set[asyncio.Task[None]] = set()
-        self._alone = ThreadPoolExecutor(ALONE, thread_name_prefix="alone")
+        self._alone = ThreadPoolExecutor(MAX_SINGLE_SENDS, thread_name_prefix="alone")
 
     def submit(self, sending: Sending) -> asyncio.Future[Message]:
-        parcel = Parcel(sending, asyncio.get_running_loop().create_future())
+        parcel = PendingSend(sending, asyncio.get_running_loop().create_future())
         self._waiting.setdefault(sending.thread_id, deque()).append(parcel)
         self._go()
         return parcel.done
 
     def _go(self) -> None:
-        while self._free_lanes and self._is_time() and (parcels := self._take()):
-            self._free_lanes -= 1
+        while self._free_slots and self._is_due() and (parcels := self._take()):
+            self._free_slots -= 1
             now = time.monotonic()
             metrics.GROUP.observe(len(parcels))
             for parcel in parcels:
@@ -91,39 +91,39 @@ class Postbox:
             self._on_their_way.add(task)
             task.add_done_callback(self._on_their_way.discard)
 
-    def _is_time(self) -> bool:
-        if self._free_lanes == LANES:
+    def _is_due(self) -> bool:
+        if self._free_slots == MAX_CONCURRENT_BATCHES:
             return True
         ready = [self._waiting[thread_id] for thread_id in self._waiting.keys() - self._busy]
         if not ready:
             return False
-        if sum(min(len(parcels), MOST_OF_ONE) for parcels in ready) >= MOST:
+        if sum(min(len(parcels), MAX_BATCH_SIZE_PER_THREAD) for parcels in ready) >= MAX_BATCH_SIZE:
             return True
-        left = min(parcels[0].came_at for parcels in ready) + PATIENCE - time.monotonic()
+        left = min(parcels[0].came_at for parcels in ready) + MAX_LINGER_SECONDS - time.monotonic()
         if left > 0 and self._look_again is None:
-            self._look_again = asyncio.get_running_loop().call_later(left, self._go_after_all)
+            self._look_again = asyncio.get_running_loop().call_later(left, self._flush_late)
         return left <= 0
 
-    def _go_after_all(self) -> None:
+    def _flush_late(self) -> None:
         self._look_again = None
         self._go()
 
-    def _take(self) -> list[Parcel]:
+    def _take(self) -> list[PendingSend]:
         """Those who have waited longest, as many as go together."""
-        parcels: list[Parcel] = []
+        parcels: list[PendingSend] = []
         for thread_id, waiting in list(self._waiting.items()):
-            if len(parcels) >= MOST:
+            if len(parcels) >= MAX_BATCH_SIZE:
                 break
             if thread_id in self._busy:
                 continue
             self._busy.add(thread_id)
-            most = min(MOST_OF_ONE, MOST - len(parcels))
+            most = min(MAX_BATCH_SIZE_PER_THREAD, MAX_BATCH_SIZE - len(parcels))
             parcels += [waiting.popleft() for _ in range(min(most, len(waiting)))]
             if not waiting:
                 del self._waiting[thread_id]
         return parcels
 
-    async def _write(self, parcels: list[Parcel]) -> None:
+    async def _write(self, parcels: list[PendingSend]) -> None:
         try:
             sendings = [parcel.sending for parcel in parcels]
             # The next transaction waits for this one; what fails goes again by itself.
@@ -131,8 +131,8 @@ class Postbox:
                 await commit_each_on_loop(sending_together(sendings))
         except Exception:
             log.exception("not_sent_together")
-        self._free_lanes += 1
-        left: dict[str, list[Parcel]] = {}
+        self._free_slots += 1
+        left: dict[str, list[PendingSend]] = {}
         for parcel in parcels:
             if parcel.sending.is_done:
                 parcel.settle()
@@ -142,7 +142,7 @@ class Postbox:
             self._send_alone(thread_id, rest)
         self._free(parcel.thread_id for parcel in parcels if parcel.thread_id not in left)
 
-    def _send_alone(self, thread_id: str, parcels: list[Parcel]) -> None:
+    def _send_alone(self, thread_id: str, parcels: list[PendingSend]) -> None:
         work = asyncio.get_running_loop().run_in_executor(
             self._alone, _run_each, [parcel.sending for parcel in parcels]
         )
@@ -179,12 +179,12 @@ def _run_each(sendings: list[Sending]) -> list[Exception | None]:
     return errors
 
 
-_postboxes: WeakKeyDictionary[asyncio.AbstractEventLoop, Postbox] = WeakKeyDictionary()
+_batchers: WeakKeyDictionary[asyncio.AbstractEventLoop, SendBatcher] = WeakKeyDictionary()
 
 
-def postbox() -> Postbox:
+def send_batcher() -> SendBatcher:
     """That of this event loop."""
     loop = asyncio.get_running_loop()
-    if loop not in _postboxes:
-        _postboxes[loop] = Postbox()
-    return _postboxes[loop]
+    if loop not in _batchers:
+        _batchers[loop] = SendBatcher()
+    return _batchers[loop]

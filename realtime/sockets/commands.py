@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from accounts.models import User
-from core.rate_limits import keep_pace
+from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from realtime.broadcast.events import Event
 from realtime.sockets.sync import open_and_sync
@@ -56,7 +56,7 @@ def handle(user: User, frame: dict[str, Any]) -> list[Event]:
     handler = COMMANDS.get(frame["type"])
     if handler is None:
         raise Refusal("BAD_FRAME", hint="We do not know this type of frame.")
-    keep_pace("command", user.id)
+    check_rate_limit("command", user.id)
     with time_budget():
         answer = handler.run(user, **handler.form.read(frame))
     if answer is None:

@@ -24,12 +24,12 @@ from core.rate_limits import Bucket
 from core.refusals import Refusal
 from realtime.broadcast.delivery import ORIGIN, group_of
 from realtime.broadcast.events import Error, Event, Hello, LiveChanged
-from realtime.sockets.batching import postbox
+from realtime.sockets.batching import send_batcher
 from realtime.sockets.commands import COMMANDS, OF_THE_SOCKET, handle
-from realtime.sockets.frames import MOST_BYTES, FrameTooLarge, decode, encode
+from realtime.sockets.frames import MAX_FRAME_BYTES, FrameTooLarge, decode, encode
 from realtime.sockets.heartbeat import Heartbeat
 from realtime.sockets.open_sockets import open_sockets
-from realtime.sockets.presence_updates import PresenceTelling
+from realtime.sockets.presence_updates import PresenceUpdates
 from realtime.sockets.session_checks import session_checks
 from threads import keys
 from threads.actions.messages import Sending
@@ -51,13 +51,13 @@ BROKEN = 1011
 # Frames over the limit before the socket is closed.
 FORBEARANCE = 100
 # Messages of one socket that are not answered yet; more are read when one of them is.
-MOST_ON_THEIR_WAY = 32
+MAX_IN_FLIGHT = 32
 OF_OPEN_THREADS = ("typing.started", "typing.stopped")
 # The event loop itself holds tasks only weakly.
 _ending: set[asyncio.Task[None]] = set()
 
 
-class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
+class Socket(PresenceUpdates, Heartbeat, AsyncWebsocketConsumer):
     user: User
     # When the session was last known to count.
     validated_at: float
@@ -202,7 +202,7 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
                 await self._finish()
                 await self._answer(frame)
         except FrameTooLarge:
-            limit = f"A frame can have at most {MOST_BYTES // 1024} KB."
+            limit = f"A frame can have at most {MAX_FRAME_BYTES // 1024} KB."
             await self._refuse(Refusal("BAD_FRAME", hint=limit), frame)
             await self.close(TOO_LARGE)
         except Exception as error:
@@ -223,9 +223,9 @@ class Socket(PresenceTelling, Heartbeat, AsyncWebsocketConsumer):
     # --- Messages, of which several may be on their way
 
     async def _send(self, frame: dict[str, Any]) -> None:
-        if len(self.unfinished) >= MOST_ON_THEIR_WAY:
+        if len(self.unfinished) >= MAX_IN_FLIGHT:
             await asyncio.wait(self.unfinished, return_when=asyncio.FIRST_COMPLETED)
-        sent = postbox().submit(Sending(self.user, **SendMessage.read(frame)))
+        sent = send_batcher().submit(Sending(self.user, **SendMessage.read(frame)))
         self.unfinished.add(sent)
         sent.add_done_callback(partial(self._answer_sent, frame))
 

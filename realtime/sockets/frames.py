@@ -6,7 +6,7 @@ import orjson
 
 from core.refusals import Refusal
 
-MOST_BYTES = 64 * 1024
+MAX_FRAME_BYTES = 64 * 1024
 
 
 class FrameTooLarge(Exception):
@@ -14,7 +14,7 @@ class FrameTooLarge(Exception):
 
 
 def decode(text: str) -> dict[str, Any]:
-    if len(text.encode(errors="replace")) > MOST_BYTES:
+    if len(text.encode(errors="replace")) > MAX_FRAME_BYTES:
         raise FrameTooLarge
     try:
         frame = orjson.loads(text)

@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 HOUR = 3600.0
 
 
-class PresenceTelling:
+class PresenceUpdates:
     """Part of the socket."""
 
     user: User

@@ -18,7 +18,7 @@ from threads.policy import remember
 from threads.queries import Opened, catch_up, list_changed, open_thread
 
 # What a frame to a client has at most; what is longer comes in pages.
-MOST_BYTES = 256 * 1024
+MAX_SYNC_BYTES = 256 * 1024
 # Of it for messages: one alone, made of nothing but links, takes 150 KB.
 ROOM = 200 * 1024
 

@@ -33,7 +33,7 @@ from projects.actions.cards import decide_card, move_card, propose_card
 from tests.contracts.conftest import sign
 from tests.files.conftest import picture
 from tests.threads.conftest import make_person
-from threads.relay import carry_all
+from threads.relay import process_entries
 
 DECIDED = "We have spoken with both."
 
@@ -116,7 +116,7 @@ def make_completable(leg: Leg) -> None:
         # Tabs show the times, also where what is proposed next is refused.
         with transaction.atomic():
             entries = touch_all(leg, by=leg.seller, key=f"{leg.id}:over", says="")
-        carry_all(entries)
+        process_entries(entries)
 
 
 def is_completable(leg: Leg) -> bool:
@@ -184,7 +184,7 @@ def let_the_clock_move(card: Card) -> None:
     let_be_due(card)
     done = make_clock_move(card.id)
     assert done is not None
-    carry_all(done.entries)
+    process_entries(done.entries)
     card.refresh_from_db()
 
 

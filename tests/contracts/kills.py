@@ -22,7 +22,7 @@ from tests.outbox.timing import make_due
 from tests.threads.checker import find_problems, read_partition
 from threads import cache
 from threads.dynamodb.client import Client
-from threads.relay import carry_waiting
+from threads.relay import process_due_entries
 
 Scene = TypeVar("Scene")
 
@@ -58,7 +58,7 @@ def relay(*threads: str) -> None:
     for thread in threads:
         cache.forget(thread)
     make_due()
-    while carry_waiting():
+    while process_due_entries():
         pass
     assert not OutboxEntry.objects.filter(done_at__isnull=True).exists(), "something was left"
     assert_agree(*threads)

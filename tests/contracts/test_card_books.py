@@ -29,7 +29,7 @@ from tests.contracts.card_scenes import (
 )
 from tests.contracts.conftest import IN_MAY, book, pay, terms
 from tests.threads.conftest import make_person, start
-from threads.relay import carry_all, carry_waiting
+from threads.relay import process_due_entries, process_entries
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -96,7 +96,7 @@ def let_time_pass(card: Card) -> None:
     if done is None:
         Card.objects.filter(pk=card.pk).update(due_at=before)
     else:
-        carry_all(done.entries)
+        process_entries(done.entries)
 
 
 def check_books(leg: Leg) -> None:
@@ -163,7 +163,7 @@ def check_a_story(steps: list[tuple[str, int]]) -> None:
         if TYPES[card.type].is_hold:
             let_staff_decide(card)
     move_due_cards()
-    carry_waiting()
+    process_due_entries()
     for leg in legs:
         assert list(differences(leg.thread_id)) == []
 

@@ -22,7 +22,7 @@ from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of
 from threads.actions.staff import hold_thread, lift_hold, lock_thread, unlock_thread
 from threads.models.thread import Thread
-from threads.relay import carry_waiting
+from threads.relay import process_due_entries
 
 pytestmark = pytest.mark.django_db
 
@@ -168,12 +168,12 @@ def test_an_open_case_stops_the_clock_until_it_is_resolved(ticking, buyer, threa
     due = ticking.due_at
     with later(ticking, hours=-2):
         case = report_thread(buyer, thread_id=thread, reason="other", comment="Look at this.")
-        carry_waiting()
+        process_due_entries()
     with later(ticking, days=30):
         assert move_due_cards() == 0
         Case.objects.filter(pk=case.pk).update(status=Case.Status.RESOLVED)
         clock.start_clock(thread, clock.CASE)
-        carry_waiting()
+        process_due_entries()
         assert move_due_cards() == 0
     ticking.refresh_from_db()
     assert (ticking.stopped_at, ticking.due_at) == (None, due + timedelta(days=30, hours=2))

@@ -33,7 +33,7 @@ from tests.contracts.kills import kill_at_every_step, relay
 from tests.contracts.outcomes import outcome
 from tests.files.conftest import kept  # noqa: F401
 from tests.threads.conftest import make_person, start
-from threads.relay import carry_all
+from threads.relay import process_entries
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -126,7 +126,7 @@ def _move(deed: Deed, move: Move, leg: Leg) -> Scene:
         let_be_due(card)
         with transaction.atomic():
             entry = refresh(card)
-        carry_all([entry])
+        process_entries([entry])
         return Scene(leg, None, card)
     if move.by == SERVICE:
         return _end(card, leg)

@@ -21,7 +21,7 @@ from tests.contracts.card_scenes import answer, let_be_due, new_time, propose
 from tests.contracts.conftest import IN_MAY, book, terms
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, start
-from threads.relay import carry_all, carry_waiting
+from threads.relay import process_due_entries, process_entries
 
 DAY = timedelta(days=1)
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -67,7 +67,7 @@ def at_once(*acts: Callable[[], object]) -> list[str]:
         each.start()
     for each in threads:
         each.join()
-    while carry_waiting():
+    while process_due_entries():
         pass
     for error in came:
         if isinstance(error, BaseException):
@@ -168,7 +168,7 @@ def test_accept_against_expire(again):
             for _ in range(50):
                 done = make_clock_move(card.id)
                 if done:
-                    carry_all(done.entries)
+                    process_entries(done.entries)
 
         codes = at_once(lambda: answer(leg.buyer, card, "accept"), expire)
         settled(card)

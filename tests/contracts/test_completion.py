@@ -17,7 +17,7 @@ from tests.contracts.card_scenes import GIVEN, answer, make_completable, propose
 from tests.contracts.conftest import offer_in, pay, sign, terms
 from tests.threads.conftest import messages_of
 from threads.queries import open_thread
-from threads.relay import carry_waiting
+from threads.relay import process_due_entries
 
 pytestmark = pytest.mark.django_db
 
@@ -133,7 +133,7 @@ def test_the_clock_does_not_accept_while_something_is_open(ready, thread, buyer)
     extras = propose("extras", ready)
     with time_machine.travel(card.due_at + timedelta(seconds=1), tick=False):
         assert move_due_cards() == 0
-        carry_waiting()
+        process_due_entries()
         card.refresh_from_db()
         assert (card.state, Leg.objects.get(pk=ready.pk).status) == ("pending", BOOKED)
         assert card.due_at > timezone.now()

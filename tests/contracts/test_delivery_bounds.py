@@ -4,12 +4,12 @@ import pytest
 
 from contracts.actions import manifests
 from contracts.actions.manifests import (
+    MAX_ENTRIES,
     MAX_LINK_CHARS,
     MAX_LISTING_BYTES,
     MAX_MANIFESTS_PER_BOOKING,
     MAX_NAME_CHARS,
     MAX_TITLE_CHARS,
-    MOST_ENTRIES,
     add_manifest,
     read_listing,
 )
@@ -62,7 +62,7 @@ def test_a_booking_has_so_many_deliveries(leg, monkeypatch):
 
 def test_a_list_has_so_many_bytes(leg):
     # Two-byte letters: what counts is what is stored, not how many letters there are.
-    lines = [line(f"{number:04} " + "é" * 200) for number in range(MOST_ENTRIES)]
+    lines = [line(f"{number:04} " + "é" * 200) for number in range(MAX_ENTRIES)]
     text = "\n".join(lines)
     cut = text.encode()[:MAX_LISTING_BYTES].decode(errors="ignore").rstrip()
     lines = cut.splitlines()[:-1]
@@ -77,8 +77,8 @@ def test_a_list_has_so_many_bytes(leg):
 
 
 def test_a_list_has_so_many_files(leg):
-    lines = [line(f"{number}") for number in range(MOST_ENTRIES)]
-    assert len(deliver(leg, "most", "\n".join(lines))[0].entries) == MOST_ENTRIES
+    lines = [line(f"{number}") for number in range(MAX_ENTRIES)]
+    assert len(deliver(leg, "most", "\n".join(lines))[0].entries) == MAX_ENTRIES
     assert_refused(leg, "OFFER_INVALID", listing="\n".join([*lines, line("one more")]))
 
 

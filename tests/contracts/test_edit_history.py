@@ -5,7 +5,7 @@ import time
 import pytest
 
 from projects.panel.diff import diff
-from projects.panel.editable_tabs import BRIEF, LONGEST_TEXT
+from projects.panel.editable_tabs import BRIEF, MAX_TEXT_CHARS
 from projects.panel.large_tabs import read_whole, weigh
 from projects.panel.rebuild import differences, rebuild
 from tests.contracts.test_large_tabs import fill, tab_of
@@ -28,7 +28,7 @@ def stored_bytes(edit):
 
 def fill_brief(user, thread):
     for version, part in enumerate(part for part in BRIEF if part != "title"):
-        brief(user, thread, part, "字" * LONGEST_TEXT, version)
+        brief(user, thread, part, "字" * MAX_TEXT_CHARS, version)
 
 
 def test_forty_title_edits_in_a_full_brief_cost_the_changed_text(leg, thread, buyer):

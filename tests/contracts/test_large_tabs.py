@@ -11,7 +11,7 @@ from django.utils import timezone
 from contracts.models import Amendment
 from contracts.models.money import EXTRAS
 from core.refusals import Refusal
-from projects.panel.large_tabs import MOST_BYTES, is_large, read_whole
+from projects.panel.large_tabs import MAX_INLINE_BYTES, is_large, read_whole
 from projects.panel.rebuild import differences
 from projects.panel.refresh import refresh_tabs
 from tests.contracts.test_panel import brief, opening, shots
@@ -144,7 +144,7 @@ def test_a_large_tab_of_records_keeps_only_what_holds(leg, thread, buyer, seller
 def many_extras(leg, count):
     """As if that many cards had been accepted."""
     from contracts.actions.threads import touch
-    from threads.relay import carry_all
+    from threads.relay import process_entries
 
     there = Amendment.objects.filter(leg=leg).count()
     for number in range(there + 1, there + count + 1):
@@ -158,7 +158,7 @@ def many_extras(leg, count):
             made_by=leg.seller,
             made_at=timezone.now(),
         )
-    carry_all([touch(leg.thread_id, by=leg.seller, key=f"extras-{there}")])
+    process_entries([touch(leg.thread_id, by=leg.seller, key=f"extras-{there}")])
 
 
 def assert_large(user, thread, name, count):
@@ -203,5 +203,5 @@ def test_nothing_changes_for_those_that_are_small(leg, thread, buyer, seller):
     refresh_tabs(thread)
     tabs = cache.look(thread).tabs
     assert not any(is_large(tab) for tab in tabs.values())
-    assert MOST_BYTES == 24 * 1024
+    assert MAX_INLINE_BYTES == 24 * 1024
     assert asides(thread, "expenses") == []

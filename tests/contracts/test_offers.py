@@ -158,7 +158,7 @@ def test_what_was_accepted_while_the_table_was_away_is_carried_later(
     thread, buyer, seller, trouble
 ):
     from tests.threads.trouble import FOREVER, away
-    from threads.relay import carry_waiting
+    from threads.relay import process_due_entries
 
     offer = offer_in(thread, seller)
     assert isinstance(buyer, User)
@@ -168,7 +168,7 @@ def test_what_was_accepted_while_the_table_was_away_is_carried_later(
     trouble.over()
     assert thread_item(thread).kind == "inquiry"
     make_due()
-    while carry_waiting():
+    while process_due_entries():
         pass
     assert thread_item(thread).kind == "project"
     assert_consistent(thread)

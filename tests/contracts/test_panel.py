@@ -180,19 +180,19 @@ def test_a_thread_that_is_locked_waits_with_what_was_recorded(leg, thread, buyer
     from threads.dynamodb.change import Change
     from threads.dynamodb.transactions import update
     from threads.models import Thread
-    from threads.relay import carry_waiting
+    from threads.relay import process_due_entries
 
     item = Thread(keys.thread_pk(thread), keys.THREAD)
     update(item, Change(set={"status": "locked"}), None)
     cache.forget(thread)
     sign(buyer, leg)
     before = messages_of(thread)
-    carry_waiting()
+    process_due_entries()
     assert [m.id for m in messages_of(thread)] == [m.id for m in before]
     update(item, Change(set={"status": "open"}), None)
     cache.forget(thread)
     make_due()
-    while carry_waiting():
+    while process_due_entries():
         pass
     assert "signed" in messages_of(thread)[-1].body
     assert snapshot(buyer, thread, "docs")["documents"][0]["signatures"][0]["user"] == buyer.id

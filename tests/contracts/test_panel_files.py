@@ -14,7 +14,7 @@ from files.cleanup import sweep_files
 from files.models import File, TabUse
 from projects.actions import pins
 from projects.actions.panel import edit_tab
-from projects.actions.proofs import MOST_PROOFS, add_proofs, remove_proof
+from projects.actions.proofs import MAX_PROOFS, add_proofs, remove_proof
 from projects.panel.rebuild import differences, rebuild
 from tests.files.conftest import bring, kept, picture  # noqa: F401
 from tests.test_access import BACKEND
@@ -222,13 +222,13 @@ def test_there_is_room_for_so_many_and_no_half_is_kept(leg, thread, buyer, selle
     one = bring(seller, thread)
     File.objects.bulk_create(
         File(owner=seller, thread_id=thread, kind="image", state="ready", name=f"{n}.jpg")
-        for n in range(MOST_PROOFS)
+        for n in range(MAX_PROOFS)
     )
     ids = list(File.objects.exclude(pk=one.pk).values_list("pk", flat=True))
     add_proofs(seller, thread_id=thread, file_ids=ids)
     with pytest.raises(Refusal, match="PANEL_INVALID"):
         add_proofs(seller, thread_id=thread, file_ids=[one.id])
-    assert len(proofs(buyer, thread)) == MOST_PROOFS
+    assert len(proofs(buyer, thread)) == MAX_PROOFS
     assert list(differences(thread)) == []
 
 

@@ -13,11 +13,11 @@ from projects.panel.trim import MAX_LISTED, MAX_RECORDED_BYTES, trim
 from tests.contracts.card_scenes import propose
 from tests.contracts.test_large_tabs import page, tab_of
 from tests.threads.checker import assert_consistent
-from threads.relay import carry_all
+from threads.relay import process_entries
 
 
 def refresh(leg, key):
-    carry_all([touch(leg.thread_id, by=leg.seller, key=key)])
+    process_entries([touch(leg.thread_id, by=leg.seller, key=key)])
 
 
 def assert_bounded(user, thread, name):

@@ -11,7 +11,7 @@ from messaging_site.servers.websocket_frames import MAX_FRAME
 from realtime.broadcast import events
 from realtime.sockets import consumers
 from realtime.sockets.commands import COMMANDS, OF_THE_SOCKET
-from realtime.sockets.frames import MOST_BYTES
+from realtime.sockets.frames import MAX_FRAME_BYTES
 from realtime.sockets.heartbeat import WhatIsShown
 from tests.docs import pages
 from threads import forms, queries
@@ -134,7 +134,7 @@ def test_names_no_refusal_that_does_not_exist():
 def test_the_limits_are_those_of_the_code():
     listed = pages.rows(pages.section(PAGE, "## Limits"))
     assert {row["limit"]: row["value"].split()[0] for row in listed} == {
-        "a frame from a client": f"{MOST_BYTES:,}",
+        "a frame from a client": f"{MAX_FRAME_BYTES:,}",
         "a frame that is read at all": f"{MAX_FRAME:,}",
         "frames from one socket": f"{settings.SOCKET_RATE:.0f}",
         "sockets of one person": f"{settings.SOCKETS_PER_USER}",

@@ -42,7 +42,7 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     buyer, seller, guest = people = [make_person(name) for name in ("Bea", "Sam", "Gus")]
     seller.avatar, seller.city = "sam.jpg", "Lisbon"
     seller.save()
-    relay.carry_waiting()
+    relay.process_due_entries()
     thread = start(buyer, seller, city="Lisbon")
     add_friend(buyer, thread_id=thread, user=guest)
     add_friend(buyer, thread_id=thread, user=(gone := make_person("Ida")))

@@ -9,7 +9,7 @@ from PIL import Image
 
 from core.refusals import Refusal
 from files import storage
-from files.actions import MOST_UNSENT
+from files.actions import MAX_UNSENT
 from files.models import BLUR, FULL, THUMB, File
 from tests.files.conftest import bring, limit, picture
 from tests.files.corpus import CORPUS, TAKEN, with_place
@@ -108,8 +108,8 @@ def test_pdf_and_text_are_kept_as_they_are(buyer, thread):
 
 @pytest.mark.storage
 def test_nobody_brings_files_without_end(buyer, thread, monkeypatch):
-    monkeypatch.setattr("files.actions.MOST_UNSENT", 2)
-    assert MOST_UNSENT == 200
+    monkeypatch.setattr("files.actions.MAX_UNSENT", 2)
+    assert MAX_UNSENT == 200
     for _ in range(2):
         bring(buyer, thread, b"Words", "a.txt")
     with pytest.raises(Refusal, match="RATE_LIMITED"):

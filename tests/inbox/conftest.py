@@ -8,5 +8,5 @@ __all__ = ["buyer", "delivered", "lose_noted", "seller", "stranger", "thread"]
 
 def lose_noted() -> None:
     """What search was to take in, as a crash loses it."""
-    for noted in queue.take_noted():
-        queue.call_done(noted)
+    for noted in queue.take_queued():
+        queue.mark_done(noted)

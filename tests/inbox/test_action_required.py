@@ -28,7 +28,7 @@ from threads.actions.participants import leave_thread
 from threads.dynamodb.store import counting
 from threads.dynamodb.table import Item, query
 from threads.models import ActionWaiting
-from threads.relay import carry_waiting
+from threads.relay import process_due_entries
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
 
@@ -178,13 +178,13 @@ def test_whoever_leaves_is_waited_for_no_longer(thread, buyer, seller):
 def test_what_the_table_did_not_take_is_carried_later(thread, buyer, seller, monkeypatch):
     """The record is there, the process ends before the table has it."""
     with monkeypatch.context() as crash:
-        crash.setattr(bookings, "carry_all", lambda entries: None)
+        crash.setattr(bookings, "process_entries", lambda entries: None)
         offer = offer_in(thread, seller)
         assert waits(buyer, thread) == []
         decline_offer(buyer, offer_id=offer.id)
         second = offer_in(thread, seller)
     states.forget(thread)
-    while carry_waiting():
+    while process_due_entries():
         assert waits(buyer, thread) == ["offer"]
     assert not OutboxEntry.objects.filter(done_at=None).exists()
     assert [each["what"] for each in thread_item(thread).waits] == [second.id]

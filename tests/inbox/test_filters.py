@@ -165,7 +165,7 @@ def test_a_group_is_a_project_of_everybody_in_it(buyer, seller):
 def test_a_guest_of_a_project_has_it_too_until_they_leave(thread, buyer, seller, stranger):
     book(thread, buyer, seller)
     add_friend(buyer, thread_id=thread, user=stranger)
-    indexer.feed_noted()
+    indexer.index_queued()
     assert ids(list_projects(stranger)) == [thread]
     leave_thread(stranger, thread_id=thread)
     assert ids(list_projects(stranger)) == []

@@ -10,18 +10,18 @@ from inbox.search.search import search
 from tests.threads.conftest import ask, make_person, say, start
 from threads.actions.participants import leave_thread
 from threads.dynamodb.store import counting
-from threads.relay import carry_waiting
+from threads.relay import process_due_entries
 
 pytestmark = pytest.mark.storage
 
 
 def found(user, text: str) -> list[str]:
-    indexer.feed_noted()
+    indexer.index_queued()
     return [row.thread_id for row in find_named(user, text).rows]
 
 
 def people(user, text: str) -> list[str]:
-    indexer.feed_noted()
+    indexer.index_queued()
     return [person["name"] for person in find_named(user, text).people]
 
 
@@ -57,8 +57,10 @@ def test_ones_own_name_is_not_what_one_looks_for(buyer):
     assert found(buyer, buyer.display_name[:2]) == [theirs]
     assert found(buyer, buyer.handle) == []
     assert len(found(una, buyer.display_name[:2])) == 1
-    indexer.feed_noted()
-    assert [each.row.thread_id for each in search(buyer, query_parser.read("in:bea"))] == [theirs]
+    indexer.index_queued()
+    assert [each.row.thread_id for each in search(buyer, query_parser.parse_query("in:bea"))] == [
+        theirs
+    ]
 
 
 def test_only_ones_own_and_no_longer_after_leaving(thread, buyer, seller, stranger):
@@ -90,14 +92,14 @@ def test_a_new_name_is_found_and_the_old_one_is_not(thread, buyer, seller):
     fields = {name: getattr(seller, name) for name in PROFILE}
     handle = seller.handle.replace("sam", "ulrike")
     change_profile(seller, **fields | {"display_name": "Ulrike", "handle": handle})
-    carry_waiting()
+    process_due_entries()
     assert found(buyer, "sam") == []
     assert found(buyer, "ulr") == [thread]
-    assert search(buyer, query_parser.read("light from:ulrike"))
-    assert not search(buyer, query_parser.read("light from:sam"))
+    assert search(buyer, query_parser.parse_query("light from:ulrike"))
+    assert not search(buyer, query_parser.parse_query("light from:sam"))
     grown = IndexedThread.objects.values_list("about", "last_at").get(pk=thread)
     index.forget_thread(thread)
-    index.take_in(thread)
+    index.index_thread(thread)
     assert IndexedThread.objects.values_list("about", "last_at").get(pk=thread) == grown
 
 
@@ -109,7 +111,7 @@ def test_no_text_breaks_it(thread, buyer, text):
 def test_what_it_costs(buyer, seller, django_assert_max_num_queries):
     for _ in range(9):
         start(buyer, seller)
-    indexer.feed_noted()
+    indexer.index_queued()
     with counting() as requests, django_assert_max_num_queries(2):
         assert len(find_named(buyer, "sam").rows) == 7
     assert requests == ["BatchGetItem"]

@@ -9,7 +9,7 @@ from django.test import Client
 
 from inbox.models import IndexedMessage, IndexedPerson
 from inbox.search import indexer, query_parser, queue, reconcile
-from inbox.search.normalise import count_whole, excerpt, fold
+from inbox.search.normalise import count_whole, excerpt, normalise
 from inbox.search.search import search
 from privacy.actions import delete_account
 from tests.inbox.conftest import lose_noted
@@ -26,7 +26,7 @@ from threads.actions.staff import (
 from threads.archive.archiver import archive_thread
 from threads.dynamodb.store import counting
 from threads.models import Message
-from threads.relay import carry_waiting
+from threads.relay import process_due_entries
 
 pytestmark = pytest.mark.storage
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
@@ -52,8 +52,8 @@ def find(user, text: str) -> list[str]:
 
 
 def ask(user, text: str):
-    indexer.feed_noted()
-    return search(user, query_parser.read(text))
+    indexer.index_queued()
+    return search(user, query_parser.parse_query(text))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_all_that_a_conversation_has_is_shown_when_asked_for(thread, buyer, sell
     other = start(buyer, seller, "The light elsewhere")
     for number in range(5):
         say(buyer, thread, f"The light, number {number}")
-    indexer.feed_noted()
+    indexer.index_queued()
     page = as_page(seller, q="light")
     assert page.count('class="hit"') == 4
     assert "2 more in this conversation" in page
@@ -185,7 +185,7 @@ def test_files_and_cards_are_found_by_what_they_are(thread, buyer, seller):
     file.update([Message.attachments.set([{"kind": "pdf", "name": "offer.pdf"}])])
     card.update([Message.action.set({"type": "extras"})])
     for message in (image, file, card):
-        queue.note(thread, message.id)
+        queue.enqueue(thread, message.id)
     assert find(seller, "has:image") == ["Look at number 0"]
     assert find(seller, "has:file look") == ["Look at number 1"]
     assert find(seller, "has:card") == find(seller, "card:extras") == ["Look at number 2"]
@@ -194,16 +194,16 @@ def test_files_and_cards_are_found_by_what_they_are(thread, buyer, seller):
 
 def test_a_day_at_the_edge_of_the_calendar_is_not_a_day(thread, seller):
     for text in ("after:9999-12-31", "before:0001-01-01", "after:0001-01-01"):
-        assert query_parser.read(text).unclear == [text]
+        assert query_parser.parse_query(text).unclear == [text]
         assert find(seller, f"light {text}") == []
 
 
 def test_what_is_not_understood_is_said():
-    question = query_parser.read('light kind:party before:soon has:fun from:"Mara L"')
+    question = query_parser.parse_query('light kind:party before:soon has:fun from:"Mara L"')
     assert question.unclear == ["kind:party", "before:soon", "has:fun"]
     assert (question.words, question.by) == (["light"], "mara l")
-    assert query_parser.read("   ").is_empty
-    assert query_parser.read('""').is_empty
+    assert query_parser.parse_query("   ").is_empty
+    assert query_parser.parse_query('""').is_empty
 
 
 @pytest.mark.parametrize(
@@ -240,9 +240,9 @@ def test_somebody_added_finds_what_was_said_from_then_on(thread, buyer, seller, 
 
 def test_who_leaves_finds_nothing_even_if_the_index_does_not_know_yet(thread, buyer, seller):
     say(buyer, thread, "A secret between us")
-    indexer.feed_noted()
+    indexer.index_queued()
     leave_thread(seller, thread_id=thread)
-    assert search(seller, query_parser.read("secret")) == []
+    assert search(seller, query_parser.parse_query("secret")) == []
     assert IndexedPerson.objects.filter(user_id=seller.id).exists()
     assert find(seller, "secret") == []
     assert not IndexedPerson.objects.filter(user_id=seller.id).exists()
@@ -250,16 +250,16 @@ def test_who_leaves_finds_nothing_even_if_the_index_does_not_know_yet(thread, bu
 
 def test_what_was_removed_is_not_found_even_if_the_index_does_not_know_yet(thread, buyer, seller):
     said = say(buyer, thread, "A secret that slipped out")
-    indexer.feed_noted()
+    indexer.index_queued()
     remove_message(buyer, thread_id=thread, message_id=said.id)
-    assert search(seller, query_parser.read("secret")) == []
+    assert search(seller, query_parser.parse_query("secret")) == []
     assert find(seller, "secret") == []
     assert not IndexedMessage.objects.filter(message_id=said.id).exists()
 
 
 def test_what_was_edited_is_found_as_it_is_now(thread, buyer, seller):
     said = say(buyer, thread, "The first version")
-    indexer.feed_noted()
+    indexer.index_queued()
     edit_message(buyer, thread_id=thread, message_id=said.id, body="The second try")
     assert find(seller, "version") == []
     assert find(seller, "second") == ["The second try"]
@@ -267,12 +267,12 @@ def test_what_was_edited_is_found_as_it_is_now(thread, buyer, seller):
 
 def test_what_staff_hide_leaves_the_index_and_comes_back_when_they_show_it(thread, buyer, seller):
     said = say(buyer, thread, "A secret that staff hide")
-    indexer.feed_noted()
+    indexer.index_queued()
     hide_message(thread_id=thread, message_id=said.id)
     # At once, and for its author, too.
     for user in (buyer, seller):
-        assert search(user, query_parser.read("secret")) == []
-    indexer.feed_noted()
+        assert search(user, query_parser.parse_query("secret")) == []
+    indexer.index_queued()
     assert not IndexedMessage.objects.filter(message_id=said.id).exists()
     unhide_message(thread_id=thread, message_id=said.id)
     assert find(seller, "secret") == ["A secret that staff hide"]
@@ -280,11 +280,11 @@ def test_what_staff_hide_leaves_the_index_and_comes_back_when_they_show_it(threa
 
 def test_what_staff_black_out_is_not_found_by_it_even_before_the_index_knows(thread, buyer, seller):
     said = say(buyer, thread, "Call 4411223344 about the light")
-    indexer.feed_noted()
+    indexer.index_queued()
     redact_message(thread_id=thread, message_id=said.id, text="4411223344")
     # Finding it would tell that it was there.
     for user in (buyer, seller):
-        assert search(user, query_parser.read("4411223344")) == []
+        assert search(user, query_parser.parse_query("4411223344")) == []
     assert find(seller, "4411223344") == []
     assert not IndexedMessage.objects.filter(folded__contains="4411223344").exists()
     assert find(seller, "light") == ["Call █████ about the light"]
@@ -292,9 +292,9 @@ def test_what_staff_black_out_is_not_found_by_it_even_before_the_index_knows(thr
 
 def test_an_edit_counts_at_once_for_what_is_no_longer_said(thread, buyer, seller):
     said = say(buyer, thread, "The first version")
-    indexer.feed_noted()
+    indexer.index_queued()
     edit_message(buyer, thread_id=thread, message_id=said.id, body="The second try")
-    assert search(seller, query_parser.read("version")) == []
+    assert search(seller, query_parser.parse_query("version")) == []
 
 
 def test_who_comes_back_finds_only_what_is_said_from_then_on(thread, buyer, seller, stranger):
@@ -327,7 +327,7 @@ def test_a_deleted_person_is_found_by_no_name_and_what_they_said_is(thread, buye
     say(seller, thread, "A secret between us")
     assert find(buyer, f"secret from:{name}")
     delete_account(seller)
-    carry_waiting()
+    process_due_entries()
     assert find(buyer, "secret") == ["A secret between us"]
     for filters in (f"from:{name}", f"from:@{handle}", f"in:{name}", f"in:{handle}"):
         assert find(buyer, f"secret {filters}") == [], filters
@@ -342,13 +342,13 @@ def test_what_is_in_the_archive_is_found_under_the_same_rules(thread, buyer, sel
     # Nothing of it is in the index yet that would say so.
     hide_message(thread_id=thread, message_id=said[1].id)
     remove_message(buyer, thread_id=thread, message_id=said[2].id)
-    assert [len(each.hits) for each in search(seller, query_parser.read("secret"))] == [1]
+    assert [len(each.hits) for each in search(seller, query_parser.parse_query("secret"))] == [1]
     assert find(seller, "secret") == ["A secret, kept"]
     assert find(stranger, "secret") == []
     reconcile.rebuild()
     assert find(seller, "secret") == ["A secret, kept"]
     leave_thread(seller, thread_id=thread)
-    assert search(seller, query_parser.read("secret")) == []
+    assert search(seller, query_parser.parse_query("secret")) == []
 
 
 # --- The page
@@ -357,15 +357,15 @@ def test_what_is_in_the_archive_is_found_under_the_same_rules(thread, buyer, sel
 def test_a_search_costs_few_requests(buyer, seller):
     for _ in range(12):
         say(buyer, start(buyer, seller), "The same words everywhere")
-    indexer.feed_noted()
+    indexer.index_queued()
     with counting() as requests:
-        assert len(search(seller, query_parser.read("words"))) == 12
+        assert len(search(seller, query_parser.parse_query("words"))) == 12
     assert requests == ["BatchGetItem", "BatchGetItem"]
 
 
 def test_the_page(thread, buyer, seller):
     say(buyer, thread, "A <b>bold</b> claim & more")
-    indexer.feed_noted()
+    indexer.index_queued()
     client = Client()
     client.force_login(seller, backend=BACKEND)
     page = client.get("/inbox/search/", {"q": "bold kind:party"}).content.decode()
@@ -381,6 +381,6 @@ def test_a_quoted_word_at_the_edge_of_a_text_is_counted():
 
 
 def test_folding():
-    assert fold("Straße ＡＢＣ É ﬁ") == "strasse abc e fi"
-    assert fold("한국어") == "한국어"
+    assert normalise("Straße ＡＢＣ É ﬁ") == "strasse abc e fi"
+    assert normalise("한국어") == "한국어"
     assert connection.vendor in ("sqlite", "postgresql")

@@ -11,7 +11,7 @@ from demo import content
 from inbox.models import IndexedThread
 from inbox.queries import FOLDERS, list_folder
 from inbox.search import query_parser
-from inbox.search.normalise import fold
+from inbox.search.normalise import normalise
 from inbox.search.reconcile import rebuild
 from inbox.search.search import Found, search
 from tests.threads.conftest import messages_of
@@ -63,7 +63,7 @@ def people(db, settings, tmp_path, monkeypatch) -> dict[str, User]:
 
 
 def found(user: User, text: str) -> list[Found]:
-    return search(user, query_parser.read(text))
+    return search(user, query_parser.parse_query(text))
 
 
 def all_said(user: User) -> list[tuple[str, str]]:
@@ -71,7 +71,7 @@ def all_said(user: User) -> list[tuple[str, str]]:
     rows = [row for folder in FOLDERS for row in list_folder(user, folder).rows]
     said = [message for row in rows for message in messages_of(row.thread_id)]
     people = [message for message in said if message.author_id]
-    return [(one.thread_id, fold(to_text(one.body or ""))) for one in people]
+    return [(one.thread_id, normalise(to_text(one.body or ""))) for one in people]
 
 
 def test_the_best_comes_first_and_everything_is_found_in_every_language(people):
@@ -85,7 +85,7 @@ def test_the_best_comes_first_and_everything_is_found_in_every_language(people):
         for text in EVERY:
             expected: dict[str, int] = {}
             for thread, body in said:
-                if all(word in body for word in query_parser.read(text).words):
+                if all(word in body for word in query_parser.parse_query(text).words):
                     expected[thread] = expected.get(thread, 0) + 1
             got = {one.row.thread_id: len(one.hits) + one.more for one in found(people[name], text)}
             assert got == expected, (name, text)

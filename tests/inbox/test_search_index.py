@@ -24,7 +24,7 @@ from threads.actions.staff import (
 )
 from threads.archive.archiver import archive_thread
 from threads.dynamodb.store import counting
-from threads.relay import carry_waiting
+from threads.relay import process_due_entries
 
 pytestmark = pytest.mark.storage
 
@@ -62,7 +62,7 @@ class Talk:
     def step(self) -> None:
         acts = [self.say] * 6 + [self.edit, self.react, self.remove, self.hide, self.show]
         acts += [self.black_out, self.lock, self.come_or_go, self.rename, self.archive]
-        acts += [indexer.feed_noted] * 3 + [lose_noted]
+        acts += [indexer.index_queued] * 3 + [lose_noted]
         self.dice.choice(acts)()
 
     @property
@@ -132,7 +132,7 @@ class Talk:
     def rename(self) -> None:
         fields = {name: getattr(self.seller, name) for name in PROFILE}
         change_profile(self.seller, **fields | {"display_name": f"Sam {self.number}"})
-        carry_waiting()
+        process_due_entries()
 
     def archive(self) -> None:
         archive_thread(self.thread, since="2020-01-01", before=datetime.now(UTC))
@@ -148,14 +148,14 @@ def test_grown_in_any_way_it_equals_the_one_that_is_made_anew(
     reconcile.compare()
     for _ in range(60):
         talk.step()
-    indexer.feed_noted()
+    indexer.index_queued()
     reconcile.compare()
     grown = snapshot(*talk.threads)
     assert grown[0]
     assert {each[1] for each in grown[0]} == {*talk.threads}
     for thread in talk.threads:
         index.forget_thread(thread)
-        index.take_in(thread)
+        index.index_thread(thread)
     assert snapshot(*talk.threads) == grown
 
 
@@ -170,13 +170,13 @@ def test_a_change_that_a_dead_server_forgot_is_not_hidden_by_one_that_is_known(
     thread, buyer, seller, monkeypatch
 ):
     gone, edited = say(buyer, thread, "A secret"), say(buyer, thread, "The first version")
-    indexer.feed_noted()
+    indexer.index_queued()
     only(monkeypatch, thread)
     reconcile.compare()
     remove_message(buyer, thread_id=thread, message_id=gone.id)
     lose_noted()
     edit_message(buyer, thread_id=thread, message_id=edited.id, body="The second")
-    indexer.feed_noted()
+    indexer.index_queued()
     assert reconcile.compare() == 1
     assert not IndexedMessage.objects.filter(folded__contains="secret").exists()
     assert reconcile.compare() == 0
@@ -186,14 +186,14 @@ def test_what_is_new_is_taken_in_by_itself_whatever_else_was_changed(thread, buy
     """A tab or a lock counts as a change; the messages before it are not looked at for that."""
     for _ in range(30):
         say(buyer, thread)
-    indexer.feed_noted()
+    indexer.index_queued()
     lock_thread(thread_id=thread, reason="A look")
     unlock_thread(thread_id=thread)
     say(buyer, thread, "The newest")
     put: list[int] = []
     real = index._put
     monkeypatch.setattr(index, "_put", lambda *given: put.append(len(given[2])) or real(*given))
-    indexer.feed_noted()
+    indexer.index_queued()
     # The newest, the lines that say of the lock and its end, and the one before them.
     assert sum(put) <= 4
     assert IndexedMessage.objects.filter(thread=thread, folded="the newest").exists()
@@ -203,7 +203,7 @@ def test_the_command_makes_it_anew_and_forgets_what_is_no_longer_there(
     thread, buyer, seller, capsys
 ):
     say(buyer, thread, "The light is good")
-    indexer.feed_noted()
+    indexer.index_queued()
     grown = snapshot(thread)
     IndexedMessage.objects.filter(thread=thread).update(folded="something else")
     IndexedThread.objects.create(pk="thrd_gone", seq=0, rev=0, roster_version=0, kind="inquiry")
@@ -214,13 +214,13 @@ def test_the_command_makes_it_anew_and_forgets_what_is_no_longer_there(
 
 
 def test_what_a_crash_forgot_is_found_by_comparing(thread, buyer, seller, monkeypatch):
-    indexer.feed_noted()
+    indexer.index_queued()
     assert reconcile.compare() == 1
     said = say(buyer, thread, "Before the crash")
     other = start(seller, buyer, "In a new thread")
     edit_message(buyer, thread_id=thread, message_id=said.id, body="Edited before the crash")
     lose_noted()
-    assert search(seller, query_parser.read("crash")) == []
+    assert search(seller, query_parser.parse_query("crash")) == []
     only(monkeypatch, thread, other)
     assert reconcile.compare() == 2
     assert find(seller, "edited crash") == ["Edited before the crash"]
@@ -237,15 +237,15 @@ def test_sending_asks_the_index_for_nothing(thread, buyer, django_assert_num_que
 
 
 def test_the_lag_is_known(thread, buyer, monkeypatch):
-    indexer.feed_noted()
+    indexer.index_queued()
     assert queue.lag() == 0
     say(buyer, thread)
     before = queue.lag()
     assert 0 < before < queue.lag()
     # Also while it is being taken in: a feeder that hangs is seen.
     during = []
-    monkeypatch.setattr(indexer, "take_in", lambda *given, pause: during.append(queue.lag()))
-    indexer.feed_noted()
+    monkeypatch.setattr(indexer, "index_thread", lambda *given, pause: during.append(queue.lag()))
+    indexer.index_queued()
     assert during
     assert min(during) > before
     assert queue.lag() == 0
@@ -253,12 +253,12 @@ def test_the_lag_is_known(thread, buyer, monkeypatch):
 
 def test_what_could_not_be_taken_in_waits_on_and_is_tried_again(thread, buyer, seller, monkeypatch):
     said = say(buyer, thread, "The first version")
-    indexer.feed_noted()
+    indexer.index_queued()
     edit_message(buyer, thread_id=thread, message_id=said.id, body="The second try")
     with monkeypatch.context() as broken:
-        broken.setattr(indexer, "take_in", lambda *given, pause: 1 / 0)
+        broken.setattr(indexer, "index_thread", lambda *given, pause: 1 / 0)
         before = queue.lag()
-        indexer.feed_noted()
+        indexer.index_queued()
         assert queue.lag() > before
     assert find(seller, "second") == ["The second try"]
     assert queue.lag() == 0
@@ -270,6 +270,6 @@ def test_it_rests_in_the_middle_of_a_long_history(thread, buyer, monkeypatch):
     count = len(messages_of(thread))
     monkeypatch.setattr(index, "BATCH", 3)
     rests: list[float] = []
-    index.take_in(thread, pause=rests.append)
+    index.index_thread(thread, pause=rests.append)
     assert len(rests) == count // 3
     assert IndexedMessage.objects.filter(thread_id=thread).count() == count

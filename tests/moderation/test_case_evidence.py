@@ -42,7 +42,7 @@ def notice(shown, **fields) -> Report:
     """A report that comes through the outbox."""
     payload = {"about": "circumvention", "reason": "off_site", "shown": shown} | fields
     entry = OutboxEntry.objects.create(kind="case", payload=payload)
-    assert relay.carry(entry)
+    assert relay.process_entry(entry)
     return Report.objects.get(key=f"outbox {entry.pk}")
 
 

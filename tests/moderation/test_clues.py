@@ -7,7 +7,7 @@ from re import _parser
 import pytest
 
 from detection import addresses, detector, words
-from detection.clues import LONGEST_KEPT, Clued, Phrases, clues_of
+from detection.clues import MAX_CACHED_CHARS, Clued, Phrases, clues_of
 
 NAMES = [
     (name, thing)
@@ -46,7 +46,7 @@ def test_an_ordinary_text_has_no_clue_to_anything():
 
 
 def test_a_long_word_has_the_clues_of_its_parts():
-    assert clues_of("x" * LONGEST_KEPT + "@") == clues_of("@") != frozenset()
+    assert clues_of("x" * MAX_CACHED_CHARS + "@") == clues_of("@") != frozenset()
 
 
 def _around(text: str, chance: random.Random) -> str:

@@ -14,7 +14,7 @@ from tests.threads.conftest import messages_of, say, thread_item
 from threads import keys
 from threads.actions import staff as in_thread
 from threads.models import Message
-from threads.relay import carry_all, carry_waiting
+from threads.relay import process_due_entries, process_entries
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
 
@@ -68,14 +68,14 @@ def test_a_decision_brings_along_a_card_that_waited_for_the_lock(leg, buyer, thr
         key="late",
         given=GIVEN["dispute"](leg),
     )
-    carry_all(done.entries)
+    process_entries(done.entries)
     assert not Card.objects.get(pk=done.card.pk).message_id
     decide(moderator, done.card)
     card = Card.objects.get(pk=done.card.pk)
     message = Message.find(keys.thread_pk(thread), keys.message_sk(card.message_id))
     assert message.action["state"] == "resolved"
     assert DECISION in messages_of(thread)[-1].body
-    carry_waiting()
+    process_due_entries()
     assert_consistent(thread)
 
 

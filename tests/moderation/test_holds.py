@@ -17,7 +17,7 @@ from privacy.actions import delete_account
 from tests.moderation.conftest import make_staff, report, sign_in, taken
 from tests.threads.conftest import say, start, thread_item
 from threads.actions.revisions import remove_message
-from threads.relay import carry_waiting
+from threads.relay import process_due_entries
 
 pytestmark = pytest.mark.storage
 
@@ -109,7 +109,7 @@ def test_nor_when_whoever_sent_it_deletes_their_account(thread, buyer, seller, m
     case = taken(moderator, report(buyer, thread, message.id))
     remove_message(seller, thread_id=thread, message_id=message.id)
     delete_account(seller)
-    while carry_waiting():
+    while process_due_entries():
         pass
     assert get(moderator, case, file).content == b"What was sent"
     resolve(moderator, case_id=case.id, reason="A misunderstanding")

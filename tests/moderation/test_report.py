@@ -129,7 +129,7 @@ def test_what_the_service_notices_becomes_a_case_once_and_holds_its_author(threa
         # A crash after the case was opened: the entry still says what it said.
         OutboxEntry.objects.filter(pk=entry.pk).update(payload=payload, done_at=None)
         entry.refresh_from_db()
-        assert relay.carry(entry)
+        assert relay.process_entry(entry)
     case = Case.objects.get(thread_id=thread)
     assert case.reports.count() == 1
     assert row(thread, buyer).sending_hold == {"reason": "Contact details", "case": case.id}

@@ -13,7 +13,7 @@ from threads.actions.staff import hold_thread, lift_hold
 from threads.dynamodb.change import Change
 from threads.dynamodb.transactions import update
 from threads.models import Profile, Thread
-from threads.relay import carry_all, carry_waiting
+from threads.relay import process_due_entries, process_entries
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
 
@@ -23,7 +23,7 @@ def booked(db):
     buyer, seller = make_person("Bea"), make_person("Sam")
     thread = start(buyer, seller)
     book(thread, buyer, seller)
-    while carry_waiting():
+    while process_due_entries():
         pass
     return thread, seller
 
@@ -33,7 +33,7 @@ def deliver(seller, thread, count):
     for number in range(count):
         with transaction.atomic():
             entry = touch(thread, by=seller, key=f"delivery-{number}", says=f"Delivery {number}")
-        carry_all([entry])
+        process_entries([entry])
 
 
 def test_101_deliveries_in_a_thread_on_hold_do_not_delay_a_profile(booked):
@@ -42,7 +42,7 @@ def test_101_deliveries_in_a_thread_on_hold_do_not_delay_a_profile(booked):
     deliver(seller, thread, 101)
 
     somebody = make_person("Zoe")
-    carry_waiting()
+    process_due_entries()
 
     profile = Profile.find(keys.user_pk(somebody.id), keys.PROFILE)
     assert profile is not None
@@ -59,7 +59,7 @@ def test_a_lifted_hold_is_noticed_by_a_process_with_an_old_cache(booked):
     update(Thread(keys.thread_pk(thread), keys.THREAD), lift, None)
     make_due()
 
-    carry_waiting()
+    process_due_entries()
 
     assert "Delivery 0" in messages_of(thread)[-1].body
 
@@ -69,7 +69,7 @@ def test_after_the_hold_all_deliveries_are_announced_in_order(booked):
     hold_thread(thread_id=thread, reason="Contact details", case_id="case_1")
     deliver(seller, thread, 5)
     lift_hold(thread_id=thread)
-    while carry_waiting():
+    while process_due_entries():
         pass
 
     said = [each.body for each in messages_of(thread) if "Delivery" in (each.body or "")]

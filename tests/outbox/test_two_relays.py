@@ -13,7 +13,7 @@ from tests.contracts import kills
 from tests.contracts.conftest import book
 from tests.threads.conftest import make_person, messages_of, start
 from threads import cache
-from threads.relay import carry_all, carry_waiting
+from threads.relay import process_due_entries, process_entries
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -45,7 +45,7 @@ def relay_until_empty() -> None:
     deadline = time.monotonic() + MAX_SECONDS
     while pending().exists():
         assert time.monotonic() < deadline
-        if not carry_waiting():
+        if not process_due_entries():
             time.sleep(0.05)
 
 
@@ -99,7 +99,9 @@ def test_a_relay_killed_at_every_step_beside_another(short_lease):
 def test_an_action_killed_at_every_step_beside_a_relay(short_lease):
     for step in range(1, kills.MOST_STEPS):
         thread, seller = conversation()
-        survived = run_two_relays(step, lambda of=(thread, seller): carry_all(announce(*of, 2)))
+        survived = run_two_relays(
+            step, lambda of=(thread, seller): process_entries(announce(*of, 2))
+        )
         relay_until_empty()
         cache.forget(thread)
         said = sum((each.body or "").startswith("Line") for each in messages_of(thread))

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from realtime.broadcast.redis_bus import Between
+from realtime.broadcast.redis_bus import RedisBus
 
 WHO = ["user.mara"]
 
@@ -17,7 +17,7 @@ class Process:
     def __init__(self, prefix: str) -> None:
         self.heard: asyncio.Queue[dict] = asyncio.Queue()
         url = os.environ["PARLEY_TEST_REDIS_URL"]
-        self.between = Between(
+        self.between = RedisBus(
             url, prefix, lambda groups, message: self.heard.put_nowait(message), lambda live: None
         )
 

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from messaging_site.servers.request_bodies import MOST_BYTES, bounded
+from messaging_site.servers.request_bodies import MAX_BODY_BYTES, bounded
 
 HEAD = b"POST /accounts/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 
@@ -21,7 +21,7 @@ def talk(site, *parts: bytes) -> bytes:
 
 
 def test_a_body_that_says_it_is_too_long_is_refused_at_once(site):
-    answer = talk(site, HEAD + f"Content-Length: {MOST_BYTES + 1}\r\n\r\n".encode())
+    answer = talk(site, HEAD + f"Content-Length: {MAX_BODY_BYTES + 1}\r\n\r\n".encode())
     assert answer.startswith(b"HTTP/1.1 413")
 
 
@@ -38,7 +38,7 @@ async def test_a_length_of_thousands_of_digits_is_too_long():
 
 def test_a_body_that_does_not_say_how_long_it_is_has_an_end_too(site):
     chunk = b"%x\r\n%s\r\n" % (1 << 20, b"a" * (1 << 20))
-    more = [chunk] * (MOST_BYTES // (1 << 20) + 3)
+    more = [chunk] * (MAX_BODY_BYTES // (1 << 20) + 3)
     answer = talk(site, HEAD + b"Transfer-Encoding: chunked\r\n\r\n", *more)
     # Whoever goes on sending may not get to read it.
     assert answer == b"" or answer.startswith(b"HTTP/1.1 413")

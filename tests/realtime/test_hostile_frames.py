@@ -12,7 +12,7 @@ from websockets.exceptions import ConnectionClosed
 from core.ids import new_id
 from core.refusals import Refusal
 from realtime.sockets.commands import COMMANDS, OF_THE_SOCKET
-from realtime.sockets.frames import MOST_BYTES, FrameTooLarge, decode
+from realtime.sockets.frames import MAX_FRAME_BYTES, FrameTooLarge, decode
 from tests.test_access import BACKEND
 from tests.threads.conftest import make_person, messages_of, start
 from threads.forms import SendMessage
@@ -71,7 +71,7 @@ def test_a_socket_answers_and_lives_on(site, pair, value):
 def test_one_that_is_too_long_is_told_so_and_closed(site, pair):
     with site.connect(pair.buyer) as client:
         client.hear("hello")
-        client.say("ping", t="x" * MOST_BYTES)
+        client.say("ping", t="x" * MAX_FRAME_BYTES)
         assert client.hear("error")["code"] == "BAD_FRAME"
         with pytest.raises(ConnectionClosed) as closed:
             client.hear()

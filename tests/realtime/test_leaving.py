@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from messaging_site.servers.drain import spread
+from messaging_site.servers.drain import run_spread
 from tests.site import Client, Pair, Site, prepared_site
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
@@ -223,7 +223,7 @@ async def test_goodbyes_take_no_longer_because_the_loop_is_busy():
         time.sleep(0.02)  # noqa: ASYNC251
 
     begun = time.monotonic()
-    await spread([say_goodbye] * 50, 1.5)
+    await run_spread([say_goodbye] * 50, 1.5)
     assert len(said) == 50
     assert said[-1] - said[0] > 1.0, "Not all at once."
     assert time.monotonic() - begun < 2.2

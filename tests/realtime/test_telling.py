@@ -2,7 +2,7 @@
 
 import asyncio
 
-from realtime.broadcast.channel_layer import Mailbox
+from realtime.broadcast.channel_layer import ChannelQueue
 from realtime.broadcast.delivery import ORIGIN
 from realtime.sockets.consumers import Socket
 from realtime.sockets.subscriptions import Watching
@@ -10,7 +10,7 @@ from realtime.sockets.subscriptions import Watching
 
 def socket_that(write) -> Socket:
     socket = Socket()
-    socket.mailbox, socket.turn, socket.hearing = Mailbox(10), asyncio.Lock(), None
+    socket.mailbox, socket.turn, socket.hearing = ChannelQueue(10), asyncio.Lock(), None
     socket.watching, socket.write = Watching(), write
     socket.mailbox.on_mail = socket._on_mail
     return socket

@@ -167,7 +167,7 @@ def test_the_release_survives_a_store_that_does_not_answer(
     assert row(held, seller).sending_hold
     # Its back-off is over.
     OutboxEntry.objects.filter(done_at=None).update(due_at=timezone.now())
-    relay.carry_waiting()
+    relay.process_due_entries()
     assert row(held, seller).sending_hold is None
 
 
@@ -187,7 +187,7 @@ def test_a_case_that_is_resolved_before_its_entry_is_carried_again_holds_nobody(
     resolve(moderator, case_id=taken(moderator, case_of(held)).id, reason="A prop")
     OutboxEntry.objects.filter(pk=entry.pk).update(payload=payload, done_at=None)
     entry.refresh_from_db()
-    assert relay.carry(entry)
+    assert relay.process_entry(entry)
     assert row(held, seller).sending_hold is None
 
 
@@ -214,7 +214,7 @@ def holds_of_case(thread: str, author) -> None:
         "reason": "off_site",
         "hold": "Your message looks like a telephone number.",
     }
-    assert relay.carry(OutboxEntry.objects.create(kind="case", payload=payload))
+    assert relay.process_entry(OutboxEntry.objects.create(kind="case", payload=payload))
 
 
 def test_a_held_author_can_still_call_our_safety_team(thread, buyer, seller):
@@ -262,7 +262,7 @@ def test_conversations_put_on_hold_before_become_holds_of_their_authors(thread, 
     from importlib import import_module
 
     import_module("moderation.migrations.0004_author_holds").enqueue(apps, None)
-    relay.carry_waiting()
+    relay.process_due_entries()
     assert thread_item(thread).soft_block is None
     assert row(thread, seller).sending_hold["case"] == case.id
     assert say(buyer, thread, "Hello")

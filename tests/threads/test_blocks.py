@@ -271,12 +271,12 @@ def test_the_relay_finishes_what_an_outage_left(thread, buyer, seller, trouble, 
     trouble.before("*", away, times=FOREVER)
     block_person(seller, blocked=buyer)
     assert waiting() == 1
-    assert relay.carry_waiting() == 0
+    assert relay.process_due_entries() == 0
     trouble.over()
     assert blockers(buyer, seller) is None
 
     make_due()
-    assert relay.carry_waiting() == 1
+    assert relay.process_due_entries() == 1
     assert waiting() == 0
     assert blockers(buyer, seller) == row(thread, buyer).blocked_by == {seller.id}
 
@@ -292,7 +292,7 @@ def test_the_relay_finishes_what_was_left_half_done(buyer, seller, trouble, noth
 
     trouble.over()
     make_due()
-    assert relay.carry_waiting() == 1
+    assert relay.process_due_entries() == 1
     for thread in threads:
         for person in (buyer, seller):
             assert row(thread, person).blocked_by == {seller.id}

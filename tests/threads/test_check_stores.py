@@ -29,7 +29,7 @@ from threads.models import (
     TabSnapshot,
     Thread,
 )
-from threads.relay import carry_waiting
+from threads.relay import process_due_entries
 
 pytestmark = pytest.mark.django_db
 
@@ -58,7 +58,7 @@ def busy(own_table) -> dict[str, object]:
     propose("extras", leg)
     offer_in(other, seller)
     block_person(stranger, blocked=buyer)
-    while carry_waiting():
+    while process_due_entries():
         pass
     return {"buyer": buyer, "seller": seller, "thread": thread, "stranger": stranger}
 

@@ -112,19 +112,19 @@ def test_what_it_costs(buyer):
 
 
 def test_last_seen_is_kept_to_the_minute_for_whoever_asks(buyer, seller):
-    relay.carry_waiting()
+    relay.process_due_entries()
     note_last_seen(buyer)
     at = Profile.find(keys.user_pk(buyer.id), keys.PROFILE).last_seen_at
     assert list_last_seen([buyer.id, seller.id]) == {buyer.id: f"{at[:16]}Z"}
 
 
 def test_a_changed_profile_leaves_it_as_it_is(buyer):
-    relay.carry_waiting()
+    relay.process_due_entries()
     note_last_seen(buyer)
     before = list_last_seen([buyer.id])
     buyer.display_name = "Beatrix"
     buyer.save()
-    relay.carry(add_profile_entry(buyer))
+    relay.process_entry(add_profile_entry(buyer))
     assert Profile.find(keys.user_pk(buyer.id), keys.PROFILE).display_name == "Beatrix"
     assert list_last_seen([buyer.id]) == before
 

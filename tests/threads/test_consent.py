@@ -32,7 +32,7 @@ from threads.dynamodb.transactions import Transaction
 from threads.models import Invitation, Pair
 from threads.models.thread import MAX_PARTICIPANTS
 from threads.queries import list_pending, open_thread
-from threads.relay import carry_waiting
+from threads.relay import process_due_entries
 
 pytestmark = pytest.mark.storage
 
@@ -267,7 +267,7 @@ def test_an_invitation_can_be_put_away_and_brought_back(invited, guest):
 
 def test_an_account_that_is_deleted_leaves_no_name_in_invitations(invited, buyer, guest):
     delete_account(guest)
-    carry_waiting()
+    process_due_entries()
     assert invitation(invited, guest) is None
     assert "Gil" not in str([message.body for message in messages_of(invited)])
 
@@ -334,7 +334,7 @@ def test_blocks_are_checked_where_the_table_has_not_heard_of_them_yet(
     thread, buyer, seller, friend, monkeypatch
 ):
     """The block is in SQL; the table did not answer when it was made."""
-    monkeypatch.setattr("threads.relay.carry", lambda entry: False)
+    monkeypatch.setattr("threads.relay.process_entry", lambda entry: False)
     block_person(friend, blocked=seller)
     assert refused(add_participant, buyer, thread_id=thread, user=friend).code == (
         "ACTION_FORBIDDEN"

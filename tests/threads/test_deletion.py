@@ -18,8 +18,8 @@ from files.actions import accept_file
 from files.exports import ask_for_export
 from files.models import Export, File
 from inbox.models import IndexedMessage
-from inbox.search.index import take_in
-from inbox.search.indexer import feed_noted
+from inbox.search.index import index_thread
+from inbox.search.indexer import index_queued
 from privacy.actions import delete_account
 from tests.contracts import kills
 from tests.contracts.conftest import book, offer_in, pay, sign, terms
@@ -35,7 +35,7 @@ from threads.actions.staff import hold_thread, lock_thread
 from threads.archive.archiver import archive_thread
 from threads.dynamodb.table import query_all
 from threads.queries import open_thread
-from threads.relay import carry_waiting
+from threads.relay import process_due_entries
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
@@ -49,7 +49,7 @@ def signed_in(user: User) -> Client:
 
 def relay() -> None:
     make_due()
-    while carry_waiting():
+    while process_due_entries():
         pass
     assert not OutboxEntry.objects.filter(done_at=None).exists()
 
@@ -91,7 +91,7 @@ def test_what_the_service_has_said_of_them_no_longer_names_them(buyer, seller, t
         add_friend(actor, thread_id=thread, user=guest)
         say(guest, thread, "Hello from me")
         leave_thread(guest, thread_id=thread)
-    take_in(thread)
+    index_thread(thread)
     leg = book(thread, buyer, seller, terms(service="Portraits in May"))
     sign(seller, leg)
     say(buyer, thread, "See you in May")
@@ -203,11 +203,11 @@ def test_where_they_left_long_ago_the_name_goes_too(buyer, seller, thread, perso
     add_friend(buyer, thread_id=thread, user=guest)
     say(guest, thread, "Hello from me")
     leave_thread(guest, thread_id=thread)
-    take_in(thread)
+    index_thread(thread)
     delete_account(guest)
     relay()
     assert open_thread(buyer, thread).state.name_of(guest.id)["name"] == "Deleted person"
-    feed_noted()
+    index_queued()
     assert not IndexedMessage.objects.filter(author_id=guest.id, author__contains="gus").exists()
 
 
@@ -256,7 +256,7 @@ def test_killed_at_every_step_it_is_whole_in_the_end():
 
         def act(seller: User = seller) -> None:
             delete_account(seller)
-            while carry_waiting():
+            while process_due_entries():
                 pass
 
         is_done = kills.survives(step, act)

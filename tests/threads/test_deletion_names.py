@@ -9,8 +9,8 @@ from accounts.models import User
 from contracts.models import Receipt
 from core.outbox.models import OutboxEntry
 from inbox.models import IndexedMessage
-from inbox.search.index import take_in
-from inbox.search.indexer import feed_noted
+from inbox.search.index import index_thread
+from inbox.search.indexer import index_queued
 from privacy.actions import delete_account
 from projects.actions.bookings import deliver_finals
 from tests.contracts.card_scenes import answer, propose
@@ -28,7 +28,7 @@ from threads.dynamodb.change import Change
 from threads.dynamodb.table import query_all
 from threads.dynamodb.transactions import update
 from threads.models import Message
-from threads.relay import carry_waiting
+from threads.relay import process_due_entries
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
 
@@ -72,12 +72,12 @@ def test_no_name_that_somebody_ever_had_is_left(buyer, seller, thread, person):
     archive_thread(thread, since="2020-01-01", before=timezone.now())
     seller = rename(seller, NAMES[2])
     lift_safe_mode(seller, thread_id=thread)
-    take_in(thread)
+    index_thread(thread)
     over(leg)
     receipt = Receipt.objects.get(leg=leg)
     delete_account(seller)
     relay()
-    feed_noted()
+    index_queued()
     assert_nameless(everything_of(thread))
     assert_nameless(str([thread_item(thread).last_message, row(thread, buyer).serialize()]))
     for address in (
@@ -161,7 +161,7 @@ def test_what_waits_for_a_lock_is_said_without_the_name(buyer, seller, thread):
     lock_thread(thread_id=thread, reason="Threats.")
     deliver_finals(seller, leg_id=leg.id, key="1", title="Finals", listing=LISTING)
     delete_account(seller)
-    while carry_waiting():
+    while process_due_entries():
         pass
     unlock_thread(thread_id=thread)
     relay()

@@ -8,7 +8,7 @@ from core.refusals import Refusal
 from tests.threads.conftest import add_friend, make_person, start, thread_item
 from tests.threads.trouble import FOREVER, WRITE, cancelled, hung_up
 from threads.actions.blocks import block_person
-from threads.actions.drafts import MOST_CHARACTERS, find_draft, save_draft
+from threads.actions.drafts import MAX_DRAFT_CHARS, find_draft, save_draft
 from threads.actions.participants import leave_thread, remove_participant
 from threads.dynamodb.retry import time_budget
 from threads.dynamodb.store import counting
@@ -148,7 +148,7 @@ def test_what_is_told_is_what_is_stored(thread, buyer, delivered):
 
 def test_takes_more_than_a_message_may_have(thread, buyer, delivered):
     """Whoever wrote too much shortens it later, on whatever device."""
-    text = "写" * MOST_CHARACTERS
+    text = "写" * MAX_DRAFT_CHARS
     save(buyer, thread, text)
     assert draft(buyer, thread) == (text, 1)
     assert delivered.to(buyer, "draft.changed")[0]["text"] == text
@@ -157,13 +157,13 @@ def test_takes_more_than_a_message_may_have(thread, buyer, delivered):
 def test_too_much_is_refused_and_what_is_stored_stays(thread, buyer, delivered):
     save(buyer, thread, "As it is")
     delivered.clear()
-    assert refused(buyer, thread, "x" * (MOST_CHARACTERS + 1), 1) == "MSG_TOO_LONG"
+    assert refused(buyer, thread, "x" * (MAX_DRAFT_CHARS + 1), 1) == "MSG_TOO_LONG"
     assert draft(buyer, thread) == ("As it is", 1)
     assert not delivered
 
 
 def test_two_that_are_too_much_together_are_refused_and_the_first_stays(thread, buyer, delivered):
-    first, second = "x" * MOST_CHARACTERS, "y" * MOST_CHARACTERS
+    first, second = "x" * MAX_DRAFT_CHARS, "y" * MAX_DRAFT_CHARS
     save(buyer, thread, first)
     delivered.clear()
     assert refused(buyer, thread, second, 0) == "MSG_TOO_LONG"

@@ -180,7 +180,7 @@ def test_asking_twice_while_it_is_coming_is_asking_once(buyer, thread):
 
 
 def test_nobody_asks_without_end(buyer, thread, monkeypatch):
-    monkeypatch.setattr(exports, "MOST_A_DAY", 1)
+    monkeypatch.setattr(exports, "MAX_EXPORTS_PER_DAY", 1)
     ask_for_export(buyer, thread_id=thread, about="Old times")
     with pytest.raises(Refusal, match="RATE_LIMITED"):
         ask_for_export(buyer, about="All")

@@ -250,14 +250,14 @@ def test_what_cannot_be_told_of_one_is_told_of_the_others(
 ):
     sid = make_person("Sid")
     other = start(buyer, sid)
-    tell = messages.tell_appended
+    tell = messages.publish_appended
 
     def tell_some(appended) -> None:
         if appended.message.thread_id == thread:
             raise RuntimeError("not to be shown")
         tell(appended)
 
-    monkeypatch.setattr(messages, "tell_appended", tell_some)
+    monkeypatch.setattr(messages, "publish_appended", tell_some)
     both = [sending(buyer, thread, "Unshowable"), sending(buyer, other, "Fine")]
     send_all(both)
     assert all(one.is_done for one in both)

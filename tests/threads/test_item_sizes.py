@@ -6,20 +6,20 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from contracts.actions.groups import MOST_LEGS
+from contracts.actions.groups import MAX_LEGS
 from contracts.cards.types import TYPES
 from core.refusals import Refusal
-from files.names import LONGEST as LONGEST_FILE_NAME
-from moderation.models import MOST_TEXT
+from files.names import MAX_NAME_CHARS as LONGEST_FILE_NAME
+from moderation.models import MAX_TEXT_CHARS
 from projects.panel import editable_tabs, large_tabs, trim
-from projects.pending_actions import MOST as MOST_WAITS
-from threads.actions.drafts import MOST_CHARACTERS
-from threads.actions.revisions import MOST_KEPT
+from projects.pending_actions import MAX_PENDING_ACTIONS as MOST_WAITS
+from threads.actions.drafts import MAX_DRAFT_CHARS
+from threads.actions.revisions import MAX_HISTORY_BYTES
 from threads.dynamodb.change import Change
 from threads.dynamodb.sizes import KB, MAX_ITEM_BYTES, item_bytes
 from threads.dynamodb.table import Item, put_many, serialized
 from threads.dynamodb.transactions import Transaction
-from threads.forms import MOST_ATTACHED
+from threads.forms import MAX_ATTACHMENTS
 from threads.models import (
     ActionWaiting,
     ArchiveDue,
@@ -60,7 +60,7 @@ PK, SK = f"THR#{ID}#{ID}", f"X#{ID}#{ID}#{ID}"
 
 PERSON = {"id": ID, "handle": ID, "name": WIDE * 60, "avatar": WIDE * 200, "timeZone": "z" * 64}
 LAST = {"text": WIDE * PREVIEW, "authorText": WIDE * PREVIEW, "author": ID, "type": "asset"}
-HOLD = {"reason": WIDE * MOST_TEXT, "case": ID}
+HOLD = {"reason": WIDE * MAX_TEXT_CHARS, "case": ID}
 FILE = {
     **{"kind": "image", "id": ID, "name": WIDE * LONGEST_FILE_NAME, "type": "t" * 100},
     **{"size": NUMBER, "width": NUMBER, "height": NUMBER, "band": 3},
@@ -161,7 +161,7 @@ def largest_thread() -> Thread:
         buyer_id=ID,
         seller_id=ID,
         participants=PEOPLE,
-        party_ids=[ID] * (MOST_LEGS + 1),
+        party_ids=[ID] * (MAX_LEGS + 1),
         roster_version=NUMBER,
         city=WIDE * 80,
         status="archived",
@@ -176,7 +176,7 @@ def largest_thread() -> Thread:
         rev=NUMBER,
         waiting_for=ID,
         waits=[WAIT] * (MOST_WAITS * MAX_PARTICIPANTS),
-        lock_reason=WIDE * MOST_TEXT,
+        lock_reason=WIDE * MAX_TEXT_CHARS,
         soft_block=HOLD,
         booking_pk=PK,
         booking_sk=SK,
@@ -208,8 +208,8 @@ def message(**fields: Any) -> Message:
 
 def text_message() -> Message:
     earlier = {"body": WIDE * MAX_BODY, "since": MOMENT}
-    versions = MOST_KEPT // (4 * MAX_BODY)
-    return message(attachments=[FILE] * MOST_ATTACHED, earlier_bodies=[earlier] * versions)
+    versions = MAX_HISTORY_BYTES // (4 * MAX_BODY)
+    return message(attachments=[FILE] * MAX_ATTACHMENTS, earlier_bodies=[earlier] * versions)
 
 
 def card_message() -> Message:
@@ -220,15 +220,15 @@ def card_message() -> Message:
 
 
 def tab() -> TabSnapshot:
-    whole = records(large_tabs.MOST_BYTES)
+    whole = records(large_tabs.MAX_INLINE_BYTES)
     assert large_tabs.fold("docs", whole) is whole
     return TabSnapshot(PK, SK, version=9, snapshot=whole, updated_by=ID, updated_at=MOMENT, rev=9)
 
 
 def edit() -> TabEdit:
     """The newest version of the largest tab, after an edit of its longest field."""
-    assert trim.MAX_RECORDED_BYTES >= editable_tabs.MOST_BYTES
-    field = {"text": WIDE * editable_tabs.LONGEST_TEXT, "by": ID, "at": MOMENT}
+    assert trim.MAX_RECORDED_BYTES >= editable_tabs.MAX_TAB_BYTES
+    field = {"text": WIDE * editable_tabs.MAX_TEXT_CHARS, "by": ID, "at": MOMENT}
     changes = [{"part": ID, "before": field, "after": field}]
     values = {"snapshot": records(trim.MAX_RECORDED_BYTES), "changes": changes}
     return TabEdit(PK, SK, version=9, edited_by=ID, edited_at=MOMENT, **values)
@@ -281,7 +281,7 @@ LARGEST: dict[type[Item], Callable[[], Item]] = {
         rev=NUMBER,
     ),
     BlockVersion: lambda: BlockVersion(PK, SK, version=NUMBER),
-    Draft: lambda: Draft(PK, SK, text=WIDE * MOST_CHARACTERS, version=NUMBER, updated_at=MOMENT),
+    Draft: lambda: Draft(PK, SK, text=WIDE * MAX_DRAFT_CHARS, version=NUMBER, updated_at=MOMENT),
     RateBucket: lambda: RateBucket(PK, SK, tokens=NUMBER, updated_at=MOMENT),
     StartMarker: lambda: StartMarker(PK, SK, thread_id=ID, hash="h" * 64),
     Pair: lambda: Pair(

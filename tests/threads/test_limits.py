@@ -102,10 +102,10 @@ def test_by_form_what_was_typed_stays_in_the_box(thread, buyer, three_a_minute):
 
 
 def test_those_who_do_nothing_are_forgotten_so_that_memory_has_an_end(monkeypatch, settings):
-    monkeypatch.setattr(rate_limits, "KEPT", 10)
+    monkeypatch.setattr(rate_limits, "MAX_BUCKETS", 10)
     monkeypatch.setattr(rate_limits, "_buckets", rate_limits.OrderedDict())
     for number in range(50):
-        rate_limits.keep_pace("search", f"usr_{number}")
+        rate_limits.check_rate_limit("search", f"usr_{number}")
     assert len(rate_limits._buckets) == 10
 
 

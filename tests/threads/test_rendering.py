@@ -10,7 +10,7 @@ from threads import cache as states
 from threads.actions.revisions import edit_message, react
 from threads.cache import ThreadState
 from threads.models import Message
-from threads.rendering.messages import _is_plain, _mold, _render, render_message, view_of
+from threads.rendering.messages import _cached_fragment, _is_plain, _render, render_message, view_of
 
 ANY = st.text(st.characters(codec="utf-8"), min_size=1, max_size=60)
 WORDS = st.one_of(ANY, st.sampled_from(["100 %", "%(seq)s", "{{ seq }}", "<b>", "a & b", "*bold*"]))
@@ -35,11 +35,11 @@ def test_plain_words_are_shown_as_the_template_shows_them(thread, buyer, body, n
 def test_the_template_is_asked_once_for_all_that_somebody_says(thread, buyer):
     for number in range(5):
         say(buyer, thread, f"Number {number}")
-    _mold.cache_clear()
+    _cached_fragment.cache_clear()
     state = states.known(thread)
     shown = [render_message(message, state) for message in messages_of(thread)[1:]]
     assert len(set(shown)) == 5
-    assert _mold.cache_info().misses == 1
+    assert _cached_fragment.cache_info().misses == 1
 
 
 def test_who_has_another_name_now_is_shown_by_it(buyer):

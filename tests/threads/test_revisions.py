@@ -19,7 +19,7 @@ from tests.threads.conftest import (
 )
 from threads.actions.blocks import block_person
 from threads.actions.participants import leave_thread, remove_participant
-from threads.actions.revisions import MOST_KEPT, edit_message, react, remove_message
+from threads.actions.revisions import MAX_HISTORY_BYTES, edit_message, react, remove_message
 from threads.dynamodb.change import Change
 from threads.dynamodb.store import counting
 from threads.dynamodb.transactions import update
@@ -477,7 +477,7 @@ def test_costs_one_more_if_it_quotes_and_one_more_cold(thread, buyer, cold):
 def test_earlier_texts_are_kept_up_to_a_bound_and_the_next_edit_is_refused(thread, buyer):
     say(buyer, thread, LONG)
     message = messages_of(thread)[-1]
-    fitting = MOST_KEPT // len(LONG.encode())
+    fitting = MAX_HISTORY_BYTES // len(LONG.encode())
     for number in range(fitting):
         edit(buyer, message, f"{LONG}{number}")
     before = messages_of(thread)[-1]

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from core.refusals import Refusal
-from realtime.sockets.sync import MOST_BYTES, open_and_sync, sync_if_behind
+from realtime.sockets.sync import MAX_SYNC_BYTES, open_and_sync, sync_if_behind
 from tests.threads.conftest import (
     add_friend,
     deliver_newest,
@@ -43,7 +43,7 @@ def sync(user, thread_id, *, after=None, oldest=None, rev=None):
         oldest=oldest and oldest.id,
         rev=rev,
     )
-    assert len(orjson.dumps(event)) <= MOST_BYTES
+    assert len(orjson.dumps(event)) <= MAX_SYNC_BYTES
     return event
 
 
@@ -54,7 +54,7 @@ def follow(user, thread_id, *, after, oldest, rev=0):
         event, *_ = open_and_sync(
             user, thread_id=thread_id, after=newest, oldest=oldest.id, rev=rev
         )
-        assert len(orjson.dumps(event)) <= MOST_BYTES
+        assert len(orjson.dumps(event)) <= MAX_SYNC_BYTES
         messages += event["messages"]
         changed += event["changed"]
         newest = messages[-1]["message"] if messages else newest
@@ -221,7 +221,7 @@ def test_frames_stay_short_with_long_ones_that_changed(thread, buyer, kind, coun
 def test_a_heartbeat_is_answered_in_a_short_frame(thread, buyer):
     said = fill(thread, 8, KINDS["links"], changed=True)
     event = sync_if_behind(buyer, thread_id=thread, seq=6, rev=2)
-    assert len(orjson.dumps(event)) <= MOST_BYTES
+    assert len(orjson.dumps(event)) <= MAX_SYNC_BYTES
     assert event["more"]
     assert event["changed"]
     messages, changed, rev = follow(buyer, thread, after=said[5], oldest=said[0], rev=2)

@@ -16,14 +16,14 @@ def block_person(blocker: User, *, blocked: User) -> None:
         lock_people([blocker.id, blocked.id])
         Block.objects.get_or_create(blocker=blocker, blocked=blocked)
         entry = _tell_the_table(blocker, blocked)
-    relay.carry(entry)
+    relay.process_entry(entry)
 
 
 def unblock_person(blocker: User, *, blocked: User) -> None:
     with transaction.atomic():
         Block.objects.filter(blocker=blocker, blocked=blocked).delete()
         entry = _tell_the_table(blocker, blocked)
-    relay.carry(entry)
+    relay.process_entry(entry)
 
 
 def _tell_the_table(blocker: User, blocked: User) -> OutboxEntry:

@@ -14,7 +14,7 @@ from threads.models import Connection, Profile, UserConnection
 from threads.sending.new_message import now_ms
 
 LIFE = 24 * 3600
-MOST = 200
+MAX_CONNECTIONS = 200
 
 
 def note_connection(
@@ -50,7 +50,7 @@ def note_last_seen(user: User) -> None:
 
 def list_connections(user: User) -> list[UserConnection]:
     where = Item.sk.startswith(keys.CONNECTIONS)
-    return query(keys.user_pk(user.id), where, limit=MOST).of(UserConnection)
+    return query(keys.user_pk(user.id), where, limit=MAX_CONNECTIONS).of(UserConnection)
 
 
 def sign_out_device(user: User, *, sign_in: SignIn) -> None:

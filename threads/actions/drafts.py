@@ -13,7 +13,7 @@ from threads.models.message import MAX_BODY
 from threads.sending.new_message import now_ms
 
 # More than a message may have: whoever wrote too much has to shorten it somewhere.
-MOST_CHARACTERS = 2 * MAX_BODY
+MAX_DRAFT_CHARS = 2 * MAX_BODY
 
 
 def save_draft(user: User, *, thread_id: str, text: str, version: int) -> None:
@@ -21,7 +21,7 @@ def save_draft(user: User, *, thread_id: str, text: str, version: int) -> None:
     backoff = Backoff()
     kept = text
     while True:
-        if len(kept) > MOST_CHARACTERS:
+        if len(kept) > MAX_DRAFT_CHARS:
             raise Refusal("MSG_TOO_LONG")
         try:
             _build(user, thread_id, kept, version).commit()

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import structlog
 
 from accounts.models import User
-from core.rate_limits import keep_pace
+from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from threads import keys, policy
 from threads.actions.attachments import Attached, attach
 from threads.cache import ThreadState
 from threads.dynamodb.transactions import Steps, commit_each
-from threads.events import tell_appended
+from threads.events import publish_appended
 from threads.models import Message, Participant, SentMarker
 from threads.models.message import ASSET, MAX_BODY, TEXT
 from threads.models.participant import ASKED
@@ -42,7 +42,7 @@ class Sending:
     message: Message | None = None
     refusal: Refusal | None = None
     waiting: Waiting | None = None
-    has_kept_pace: bool = False
+    is_rate_checked: bool = False
 
     @property
     def is_done(self) -> bool:
@@ -76,11 +76,11 @@ class Sending:
         )
         self.quoted = _find_quoted(self.thread_id, self.reply_to)
 
-    def keep_pace(self) -> None:
+    def check_rate_limit(self) -> None:
         """Counted once, however often it is tried."""
-        if not self.has_kept_pace:
-            keep_pace("message", self.sender.id)
-            self.has_kept_pace = True
+        if not self.is_rate_checked:
+            check_rate_limit("message", self.sender.id)
+            self.is_rate_checked = True
 
     def plan(self, state: ThreadState) -> tuple[Line, Roster]:
         check_may_write(state, self.sender.id)
@@ -93,7 +93,7 @@ class Sending:
         unsure = self.waiting.unsure if self.waiting else None
         try:
             # Before the text is parsed and files are looked up.
-            self.keep_pace()
+            self.check_rate_limit()
         except Refusal:
             stored = self._find_repeated()
             if stored is None:
@@ -141,7 +141,7 @@ class Sending:
         if self.quoted is not None:
             appended.state.quoted[self.quoted.id] = self.quoted
         policy.remember([appended.message])
-        tell_appended(appended)
+        publish_appended(appended)
         self.message = appended.message
         return appended.message
 
@@ -184,7 +184,7 @@ def _each_waiting(sendings: list[Sending]) -> Iterator[tuple[Sending, Waiting]]:
             alone.add(sending.thread_id)
             continue
         try:
-            sending.keep_pace()
+            sending.check_rate_limit()
         except Refusal:
             # Unless it was stored before, which is for it to find out by itself.
             alone.add(sending.thread_id)

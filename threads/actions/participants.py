@@ -1,7 +1,7 @@
 """Who is in a thread: adding, removing, leaving. Each is a line of its own in the conversation."""
 
 from accounts.models import User
-from core.rate_limits import keep_pace
+from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from realtime.broadcast.delivery import deliver
 from threads import keys
@@ -11,7 +11,7 @@ from threads.actions.participant_permissions import check_can_add, check_can_rem
 from threads.actions.start import new_participant
 from threads.cache import ThreadState
 from threads.dynamodb.table import Item, query
-from threads.events import inbox_settings, tell_appended, tell_roster
+from threads.events import inbox_settings, publish_appended, publish_roster
 from threads.models import ActionWaiting, Draft, FormerParticipant, Invitation, Pair, Participant
 from threads.models.message import SYSTEM
 from threads.models.participant import ADMIN, BUYER, PENDING, REQUESTS, SELLER
@@ -48,7 +48,7 @@ def add_participant(actor: User, *, thread_id: str, user: User) -> str:
         line.also = consent.write
         return line, roster
 
-    keep_pace("people", actor.id)
+    check_rate_limit("people", actor.id)
     appended = change_roster(thread_id, plan)
     if appended is not None and outcome == INVITED:
         _tell_invited(appended, user)
@@ -86,7 +86,7 @@ def remove_participant(actor: User, *, thread_id: str, user_id: str) -> None:
         line.named = {actor.id: actor.display_name, user_id: person.person["name"]}
         return line, with_pair(state, _departure(person, is_by_choice=False))
 
-    keep_pace("people", actor.id)
+    check_rate_limit("people", actor.id)
     change_roster(thread_id, plan)
 
 
@@ -109,8 +109,8 @@ def change_roster(thread_id: str, plan: Plan) -> Appended | None:
         appended = append(thread_id, plan)
     except NothingToDo:
         return None
-    tell_appended(appended)
-    tell_roster(appended.state, appended.gone)
+    publish_appended(appended)
+    publish_roster(appended.state, appended.gone)
     return appended
 
 

@@ -16,7 +16,7 @@ from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.store import StoreUnavailable
 from threads.dynamodb.transactions import Cancelled, Transaction
-from threads.events import inbox_settings, tell_standing
+from threads.events import broadcast_standing, inbox_settings
 from threads.models import Pair, Participant
 from threads.models.participant import (
     ARCHIVED_FOLDER,
@@ -105,7 +105,7 @@ def _tell_accepted(thread_id: str) -> None:
     """Rows of both, as they are now; open pages look again at what they may do."""
     for person in states.look(thread_id).people.values():
         deliver(inbox_settings(person), to=[person.user_id])
-    tell_standing(thread_id)
+    broadcast_standing(thread_id)
 
 
 def _asker(state: ThreadState) -> Participant:

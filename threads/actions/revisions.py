@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from accounts.models import User
-from core.rate_limits import keep_pace
+from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from files.actions import release_files
 from threads import cache as states
@@ -22,14 +22,14 @@ from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.store import StoreUnavailable
 from threads.dynamodb.transactions import Cancelled
-from threads.events import tell_revised
+from threads.events import publish_revised
 from threads.models import Message
 from threads.models.message import ACTION, ASSET, EDITABLE_FOR, REACTIONS, TEXT
 from threads.sending.new_message import now_ms
 from threads.sending.revision import Revision, now
 
 # What an item can hold has an end, and whoever opens the thread reads all of it.
-MOST_KEPT = 200 * 1024
+MAX_HISTORY_BYTES = 200 * 1024
 
 # What becomes of the message, or None if it is so already.
 Decide = Callable[[Message], Change | None]
@@ -39,7 +39,7 @@ Kind = Literal["message.edited", "message.removed", "message.reacted", "message.
 def edit_message(user: User, *, thread_id: str, message_id: str, body: str) -> None:
     body = check_body(body)
     # Counted once, although a lost race decides again.
-    check_rate = functools.cache(lambda: keep_pace("edit", user.id))
+    check_rate = functools.cache(lambda: check_rate_limit("edit", user.id))
 
     def decide(message: Message) -> Change | None:
         _check_is_mine(user, message)
@@ -74,7 +74,7 @@ def remove_message(user: User, *, thread_id: str, message_id: str) -> None:
 def react(user: User, *, thread_id: str, message_id: str, reaction: str, on: bool) -> None:
     if reaction not in REACTIONS:
         raise Refusal("BAD_FRAME", hint="That is not one of the reactions.")
-    check_rate = functools.cache(lambda: keep_pace("reaction", user.id))
+    check_rate = functools.cache(lambda: check_rate_limit("reaction", user.id))
 
     def decide(message: Message) -> Change | None:
         if message.is_gone or not message.is_by_person:
@@ -98,7 +98,7 @@ def _check_is_mine(user: User, message: Message) -> None:
 def _kept(message: Message) -> list[dict[str, str]]:
     since = message.edited_at or message.created_at
     kept = [*(message.earlier_bodies or []), {"body": message.body or "", "since": since}]
-    if sum(len(earlier["body"].encode()) for earlier in kept) > MOST_KEPT:
+    if sum(len(earlier["body"].encode()) for earlier in kept) > MAX_HISTORY_BYTES:
         raise Refusal("MSG_NOT_EDITABLE", "This message was edited too often.")
     return kept
 
@@ -112,7 +112,7 @@ def revise(
         revision = _until_stored(user, thread_id, message_id, decide)
         state = revision.state.copy()
     state.quoted = revision.quoted
-    tell_revised(kind, state, revision.message)
+    publish_revised(kind, state, revision.message)
     if revision.check is not None:
         settle_soon(revision.check)
     return revision.message

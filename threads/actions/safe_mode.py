@@ -6,7 +6,7 @@ from accounts.models import User
 from core.refusals import Refusal
 from threads.actions.messages import check_may_write
 from threads.cache import ThreadState
-from threads.events import tell_appended, tell_roster
+from threads.events import publish_appended, publish_roster
 from threads.models.message import SYSTEM
 from threads.sending import Line, NothingToDo, Roster, append
 
@@ -40,5 +40,5 @@ def _set(user: User, thread_id: str, *, required: bool) -> None:
 
     with contextlib.suppress(NothingToDo):
         appended = append(thread_id, plan)
-        tell_appended(appended)
-        tell_roster(appended.state, [])
+        publish_appended(appended)
+        publish_roster(appended.state, [])

@@ -14,7 +14,7 @@ from threads.cache import ThreadState
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.transactions import update
-from threads.events import tell_appended, tell_standing
+from threads.events import broadcast_standing, publish_appended
 from threads.models import Message, Thread
 from threads.models.message import ACTION, PREVIEW, SYSTEM
 from threads.models.thread import LOCKED, OPEN
@@ -120,7 +120,7 @@ def _change_thread(
         _append(thread_id, decide, says)
     else:
         _update(thread_id, decide)
-    tell_standing(thread_id)
+    broadcast_standing(thread_id)
 
 
 def _append(thread_id: str, decide: Callable[[Thread], Change | None], says: str) -> None:
@@ -141,7 +141,7 @@ def _append(thread_id: str, decide: Callable[[Thread], Change | None], says: str
         return line, Roster()
 
     with contextlib.suppress(NothingToDo):
-        tell_appended(append(thread_id, plan))
+        publish_appended(append(thread_id, plan))
 
 
 def _update(thread_id: str, decide: Callable[[Thread], Change | None]) -> None:

@@ -4,7 +4,7 @@ import time
 
 from accounts.models import User
 from core.ids import new_id
-from core.rate_limits import keep_pace
+from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from detection import judge
 from threads import cache as states
@@ -17,7 +17,7 @@ from threads.dynamodb.retry import Backoff
 from threads.dynamodb.store import StoreUnavailable
 from threads.dynamodb.table import Item, get_many
 from threads.dynamodb.transactions import Cancelled, Transaction
-from threads.events import tell_appended
+from threads.events import publish_appended
 from threads.models import Message, Pair, PairThread, Participant, StartMarker, Thread
 from threads.models.message import TEXT
 from threads.models.participant import (
@@ -107,7 +107,7 @@ class _Start:
         except Cancelled as cancelled:
             return self._judge(cancelled)
         states.remember(state.copy())
-        tell_appended(Appended(state, message))
+        publish_appended(Appended(state, message))
         return state.thread.id
 
     def _check(self, pair: Pair, limits: list[Limit], found: list[Item]) -> bool:
@@ -124,7 +124,7 @@ class _Start:
     def _weigh(self) -> None:
         """Once: attempts after a lost race read the same text."""
         if not self.is_weighed:
-            keep_pace("start", self.buyer.id)
+            check_rate_limit("start", self.buyer.id)
             self.line = _weighed(self.line, self.subject, self.city)
             self.is_weighed = True
 
@@ -183,7 +183,7 @@ class _Start:
         if marker.hash != self.mark:
             raise Refusal("CLIENT_ID_REUSED")
         if marker.thread_id in self.unsure:
-            tell_appended(self.unsure[marker.thread_id])
+            publish_appended(self.unsure[marker.thread_id])
         return str(marker.thread_id)
 
 

@@ -15,7 +15,7 @@ def mute_person(person: User, *, until: datetime | None) -> None:
     with transaction.atomic():
         User.objects.filter(pk=person.pk).update(muted_until=until)
         entry = OutboxEntry.objects.create(kind="mute", payload={"user": person.id})
-    relay.carry(entry)
+    relay.process_entry(entry)
 
 
 def suspend_person(person: User) -> None:
@@ -31,5 +31,5 @@ def _set_active(person: User, active: bool) -> None:
     with transaction.atomic():
         User.objects.filter(pk=person.pk, deleted_at=None).update(is_active=active)
         entry = add_profile_entry(person)
-    relay.carry(entry)
+    relay.process_entry(entry)
     recheck_sessions(person.id)

@@ -13,7 +13,7 @@ from threads.dynamodb.transactions import Cancelled, Transaction
 from threads.models import Message, Pack, packs
 
 # Of a transaction, which takes 4 MB; what people write may have four bytes for a letter.
-MOST_LETTERS = 500_000
+MAX_BATCH_CHARS = 500_000
 
 
 def restore_thread(thread_id: str) -> int:
@@ -49,7 +49,9 @@ def _make_due(thread_id: str, messages: list[Message]) -> None:
 def _chunks(messages: list[Message]) -> Iterator[list[Message]]:
     chunk: list[Message] = []
     for message in messages:
-        if chunk and (len(chunk) == AT_ONCE or sum(map(size_of, [*chunk, message])) > MOST_LETTERS):
+        if chunk and (
+            len(chunk) == AT_ONCE or sum(map(size_of, [*chunk, message])) > MAX_BATCH_CHARS
+        ):
             yield chunk
             chunk = []
         chunk.append(message)

@@ -23,7 +23,7 @@ from redis.asyncio.retry import Retry as RetryOnLoop
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from core.redis_outage import AWAY, redis_outage
+from core.redis_outage import REDIS_ERRORS, redis_outage
 from threads import keys
 
 # User and thread: one participant item.
@@ -191,7 +191,7 @@ class InRedis:
             with redis_outage.watched():
                 async with asyncio.timeout(redis_outage.patience):
                     await self._client_on_loop().eval(NOTE, *_note_arguments(rows))
-        except AWAY:
+        except REDIS_ERRORS:
             return
 
     def list_threads(self, user_id: str) -> list[str]:
@@ -211,7 +211,7 @@ class InRedis:
         try:
             with redis_outage.watched():
                 return self._client.eval(script, *arguments)
-        except AWAY:
+        except REDIS_ERRORS:
             return None
 
     def _client_on_loop(self) -> RedisOnLoop:

@@ -14,7 +14,7 @@ def mark(name: str) -> str:
     return f"{_SECRET}_{name}_"
 
 
-class Mold:
+class CachedFragment:
     def __init__(self, rendered: str) -> None:
         self._text = _MARK.sub(r"%(\1)s", rendered.replace("%", "%%"))
 

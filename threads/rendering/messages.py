@@ -22,7 +22,7 @@ from threads.models import Message, Person
 from threads.models.message import ACTION, EDITABLE_FOR, MESSAGE_TYPES, REACTIONS, SYSTEM, TEXT
 from threads.registry import message_renderers
 from threads.rendering.attachments import AttachmentView, is_known, label_of, preview_of, views_of
-from threads.rendering.fragments import Mold, mark
+from threads.rendering.fragments import CachedFragment, mark
 from threads.rendering.labels import day_label, time_label
 from threads.rendering.markdown import to_html
 
@@ -168,7 +168,7 @@ def render_message(message: Message, state: ThreadState) -> str:
     """The fragment that is pushed: the same for every reader."""
     if not _is_plain(message):
         return _render({"message": view_of(message, state)})
-    mold = _mold(tuple(state.name_of(message.author_id or "").items()))
+    mold = _cached_fragment(tuple(state.name_of(message.author_id or "").items()))
     return mold.fill(_values_of(message))
 
 
@@ -202,7 +202,7 @@ def _values_of(message: Message) -> dict[str, object]:
 
 
 @lru_cache(maxsize=4096)
-def _mold(author: tuple[tuple[str, Any], ...]) -> Mold:
+def _cached_fragment(author: tuple[tuple[str, Any], ...]) -> CachedFragment:
     view = SimpleNamespace(
         id=mark("id"),
         seq=mark("seq"),
@@ -216,7 +216,7 @@ def _mold(author: tuple[tuple[str, Any], ...]) -> Mold:
         client_id=mark("client"),
         can_be_edited_until=mark("until"),
     )
-    return Mold(_render({"message": view}))
+    return CachedFragment(_render({"message": view}))
 
 
 def arrange(

@@ -16,7 +16,7 @@ from threads.models import Message, Participant, SentMarker, Thread
 from threads.sending.new_message import Line, Roster
 from threads.sending.transaction import Attempt, build
 
-MOST_RACES = 100
+MAX_RACES = 100
 
 Plan = Callable[[ThreadState], tuple[Line, Roster]]
 
@@ -66,7 +66,7 @@ class _Attempts:
 
     def run(self) -> Appended:
         races = 0
-        while self.is_patient and races < MOST_RACES:
+        while self.is_patient and races < MAX_RACES:
             appended = self._once()
             if appended is not None:
                 return appended

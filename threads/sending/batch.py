@@ -32,7 +32,7 @@ from threads.sending.rows import thread_change
 from threads.sending.transaction import Attempt, as_is, change_of, condition_of, unused
 
 # Of a transaction.
-MOST_ITEMS = 100
+MAX_ITEMS = 100
 
 
 @dataclass
@@ -75,7 +75,7 @@ def _parts(entries: list[Waiting], turns: ExitStack) -> Iterator[_Part]:
     threads: dict[str, list[Waiting]] = {}
     for entry in entries:
         threads.setdefault(entry.thread_id, []).append(entry)
-    room = MOST_ITEMS
+    room = MAX_ITEMS
     for thread_id, waiting in threads.items():
         # Somebody else writes here, or nothing is known: that takes its time.
         if not turns.enter_context(states.turn_if_free(thread_id)):

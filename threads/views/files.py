@@ -13,7 +13,7 @@ from threads import cache as states
 from threads.actions.messages import check_may_write
 from threads.actions.uploads import bring_file
 from threads.file_access import access_file
-from threads.forms import MOST_ATTACHED
+from threads.forms import MAX_ATTACHMENTS
 from threads.rendering.attachments import describe
 from threads.views.file_response import serve
 
@@ -43,7 +43,7 @@ def bring_files(request: HttpRequest, thread_id: str) -> list[str]:
     if not came:
         return []
     user: User = request.user  # type: ignore[assignment]
-    return [_bring(user, thread_id, one) for one in came[:MOST_ATTACHED]]
+    return [_bring(user, thread_id, one) for one in came[:MAX_ATTACHMENTS]]
 
 
 def _bring(user: User, thread_id: str, came: UploadedFile) -> str:

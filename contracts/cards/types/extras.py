@@ -21,23 +21,23 @@ from contracts.cards.card_type import (
 )
 from contracts.fields import Cents, Line, Note, WholeNumber
 from contracts.models import Leg
-from contracts.models.fields import MOST_CENTS
+from contracts.models.fields import MAX_CENTS
 from contracts.models.money import EXTRAS
 from contracts.money import amount
 from core.refusals import Refusal
 
-MOST_ITEMS = 10
-MOST_OF_ONE = 1_000
+MAX_ITEMS = 10
+MAX_QUANTITY = 1_000
 
 
 class Item(BaseModel):
     title: Line
-    quantity: WholeNumber = Field(1, ge=1, le=MOST_OF_ONE)
+    quantity: WholeNumber = Field(1, ge=1, le=MAX_QUANTITY)
     unit: Cents
 
 
 class Extras(BaseModel):
-    items: list[Item] = Field(min_length=1, max_length=MOST_ITEMS)
+    items: list[Item] = Field(min_length=1, max_length=MAX_ITEMS)
     note: Note = ""
 
 
@@ -46,7 +46,7 @@ def write(leg: Leg, given: Extras, by: User) -> Payload:
         {"title": item.title, "quantity": item.quantity, "cents": item.unit} for item in given.items
     ]
     total = sum(item.quantity * item.unit for item in given.items)
-    if total > MOST_CENTS:
+    if total > MAX_CENTS:
         raise Refusal("CARD_INVALID", "That amount is too large.")
     return {
         "service": leg.service,

@@ -18,16 +18,16 @@ from contracts.cards.card_type import (
 )
 from contracts.fields import Note, WholeNumber
 from contracts.models import Leg
-from contracts.models.fields import MOST_CENTS
+from contracts.models.fields import MAX_CENTS
 from contracts.models.money import OVERTIME
 from contracts.money import amount
 from core.refusals import Refusal
 
-LONGEST = 24 * 60
+MAX_MINUTES = 24 * 60
 
 
 class Overtime(BaseModel):
-    minutes: WholeNumber = Field(ge=1, le=LONGEST)
+    minutes: WholeNumber = Field(ge=1, le=MAX_MINUTES)
     note: Note = ""
 
 
@@ -35,7 +35,7 @@ def write(leg: Leg, given: Overtime, by: User) -> Payload:
     """What a minute costs is what a minute of the booking costs: its price over its length."""
     length = round((leg.ends_at - leg.starts_at).total_seconds() / 60)
     cents = (2 * leg.price_cents * given.minutes + length) // (2 * length)
-    if not 0 < cents <= MOST_CENTS:
+    if not 0 < cents <= MAX_CENTS:
         raise Refusal("CARD_INVALID", "This booking has no price from which a rate would follow.")
     return {
         "minutes": given.minutes,

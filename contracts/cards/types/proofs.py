@@ -24,8 +24,8 @@ from contracts.models import Leg
 from core.refusals import Refusal
 
 APPROVED, CHANGES = "approved", "changes_requested"
-MOST_PICTURES = 20
-USUALLY, LONGEST = timedelta(days=7), timedelta(days=60)
+MAX_PICTURES = 20
+USUALLY, MAX_ANSWER_TIME = timedelta(days=7), timedelta(days=60)
 
 
 def _none_if_empty(value: Any) -> Any:
@@ -39,7 +39,7 @@ def _list_of(value: Any) -> Any:
 
 Id = Annotated[str, StringConstraints(max_length=40)]
 ShortNote = Annotated[str, BeforeValidator(plain), StringConstraints(max_length=300)]
-Count = Annotated[WholeNumber, Field(ge=1, le=MOST_PICTURES)]
+Count = Annotated[WholeNumber, Field(ge=1, le=MAX_PICTURES)]
 
 
 class Proofs(BaseModel):
@@ -51,7 +51,7 @@ class Proofs(BaseModel):
 
 
 class Selection(BaseModel):
-    chosen: Annotated[list[Id], BeforeValidator(_list_of), Field(max_length=MOST_PICTURES)] = []
+    chosen: Annotated[list[Id], BeforeValidator(_list_of), Field(max_length=MAX_PICTURES)] = []
 
 
 class PictureNote(BaseModel):
@@ -63,7 +63,7 @@ class Changes(BaseModel):
     """For all of them, or for some."""
 
     note: Note = ""
-    notes: Annotated[list[PictureNote], Field(max_length=MOST_PICTURES)] = []
+    notes: Annotated[list[PictureNote], Field(max_length=MAX_PICTURES)] = []
 
     @model_validator(mode="after")
     def _says_something(self) -> "Changes":
@@ -75,8 +75,8 @@ class Changes(BaseModel):
 
 def write(leg: Leg, given: Proofs, by: User) -> Payload:
     until = in_zone(given.until, leg.time_zone)
-    if not timezone.now() < until <= timezone.now() + LONGEST:
-        raise invalid("until", f"That has to be within the next {LONGEST.days} days.")
+    if not timezone.now() < until <= timezone.now() + MAX_ANSWER_TIME:
+        raise invalid("until", f"That has to be within the next {MAX_ANSWER_TIME.days} days.")
     return {
         "service": leg.service,
         "until": until.isoformat(),
@@ -150,7 +150,7 @@ TYPE = CardType(
     show=show,
     waits={PENDING: BUYER, CHANGES: SELLER},
     due=due,
-    files=(1, MOST_PICTURES),
+    files=(1, MAX_PICTURES),
     files_label="Pictures from this device",
     file_kind="image",
     defaults=defaults,

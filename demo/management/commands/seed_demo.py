@@ -21,7 +21,7 @@ from demo.history import PastThread, Said, list_existing, write_history
 from demo.seeding import SeedCommand
 from files.actions import accept_file
 from files.models import File
-from threads.relay import carry_waiting
+from threads.relay import process_due_entries
 
 SHOWN_FIRST = 2
 
@@ -35,7 +35,7 @@ class Command(SeedCommand):
     def seed(self, **options: Any) -> None:
         people, new_people = add_people()
         # Before the threads, which are made with names and have nothing to be corrected then.
-        while carry_waiting():
+        while process_due_entries():
             pass
         # What is told is as old as its people: whenever this is finished, it is the same.
         joined = min(person.date_joined for person in people.values())

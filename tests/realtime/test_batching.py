@@ -7,7 +7,12 @@ from types import SimpleNamespace
 import pytest
 
 from realtime.sockets import batching as module
-from realtime.sockets.batching import MOST, MOST_OF_ONE, PATIENCE, Postbox
+from realtime.sockets.batching import (
+    MAX_BATCH_SIZE,
+    MAX_BATCH_SIZE_PER_THREAD,
+    MAX_LINGER_SECONDS,
+    SendBatcher,
+)
 
 
 class Store:
@@ -37,7 +42,7 @@ def store(monkeypatch):
 @pytest.fixture
 def _patient(monkeypatch):
     """However slow the machine is: nobody has waited for long."""
-    monkeypatch.setattr(module, "PATIENCE", 60.0)
+    monkeypatch.setattr(module, "MAX_LINGER_SECONDS", 60.0)
 
 
 def sending(thread_id: str):
@@ -51,8 +56,8 @@ async def settled():
 
 @pytest.mark.usefixtures("_patient")
 async def test_while_one_is_on_its_way_a_few_wait_for_it_and_go_together(store):
-    postbox = Postbox()
-    answers = [postbox.submit(sending(thread)) for thread in "abc"]
+    batcher = SendBatcher()
+    answers = [batcher.submit(sending(thread)) for thread in "abc"]
     await settled()
     assert store.groups == [["a"]]
     store.gates[0].set()
@@ -64,43 +69,43 @@ async def test_while_one_is_on_its_way_a_few_wait_for_it_and_go_together(store):
 
 @pytest.mark.usefixtures("_patient")
 async def test_a_full_one_goes_along(store):
-    postbox = Postbox()
-    postbox.submit(sending("first"))
-    others = [f"thread {number}" for number in range(MOST)]
+    batcher = SendBatcher()
+    batcher.submit(sending("first"))
+    others = [f"thread {number}" for number in range(MAX_BATCH_SIZE)]
     for thread in others[:-1]:
-        postbox.submit(sending(thread))
+        batcher.submit(sending(thread))
     await settled()
     assert store.groups == [["first"]]
-    postbox.submit(sending(others[-1]))
+    batcher.submit(sending(others[-1]))
     await settled()
     assert store.groups == [["first"], others]
 
 
 @pytest.mark.usefixtures("_patient")
 async def test_one_busy_thread_does_not_fill_it(store):
-    postbox = Postbox()
-    postbox.submit(sending("first"))
-    for _ in range(MOST):
-        postbox.submit(sending("busy"))
+    batcher = SendBatcher()
+    batcher.submit(sending("first"))
+    for _ in range(MAX_BATCH_SIZE):
+        batcher.submit(sending("busy"))
     await settled()
     assert store.groups == [["first"]]
 
 
 async def test_nobody_waits_long_for_a_slow_answer(store):
-    postbox = Postbox()
-    postbox.submit(sending("slow"))
+    batcher = SendBatcher()
+    batcher.submit(sending("slow"))
     await asyncio.sleep(0)
     begun = time.monotonic()
-    postbox.submit(sending("a"))
-    postbox.submit(sending("b"))
+    batcher.submit(sending("a"))
+    batcher.submit(sending("b"))
     while len(store.groups) < 2:
-        assert time.monotonic() - begun < 20 * PATIENCE
-        await asyncio.sleep(PATIENCE / 20)
-    assert time.monotonic() - begun >= PATIENCE
+        assert time.monotonic() - begun < 20 * MAX_LINGER_SECONDS
+        await asyncio.sleep(MAX_LINGER_SECONDS / 20)
+    assert time.monotonic() - begun >= MAX_LINGER_SECONDS
     assert store.groups == [["slow"], ["a", "b"]]
     # And those after them wait for either.
-    postbox.submit(sending("c"))
-    await asyncio.sleep(2 * PATIENCE)
+    batcher.submit(sending("c"))
+    await asyncio.sleep(2 * MAX_LINGER_SECONDS)
     assert len(store.groups) == 2
     store.gates[1].set()
     await settled()
@@ -108,11 +113,11 @@ async def test_nobody_waits_long_for_a_slow_answer(store):
 
 
 async def test_a_thread_that_is_written_to_waits_however_much_waits_in_it(store):
-    postbox = Postbox()
-    for _ in range(2 * MOST):
-        postbox.submit(sending("busy"))
-    await asyncio.sleep(2 * PATIENCE)
+    batcher = SendBatcher()
+    for _ in range(2 * MAX_BATCH_SIZE):
+        batcher.submit(sending("busy"))
+    await asyncio.sleep(2 * MAX_LINGER_SECONDS)
     assert store.groups == [["busy"]]
     store.gates[0].set()
     await settled()
-    assert store.groups[1:] == [["busy"] * MOST_OF_ONE]
+    assert store.groups[1:] == [["busy"] * MAX_BATCH_SIZE_PER_THREAD]
