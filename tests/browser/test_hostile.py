@@ -24,14 +24,14 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.auth.models import Group
 from accounts.models import User
 from contracts.models import Card, Leg
-from inbox.search.indexer import feed_noted
+from inbox.search.indexer import index_queued
 from moderation.actions import note, take_case
 from moderation.cases import report_person, report_thread
 from tests.contracts.card_scenes import GIVEN, answer, new_time, propose
 from tests.contracts.conftest import pay, terms
 from tests.files.conftest import picture
 from tests.hostile import CORPUS, SCRIPTS, SHAPES, client_id
-from threads import state
+from threads import cache, keys
 from projects.actions.bookings import (
     accept_offer, deliver_finals, link_bookings, make_offer, sign_contract
 )
@@ -40,7 +40,7 @@ from projects.actions.panel import edit_tab
 from threads.actions.requests import accept_request
 from threads.actions.start import start_thread
 from threads.actions.uploads import bring_file
-from threads.models import Thread, keys
+from threads.models import Thread
 from threads.dynamodb.change import Change
 from threads.dynamodb.transactions import update
 from projects.panel.editable_tabs import BRIEF
@@ -68,7 +68,7 @@ thread = start_thread(buyer, seller=seller, client_id=client_id(), subject=SCRIP
 accept_request(seller, thread_id=thread)
 item = Thread.find(keys.thread_pk(thread), keys.THREAD)
 update(item, Change(set={"kind": "project"}), None)
-state.forget(thread)
+cache.forget(thread)
 sent = None
 for number, text in enumerate(CORPUS):
     who = (buyer, seller)[number % 2]
@@ -101,7 +101,7 @@ legs = [leg.id, Leg.objects.get(offer=other).id]
 group = link_bookings(buyer, title=line(16, 120), leg_ids=legs)
 
 def edit(tab, op, text, **more):
-    version = state.look(deal).tabs[tab].version
+    version = cache.look(deal).tabs[tab].version
     edit_tab(buyer, thread_id=deal, tab=tab, op=op, version=version, text=text, **more)
 
 for number, part in enumerate(BRIEF):
@@ -135,7 +135,7 @@ proofs = Card.objects.get(counters=asked)
 asker = person(SCRIPTS[5], headline=SCRIPTS[6][:120], city=SHAPES[2][:80])
 request = start_thread(asker, seller=buyer, client_id=client_id(), subject=line(7, 120),
                        body=SCRIPTS[8] + SHAPES[1], city=line(9, 80))
-feed_noted()
+index_queued()
 
 staff = person(SCRIPTS[1], is_staff=True)
 staff.groups.add(Group.objects.get(name="Trust and safety"))
