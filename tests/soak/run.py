@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import psycopg
+
 from tests.soak.background import Background
 from tests.soak.chaos import Chaos
 from tests.soak.checker import check
@@ -19,6 +21,8 @@ from tests.soak.world import ENGINES, TABLE, World, running_world
 # Seconds, for a heartbeat and its answer, and some more where the machine has much else to do. They
 # are counted one by one: time in which nobody here could do anything is nobody's delay.
 PATIENCE = 75
+# For entries whose next attempt comes after the back-off.
+OUTBOX_SECONDS = 150
 
 
 @dataclass
@@ -93,12 +97,21 @@ class _Run:
         """First by themselves: what a heartbeat or `pending` must find. Then they look at every
         conversation once, and say what they have got."""
         began = time.monotonic()
+        self._wait_for_outbox()
         self.background.run(self.crowd.rest())
         self._wait("what is open on the screen is not up to date", self._by_itself)
         self.background.run(self.crowd.look_everywhere())
         self._wait("not everything has arrived", lambda device: list(device.views.values()))
         self._wait_for_cursors()
         return time.monotonic() - began
+
+    def _wait_for_outbox(self) -> None:
+        """Entries that an outage delayed append messages, which nobody would be there to see."""
+        for _ in range(OUTBOX_SECONDS):
+            self._tend()
+            if not count_pending(self.world.env["DATABASE_URL"]):
+                return
+        self.surprises.append("outbox entries are still pending")
 
     def _by_itself(self, device: Device) -> list[View]:
         alone = sum(other.user == device.user for other in self.crowd.devices) == 1
@@ -163,6 +176,14 @@ class _Run:
             counts=counts,
             surprises=self.surprises + self.world.surprises,
         )
+
+
+def count_pending(database: str) -> int:
+    with psycopg.connect(database) as connection:
+        found = connection.execute(
+            "SELECT count(*) FROM accounts_outboxentry WHERE done_at IS NULL AND dead_at IS NULL"
+        ).fetchone()
+    return int(found[0]) if found else 0
 
 
 def _has_pending(stored: Stored) -> bool:
