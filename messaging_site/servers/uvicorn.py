@@ -142,9 +142,9 @@ class Socket(WebSocketsSansIOProtocol):
 
     async def _wait_for_reader(self) -> None:
         """Who does not read holds up only their own socket, and loses it."""
-        patience = 0 if draining.is_set() else MAX_BLOCKED_SECONDS
+        timeout = 0 if draining.is_set() else MAX_BLOCKED_SECONDS
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(timeout):
                 await self.writable.wait()
         except TimeoutError:
             log.info("slow_reader_dropped")

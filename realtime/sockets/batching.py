@@ -72,21 +72,21 @@ class SendBatcher:
         self._alone = ThreadPoolExecutor(MAX_SINGLE_SENDS, thread_name_prefix="alone")
 
     def submit(self, sending: Sending) -> asyncio.Future[Message]:
-        parcel = PendingSend(sending, asyncio.get_running_loop().create_future())
-        self._waiting.setdefault(sending.thread_id, deque()).append(parcel)
+        send = PendingSend(sending, asyncio.get_running_loop().create_future())
+        self._waiting.setdefault(sending.thread_id, deque()).append(send)
         self._go()
-        return parcel.done
+        return send.done
 
     def _go(self) -> None:
-        while self._free_slots and self._is_due() and (parcels := self._take()):
+        while self._free_slots and self._is_due() and (pending := self._take()):
             self._free_slots -= 1
             now = time.monotonic()
-            metrics.GROUP.observe(len(parcels))
-            for parcel in parcels:
-                metrics.WAIT.observe(now - parcel.came_at)
+            metrics.GROUP.observe(len(pending))
+            for send in pending:
+                metrics.WAIT.observe(now - send.came_at)
             # Whose message it is that comes last is nothing that the others' should be logged with.
             task = asyncio.get_running_loop().create_task(
-                self._write(parcels), context=contextvars.Context()
+                self._write(pending), context=contextvars.Context()
             )
             self._on_their_way.add(task)
             task.add_done_callback(self._on_their_way.discard)
@@ -97,9 +97,9 @@ class SendBatcher:
         ready = [self._waiting[thread_id] for thread_id in self._waiting.keys() - self._busy]
         if not ready:
             return False
-        if sum(min(len(parcels), MAX_BATCH_SIZE_PER_THREAD) for parcels in ready) >= MAX_BATCH_SIZE:
+        if sum(min(len(pending), MAX_BATCH_SIZE_PER_THREAD) for pending in ready) >= MAX_BATCH_SIZE:
             return True
-        left = min(parcels[0].came_at for parcels in ready) + MAX_LINGER_SECONDS - time.monotonic()
+        left = min(pending[0].came_at for pending in ready) + MAX_LINGER_SECONDS - time.monotonic()
         if left > 0 and self._look_again is None:
             self._look_again = asyncio.get_running_loop().call_later(left, self._flush_late)
         return left <= 0
@@ -110,22 +110,22 @@ class SendBatcher:
 
     def _take(self) -> list[PendingSend]:
         """Those who have waited longest, as many as go together."""
-        parcels: list[PendingSend] = []
+        pending: list[PendingSend] = []
         for thread_id, waiting in list(self._waiting.items()):
-            if len(parcels) >= MAX_BATCH_SIZE:
+            if len(pending) >= MAX_BATCH_SIZE:
                 break
             if thread_id in self._busy:
                 continue
             self._busy.add(thread_id)
-            most = min(MAX_BATCH_SIZE_PER_THREAD, MAX_BATCH_SIZE - len(parcels))
-            parcels += [waiting.popleft() for _ in range(min(most, len(waiting)))]
+            most = min(MAX_BATCH_SIZE_PER_THREAD, MAX_BATCH_SIZE - len(pending))
+            pending += [waiting.popleft() for _ in range(min(most, len(waiting)))]
             if not waiting:
                 del self._waiting[thread_id]
-        return parcels
+        return pending
 
-    async def _write(self, parcels: list[PendingSend]) -> None:
+    async def _write(self, pending: list[PendingSend]) -> None:
         try:
-            sendings = [parcel.sending for parcel in parcels]
+            sendings = [send.sending for send in pending]
             # The next transaction waits for this one; what fails goes again by itself.
             with time_budget(settings.DYNAMODB["retry_seconds"] / 4):
                 await commit_each_on_loop(sending_together(sendings))
@@ -133,25 +133,25 @@ class SendBatcher:
             log.exception("not_sent_together")
         self._free_slots += 1
         left: dict[str, list[PendingSend]] = {}
-        for parcel in parcels:
-            if parcel.sending.is_done:
-                parcel.settle()
+        for send in pending:
+            if send.sending.is_done:
+                send.settle()
             else:
-                left.setdefault(parcel.thread_id, []).append(parcel)
+                left.setdefault(send.thread_id, []).append(send)
         for thread_id, rest in left.items():
             self._send_alone(thread_id, rest)
-        self._free(parcel.thread_id for parcel in parcels if parcel.thread_id not in left)
+        self._free(send.thread_id for send in pending if send.thread_id not in left)
 
-    def _send_alone(self, thread_id: str, parcels: list[PendingSend]) -> None:
+    def _send_alone(self, thread_id: str, pending: list[PendingSend]) -> None:
         work = asyncio.get_running_loop().run_in_executor(
-            self._alone, _run_each, [parcel.sending for parcel in parcels]
+            self._alone, _run_each, [send.sending for send in pending]
         )
 
         def done(work: asyncio.Future[list[Exception | None]]) -> None:
             failed: Any = work.exception()
-            errors = [failed] * len(parcels) if failed else work.result()
-            for parcel, error in zip(parcels, errors, strict=True):
-                parcel.settle(error)
+            errors = [failed] * len(pending) if failed else work.result()
+            for send, error in zip(pending, errors, strict=True):
+                send.settle(error)
             self._free([thread_id])
 
         work.add_done_callback(done)

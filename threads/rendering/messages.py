@@ -168,8 +168,8 @@ def render_message(message: Message, state: ThreadState) -> str:
     """The fragment that is pushed: the same for every reader."""
     if not _is_plain(message):
         return _render({"message": view_of(message, state)})
-    mold = _cached_fragment(tuple(state.name_of(message.author_id or "").items()))
-    return mold.fill(_values_of(message))
+    fragment = _cached_fragment(tuple(state.name_of(message.author_id or "").items()))
+    return fragment.fill(_values_of(message))
 
 
 def _render(context: dict[str, Any]) -> str:
