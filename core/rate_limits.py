@@ -2,7 +2,7 @@
 
 They are of this process, so that nobody waits for a store to be let through: several servers count
 each for itself, and one that starts begins with full ones. What has to last is counted in the table
-(threads/rate_limits.py).
+(threads/actions/rate_limits.py).
 """
 
 import math

@@ -19,7 +19,6 @@ from ulid import ULID
 from accounts.models import User
 from files.actions import bind_files, reserve_files
 from files.models import File
-from threads import keys
 from threads.actions.attachments import Attached
 from threads.actions.folders import placing
 from threads.actions.messages import check_body, text_line
@@ -30,8 +29,9 @@ from threads.actions.start import (
     new_thread,
     start_seal,
 )
-from threads.archive.due import note_earlier
+from threads.archive.work_list import note_earlier
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, get_many, put_many
 from threads.dynamodb.transactions import Cancelled, Transaction

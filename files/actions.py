@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts.models import User
 from core.refusals import Refusal
 from files import storage
-from files.kinds import find_kind
+from files.file_types import find_kind
 from files.models import FULL, File, FileUse
 from files.names import clean_name
 from files.scanners import Sample, list_scanners

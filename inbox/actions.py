@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from accounts.models import User
 from core.refusals import Refusal
-from threads import keys
 from threads.actions import folders
 from threads.actions.cursors import mark_all_read
+from threads.dynamodb import keys
 from threads.models import Participant
 from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM
 

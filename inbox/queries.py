@@ -9,7 +9,7 @@ from contracts.queries import list_booked_threads
 from core.ids import ULID_PATTERN
 from core.refusals import Refusal
 from inbox.models import IndexedThread
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.table import Index, Item, Where, count, query
 from threads.models import ActionWaiting, Invitation, Participant
 from threads.models.participant import (
@@ -19,9 +19,9 @@ from threads.models.participant import (
     SPAM,
     oldest_request,
 )
+from threads.models.recent_rows import FreshRows
 from threads.models.thread import PROJECT
 from threads.queries import open_requests
-from threads.recent_rows import FreshRows
 
 PAGE = 50
 # What a page brings along: a screen of them and a few more. The rest comes when one scrolls.

@@ -18,10 +18,10 @@ from inbox.queries import (
     count_rows,
     list_rows,
 )
-from threads import keys
+from threads.dynamodb import keys
 from threads.models import Participant, Person
 from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM
-from threads.recent_rows import FreshRows
+from threads.models.recent_rows import FreshRows
 from threads.rendering.labels import row_label
 
 FOLDER_LABELS = {

@@ -13,7 +13,7 @@ from inbox.actions import perform
 from inbox.forms import ActOnThreads
 from inbox.queries import FIRST_PAGE, PAGE, count_rows, get_row
 from inbox.rows import LABELS, column_of, folder_url, row_of, rows_of, shown
-from inbox.search.names import find_named
+from inbox.search.name_search import find_named
 from inbox.search.query_parser import MAX_QUERY_CHARS
 from inbox.search.query_parser import parse_query as read_question
 from inbox.search.search import search

@@ -57,10 +57,10 @@ def _start_relay(stop: threading.Event) -> None:
     needs any more goes, what people asked to take along is put together, and pictures that they
     pinned by their address are fetched."""
     from privacy.export.worker import export_forever
-    from projects.cards.clock import tick_forever
+    from projects.cards.deadline_worker import tick_forever
     from projects.remote_pins import fetch_forever
     from threads.cleanup import sweep_files_forever
-    from threads.relay import run_relay
+    from threads.outbox_handlers import run_relay
 
     jobs = {
         "relay": run_relay,

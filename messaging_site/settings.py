@@ -10,7 +10,7 @@ from typing import Any
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from messaging_site import logging, secret
+from messaging_site import logging, secret_key
 
 env = environ.Env()
 
@@ -20,9 +20,9 @@ EMBEDDED = not env.str("DATABASE_URL", default="")
 
 DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = env.str("SECRET_KEY", default="") or (
-    secret.of_installation(DATA_DIR) if EMBEDDED else ""
+    secret_key.of_installation(DATA_DIR) if EMBEDDED else ""
 )
-if not EMBEDDED and secret.is_weak(SECRET_KEY):
+if not EMBEDDED and secret_key.is_weak(SECRET_KEY):
     raise ImproperlyConfigured(
         "Set SECRET_KEY to at least 50 random characters: with DATABASE_URL this is a deployment."
     )
@@ -95,7 +95,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
-                "messaging_site.context.site",
+                "messaging_site.context_processors.site",
             ],
         },
     }
@@ -173,7 +173,7 @@ if REDIS_URL:
     CHANNEL_LAYERS["default"]["CONFIG"] |= {"url": REDIS_URL, "prefix": REDIS_PREFIX}
     CACHES = {
         "default": {
-            "BACKEND": "messaging_site.cache.PatientRedisCache",
+            "BACKEND": "messaging_site.redis_cache.PatientRedisCache",
             "LOCATION": REDIS_URL,
             "KEY_PREFIX": REDIS_PREFIX,
             "OPTIONS": {"socket_timeout": 0.5, "socket_connect_timeout": 0.5},

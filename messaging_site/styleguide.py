@@ -12,8 +12,8 @@ from django.templatetags.static import static
 from django.views.decorators.http import require_safe
 
 from projects.cards.rendering import view_of_action
-from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.rendering.attachments import AttachmentView
 
 AT = datetime(2026, 11, 13, 14, 5, tzinfo=UTC)

@@ -11,13 +11,12 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import User
-from contracts.cards import clock
+from contracts.cards import deadlines
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from files.models import File
 from moderation.audit import record
 from moderation.models import Case, CaseNote
-from moderation.outcomes import answer_reports, publish_answers
 from moderation.queries import (
     access_case,
     access_file,
@@ -28,12 +27,13 @@ from moderation.queries import (
     list_people,
     read_thread,
 )
+from moderation.report_answers import answer_reports, publish_answers
 from moderation.roles import RESTRICT, WORK
 from projects.actions.cards import decide_card
 from threads.actions import staff as in_thread
 from threads.actions.holds import release_author
 from threads.actions.suspensions import mute_person, restore_person, suspend_person
-from threads.relay import process_entries
+from threads.outbox_handlers import process_entries
 
 MESSAGE, THREAD, PERSON, CARD = "message", "thread", "person", "card"
 # Somebody in the case's conversation.
@@ -113,7 +113,7 @@ def resolve(
     with transaction.atomic():
         _close(staff, case, reason)
         reporters = answer_reports(case, answers or {})
-        entries = clock.start_clock(case.thread_id, clock.CASE)
+        entries = deadlines.start_clock(case.thread_id, deadlines.CASE)
         entries += _release_holds(case)
     process_entries(entries)
     publish_answers(reporters)
@@ -151,7 +151,7 @@ def reopen(staff: User, *, case_id: str, reason: str) -> None:
                 status=Case.Status.ASSIGNED, assignee=staff, resolved_at=None
             )
             stops = reopened and case.thread_id
-            entries = clock.stop_clock(case.thread_id, clock.CASE) if stops else []
+            entries = deadlines.stop_clock(case.thread_id, deadlines.CASE) if stops else []
     except IntegrityError:
         reopened = 0
     if not reopened:

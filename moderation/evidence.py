@@ -8,8 +8,8 @@ from typing import Any
 from accounts.models import User
 from core.refusals import Refusal
 from threads import cache as states
-from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, get_many, query
 from threads.models import Message
 from threads.queries import get_message, open_thread

@@ -14,7 +14,7 @@ from files.models import File
 from moderation import evidence
 from moderation.models import AuditEntry, Case
 from moderation.roles import WORK
-from threads import keys
+from threads.dynamodb import keys
 from threads.models import Thread
 
 

@@ -11,14 +11,14 @@ from files.exports import discard_exports
 from files.models import File
 from privacy.anonymise import anonymise_cards, anonymise_lines, anonymise_outbox, list_names
 from threads import cache as states
-from threads import keys
 from threads.actions.participants import leave_thread
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.store import StoreUnavailable
 from threads.dynamodb.table import Item, query_all
 from threads.dynamodb.transactions import update
 from threads.models import Connection, FormerParticipant, LeftThread, UserConnection
-from threads.profiles import copy_person, person_of
+from threads.models.profiles import copy_person, person_of
 from threads.queries import list_all_rows, list_invitations
 from threads.signals import person_deleted, thread_changed
 

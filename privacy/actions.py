@@ -13,7 +13,7 @@ from contracts.queries import balance_of
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from projects.actions.bookings import decline_offer, withdraw_offer
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, get_many
 from threads.models import Participant, Thread
 from threads.queries import list_all_rows

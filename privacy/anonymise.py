@@ -16,8 +16,8 @@ from contracts.models import Receipt
 from contracts.models.cards import CardStep
 from core.outbox.models import OutboxEntry
 from projects.cards.outbox import handle_card
-from threads import keys
 from threads.actions.revisions import revise
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, query_all
 from threads.dynamodb.transactions import update

@@ -11,8 +11,8 @@ from contracts.models import Card, Offer
 from contracts.models.bookings import PENDING
 from contracts.queries import list_unsigned
 from threads import cache as states
-from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import Item, query_all

@@ -13,7 +13,7 @@ from django.db import close_old_connections, connection
 
 from core.refusals import Refusal
 from files.actions import accept_file
-from files.kinds import find_kind
+from files.file_types import find_kind
 from files.models import File, OutsidePicture
 from files.remote_images.download import NotFetched, fetch
 from files.remote_images.queue import MAX_ATTEMPTS, claim_picture, find_fetched, forget, put_back
@@ -21,7 +21,7 @@ from projects.actions.panel import show_picture
 from projects.actions.pins import MOODBOARD, settle_pinned
 from projects.panel.large_tabs import read_whole
 from threads import cache as states
-from threads.rate_limits import spend, upload_limits
+from threads.actions.rate_limits import spend, upload_limits
 
 log = structlog.get_logger(__name__)
 EVERY = 2.0

@@ -25,7 +25,7 @@ from files.actions import accept_file
 from files.exports import ask_for_export
 from files.models import File
 from moderation.actions import take_case
-from moderation.cases import report_thread
+from moderation.reports import report_thread
 from privacy.export.worker import export_next
 from projects.actions.bookings import deliver_finals, link_bookings
 from realtime.sockets.commands import COMMANDS, handle

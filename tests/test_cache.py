@@ -8,8 +8,8 @@ from django.core.cache import cache
 from django.urls import reverse
 
 from core.redis_outage import Outage
-from messaging_site import cache as ours
-from messaging_site.cache import PatientRedisCache
+from messaging_site import redis_cache as ours
+from messaging_site.redis_cache import PatientRedisCache
 
 NOWHERE = "redis://127.0.0.1:1/0"
 
@@ -53,7 +53,7 @@ def test_looks_again_whether_redis_is_back(outage, monkeypatch):
 @pytest.mark.usefixtures("outage")
 def test_people_can_sign_in_while_redis_is_away(client, settings, django_user_model):
     settings.CACHES = {
-        "default": {"BACKEND": "messaging_site.cache.PatientRedisCache", "LOCATION": NOWHERE}
+        "default": {"BACKEND": "messaging_site.redis_cache.PatientRedisCache", "LOCATION": NOWHERE}
     }
     assert isinstance(cache._connections["default"], PatientRedisCache)
     django_user_model.objects.create_user(

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from messaging_site.modules import imported_by
+from messaging_site.script_modules import imported_by
 from tests.indexes import settle
 from tests.threads.conftest import make_person, say, start
 from threads.dynamodb.store import counting

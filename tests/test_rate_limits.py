@@ -7,15 +7,15 @@ from django.urls import get_resolver, reverse
 from contracts.models import DeliverableManifest
 from core import rate_limits
 from core.refusals import Refusal
-from moderation.cases import report_person, report_thread
 from moderation.models import Report
+from moderation.reports import report_person, report_thread
 from projects.actions.bookings import deliver_finals
 from realtime.sockets.commands import COMMANDS, handle
 from tests.contracts.test_panel import brief
 from tests.test_access import BACKEND, LISTING, VIEWS, Scene, frame, names, scene  # noqa: F401
 from tests.threads.conftest import make_person
-from threads import keys
 from threads.actions.revisions import react
+from threads.dynamodb import keys
 from threads.models import Message, Thread
 
 USED_UP = (1, 1)

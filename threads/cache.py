@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.refusals import Refusal
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, Page, query
 from threads.models import (
     FormerParticipant,

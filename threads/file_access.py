@@ -7,7 +7,7 @@ from accounts.models import User
 from core.refusals import Refusal
 from files.actions import bind_files, find_files
 from files.models import BLUR, EXPLICIT, SUGGESTIVE, File, FileUse
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.table import get_many
 from threads.models import Message, Participant, SentMarker, Thread
 from threads.registry import file_viewers

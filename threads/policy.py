@@ -18,8 +18,9 @@ from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from detection import Verdict, judge
 from files.names import said_by
-from threads import keys, relay
+from threads import outbox_handlers
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.models import Message, Thread
 from threads.models.participant import ADMIN
 from threads.models.thread import INQUIRY
@@ -111,7 +112,7 @@ def open_case(blocked: PolicyBlocked, *, thread_id: str, author_id: str) -> None
         "shown": {"text": blocked.text, "reasons": blocked.verdict.reasons},
     }
     try:
-        relay.process_entry(OutboxEntry.objects.create(kind="case", payload=payload))
+        outbox_handlers.process_entry(OutboxEntry.objects.create(kind="case", payload=payload))
     finally:
         # A socket's commands run on threads that otherwise hold no connection to SQL.
         if not connection.in_atomic_block:

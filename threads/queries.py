@@ -10,8 +10,8 @@ from pynamodb.expressions.condition import Condition
 from accounts.models import User
 from core.refusals import Refusal
 from threads import cache as states
-from threads import keys
 from threads.cache import ThreadState, state_of
+from threads.dynamodb import keys
 from threads.dynamodb.table import InboxIndex, Item, get_many, query, query_all
 from threads.models import (
     FormerParticipant,
@@ -23,9 +23,9 @@ from threads.models import (
     Thread,
 )
 from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM, oldest_request
+from threads.models.recent_rows import FreshRows
 from threads.models.tab import TAB_NAMES
 from threads.models.thread import MAX_PARTICIPANTS
-from threads.recent_rows import FreshRows
 
 PAGE = 50
 HEAD = 1 + len(TAB_NAMES)

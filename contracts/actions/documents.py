@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
-from contracts.actions.threads import touch_all
+from contracts.actions.revisions import touch_all
 from contracts.documents import pdf
 from contracts.documents.clauses import NEWEST, write_clauses
 from contracts.models import Card, ContractDocument, ContractVersion, Leg, Signature

@@ -4,7 +4,7 @@ from django.db import transaction
 
 from accounts.blocks import is_any_blocked, lock_people
 from accounts.models import User
-from contracts.actions.threads import touch
+from contracts.actions.revisions import touch
 from contracts.models import BookingGroup, Dossier, Leg
 from contracts.status import LINK, check_status
 from core.ids import new_id

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import User
-from contracts.actions.threads import touch_all
+from contracts.actions.revisions import touch_all
 from contracts.models import DeliverableManifest, Leg
 from contracts.status import DELIVER, SHOW_PROOFS, check_any_status, check_status
 from core.outbox.models import OutboxEntry

@@ -9,13 +9,13 @@ from django.utils import timezone
 
 from accounts.models import User
 from contracts.actions.documents import issue_version
+from contracts.actions.revisions import touch, touch_all
 from contracts.actions.superseding import (
     close_alternatives,
     close_changes,
     lock_changes,
     price_of,
 )
-from contracts.actions.threads import touch, touch_all
 from contracts.models import BookingGroup, Dossier, Leg, Offer
 from contracts.models.bookings import ACCEPTED, DECLINED, PENDING, SUPERSEDED, WITHDRAWN
 from contracts.models.fields import CURRENCIES

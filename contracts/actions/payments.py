@@ -9,7 +9,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from accounts.models import User
-from contracts.actions.threads import touch_all
+from contracts.actions.revisions import touch_all
 from contracts.fields import spell_day
 from contracts.models import Amendment, LedgerEntry, Leg, Receipt
 from contracts.models.money import METHODS, PAYMENT, REFUND, REPAYMENT, REVERSAL

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import User
-from contracts.actions.threads import touch
+from contracts.actions.revisions import touch
 from contracts.models import Leg, Offer
 from contracts.models.bookings import PENDING, SUPERSEDED
 from contracts.money import amount

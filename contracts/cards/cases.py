@@ -3,7 +3,7 @@
 from pydantic import BaseModel
 
 from contracts.cards.card_type import STAFF, Act
-from contracts.cards.clock import CASE, stop_clock
+from contracts.cards.deadlines import CASE, stop_clock
 from contracts.fields import Reason
 from core.outbox.models import OutboxEntry
 

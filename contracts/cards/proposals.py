@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from accounts.models import User
 from contracts import status
 from contracts.cards.card_type import Act, CardType, holds, people_of
-from contracts.cards.clock import is_stopped
+from contracts.cards.deadlines import is_stopped
 from contracts.cards.locks import lock_leg
 from contracts.cards.payloads import check_files, read, seal
 from contracts.cards.steps import Done, keep, left_undone, tell

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from accounts.models import User
-from contracts.actions.threads import touch
+from contracts.actions.revisions import touch
 from contracts.cards.card_type import Act
 from contracts.cards.types import TYPES
 from contracts.models.cards import Card, CardStep

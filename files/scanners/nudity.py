@@ -7,7 +7,7 @@ from files.images.worker import Worker, WorkerFailed
 from files.models import FULL, File
 from files.scanners.sample import Sample
 
-detector = Worker("files.images.nudity_program")
+detector = Worker("files.images.nudity_detector")
 
 
 class Nudity:

@@ -2,7 +2,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from files.kinds import Kind
+from files.file_types import Kind
 
 
 @dataclass

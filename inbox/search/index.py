@@ -10,8 +10,8 @@ from django.db import transaction
 from inbox.models import IndexedMessage, IndexedThread
 from inbox.search.normalise import normalise
 from threads import cache as states
-from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, get_many, query_all
 from threads.models import Message, Thread
 from threads.models.message import SYSTEM

@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.models import User
 from inbox.models import Checked, IndexedThread
 from inbox.search.index import NO_PAUSE, Pause, forget_thread, index_thread, rest
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.table import get_many, query_all
 from threads.models import Thread
 from threads.queries import list_all_rows

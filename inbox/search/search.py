@@ -15,7 +15,7 @@ from inbox.search.index import text_of
 from inbox.search.matcher import about, holding
 from inbox.search.normalise import Piece, count_whole, excerpt
 from inbox.search.query_parser import SearchQuery
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.table import get_many
 from threads.models import Message, Participant
 from threads.queries import get_rows

@@ -8,7 +8,7 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from messaging_site.modules import imported_by
+from messaging_site.script_modules import imported_by
 
 register = template.Library()
 

@@ -13,8 +13,8 @@ from django.template.loader import render_to_string
 from core.refusals import Refusal
 from files.exports import claim_export, finish_export, is_still_mine, put_back
 from files.models import Export
-from privacy.export.conversation import write_conversation
-from privacy.export.everything import write_everything
+from privacy.export.account import write_everything
+from privacy.export.thread import write_conversation
 from privacy.export.zip_file import Parcel
 
 log = structlog.get_logger(__name__)

@@ -9,7 +9,7 @@ from typing import Any
 
 from accounts.models import User
 from contracts.actions import documents, groups, manifests, offers, payments
-from contracts.cards import moves
+from contracts.cards import transitions
 from contracts.models import BookingGroup, Card, DeliverableManifest, Leg, Offer, Receipt
 from contracts.queries import access_leg, access_offer, access_receipt
 from contracts.terms import Terms
@@ -19,7 +19,7 @@ from threads import cache as states
 from threads import policy
 from threads.actions.messages import check_may_write, check_not_held
 from threads.cache import ThreadState
-from threads.relay import process_entries
+from threads.outbox_handlers import process_entries
 
 
 def make_offer(
@@ -121,7 +121,7 @@ def sign_contract(user: User, *, document_id: str, number: int, **signature: Any
         )
         return
     key = f"sign-{card.version}"
-    done = moves.move(
+    done = transitions.move(
         user, card_id=card.id, name="sign", version=card.version, key=key, given=signature
     )
     process_entries(done.entries)

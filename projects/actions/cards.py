@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from accounts.models import User
-from contracts.cards import moves, proposals
+from contracts.cards import proposals, transitions
 from contracts.cards.locks import find_card
 from contracts.cards.types import TYPES
 from contracts.models import Card
@@ -14,7 +14,7 @@ from threads import cache as states
 from threads.actions.attachments import Attached, attach
 from threads.actions.messages import check_may_write
 from threads.actions.staff import lift_hold
-from threads.relay import process_entries
+from threads.outbox_handlers import process_entries
 
 
 def propose_card(
@@ -86,7 +86,7 @@ def move_card(
         despite_hold = chosen is not None and calls_staff(chosen.then)
         check_may_write(states.look(card.thread_id), user.id, despite_hold=despite_hold)
     attached = _attach(user, file_ids, card.thread_id)
-    done = moves.move(
+    done = transitions.move(
         user,
         card_id=card_id,
         name=move,
@@ -114,5 +114,7 @@ def decide_card(staff: User, *, thread_id: str, card_id: str, reason: str) -> No
         # First: after an interruption the card is still open and can be decided again.
         lift_hold(thread_id=thread_id, says="")
     key = f"{chosen.name}-{card.version}"
-    done = moves.decide(staff, card_id=card_id, name=chosen.name, key=key, given={"reason": reason})
+    done = transitions.decide(
+        staff, card_id=card_id, name=chosen.name, key=key, given={"reason": reason}
+    )
     process_entries(done.entries)

@@ -15,9 +15,9 @@ from projects.panel.events import publish_tabs
 from projects.panel.large_tabs import read_whole
 from projects.panel.storage import write_tabs
 from threads import cache as states
-from threads import keys
 from threads.actions.messages import check_may_write
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.models import TabSnapshot
 from threads.rendering.attachments import describe_in_tab
 from threads.sending.revision import now

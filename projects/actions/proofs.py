@@ -6,7 +6,7 @@ from django.db import transaction
 
 from accounts.models import User
 from contracts.actions.manifests import check_may_show_proofs
-from contracts.actions.threads import touch
+from contracts.actions.revisions import touch
 from core.refusals import Refusal
 from files.models import File
 from files.tab_uses import list_in_tab, place_in_tab, release_from_tab
@@ -15,7 +15,7 @@ from projects.panel.record_tabs import PROOFS
 from threads import cache as states
 from threads.actions.messages import check_may_write
 from threads.file_access import usable_files
-from threads.relay import process_entries
+from threads.outbox_handlers import process_entries
 
 # As many as a snapshot has room for, with everything else that is in it.
 MAX_PROOFS = 60

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contracts.models.cards import Card
 from projects.cards.outbox import make_shadow
 from projects.cards.rendering import action_of
-from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.models import CardShadow, Message
 
 

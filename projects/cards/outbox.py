@@ -16,8 +16,8 @@ from projects.pending_actions import waits_in
 from realtime.broadcast.delivery import deliver
 from realtime.broadcast.events import CardChanged
 from threads import cache as states
-from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.transactions import Cancelled, Transaction

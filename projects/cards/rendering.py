@@ -11,8 +11,8 @@ from contracts.models.bookings import ON_HOLD
 from contracts.models.cards import Card
 from contracts.status import is_allowed
 from projects.cards.gallery import gallery_of
-from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.unknown_kinds import record_unknown
 from threads.models import Message
 from threads.rendering.attachments import views_of

@@ -9,7 +9,7 @@ from accounts.models import Block, User
 from contracts.models import Dossier
 from core.outbox.claims import pending
 from projects.panel.rebuild import differences
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.table import get_many
 from threads.models import Pair, Profile
 

@@ -8,7 +8,7 @@ from accounts.models import Block, User
 from contracts.models import BookingGroup, Card, Dossier, Leg, Offer
 from contracts.models.bookings import PENDING
 from contracts.queries import list_unsigned
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, get_many
 from threads.models import (
     ActionWaiting,

@@ -7,8 +7,8 @@ from files.cleanup import list_unsettled_in_tabs
 from files.models import File, TabUse
 from files.tab_uses import release_from_tab, settle_in_tab
 from projects.panel.large_tabs import read_whole
-from threads import keys
 from threads.cleanup import UNSETTLED
+from threads.dynamodb import keys
 from threads.models import TabSnapshot, Thread
 
 

@@ -3,9 +3,9 @@
 from accounts.models import User
 from projects.panel.record_tabs import Truth
 from threads import cache as states
-from threads import keys
 from threads.actions.start import new_participant
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.transactions import Cancelled, Transaction
 from threads.events import publish_appended
 from threads.models import Message, Participant, Thread

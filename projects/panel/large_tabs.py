@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core.refusals import Refusal
-from threads import keys
+from threads.dynamodb import keys
 from threads.models import TabEdit, TabSnapshot
 
 Snapshot = dict[str, Any]

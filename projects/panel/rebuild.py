@@ -10,8 +10,8 @@ from projects.panel.record_tabs import read_truth, snapshots_of
 from projects.panel.refresh import find_last_edit, refresh_tabs
 from projects.pending_actions import rebuild_waits, wrong_waits
 from threads import cache as states
-from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.transactions import Cancelled, Transaction
 from threads.models import TabEdit, TabSnapshot

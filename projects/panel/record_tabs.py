@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from contracts.cards.types import TYPES, proofs
-from contracts.documents.pages import find_reversal
+from contracts.documents.receipts import find_reversal
 from contracts.models import (
     Card,
     ContractVersion,
@@ -29,7 +29,7 @@ from contracts.status import SIGN, is_allowed
 from files.models import TabUse
 from files.tab_uses import list_in_tab
 from projects.panel.trim import MAX_LISTED, count_more, trim
-from threads import keys
+from threads.dynamodb import keys
 from threads.models.tab import RECORDED
 from threads.rendering.attachments import as_in_tab, describe_in_tab
 from threads.sending import Binding

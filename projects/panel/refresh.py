@@ -5,8 +5,8 @@ from projects.panel.events import publish_tabs
 from projects.panel.large_tabs import fold
 from projects.panel.record_tabs import Truth, read_truth, snapshots_of
 from projects.panel.storage import write_tabs
-from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query
 from threads.models import TabEdit, TabSnapshot
 from threads.models.tab import WRITTEN

@@ -17,8 +17,8 @@ from contracts.status import PROPOSE_CHANGE, RECORD_PAYMENT, SIGN, is_allowed
 from projects.cards.rendering import UNKNOWN_ICON, UNKNOWN_LABEL
 from projects.panel.editable_tabs import BRIEF, TEMPLATES
 from projects.panel.large_tabs import count_hidden, is_large, percent_done, read_whole, told_of
-from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.models import TabSnapshot
 from threads.models.tab import TAB_NAMES
 from threads.rendering.attachments import view_in_tab

@@ -8,8 +8,8 @@ from django.conf import settings
 from core.refusals import Refusal
 from projects.panel.large_tabs import fold, is_large
 from threads import cache as states
-from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.store import StoreUnavailable

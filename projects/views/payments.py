@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from contracts.actions.payments import ACTIONS, check_payment, check_reversal
-from contracts.documents import pages
+from contracts.documents import receipts
 from contracts.fields import spell_day
 from contracts.models import Leg, Receipt
 from contracts.models.money import METHODS, PAYMENT, REPAYMENT
@@ -141,14 +141,14 @@ def _receipt_page(request: Request, found: Receipt) -> dict[str, Any]:
     is_reversible = (
         request.user.id == found.seller_id
         and found.entry.reverses is None
-        and pages.find_reversal(found.entry) is None
+        and receipts.find_reversal(found.entry) is None
         and is_allowed(found.leg.status, REVERSE_PAYMENT)
     )
     return {
         "receipt": found,
-        "rows": pages.receipt_rows(found),
-        "title": pages.receipt_title(found),
-        "foot": pages.receipt_foot(found),
+        "rows": receipts.receipt_rows(found),
+        "title": receipts.receipt_title(found),
+        "foot": receipts.receipt_foot(found),
         "is_reversible": is_reversible,
     }
 
@@ -157,7 +157,7 @@ def _receipt_page(request: Request, found: Receipt) -> dict[str, Any]:
 @login_required
 def receipt_pdf(request: Request, receipt_id: str) -> HttpResponse:
     found = access_receipt(request.user, receipt_id)
-    return download_pdf(pages.receipt_pdf(found), f"receipt-{found.number}.pdf")
+    return download_pdf(receipts.receipt_pdf(found), f"receipt-{found.number}.pdf")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

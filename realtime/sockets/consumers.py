@@ -31,9 +31,9 @@ from realtime.sockets.heartbeat import Heartbeat
 from realtime.sockets.open_sockets import open_sockets
 from realtime.sockets.presence_updates import PresenceUpdates
 from realtime.sockets.session_checks import session_checks
-from threads import keys
 from threads.actions.messages import Sending
 from threads.cache import learn
+from threads.dynamodb import keys
 from threads.dynamodb.errors import StoreUnavailable, is_worth_logging
 from threads.events import message_accepted
 from threads.forms import SendMessage

@@ -8,9 +8,9 @@ import orjson
 
 from accounts.models import User
 from realtime.broadcast.events import Event, ThreadSynced
-from threads import keys
 from threads.actions.drafts import draft_changed, find_draft
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.events import cursors_of, message_sent, revised
 from threads.models import Message, Thread
 from threads.models.packs import placeholders

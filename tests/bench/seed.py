@@ -79,8 +79,8 @@ def _hot(pair: dict[str, Any], others: list[dict[str, Any]]) -> dict[str, Any]:
 def _bare(pair: dict[str, Any]) -> dict[str, Any]:
     """The transaction of a send, exactly as the service builds it, with places for its values."""
     from threads import cache as states
-    from threads import keys
     from threads.actions.messages import text_line
+    from threads.dynamodb import keys
     from threads.sending.new_message import Roster, now_ms
     from threads.sending.transaction import build
 
@@ -122,7 +122,7 @@ def _grown(pair: dict[str, Any], size: int) -> dict[str, Any]:
     from ulid import ULID
 
     from threads import cache as states
-    from threads import keys
+    from threads.dynamodb import keys
     from threads.dynamodb.table import Item, put_many, query
     from threads.models import Message
 
@@ -147,7 +147,7 @@ def _inbox(pair: dict[str, Any], size: int) -> dict[str, Any]:
     """An inbox with so many rows."""
     from core.ids import new_id
     from threads import cache as states
-    from threads import keys
+    from threads.dynamodb import keys
     from threads.dynamodb.table import put_many
     from threads.models import Participant
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
-from contracts.actions.threads import touch_all
+from contracts.actions.revisions import touch_all
 from contracts.cards.card_type import (
     ANSWERER,
     BUYER,
@@ -23,7 +23,7 @@ from contracts.cards.card_type import (
     WAITED_FOR,
     Move,
 )
-from contracts.cards.moves import make_clock_move
+from contracts.cards.transitions import make_clock_move
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
 from contracts.models.bookings import BOOKED
@@ -33,7 +33,7 @@ from projects.actions.cards import decide_card, move_card, propose_card
 from tests.contracts.conftest import sign
 from tests.files.conftest import picture
 from tests.threads.conftest import make_person
-from threads.relay import process_entries
+from threads.outbox_handlers import process_entries
 
 DECIDED = "We have spoken with both."
 

@@ -22,7 +22,7 @@ from tests.outbox.timing import make_due
 from tests.threads.checker import find_problems, read_partition
 from threads import cache
 from threads.dynamodb.client import Client
-from threads.relay import process_due_entries
+from threads.outbox_handlers import process_due_entries
 
 Scene = TypeVar("Scene")
 

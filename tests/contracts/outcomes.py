@@ -13,7 +13,8 @@ from files.models import FileUse, TabUse
 from moderation.models import AuditEntry, Case, Report
 from tests.threads.checker import read_partition
 from tests.threads.conftest import messages_of, row, thread_item
-from threads import cache, keys
+from threads import cache
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query_all
 from threads.models import ActionWaiting, CardShadow
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from accounts.models import User
 from contracts.cards.card_type import CLOCK, STAFF, Move
-from contracts.cards.moves import make_clock_move
+from contracts.cards.transitions import make_clock_move
 from contracts.cards.types import TYPES
 from contracts.models import Amendment, Card, Leg, Receipt
 from contracts.models.bookings import BOOKED, CANCELLED, COMPLETED, ON_HOLD
@@ -17,7 +17,7 @@ from contracts.models.money import EXPENSE, EXTRAS, OVERTIME, PAYMENT, REFUND
 from contracts.queries import balance_of, is_in_force
 from core.refusals import Refusal
 from projects.actions.bookings import reverse_payment
-from projects.cards.clock import move_due_cards
+from projects.cards.deadline_worker import move_due_cards
 from projects.panel.rebuild import differences
 from tests.contracts.card_scenes import (
     answer,
@@ -29,7 +29,7 @@ from tests.contracts.card_scenes import (
 )
 from tests.contracts.conftest import IN_MAY, book, pay, terms
 from tests.threads.conftest import make_person, start
-from threads.relay import process_due_entries, process_entries
+from threads.outbox_handlers import process_due_entries, process_entries
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 

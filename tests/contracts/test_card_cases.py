@@ -14,7 +14,7 @@ from tests.contracts.conftest import sign
 from tests.moderation.conftest import BACKEND, moderator, support, taken  # noqa: F401
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, say, thread_item
-from threads import keys
+from threads.dynamodb import keys
 from threads.models import CardShadow
 
 pytestmark = pytest.mark.django_db

@@ -6,23 +6,23 @@ import pytest
 import time_machine
 from django.conf import settings
 
-from contracts.cards import clock
+from contracts.cards import deadlines
 from contracts.cards.card_type import CLOCK
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
 from contracts.queries import balance_of
 from core.refusals import Refusal
-from moderation.cases import report_thread
 from moderation.models import Case
-from projects.cards import clock as sweeping
-from projects.cards.clock import move_due_cards, start_stopped_clocks
+from moderation.reports import report_thread
+from projects.cards import deadline_worker as sweeping
+from projects.cards.deadline_worker import move_due_cards, start_stopped_clocks
 from projects.panel.rebuild import differences
 from tests.contracts.card_scenes import make, propose
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of
 from threads.actions.staff import hold_thread, lift_hold, lock_thread, unlock_thread
 from threads.models.thread import Thread
-from threads.relay import process_due_entries
+from threads.outbox_handlers import process_due_entries
 
 pytestmark = pytest.mark.django_db
 
@@ -172,7 +172,7 @@ def test_an_open_case_stops_the_clock_until_it_is_resolved(ticking, buyer, threa
     with later(ticking, days=30):
         assert move_due_cards() == 0
         Case.objects.filter(pk=case.pk).update(status=Case.Status.RESOLVED)
-        clock.start_clock(thread, clock.CASE)
+        deadlines.start_clock(thread, deadlines.CASE)
         process_due_entries()
         assert move_due_cards() == 0
     ticking.refresh_from_db()
@@ -185,7 +185,7 @@ def test_an_open_case_stops_the_clock_until_it_is_resolved(ticking, buyer, threa
 def test_two_reasons_do_not_undo_each_other_and_count_once(card, thread):
     due = card.due_at
     with later(card, hours=-3):
-        clock.stop_clock(thread, clock.CASE)
+        deadlines.stop_clock(thread, deadlines.CASE)
     with later(card, hours=-2):
         hold_thread(thread_id=thread, reason="Look", case_id="case_1")
     with later(card, hours=4):
@@ -193,14 +193,14 @@ def test_two_reasons_do_not_undo_each_other_and_count_once(card, thread):
         card.refresh_from_db()
         assert (card.stopped_at, card.due_at) == (due - timedelta(hours=3), due)
     with time_machine.travel(due + timedelta(hours=5), tick=False):
-        clock.start_clock(thread, clock.CASE)
+        deadlines.start_clock(thread, deadlines.CASE)
     card.refresh_from_db()
     assert (card.stopped_at, card.due_at) == (None, due + timedelta(hours=8))
 
 
 def test_a_hold_whose_word_was_lost_stops_the_clock_all_the_same(card, thread):
     """As after a crash between the two stores, in either direction."""
-    from threads import keys
+    from threads.dynamodb import keys
     from threads.dynamodb.change import Change
     from threads.dynamodb.transactions import update
 
@@ -217,7 +217,7 @@ def test_a_hold_whose_word_was_lost_stops_the_clock_all_the_same(card, thread):
 
 
 def test_a_card_that_is_proposed_while_a_case_is_open_waits_as_well(leg, seller, thread):
-    clock.stop_clock(thread, clock.CASE)
+    deadlines.stop_clock(thread, deadlines.CASE)
     card = propose("reschedule", leg, seller)
     assert card.stopped_at is not None
     with later(card):

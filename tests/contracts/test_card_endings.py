@@ -11,15 +11,15 @@ from contracts.models import Card
 from core.refusals import Refusal
 from moderation.actions import act, resolve
 from moderation.models import Case
-from projects.cards.clock import move_due_cards
+from projects.cards.deadline_worker import move_due_cards
 from projects.panel.rebuild import differences
 from tests.contracts.card_scenes import answer, let_the_booking_end, local, new_time, propose
 from tests.moderation.conftest import moderator, taken  # noqa: F401
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, row, thread_item
-from threads import keys
 from threads.actions.messages import send_message
 from threads.cache import look
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query
 from threads.models import ActionWaiting
 

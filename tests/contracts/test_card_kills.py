@@ -10,11 +10,11 @@ from django.db import transaction
 
 from accounts.models import User
 from contracts.cards.card_type import ANSWERER, CLOCK, SERVICE, STAFF, WAITED_FOR, Move
-from contracts.cards.clock import refresh
+from contracts.cards.deadlines import refresh
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
 from projects.actions.cards import decide_card, move_card
-from projects.cards.clock import move_due_cards
+from projects.cards.deadline_worker import move_due_cards
 from tests.contracts.card_scenes import (
     GIVEN,
     bring_to,
@@ -33,7 +33,7 @@ from tests.contracts.kills import kill_at_every_step, relay
 from tests.contracts.outcomes import outcome
 from tests.files.conftest import kept  # noqa: F401
 from tests.threads.conftest import make_person, start
-from threads.relay import process_entries
+from threads.outbox_handlers import process_entries
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 

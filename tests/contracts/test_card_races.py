@@ -10,18 +10,18 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from contracts.cards.moves import make_clock_move
+from contracts.cards.transitions import make_clock_move
 from contracts.models import Amendment, Card, Leg
 from contracts.models.bookings import CANCELLED
 from contracts.queries import balance_of
 from core.refusals import Refusal
-from projects.cards.clock import move_due_cards
+from projects.cards.deadline_worker import move_due_cards
 from projects.panel.rebuild import differences
 from tests.contracts.card_scenes import answer, let_be_due, new_time, propose
 from tests.contracts.conftest import IN_MAY, book, terms
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, start
-from threads.relay import process_due_entries, process_entries
+from threads.outbox_handlers import process_due_entries, process_entries
 
 DAY = timedelta(days=1)
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True), pytest.mark.slow]

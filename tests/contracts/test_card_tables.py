@@ -9,7 +9,7 @@ from django.utils import timezone
 from pydantic import ValidationError
 
 from accounts.models import User
-from contracts.cards import moves
+from contracts.cards import transitions
 from contracts.cards.card_type import CLOCK, ROLES, SERVICE, STAFF, Move
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
@@ -30,7 +30,7 @@ from tests.contracts.conftest import book
 from tests.contracts.outcomes import everything
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, make_person, start, thread_item
-from threads import keys
+from threads.dynamodb import keys
 from threads.models import CardShadow
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -60,7 +60,7 @@ def attempt(card: Card, move: Move, by: User | None, **changes: Any) -> Card:
     fields = {"version": card.version, "key": "an attempt", "given": given_with(card, move)}
     fields |= changes
     if by is None:
-        return moves.move(None, card_id=card.id, name=move.name, **fields).card
+        return transitions.move(None, card_id=card.id, name=move.name, **fields).card
     if by in rightful(move.by, card):
         fields["file_ids"] = files_with(card, move, by)
     return move_card(by, card_id=card.id, move=move.name, **fields)
@@ -110,14 +110,16 @@ def test_every_move_of_everybody(type_name, state):
 def _staff_are_refused(card: Card, move: Move, staff: User, *, is_theirs: bool) -> None:
     if is_theirs:
         return
-    code = code_of(moves.decide, staff, card_id=card.id, name=move.name, key="one", given={})
+    code = code_of(transitions.decide, staff, card_id=card.id, name=move.name, key="one", given={})
     assert code == ("ACTION_INVALID_STATE" if move.by == STAFF else "ACTION_FORBIDDEN")
 
 
 def _only_as_it_should_be(card: Card, move: Move, who: User | None) -> None:
     """By whom it is allowed, and still not at another version, nor without what belongs to it."""
     if move.by == STAFF:
-        code = code_of(moves.decide, who, card_id=card.id, name=move.name, key="one", given={})
+        code = code_of(
+            transitions.decide, who, card_id=card.id, name=move.name, key="one", given={}
+        )
         assert code == "CARD_INVALID"
         return
     for version in (card.version - 1, card.version + 1):
@@ -142,7 +144,7 @@ def test_what_is_no_move_of_a_type_is_nothing_at_all(type_name):
     for name in NAMES - {move.name for move in kind.moves} | {"", "propose"}:
         for who in (leg.buyer, leg.seller):
             fields = {"name": name, "version": 1, "key": "an attempt"}
-            assert code_of(moves.move, who, card_id=card.id, **fields) == "THREAD_NOT_FOUND"
+            assert code_of(transitions.move, who, card_id=card.id, **fields) == "THREAD_NOT_FOUND"
     assert everything(leg) == before
 
 

@@ -12,8 +12,8 @@ from tests.contracts.card_scenes import answer, new_time, propose, some_extras
 from tests.contracts.conftest import IN_MAY, book, terms
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, start, thread_item
-from threads import keys
 from threads.actions.staff import lock_thread
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query
 from threads.models import ActionWaiting, CardShadow
 

@@ -11,13 +11,13 @@ from contracts.models.bookings import BOOKED, COMPLETED
 from contracts.queries import balance_of
 from core.refusals import Refusal
 from projects.actions.cards import propose_card
-from projects.cards.clock import move_due_cards
+from projects.cards.deadline_worker import move_due_cards
 from projects.panel.rebuild import differences
 from tests.contracts.card_scenes import GIVEN, answer, make_completable, propose
 from tests.contracts.conftest import offer_in, pay, sign, terms
 from tests.threads.conftest import messages_of
+from threads.outbox_handlers import process_due_entries
 from threads.queries import open_thread
-from threads.relay import process_due_entries
 
 pytestmark = pytest.mark.django_db
 

@@ -11,8 +11,9 @@ from projects.panel.rebuild import differences, rebuild
 from tests.contracts.test_large_tabs import fill, tab_of
 from tests.contracts.test_panel import brief, shots, snapshot
 from tests.threads.checker import assert_consistent
-from threads import cache, keys
+from threads import cache
 from threads.cleanup import sweep_expired
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query
 from threads.models import TabEdit
 

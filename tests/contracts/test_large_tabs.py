@@ -17,7 +17,8 @@ from projects.panel.refresh import refresh_tabs
 from tests.contracts.test_panel import brief, opening, shots
 from tests.test_access import BACKEND
 from tests.threads.checker import assert_consistent
-from threads import cache, keys
+from threads import cache
+from threads.dynamodb import keys
 from threads.dynamodb.store import counting
 from threads.dynamodb.table import Item, query
 from threads.models import TabEdit
@@ -143,8 +144,8 @@ def test_a_large_tab_of_records_keeps_only_what_holds(leg, thread, buyer, seller
 
 def many_extras(leg, count):
     """As if that many cards had been accepted."""
-    from contracts.actions.threads import touch
-    from threads.relay import process_entries
+    from contracts.actions.revisions import touch
+    from threads.outbox_handlers import process_entries
 
     there = Amendment.objects.filter(leg=leg).count()
     for number in range(there + 1, there + count + 1):

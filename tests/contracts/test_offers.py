@@ -12,7 +12,7 @@ from tests.indexes import settle
 from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, row, start, thread_item
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query
 from threads.queries import open_thread
 
@@ -158,7 +158,7 @@ def test_what_was_accepted_while_the_table_was_away_is_carried_later(
     thread, buyer, seller, trouble
 ):
     from tests.threads.trouble import FOREVER, away
-    from threads.relay import process_due_entries
+    from threads.outbox_handlers import process_due_entries
 
     offer = offer_in(thread, seller)
     assert isinstance(buyer, User)

@@ -176,11 +176,11 @@ def opening(user, thread):
 
 
 def test_a_thread_that_is_locked_waits_with_what_was_recorded(leg, thread, buyer, seller):
-    from threads import keys
+    from threads.dynamodb import keys
     from threads.dynamodb.change import Change
     from threads.dynamodb.transactions import update
     from threads.models import Thread
-    from threads.relay import process_due_entries
+    from threads.outbox_handlers import process_due_entries
 
     item = Thread(keys.thread_pk(thread), keys.THREAD)
     update(item, Change(set={"status": "locked"}), None)

@@ -10,7 +10,7 @@ from django.db import DatabaseError, connection, connections, transaction
 from django.utils import timezone
 
 from contracts.actions import payments
-from contracts.documents.pages import receipt_pdf, receipt_rows, receipt_title
+from contracts.documents.receipts import receipt_pdf, receipt_rows, receipt_title
 from contracts.models import LedgerEntry, Receipt
 from contracts.queries import access_receipt, balance_of
 from core.refusals import Refusal

@@ -14,11 +14,13 @@ import pytest
 from django.apps import apps
 from django.db import transaction
 from django.utils import timezone
+from revisions.cache import look
+from revisions.rendering.messages import render_message
 
 from accounts.models import User
 from contracts import status
-from contracts.actions import documents, groups, manifests, offers, payments, threads
-from contracts.cards import moves, proposals
+from contracts.actions import documents, groups, manifests, offers, payments, revisions
+from contracts.cards import proposals, transitions
 from contracts.cards.card_type import CLOCK, SERVICE, STAFF, Move
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
@@ -42,8 +44,6 @@ from tests.contracts.card_scenes import (
 from tests.contracts.card_scenes import answer as answer_card
 from tests.contracts.conftest import terms
 from tests.threads.conftest import make_person, messages_of
-from threads.cache import look
-from threads.rendering.messages import render_message
 
 pytestmark = pytest.mark.django_db
 
@@ -220,9 +220,9 @@ def move_record(card: Card, move: Move, by: User | None) -> Card:
     if move.by == STAFF:
         assert by is not None
         said = {"reason": "Decided."}
-        return moves.decide(by, card_id=card.id, name=move.name, key="k", given=said).card
+        return transitions.decide(by, card_id=card.id, name=move.name, key="k", given=said).card
     files = [{"id": "file_9", "kind": "image"}] if move.then == "proofs" else []
-    return moves.move(
+    return transitions.move(
         by,
         card_id=card.id,
         name=move.name,
@@ -303,7 +303,7 @@ def test_every_function_that_changes_records_is_in_the_table():
     """A new action of the records has to be named above, and with it in the table."""
     found = {
         function
-        for module in (documents, threads, groups, manifests, offers, payments)
+        for module in (documents, revisions, groups, manifests, offers, payments)
         for name, function in inspect.getmembers(module, inspect.isfunction)
         if function.__module__ == module.__name__
         and not name.startswith("_")
@@ -326,7 +326,7 @@ def test_on_hold_no_card_offers_anything_that_binds_somebody(type_name):
     card = propose_record(type_name, leg)
     assert card.leg is not None
     card.leg.status = ON_HOLD
-    assert set(action_of(card)["moves"]) <= {"decline", "withdraw"}
+    assert set(action_of(card)["transitions"]) <= {"decline", "withdraw"}
 
 
 def test_a_dispute_takes_the_buttons_away_and_its_decision_brings_them_back(leg, thread, buyer):
@@ -335,7 +335,7 @@ def test_a_dispute_takes_the_buttons_away_and_its_decision_brings_them_back(leg,
     dispute = propose("dispute", leg)
     assert not list(differences(thread))
     for card in (extras, overtime):
-        assert set(_shown(card)["moves"]) == {"decline", "withdraw"}
+        assert set(_shown(card)["transitions"]) == {"decline", "withdraw"}
         assert ">Accept<" not in _html(card)
         assert "the booking is on hold" in _html(card)
     assert "Sign: " not in render_tab(look(thread), "actions")
@@ -347,7 +347,7 @@ def test_a_dispute_takes_the_buttons_away_and_its_decision_brings_them_back(leg,
     _decide(staff, dispute)
     assert not list(differences(thread))
     for card in (extras, overtime):
-        assert "accept" in _shown(card)["moves"]
+        assert "accept" in _shown(card)["transitions"]
         assert ">Accept<" in _html(card)
     assert "Sign: " in render_tab(look(thread), "actions")
     assert "Record a payment" in render_tab(look(thread), "expenses")

@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from contracts.actions.threads import touch
+from contracts.actions.revisions import touch
 from contracts.models import Amendment, Card, DeliverableManifest
 from contracts.models.money import EXTRAS
 from projects.panel.large_tabs import count_waiting, read_whole, weigh
@@ -13,7 +13,7 @@ from projects.panel.trim import MAX_LISTED, MAX_RECORDED_BYTES, trim
 from tests.contracts.card_scenes import propose
 from tests.contracts.test_large_tabs import page, tab_of
 from tests.threads.checker import assert_consistent
-from threads.relay import process_entries
+from threads.outbox_handlers import process_entries
 
 
 def refresh(leg, key):

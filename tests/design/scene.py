@@ -19,9 +19,9 @@ from projects.actions.panel import edit_tab
 from tests.contracts.card_scenes import GIVEN, answer, propose
 from tests.contracts.conftest import IN_MAY, book, offer_in, pay, sign, terms
 from tests.files.conftest import bring
-from threads import keys
 from threads.actions.messages import send_message
 from threads.actions.start import start_thread
+from threads.dynamodb import keys
 from threads.models import Pair
 
 IN_JUNE = IN_MAY + timedelta(days=31)

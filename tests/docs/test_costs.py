@@ -29,7 +29,6 @@ from tests.threads.conftest import (
 )
 from tests.threads.plenty import fill_inbox, grow
 from threads import cache as states
-from threads import keys
 from threads.actions.connections import (
     forget_connection,
     list_connections,
@@ -41,6 +40,7 @@ from threads.actions.folders import archive_thread, pin_thread, restore_thread
 from threads.actions.messages import Sending, send_together
 from threads.actions.revisions import edit_message, react, remove_message
 from threads.actions.start import start_thread
+from threads.dynamodb import keys
 from threads.dynamodb.store import counting
 from threads.dynamodb.table import put_many
 from threads.models import ActionWaiting, Connection, Message

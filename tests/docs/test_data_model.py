@@ -5,7 +5,8 @@ import re
 import pytest
 
 from tests.docs import pages
-from threads import keys, models
+from threads import models
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item
 
 PAGE = pages.read("data-model.md")

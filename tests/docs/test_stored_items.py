@@ -19,7 +19,7 @@ from tests.contracts.conftest import book
 from tests.docs import pages
 from tests.docs.test_data_model import ITEMS, ON_EVERY_ITEM, PAGE, name_of
 from tests.threads.conftest import add_friend, ask, make_person, say, start
-from threads import keys, relay
+from threads import outbox_handlers
 from threads.actions.blocks import block_person
 from threads.actions.cursors import mark_all_read
 from threads.actions.folders import mark_unread, mute_thread
@@ -28,9 +28,10 @@ from threads.actions.participants import add_participant, leave_thread, remove_p
 from threads.actions.staff import hide_message, hold_thread, lock_thread, redact_message
 from threads.actions.suspensions import mute_person
 from threads.archive.archiver import archive_thread
-from threads.archive.due import first_due, note_first_due
 from threads.archive.packer import make_check
 from threads.archive.restore import list_packs
+from threads.archive.work_list import first_due, note_first_due
+from threads.dynamodb import keys
 from threads.dynamodb.table import connection, load
 
 DAY = 24 * 3600
@@ -42,7 +43,7 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     buyer, seller, guest = people = [make_person(name) for name in ("Bea", "Sam", "Gus")]
     seller.avatar, seller.city = "sam.jpg", "Lisbon"
     seller.save()
-    relay.process_due_entries()
+    outbox_handlers.process_due_entries()
     thread = start(buyer, seller, city="Lisbon")
     add_friend(buyer, thread_id=thread, user=guest)
     add_friend(buyer, thread_id=thread, user=(gone := make_person("Ida")))

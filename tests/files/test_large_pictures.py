@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from core.refusals import Refusal
-from files.kinds import JPEG, PNG
+from files.file_types import JPEG, PNG
 from files.scanners.builtin import BuiltIn, large_reencoder
 from files.scanners.sample import Sample
 from tests.files.conftest import limit, picture

@@ -21,14 +21,14 @@ from tests.indexes import settle
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import row, say, start, thread_item
 from threads import cache as states
-from threads import keys
 from threads.actions.folders import archive_thread, mark_spam, restore_thread
 from threads.actions.messages import Sending, send_together
 from threads.actions.participants import leave_thread
+from threads.dynamodb import keys
 from threads.dynamodb.store import counting
 from threads.dynamodb.table import Item, query
 from threads.models import ActionWaiting
-from threads.relay import process_due_entries
+from threads.outbox_handlers import process_due_entries
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
 
@@ -112,7 +112,7 @@ def test_a_card_that_expires_waits_no_longer(thread, buyer, seller):
 
     from django.utils import timezone
 
-    from projects.cards.clock import move_due_cards
+    from projects.cards.deadline_worker import move_due_cards
 
     leg = book(thread, buyer, seller)
     card = propose("reschedule", leg, seller)

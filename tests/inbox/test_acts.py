@@ -12,8 +12,8 @@ from core.refusals import Refusal
 from inbox.actions import ACTS, muted_until, perform
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, read_newest, row, say, start
-from threads import keys
 from threads.actions.folders import mute_thread, pin_thread
+from threads.dynamodb import keys
 
 pytestmark = pytest.mark.indexes
 

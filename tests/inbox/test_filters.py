@@ -16,7 +16,6 @@ from tests.contracts.conftest import book
 from tests.inbox.test_list_folder import fill, ids
 from tests.indexes import settle
 from tests.threads.conftest import add_friend, make_person, read_newest, row, say, start
-from threads import keys
 from threads.actions.cursors import mark_all_read
 from threads.actions.folders import (
     archive_thread,
@@ -26,6 +25,7 @@ from threads.actions.folders import (
     restore_thread,
 )
 from threads.actions.participants import leave_thread
+from threads.dynamodb import keys
 from threads.dynamodb.store import counting
 from threads.dynamodb.table import put_many
 from threads.models import ActionWaiting

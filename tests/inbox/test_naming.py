@@ -5,12 +5,12 @@ import pytest
 from accounts.actions import PROFILE, change_profile
 from inbox.models import IndexedThread
 from inbox.search import index, indexer, query_parser
-from inbox.search.names import find_named
+from inbox.search.name_search import find_named
 from inbox.search.search import search
 from tests.threads.conftest import ask, make_person, say, start
 from threads.actions.participants import leave_thread
 from threads.dynamodb.store import counting
-from threads.relay import process_due_entries
+from threads.outbox_handlers import process_due_entries
 
 pytestmark = pytest.mark.storage
 

@@ -24,7 +24,7 @@ from threads.actions.staff import (
 )
 from threads.archive.archiver import archive_thread
 from threads.dynamodb.store import counting
-from threads.relay import process_due_entries
+from threads.outbox_handlers import process_due_entries
 
 pytestmark = pytest.mark.storage
 

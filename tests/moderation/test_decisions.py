@@ -11,10 +11,10 @@ from tests.contracts.conftest import *  # noqa: F403
 from tests.moderation.conftest import moderator, report, taken  # noqa: F401
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, say, thread_item
-from threads import keys
 from threads.actions import staff as in_thread
+from threads.dynamodb import keys
 from threads.models import Message
-from threads.relay import process_due_entries, process_entries
+from threads.outbox_handlers import process_due_entries, process_entries
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
 

@@ -17,7 +17,7 @@ from privacy.actions import delete_account
 from tests.moderation.conftest import make_staff, report, sign_in, taken
 from tests.threads.conftest import say, start, thread_item
 from threads.actions.revisions import remove_message
-from threads.relay import process_due_entries
+from threads.outbox_handlers import process_due_entries
 
 pytestmark = pytest.mark.storage
 

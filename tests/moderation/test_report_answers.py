@@ -5,7 +5,7 @@ from django.test import Client
 
 from accounts.models import User
 from moderation.actions import act, reopen, resolve
-from moderation.cases import report_person
+from moderation.reports import report_person
 from tests.moderation.conftest import BACKEND, report, sign_in, taken
 from tests.threads.conftest import say
 

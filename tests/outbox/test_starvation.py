@@ -3,17 +3,18 @@
 import pytest
 from django.db import transaction
 
-from contracts.actions.threads import touch
+from contracts.actions.revisions import touch
 from core.outbox.models import OutboxEntry
 from tests.contracts.conftest import book
 from tests.outbox.timing import make_due
 from tests.threads.conftest import make_person, messages_of, start
-from threads import cache, keys
+from threads import cache
 from threads.actions.staff import hold_thread, lift_hold
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.transactions import update
 from threads.models import Profile, Thread
-from threads.relay import process_due_entries, process_entries
+from threads.outbox_handlers import process_due_entries, process_entries
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
 

@@ -6,14 +6,14 @@ import time
 import pytest
 from django.db import transaction
 
-from contracts.actions.threads import touch
+from contracts.actions.revisions import touch
 from core.outbox import claims, processing
 from core.outbox.claims import pending
 from tests.contracts import kills
 from tests.contracts.conftest import book
 from tests.threads.conftest import make_person, messages_of, start
 from threads import cache
-from threads.relay import process_due_entries, process_entries
+from threads.outbox_handlers import process_due_entries, process_entries
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True), pytest.mark.slow]
 

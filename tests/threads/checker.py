@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query
 from threads.models import (
     ArchiveDue,

@@ -6,7 +6,7 @@ from ulid import ULID
 
 from tests.threads.conftest import messages_of, row, start, thread_item
 from threads import cache as states
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.table import put_many
 from threads.models import Participant
 

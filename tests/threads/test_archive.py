@@ -20,12 +20,12 @@ from moderation import evidence
 from tests.contracts import kills
 from tests.threads.conftest import messages_of, read_up_to, say
 from threads import cache as states
-from threads import keys
 from threads.actions.revisions import edit_message, react, remove_message
 from threads.actions.staff import hide_message, redact_message, unhide_message
-from threads.archive import due, packer
+from threads.archive import packer, work_list
 from threads.archive.archiver import archive_messages, archive_thread, settle_checks
 from threads.archive.restore import list_damaged, list_packs, restore_thread
+from threads.dynamodb import keys
 from threads.dynamodb.store import StoreUnavailable, counting
 from threads.dynamodb.table import Item, query_all
 from threads.file_access import access_file
@@ -446,19 +446,19 @@ def test_the_command_goes_by_the_work_list_and_forgets_what_is_done(buyer, selle
 
 def due_days(thread: str) -> list[str]:
     first = LONG_AGO.date()
-    found = due.list_due(keys.archive_shard(thread), first, first + timedelta(days=40))
+    found = work_list.list_due(keys.archive_shard(thread), first, first + timedelta(days=40))
     return found.get(thread, [])
 
 
 def test_the_next_run_begins_where_the_last_one_ended(buyer, seller):
-    due.note_first_due(LONG_AGO.date(), was=due.first_due())
+    work_list.note_first_due(LONG_AGO.date(), was=work_list.first_due())
     archive_messages(timedelta(days=90))
     ended = (datetime.now(UTC) - timedelta(days=90)).date()
-    assert due.first_due() == ended
+    assert work_list.first_due() == ended
     tell(buyer, seller, 2)
-    assert due.first_due() == LONG_AGO.date()
+    assert work_list.first_due() == LONG_AGO.date()
     archive_messages(timedelta(days=90))
-    assert due.first_due() == ended
+    assert work_list.first_due() == ended
 
 
 def test_new_messages_of_today_are_archived_when_asked_for_and_stay_findable_by_search(
@@ -469,7 +469,7 @@ def test_new_messages_of_today_are_archived_when_asked_for_and_stay_findable_by_
     time.sleep(0.002)
     archive_messages(NOW, since=today)
     assert all(one.archive_ref for one in stored(thread))
-    found = due.list_due(keys.archive_shard(thread), today, today)
+    found = work_list.list_due(keys.archive_shard(thread), today, today)
     assert found[thread] == [today.isoformat()]
 
 

@@ -15,9 +15,9 @@ from realtime.sockets.sync import open_and_sync
 from tests.threads.conftest import messages_of, say
 from tests.threads.test_archive import archive, objects_of, stored, tell
 from tests.threads.test_deletion import BACKEND
-from threads import keys
 from threads.actions.revisions import remove_message
 from threads.archive import location
+from threads.dynamodb import keys
 from threads.dynamodb.store import StoreUnavailable
 from threads.models import ArchiveLocation, packs
 from threads.queries import open_thread

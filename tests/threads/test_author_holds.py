@@ -9,7 +9,7 @@ from django.apps import apps
 from django.test import Client
 from django.utils import timezone
 
-from contracts.cards import clock
+from contracts.cards import deadlines
 from contracts.models import Card
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
@@ -17,7 +17,7 @@ from moderation.actions import act, resolve
 from moderation.models import Case
 from projects.actions.bookings import decline_offer
 from projects.actions.cards import propose_card
-from projects.cards.clock import move_due_cards
+from projects.cards.deadline_worker import move_due_cards
 from tests.contracts.card_scenes import GIVEN, propose
 from tests.contracts.conftest import book, offer_in
 from tests.moderation.conftest import BACKEND, make_staff, moderator, taken  # noqa: F401
@@ -25,13 +25,14 @@ from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, messages_of, row, say, start, thread_item
 from tests.threads.trouble import FOREVER, UPDATE, away
 from threads import cache as states
-from threads import keys, relay
+from threads import outbox_handlers
 from threads.actions import holds
 from threads.actions.messages import Sending, send_together
 from threads.actions.participants import add_participant, leave_thread, remove_participant
 from threads.actions.revisions import edit_message, react, remove_message
 from threads.actions.staff import hold_thread
 from threads.actions.uploads import bring_file
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.transactions import update
 from threads.models import Participant
@@ -167,7 +168,7 @@ def test_the_release_survives_a_store_that_does_not_answer(
     assert row(held, seller).sending_hold
     # Its back-off is over.
     OutboxEntry.objects.filter(done_at=None).update(due_at=timezone.now())
-    relay.process_due_entries()
+    outbox_handlers.process_due_entries()
     assert row(held, seller).sending_hold is None
 
 
@@ -187,7 +188,7 @@ def test_a_case_that_is_resolved_before_its_entry_is_carried_again_holds_nobody(
     resolve(moderator, case_id=taken(moderator, case_of(held)).id, reason="A prop")
     OutboxEntry.objects.filter(pk=entry.pk).update(payload=payload, done_at=None)
     entry.refresh_from_db()
-    assert relay.process_entry(entry)
+    assert outbox_handlers.process_entry(entry)
     assert row(held, seller).sending_hold is None
 
 
@@ -202,7 +203,7 @@ def test_no_deadline_runs_while_the_author_is_held(thread, buyer, seller, modera
     resolve(moderator, case_id=taken(moderator, case_of(thread)).id, reason="Done")
     card.refresh_from_db()
     assert card.stopped_at is None
-    assert not clock.is_stopped(thread)
+    assert not deadlines.is_stopped(thread)
 
 
 def holds_of_case(thread: str, author) -> None:
@@ -214,7 +215,7 @@ def holds_of_case(thread: str, author) -> None:
         "reason": "off_site",
         "hold": "Your message looks like a telephone number.",
     }
-    assert relay.process_entry(OutboxEntry.objects.create(kind="case", payload=payload))
+    assert outbox_handlers.process_entry(OutboxEntry.objects.create(kind="case", payload=payload))
 
 
 def test_a_held_author_can_still_call_our_safety_team(thread, buyer, seller):
@@ -262,7 +263,7 @@ def test_conversations_put_on_hold_before_become_holds_of_their_authors(thread, 
     from importlib import import_module
 
     import_module("moderation.migrations.0004_author_holds").enqueue(apps, None)
-    relay.process_due_entries()
+    outbox_handlers.process_due_entries()
     assert thread_item(thread).soft_block is None
     assert row(thread, seller).sending_hold["case"] == case.id
     assert say(buyer, thread, "Hello")

@@ -25,13 +25,13 @@ from tests.threads.conftest import (
 )
 from tests.threads.plenty import fill_inbox, grow
 from threads import cache as states
-from threads import keys
 from threads.actions.cursors import mark_read
 from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread
 from threads.actions.messages import send_message
 from threads.actions.participants import add_participant, leave_thread, remove_participant
 from threads.actions.requests import accept_request
 from threads.actions.start import start_thread
+from threads.dynamodb import keys
 from threads.dynamodb.store import Requests, counting
 from threads.dynamodb.table import put_many
 from threads.models import Message, Pair

@@ -14,8 +14,9 @@ from projects.consistency import orphans
 from tests.contracts.card_scenes import propose
 from tests.contracts.conftest import book, offer_in
 from tests.threads.conftest import make_person, say, start
-from threads import cache, keys
+from threads import cache
 from threads.actions.blocks import block_person
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, connection, create_table
 from threads.dynamodb.transactions import update
@@ -29,7 +30,7 @@ from threads.models import (
     TabSnapshot,
     Thread,
 )
-from threads.relay import process_due_entries
+from threads.outbox_handlers import process_due_entries
 
 pytestmark = pytest.mark.django_db
 

@@ -6,7 +6,7 @@ import time_machine
 
 from accounts.models import add_profile_entry
 from tests.threads.conftest import make_person
-from threads import keys, relay
+from threads import outbox_handlers
 from threads.actions.connections import (
     forget_connection,
     list_connections,
@@ -14,6 +14,7 @@ from threads.actions.connections import (
     note_last_seen,
 )
 from threads.cleanup import sweep_expired
+from threads.dynamodb import keys
 from threads.dynamodb.store import counting
 from threads.dynamodb.table import connection
 from threads.models import Connection, Profile, UserConnection
@@ -112,19 +113,19 @@ def test_what_it_costs(buyer):
 
 
 def test_last_seen_is_kept_to_the_minute_for_whoever_asks(buyer, seller):
-    relay.process_due_entries()
+    outbox_handlers.process_due_entries()
     note_last_seen(buyer)
     at = Profile.find(keys.user_pk(buyer.id), keys.PROFILE).last_seen_at
     assert list_last_seen([buyer.id, seller.id]) == {buyer.id: f"{at[:16]}Z"}
 
 
 def test_a_changed_profile_leaves_it_as_it_is(buyer):
-    relay.process_due_entries()
+    outbox_handlers.process_due_entries()
     note_last_seen(buyer)
     before = list_last_seen([buyer.id])
     buyer.display_name = "Beatrix"
     buyer.save()
-    relay.process_entry(add_profile_entry(buyer))
+    outbox_handlers.process_entry(add_profile_entry(buyer))
     assert Profile.find(keys.user_pk(buyer.id), keys.PROFILE).display_name == "Beatrix"
     assert list_last_seen([buyer.id]) == before
 

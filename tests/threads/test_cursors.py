@@ -23,10 +23,10 @@ from tests.threads.conftest import (
     start,
 )
 from threads import cache as states
-from threads import keys
 from threads.actions import cursors as cursors_module
 from threads.actions.cursors import mark_delivered, mark_read
 from threads.actions.folders import archive_thread
+from threads.dynamodb import keys
 from threads.dynamodb.store import counting
 from threads.dynamodb.table import Item, query
 from threads.models import Participant

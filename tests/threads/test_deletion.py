@@ -27,15 +27,15 @@ from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, make_person, messages_of, row, say, start
 from threads import cache as states
-from threads import keys
 from threads.actions.blocks import block_person
 from threads.actions.drafts import save_draft
 from threads.actions.participants import leave_thread
 from threads.actions.staff import hold_thread, lock_thread
 from threads.archive.archiver import archive_thread
+from threads.dynamodb import keys
 from threads.dynamodb.table import query_all
+from threads.outbox_handlers import process_due_entries
 from threads.queries import open_thread
-from threads.relay import process_due_entries
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]

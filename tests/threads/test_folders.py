@@ -6,8 +6,8 @@ from core.refusals import Refusal
 from inbox.queries import list_folder
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, read_newest, row, say, start, thread_item
-from threads import keys
 from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread
+from threads.dynamodb import keys
 from threads.dynamodb.store import counting
 from threads.models import Participant
 

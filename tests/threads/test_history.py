@@ -14,12 +14,12 @@ from demo import history
 from demo.history import NotWritten, PastThread, Said, write_history
 from inbox.queries import list_folder
 from tests.threads.conftest import befriend, say
-from threads import keys
 from threads.actions.blocks import block_person
 from threads.actions.cursors import mark_read
 from threads.actions.folders import archive_thread, pin_thread
 from threads.actions.messages import send_message
 from threads.actions.start import start_thread
+from threads.dynamodb import keys
 from threads.dynamodb.store import Store, StoreUnavailable, counting
 from threads.dynamodb.table import connection
 from threads.models import ArchiveDue, Message, Pair, PairThread, Participant, Thread

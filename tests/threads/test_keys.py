@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ulid import ULID
 
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item
 
 # The years in which people will write, and the first and the last that can be written down.

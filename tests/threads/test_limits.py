@@ -17,10 +17,10 @@ from files.models import File
 from tests.test_access import BACKEND
 from tests.threads.conftest import ask, make_person, messages_of, say
 from threads.actions.messages import Sending, send_message, send_together
+from threads.actions.rate_limits import spend, upload_limits
 from threads.actions.revisions import edit_message
 from threads.actions.uploads import bring_file
 from threads.dynamodb.store import counting
-from threads.rate_limits import spend, upload_limits
 
 
 @pytest.fixture

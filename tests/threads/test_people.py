@@ -14,10 +14,10 @@ from tests.threads.conftest import (
     start,
     thread_item,
 )
-from threads import keys
 from threads.actions.blocks import block_person
 from threads.actions.folders import archive_thread
 from threads.actions.participants import leave_thread, remove_participant
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import put_many
 from threads.dynamodb.transactions import update

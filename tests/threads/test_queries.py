@@ -9,8 +9,9 @@ from core.refusals import Refusal
 from demo.history import PastThread, Said, write_history
 from tests.threads.conftest import add_friend, messages_of, row, say, start
 from threads import cache as states
-from threads import keys, queries
+from threads import queries
 from threads.actions.participants import remove_participant
+from threads.dynamodb import keys
 from threads.dynamodb.store import counting
 from threads.dynamodb.table import put_many
 from threads.models import FormerParticipant, Message

@@ -22,12 +22,12 @@ from tests.threads.conftest import (
     say,
 )
 from threads import cache as states
-from threads import keys
 from threads.actions.blocks import block_person
 from threads.actions.folders import restore_thread
 from threads.actions.participants import leave_thread
 from threads.actions.requests import accept_request, decline_request
 from threads.actions.revisions import edit_message
+from threads.dynamodb import keys
 from threads.dynamodb.store import counting
 from threads.events import cursors_of
 from threads.models import Pair

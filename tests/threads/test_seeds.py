@@ -23,7 +23,7 @@ from inbox.queries import list_folder
 from projects.actions.cards import move_card
 from projects.panel.rebuild import differences
 from tests.threads.conftest import say
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.store import Store, counting
 from threads.dynamodb.table import Item, query
 from threads.models import Message, Participant, Profile

@@ -8,8 +8,8 @@ import time_machine
 
 from core.refusals import Refusal
 from tests.threads.conftest import messages_of, row, say, start, thread_item
-from threads import keys
 from threads.actions.messages import send_message
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.store import counting
 from threads.dynamodb.transactions import update

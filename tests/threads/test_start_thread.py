@@ -10,8 +10,8 @@ from core.refusals import Refusal
 from inbox.queries import list_folder
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import ask, befriend, messages_of, row, say, start, thread_item
-from threads import keys
 from threads.actions.blocks import block_person, unblock_person
+from threads.dynamodb import keys
 from threads.dynamodb.store import counting
 from threads.dynamodb.table import Item, query
 from threads.models import ArchiveDue, Pair, PairThread, SentMarker, StartMarker

@@ -2,8 +2,8 @@ import time
 from uuid import uuid4
 
 from tests.threads.botocore_client import botocore_client
-from threads import keys
 from threads.cleanup import sweep_expired
+from threads.dynamodb import keys
 from threads.dynamodb.table import connection, query
 from threads.models import RateBucket
 

@@ -20,10 +20,11 @@ from tests.threads.conftest import (
 )
 from tests.threads.test_revisions import edit, give, remove
 from threads import cache as states
-from threads import events, keys, queries
+from threads import events, queries
 from threads.actions.blocks import block_person
 from threads.actions.drafts import save_draft
 from threads.actions.participants import leave_thread
+from threads.dynamodb import keys
 from threads.dynamodb.store import counting
 from threads.dynamodb.table import put_many
 from threads.models import Message

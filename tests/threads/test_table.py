@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from tests.threads.botocore_client import botocore_client
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import (
     Item,

@@ -4,8 +4,7 @@ import pytest
 
 from tests.threads.conftest import messages_of, say, start
 from threads import cache as states
-from threads import keys
-from threads.dynamodb import unknown_kinds
+from threads.dynamodb import keys, unknown_kinds
 from threads.dynamodb.table import Item, connection, get_many, query
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from pynamodb.transactions import TransactWrite
 from ulid import ULID
 
 from tests.threads.conftest import messages_of, row, thread_item
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.conditions import Where
 from threads.dynamodb.expressions import serialized

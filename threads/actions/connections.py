@@ -6,7 +6,7 @@ from typing import Any
 from accounts.models import SignIn, User
 from accounts.sign_in.sessions import end_sign_in, session_hash
 from realtime.broadcast.delivery import end_session
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, put_many, query
 from threads.dynamodb.transactions import update

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from accounts.blocks import blocks_between
 from accounts.models import User
 from core.refusals import Refusal
-from threads import keys
+from threads.actions.rate_limits import Limit, bucket_keys, start_limits, take_one
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, ItemT, Key, get_many
 from threads.dynamodb.transactions import Transaction
 from threads.models import BlockVersion, FormerParticipant, Message, Pair
 from threads.models.participant import ADMIN, oldest_request
-from threads.rate_limits import Limit, bucket_keys, start_limits, take_one
 
 
 @dataclass

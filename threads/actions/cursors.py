@@ -10,7 +10,7 @@ from core.refusals import Refusal
 from realtime.broadcast.delivery import deliver
 from realtime.broadcast.events import CursorMoved
 from threads import cache as states
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import Item, get_many, query

@@ -4,7 +4,7 @@ from accounts.models import User
 from core.refusals import Refusal
 from realtime.broadcast.delivery import deliver
 from realtime.broadcast.events import DraftChanged
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.transactions import Cancelled, Transaction

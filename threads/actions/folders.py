@@ -11,7 +11,7 @@ from accounts.models import User
 from core.refusals import Refusal
 from realtime.broadcast.delivery import deliver
 from threads import cache as states
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import get_many

@@ -5,13 +5,13 @@ It changes nothing of the thread: the others write on, and nothing published tel
 """
 
 from threads import cache as states
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, query_all
 from threads.dynamodb.transactions import update
 from threads.events import publish_standing
 from threads.models import FormerParticipant, Participant
-from threads.relay import wake_thread
+from threads.outbox_handlers import wake_thread
 
 Holder = Participant | FormerParticipant
 

@@ -6,12 +6,12 @@ from accounts.queries import find_user
 from core.refusals import Refusal
 from realtime.broadcast.delivery import deliver
 from threads import cache as states
-from threads import keys
 from threads.actions.consent import check_same_blocks, former_key, pick, side_ids, version_key
 from threads.actions.folders import placing
 from threads.actions.messages import check_is_open
 from threads.actions.participants import change_roster, newcomer, system_line, with_pair
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import get_many
 from threads.dynamodb.transactions import update

@@ -8,9 +8,10 @@ import structlog
 from accounts.models import User
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
-from threads import keys, policy
+from threads import policy
 from threads.actions.attachments import Attached, attach
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.transactions import Steps, commit_each
 from threads.events import publish_appended
 from threads.models import Message, Participant, SentMarker

@@ -4,19 +4,19 @@ from accounts.models import User
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from realtime.broadcast.delivery import deliver
-from threads import keys
 from threads.actions.consent import read_consent
 from threads.actions.messages import check_is_open, check_not_held
 from threads.actions.participant_permissions import check_can_add, check_can_remove
 from threads.actions.start import new_participant
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query
 from threads.events import inbox_settings, publish_appended, publish_roster
 from threads.models import ActionWaiting, Draft, FormerParticipant, Invitation, Pair, Participant
 from threads.models.message import SYSTEM
 from threads.models.participant import ADMIN, BUYER, PENDING, REQUESTS, SELLER
+from threads.models.profiles import person_of
 from threads.models.thread import MAX_PARTICIPANTS
-from threads.profiles import person_of
 from threads.sending import Appended, Line, NothingToDo, Plan, Roster, append
 
 INVITED, ADDED = "invited", "added"

@@ -8,10 +8,10 @@ from accounts.models import User
 from core.refusals import Refusal
 from realtime.broadcast.delivery import deliver
 from threads import cache as states
-from threads import keys
 from threads.actions.folders import placing
 from threads.actions.invitations import accept_invitation, decline_invitation
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.store import StoreUnavailable

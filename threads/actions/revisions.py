@@ -14,10 +14,11 @@ from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from files.actions import release_files
 from threads import cache as states
-from threads import keys, policy
+from threads import policy
 from threads.actions.messages import check_body, check_may_write
 from threads.archive.archiver import settle_soon
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.store import StoreUnavailable

@@ -8,9 +8,9 @@ from typing import Any
 
 from core.refusals import Refusal
 from threads import cache as states
-from threads import keys
 from threads.actions.revisions import revise
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.transactions import update
@@ -18,7 +18,7 @@ from threads.events import broadcast_standing, publish_appended
 from threads.models import Message, Thread
 from threads.models.message import ACTION, PREVIEW, SYSTEM
 from threads.models.thread import LOCKED, OPEN
-from threads.relay import wake_thread
+from threads.outbox_handlers import wake_thread
 from threads.rendering.markdown import as_typed
 from threads.sending import Line, NothingToDo, Roster, append
 from threads.sending.revision import now

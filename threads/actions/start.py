@@ -8,10 +8,12 @@ from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from detection import judge
 from threads import cache as states
-from threads import keys, policy
+from threads import policy
 from threads.actions.folders import placing
 from threads.actions.messages import check_not_waiting, text_line
+from threads.actions.rate_limits import Limit, bucket_keys, check_left, start_limits, take_one
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.store import StoreUnavailable
@@ -29,10 +31,9 @@ from threads.models.participant import (
     SELLER,
     oldest_request,
 )
+from threads.models.profiles import muted_until, person_of
 from threads.models.thread import INQUIRY, OPEN
-from threads.profiles import muted_until, person_of
 from threads.queries import is_open_to
-from threads.rate_limits import Limit, bucket_keys, check_left, start_limits, take_one
 from threads.sending import Appended, Line, seal
 from threads.sending.new_message import (
     MARKER_LIFE,

@@ -6,7 +6,7 @@ from files.models import File
 from threads import cache as states
 from threads import policy
 from threads.actions.messages import check_may_write
-from threads.rate_limits import spend, upload_limits
+from threads.actions.rate_limits import spend, upload_limits
 
 
 def bring_file(user: User, *, thread_id: str, name: str, content: Readable) -> File:

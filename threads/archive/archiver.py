@@ -6,10 +6,10 @@ from datetime import UTC, date, datetime, timedelta
 
 import structlog
 
-from threads import keys
-from threads.archive import due
+from threads.archive import work_list
 from threads.archive.location import check_location
 from threads.archive.packer import MOST, MOST_BYTES, pack, settle
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query, query_all
 from threads.models import Message, Pack, PackCheck
 from threads.models.packs import content_of
@@ -38,19 +38,19 @@ def archive_messages(
     check_location()
     before = datetime.now(UTC) - older_than
     settle_checks(datetime.now(UTC) - UNSETTLED)
-    first, done = since or due.first_due(), Archived()
+    first, done = since or work_list.first_due(), Archived()
     for shard in range(keys.ARCHIVE_SHARDS):
-        for thread_id, days in due.list_due(shard, first, before.date()).items():
+        for thread_id, days in work_list.list_due(shard, first, before.date()).items():
             _archive(thread_id, days, before, done)
         say(f"{shard + 1} of {keys.ARCHIVE_SHARDS}: {done.messages} messages")
     if not done.failed and since is None:
-        due.note_first_due(min(before, datetime.now(UTC) - due.KEPT).date(), was=first)
+        work_list.note_first_due(min(before, datetime.now(UTC) - work_list.KEPT).date(), was=first)
     return done
 
 
 def settle_checks(before: datetime) -> int:
     """What was cut off, or could not be done at once."""
-    return sum(settle_soon(check) for check in due.list_checks(before))
+    return sum(settle_soon(check) for check in work_list.list_checks(before))
 
 
 def settle_soon(check: PackCheck) -> bool:
@@ -75,7 +75,7 @@ def _archive(thread_id: str, days: list[str], before: datetime, done: Archived) 
     if left:
         done.failed += 1
     else:
-        due.forget_due(thread_id, days, before)
+        work_list.forget_due(thread_id, days, before)
 
 
 def archive_thread(thread_id: str, *, since: str, before: datetime) -> tuple[int, int]:

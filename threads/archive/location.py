@@ -14,8 +14,8 @@ import structlog
 from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, storages
 
-from threads import keys
-from threads.archive.due import list_packed
+from threads.archive.work_list import list_packed
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, query
 from threads.dynamodb.transactions import update

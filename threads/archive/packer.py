@@ -14,8 +14,8 @@ import structlog
 from pynamodb.expressions.condition import Condition
 
 from core.ids import new_ulid
-from threads import keys
 from threads.archive.location import check_location
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import Item, query_all

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from datetime import date
 
-from threads import keys
-from threads.archive import due
+from threads.archive import work_list
 from threads.archive.packer import AT_ONCE, make_check, pointing_to, settle, size_of
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import Item, query_all
@@ -41,9 +41,9 @@ def _make_due(thread_id: str, messages: list[Message]) -> None:
     """First: what is back in the table is found by the next archiving, whatever happens."""
     days = sorted({message.created_at[:10] for message in messages})
     for day in days:
-        due.make_due(thread_id, day).save()
+        work_list.make_due(thread_id, day).save()
     if days:
-        due.note_earlier(date.fromisoformat(days[0]))
+        work_list.note_earlier(date.fromisoformat(days[0]))
 
 
 def _chunks(messages: list[Message]) -> Iterator[list[Message]]:

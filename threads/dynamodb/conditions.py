@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pynamodb.expressions.condition import Condition
 
-from threads.dynamodb.columns import Column, columns
+from threads.dynamodb.stored_attributes import Column, columns
 
 if TYPE_CHECKING:
     from threads.dynamodb.table import Item

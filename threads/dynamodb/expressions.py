@@ -10,8 +10,8 @@ from typing import Any
 from pynamodb.expressions.condition import Condition
 
 from threads.dynamodb.change import Change
-from threads.dynamodb.columns import columns
 from threads.dynamodb.sizes import check_size, item_bytes, value_bytes
+from threads.dynamodb.stored_attributes import columns
 from threads.dynamodb.table import Item
 
 Request = dict[str, Any]

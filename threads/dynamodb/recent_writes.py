@@ -2,8 +2,8 @@
 
 A read of an index may be older than a write that was acknowledged before it. So every write of a
 participant item is noted here for `PARLEY_INDEX_LAG_SECONDS`, and whoever reads an index reads
-those items by key as well (`threads/recent_rows.py`). The notes are in memory with one process and
-in Redis with several. While Redis is away a process knows of its own writes only, and the rest
+those items by key as well (`threads/models/recent_rows.py`). The notes are in memory with one
+process and in Redis with several. While Redis is away a process knows of its own writes only, and the rest
 shows as soon as the index has caught up.
 """
 
@@ -24,7 +24,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from core.redis_outage import REDIS_ERRORS, redis_outage
-from threads import keys
+from threads.dynamodb import keys
 
 # User and thread: one participant item.
 Row = tuple[str, str]

@@ -1,7 +1,7 @@
 from datetime import timedelta
 from typing import Any
 
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.attributes import (
     BooleanAttribute,
     DocumentAttribute,

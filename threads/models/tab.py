@@ -1,6 +1,6 @@
 from typing import Any
 
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.attributes import (
     DocumentAttribute,
     DocumentsAttribute,

@@ -15,8 +15,8 @@ from django.template.loader import get_template
 from django.urls import reverse
 from django.utils.html import escape
 
-from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.unknown_kinds import record_unknown
 from threads.models import Message, Person
 from threads.models.message import ACTION, EDITABLE_FOR, MESSAGE_TYPES, REACTIONS, SYSTEM, TEXT

@@ -7,8 +7,8 @@ from core import metrics
 from core.outbox.handlers import Postponed
 from core.refusals import Refusal
 from threads import cache as states
-from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.store import StoreUnavailable
 from threads.dynamodb.transactions import Cancelled

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from core import metrics
 from core.refusals import Refusal
 from threads import cache as states
-from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.store import StoreUnavailable
 from threads.dynamodb.transactions import Cancelled, Steps, Transaction

@@ -6,8 +6,8 @@ inbox, as with what is unread: put away, it is neither listed nor counted.
 
 from collections.abc import Iterable
 
-from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.transactions import Transaction
 from threads.models import ActionWaiting, Participant, Thread
 from threads.models.participant import ARCHIVED_FOLDER, INBOX

@@ -6,10 +6,10 @@ from typing import Any
 from pynamodb.expressions.condition import Condition
 
 from threads import cache as states
-from threads import keys
 from threads.archive.packer import make_check
 from threads.archive.restore import brought_back
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.transactions import Transaction
 from threads.models import Message, PackCheck, Participant, Thread

@@ -4,8 +4,8 @@ from typing import Any
 
 from pynamodb.expressions.condition import Condition
 
-from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.models import Message, Participant, Thread
 from threads.models.message import ACTION

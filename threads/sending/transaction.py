@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pynamodb.expressions.condition import Condition
 
 from threads import cache as states
-from threads import keys
 from threads.cache import ThreadState
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.conditions import Where
 from threads.dynamodb.transactions import Transaction

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from accounts.models import User
 from contracts.cards.card_type import BUYER, STAFF, Act, CardType, Move, Payload
 from contracts.cards.cases import FOR_STAFF, OPEN, RESOLVED, Decision, keep_decision, open_case
-from contracts.cards.clock import refresh_others
+from contracts.cards.deadlines import refresh_others
 from contracts.fields import Reason
 from contracts.models import Leg
 from contracts.models.bookings import ON_HOLD

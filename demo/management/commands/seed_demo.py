@@ -18,10 +18,10 @@ from accounts.models import User
 from demo import content
 from demo.content.pictures import draw
 from demo.history import PastThread, Said, list_existing, write_history
-from demo.seeding import SeedCommand
+from demo.seed_command import SeedCommand
 from files.actions import accept_file
 from files.models import File
-from threads.relay import process_due_entries
+from threads.outbox_handlers import process_due_entries
 
 SHOWN_FIRST = 2
 

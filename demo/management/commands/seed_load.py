@@ -19,9 +19,9 @@ from accounts.models import User
 from core.ids import new_id
 from core.outbox.models import OutboxEntry
 from demo.history import PastThread, Said, write_history
-from demo.seeding import SeedCommand
+from demo.seed_command import SeedCommand
 from threads.dynamodb.table import put_many
-from threads.profiles import profile_of
+from threads.models.profiles import profile_of
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 # So far apart that a long thread reaches back over years, as a real one does.

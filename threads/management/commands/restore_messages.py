@@ -2,8 +2,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from threads.archive.due import list_packed
 from threads.archive.restore import restore_thread
+from threads.archive.work_list import list_packed
 
 
 class Command(BaseCommand):

@@ -1,4 +1,4 @@
-"""Runs NudeNet. The worker starts it: `python -m files.images.nudity_program`."""
+"""Runs NudeNet. The worker starts it: `python -m files.images.nudity_detector`."""
 
 import json
 import sys

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from contracts.actions.threads import KIND, touch
+from contracts.actions.revisions import KIND, touch
 from contracts.models.cards import Card, ClockStop
 from core.outbox.models import OutboxEntry
 

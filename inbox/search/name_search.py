@@ -14,7 +14,7 @@ from inbox.search.matcher import about
 from inbox.search.normalise import normalise
 from threads.models import Participant, Person
 from threads.models.participant import INBOX
-from threads.profiles import person_of
+from threads.models.profiles import person_of
 from threads.queries import get_rows
 
 MAX_QUERY_CHARS = 80

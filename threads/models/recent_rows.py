@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from threads import keys
-from threads.dynamodb import recent_writes
+from threads.dynamodb import keys, recent_writes
 from threads.dynamodb.table import get_many
 from threads.models import Participant
 

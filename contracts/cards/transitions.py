@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts.models import User
 from contracts import status
 from contracts.cards.card_type import CLOCK, STAFF, Act, CardType, Move, holds, people_of
-from contracts.cards.clock import refresh
+from contracts.cards.deadlines import refresh
 from contracts.cards.locks import find_card, lock_card
 from contracts.cards.payloads import check_files, read
 from contracts.cards.proposals import create, to_the_minute

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import query_all
 from threads.dynamodb.transactions import update

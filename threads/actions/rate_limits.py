@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from core.refusals import Refusal
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import Item, Key, get_many
 from threads.dynamodb.transactions import Cancelled, Transaction

@@ -11,14 +11,15 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from accounts.models import User
-from contracts.documents.pages import receipt_pdf, receipt_title
+from contracts.documents.receipts import receipt_pdf, receipt_title
 from contracts.models import Leg
 from files import storage
 from files.models import EXPLICIT, FULL, File, TabUse
 from privacy.export.zip_file import Parcel
 from projects.actions.panel import has_panel
 from projects.panel.large_tabs import read_whole
-from threads import keys, queries
+from threads import queries
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query
 from threads.file_access import list_visible, without_hidden
 from threads.models import Message

@@ -10,9 +10,10 @@ from django.utils import timezone
 from accounts.models import Block, SignIn, User
 from contracts.models import Leg, Offer
 from core.refusals import Refusal
-from privacy.export.conversation import add_papers, write_conversation
+from privacy.export.thread import add_papers, write_conversation
 from privacy.export.zip_file import Parcel
-from threads import keys, queries
+from threads import queries
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query_all
 from threads.models import Draft
 from threads.models.participant import oldest_request

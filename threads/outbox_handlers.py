@@ -21,14 +21,14 @@ from core.outbox.models import OutboxEntry
 from core.outbox.processing import Outcome, process_due, process_now
 from realtime.broadcast.delivery import recheck_visibility
 from threads import cache as states
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import Item, query
 from threads.dynamodb.transactions import Cancelled, Transaction, update
 from threads.events import broadcast_standing
 from threads.models import BlockVersion, Pair, PairThread, Participant, Profile
-from threads.profiles import copy_person, muted_until, person_of, profile_change
+from threads.models.profiles import copy_person, muted_until, person_of, profile_change
 from threads.queries import list_all_rows, list_invitations
 from threads.signals import thread_changed
 

@@ -6,12 +6,12 @@ import threading
 import structlog
 from django.db import close_old_connections, connection
 
-from contracts.cards import clock
+from contracts.cards import deadlines
 from contracts.cards.locks import find_card
-from contracts.cards.moves import make_clock_move
-from threads import keys
+from contracts.cards.transitions import make_clock_move
+from threads.dynamodb import keys
 from threads.models import Thread
-from threads.relay import process_entries
+from threads.outbox_handlers import process_entries
 
 log = structlog.get_logger(__name__)
 
@@ -21,7 +21,7 @@ EVERY = 10.0
 
 def move_due_cards() -> int:
     """How many were moved. One that cannot be holds up no other."""
-    return sum(_move(card_id) for card_id in clock.list_due())
+    return sum(_move(card_id) for card_id in deadlines.list_due())
 
 
 def _move(card_id: str) -> bool:
@@ -30,7 +30,7 @@ def _move(card_id: str) -> bool:
         holds = _holds(thread_id)
         for why in holds:
             # The hold came first; only its word did not get here.
-            process_entries(clock.stop_clock(thread_id, why))
+            process_entries(deadlines.stop_clock(thread_id, why))
         if holds:
             return False
         done = make_clock_move(card_id)
@@ -47,16 +47,16 @@ def _holds(thread_id: str) -> set[str]:
     """Why nothing may happen in a thread just now; empty if it may."""
     thread = Thread.find(keys.thread_pk(thread_id), keys.THREAD)
     if thread is None:
-        return {clock.LOCK}
-    why = {clock.LOCK: thread.is_locked, clock.HOLD: bool(thread.soft_block)}
+        return {deadlines.LOCK}
+    why = {deadlines.LOCK: thread.is_locked, deadlines.HOLD: bool(thread.soft_block)}
     return {name for name, holds in why.items() if holds}
 
 
 def start_stopped_clocks() -> None:
     """Where the hold is over, and only the clock was not told. A case speaks for itself."""
-    for thread_id, why in clock.list_stopped():
-        if why != clock.CASE and why not in _holds(thread_id):
-            process_entries(clock.start_clock(thread_id, why))
+    for thread_id, why in deadlines.list_stopped():
+        if why != deadlines.CASE and why not in _holds(thread_id):
+            process_entries(deadlines.start_clock(thread_id, why))
 
 
 def tick_forever(stop: threading.Event) -> None:

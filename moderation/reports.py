@@ -5,7 +5,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from accounts.models import User
-from contracts.cards import clock
+from contracts.cards import deadlines
 from contracts.cards.types import TYPES
 from contracts.models import Card
 from core.outbox.models import OutboxEntry
@@ -14,9 +14,9 @@ from core.refusals import Refusal
 from moderation import evidence
 from moderation.case_evidence import copy_evidence, hash_content
 from moderation.models import Case, Report
-from threads import keys
 from threads.actions.holds import hold_author, release_case
 from threads.actions.staff import hold_thread, lift_hold
+from threads.dynamodb import keys
 from threads.models import Thread
 
 Reason = Report.Reason
@@ -212,7 +212,7 @@ def _open_or_join(about: str, thread_id: str, person_id: str | None, priority: i
     if case is None:
         if thread_id:
             # While staff look at it no deadline runs against anybody.
-            clock.stop_clock(thread_id, clock.CASE)
+            deadlines.stop_clock(thread_id, deadlines.CASE)
         return Case.objects.create(
             about=about, thread_id=thread_id, person_id=person_id, priority=priority
         )
