@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from demo.history import NotWritten
+from demo.history import HistoryConflict
 from threads.dynamodb.store import StoreUnavailable
 
 
@@ -27,7 +27,7 @@ class SeedCommand(BaseCommand):
             )
         try:
             self.seed(**options)
-        except NotWritten as error:
+        except HistoryConflict as error:
             raise CommandError(f"Not everything could be written: {error}.") from error
         except StoreUnavailable as error:
             raise CommandError(

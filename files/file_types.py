@@ -12,7 +12,7 @@ CHUNK = 1 << 20
 TAIL = 66_000
 
 
-class Kind(NamedTuple):
+class FileType(NamedTuple):
     kind: str
     # For images what the decoder calls it: no other decoder gets to see it.
     format: str
@@ -20,14 +20,14 @@ class Kind(NamedTuple):
 
 
 IMAGE = File.Kind.IMAGE
-JPEG = Kind(IMAGE, "JPEG", "image/jpeg")
-PNG = Kind(IMAGE, "PNG", "image/png")
-GIF = Kind(IMAGE, "GIF", "image/gif")
-WEBP = Kind(IMAGE, "WEBP", "image/webp")
-HEIC = Kind(IMAGE, "HEIF", "image/heic")
-AVIF = Kind(IMAGE, "AVIF", "image/avif")
-PDF = Kind(File.Kind.PDF, "PDF", "application/pdf")
-TEXT = Kind(File.Kind.TEXT, "TEXT", "text/plain")
+JPEG = FileType(IMAGE, "JPEG", "image/jpeg")
+PNG = FileType(IMAGE, "PNG", "image/png")
+GIF = FileType(IMAGE, "GIF", "image/gif")
+WEBP = FileType(IMAGE, "WEBP", "image/webp")
+HEIC = FileType(IMAGE, "HEIF", "image/heic")
+AVIF = FileType(IMAGE, "AVIF", "image/avif")
+PDF = FileType(File.Kind.PDF, "PDF", "application/pdf")
+TEXT = FileType(File.Kind.TEXT, "TEXT", "text/plain")
 
 _HEIC_BRANDS = {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"}
 _MARKUP = re.compile(rb"<(!doctype|!--|\?xml|html|head|body|script|svg|iframe|img|style)", re.I)
@@ -36,7 +36,7 @@ _RUNS = re.compile(rb"/(JavaScript|JS|Launch)\b")
 _ESCAPED = re.compile(rb"#([0-9a-fA-F]{2})")
 
 
-def find_kind(content: BinaryIO) -> Kind:
+def detect_file_type(content: BinaryIO) -> FileType:
     """Raises UPLOAD_TYPE for what we do not take, in words that say what to do instead."""
     content.seek(0)
     head = content.read(HEAD)
@@ -49,7 +49,7 @@ def find_kind(content: BinaryIO) -> Kind:
     return kind or TEXT
 
 
-def _by_signature(head: bytes) -> Kind | None:
+def _by_signature(head: bytes) -> FileType | None:
     if head.startswith(b"\xff\xd8\xff"):
         return JPEG
     if head.startswith(b"\x89PNG\r\n\x1a\n"):

@@ -8,7 +8,7 @@ from django.core.cache.backends.redis import RedisCache
 from core.redis_outage import REDIS_ERRORS, redis_outage
 
 
-class PatientRedisCache(RedisCache):
+class FallbackRedisCache(RedisCache):
     def __init__(self, server: Any, params: dict[str, Any]) -> None:
         super().__init__(server, params)
         self._meanwhile = LocMemCache("while Redis is away", params)
@@ -35,9 +35,9 @@ class PatientRedisCache(RedisCache):
         return self._do("incr", *given, **named)
 
     def _do(self, what: str, *given: Any, **named: Any) -> Any:
-        if redis_outage.is_worth_a_try():
+        if redis_outage.can_try():
             try:
-                with redis_outage.watched():
+                with redis_outage.tracked():
                     return getattr(super(), what)(*given, **named)
             except REDIS_ERRORS:
                 pass

@@ -17,7 +17,7 @@ IMPORT = re.compile(r"""^(?:import|export)\s[^;]*?["'](\.{1,2}/[^"']+)["'];""", 
 
 
 @functools.cache
-def imported_by(name: str) -> tuple[str, ...]:
+def list_imports(name: str) -> tuple[str, ...]:
     """Names of static files, in the order in which a browser would come upon them."""
     found: list[str] = []
     waiting = [name]

@@ -5,7 +5,7 @@ import secrets
 from pathlib import Path
 
 
-def of_installation(data_dir: Path) -> str:
+def get_or_create(data_dir: Path) -> str:
     path = data_dir / "secret_key"
     try:
         return path.read_text()

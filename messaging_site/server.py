@@ -56,18 +56,18 @@ def _start_relay(stop: threading.Event) -> None:
     """What a crash or an outage left undone between the two stores is finished here, what nothing
     needs any more goes, what people asked to take along is put together, and pictures that they
     pinned by their address are fetched."""
-    from privacy.export.worker import export_forever
-    from projects.cards.deadline_worker import tick_forever
-    from projects.remote_pins import fetch_forever
-    from threads.cleanup import sweep_files_forever
+    from privacy.export.worker import run_export_worker
+    from projects.cards.deadline_worker import run_deadlines
+    from projects.remote_pins import run_remote_pins
+    from threads.cleanup import run_cleanup
     from threads.outbox_handlers import run_relay
 
     jobs = {
         "relay": run_relay,
-        "sweeper": sweep_files_forever,
-        "clock": tick_forever,
-        "exporter": export_forever,
-        "fetcher": fetch_forever,
+        "sweeper": run_cleanup,
+        "clock": run_deadlines,
+        "exporter": run_export_worker,
+        "fetcher": run_remote_pins,
     }
     for name, work in jobs.items():
         threading.Thread(target=work, args=[stop], name=name, daemon=True).start()

@@ -20,7 +20,7 @@ EMBEDDED = not env.str("DATABASE_URL", default="")
 
 DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = env.str("SECRET_KEY", default="") or (
-    secret_key.of_installation(DATA_DIR) if EMBEDDED else ""
+    secret_key.get_or_create(DATA_DIR) if EMBEDDED else ""
 )
 if not EMBEDDED and secret_key.is_weak(SECRET_KEY):
     raise ImproperlyConfigured(
@@ -164,7 +164,7 @@ REDIS_PREFIX = env.str("PARLEY_REDIS_PREFIX", default="parley")
 CHANNEL_CAPACITY = 1500
 CHANNEL_LAYERS: dict[str, Any] = {
     "default": {
-        "BACKEND": "realtime.broadcast.channel_layer.Layer",
+        "BACKEND": "realtime.broadcast.channel_layer.ChannelLayer",
         "CONFIG": {"capacity": CHANNEL_CAPACITY},
     }
 }
@@ -173,7 +173,7 @@ if REDIS_URL:
     CHANNEL_LAYERS["default"]["CONFIG"] |= {"url": REDIS_URL, "prefix": REDIS_PREFIX}
     CACHES = {
         "default": {
-            "BACKEND": "messaging_site.redis_cache.PatientRedisCache",
+            "BACKEND": "messaging_site.redis_cache.FallbackRedisCache",
             "LOCATION": REDIS_URL,
             "KEY_PREFIX": REDIS_PREFIX,
             "OPTIONS": {"socket_timeout": 0.5, "socket_connect_timeout": 0.5},
@@ -363,9 +363,9 @@ MFA_TOTP_TOLERANCE = 1
 ALLAUTH_TRUSTED_PROXY_COUNT = int(env.bool("PARLEY_BEHIND_PROXY", default=False))
 
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_USERNAME_CALLABLE = "accounts.sign_in.lockout.account_of"
-AXES_CLIENT_IP_CALLABLE = "accounts.sign_in.lockout.address_of"
-AXES_LOCKOUT_CALLABLE = "accounts.sign_in.lockout.answer"
+AXES_USERNAME_CALLABLE = "accounts.sign_in.lockout.account_name"
+AXES_CLIENT_IP_CALLABLE = "accounts.sign_in.lockout.client_address"
+AXES_LOCKOUT_CALLABLE = "accounts.sign_in.lockout.lockout_response"
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = 0.25  # In hours.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False

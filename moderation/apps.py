@@ -17,4 +17,4 @@ class ModerationConfig(AppConfig):
         register("case", reports.open_from_outbox)
         register("hold_release", reports.release_from_outbox)
         register("hold_conversion", reports.convert_hold_from_outbox)
-        cleanup.KEEPERS.append(queries.list_kept_threads)
+        cleanup.RETENTION_QUERIES.append(queries.list_kept_threads)

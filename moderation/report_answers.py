@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from moderation.models import Case, Report
-from realtime.broadcast.delivery import deliver
+from realtime.broadcast.delivery import publish
 from realtime.broadcast.events import ReportAnswered
 
 
@@ -40,7 +40,7 @@ def answer_reports(case: Case, answers: Mapping[int, str]) -> list[str]:
 def publish_answers(reporters: list[str]) -> None:
     """To each reporter alone; the event says nothing but that there is an answer."""
     if reporters:
-        deliver(ReportAnswered(type="report.answered"), to=reporters)
+        publish(ReportAnswered(type="report.answered"), to=reporters)
 
 
 def list_reports(user: User) -> list[ReportView]:

@@ -15,7 +15,7 @@ from moderation import evidence
 from moderation.case_evidence import copy_evidence, hash_content
 from moderation.models import Case, Report
 from threads.actions.holds import hold_author, release_case
-from threads.actions.staff import hold_thread, lift_hold
+from threads.actions.staff import lift_soft_block, soft_block_thread
 from threads.dynamodb import keys
 from threads.models import Thread
 
@@ -39,7 +39,7 @@ def report_thread(
 ) -> Case:
     """By somebody of the thread, about one message or all of it. Hides nothing from them."""
     check_rate_limit("report", reporter.id)
-    shown = evidence.reported(reporter, thread_id, message_id)
+    shown = evidence.collect_evidence(reporter, thread_id, message_id)
     return _file(
         about=Case.About.MESSAGE if message_id else Case.About.THREAD,
         thread_id=thread_id,
@@ -101,7 +101,7 @@ def open_from_outbox(entry: OutboxEntry) -> None:
 def _hold(case: Case, payload: dict[str, Any]) -> None:
     thread_id, reason = case.thread_id, payload["hold"]
     if payload["about"] != Case.About.CIRCUMVENTION:
-        hold_thread(thread_id=thread_id, reason=reason, case_id=case.id)
+        soft_block_thread(thread_id=thread_id, reason=reason, case_id=case.id)
         return
     hold_author(thread_id=thread_id, user_id=payload["person"], reason=reason, case_id=case.id)
     if not Case.objects.get(pk=case.pk).is_open:
@@ -129,14 +129,14 @@ def convert_hold_from_outbox(entry: OutboxEntry) -> None:
     hold_author(thread_id=thread.id, user_id=author, reason=reason, case_id=case.id)
     cards = Card.objects.filter(thread_id=thread.id, is_open=True)
     if not any(TYPES[card.type].is_hold for card in cards):
-        lift_hold(thread_id=thread.id, says="")
+        lift_soft_block(thread_id=thread.id, says="")
 
 
 def _around_card(reporter: User, card_id: str) -> dict[str, Any]:
     """The card and what was said around it, as whoever opened it sees it."""
     card = Card.objects.get(pk=card_id)
     try:
-        shown = evidence.reported(reporter, card.thread_id, card.message_id)
+        shown = evidence.collect_evidence(reporter, card.thread_id, card.message_id)
     except Refusal:
         # They have left meanwhile: what they said has to do.
         return {}
@@ -212,7 +212,7 @@ def _open_or_join(about: str, thread_id: str, person_id: str | None, priority: i
     if case is None:
         if thread_id:
             # While staff look at it no deadline runs against anybody.
-            deadlines.stop_clock(thread_id, deadlines.CASE)
+            deadlines.pause_deadlines(thread_id, deadlines.CASE)
         return Case.objects.create(
             about=about, thread_id=thread_id, person_id=person_id, priority=priority
         )

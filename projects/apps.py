@@ -29,11 +29,11 @@ def _stop_clock(thread_id: str, reason: str, **_: Any) -> None:
     from contracts.cards import deadlines
     from threads.outbox_handlers import process_entries
 
-    process_entries(deadlines.stop_clock(thread_id, reason))
+    process_entries(deadlines.pause_deadlines(thread_id, reason))
 
 
 def _start_clock(thread_id: str, reason: str, **_: Any) -> None:
     from contracts.cards import deadlines
     from threads.outbox_handlers import process_entries
 
-    process_entries(deadlines.start_clock(thread_id, reason))
+    process_entries(deadlines.resume_deadlines(thread_id, reason))

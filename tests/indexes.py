@@ -29,7 +29,7 @@ def settle() -> None:
     table.connection._make_api_call("PutItem", put)
     for name in INDEXES:
         wait_until(lambda name=name: table.query(mark, index_name=name, limit=1)["Items"])
-    recent_writes.forget_all()
+    recent_writes.clear()
 
 
 def wait_until(happens: Callable[[], Any]) -> Any:

@@ -11,24 +11,24 @@ import structlog
 from django.db import close_old_connections, connection, transaction
 from django.db.models import Q
 
-from accounts.blocks import lock_people
+from accounts.blocks import lock_users
 from accounts.models import Block, User
 from core import metrics
 from core.outbox import maintenance
 from core.outbox.claims import extend
 from core.outbox.handlers import entry_processed, register
 from core.outbox.models import OutboxEntry
-from core.outbox.processing import Outcome, process_due, process_now
+from core.outbox.processing import HandlerOutcome, process_due, process_now
 from realtime.broadcast.delivery import recheck_visibility
-from threads import cache as states
+from threads import cache
 from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import Item, query
-from threads.dynamodb.transactions import Cancelled, Transaction, update
-from threads.events import broadcast_standing
+from threads.dynamodb.transactions import Transaction, TransactionCancelled, update
+from threads.events import publish_thread_changed
 from threads.models import BlockVersion, Pair, PairThread, Participant, Profile
-from threads.models.profiles import copy_person, muted_until, person_of, profile_change
+from threads.models.profiles import build_person, muted_until, profile_change, update_person_copies
 from threads.queries import list_all_rows, list_invitations
 from threads.signals import thread_changed
 
@@ -70,7 +70,7 @@ def run_relay(stop: threading.Event) -> None:
 
 def wake_thread(thread_id: str) -> None:
     """What postponed its entries, such as a hold or a block, may be over: they are due now."""
-    maintenance.wake([f"thread:{thread_id}"])
+    maintenance.make_due([f"thread:{thread_id}"])
 
 
 def measure() -> None:
@@ -80,7 +80,7 @@ def measure() -> None:
     metrics.OUTBOX_LAG.set(backlog.lag_seconds)
 
 
-def _count(entry: OutboxEntry, outcome: Outcome, **_: object) -> None:
+def _count(entry: OutboxEntry, outcome: HandlerOutcome, **_: object) -> None:
     metrics.OUTBOX_ENTRIES.labels(entry.kind, outcome).inc()
 
 
@@ -94,7 +94,7 @@ entry_processed.connect(_count)
 def _handle_block(entry: OutboxEntry) -> None:
     one, other = entry.payload["blocker"], entry.payload["blocked"]
     # Of two who carry at once, the second waits and then reads what the first left.
-    lock_people([one, other])
+    lock_users([one, other])
     between = Q(blocker=one, blocked=other) | Q(blocker=other, blocked=one)
     blockers = set(Block.objects.filter(between).values_list("blocker_id", flat=True))
     pair = Pair(keys.pair_pk(one, other), keys.STATE)
@@ -102,8 +102,8 @@ def _handle_block(entry: OutboxEntry) -> None:
     for thread in _threads_of(pair):
         extend(entry)
         _set_for_both(thread.thread_id, (one, other), _blocked_by(blockers))
-        states.forget(thread.thread_id)
-        broadcast_standing(thread.thread_id)
+        cache.invalidate(thread.thread_id)
+        publish_thread_changed(thread.thread_id)
         wake_thread(thread.thread_id)
     for user_id in (one, other):
         recheck_visibility(user_id)
@@ -121,7 +121,7 @@ def _set_pair(pair: Pair, users: tuple[str, str], change: Change) -> None:
         try:
             write.commit()
             return
-        except Cancelled:
+        except TransactionCancelled:
             backoff.wait()
 
 
@@ -136,7 +136,7 @@ def _set_for_both(thread_id: str, users: tuple[str, str], change: Change) -> Non
         try:
             write.commit()
             return
-        except Cancelled as cancelled:
+        except TransactionCancelled as cancelled:
             if any(cancelled.failed(user_id) for user_id in users):
                 return
         backoff.wait()
@@ -168,8 +168,8 @@ def _handle_mute(entry: OutboxEntry) -> None:
     for row in list_all_rows(user.id):
         extend(entry)
         update(Participant(row.pk, row.sk), change, Participant.pk.exists())
-        states.forget(row.thread_id)
-        broadcast_standing(row.thread_id)
+        cache.invalidate(row.thread_id)
+        publish_thread_changed(row.thread_id)
         wake_thread(row.thread_id)
 
 
@@ -182,18 +182,18 @@ def _handle_profile(entry: OutboxEntry) -> None:
     if user is None:
         return
     # Stamped, so that of two that are carried at once the older does not come out on top.
-    person = person_of(user) | {"rev": entry.pk}
+    person = build_person(user) | {"rev": entry.pk}
     profile = Profile(keys.user_pk(user.id), keys.PROFILE)
     not_newer = Profile.rev.does_not_exist() | (Profile.rev <= entry.pk)
     update(profile, profile_change(user, rev=entry.pk), not_newer)
     for row in list_all_rows(user.id):
         extend(entry)
-        copy_person(row, person)
-        states.forget(row.thread_id)
+        update_person_copies(row, person)
+        cache.invalidate(row.thread_id)
         thread_changed.send(None, thread_id=row.thread_id)
     for invitation in list_invitations(user.id):
-        copy_person(invitation, person)
-        states.forget(invitation.thread_id)
+        update_person_copies(invitation, person)
+        cache.invalidate(invitation.thread_id)
 
 
 register("block", _handle_block)

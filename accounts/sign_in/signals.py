@@ -9,8 +9,8 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 
 from accounts.models import SignIn, User
-from accounts.sign_in.lockout import address_of
-from accounts.sign_in.user_agents import device_of
+from accounts.sign_in.lockout import client_address
+from accounts.sign_in.user_agents import device_name
 
 
 @receiver(user_logged_in)
@@ -22,8 +22,8 @@ def note_sign_in(sender: type[User], request: HttpRequest, user: User, **_: Any)
         session_key=request.session.session_key,
         defaults={
             "user": user,
-            "device": device_of(request.headers.get("User-Agent", "")),
-            "address": address_of(request),
+            "device": device_name(request.headers.get("User-Agent", "")),
+            "address": client_address(request),
         },
     )
 

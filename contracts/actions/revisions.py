@@ -12,7 +12,9 @@ from core.outbox.models import OutboxEntry
 KIND = "booking"
 
 
-def touch(thread_id: str, *, by: User, key: str, says: str = "", **more: Any) -> OutboxEntry:
+def record_change(
+    thread_id: str, *, by: User, key: str, says: str = "", **more: Any
+) -> OutboxEntry:
     """Called in the transaction of the change. `says` is a line for the conversation, which `key`
     makes come once however often the entry is carried; `more` is what else the table needs."""
     now = timezone.now()
@@ -30,10 +32,10 @@ def touch(thread_id: str, *, by: User, key: str, says: str = "", **more: Any) ->
     return OutboxEntry.objects.create(kind=KIND, payload=payload)
 
 
-def touch_all(leg: Leg, *, by: User, key: str, says: str) -> list[OutboxEntry]:
+def record_leg_change(leg: Leg, *, by: User, key: str, says: str) -> list[OutboxEntry]:
     """The leg's own conversation, which is told; and that of its group, where there are others,
     who see that something changed and not what the two have agreed."""
-    entries = [touch(leg.thread_id, by=by, key=key, says=says)]
+    entries = [record_change(leg.thread_id, by=by, key=key, says=says)]
     if leg.group is not None and leg.group.thread_id != leg.thread_id:
-        entries.append(touch(leg.group.thread_id, by=by, key=key))
+        entries.append(record_change(leg.group.thread_id, by=by, key=key))
     return entries

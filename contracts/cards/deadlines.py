@@ -10,26 +10,26 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from contracts.actions.revisions import KIND, touch
+from contracts.actions.revisions import KIND, record_change
 from contracts.models.cards import Card, ClockStop
 from core.outbox.models import OutboxEntry
 
 HOLD, LOCK, CASE = "hold", "lock", "case"
 
 
-def list_due() -> list[str]:
+def list_due_cards() -> list[str]:
     """Ids of cards whose time has come, the longest overdue first. All of them, however many an
     outage has left: those that cannot be moved must not hide the others."""
     due = Card.objects.filter(due_at__lte=timezone.now(), stopped_at__isnull=True)
     return list(due.order_by("due_at").values_list("id", flat=True))
 
 
-def list_stopped() -> list[tuple[str, str]]:
+def list_pauses() -> list[tuple[str, str]]:
     return list(ClockStop.objects.values_list("thread_id", "why"))
 
 
 @transaction.atomic
-def stop_clock(thread_id: str, why: str) -> list[OutboxEntry]:
+def pause_deadlines(thread_id: str, why: str) -> list[OutboxEntry]:
     """For all cards of the thread; a second time for the same reason changes nothing."""
     now = timezone.now()
     ClockStop.objects.get_or_create(thread_id=thread_id, why=why, defaults={"since": now})
@@ -38,15 +38,15 @@ def stop_clock(thread_id: str, why: str) -> list[OutboxEntry]:
 
 
 @transaction.atomic
-def start_clock(thread_id: str, why: str) -> list[OutboxEntry]:
+def resume_deadlines(thread_id: str, why: str) -> list[OutboxEntry]:
     """If nothing else stops it."""
     ClockStop.objects.filter(thread_id=thread_id, why=why).delete()
-    if is_stopped(thread_id):
+    if is_paused(thread_id):
         return []
     return _change(_ticking(thread_id).filter(stopped_at__isnull=False), stopped_at=None)
 
 
-def is_stopped(thread_id: str) -> bool:
+def is_paused(thread_id: str) -> bool:
     return ClockStop.objects.filter(thread_id=thread_id).exists()
 
 
@@ -68,7 +68,7 @@ def _change(cards: QuerySet[Card], *, stopped_at: datetime | None) -> list[Outbo
     return entries
 
 
-def refresh_others(card: Card, done: list[OutboxEntry]) -> list[OutboxEntry]:
+def refresh_other_cards(card: Card, done: list[OutboxEntry]) -> list[OutboxEntry]:
     """Of the other open cards of a booking whose status changed, and with it what they offer;
     `done` has entries for some of them already."""
     refreshed = [
@@ -82,4 +82,6 @@ def refresh_others(card: Card, done: list[OutboxEntry]) -> list[OutboxEntry]:
 
 def refresh(card: Card) -> OutboxEntry:
     """Nothing is said of it; the table just shows what is so."""
-    return touch(card.thread_id, by=card.proposed_by, key="", card={"id": card.id, "version": 0})
+    return record_change(
+        card.thread_id, by=card.proposed_by, key="", card={"id": card.id, "version": 0}
+    )

@@ -14,12 +14,20 @@ from django.utils import timezone
 
 from accounts.models import User
 from contracts import status
-from contracts.cards.card_type import CLOCK, STAFF, Act, CardType, Move, holds, people_of
+from contracts.cards.card_type import (
+    DEADLINE,
+    STAFF,
+    CardType,
+    Transition,
+    TransitionContext,
+    holds,
+    list_users_with_role,
+)
 from contracts.cards.deadlines import refresh
-from contracts.cards.locks import find_card, lock_card
+from contracts.cards.locks import access_card, lock_card
 from contracts.cards.payloads import check_files, read
-from contracts.cards.proposals import create, to_the_minute
-from contracts.cards.steps import Done, keep, left_undone, says_of, tell
+from contracts.cards.proposals import create, round_up_to_minute
+from contracts.cards.steps import CardResult, get_step_text, keep, list_unprocessed_entries, tell
 from contracts.cards.types import TYPES
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLED, COMPLETED
@@ -43,20 +51,20 @@ def move(
     files: Sequence[dict[str, Any]] = (),
     also: Callable[[Card], None] | None = None,
     locale: str = "",
-) -> Done:
+) -> CardResult:
     """Once: whoever repeats it with the same key gets the same answer. `files` and `also` are for
     the card that comes of it, as when one is proposed."""
-    card = find_card(user, card_id)
+    card = access_card(user, card_id)
     if user is not None and is_due(card):
         # The clock was first, whether or not anybody was there to see it.
-        make_clock_move(card.id)
+        apply_due_transition(card.id)
     return _move(user, card_id, name, version, key, given or {}, files, also, locale)
 
 
-def decide(staff: User, *, card_id: str, name: str, key: str, given: dict[str, Any]) -> Done:
+def decide(staff: User, *, card_id: str, name: str, key: str, given: dict[str, Any]) -> CardResult:
     """By staff, who are no party to it. That they have a case, and the record of it, is for whoever
     calls this to see to."""
-    card = find_card(None, card_id)
+    card = access_card(None, card_id)
     return _move(staff, card_id, name, card.version, key, given)
 
 
@@ -71,7 +79,7 @@ def _move(
     files: Sequence[dict[str, Any]] = (),
     also: Callable[[Card], None] | None = None,
     locale: str = "",
-) -> Done:
+) -> CardResult:
     card, leg = lock_card(card_id)
     kind = TYPES[card.type]
     chosen = kind.find(name)
@@ -81,7 +89,7 @@ def _move(
     if before is not None:
         return _moved_before(card, before, name)
     _check(card, leg, chosen, user, version)
-    act = Act(
+    act = TransitionContext(
         card,
         leg,
         user,
@@ -98,10 +106,10 @@ def _move(
             also(follower.card)
     if leg is not None and leg.status in OVER:
         entries += _end_others(card, leg, act)
-    return Done(card, entries)
+    return CardResult(card, entries)
 
 
-def _make(chosen: Move, act: Act, key: str) -> list[OutboxEntry]:
+def _make(chosen: Transition, act: TransitionContext, key: str) -> list[OutboxEntry]:
     card, kind = act.card, TYPES[act.card.type]
     if chosen.effect:
         chosen.effect(act)
@@ -112,19 +120,19 @@ def _make(chosen: Move, act: Act, key: str) -> list[OutboxEntry]:
     return [tell(card, act.by, says, by_staff=chosen.by == STAFF), *act.entries]
 
 
-def _store(card: Card, kind: CardType, act: Act, chosen: Move) -> None:
+def _store(card: Card, kind: CardType, act: TransitionContext, chosen: Transition) -> None:
     card.state, card.version = act.to, card.version + 1
     card.is_open = kind.is_open(act.to) and not chosen.ends
     if act.waits_for is None:
-        act.waits_for = people_of(kind.waits[act.to], card) if card.is_open else []
+        act.waits_for = list_users_with_role(kind.waits[act.to], card) if card.is_open else []
     card.waits_for = act.waits_for
-    clock = kind.clock_move
+    clock = kind.deadline_transition
     if not card.is_open or clock is None or card.state not in clock.sources:
         card.due_at = card.stopped_at = None
     card.save()
 
 
-def _follow(kind: CardType, act: Act, files: Sequence[dict[str, Any]]) -> Done:
+def _follow(kind: CardType, act: TransitionContext, files: Sequence[dict[str, Any]]) -> CardResult:
     """The next card of the chain, under a name that this version of this card gives to no other."""
     assert act.by is not None
     check_files(kind, files)
@@ -132,7 +140,9 @@ def _follow(kind: CardType, act: Act, files: Sequence[dict[str, Any]]) -> Done:
     return create(kind, act.booking, act.by, key, act.given, counters=act.card, files=files)
 
 
-def _check(card: Card, leg: Leg | None, chosen: Move, user: User | None, version: int) -> None:
+def _check(
+    card: Card, leg: Leg | None, chosen: Transition, user: User | None, version: int
+) -> None:
     if not holds(chosen.by, user, card):
         raise Refusal("ACTION_FORBIDDEN", "This is for somebody else to decide.")
     if card.state not in chosen.sources or not card.is_open:
@@ -149,19 +159,21 @@ def _too_late(card: Card) -> Refusal:
     """Whoever comes second is told what happened."""
     last = card.steps.last()
     made = TYPES[card.type].find(last.move) if last else None
-    if last and made and made.by == CLOCK:
+    if last and made and made.by == DEADLINE:
         return Refusal("CARD_EXPIRED", last.says)
-    happened = says_of(last) if last and last.says else f"It is {card.state.replace('_', ' ')}."
+    happened = (
+        get_step_text(last) if last and last.says else f"It is {card.state.replace('_', ' ')}."
+    )
     return Refusal("ACTION_INVALID_STATE", f"Somebody was faster. {happened}")
 
 
-def _moved_before(card: Card, step: CardStep, name: str) -> Done:
+def _moved_before(card: Card, step: CardStep, name: str) -> CardResult:
     if step.move != name:
         raise Refusal("CLIENT_ID_REUSED", "This was already answered in another way.")
-    return Done(card, left_undone(card))
+    return CardResult(card, list_unprocessed_entries(card))
 
 
-def _says(chosen: Move, kind: CardType, act: Act) -> str:
+def _says(chosen: Transition, kind: CardType, act: TransitionContext) -> str:
     return chosen.says.format(
         name=act.by.display_name if act.by else "",
         what=kind.summary(act.card.payload),
@@ -176,10 +188,10 @@ def is_due(card: Card) -> bool:
     return card.due_at is not None and card.stopped_at is None and card.due_at <= timezone.now()
 
 
-def make_clock_move(card_id: str) -> Done | None:
+def apply_due_transition(card_id: str) -> CardResult | None:
     """None if it is not due, or somebody was faster."""
-    card = find_card(None, card_id)
-    chosen = TYPES[card.type].clock_move
+    card = access_card(None, card_id)
+    chosen = TYPES[card.type].deadline_transition
     if chosen is None or card.state not in chosen.sources or not is_due(card):
         return None
     try:
@@ -199,12 +211,12 @@ def _postpone(card_id: str) -> None:
     relay shows them the new deadline."""
     card, _ = lock_card(card_id)
     if card.due_at is not None and is_due(card):
-        card.due_at = to_the_minute(timezone.now() + CLOCK_RETRY)
+        card.due_at = round_up_to_minute(timezone.now() + CLOCK_RETRY)
         card.save(update_fields=["due_at"])
         refresh(card)
 
 
-def _end_others(card: Card, leg: Leg, act: Act) -> list[OutboxEntry]:
+def _end_others(card: Card, leg: Leg, act: TransitionContext) -> list[OutboxEntry]:
     """What is open about a booking that is over waits for nobody any more. What waits for staff
     goes on."""
     entries = []
@@ -213,8 +225,8 @@ def _end_others(card: Card, leg: Leg, act: Act) -> list[OutboxEntry]:
         if other.type not in TYPES:
             # Only a newer version knows how such a card ends.
             raise Refusal("TRY_AGAIN")
-        chosen = TYPES[other.type].service_move(other.state)
+        chosen = TYPES[other.type].system_transition(other.state)
         if chosen is not None:
-            ending = Act(other, leg, None, None, act.at, chosen.to)
+            ending = TransitionContext(other, leg, None, None, act.at, chosen.to)
             entries += _make(chosen, ending, f"{card.id}:{card.version}")
     return entries

@@ -1,7 +1,7 @@
 """Records as one prints them."""
 
 from contracts.documents import pdf
-from contracts.fields import spell_day
+from contracts.fields import format_day
 from contracts.models import LedgerEntry, Receipt
 from contracts.models.money import METHODS, PAYMENT, REVERSAL
 from contracts.money import amount
@@ -33,7 +33,7 @@ def receipt_rows(found: Receipt) -> dict[str, str]:
         "Amount": amount(found.amount_cents, found.currency),
     }
     if entry.paid_on:
-        rows |= {"Paid on": spell_day(entry.paid_on), "Method": METHODS[entry.method]}
+        rows |= {"Paid on": format_day(entry.paid_on), "Method": METHODS[entry.method]}
     if entry.reverses:
         rows["Reverses"] = f"{receipt_title(entry.reverses.receipt)}, which no longer counts"
     if reversal := find_reversal(entry):

@@ -10,36 +10,36 @@ from django.utils import timezone
 from accounts.models import Block, SignIn, User
 from contracts.models import Leg, Offer
 from core.refusals import Refusal
-from privacy.export.thread import add_papers, write_conversation
-from privacy.export.zip_file import Parcel
+from privacy.export.thread import add_documents, write_thread
+from privacy.export.zip_file import ExportZip
 from threads import queries
 from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query_all
 from threads.models import Draft
-from threads.models.participant import oldest_request
+from threads.models.participant import request_cutoff
 
 FORMAT = "parley-person-1"
 
 
-def write_everything(parcel: Parcel, user: User) -> None:
+def write_account(parcel: ExportZip, user: User) -> None:
     parcel.add_json("person.json", describe_person(user))
     conversations = _write_conversations(parcel, user)
     legs = _list_legs(user)
     parcel.add_json("bookings.json", _describe_bookings(user, legs))
-    add_papers(parcel, user, legs, "")
+    add_documents(parcel, user, legs, "")
     context = {"person": user, "conversations": conversations, "now": timezone.now()}
     parcel.add_text("index.html", render_to_string("privacy/export/index.html", context))
 
 
-def _write_conversations(parcel: Parcel, user: User) -> list[dict[str, str]]:
+def _write_conversations(parcel: ExportZip, user: User) -> list[dict[str, str]]:
     written = []
     for number, row in enumerate(queries.list_all_rows(user.id), 1):
-        if row.request_state == "pending" and row.last_message_at < oldest_request():
+        if row.request_state == "pending" and row.last_message_at < request_cutoff():
             continue
         called = re.sub(r"[^\w-]+", "-", row.subject)[:40].strip("-")
         folder = f"conversations/{number:04d}-{called or 'conversation'}/"
         try:
-            subject = write_conversation(parcel, user, row.thread_id, folder)
+            subject = write_thread(parcel, user, row.thread_id, folder)
         except Refusal as refusal:
             if refusal.code != "THREAD_NOT_FOUND":
                 raise

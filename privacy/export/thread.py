@@ -15,16 +15,16 @@ from contracts.documents.receipts import receipt_pdf, receipt_title
 from contracts.models import Leg
 from files import storage
 from files.models import EXPLICIT, FULL, File, TabUse
-from privacy.export.zip_file import Parcel
+from privacy.export.zip_file import ExportZip
 from projects.actions.panel import has_panel
-from projects.panel.large_tabs import read_whole
+from projects.panel.large_tabs import read_full_snapshot
 from threads import queries
 from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query
-from threads.file_access import list_visible, without_hidden
+from threads.file_access import exclude_hidden, list_visible_files
 from threads.models import Message
 from threads.models.message import SYSTEM
-from threads.queries import Opened
+from threads.queries import OpenedThread
 from threads.rendering.attachments import LINK
 from threads.rendering.labels import time_label
 from threads.rendering.markdown import to_html
@@ -36,11 +36,11 @@ GONE = "not included: it is no longer there"
 
 
 @dataclass
-class Conversation:
+class ThreadExport:
     """A thread on its way into a parcel, under a folder of its own."""
 
     user: User
-    opened: Opened
+    opened: OpenedThread
     folder: str = ""
     # By their names in the parcel; they follow what is said.
     files: dict[str, File] = field(default_factory=dict)
@@ -52,24 +52,24 @@ class Conversation:
 
     @property
     def is_in_safe_mode(self) -> bool:
-        return self.opened.state.thread.safe_mode_required or self.user.safe_mode
+        return self.opened.cached.thread.safe_mode_required or self.user.safe_mode
 
 
-def write_conversation(parcel: Parcel, user: User, thread_id: str, folder: str = "") -> str:
+def write_thread(parcel: ExportZip, user: User, thread_id: str, folder: str = "") -> str:
     """Its subject. Nothing from before they came, nothing that was removed, and no file that they
     could not open."""
-    conversation = Conversation(user, queries.open_thread(user, thread_id), folder)
+    conversation = ThreadExport(user, queries.open_thread(user, thread_id), folder)
     _write_messages(parcel, conversation)
     for name, file in conversation.files.items():
-        with storage.open_kept(file, FULL) as kept:
+        with storage.open_file(file, FULL) as kept:
             is_packed = file.kind != File.Kind.TEXT
             parcel.add_stream(f"{folder}{name}", kept, is_packed=is_packed)
-    if has_panel(conversation.opened.state, user.id):
+    if has_panel(conversation.opened.cached, user.id):
         _add_agreed(parcel, conversation)
-    return str(conversation.opened.state.thread.subject)
+    return str(conversation.opened.cached.thread.subject)
 
 
-def _write_messages(parcel: Parcel, conversation: Conversation) -> None:
+def _write_messages(parcel: ExportZip, conversation: ThreadExport) -> None:
     """The page goes straight into the parcel, the data follows from a file of its own: a zip takes
     one at a time."""
     head = _head(conversation)
@@ -78,7 +78,7 @@ def _write_messages(parcel: Parcel, conversation: Conversation) -> None:
         data.write(',\n "messages": [')
         with parcel.writing(f"{conversation.folder}conversation.html") as write:
             write(render_to_string("privacy/export/head.html", _page(conversation, head)))
-            for described in _described(conversation, parcel.heard):
+            for described in _described(conversation, parcel.heartbeat):
                 data.write(("," if conversation.count else "") + "\n  ")
                 data.write(json.dumps(described.data, ensure_ascii=False))
                 write(render_to_string("privacy/export/message.html", described.page))
@@ -91,17 +91,17 @@ def _write_messages(parcel: Parcel, conversation: Conversation) -> None:
                 write(chunk)
 
 
-def _head(conversation: Conversation) -> dict[str, Any]:
-    state, user = conversation.opened.state, conversation.user
-    thread = state.thread
+def _head(conversation: ThreadExport) -> dict[str, Any]:
+    cached, user = conversation.opened.cached, conversation.user
+    thread = cached.thread
     people = [
         {"id": one.user_id, "name": one.person["name"], "handle": one.person["handle"]}
         | {"role": one.role}
-        for one in state.people.values()
+        for one in cached.people.values()
     ]
     former = [
         {"id": one["id"], "name": one["name"], "handle": one["handle"], "role": "left"}
-        for one in state.former.values()
+        for one in cached.former.values()
     ]
     return {
         "format": FORMAT,
@@ -117,7 +117,7 @@ def _head(conversation: Conversation) -> dict[str, Any]:
     }
 
 
-def _page(conversation: Conversation, head: dict[str, Any]) -> dict[str, Any]:
+def _page(conversation: ThreadExport, head: dict[str, Any]) -> dict[str, Any]:
     now = timezone.now().astimezone(_zone(conversation))
     return head | {
         "zone": conversation.user.time_zone,
@@ -132,7 +132,7 @@ class Described:
     page: dict[str, Any]
 
 
-def _described(conversation: Conversation, heard: Callable[[], None]) -> Iterator[Described]:
+def _described(conversation: ThreadExport, heard: Callable[[], None]) -> Iterator[Described]:
     day = ""
     for messages in _pages(conversation):
         heard()
@@ -142,9 +142,9 @@ def _described(conversation: Conversation, heard: Callable[[], None]) -> Iterato
             for one in _attachments(message)
             if one["kind"] != LINK
         ]
-        kept = {file.id: file for file in list_visible(wanted)}
+        kept = {file.id: file for file in list_visible_files(wanted)}
         for message in messages:
-            at = keys.moment(message.created_at).astimezone(_zone(conversation))
+            at = keys.parse_iso(message.created_at).astimezone(_zone(conversation))
             label = f"{at:%A} {at.day} {at:%B %Y}"
             described = _describe(conversation, message, kept)
             described.page |= {"day": label if label != day else "", "time": time_label(at)}
@@ -152,9 +152,9 @@ def _described(conversation: Conversation, heard: Callable[[], None]) -> Iterato
             yield described
 
 
-def _pages(conversation: Conversation) -> Iterator[list[Message]]:
+def _pages(conversation: ThreadExport) -> Iterator[list[Message]]:
     """All that this person may see, oldest first."""
-    pk, from_seq = conversation.opened.state.thread.pk, conversation.opened.me.visible_from_seq
+    pk, from_seq = conversation.opened.cached.thread.pk, conversation.opened.me.visible_from_seq
     where, after = Item.sk.startswith(keys.MESSAGES), None
     while True:
         page = query(pk, where, limit=AT_ONCE, after=after)
@@ -164,17 +164,17 @@ def _pages(conversation: Conversation) -> Iterator[list[Message]]:
             return
 
 
-def _describe(conversation: Conversation, message: Message, kept: dict[str, File]) -> Described:
-    state = conversation.opened.state
-    name = state.name_of(message.author_id)["name"] if message.author_id else "Parley"
-    body = "" if message.is_gone else message.body or ""
+def _describe(conversation: ThreadExport, message: Message, kept: dict[str, File]) -> Described:
+    cached = conversation.opened.cached
+    name = cached.get_person(message.author_id)["name"] if message.author_id else "Parley"
+    body = "" if message.is_redacted else message.body or ""
     attachments = [
         _attach(conversation, message, number, one, kept)
         for number, one in enumerate(_attachments(message), 1)
     ]
-    reactions = {} if message.is_gone else message.reactions or {}
+    reactions = {} if message.is_redacted else message.reactions or {}
     named = {
-        emoji: [state.name_of(user_id)["name"] for user_id in users]
+        emoji: [cached.get_person(user_id)["name"] for user_id in users]
         for emoji, users in reactions.items()
     }
     data = {
@@ -185,7 +185,7 @@ def _describe(conversation: Conversation, message: Message, kept: dict[str, File
         "author_name": name,
         "created_at": message.created_at,
         "edited_at": message.edited_at,
-        "removed": message.is_gone,
+        "removed": message.is_redacted,
         "body": body,
         "reply_to": message.reply_to,
         "reactions": named,
@@ -203,11 +203,11 @@ def _describe(conversation: Conversation, message: Message, kept: dict[str, File
 
 
 def _attachments(message: Message) -> list[dict[str, Any]]:
-    return [] if message.is_gone else message.attachments or []
+    return [] if message.is_redacted else message.attachments or []
 
 
 def _attach(
-    conversation: Conversation,
+    conversation: ThreadExport,
     message: Message,
     number: int,
     one: dict[str, Any],
@@ -226,26 +226,26 @@ def _attach(
     return described | {"path": path}
 
 
-def _add_agreed(parcel: Parcel, conversation: Conversation) -> None:
+def _add_agreed(parcel: ExportZip, conversation: ThreadExport) -> None:
     """The panel as it stands, and the papers of this person's own bookings."""
-    tabs = conversation.opened.state.tabs
+    tabs = conversation.opened.cached.tabs
     parcel.add_json(
         f"{conversation.folder}panel.json",
-        {name: read_whole(tab) for name, tab in sorted(tabs.items())},
+        {name: read_full_snapshot(tab) for name, tab in sorted(tabs.items())},
     )
     uses = TabUse.objects.filter(file__thread_id=conversation.thread_id).select_related("file")
-    visible = {file.id for file in without_hidden([use.file for use in uses])}
+    visible = {file.id for file in exclude_hidden([use.file for use in uses])}
     for number, use in enumerate(uses.order_by("created_at", "pk"), 1):
         is_left_out = conversation.is_in_safe_mode and use.file.band >= EXPLICIT
         if use.file_id in visible and not is_left_out:
             name = f"{conversation.folder}files/{use.tab}-{number:03d}-{use.file.name}"
-            with storage.open_kept(use.file, FULL) as kept:
+            with storage.open_file(use.file, FULL) as kept:
                 parcel.add_stream(name, kept, is_packed=True)
     legs = Leg.objects.filter(thread_id=conversation.thread_id)
-    add_papers(parcel, conversation.user, list(legs), conversation.folder)
+    add_documents(parcel, conversation.user, list(legs), conversation.folder)
 
 
-def add_papers(parcel: Parcel, user: User, legs: list[Leg], folder: str) -> None:
+def add_documents(parcel: ExportZip, user: User, legs: list[Leg], folder: str) -> None:
     """Contracts, signed where they are, and receipts. Of one's own bookings only."""
     for leg in legs:
         if user.id not in leg.parties:
@@ -259,5 +259,5 @@ def add_papers(parcel: Parcel, user: User, legs: list[Leg], folder: str) -> None
             parcel.add_bytes(f"{folder}documents/{name}-{receipt.id}.pdf", receipt_pdf(receipt))
 
 
-def _zone(conversation: Conversation) -> ZoneInfo:
+def _zone(conversation: ThreadExport) -> ZoneInfo:
     return ZoneInfo(conversation.user.time_zone)

@@ -7,8 +7,8 @@ import structlog
 from django.db import close_old_connections, connection
 
 from contracts.cards import deadlines
-from contracts.cards.locks import find_card
-from contracts.cards.transitions import make_clock_move
+from contracts.cards.locks import access_card
+from contracts.cards.transitions import apply_due_transition
 from threads.dynamodb import keys
 from threads.models import Thread
 from threads.outbox_handlers import process_entries
@@ -19,21 +19,21 @@ log = structlog.get_logger(__name__)
 EVERY = 10.0
 
 
-def move_due_cards() -> int:
+def process_due_cards() -> int:
     """How many were moved. One that cannot be holds up no other."""
-    return sum(_move(card_id) for card_id in deadlines.list_due())
+    return sum(_move(card_id) for card_id in deadlines.list_due_cards())
 
 
 def _move(card_id: str) -> bool:
     try:
-        thread_id = find_card(None, card_id).thread_id
+        thread_id = access_card(None, card_id).thread_id
         holds = _holds(thread_id)
         for why in holds:
             # The hold came first; only its word did not get here.
-            process_entries(deadlines.stop_clock(thread_id, why))
+            process_entries(deadlines.pause_deadlines(thread_id, why))
         if holds:
             return False
-        done = make_clock_move(card_id)
+        done = apply_due_transition(card_id)
     except Exception:
         log.exception("card_not_moved", card=card_id)
         return False
@@ -52,20 +52,20 @@ def _holds(thread_id: str) -> set[str]:
     return {name for name, holds in why.items() if holds}
 
 
-def start_stopped_clocks() -> None:
+def resume_stale_pauses() -> None:
     """Where the hold is over, and only the clock was not told. A case speaks for itself."""
-    for thread_id, why in deadlines.list_stopped():
+    for thread_id, why in deadlines.list_pauses():
         if why != deadlines.CASE and why not in _holds(thread_id):
-            process_entries(deadlines.start_clock(thread_id, why))
+            process_entries(deadlines.resume_deadlines(thread_id, why))
 
 
-def tick_forever(stop: threading.Event) -> None:
+def run_deadlines(stop: threading.Event) -> None:
     """The server runs this in a thread of its own."""
     while not stop.is_set():
         try:
             close_old_connections()
-            start_stopped_clocks()
-            move_due_cards()
+            resume_stale_pauses()
+            process_due_cards()
         except Exception:
             log.exception("clock_failed")
         stop.wait(EVERY)

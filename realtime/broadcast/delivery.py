@@ -28,7 +28,7 @@ def group_of(user_id: str) -> str:
     return f"user.{user_id}"
 
 
-def deliver(event: Event, *, to: Iterable[str]) -> None:
+def publish(event: Event, *, to: Iterable[str]) -> None:
     """Encoded once, however many hear it."""
     text = orjson.dumps(event).decode()
     message: Message = {"type": "tell", "event": event, "origin": ORIGIN, "text": text}

@@ -21,17 +21,17 @@ from accounts.models import User
 from contracts import status
 from contracts.actions import documents, groups, manifests, offers, payments, revisions
 from contracts.cards import proposals, transitions
-from contracts.cards.card_type import CLOCK, SERVICE, STAFF, Move
+from contracts.cards.card_type import DEADLINE, STAFF, SYSTEM, Transition
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
 from contracts.models.bookings import BOOKED, LEG_STATES, ON_HOLD
-from contracts.queries import balance_of
+from contracts.queries import get_balance
 from contracts.status import ALLOWED, REASONS
 from core.ids import new_id
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
-from projects.cards.rendering import action_of
-from projects.panel.rebuild import differences
+from projects.cards.rendering import make_card_action
+from projects.panel.rebuild import list_differences
 from projects.panel.rendering import render_tab
 from tests.contracts.card_scenes import (
     GIVEN,
@@ -102,7 +102,7 @@ def pay(leg: Leg, kind: str, cents: int) -> Run:
         cents=cents,
         paid_on=timezone.now().date() - timedelta(days=1),
         method="cash",
-        outstanding=balance_of(leg).open_cents,
+        outstanding=get_balance(leg).open_cents,
     )
 
 
@@ -153,7 +153,7 @@ RECORDS: dict[str, Callable[[Leg], Run]] = {
     status.REVERSE_PAYMENT: reversal,
     status.DELIVER: delivery,
     status.SHOW_PROOFS: lambda leg: (
-        lambda: manifests.check_may_show_proofs(leg.seller, leg.thread_id)
+        lambda: manifests.check_can_show_proofs(leg.seller, leg.thread_id)
     ),
     status.PROPOSE_CHANGE: lambda leg: lambda: propose_change(leg),
     status.CHANGE: change,
@@ -179,12 +179,12 @@ FUNCTIONS = {
 # --- Cards
 
 
-def card_actions() -> Iterator[tuple[str, str, Move | None]]:
+def card_actions() -> Iterator[tuple[str, str, Transition | None]]:
     for kind in TYPES.values():
         yield status.proposal(kind.name), kind.name, None
         for move in kind.moves:
             # What follows from the end of a booking is no action of anybody.
-            if move.by != SERVICE:
+            if move.by != SYSTEM:
                 yield status.move(kind.name, move.name), kind.name, move
 
 
@@ -215,7 +215,7 @@ def make_ready(type_name: str, leg: Leg) -> None:
         leg.refresh_from_db()
 
 
-def move_record(card: Card, move: Move, by: User | None) -> Card:
+def move_record(card: Card, move: Transition, by: User | None) -> Card:
     given = given_with(card, move)
     if move.by == STAFF:
         assert by is not None
@@ -233,7 +233,7 @@ def move_record(card: Card, move: Move, by: User | None) -> Card:
     ).card
 
 
-def prepare_card(type_name: str, move: Move | None, leg: Leg) -> Run:
+def prepare_card(type_name: str, move: Transition | None, leg: Leg) -> Run:
     make_ready(type_name, leg)
     if move is None:
         return lambda: propose_record(type_name, leg)
@@ -242,7 +242,7 @@ def prepare_card(type_name: str, move: Move | None, leg: Leg) -> Run:
         step = next(m for m in kind.moves if card.state in m.sources and m.to in move.sources)
         card = move_record(card, step, rightful(step.by, card)[0])
     by = make_staff() if move.by == STAFF else None
-    if move.by not in (STAFF, CLOCK):
+    if move.by not in (STAFF, DEADLINE):
         by = rightful(move.by, card)[0]
     return lambda: move_record(card, move, by)
 
@@ -326,14 +326,14 @@ def test_on_hold_no_card_offers_anything_that_binds_somebody(type_name):
     card = propose_record(type_name, leg)
     assert card.leg is not None
     card.leg.status = ON_HOLD
-    assert set(action_of(card)["transitions"]) <= {"decline", "withdraw"}
+    assert set(make_card_action(card)["transitions"]) <= {"decline", "withdraw"}
 
 
 def test_a_dispute_takes_the_buttons_away_and_its_decision_brings_them_back(leg, thread, buyer):
     """On the cards in the conversation, in the panel, and in what waits for whom."""
     extras, overtime = propose("extras", leg), propose("overtime", leg)
     dispute = propose("dispute", leg)
-    assert not list(differences(thread))
+    assert not list(list_differences(thread))
     for card in (extras, overtime):
         assert set(_shown(card)["transitions"]) == {"decline", "withdraw"}
         assert ">Accept<" not in _html(card)
@@ -345,7 +345,7 @@ def test_a_dispute_takes_the_buttons_away_and_its_decision_brings_them_back(leg,
     assert "Propose a change" not in docs
     staff = make_staff()
     _decide(staff, dispute)
-    assert not list(differences(thread))
+    assert not list(list_differences(thread))
     for card in (extras, overtime):
         assert "accept" in _shown(card)["transitions"]
         assert ">Accept<" in _html(card)

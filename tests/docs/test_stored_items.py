@@ -25,14 +25,14 @@ from threads.actions.cursors import mark_all_read
 from threads.actions.folders import mark_unread, mute_thread
 from threads.actions.holds import hold_author
 from threads.actions.participants import add_participant, leave_thread, remove_participant
-from threads.actions.staff import hide_message, hold_thread, lock_thread, redact_message
+from threads.actions.staff import hide_message, lock_thread, redact_message, soft_block_thread
 from threads.actions.suspensions import mute_person
 from threads.archive.archiver import archive_thread
-from threads.archive.packer import make_check
+from threads.archive.packer import make_pack_check
 from threads.archive.restore import list_packs
-from threads.archive.work_list import first_due, note_first_due
+from threads.archive.work_list import advance_first_day, get_first_day
 from threads.dynamodb import keys
-from threads.dynamodb.table import connection, load
+from threads.dynamodb.table import connection, parse_item
 
 DAY = 24 * 3600
 
@@ -63,7 +63,7 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     request = ask(guest, seller)
     hide_message(thread_id=thread, message_id=said.id)
     redact_message(thread_id=thread, message_id=said.id, text=said.body[:3])
-    hold_thread(thread_id=thread, reason="Contact details", case_id="case_1")
+    soft_block_thread(thread_id=thread, reason="Contact details", case_id="case_1")
     lock_thread(thread_id=thread, reason="Keep calm.")
     hold_author(thread_id=thread, user_id=seller.id, reason="Why.", case_id="case_1")
     mute_person(buyer, until=timezone.now() + timedelta(days=1))
@@ -82,7 +82,7 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     by_kind = defaultdict(list)
     for pk in partitions:
         for raw in connection().query(pk, limit=1000)["Items"]:
-            by_kind[name_of(type(load(raw)))].append(raw)
+            by_kind[name_of(type(parse_item(raw)))].append(raw)
     return by_kind
 
 
@@ -98,9 +98,9 @@ def _booked(thread: str, buyer: User, seller: User) -> str:
 def _archived(thread: str) -> int:
     """With one pack that was noted to be looked at, as if we had been stopped then."""
     archive_thread(thread, since="2020-01-01", before=datetime.now(UTC))
-    note_first_due(datetime.now(UTC).date(), was=first_due())
+    advance_first_day(datetime.now(UTC).date(), was=get_first_day())
     (pack,) = list_packs(thread)
-    make_check(thread, pack.id).save()
+    make_pack_check(thread, pack.id).save()
     return keys.archive_shard(thread)
 
 

@@ -8,7 +8,7 @@ from django.test import Client
 
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
-from moderation.actions import resolve
+from moderation.actions import resolve_case
 from moderation.models import Case, Report
 from moderation.reports import report_person
 from tests.moderation.conftest import BACKEND, make_person, report, taken
@@ -66,7 +66,7 @@ def test_the_same_report_again_is_one(thread, buyer):
 
 def test_after_it_is_resolved_a_new_case_opens(thread, buyer, moderator):
     first = report(buyer, thread)
-    resolve(moderator, case_id=taken(moderator, first).id, reason="Nothing in it")
+    resolve_case(moderator, case_id=taken(moderator, first).id, reason="Nothing in it")
     assert report(buyer, thread) != first
 
 

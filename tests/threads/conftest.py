@@ -161,7 +161,7 @@ def deliver_newest(user: User, thread: str) -> None:
 @pytest.fixture
 def cold() -> Callable[[str], None]:
     """As in a process that has not heard of a thread."""
-    return cache.forget
+    return cache.invalidate
 
 
 class Delivered(list[tuple[str, dict]]):

@@ -21,11 +21,11 @@ from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, connection, create_table
 from threads.dynamodb.transactions import update
 from threads.models import (
-    ActionWaiting,
     CardShadow,
     Draft,
     Pair,
     Participant,
+    PendingAction,
     Profile,
     TabSnapshot,
     Thread,
@@ -116,8 +116,8 @@ def tab(thread: str) -> Item:
 
 
 def waiting(user: str, thread: str) -> Item:
-    sk = keys.waiting_sk(thread, f"msg_{new_ulid()}")
-    return ActionWaiting(keys.user_pk(user), sk, type="proofs", created_at=keys.now())
+    sk = keys.pending_action_sk(thread, f"msg_{new_ulid()}")
+    return PendingAction(keys.user_pk(user), sk, type="proofs", created_at=keys.now())
 
 
 def profile(user: str) -> Item:

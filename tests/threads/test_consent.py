@@ -21,7 +21,7 @@ from tests.threads.conftest import (
     say,
     thread_item,
 )
-from threads import cache as states
+from threads import cache
 from threads.actions.blocks import block_person, unblock_person
 from threads.actions.folders import archive_thread, restore_thread
 from threads.actions.participants import ADDED, INVITED, add_participant, leave_thread
@@ -292,7 +292,7 @@ def almost_full(thread, buyer, seller) -> str:
     item = thread_item(thread)
     item.participants = [buyer.id, seller.id, *(person.user_id for person in people)]
     put_many([item])
-    states.forget(thread)
+    cache.invalidate(thread)
     return thread
 
 

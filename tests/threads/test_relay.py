@@ -82,7 +82,7 @@ def test_a_new_name_reaches_the_profile_ones_own_item_and_the_others_rows(
         "Beatrix",
         "Beatrix",
     ]
-    assert open_thread(seller, thread).state.name_of(buyer.id)["name"] == "Beatrix"
+    assert open_thread(seller, thread).cached.get_person(buyer.id)["name"] == "Beatrix"
 
 
 def test_what_is_sent_next_bears_the_new_name(thread, buyer, delivered, nothing_waits):

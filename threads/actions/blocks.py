@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from accounts.blocks import lock_people
+from accounts.blocks import lock_users
 from accounts.models import Block, User
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
@@ -13,7 +13,7 @@ def block_person(blocker: User, *, blocked: User) -> None:
     if blocker.id == blocked.id:
         raise Refusal("ACTION_FORBIDDEN", "You cannot block yourself.")
     with transaction.atomic():
-        lock_people([blocker.id, blocked.id])
+        lock_users([blocker.id, blocked.id])
         Block.objects.get_or_create(blocker=blocker, blocked=blocked)
         entry = _tell_the_table(blocker, blocked)
     outbox_handlers.process_entry(entry)

@@ -18,17 +18,17 @@ from core.refusals import Refusal
 from threads.dynamodb import keys
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import Item, Key, get_many
-from threads.dynamodb.transactions import Cancelled, Transaction
+from threads.dynamodb.transactions import Transaction, TransactionCancelled
 from threads.models import RateBucket
 
 # Stored as whole numbers: a bucket fills by less than one in most moments.
-ONE = 1000
+TOKEN = 1000
 # By then every bucket is full again.
-LIFE = 24 * 3600
+BUCKET_LIFETIME_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True)
-class Limit:
+class StoredLimit:
     what: str
     most: int
     seconds: int
@@ -37,7 +37,7 @@ class Limit:
     again: str
 
 
-def start_limits(user: User) -> list[Limit]:
+def start_limits(user: User) -> list[StoredLimit]:
     """An account that is known, or has been here for a while, may do more than a new one."""
     age = timezone.now() - user.date_joined
     is_known = user.verified or age.days >= settings.NEW_ACCOUNT_DAYS
@@ -45,41 +45,43 @@ def start_limits(user: User) -> list[Limit]:
     said = "You have written to many new people in a short time."
     again = "You can write to somebody new again"
     return [
-        Limit("start-hour", hour, 3600, said, again),
-        Limit("start-day", day, 24 * 3600, said, again),
+        StoredLimit("start-hour", hour, 3600, said, again),
+        StoredLimit("start-day", day, 24 * 3600, said, again),
     ]
 
 
-def upload_limits() -> list[Limit]:
+def upload_limits() -> list[StoredLimit]:
     said = "You have brought many files in a short time."
-    return [Limit("upload", settings.UPLOAD_LIMIT, 3600, said, "You can bring more")]
+    return [StoredLimit("upload", settings.UPLOAD_LIMIT, 3600, said, "You can bring more")]
 
 
-def bucket_keys(user: User, limits: list[Limit]) -> list[Key]:
+def bucket_keys(user: User, limits: list[StoredLimit]) -> list[Key]:
     return [(keys.user_pk(user.id), keys.rate_sk(limit.what)) for limit in limits]
 
 
-def spend(user: User, limits: list[Limit]) -> None:
+def take_token(user: User, limits: list[StoredLimit]) -> None:
     """By itself, before what it pays for: for what the table has no part in."""
     backoff = Backoff()
     while True:
         write = Transaction()
-        take_one(write, user, limits, get_many(bucket_keys(user, limits)))
+        take_token_in(write, user, limits, get_many(bucket_keys(user, limits)))
         try:
             write.commit()
             return
-        except Cancelled:
+        except TransactionCancelled:
             # Another of theirs came in between.
             backoff.wait()
 
 
-def check_left(limits: list[Limit], found: list[Item]) -> None:
+def check_tokens_left(limits: list[StoredLimit], found: list[Item]) -> None:
     """Refuses with the seconds to wait, if one of them is empty. Takes nothing."""
     for limit in limits:
         _check_left(limit, _left(_find(limit, found), limit, time.time()))
 
 
-def take_one(write: Transaction, user: User, limits: list[Limit], found: list[Item]) -> None:
+def take_token_in(
+    write: Transaction, user: User, limits: list[StoredLimit], found: list[Item]
+) -> None:
     """Refuses with the seconds to wait, if one of them is empty."""
     now = time.time()
     for limit in limits:
@@ -89,9 +91,9 @@ def take_one(write: Transaction, user: User, limits: list[Limit], found: list[It
         put = RateBucket(
             keys.user_pk(user.id),
             keys.rate_sk(limit.what),
-            tokens=left - ONE,
+            tokens=left - TOKEN,
             updated_at=keys.now(),
-            ttl=int(now) + LIFE,
+            ttl=int(now) + BUCKET_LIFETIME_SECONDS,
         )
         as_read = (
             RateBucket.updated_at == bucket.updated_at
@@ -101,24 +103,24 @@ def take_one(write: Transaction, user: User, limits: list[Limit], found: list[It
         write.put(limit.what, put, as_read)
 
 
-def _find(limit: Limit, found: list[Item]) -> RateBucket | None:
+def _find(limit: StoredLimit, found: list[Item]) -> RateBucket | None:
     buckets = (item for item in found if isinstance(item, RateBucket))
     return next((one for one in buckets if one.sk == keys.rate_sk(limit.what)), None)
 
 
-def _check_left(limit: Limit, left: int) -> None:
-    if left < ONE:
-        wait = math.ceil((ONE - left) / ONE * limit.seconds / limit.most)
+def _check_left(limit: StoredLimit, left: int) -> None:
+    if left < TOKEN:
+        wait = math.ceil((TOKEN - left) / TOKEN * limit.seconds / limit.most)
         hint = f"{limit.again} {_in(wait)}."
         raise Refusal("RATE_LIMITED", limit.message, hint=hint, retry_after=wait)
 
 
-def _left(bucket: RateBucket | None, limit: Limit, now: float) -> int:
+def _left(bucket: RateBucket | None, limit: StoredLimit, now: float) -> int:
     if bucket is None:
-        return limit.most * ONE
-    passed = max(0.0, now - keys.moment(bucket.updated_at).timestamp())
-    filled = bucket.tokens + int(passed * ONE * limit.most / limit.seconds)
-    return min(limit.most * ONE, filled)
+        return limit.most * TOKEN
+    passed = max(0.0, now - keys.parse_iso(bucket.updated_at).timestamp())
+    filled = bucket.tokens + int(passed * TOKEN * limit.most / limit.seconds)
+    return min(limit.most * TOKEN, filled)
 
 
 def _in(seconds: int) -> str:

@@ -13,7 +13,7 @@ from threads.models import ArchiveDue, ArchiveStart, PackCheck, PackedThread
 # Before there was any of this.
 FIRST_DAY = date(2020, 1, 1)
 # Search finds what it has missed by the same list: it is left alone for a while.
-KEPT = timedelta(days=30)
+RETENTION = timedelta(days=30)
 
 
 def list_due(shard: int, first: date, last: date) -> dict[str, list[str]]:
@@ -27,31 +27,31 @@ def list_due(shard: int, first: date, last: date) -> dict[str, list[str]]:
     return due
 
 
-def forget_due(thread_id: str, days: list[str], before: datetime) -> None:
+def remove_due(thread_id: str, days: list[str], before: datetime) -> None:
     """Days that are over and done with."""
-    last = min(before, datetime.now(UTC) - KEPT).date().isoformat()
+    last = min(before, datetime.now(UTC) - RETENTION).date().isoformat()
     for day in days:
         if day < last:
-            make_due(thread_id, day).delete()
+            make_archive_due_item(thread_id, day).delete()
 
 
-def make_due(thread_id: str, day: str) -> ArchiveDue:
+def make_archive_due_item(thread_id: str, day: str) -> ArchiveDue:
     return ArchiveDue(keys.archive_pk(day, thread_id), keys.pair_thread_sk(thread_id))
 
 
-def first_due() -> date:
+def get_first_day() -> date:
     found = ArchiveStart.find(keys.ARCHIVING, keys.STATE)
     return date.fromisoformat(found.day) if found else FIRST_DAY
 
 
-def note_first_due(day: date, *, was: date) -> None:
+def advance_first_day(day: date, *, was: date) -> None:
     """All before that day is done, unless something from before came in meanwhile."""
     start = ArchiveStart(keys.ARCHIVING, keys.STATE)
     as_it_was = ArchiveStart.day.does_not_exist() | (ArchiveStart.day == was.isoformat())
     update(start, Change(set={"day": day.isoformat()}), as_it_was)
 
 
-def note_earlier(day: date) -> None:
+def include_earlier_day(day: date) -> None:
     """There is something from before: history that was brought in, or messages brought back."""
     start = ArchiveStart(keys.ARCHIVING, keys.STATE)
     update(start, Change(set={"day": day.isoformat()}), ArchiveStart.day > day.isoformat())
@@ -66,7 +66,7 @@ def list_checks(before: datetime) -> Iterator[PackCheck]:
                 yield item
 
 
-def list_packed() -> Iterator[str]:
+def list_packed_threads() -> Iterator[str]:
     """Threads that have packs, or had some."""
     for shard in range(keys.ARCHIVE_SHARDS):
         for item in query_all(keys.packed_pk(shard)):

@@ -30,7 +30,7 @@ PACKS = "ARC#"
 CONNECTIONS = "CONNECTION#"
 PROFILE = "PROFILE"
 BLOCKS = "BLOCKS"
-WAITING = "ACTION#"
+PENDING_ACTIONS = "ACTION#"
 DRAFTS = "DRAFT#"
 LEFT_THREADS = "LEFT#"
 START_MARKERS = "IDEM#"
@@ -113,10 +113,10 @@ def former_participant_sk(user_id: str) -> str:
 
 def message_sk(message_id: str) -> str:
     """The time in the key is the time inside the id: an id alone gives its key."""
-    return f"{MESSAGES}{written_at(message_id)}#{message_id}"
+    return f"{MESSAGES}{message_created_at(message_id)}#{message_id}"
 
 
-def sent_sk(author: str, client_id: str) -> str:
+def sent_marker_sk(author: str, client_id: str) -> str:
     """`author` is a user id, or "system" for a line that the service itself writes."""
     return f"{SENT_MARKERS}{author}#{client_id}"
 
@@ -138,8 +138,8 @@ def connection_sk(connection_id: str) -> str:
     return f"{CONNECTIONS}{connection_id}"
 
 
-def waiting_sk(thread_id: str, what: str) -> str:
-    return f"{WAITING}{thread_id}#{what}"
+def pending_action_sk(thread_id: str, what: str) -> str:
+    return f"{PENDING_ACTIONS}{thread_id}#{what}"
 
 
 def left_thread_sk(thread_id: str) -> str:
@@ -150,7 +150,7 @@ def draft_sk(thread_id: str) -> str:
     return f"{DRAFTS}{thread_id}"
 
 
-def start_sk(client_id: str) -> str:
+def start_marker_sk(client_id: str) -> str:
     return f"{START_MARKERS}{client_id}"
 
 
@@ -192,16 +192,16 @@ def unread_pk(user_id: str) -> str:
 # --- Times and message ids
 
 
-def iso(moment: datetime) -> str:
+def iso(parse_iso: datetime) -> str:
     """As stored: UTC, milliseconds, Z. Sorts as text."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return parse_iso.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def now() -> str:
-    return iso(moment_of_ms(time.time_ns() // 1_000_000))
+    return iso(datetime_from_ms(time.time_ns() // 1_000_000))
 
 
-def moment(text: str) -> datetime:
+def parse_iso(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
@@ -214,16 +214,16 @@ def ulid_ms(ulid: str) -> int:
 def message_time(message_id: str) -> datetime:
     milliseconds = ulid_ms(message_id.removeprefix("msg_"))
     # An id may come from anybody. One past the calendar leads to its end, where nothing is.
-    return moment_of_ms(min(milliseconds, LAST_MS))
+    return datetime_from_ms(min(milliseconds, LAST_MS))
 
 
 @lru_cache(maxsize=1024)
-def written_at(message_id: str) -> str:
+def message_created_at(message_id: str) -> str:
     """The time inside its id, as stored."""
     return iso(message_time(message_id))
 
 
-def moment_of_ms(milliseconds: int) -> datetime:
+def datetime_from_ms(milliseconds: int) -> datetime:
     # Not a float of seconds: some milliseconds would come out one too low.
     seconds, rest = divmod(milliseconds, 1000)
     return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest * 1000)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from threads.dynamodb.table import Item
 
 
-class Column(NamedTuple):
+class StoredAttribute(NamedTuple):
     name: str
     type: str
     serialize: Callable[[Any], Any]
@@ -18,9 +18,9 @@ class Column(NamedTuple):
 
 
 @functools.cache
-def columns(kind: type[Item]) -> Mapping[str, Column]:
+def stored_attributes(kind: type[Item]) -> Mapping[str, StoredAttribute]:
     """By Python name."""
     return {
-        name: Column(each.attr_name, each.attr_type, each.serialize, bool(each.null))
+        name: StoredAttribute(each.attr_name, each.attr_type, each.serialize, bool(each.null))
         for name, each in kind.get_attributes().items()
     }

@@ -12,7 +12,7 @@ from threads.dynamodb.transactions import update
 from threads.models import Participant, Person, Profile
 
 
-def person_of(user: User) -> Person:
+def build_person(user: User) -> Person:
     return {
         "id": user.id,
         "handle": user.handle,
@@ -28,7 +28,7 @@ def muted_until(user: User) -> str | None:
     return keys.iso(until) if until and until > timezone.now() else None
 
 
-def profile_of(user: User) -> Profile:
+def build_profile(user: User) -> Profile:
     profile = Profile(keys.user_pk(user.id), keys.PROFILE)
     profile_change(user, rev=0).apply(profile)
     return profile
@@ -49,7 +49,7 @@ def profile_change(user: User, *, rev: int) -> Change:
     return Change(set={n: v for n, v in values.items() if v is not None}, remove=gone)
 
 
-def copy_person(row: Participant, person: Person) -> None:
+def update_person_copies(row: Participant, person: Person) -> None:
     """To one's own item, and to the rows of those who see this person as the other side."""
     own = Participant.person["rev"]
     change = Change(set={"person": person})

@@ -7,7 +7,7 @@ from threads.dynamodb.table import get_many
 from threads.models import Participant
 
 
-class FreshRows:
+class RecentRows:
     """Read at most once, by one BatchGetItem; without recent writes, not at all."""
 
     def __init__(self, user_id: str) -> None:
@@ -29,7 +29,7 @@ class FreshRows:
         unchanged = [row for row in indexed if row.thread_id not in self.threads]
         return unchanged + [row for row in self.rows if belongs(row)]
 
-    def with_others(self, thread_ids: Iterable[str]) -> list[Participant]:
+    def list_with_recent(self, thread_ids: Iterable[str]) -> list[Participant]:
         """The rows of these threads and the recently written ones, in the same request."""
         found = self._read(dict.fromkeys([*thread_ids, *sorted(self.threads)]))
         self._rows = [row for row in found if row.thread_id in self.threads]
