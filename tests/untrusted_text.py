@@ -42,7 +42,7 @@ def _send(text: str) -> object:
 
 
 DETECTION = (
-    *("addresses", "clues", "detector", "features", "folding", "lexicon"),
+    *("addresses", "clues", "detector", "features", "normalise", "lexicon"),
     *("numbers", "splitting", "words"),
 )
 FUNCTIONS: dict[str, Function] = {

@@ -14,8 +14,8 @@ import pytest
 from django.apps import apps
 from django.db import transaction
 from django.utils import timezone
-from revisions.cache import look
-from revisions.rendering.messages import render_message
+from threads.cache import reload
+from threads.rendering.messages import render_message
 
 from accounts.models import User
 from contracts import status
@@ -338,9 +338,9 @@ def test_a_dispute_takes_the_buttons_away_and_its_decision_brings_them_back(leg,
         assert set(_shown(card)["transitions"]) == {"decline", "withdraw"}
         assert ">Accept<" not in _html(card)
         assert "the booking is on hold" in _html(card)
-    assert "Sign: " not in render_tab(look(thread), "actions")
-    assert "Record a payment" not in render_tab(look(thread), "expenses")
-    docs = render_tab(look(thread), "docs")
+    assert "Sign: " not in render_tab(reload(thread), "actions")
+    assert "Record a payment" not in render_tab(reload(thread), "expenses")
+    docs = render_tab(reload(thread), "docs")
     assert "and sign" not in docs
     assert "Propose a change" not in docs
     staff = make_staff()
@@ -349,8 +349,8 @@ def test_a_dispute_takes_the_buttons_away_and_its_decision_brings_them_back(leg,
     for card in (extras, overtime):
         assert "accept" in _shown(card)["transitions"]
         assert ">Accept<" in _html(card)
-    assert "Sign: " in render_tab(look(thread), "actions")
-    assert "Record a payment" in render_tab(look(thread), "expenses")
+    assert "Sign: " in render_tab(reload(thread), "actions")
+    assert "Record a payment" in render_tab(reload(thread), "expenses")
     answer_card(buyer, extras, "accept")
 
 
@@ -370,7 +370,7 @@ def _shown(card: Card) -> dict[str, Any]:
 
 
 def _html(card: Card) -> str:
-    return render_message(_message(card), look(card.thread_id))
+    return render_message(_message(card), reload(card.thread_id))
 
 
 @pytest.mark.storage
