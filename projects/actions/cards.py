@@ -12,9 +12,9 @@ from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from threads import cache
 from threads.actions.attachments import MessageAttachments, collect_attachments
-from threads.actions.messages import check_can_write
 from threads.actions.staff import lift_soft_block
 from threads.outbox_handlers import process_entries
+from threads.permissions import check_can_write
 
 
 def propose_card(

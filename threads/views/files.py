@@ -10,10 +10,10 @@ from core.refusals import Refusal
 from files.models import FULL, THUMB, File
 from files.names import clean_line
 from threads import cache
-from threads.actions.messages import check_can_write
 from threads.actions.uploads import upload_file
 from threads.file_access import access_file
 from threads.forms import MAX_ATTACHMENTS
+from threads.permissions import check_can_write
 from threads.rendering.attachments import describe
 from threads.views.file_response import serve
 

@@ -11,13 +11,12 @@ from django.utils import timezone
 
 from accounts.models import User
 from core.refusals import Refusal
-from threads.actions.messages import check_can_write
-from threads.actions.participant_permissions import can_add, can_remove
 from threads.cache import CachedThread
 from threads.events import get_banner, list_cursors
 from threads.forms import SendMessage
 from threads.models import Invitation, Participant, Person, Thread
 from threads.models.participant import REQUEST_DECLINED, REQUEST_RECEIVED
+from threads.permissions import can_add, can_remove, check_can_write
 from threads.queries import OpenedThread
 from threads.registry import page_sections
 from threads.rendering.markdown import strip_links
