@@ -9,10 +9,10 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from accounts.http import AuthenticatedRequest
 from accounts.models import User
 from core.refusals import Refusal
 from privacy.actions import check_can_delete_account, delete_account
-from threads.views.threads import AuthenticatedRequest
 
 
 class DeleteForm(forms.Form):

@@ -12,11 +12,11 @@ from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.http import AuthenticatedRequest
 from files.exports import access_export, list_exports, request_export
 from files.storage import get_storage, signed_url
 from threads import queries
 from threads.models.packs import allow_placeholders
-from threads.views.threads import AuthenticatedRequest
 
 ZIP = "application/zip"
 CHUNK = 1 << 18

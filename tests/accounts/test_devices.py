@@ -176,7 +176,7 @@ def test_one_device_is_signed_out_and_its_sockets_are_told(desk, phone, mara, to
     other = listed(desk)[1]
     told.clear()
     answer = desk.post(f"/settings/devices/{other.id}/", follow=True)
-    assert "Safari on iPhone is signed out." in answer.content.decode()
+    assert "Safari on iPhone was signed out." in answer.content.decode()
     assert not is_signed_in(phone)
     assert is_signed_in(desk)
     assert names(desk) == [("Firefox on Linux", True)]
