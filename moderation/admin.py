@@ -158,7 +158,7 @@ class CaseAdmin(ForStaff):
         """Each look at one is recorded, which is why the page shows none by itself."""
         self._check(request)
         file = actions.look_at_file(request.user, case_id=case_id, file_id=file_id)
-        return serve(request, file, FULL, to_be_saved="download" in request.GET)
+        return serve(request, file, FULL, as_download="download" in request.GET)
 
     # --- What is done on it
 

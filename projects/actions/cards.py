@@ -40,7 +40,7 @@ def propose_card(
         leg_id=leg_id,
         key=key,
         given=given,
-        files=attached.described,
+        files=attached.descriptions,
         also=_reserve(attached),
         locale=locale,
     )
@@ -93,7 +93,7 @@ def transition_card(
         version=version,
         key=key,
         given=given,
-        files=attached.described,
+        files=attached.descriptions,
         also=_reserve(attached),
         locale=locale,
     )

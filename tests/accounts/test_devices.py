@@ -262,7 +262,7 @@ def test_says_which_are_open_now(desk, phone, mara):
     connect(phone, mara, "conn_1", alive=True)
     connect(phone, mara, "conn_2", alive=True)
     assert [device.open_pages for device in listed(desk)] == [0, 2]
-    assert "open now" in desk.get("/settings/devices/").content.decode()
+    assert "active now" in desk.get("/settings/devices/").content.decode()
 
 
 def test_what_a_server_left_behind_that_died_is_not_open(desk, mara):

@@ -117,7 +117,7 @@ def test_n_opens_what_is_unread(visit, many):
     buyer = live(visit(many.buyer, f"/threads/{many.thread}/"))
     page = live(visit(many.seller))
     page.keyboard.press("n")
-    expect(page.get_by_text("Everything is read.")).to_be_visible()
+    expect(page.get_by_text("You're all caught up.")).to_be_visible()
     write(buyer, "Are you there?")
     expect(row(page, many.thread)).to_have_attribute("data-unread", "1")
     page.keyboard.press("n")
@@ -158,7 +158,7 @@ def test_a_question_mark_lists_them_and_they_can_be_turned_off(visit, many):
     page = live(visit(many.seller))
     page.keyboard.press("?")
     listed = page.get_by_role("dialog", name="Keyboard")
-    expect(listed.get_by_text("Open the next unread one")).to_be_visible()
+    expect(listed.get_by_text("Open the next unread conversation")).to_be_visible()
     assert Axe().run(page, "#keys").response["violations"] == []
     listed.get_by_label("Use single letters").uncheck()
     page.keyboard.press("Escape")

@@ -208,7 +208,7 @@ def test_the_command_makes_it_anew_and_forgets_what_is_no_longer_there(
     IndexedMessage.objects.filter(thread=thread).update(folded="something else")
     IndexedThread.objects.create(pk="thrd_gone", seq=0, rev=0, roster_version=0, kind="inquiry")
     call_command("rebuild_search")
-    assert "Took in 1 conversations." in capsys.readouterr().out
+    assert "Indexed 1 conversations." in capsys.readouterr().out
     assert snapshot(thread) == grown
     assert not IndexedThread.objects.filter(pk="thrd_gone").exists()
 

@@ -31,7 +31,6 @@ from threads.models.participant import ARCHIVED_FOLDER, REQUEST_DECLINED, SPAM
 from threads.permissions import check_thread_open
 from threads.sending import NewMessage, NothingToDo, RosterChange
 
-EXPIRED = "This invitation has expired."
 EXPIRED_HINT = "Someone in the conversation can invite you again."
 
 
@@ -84,7 +83,7 @@ def _check_is_valid(cached: CachedThread, invitation: Invitation) -> User:
     if invitation.is_request_expired or inviter is None or inviter.id not in cached.people:
         raise Refusal(
             "ACTION_FORBIDDEN",
-            EXPIRED,
+            "This invitation has expired.",
             hint=EXPIRED_HINT,
         )
     return inviter

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from core.refusals import Refusal
+from threads.actions.invitations import EXPIRED_HINT
 from threads.cache import CachedThread
 from threads.events import get_banner, list_cursors
 from threads.forms import SendMessage
@@ -196,6 +197,7 @@ def invitation_page(cached: CachedThread, invitation: Invitation) -> dict[str, A
         "is_declined": invitation.request_state == REQUEST_DECLINED,
         "is_over": invitation.is_request_expired or invitation.inviter_id not in cached.people,
         "folder": invitation.folder,
+        "expired_hint": EXPIRED_HINT,
     }
 
 
