@@ -20,7 +20,7 @@ def reserve_for_tab(file: File, *, tab: str, part: str) -> None:
 
 
 def place_in_tab(files: Sequence[File], *, tab: str) -> list[File]:
-    """Settled immediately, in the caller's transaction. Returns the files that are new in the tab."""
+    """Settled immediately, in the caller's transaction. Returns the files new in the tab."""
     check_can_be_used(files)
     existing = set(TabUse.objects.filter(file__in=files).values_list("file_id", flat=True))
     new = [file for file in files if file.id not in existing]

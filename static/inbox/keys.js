@@ -74,7 +74,7 @@ export class Keys {
     if (!page) return toast("You are not connected just now.");
     const found = [...page.querySelectorAll("[data-thread]")].map((row) => row.dataset.thread);
     const next = found.find((thread) => thread !== this.#open);
-    if (!next) return toast("Everything is read.");
+    if (!next) return toast("You're all caught up.");
     const { key } = this.inbox;
     location.assign(`/threads/${next}/${key === "inbox" ? "" : `?in=${key}`}`);
   }

@@ -65,7 +65,7 @@ courier.addEventListener("refused", ({ detail }) => {
 // Only to whoever reported something; the list of conversations says so, too, when it is loaded.
 socket.addEventListener("report.answered", () => {
   const see = { label: "See the answer", run: () => location.assign("/settings/reports/") };
-  toast("Our safety team has answered a report of yours.", see);
+  toast("Our safety team answered your report.", see);
 });
 
 // A short absence is nobody's business; a longer one is said, quietly.

@@ -87,7 +87,7 @@ def test_says_since_when_and_from_where(desk):
     reader.feed(desk.get("/settings/devices/").content.decode())
     words = " ".join(" ".join(reader.words).split())
     assert f"from {device.address}" in words
-    assert "not open" in words
+    assert "not active" in words
 
 
 def test_lists_nobody_elses(desk, make_client, tomas):
