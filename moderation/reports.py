@@ -129,7 +129,7 @@ def convert_hold_from_outbox(entry: OutboxEntry) -> None:
     hold_author(thread_id=thread.id, user_id=author, reason=reason, case_id=case.id)
     cards = Card.objects.filter(thread_id=thread.id, is_open=True)
     if not any(TYPES[card.type].is_hold for card in cards):
-        lift_soft_block(thread_id=thread.id, says="")
+        lift_soft_block(thread_id=thread.id, text="")
 
 
 def _around_card(reporter: User, card_id: str) -> dict[str, Any]:

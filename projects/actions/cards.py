@@ -112,7 +112,7 @@ def decide_card(staff: User, *, thread_id: str, card_id: str, reason: str) -> No
         raise Refusal("ACTION_INVALID_STATE", "This is decided already.")
     if kind.is_hold:
         # First: after an interruption the card is still open and can be decided again.
-        lift_soft_block(thread_id=thread_id, says="")
+        lift_soft_block(thread_id=thread_id, text="")
     key = f"{chosen.name}-{card.version}"
     done = transitions.decide(
         staff, card_id=card_id, name=chosen.name, key=key, given={"reason": reason}

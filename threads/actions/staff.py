@@ -80,7 +80,7 @@ def lock_thread(*, thread_id: str, reason: str) -> None:
             return None
         return Change(set={"status": LOCKED, "lock_reason": reason})
 
-    _change_thread(thread_id, change, says=f"Our safety team locked this conversation. {reason}")
+    _change_thread(thread_id, change, text=f"Our safety team locked this conversation. {reason}")
     thread_stopped.send(None, thread_id=thread_id, reason=LOCK)
 
 
@@ -89,7 +89,7 @@ def unlock_thread(*, thread_id: str) -> None:
     _change_thread(
         thread_id,
         lambda thread: unlock if thread.is_locked else None,
-        says="Our safety team unlocked this conversation.",
+        text="Our safety team unlocked this conversation.",
     )
     thread_resumed.send(None, thread_id=thread_id, reason=LOCK)
     wake_thread(thread_id)
@@ -103,27 +103,27 @@ def soft_block_thread(*, thread_id: str, reason: str, case_id: str) -> None:
 
 
 def lift_soft_block(
-    *, thread_id: str, says: str = "Our safety team lifted the hold on this conversation."
+    *, thread_id: str, text: str = "Our safety team lifted the hold on this conversation."
 ) -> None:
-    """With an empty `says` no system message is appended; the caller appends its own."""
+    """With an empty `text` no system message is appended; the caller appends its own."""
     lift = Change(remove=("soft_block",))
-    _change_thread(thread_id, lambda thread: lift if thread.soft_block else None, says=says)
+    _change_thread(thread_id, lambda thread: lift if thread.soft_block else None, text=text)
     thread_resumed.send(None, thread_id=thread_id, reason=SOFT_BLOCK)
     wake_thread(thread_id)
 
 
 def _change_thread(
-    thread_id: str, decide: Callable[[Thread], Change | None], *, says: str = ""
+    thread_id: str, decide: Callable[[Thread], Change | None], *, text: str = ""
 ) -> None:
     """Stores the change and the system message about it in one transaction."""
-    if says:
-        _append(thread_id, decide, says)
+    if text:
+        _append(thread_id, decide, text)
     else:
         _update(thread_id, decide)
     publish_thread_changed(thread_id)
 
 
-def _append(thread_id: str, decide: Callable[[Thread], Change | None], says: str) -> None:
+def _append(thread_id: str, decide: Callable[[Thread], Change | None], text: str) -> None:
     def plan(cached: CachedThread) -> tuple[NewMessage, RosterChange]:
         change = decide(cached.thread)
         if change is None:
@@ -131,8 +131,8 @@ def _append(thread_id: str, decide: Callable[[Thread], Change | None], says: str
         rev = cached.thread.rev + 1
         message = NewMessage(
             client_id=f"staff:{rev}",
-            body=escape_markdown(says),
-            preview=says[:PREVIEW_LENGTH],
+            body=escape_markdown(text),
+            preview=text[:PREVIEW_LENGTH],
             type=SYSTEM,
             thread_changes=change.set | {"rev": rev},
             cleared_thread_fields=change.remove,
