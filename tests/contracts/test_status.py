@@ -326,7 +326,7 @@ def test_on_hold_no_card_offers_anything_that_binds_somebody(type_name):
     card = propose_record(type_name, leg)
     assert card.leg is not None
     card.leg.status = ON_HOLD
-    assert set(make_card_action(card)["transitions"]) <= {"decline", "withdraw"}
+    assert set(make_card_action(card)["moves"]) <= {"decline", "withdraw"}
 
 
 def test_a_dispute_takes_the_buttons_away_and_its_decision_brings_them_back(leg, thread, buyer):
