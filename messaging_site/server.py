@@ -18,7 +18,7 @@ def serve(host: str, port: int, ready_fd: int | None) -> int:
     from django.conf import settings
 
     # First: daphne chooses the kind of event loop before anything else can.
-    server = import_module(f"messaging_site.servers.{settings.SERVER}")
+    server = import_module("messaging_site.servers.daphne")
     application = close_on_drain(_load(APPLICATION))
     _limit_statements()
     _start_metrics()

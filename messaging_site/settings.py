@@ -411,11 +411,6 @@ HEADER_SECONDS = env.float("PARLEY_HEADER_SECONDS", default=10.0)
 BODY_SECONDS = env.float("PARLEY_BODY_SECONDS", default=20.0)
 BODY_RATE = env.float("PARLEY_BODY_RATE", default=4096.0)
 
-# On which ASGI server: one of those that have a module, messaging_site/with_….py.
-SERVER = env.str("PARLEY_SERVER", default="daphne")
-if SERVER not in ("daphne", "uvicorn"):
-    raise ImproperlyConfigured(f"PARLEY_SERVER is daphne or uvicorn, not {SERVER}.")
-
 # How long a report of /readyz is reused, and who may read its details.
 READY_CACHE_SECONDS = env.float("PARLEY_READY_CACHE_SECONDS", default=2.0)
 HEALTH_NETWORKS = env.list("PARLEY_HEALTH_NETWORKS", default=["127.0.0.0/8", "::1/128"])

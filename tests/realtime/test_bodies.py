@@ -1,10 +1,11 @@
 """What is sent to the server has an end, long before it would fill a disk."""
 
 import socket
+from urllib.request import urlopen
 
 import pytest
 
-from messaging_site.servers.request_bodies import MAX_BODY_BYTES, bounded
+from messaging_site.servers.request_bodies import MAX_BODY_BYTES
 
 HEAD = b"POST /accounts/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 
@@ -25,15 +26,10 @@ def test_a_body_that_says_it_is_too_long_is_refused_at_once(site):
     assert answer.startswith(b"HTTP/1.1 413")
 
 
-async def test_a_length_of_thousands_of_digits_is_too_long():
-    sent = []
-
-    async def send(message):
-        sent.append(message)
-
-    scope = {"type": "http", "headers": [(b"content-length", b"9" * 5000)]}
-    await bounded(None)(scope, None, send)
-    assert sent[0]["status"] == 413
+def test_a_length_of_thousands_of_digits_is_refused_at_once(site):
+    answer = talk(site, HEAD + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n")
+    assert answer == b"" or answer.startswith((b"HTTP/1.1 400", b"HTTP/1.1 413"))
+    assert site.get("/healthz")[0] == 200
 
 
 def test_a_body_that_does_not_say_how_long_it_is_has_an_end_too(site):
@@ -49,3 +45,18 @@ def test_a_body_that_does_not_say_how_long_it_is_has_an_end_too(site):
 def test_what_is_within_the_limit_is_answered(site, size):
     body = HEAD + f"Content-Length: {size}\r\n\r\n".encode() + b"a" * size
     assert talk(site, body).startswith(b"HTTP/1.1 403")
+
+
+def test_headers_have_a_maximum_size(site):
+    answer = talk(site, b"GET /healthz HTTP/1.1\r\nX: ", *[b"x" * 65_536] * 8)
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 400")
+    assert site.get("/healthz")[0] == 200
+
+
+def test_what_is_not_http_is_a_bad_request(site):
+    assert talk(site, b"NOT HTTP AT ALL\r\n\r\n").startswith(b"HTTP/1.1 400")
+
+
+def test_the_server_header_names_neither_the_server_nor_its_version(site):
+    with urlopen(f"{site.url}/healthz", timeout=10) as answer:
+        assert answer.headers.get_all("Server") == ["parley"]
