@@ -4,7 +4,7 @@ import pytest
 from websockets.frames import Opcode
 from websockets.streams import StreamReader
 
-from messaging_site.servers.websocket_frames import frame_of
+from messaging_site.server.websocket_frames import frame_of
 
 
 @pytest.mark.parametrize("size", [1, 125, 126, 127, 65_535, 65_536, 200_000])

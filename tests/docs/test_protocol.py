@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 from core.refusals import REFUSALS
-from messaging_site.servers.websocket_frames import MAX_FRAME
+from messaging_site.server.websocket_frames import MAX_FRAME
 from realtime.broadcast import events
 from realtime.sockets import consumers
 from realtime.sockets.commands import COMMANDS, OF_THE_SOCKET

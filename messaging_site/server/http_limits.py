@@ -9,7 +9,7 @@ from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 from twisted.web.http import HTTPChannel
 
-from messaging_site.servers.slow_requests import TIMEOUT_ANSWER, Deadline, Limits
+from messaging_site.server.request_timeout import TIMEOUT_ANSWER, Deadline, Limits
 
 
 class TimedChannel(HTTPChannel):

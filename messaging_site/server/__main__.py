@@ -9,7 +9,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from messaging_site.servers.drain import close_on_drain
+from messaging_site.server.drain import close_on_drain
 
 APPLICATION = "messaging_site.asgi:application"
 
@@ -18,7 +18,7 @@ def serve(host: str, port: int, ready_fd: int | None) -> int:
     from django.conf import settings
 
     # First: daphne chooses the kind of event loop before anything else can.
-    server = import_module("messaging_site.servers.daphne")
+    server = import_module("messaging_site.server.daphne_server")
     application = close_on_drain(_load(APPLICATION))
     _limit_statements()
     _start_metrics()

@@ -19,8 +19,7 @@ from daphne.endpoints import build_endpoint_description_strings
 from daphne.ws_protocol import WebSocketProtocol
 from twisted.internet import reactor
 
-from messaging_site.servers.daphne_channel import limit_arrival
-from messaging_site.servers.drain import (
+from messaging_site.server.drain import (
     DRAIN_MESSAGE,
     DRAIN_SECONDS,
     GOING_AWAY,
@@ -29,8 +28,9 @@ from messaging_site.servers.drain import (
     draining,
     run_spread,
 )
-from messaging_site.servers.request_bodies import limit_bodies
-from messaging_site.servers.websocket_frames import (
+from messaging_site.server.http_limits import limit_arrival
+from messaging_site.server.request_body import limit_bodies
+from messaging_site.server.websocket_frames import (
     BACKLOG,
     KERNEL_TAKES,
     MAX_BLOCKED_SECONDS,

@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from messaging_site.servers.drain import run_spread
+from messaging_site.server.drain import run_spread
 from tests.site import Client, Pair, Site, prepared_site
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]

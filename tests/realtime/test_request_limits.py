@@ -5,7 +5,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from messaging_site.servers.request_bodies import MAX_BODY_BYTES
+from messaging_site.server.request_body import MAX_BODY_BYTES
 
 HEAD = b"POST /accounts/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 
