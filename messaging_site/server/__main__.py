@@ -1,4 +1,4 @@
-"""Serve the site. `python -m messaging_site.server --port 8000`"""
+"""Command line of the server: `python -m messaging_site.server --port 8000`"""
 
 import argparse
 import gc
@@ -6,38 +6,34 @@ import os
 import sys
 import threading
 from functools import partial
-from importlib import import_module
-from typing import Any
 
-from messaging_site.server.drain import close_on_drain
-
-APPLICATION = "messaging_site.asgi:application"
+from messaging_site.server import daphne_server
 
 
 def serve(host: str, port: int, ready_fd: int | None) -> int:
     from django.conf import settings
 
-    # First: daphne chooses the kind of event loop before anything else can.
-    server = import_module("messaging_site.server.daphne_server")
-    application = close_on_drain(_load(APPLICATION))
+    # Importing the application sets up Django, which the other modules need.
+    from messaging_site.asgi import application
+    from messaging_site.server.background_threads import start_background_threads
+
     _limit_statements()
     _start_metrics()
-    _start_relay(stop := threading.Event())
-    _start_feeder(stop)
-    _leave_alone_what_stays()
-    ended: int = server.run(
+    start_background_threads(stop := threading.Event())
+    _freeze_loaded_objects()
+    exit_code = daphne_server.run(
         application,
         host=host,
         port=port,
         drain_seconds=settings.DRAIN_SECONDS,
-        ready=partial(_tell, ready_fd),
+        on_ready=partial(_report_ready, ready_fd),
     )
     stop.set()
-    return ended
+    return exit_code
 
 
 def _limit_statements() -> None:
-    """A server answers people, so it does not wait for the database as long as a command may."""
+    """Statements of a server time out sooner than those of management commands."""
     from django.conf import settings
 
     from messaging_site.postgresql.connection import BoundedConnection
@@ -45,43 +41,8 @@ def _limit_statements() -> None:
     BoundedConnection.statement_seconds = settings.DATABASE_STATEMENT_SECONDS
 
 
-def _leave_alone_what_stays() -> None:
-    """Looking for garbage is for what comes and goes. What was loaded by now stays to the end, and
-    going through all of it would hold everybody up again and again."""
-    gc.collect()
-    gc.freeze()
-
-
-def _start_relay(stop: threading.Event) -> None:
-    """What a crash or an outage left undone between the two stores is finished here, what nothing
-    needs any more goes, what people asked to take along is put together, and pictures that they
-    pinned by their address are fetched."""
-    from privacy.export.worker import export_forever
-    from projects.cards.clock import tick_forever
-    from projects.remote_pins import fetch_forever
-    from threads.cleanup import sweep_files_forever
-    from threads.relay import run_relay
-
-    jobs = {
-        "relay": run_relay,
-        "sweeper": sweep_files_forever,
-        "clock": tick_forever,
-        "exporter": export_forever,
-        "fetcher": fetch_forever,
-    }
-    for name, work in jobs.items():
-        threading.Thread(target=work, args=[stop], name=name, daemon=True).start()
-
-
-def _start_feeder(stop: threading.Event) -> None:
-    """What was said becomes findable a moment later."""
-    from inbox.search.indexer import run_indexer
-
-    threading.Thread(target=run_indexer, args=[stop], name="search", daemon=True).start()
-
-
 def _start_metrics() -> None:
-    """At an address of their own: what is counted is not for everybody."""
+    """Metrics have their own address, because they are not public."""
     from django.conf import settings
     from prometheus_client import start_http_server
 
@@ -90,13 +51,14 @@ def _start_metrics() -> None:
         start_http_server(int(port), addr=host or "127.0.0.1")
 
 
-def _load(path: str) -> Any:
-    module, name = path.split(":")
-    return getattr(import_module(module), name)
+def _freeze_loaded_objects() -> None:
+    """Modules stay until the end: excluding them makes every garbage collection shorter."""
+    gc.collect()
+    gc.freeze()
 
 
-def _tell(ready_fd: int | None, host: str, port: int) -> None:
-    """Whoever started us waits for this line before sending people here."""
+def _report_ready(ready_fd: int | None, host: str, port: int) -> None:
+    """The parent process waits for this line before it directs users here."""
     if ready_fd is not None:
         with os.fdopen(ready_fd, "w") as ready:
             ready.write(f"{host} {port}\n")
@@ -105,8 +67,10 @@ def _tell(ready_fd: int | None, host: str, port: int) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m messaging_site.server")
     parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=8000, help="0 takes any free one")
-    parser.add_argument("--ready-fd", type=int, help="where to write host and port once listening")
+    parser.add_argument("--port", type=int, default=8000, help="0 selects a free port")
+    parser.add_argument(
+        "--ready-fd", type=int, help="file descriptor for host and port once listening"
+    )
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "messaging_site.settings")
     return serve(options.host, options.port, options.ready_fd)

@@ -1,5 +1,7 @@
-"""How long a client may take over sending a request: all of its headers within a time, and its body
-at a minimum rate. A connection that sends a byte now and then is not held open for it."""
+"""Timeouts for requests that arrive slowly (slowloris), independent of the server.
+
+All headers have to arrive within a time, and the body at a minimum rate.
+"""
 
 import time
 from collections.abc import Callable
@@ -12,71 +14,79 @@ from django.conf import settings
 log = structlog.get_logger(__name__)
 
 BODY = b"The request took too long to arrive.\n"
-TIMEOUT_ANSWER = (
+TIMEOUT_RESPONSE = (
     b"HTTP/1.1 408 Request Timeout\r\nContent-Type: text/plain\r\nConnection: close\r\n"
     b"Content-Length: %d\r\n\r\n%s" % (len(BODY), BODY)
 )
 
+IDLE, HEADERS, RECEIVING_BODY, RESPONSE = "idle", "headers", "body", "response"
 
-class Timer(Protocol):
+
+class DelayedCall(Protocol):
     def cancel(self) -> None: ...
 
 
-CallLater = Callable[[float, Callable[[], None]], Timer]
+CallLater = Callable[[float, Callable[[], None]], DelayedCall]
 
 
 @dataclass(frozen=True)
-class Limits:
+class RequestTimeouts:
     header_seconds: float
     body_seconds: float
     body_rate: float
 
     @classmethod
-    def of_settings(cls) -> "Limits":
+    def from_settings(cls) -> "RequestTimeouts":
         return cls(settings.HEADER_SECONDS, settings.BODY_SECONDS, settings.BODY_RATE)
 
 
-class Deadline:
-    """Calls `on_late` when the request that is arriving on a connection falls behind its limits."""
+class RequestTimer:
+    """Follows the requests of one connection and calls `on_timeout` when one is too slow."""
 
-    def __init__(self, limits: Limits, call_later: CallLater, on_late: Callable[[], Any]) -> None:
-        self._limits, self._call_later, self._on_late = limits, call_later, on_late
-        self._timer: Timer | None = None
-        self._due_at = 0.0
-        self._phase = ""
+    def __init__(
+        self, timeouts: RequestTimeouts, call_later: CallLater, on_timeout: Callable[[], Any]
+    ) -> None:
+        self._timeouts, self._call_later, self._on_timeout = timeouts, call_later, on_timeout
+        self._delayed_call: DelayedCall | None = None
+        self._deadline = 0.0
+        self._phase = IDLE
 
-    @property
-    def is_idle(self) -> bool:
-        return not self._phase
-
-    def begin_headers(self) -> None:
-        self._begin("headers", self._limits.header_seconds)
+    def receive_data(self) -> None:
+        """The first byte after a response begins the next request."""
+        if self._phase == IDLE:
+            self._begin(HEADERS, self._timeouts.header_seconds)
 
     def begin_body(self) -> None:
-        self._begin("body", self._limits.body_seconds)
+        self._begin(RECEIVING_BODY, self._timeouts.body_seconds)
 
-    def received(self, size: int) -> None:
-        """Every byte of a body buys the time that it takes at the minimum rate."""
-        if self._phase == "body":
-            self._due_at += size / self._limits.body_rate
+    def receive_body(self, size: int) -> None:
+        """Each byte extends the deadline by the time that it takes at the minimum rate."""
+        if self._phase == RECEIVING_BODY:
+            self._deadline += size / self._timeouts.body_rate
+
+    def begin_response(self) -> None:
+        self._stop(RESPONSE)
 
     def finish(self) -> None:
-        self._phase = ""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._stop(IDLE)
 
     def _begin(self, phase: str, seconds: float) -> None:
-        self.finish()
-        self._phase, self._due_at = phase, time.monotonic() + seconds
-        self._timer = self._call_later(seconds, self._check)
+        self._stop(phase)
+        self._deadline = time.monotonic() + seconds
+        self._delayed_call = self._call_later(seconds, self._check)
+
+    def _stop(self, phase: str) -> None:
+        self._phase = phase
+        if self._delayed_call is not None:
+            self._delayed_call.cancel()
+            self._delayed_call = None
 
     def _check(self) -> None:
-        self._timer = None
-        left = self._due_at - time.monotonic()
-        if left > 0:
-            self._timer = self._call_later(left, self._check)
+        self._delayed_call = None
+        remaining = self._deadline - time.monotonic()
+        if remaining > 0:
+            self._delayed_call = self._call_later(remaining, self._check)
             return
         log.info("slow_request_dropped", phase=self._phase)
-        self._phase = ""
-        self._on_late()
+        self._phase = RESPONSE
+        self._on_timeout()
