@@ -270,7 +270,7 @@ def test_it_rests_in_the_middle_of_a_long_history(thread, buyer, monkeypatch):
     for number in range(8):
         say(buyer, thread, f"Number {number}")
     count = len(messages_of(thread))
-    monkeypatch.setattr(index, "BATCH", 3)
+    monkeypatch.setattr(index, "BATCH_SIZE", 3)
     rests: list[float] = []
     index.index_thread(thread, pause=rests.append)
     assert len(rests) == count // 3
