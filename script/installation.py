@@ -104,9 +104,9 @@ class InUse(Problem):
     """Somebody else holds the data."""
 
     def __init__(self, data: Data) -> None:
-        state = data.state()
-        by, pid = state.get("by", "another command"), state.get("pid", "unknown")
-        if address := state.get("address"):
+        cached = data.state()
+        by, pid = cached.get("by", "another command"), cached.get("pid", "unknown")
+        if address := cached.get("address"):
             super().__init__(f"Parley is already running on {data}: {address} (process {pid}).")
         else:
             super().__init__(f"{data} is in use by {by} (process {pid}): wait until it has ended.")

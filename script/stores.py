@@ -47,9 +47,9 @@ def borrow(data: Data, stack: ExitStack) -> dict[str, str]:
             lock = stack.enter_context(data.held("script/manage"))
             return start(data, lock, stack)[0]
         except InUse as in_use:
-            state = data.state()
-            if state.get("by") == "script/server" and "endpoint" in state:
-                return _of_server(data, state["endpoint"])
+            cached = data.state()
+            if cached.get("by") == "script/server" and "endpoint" in cached:
+                return _of_server(data, cached["endpoint"])
             if not waiting:
                 say(str(in_use))
                 waiting = True

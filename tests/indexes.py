@@ -32,7 +32,7 @@ def settle() -> None:
             message="The index has not caught up.",
             interval=0.01,
         )
-    recent_writes.forget_all()
+    recent_writes.clear()
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from channels.layers import get_channel_layer
 from django.conf import settings
 
 from core import metrics
-from realtime.broadcast.channel_layer import ChannelQueue, Layer, Message
+from realtime.broadcast.channel_layer import ChannelLayer, ChannelQueue, Message
 
 log = structlog.get_logger(__name__)
 
@@ -29,7 +29,7 @@ MAX_QUEUED = 10_000
 @contextlib.contextmanager
 def channel_queue(layer: Any, channel: str) -> Iterator[ChannelQueue]:
     """The queue of a channel that was just made, as long as its socket is open."""
-    if isinstance(layer, Layer):
+    if isinstance(layer, ChannelLayer):
         try:
             yield layer.mailboxes[channel]
         finally:
@@ -55,10 +55,10 @@ async def _read(layer: Any, channel: str, queue: ChannelQueue) -> None:
             await asyncio.sleep(RETRY_SECONDS)
 
 
-def publish(groups: list[str], message: Message) -> None:
+def send_to_groups(groups: list[str], message: Message) -> None:
     """From any thread, without waiting; each thread's messages stay in order."""
     layer: Any = get_channel_layer()
-    if isinstance(layer, Layer):
+    if isinstance(layer, ChannelLayer):
         layer.tell(groups, message)
     else:
         publisher.publish(layer, groups, message)
@@ -81,7 +81,7 @@ class Publisher:
             return
         with self._lock:
             if len(self._queue) >= MAX_QUEUED:
-                metrics.DROPS.labels("server").inc()
+                metrics.DROPPED_EVENTS.labels("server").inc()
                 return
             self._queue.append((layer, groups, message))
         loop.call_soon_threadsafe(self._start)

@@ -107,9 +107,9 @@ def ours(endpoint: str) -> Call:
 
 
 def _our_client(endpoint: str) -> Any:
-    from threads.dynamodb.client import Client
+    from threads.dynamodb.client import SyncClient
 
-    return Client(region=REGION, endpoint=endpoint, connect_timeout=5, read_timeout=5)
+    return SyncClient(region=REGION, endpoint=endpoint, connect_timeout=5, read_timeout=5)
 
 
 def pynamodb(endpoint: str) -> Call:
@@ -119,9 +119,9 @@ def pynamodb(endpoint: str) -> Call:
 
 
 async def ours_async(endpoint: str, stack: AsyncExitStack) -> AsyncCall:
-    from threads.dynamodb.async_client import ClientOnLoop
+    from threads.dynamodb.async_client import AsyncClient
 
-    return ClientOnLoop(_our_client(endpoint)).ask
+    return AsyncClient(_our_client(endpoint)).ask
 
 
 async def aiodynamo(endpoint: str, stack: AsyncExitStack) -> AsyncCall:

@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT / "script"))
 import services  # noqa: E402
 
 from realtime.broadcast.any_layer import Publisher, channel_queue  # noqa: E402
-from realtime.broadcast.channel_layer import ChannelQueue, Layer  # noqa: E402
+from realtime.broadcast.channel_layer import ChannelLayer, ChannelQueue  # noqa: E402
 from tests.bench.world import cpu_of  # noqa: E402
 from tests.wait import async_wait_until  # noqa: E402
 
@@ -49,7 +49,7 @@ def make_layers(url: str) -> dict[str, Callable[[], Any]]:
     prefix = f"bench-{uuid4().hex}"
     redis = {"hosts": [host], "prefix": prefix}
     return {
-        "ours": lambda: Layer(capacity=CAPACITY, url=url, prefix=prefix),
+        "ours": lambda: ChannelLayer(capacity=CAPACITY, url=url, prefix=prefix),
         "InMemoryChannelLayer": lambda: InMemoryChannelLayer(capacity=CAPACITY),
         "channels_redis pubsub": lambda: RedisPubSubChannelLayer(**redis),
         "channels_redis core": lambda: RedisChannelLayer(capacity=CAPACITY, **redis),
@@ -90,7 +90,7 @@ async def deliver(layer: Any, sockets: Sockets, deliveries: int) -> None:
     for start in range(0, deliveries // SOCKETS_PER_GROUP, BURST):
         for number in range(start, start + BURST):
             group = sockets.groups[number % GROUPS]
-            if isinstance(layer, Layer):
+            if isinstance(layer, ChannelLayer):
                 layer.tell([group], message(group))
             else:
                 publisher.publish(layer, [group], message(group))

@@ -69,15 +69,15 @@ def rate_limits(redis_url: str) -> None:
 
 
 def recent_writes(redis_url: str) -> None:
-    from threads.dynamodb.recent_writes import InMemory, InRedis
+    from threads.dynamodb.recent_writes import InMemoryRecentWrites, RedisRecentWrites
 
-    memory, redis = InMemory(), InRedis(redis_url)
+    memory, redis = InMemoryRecentWrites(), RedisRecentWrites(redis_url)
     rows = [("usr_1", "thrd_1"), ("usr_2", "thrd_1")]
     compare(
         "note of a write of two participants, CPU",
         times=500,
-        in_memory=lambda: memory.note(rows),
-        in_redis=lambda: redis.note(rows),
+        in_memory=lambda: memory.record(rows),
+        in_redis=lambda: redis.record(rows),
     )
 
 
@@ -124,11 +124,11 @@ def image_worker() -> None:
         kept = Worker("files.images.encode")
 
         def in_kept_worker() -> None:
-            assert "width" in kept.ask(question, seconds=60), kept.ask(question, seconds=60)
+            assert "width" in kept.run(question, seconds=60), kept.run(question, seconds=60)
 
         def in_new_worker() -> None:
             worker = Worker("files.images.encode")
-            worker.ask(question, seconds=60)
+            worker.run(question, seconds=60)
             worker._end()
 
         def in_this_process() -> None:

@@ -24,8 +24,8 @@ PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*/|(?:[\w.-]+/)+[\w.-]+\.(?:py|md|js|css|
 # These make something of a person and ask the store for nothing.
 NO_ACCESS_PATTERN = {
     "threads.actions.start.new_thread",
-    "projects.actions.pins.expect_outside",
-    "projects.actions.pins.reserve_picture",
+    "projects.actions.pins.queue_remote_image",
+    "projects.actions.pins.reserve_image",
 }
 
 

@@ -6,7 +6,7 @@ import time
 import pytest
 from django.db import transaction
 
-from contracts.actions.threads import touch
+from contracts.actions.revisions import record_change
 from core.outbox import claims, processing
 from core.outbox.claims import pending
 from tests.contracts import kills
@@ -14,7 +14,7 @@ from tests.contracts.conftest import book
 from tests.threads.conftest import make_person, messages_of, start
 from tests.wait import wait_until
 from threads import cache
-from threads.relay import process_due_entries, process_entries
+from threads.outbox_handlers import process_due_entries, process_entries
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -24,7 +24,9 @@ MAX_SECONDS = 60
 @pytest.fixture
 def short_lease(monkeypatch):
     monkeypatch.setattr(claims, "LEASE_SECONDS", 1.5)
-    monkeypatch.setattr(processing, "MAX_BACKOFF_SECONDS", dict.fromkeys(processing.Outcome, 0.1))
+    monkeypatch.setattr(
+        processing, "MAX_BACKOFF_SECONDS", dict.fromkeys(processing.HandlerOutcome, 0.1)
+    )
 
 
 def conversation():
@@ -37,7 +39,7 @@ def conversation():
 def announce(thread, seller, count):
     with transaction.atomic():
         return [
-            touch(thread, by=seller, key=f"line-{number}", says=f"Line {number}")
+            record_change(thread, by=seller, key=f"line-{number}", says=f"Line {number}")
             for number in range(count)
         ]
 
@@ -64,7 +66,7 @@ def second_relay(until_told: int) -> None:
 
 
 def assert_once_and_in_order(thread, count):
-    cache.forget(thread)
+    cache.invalidate(thread)
     lines = [each.body for each in messages_of(thread) if (each.body or "").startswith("Line")]
     assert lines == [f"Line {number}" for number in range(count)]
     kills.assert_agree(thread)
@@ -105,7 +107,7 @@ def test_an_action_killed_at_every_step_beside_a_relay(short_lease):
             step, lambda of=(thread, seller): process_entries(announce(*of, 2))
         )
         relay_until_empty()
-        cache.forget(thread)
+        cache.invalidate(thread)
         said = sum((each.body or "").startswith("Line") for each in messages_of(thread))
         # Killed before its transaction was committed, the action has done nothing.
         assert_once_and_in_order(thread, 2 if said else 0)

@@ -35,8 +35,8 @@ class Store:
 @pytest.fixture
 def store(monkeypatch):
     store = Store()
-    monkeypatch.setattr(module, "sending_together", list)
-    monkeypatch.setattr(module, "commit_each_on_loop", store.write)
+    monkeypatch.setattr(module, "send_batch_steps", list)
+    monkeypatch.setattr(module, "commit_steps_async", store.write)
     return store
 
 

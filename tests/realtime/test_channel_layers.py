@@ -12,13 +12,13 @@ from websockets.exceptions import ConnectionClosed
 
 from realtime.broadcast import any_layer
 from realtime.broadcast.any_layer import Publisher, channel_queue
-from realtime.broadcast.channel_layer import Layer
+from realtime.broadcast.channel_layer import ChannelLayer
 from tests.realtime.test_live import FIELDS, connected, kinds_until, open_thread, say, watch
 from tests.realtime.visitor import Visitor
 from tests.site import Site, prepared_site
 from tests.wait import async_wait_until
 
-OURS = {"BACKEND": "realtime.broadcast.channel_layer.Layer", "CONFIG": {"capacity": 1500}}
+OURS = {"BACKEND": "realtime.broadcast.channel_layer.ChannelLayer", "CONFIG": {"capacity": 1500}}
 IN_MEMORY = {
     "BACKEND": "channels.layers.InMemoryChannelLayer",
     "CONFIG": {"capacity": 1500},
@@ -152,8 +152,8 @@ def test_two_processes_share_a_layer_on_redis(tmp_path):
 
 # A process without an event loop publishes, too.
 COMMAND = """
-from realtime.broadcast.delivery import deliver
-deliver({{"type": "draft.changed", "thread": "thrd_x"}}, to=["{user}"])
+from realtime.broadcast.delivery import publish
+publish({{"type": "draft.changed", "thread": "thrd_x"}}, to=["{user}"])
 """
 
 
@@ -170,7 +170,7 @@ async def received(layer, count: int) -> list:
         return [message["number"] for message in queue.messages]
 
 
-@pytest.mark.parametrize("layer", [Layer, InMemoryChannelLayer])
+@pytest.mark.parametrize("layer", [ChannelLayer, InMemoryChannelLayer])
 async def test_a_queue_holds_what_its_channel_receives(layer):
     assert await received(layer(capacity=20), 20) == list(range(20))
 

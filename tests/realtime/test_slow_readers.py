@@ -10,7 +10,7 @@ from django.conf import settings
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from realtime.broadcast.channel_layer import Layer
+from realtime.broadcast.channel_layer import ChannelLayer
 from tests.site import Client
 from tests.wait import wait_until
 
@@ -81,9 +81,9 @@ def is_closed(client: Client) -> bool:
 @pytest.fixture(params=["memory", "Redis"])
 def layer(request):
     if request.param == "memory":
-        return Layer(capacity=50)
+        return ChannelLayer(capacity=50)
     url = os.environ["PARLEY_TEST_REDIS_URL"]
-    return Layer(capacity=50, url=url, prefix=f"slow-{uuid4().hex}")
+    return ChannelLayer(capacity=50, url=url, prefix=f"slow-{uuid4().hex}")
 
 
 async def test_a_full_channel_loses_frames_of_its_own_and_of_nobody_else(layer):
