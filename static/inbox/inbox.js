@@ -2,9 +2,9 @@
 
 import { fetchFragment } from "../site/fragments.js";
 import { rowLabel } from "../site/labels.js";
-import { Press } from "../site/press.js";
-import { Pace } from "../realtime/pace.js";
-import { Counts } from "./counts.js";
+import { Press } from "../site/deferred_updates.js";
+import { Pace } from "../realtime/throttle.js";
+import { Counts } from "./unread_counts.js";
 
 const A_MINUTE = 60_000;
 

@@ -1,7 +1,7 @@
 // What somebody is writing: kept in this browser at once, on the server a little later, and never
 // at the cost of a different text that was written on another device.
 
-import { Pace } from "../realtime/pace.js";
+import { Pace } from "../realtime/throttle.js";
 import { get, put } from "../store/database.js";
 
 const HERE = 300;

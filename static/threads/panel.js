@@ -4,8 +4,8 @@
 import { fetchPage, fragment, fromTemplate } from "../site/fragments.js";
 import { dayLabel, timeLabel } from "../site/labels.js";
 import { toast } from "../site/notices.js";
-import { Bringing, takeDrops } from "./bringing.js";
-import { Sorting } from "./sorting.js";
+import { Bringing, takeDrops } from "./panel_uploads.js";
+import { Sorting } from "./drag_reorder.js";
 
 const PAUSE = 700; // after the last letter
 const AGAIN = 4_000;

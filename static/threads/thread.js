@@ -2,18 +2,18 @@
 // waits sent. The parts do the rest.
 
 import { announce, toast } from "../site/notices.js";
-import { Actions } from "./actions.js";
-import { Changing } from "./changing.js";
+import { Actions } from "./message_actions.js";
+import { Changing } from "./message_edits.js";
 import { Cards } from "./cards.js";
-import { Company } from "./company.js";
-import { Pages } from "./pages.js";
-import { refreshParts, showBanner } from "./parts.js";
-import { Project } from "./project.js";
-import { Reading } from "./reading.js";
-import { Sending } from "./sending.js";
-import { Sources } from "./sources.js";
+import { Company } from "./presence.js";
+import { Pages } from "./pagination.js";
+import { refreshParts, showBanner } from "./page_sections.js";
+import { Project } from "./panel_loader.js";
+import { Reading } from "./read_tracking.js";
+import { Sending } from "./pending_messages.js";
+import { Sources } from "./message_sources.js";
 import { Timeline } from "./timeline.js";
-import { Writing } from "./writing.js";
+import { Writing } from "./composer_area.js";
 
 const AGAIN = 500;
 const ECHO = 1_500; // After this a stored message should have come back to its author.

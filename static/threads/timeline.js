@@ -4,7 +4,7 @@
 import { fragment, fromTemplate } from "../site/fragments.js";
 import { dayLabel, dayOf, timeLabel } from "../site/labels.js";
 import { Cursors, showTick } from "./ticks.js";
-import { Sequence } from "./sequence.js";
+import { Sequence } from "./sync_state.js";
 import { dressCard } from "./cards.js";
 
 const JOINS_WITHIN = 5 * 60_000;
@@ -107,7 +107,7 @@ export class Timeline {
   }
 
   #watchUnavailable() {
-    this.#unavailable ??= import("./unavailable.js").then(({ Unavailable }) => new Unavailable(this));
+    this.#unavailable ??= import("./archive_retry.js").then(({ Unavailable }) => new Unavailable(this));
     this.#unavailable.then((unavailable) => unavailable.watch());
   }
 

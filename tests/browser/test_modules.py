@@ -70,7 +70,7 @@ def _serve(route: Route) -> None:
 
 def test_shows_the_next_asks_for_a_gap_and_knows_what_it_has(logic):
     heard = logic.evaluate("""async () => {
-        const { Sequence } = await import("/threads/sequence.js");
+        const { Sequence } = await import("/threads/sync_state.js");
         const held = new Sequence(7, 3);
         const told = [8, 8, 10].map((seq) => held.hear(seq));
         const behind = held.isBehind;
@@ -88,7 +88,7 @@ def test_shows_the_next_asks_for_a_gap_and_knows_what_it_has(logic):
 def test_a_page_without_messages_takes_whatever_comes_first(logic):
     assert (
         logic.evaluate("""async () => {
-        const { Sequence } = await import("/threads/sequence.js");
+        const { Sequence } = await import("/threads/sync_state.js");
         return new Sequence(0, 0).hear(41);
     }""")
         == "next"
@@ -97,7 +97,7 @@ def test_a_page_without_messages_takes_whatever_comes_first(logic):
 
 def test_a_change_that_follows_another_that_was_lost_leaves_the_page_behind(logic):
     assert logic.evaluate("""async () => {
-        const { Sequence } = await import("/threads/sequence.js");
+        const { Sequence } = await import("/threads/sync_state.js");
         const held = new Sequence(7, 3);
         const told = [held.hearChange(4), held.hearChange(6), held.isBehind];
         held.caughtUp(6);
@@ -153,7 +153,7 @@ def test_what_is_unsent_is_there_after_a_reload(page):
 
 SENDS = """async (story) => {
     const { Outbox } = await import("/store/outbox.js");
-    const { Courier } = await import("/store/courier.js");
+    const { Courier } = await import("/store/send_queue.js");
     const socket = new FakeSocket();
     const outbox = new Outbox("usr_me");
     const courier = new Courier(socket, outbox);
@@ -262,7 +262,7 @@ def test_two_tabs_do_not_send_the_same_at_once(page):
     other.goto(f"{ORIGIN}/")
     begin = """async (add) => {
         const { Outbox } = await import("/store/outbox.js");
-        const { Courier } = await import("/store/courier.js");
+        const { Courier } = await import("/store/send_queue.js");
         globalThis.socket = new FakeSocket();
         const outbox = new Outbox("usr_me");
         if (add) await outbox.add(outbox.make({ thread: "thrd_1", body: "once" }));
@@ -288,7 +288,7 @@ def test_a_tab_whose_connection_is_gone_lets_another_send(page):
     other.goto(f"{ORIGIN}/")
     begin = """async (add) => {
         const { Outbox } = await import("/store/outbox.js");
-        const { Courier } = await import("/store/courier.js");
+        const { Courier } = await import("/store/send_queue.js");
         globalThis.socket = new FakeSocket();
         const outbox = new Outbox("usr_me");
         if (add) await outbox.add(outbox.make({ thread: "thrd_1", body: "once" }));
@@ -365,7 +365,7 @@ def test_waits_before_coming_back_grow_and_are_spread(logic):
 
 def test_at_most_one_a_while_and_of_several_the_newest(logic):
     assert logic.evaluate("""async () => {
-        const { Pace } = await import("/realtime/pace.js");
+        const { Pace } = await import("/realtime/throttle.js");
         const done = [];
         const pace = new Pace(80, (value) => done.push(value));
         pace.push("a", 1);
@@ -409,6 +409,6 @@ def test_times_are_said_as_people_say_them(logic, call, said):
 
 def test_says_who_is_typing(logic):
     assert logic.evaluate("""async () => {
-        const { typingLabel } = await import("/threads/company.js");
+        const { typingLabel } = await import("/threads/presence.js");
         return [[], ["Mara"], ["Mara", "Jonas"], ["A", "B", "C"]].map(typingLabel);
     }""") == ["", "Mara is typing", "Mara and Jonas are typing", "Several people are typing"]

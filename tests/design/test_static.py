@@ -45,8 +45,8 @@ def test_comments_and_indentation_are_removed_and_names_are_kept():
 
 
 def test_our_scripts_are_collected_minified_and_everything_else_as_it_is():
-    assert b"\n" not in _collected("site/page.js")
-    assert _collected("site/keys.css") == (STATIC / "site" / "keys.css").read_bytes()
+    assert b"\n" not in _collected("site/main.js")
+    assert _collected("site/keyboard_shortcuts.css") == (STATIC / "site" / "keyboard_shortcuts.css").read_bytes()
     name = "admin/js/core.js"
     assert _collected(name) == (Path(admin).parent / "static" / name).read_bytes()
 
@@ -70,9 +70,9 @@ def test_styles_and_scripts_of_the_thread_page_are_light():
     pages = (ROOT / "templates" / "base.html", ROOT / "templates" / "inbox" / "shell.html")
     text = "".join(path.read_text() for path in pages)
     links = set(re.findall(r"stylesheet.*'(site/\w+)\.css'", text))
-    styles = {f"{name}.css" for name in links | {"site/keys"}} - {"site/pages.css"}
+    styles = {f"{name}.css" for name in links | {"site/keyboard_shortcuts"}} - {"site/pages.css"}
     scripts = frozenset[Path]()
-    for name in ("site/page.js", "threads/panel.js", "inbox/keys.js"):
+    for name in ("site/main.js", "threads/panel.js", "inbox/keyboard_shortcuts.js"):
         scripts = _imported(STATIC / name, scripts)
     names = styles | {str(path.relative_to(STATIC)) for path in scripts}
     assert len(names) > 40

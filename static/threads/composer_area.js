@@ -5,7 +5,7 @@ import { fromTemplate } from "../site/fragments.js";
 import { dayLabel } from "../site/labels.js";
 import { Composer } from "./composer.js";
 import { Draft } from "./draft.js";
-import { offerAttaching, Tray } from "./tray.js";
+import { offerAttaching, Tray } from "./attachment_tray.js";
 
 export class Writing {
   #composer = null;

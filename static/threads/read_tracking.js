@@ -1,7 +1,7 @@
 // Read is what was on the screen of somebody who was there: the page visible, the window in focus,
 // the message in sight, and everything before it, too.
 
-import { Pace } from "../realtime/pace.js";
+import { Pace } from "../realtime/throttle.js";
 import { fromTemplate } from "../site/fragments.js";
 import { toast } from "../site/notices.js";
 

@@ -1,7 +1,7 @@
 // Conversations that are not on the screen: what came for them is taken in and said to be
 // delivered, and what waits for them in the outbox goes out.
 
-import { Pace } from "./pace.js";
+import { Pace } from "./throttle.js";
 
 const AT_ONCE = 2;
 const PATIENCE = 8_000;

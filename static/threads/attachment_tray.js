@@ -5,7 +5,7 @@ import { fromTemplate } from "../site/fragments.js";
 import { announce, toast } from "../site/notices.js";
 import { newId } from "../store/outbox.js";
 import { ofUser, put, remove } from "../store/database.js";
-import { sizeLabel, upload } from "../store/uploads.js";
+import { sizeLabel, upload } from "../store/upload.js";
 
 const MOST = 10;
 const MOST_BYTES = 20 * 1024 * 1024;

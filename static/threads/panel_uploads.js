@@ -1,7 +1,7 @@
 // Bringing pictures to a tab of the panel: each goes up by itself, as for a message, and is placed
 // where it belongs once it is there.
 
-import { Tray } from "./tray.js";
+import { Tray } from "./attachment_tray.js";
 
 const AGAIN = 4_000;
 

@@ -1,7 +1,7 @@
 // The numbers beside folders and filters, and the one in the title: how many conversations have
 // something unread. The server counts; this asks when they may be different.
 
-import { Pace } from "../realtime/pace.js";
+import { Pace } from "../realtime/throttle.js";
 
 export class Counts {
   #asking = new Pace(1_000, () => this.#ask());

@@ -3,7 +3,7 @@
 
 import { fetchFragment } from "../site/fragments.js";
 import { toast } from "../site/notices.js";
-import { Finder } from "./finder.js";
+import { Finder } from "./command_palette.js";
 
 const TYPING = `textarea, select, [contenteditable],
   input:not([type="checkbox"], [type="radio"], [type="button"], [type="submit"], [type="reset"])`;

@@ -2,8 +2,8 @@
 
 import { fromTemplate } from "../site/fragments.js";
 import { isTooOld } from "../store/outbox.js";
-import { sizeLabel } from "../store/uploads.js";
-import { showNotice } from "./parts.js";
+import { sizeLabel } from "../store/upload.js";
+import { showNotice } from "./page_sections.js";
 
 const ROOM = [360, 320]; // of a picture
 

@@ -1,12 +1,12 @@
 // Every page of somebody who is signed in: one socket, and what on the page wants to hear it.
 
-import { Acts } from "../inbox/acts.js";
+import { Acts } from "../inbox/thread_actions.js";
 import { Inbox } from "../inbox/inbox.js";
-import { Elsewhere } from "../realtime/elsewhere.js";
+import { Elsewhere } from "../realtime/background_threads.js";
 import { Socket } from "../realtime/socket.js";
-import { Courier } from "../store/courier.js";
+import { Courier } from "../store/send_queue.js";
 import { Outbox } from "../store/outbox.js";
-import { refreshParts } from "../threads/parts.js";
+import { refreshParts } from "../threads/page_sections.js";
 import { Thread } from "../threads/thread.js";
 import { toast } from "./notices.js";
 
@@ -27,7 +27,7 @@ const thread = timeline && new Thread(timeline, socket, outbox, courier);
 if (rows) {
   const acts = new Acts({ onDone: () => socket.isLive || inbox.refresh() });
   // Nobody waits for these to read or to write.
-  void import("../inbox/keys.js").then(({ Keys }) => new Keys(inbox, acts));
+  void import("../inbox/keyboard_shortcuts.js").then(({ Keys }) => new Keys(inbox, acts));
 }
 const elsewhere = new Elsewhere(socket, courier, { shown: () => thread?.id ?? null });
 if (thread) socket.shown = () => thread.shown;
