@@ -59,13 +59,20 @@ export class Panel {
     for (const form of body.querySelectorAll("[data-edit]")) {
       const next = fresh.querySelector(`[data-edit="${CSS.escape(form.dataset.edit)}"]`);
       if (!next) continue;
-      if (isBusy(form)) next.replaceWith(form);
+      // A page fetched before the last save must not undo it.
+      const isNewer = Number(form.elements.version.value) > versionOf(fresh);
+      if (isNewer || isBusy(form)) next.replaceWith(form);
       // That it was saved stays said, whether the answer or the echo was faster.
       else if (textOf(next) === textOf(form)) state(next, stateOf(form));
     }
-    // What is on its way goes on, whatever others do meanwhile.
-    const bringing = body.querySelector("[data-bring]");
-    if (bringing) fresh.querySelector("[data-bring]")?.replaceWith(bringing);
+    // Uploads in progress, and the text of an item that is not added yet.
+    for (const kept of ["[data-bring]", "[data-clears]"]) {
+      const form = body.querySelector(kept);
+      const next = form && fresh.querySelector(kept);
+      if (!next) continue;
+      form.elements.version.value = next.elements.version.value;
+      next.replaceWith(form);
+    }
     for (const details of fresh.querySelectorAll("details")) details.open = open.includes(keyOf(details));
     body.replaceChildren(...fresh.childNodes);
     this.#settle(body);
@@ -284,9 +291,11 @@ export class Panel {
     }
     if (!form.matches("[data-press]")) return;
     event.preventDefault();
+    const { text } = form.elements;
+    const sent = text?.value;
     const answer = await this.#post(form, new FormData(form, event.submitter));
     if (!answer.ok) return toast(answer.message ?? "That did not go through. Try again.");
-    if (form.matches("[data-clears]")) form.reset();
+    if (form.matches("[data-clears]") && text.value === sent) form.reset();
   }
 
   #move(item, place) {

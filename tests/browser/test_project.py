@@ -4,7 +4,7 @@ import hashlib
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 
 from tests.browser.booking import book, make_offer
 from tests.browser.conftest import PHONE, live, write
@@ -323,3 +323,56 @@ def test_that_it_was_saved_stays_said_while_others_write(two):
     buyer.get_by_label("Must-haves").blur()
     expect(seller.get_by_label("Must-haves")).to_have_value("The blue door")
     expect(said).to_have_text("Saved")
+
+
+def test_an_item_being_typed_survives_changes_by_others(two):
+    buyer, seller = two
+    book(buyer, seller)
+    mine, theirs = tab(buyer, "shotlist"), tab(seller, "shotlist")
+    mine.get_by_label("Another shot").press_sequentially("The do")
+    theirs.get_by_label("Another shot").fill("The window")
+    theirs.get_by_role("button", name="Add").click()
+    expect(mine.locator(".shot")).to_have_count(1)
+    buyer.keyboard.type("or")
+    expect(mine.get_by_label("Another shot")).to_have_value("The door")
+    mine.get_by_role("button", name="Add").click()
+    expect(theirs.locator(".shot")).to_have_count(2)
+    expect(mine.get_by_label("Another shot")).to_have_value("")
+
+
+def test_an_item_typed_while_the_one_before_is_being_added_is_kept(two):
+    buyer, seller = two
+    book(buyer, seller)
+    shots = tab(buyer, "shotlist")
+    in_flight: list[Route] = []
+    buyer.route(re.compile("/panel/shotlist/"), lambda route: in_flight.append(route))
+    shots.get_by_label("Another shot").fill("The door")
+    with buyer.expect_request(re.compile("/panel/shotlist/")):
+        shots.get_by_role("button", name="Add").click()
+    shots.get_by_label("Another shot").fill("The window")
+    with buyer.expect_response(re.compile("/panel/shotlist/")):
+        in_flight[0].continue_()
+    expect(shots.locator(".shot")).to_have_count(1)
+    expect(shots.get_by_label("Another shot")).to_have_value("The window")
+
+
+def test_a_page_fetched_before_a_save_does_not_undo_it(visit, pair):
+    """The page's events are lost, so that only what it fetched could show the text again."""
+    path = f"/threads/{pair.thread}/"
+    buyer = visit(pair.buyer, path)
+    seller = visit(pair.seller, path, deaf_to=("panel.changed",))
+    book(buyer, seller)
+    buyer.get_by_label("Must-haves").fill("The blue door")
+    buyer.get_by_label("Must-haves").blur()
+    expect(buyer.locator("[data-edit=musts] [data-edit-state]")).to_have_text("Saved")
+    fetched: list[tuple[Route, APIResponse]] = []
+    seller.route(path, lambda route: fetched.append((route, route.fetch())))
+    with seller.expect_request(lambda request: request.url.endswith(path)):
+        seller.evaluate("sockets.at(-1).close()")
+    seller.get_by_label("Goals").fill("Warm light")
+    seller.get_by_label("Goals").blur()
+    expect(seller.locator("[data-edit=goals] [data-edit-state]")).to_have_text("Saved")
+    for route, response in fetched:
+        route.fulfill(response=response)
+    expect(seller.get_by_label("Must-haves")).to_have_value("The blue door")
+    expect(seller.get_by_label("Goals")).to_have_value("Warm light")
