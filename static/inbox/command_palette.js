@@ -1,24 +1,25 @@
-// A person or a conversation by a few letters of a name. The server finds; this moves about in it.
+// Command palette (Ctrl+K): finds a person or a conversation by a few letters. The server searches.
 
 import { fetchFragment } from "../site/fragments.js";
+import { OFFLINE } from "../site/labels.js";
 
-const PAUSE = 120;
-const AWAY = "You are not connected just now.";
+const INPUT_DELAY = 120;
+const TOO_FAST = "You're searching too quickly. Wait a moment, then continue.";
 
-export class Finder {
+export class CommandPalette {
   #timer = null;
-  #asked = null; // what the answer on its way is to
-  #shown = null; // what the list answers
-  #goes = false; // Enter was pressed before the answer was there
+  #requested = null; // text of the request in progress
+  #shown = null; // text of the results shown
+  #opensFirst = false; // Enter was pressed before the results arrived
 
   constructor(dialog) {
     this.dialog = dialog;
     this.box = dialog.querySelector("[role=combobox]");
     this.list = dialog.querySelector("[role=listbox]");
     this.status = dialog.querySelector("[data-finder-status]");
-    this.box.addEventListener("input", () => this.#typed());
+    this.box.addEventListener("input", () => this.#inputChanged());
     this.box.addEventListener("keydown", (event) => this.#key(event));
-    this.list.addEventListener("click", ({ target }) => go(target.closest("[role=option]")));
+    this.list.addEventListener("click", ({ target }) => openOption(target.closest("[role=option]")));
     dialog.addEventListener("click", ({ target }) => target === dialog && dialog.close());
     dialog.addEventListener("close", () => this.#closed());
   }
@@ -26,7 +27,7 @@ export class Finder {
   open() {
     if (this.dialog.open) return;
     this.dialog.showModal();
-    this.#ask();
+    this.#search();
   }
 
   get #text() {
@@ -41,25 +42,25 @@ export class Finder {
     return this.list.querySelector("[aria-selected=true]");
   }
 
-  #typed() {
+  #inputChanged() {
     clearTimeout(this.#timer);
-    this.#goes = false;
-    this.#timer = setTimeout(() => this.#ask(), PAUSE);
+    this.#opensFirst = false;
+    this.#timer = setTimeout(() => this.#search(), INPUT_DELAY);
   }
 
-  async #ask() {
+  async #search() {
     const text = this.#text;
-    if (text === this.#shown || text === this.#asked) return;
-    this.#asked = text;
+    if (text === this.#shown || text === this.#requested) return;
+    this.#requested = text;
     const query = new URLSearchParams({ q: text });
-    let why = "";
+    let error = "";
     const found = await fetchFragment(`/inbox/find/?${query}`).catch(({ message }) => {
-      why = message === "429" ? "That was a lot of names. Wait a moment, and type on." : AWAY;
+      error = message === "429" ? TOO_FAST : OFFLINE;
     });
-    // Somebody typed on: the answer to that is on its way, or will be.
-    if (text !== this.#asked || !this.dialog.open) return;
-    this.#asked = null;
-    if (!found) return void (this.status.textContent = why);
+    // The text has changed since; its own request follows.
+    if (text !== this.#requested || !this.dialog.open) return;
+    this.#requested = null;
+    if (!found) return void (this.status.textContent = error);
     this.#show(text, found);
   }
 
@@ -69,9 +70,9 @@ export class Finder {
     const options = this.#options;
     this.list.hidden = !options.length;
     this.box.setAttribute("aria-expanded", String(Boolean(options.length)));
-    this.#choose(options[0] ?? null);
-    this.status.textContent = said(options.length, text);
-    if (this.#goes) go(this.#active);
+    this.#select(options[0] ?? null);
+    this.status.textContent = resultLabel(options.length, text);
+    if (this.#opensFirst) openOption(this.#active);
   }
 
   #key(event) {
@@ -80,19 +81,19 @@ export class Finder {
     if (!isOurs || event.isComposing || event.keyCode === 229) return;
     event.preventDefault();
     if (by) return this.#step(by);
-    if (this.#shown === this.#text) return go(this.#active);
-    this.#goes = true;
+    if (this.#shown === this.#text) return openOption(this.#active);
+    this.#opensFirst = true;
     clearTimeout(this.#timer);
-    this.#ask();
+    this.#search();
   }
 
   #step(by) {
     const options = this.#options;
     const place = options.indexOf(this.#active) + by;
-    this.#choose(options.at(place % options.length) ?? null);
+    this.#select(options.at(place % options.length) ?? null);
   }
 
-  #choose(option) {
+  #select(option) {
     this.#active?.setAttribute("aria-selected", "false");
     option?.setAttribute("aria-selected", "true");
     option?.scrollIntoView({ block: "nearest" });
@@ -103,21 +104,21 @@ export class Finder {
   #closed() {
     clearTimeout(this.#timer);
     this.box.value = "";
-    this.#asked = this.#shown = null;
-    this.#goes = false;
+    this.#requested = this.#shown = null;
+    this.#opensFirst = false;
     this.list.replaceChildren();
     this.list.hidden = true;
     this.box.setAttribute("aria-expanded", "false");
-    this.#choose(null);
+    this.#select(null);
     this.status.textContent = "";
   }
 }
 
-function go(option) {
+function openOption(option) {
   if (option) location.assign(option.dataset.href);
 }
 
-function said(count, text) {
-  if (!count) return text ? "Nobody and nothing of that name." : "No conversations yet.";
-  return count === 1 ? "1 found" : `${count} found`;
+function resultLabel(count, text) {
+  if (!count) return text ? "No people or conversations found." : "No conversations yet.";
+  return count === 1 ? "1 result" : `${count} results`;
 }

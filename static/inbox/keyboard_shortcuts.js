@@ -1,33 +1,34 @@
-// Going through the list by keyboard. Single letters are for whoever is not writing; they can be
-// turned off, since speech and some readers of screens type letters of their own.
+// Keyboard shortcuts of the inbox. Single letters work outside of text fields only, and can be
+// turned off, because speech input and some screen readers type letters of their own.
 
 import { fetchFragment } from "../site/fragments.js";
+import { OFFLINE } from "../site/labels.js";
 import { toast } from "../site/notices.js";
-import { Finder } from "./command_palette.js";
+import { CommandPalette } from "./command_palette.js";
 
-const TYPING = `textarea, select, [contenteditable],
+const TEXT_FIELDS = `textarea, select, [contenteditable],
   input:not([type="checkbox"], [type="radio"], [type="button"], [type="submit"], [type="reset"])`;
-const OFF = "single-keys-off";
+const DISABLED_KEY = "single-keys-off";
 
-export class Keys {
-  #singles = {
+export class KeyboardShortcuts {
+  #shortcuts = {
     j: () => this.#step(1),
     k: () => this.#step(-1),
     "/": () => this.#search(),
-    e: () => this.#act((all) => (this.#isPutAway(all) ? "restore" : "archive")),
+    e: () => this.#act((all) => (this.#isArchived(all) ? "restore" : "archive")),
     m: () => this.#act((all) => (all.every((one) => one.isMuted) ? "unmute" : "mute good")),
     u: () => this.#act((all) => (all.every((one) => one.isUnread) ? "read" : "unread")),
     n: () => this.#nextUnread(),
-    "?": () => this.#list(),
+    "?": () => this.#showShortcuts(),
   };
 
-  constructor(inbox, acts) {
-    Object.assign(this, { inbox, acts });
+  constructor(inbox, actions) {
+    Object.assign(this, { inbox, actions });
     document.addEventListener("keydown", (event) => this.#press(event));
     document.addEventListener("change", ({ target }) => {
-      if (target.matches("[data-single-keys]")) turn(target.checked);
+      if (target.matches("[data-single-keys]")) setEnabled(target.checked);
     });
-    showWhetherOn(document);
+    showEnabled(document);
     const styles = Object.assign(document.createElement("link"), { rel: "stylesheet" });
     styles.href = document.getElementById("finder").dataset.styles;
     document.head.append(styles);
@@ -37,17 +38,17 @@ export class Keys {
   #press(event) {
     if (event.defaultPrevented || event.isComposing) return;
     const isCommand = event.ctrlKey || event.metaKey;
-    if (isCommand && !event.altKey && !event.shiftKey && nameOf(event) === "k") {
+    if (isCommand && !event.altKey && !event.shiftKey && keyOf(event) === "k") {
       event.preventDefault();
-      return this.#find();
+      return this.#openPalette();
     }
-    const run = this.#singles[nameOf(event)];
-    if (!run || isCommand || event.altKey || isBusy(event.target) || !areOn()) return;
+    const run = this.#shortcuts[keyOf(event)];
+    if (!run || isCommand || event.altKey || isBusy(event.target) || !isEnabled()) return;
     event.preventDefault();
     run();
   }
 
-  // --- The list
+  // --- Moving in the list
 
   get #rows() {
     return [...this.inbox.list.querySelectorAll("[data-thread]")];
@@ -57,60 +58,59 @@ export class Keys {
     return document.querySelector("[data-timeline]")?.dataset.thread ?? null;
   }
 
-  /** The one that has the focus; before the first step, the one that is open. */
-  get #at() {
+  get #focusedRow() {
     return document.activeElement?.closest(".rows [data-thread]") ?? null;
   }
 
   #step(by) {
     const rows = this.#rows;
-    const from = this.#at ?? (this.#open && this.inbox.row(this.#open));
+    const from = this.#focusedRow ?? (this.#open && this.inbox.row(this.#open));
     const place = from ? rows.indexOf(from) + by : 0;
     focus(rows[Math.max(0, Math.min(place, rows.length - 1))]);
   }
 
   async #nextUnread() {
     const page = await fetchFragment("/inbox/rows/?folder=unread").catch(() => null);
-    if (!page) return toast("You are not connected just now.");
+    if (!page) return toast(OFFLINE);
     const found = [...page.querySelectorAll("[data-thread]")].map((row) => row.dataset.thread);
     const next = found.find((thread) => thread !== this.#open);
-    if (!next) return toast("Everything is read.");
+    if (!next) return toast("You're all caught up.");
     const { key } = this.inbox;
     location.assign(`/threads/${next}/${key === "inbox" ? "" : `?in=${key}`}`);
   }
 
-  // --- What one does to conversations
+  // --- Actions on threads
 
-  /** Those that are picked; else the one that has the focus; else the one that is open. */
+  /** The selected threads, else the focused one, else the open one. */
   get #targets() {
-    const picked = this.#rows.filter((row) => row.querySelector("[name=thread]").checked);
-    const row = this.#at;
-    if (picked.length || row) return (picked.length ? picked : [row]).map(standing);
-    return this.#open ? [standingOfOpen(this.#open)] : [];
+    const selected = this.#rows.filter((row) => row.querySelector("[name=thread]").checked);
+    const row = this.#focusedRow;
+    if (selected.length || row) return (selected.length ? selected : [row]).map(stateOf);
+    return this.#open ? [stateOfOpen(this.#open)] : [];
   }
 
-  #isPutAway(all) {
+  #isArchived(all) {
     return all.every(({ folder }) => ["archived", "spam"].includes(folder ?? this.inbox.folder));
   }
 
   async #act(choose) {
     const targets = this.#targets;
-    if (!targets.length) return toast("Choose a conversation first: j and k go through them.");
+    if (!targets.length) return toast("Select a conversation first. Press j or k to move through the list.");
     const act = choose(targets);
     const threads = targets.map(({ thread }) => thread);
-    // An open one would be read again at once, or stay beside a list that no longer has it.
+    // An open thread would be marked as read again, or stay open while its row is gone.
     const leave = ["archive", "unread"].includes(act) && threads.includes(this.#open);
-    const at = this.#at;
-    const beside = at && ["archive", "restore"].includes(act) ? neighbour(at) : null;
-    const outcome = await this.acts.run({ act, thread: threads }, { leave });
+    const row = this.#focusedRow;
+    const next = row && ["archive", "restore"].includes(act) ? neighbour(row) : null;
+    const outcome = await this.actions.run({ act, thread: threads }, { leave });
     if (!outcome || leave) return;
     document.getElementById("act-on-rows")?.reset();
-    // It goes when the server says so, which may have been before the answer.
-    const isLost = document.activeElement === document.body || this.#at === at;
-    if (beside && isLost) focus(this.inbox.row(beside));
+    // The row is removed by an event, which may arrive before the response.
+    const isLost = document.activeElement === document.body || this.#focusedRow === row;
+    if (next && isLost) focus(this.inbox.row(next));
   }
 
-  // --- Elsewhere
+  // --- Search, command palette and the list of shortcuts
 
   #search() {
     const box = document.getElementById("search-words");
@@ -119,38 +119,38 @@ export class Keys {
     box.select();
   }
 
-  /** Not fetched only now: somebody types on at once, and Enter. */
-  #find() {
-    this.finder ??= new Finder(document.getElementById("finder"));
-    this.finder.open();
+  /** The dialog is part of the page: users type on at once. */
+  #openPalette() {
+    this.palette ??= new CommandPalette(document.getElementById("finder"));
+    this.palette.open();
   }
 
-  async #list() {
-    this.listed ??= (await fetchFragment("/inbox/keys/").catch(() => null))?.querySelector("dialog");
-    if (!this.listed) return location.assign("/inbox/keys/");
-    if (!this.listed.isConnected) document.body.append(this.listed);
-    showWhetherOn(this.listed);
-    this.listed.showModal();
+  async #showShortcuts() {
+    this.dialog ??= (await fetchFragment("/inbox/keys/").catch(() => null))?.querySelector("dialog");
+    if (!this.dialog) return location.assign("/inbox/keys/");
+    if (!this.dialog.isConnected) document.body.append(this.dialog);
+    showEnabled(this.dialog);
+    this.dialog.showModal();
   }
 }
 
-/** By the place on the keyboard, where the letters are not Latin ones. */
-function nameOf({ key, code }) {
+/** The physical key, for keyboards without Latin letters. */
+function keyOf({ key, code }) {
   const isLatin = key.length === 1 && key < "\u0080";
   return isLatin ? key.toLowerCase() : code.replace(/^Key/, "").toLowerCase();
 }
 
 function isBusy(target) {
-  return Boolean(target.closest?.(TYPING) || document.querySelector("dialog[open], :popover-open"));
+  return Boolean(target.closest?.(TEXT_FIELDS) || document.querySelector("dialog[open], :popover-open"));
 }
 
-function standing(row) {
+function stateOf(row) {
   const { thread, unread, muted, marked } = row.dataset;
   return { thread, isMuted: muted !== undefined, isUnread: unread !== "0" || marked !== undefined };
 }
 
-/** As its menu has it. Who looks at it has read it. */
-function standingOfOpen(thread) {
+/** From the thread's menu. An open thread is read. */
+function stateOfOpen(thread) {
   const [folder, , muted] = document.querySelector("[data-settings]").dataset.settings.split(" ");
   return { thread, folder, isMuted: muted === "true", isUnread: false };
 }
@@ -165,17 +165,17 @@ function focus(row) {
   row?.querySelector(".row-link").focus();
 }
 
-// --- Whether they are on, on this device
+// --- Whether single-letter shortcuts are enabled on this device
 
-function areOn() {
-  return localStorage.getItem(OFF) === null;
+function isEnabled() {
+  return localStorage.getItem(DISABLED_KEY) === null;
 }
 
-function turn(on) {
-  if (on) localStorage.removeItem(OFF);
-  else localStorage.setItem(OFF, "");
+function setEnabled(on) {
+  if (on) localStorage.removeItem(DISABLED_KEY);
+  else localStorage.setItem(DISABLED_KEY, "");
 }
 
-function showWhetherOn(place) {
-  for (const box of place.querySelectorAll("[data-single-keys]")) box.checked = areOn();
+function showEnabled(place) {
+  for (const box of place.querySelectorAll("[data-single-keys]")) box.checked = isEnabled();
 }

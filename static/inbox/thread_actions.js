@@ -1,11 +1,12 @@
-// What one does to conversations, to one or to many: done at once, said, and taken back if wanted.
+// Actions on one or more threads (archive, mute, mark as read, …): applied at once, with undo.
 
+import { REQUEST_FAILED, UNDO } from "../site/labels.js";
 import { toast } from "../site/notices.js";
 
-const KEPT = "said-before-leaving";
+const OUTCOME_KEY = "thread-action-outcome"; // In sessionStorage, for the next page.
 
-/** Every form that asks for such a thing; without a script it is simply sent. */
-export class Acts {
+/** Handles every form with data-act-form; without scripts the browser submits it. */
+export class ThreadActions {
   constructor({ onDone }) {
     this.onDone = onDone;
     document.addEventListener("submit", (event) => {
@@ -16,25 +17,25 @@ export class Acts {
     });
     document.addEventListener("change", ({ target }) => target.name === "thread" && this.count());
     document.addEventListener("reset", () => queueMicrotask(() => this.count()));
-    this.#sayWhatWasDone();
+    this.#showPreviousOutcome();
     this.count();
   }
 
-  /** How many are selected. */
+  /** Shows how many threads are selected. */
   count() {
     const shown = document.querySelector("[data-bulk-count]");
     if (!shown) return;
-    const picked = document.querySelectorAll('.rows [name="thread"]:checked').length;
-    shown.textContent = picked ? `${picked} selected` : "";
+    const selected = document.querySelectorAll('.rows [name="thread"]:checked').length;
+    shown.textContent = selected ? `${selected} selected` : "";
   }
 
-  /** `fields`: act, thread (one or many), and what else that act needs. `leave`: said there. */
+  /** `fields`: act, thread (one or more) and what the act needs. `leave`: opens the inbox after it. */
   async run(fields, { leave = false } = {}) {
     const outcome = await post(fields);
     if (!outcome) return null;
-    if (!leave) this.#say(outcome);
+    if (!leave) this.#showOutcome(outcome);
     else {
-      sessionStorage.setItem(KEPT, JSON.stringify(outcome));
+      sessionStorage.setItem(OUTCOME_KEY, JSON.stringify(outcome));
       location.assign("/inbox/");
     }
     return outcome;
@@ -49,9 +50,9 @@ export class Acts {
     if (outcome && form.dataset.actForm === "rows") form.reset();
   }
 
-  #say({ said, undo }) {
-    const again = { label: "Undo", run: () => this.#undo(undo) };
-    toast(said, undo.length ? again : null);
+  #showOutcome({ said, undo }) {
+    const action = { label: UNDO, run: () => this.#undo(undo) };
+    toast(said, undo.length ? action : null);
     this.onDone();
   }
 
@@ -60,26 +61,26 @@ export class Acts {
     this.onDone();
   }
 
-  /** On the page before this one. */
-  #sayWhatWasDone() {
-    const kept = sessionStorage.getItem(KEPT);
-    sessionStorage.removeItem(KEPT);
-    if (kept) this.#say(JSON.parse(kept));
+  /** Shows the outcome of an action on the previous page. */
+  #showPreviousOutcome() {
+    const outcome = sessionStorage.getItem(OUTCOME_KEY);
+    sessionStorage.removeItem(OUTCOME_KEY);
+    if (outcome) this.#showOutcome(JSON.parse(outcome));
   }
 }
 
 async function post(fields) {
-  const body = fields instanceof FormData ? fields : filled(fields);
+  const body = fields instanceof FormData ? fields : formData(fields);
   body.set("csrfmiddlewaretoken", document.querySelector("[name=csrfmiddlewaretoken]").value);
   const headers = { "X-Fragment": "1", Accept: "application/json" };
-  const answer = await fetch("/inbox/act/", { method: "POST", body, headers }).catch(() => null);
-  if (answer?.ok && !answer.redirected) return answer.json();
-  const refusal = await answer?.json().catch(() => null);
-  toast(refusal?.message ?? "That did not work. Try again in a moment.");
+  const response = await fetch("/inbox/act/", { method: "POST", body, headers }).catch(() => null);
+  if (response?.ok && !response.redirected) return response.json();
+  const refusal = await response?.json().catch(() => null);
+  toast(refusal?.message ?? REQUEST_FAILED);
   return null;
 }
 
-function filled(fields) {
+function formData(fields) {
   const body = new FormData();
   for (const [name, value] of Object.entries(fields)) {
     for (const one of [value].flat()) body.append(name, one);

@@ -1,37 +1,37 @@
-// The numbers beside folders and filters, and the one in the title: how many conversations have
-// something unread. The server counts; this asks when they may be different.
+// Counts beside folders and filters, and the unread count in the title. The server counts; this
+// module requests new counts when they may have changed.
 
-import { Pace } from "../realtime/throttle.js";
+import { Throttle } from "../realtime/throttle.js";
 
-export class Counts {
-  #asking = new Pace(1_000, () => this.#ask());
-  #asked = 0;
+export class UnreadCounts {
+  #requests = new Throttle(1_000, () => this.#request());
+  #requested = 0;
   #title = document.title;
 
   constructor() {
-    this.#entitle();
+    this.#showInTitle();
   }
 
-  later() {
-    this.#asking.push("");
+  refresh() {
+    this.#requests.push("");
   }
 
-  async #ask() {
-    const number = ++this.#asked;
-    const answer = await fetch("/inbox/counts/").catch(() => null);
-    if (!answer?.ok || answer.redirected) return;
-    const counts = await answer.json();
-    // One that was asked for later may have come before.
-    if (number !== this.#asked) return;
+  async #request() {
+    const number = ++this.#requested;
+    const response = await fetch("/inbox/counts/").catch(() => null);
+    if (!response?.ok || response.redirected) return;
+    const counts = await response.json();
+    // A newer request is in progress or answered.
+    if (number !== this.#requested) return;
     for (const place of document.querySelectorAll("[data-count]")) {
       const count = counts[place.dataset.count] ?? "0";
       place.hidden = count === "0";
       place.querySelector("[data-count-shown]").textContent = count;
     }
-    this.#entitle();
+    this.#showInTitle();
   }
 
-  #entitle() {
+  #showInTitle() {
     const place = document.querySelector('[data-count="unread"]:not([hidden])');
     const count = place?.querySelector("[data-count-shown]").textContent;
     document.title = count ? `(${count}) ${this.#title}` : this.#title;

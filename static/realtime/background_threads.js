@@ -1,82 +1,82 @@
-// Conversations that are not on the screen: what came for them is taken in and said to be
-// delivered, and what waits for them in the outbox goes out.
+// Threads that are not on the screen: marks their new messages as delivered, and sends their
+// messages from the outbox.
 
-import { Pace } from "./throttle.js";
+import { Throttle } from "./throttle.js";
 
-const AT_ONCE = 2;
-const PATIENCE = 8_000;
-const DELIVERED_EVERY = 1_000;
+const MAX_CONCURRENT = 2;
+const SYNC_TIMEOUT = 8_000;
+const DELIVERED_INTERVAL = 1_000;
 
-export class Elsewhere {
-  #queue = new Map(); // thread -> what to do once it is caught up with
-  #visiting = new Set();
-  #delivered = new Pace(DELIVERED_EVERY, (message) => this.#markDelivered(message));
+export class BackgroundThreads {
+  #queue = new Set(); // thread ids
+  #active = new Set();
+  #delivered = new Throttle(DELIVERED_INTERVAL, (message) => this.#markDelivered(message));
 
-  constructor(socket, courier, { shown }) {
+  constructor(socket, sendQueue, { shown }) {
     this.socket = socket;
-    this.courier = courier;
+    this.sendQueue = sendQueue;
     this.shown = shown;
-    const on = (type, heard) => socket.addEventListener(type, ({ detail }) => heard(detail));
-    on("hello", ({ pending }) => this.#fetch(pending));
-    on("pong", ({ pending }) => this.#fetch(pending));
+    const on = (type, handle) => socket.addEventListener(type, ({ detail }) => handle(detail));
+    on("hello", ({ pending }) => this.#enqueueAll(pending));
+    on("pong", ({ pending }) => this.#enqueueAll(pending));
     on("message.sent", (event) => this.#arrived(event));
     on("state", () => this.#queue.clear());
   }
 
-  /** Sends what waits anywhere but in the conversation on the screen, which does so by itself. */
+  /** Sends pending messages of every thread except the one on the screen, which sends its own. */
   async flush() {
-    for (const thread of await this.courier.outbox.threads()) {
-      if (thread !== this.shown()) this.#visit(thread);
+    for (const thread of await this.sendQueue.outbox.threads()) {
+      if (thread !== this.shown()) this.#enqueue(thread);
     }
   }
 
-  #fetch(pending) {
-    for (const { thread } of pending ?? []) if (thread !== this.shown()) this.#visit(thread);
+  #enqueueAll(pending) {
+    for (const { thread } of pending ?? []) if (thread !== this.shown()) this.#enqueue(thread);
   }
 
-  #visit(thread) {
-    if (!this.#visiting.has(thread)) this.#queue.set(thread, true);
-    this.#next();
+  #enqueue(thread) {
+    if (!this.#active.has(thread)) this.#queue.add(thread);
+    this.#runQueue();
   }
 
-  #next() {
-    for (const thread of this.#queue.keys()) {
-      if (this.#visiting.size >= AT_ONCE) return;
+  #runQueue() {
+    for (const thread of this.#queue) {
+      if (this.#active.size >= MAX_CONCURRENT) return;
       this.#queue.delete(thread);
-      this.#visiting.add(thread);
-      this.#stay(thread).finally(() => {
-        this.#visiting.delete(thread);
-        this.#next();
+      this.#active.add(thread);
+      this.#process(thread).finally(() => {
+        this.#active.delete(thread);
+        this.#runQueue();
       });
     }
   }
 
-  async #stay(thread) {
+  async #process(thread) {
     const synced = this.#synced(thread);
     if (!this.socket.send({ type: "thread.open", thread })) return;
     const event = await synced;
     if (!event) return;
     const newest = event.messages.at(-1);
     if (newest) this.#markDelivered(newest);
-    await this.courier.ready(thread);
+    await this.sendQueue.ready(thread);
     if (thread !== this.shown()) this.socket.send({ type: "thread.close", thread });
   }
 
   #synced(thread) {
     return new Promise((resolve) => {
       const finish = (event) => {
-        this.socket.removeEventListener("thread.synced", heard);
+        this.socket.removeEventListener("thread.synced", onSynced);
         resolve(event);
       };
-      const heard = ({ detail }) => detail.thread === thread && finish(detail);
-      this.socket.addEventListener("thread.synced", heard);
-      // One that we are no longer in is never answered so.
-      setTimeout(() => finish(null), PATIENCE);
+      const onSynced = ({ detail }) => detail.thread === thread && finish(detail);
+      this.socket.addEventListener("thread.synced", onSynced);
+      // A thread that the user has left is never synced.
+      setTimeout(() => finish(null), SYNC_TIMEOUT);
     });
   }
 
   #arrived(event) {
-    if (event.thread === this.shown() || event.author === this.courier.outbox.user) return;
+    if (event.thread === this.shown() || event.author === this.sendQueue.outbox.user) return;
     this.#delivered.push(event.thread, event);
   }
 

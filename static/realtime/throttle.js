@@ -1,26 +1,26 @@
-// At most once in a while for each key; of what comes in between the newest counts.
+// Calls `work` at most once per interval and key, with the newest value pushed for that key.
 
-export class Pace {
-  #last = new Map();
-  #waiting = new Map();
+export class Throttle {
+  #lastRun = new Map();
+  #pending = new Map();
 
-  constructor(every, work) {
-    this.every = every;
+  constructor(interval, work) {
+    this.interval = interval;
     this.work = work;
   }
 
   push(key, value) {
-    const isWaiting = this.#waiting.has(key);
-    this.#waiting.set(key, value);
-    if (isWaiting) return;
-    const wait = (this.#last.get(key) ?? -Infinity) + this.every - performance.now();
-    setTimeout(() => this.#run(key), Math.max(0, wait));
+    const isPending = this.#pending.has(key);
+    this.#pending.set(key, value);
+    if (isPending) return;
+    const delay = (this.#lastRun.get(key) ?? -Infinity) + this.interval - performance.now();
+    setTimeout(() => this.#run(key), Math.max(0, delay));
   }
 
   #run(key) {
-    const value = this.#waiting.get(key);
-    this.#waiting.delete(key);
-    this.#last.set(key, performance.now());
+    const value = this.#pending.get(key);
+    this.#pending.delete(key);
+    this.#lastRun.set(key, performance.now());
     this.work(value);
   }
 }

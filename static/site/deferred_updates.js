@@ -1,36 +1,37 @@
-// What is pressed stays where it is: otherwise the click goes elsewhere.
+// Defers updates of an element while the pointer is down in it: a row that moves between press and
+// release would receive no click, or another row would.
 
-const CLICK_COMES_WITHIN = 100; // milliseconds, after a finger
+const CLICK_DELAY = 100; // The longest delay between a touch and its click.
 
-export class Press {
+export class DeferredUpdates {
   #isDown = false;
-  #later = [];
-  #lifting;
+  #deferred = [];
+  #timer;
 
   constructor(element) {
     element.addEventListener("pointerdown", ({ button }) => {
-      if (button === 0) this.#is(true);
+      if (button === 0) this.#setDown(true);
     });
     for (const end of ["pointerup", "pointercancel", "blur"]) {
-      addEventListener(end, () => this.#is(false));
+      addEventListener(end, () => this.#setDown(false));
     }
   }
 
-  /** At once, or when it is lifted; in the order in which it came. */
-  after(act) {
-    if (this.#isDown) this.#later.push(act);
-    else act();
+  /** Runs the update now, or in order once the pointer is released. */
+  run(update) {
+    if (this.#isDown) this.#deferred.push(update);
+    else update();
   }
 
-  #is(down) {
-    clearTimeout(this.#lifting);
+  #setDown(down) {
+    clearTimeout(this.#timer);
     if (down) this.#isDown = true;
-    else this.#lifting = setTimeout(() => this.#lift(), CLICK_COMES_WITHIN);
+    else this.#timer = setTimeout(() => this.#release(), CLICK_DELAY);
   }
 
-  #lift() {
+  #release() {
     this.#isDown = false;
-    // Each by itself, should one fail.
-    for (const act of this.#later.splice(0)) queueMicrotask(act);
+    // As separate microtasks, so that one failure does not stop the rest.
+    for (const update of this.#deferred.splice(0)) queueMicrotask(update);
   }
 }

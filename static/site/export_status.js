@@ -1,25 +1,25 @@
-// While something is being put together the list looks again, until it is there.
+// Polls the list of exports until none is in progress.
 
 import { fetchPage } from "./fragments.js";
 
-const EVERY = 2_000;
+const POLL_INTERVAL = 2_000;
 
-async function look() {
+async function poll() {
   const list = document.querySelector("[data-exports]");
-  if (!list?.querySelector("[data-coming]")) return;
+  if (!list?.querySelector("[data-in-progress]")) return;
   try {
-    const now = (await fetchPage(location.pathname)).querySelector("[data-exports]");
-    if (now.innerHTML !== list.innerHTML) announce(list, now);
+    const fresh = (await fetchPage(location.pathname)).querySelector("[data-exports]");
+    if (fresh.innerHTML !== list.innerHTML) replaceList(list, fresh);
   } catch {
-    // Not now; in a moment again.
+    // The next poll tries again.
   }
-  setTimeout(look, EVERY);
+  setTimeout(poll, POLL_INTERVAL);
 }
 
-function announce(list, now) {
-  list.replaceWith(now);
-  if (now.querySelector("[data-coming]")) return;
+function replaceList(list, fresh) {
+  list.replaceWith(fresh);
+  if (fresh.querySelector("[data-in-progress]")) return;
   document.querySelector("[data-announcer]").textContent = "Your export is ready.";
 }
 
-setTimeout(look, EVERY);
+setTimeout(poll, POLL_INTERVAL);

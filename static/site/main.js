@@ -1,101 +1,108 @@
-// Every page of somebody who is signed in: one socket, and what on the page wants to hear it.
+// Entry point of every signed-in page: opens the socket and connects the page's modules to it.
 
-import { Acts } from "../inbox/thread_actions.js";
+import { ThreadActions } from "../inbox/thread_actions.js";
 import { Inbox } from "../inbox/inbox.js";
-import { Elsewhere } from "../realtime/background_threads.js";
+import { BackgroundThreads } from "../realtime/background_threads.js";
 import { Socket } from "../realtime/socket.js";
-import { Courier } from "../store/send_queue.js";
+import { SendQueue } from "../store/send_queue.js";
 import { Outbox } from "../store/outbox.js";
-import { refreshParts } from "../threads/page_sections.js";
+import { refreshSections } from "../threads/page_sections.js";
 import { Thread } from "../threads/thread.js";
 import { toast } from "./notices.js";
 
-const QUIET = 2_000;
-const INBOX_PATIENCE = 3_000;
-const ANOTHER_TAB = 10_000;
+const STATUS_DELAY = 2_000; // Shorter interruptions are not shown.
+const INBOX_TIMEOUT = 3_000;
+const OTHER_TAB_TIMEOUT = 10_000;
+
+const RECONNECTING = "You're offline. Messages will be sent when you reconnect.";
+const TOO_MANY_TABS =
+  "Parley is open in too many tabs, so this one has stopped updating. Close some, then reload.";
 
 const root = document.documentElement;
 root.dataset.scripted = "";
 const user = root.dataset.me;
 const socket = new Socket({ user });
 const outbox = new Outbox(user);
-const courier = new Courier(socket, outbox);
+const sendQueue = new SendQueue(socket, outbox);
 const rows = document.querySelector("[data-rows]");
 const inbox = rows && new Inbox(rows, socket);
 const timeline = document.querySelector("[data-timeline]");
-const thread = timeline && new Thread(timeline, socket, outbox, courier);
+const thread = timeline && new Thread(timeline, socket, outbox, sendQueue);
 if (rows) {
-  const acts = new Acts({ onDone: () => socket.isLive || inbox.refresh() });
-  // Nobody waits for these to read or to write.
-  void import("../inbox/keyboard_shortcuts.js").then(({ Keys }) => new Keys(inbox, acts));
+  const actions = new ThreadActions({ onDone: () => socket.isLive || inbox.refresh() });
+  // Loaded last: reading and writing do not depend on it.
+  void import("../inbox/keyboard_shortcuts.js").then(
+    ({ KeyboardShortcuts }) => new KeyboardShortcuts(inbox, actions),
+  );
 }
-const elsewhere = new Elsewhere(socket, courier, { shown: () => thread?.id ?? null });
+const backgroundThreads = new BackgroundThreads(socket, sendQueue, {
+  shown: () => thread?.id ?? null,
+});
 if (thread) socket.shown = () => thread.shown;
 
-// Pinned, muted or moved, here or on another page of mine: the menu offers the opposite.
+// The thread was pinned, muted or moved, here or on another page: the menu offers the opposite.
 socket.addEventListener("inbox.changed", ({ detail: { thread: id, folder, pinned, muted } }) => {
   const menu = document.querySelector("[data-settings]");
   if (id !== thread?.id || muted === undefined || !menu || !folder) return;
-  if (menu.dataset.settings !== `${folder} ${pinned} ${muted}`) refreshParts(id);
+  if (menu.dataset.settings !== `${folder} ${pinned} ${muted}`) refreshSections(id);
 });
 
-// First what others said, then the list, and only then what waits to be sent.
-if (thread) thread.addEventListener("synced", () => catchUp());
-else socket.addEventListener("hello", () => catchUp());
+// Order of a sync: the open thread, the inbox, then pending messages.
+if (thread) thread.addEventListener("synced", () => finishSync());
+else socket.addEventListener("hello", () => finishSync());
 
-async function catchUp() {
-  const patience = new Promise((resolve) => setTimeout(resolve, INBOX_PATIENCE));
-  await Promise.race([inbox?.refresh(), patience]);
-  if (thread) courier.ready(thread.id);
+async function finishSync() {
+  const timeout = new Promise((resolve) => setTimeout(resolve, INBOX_TIMEOUT));
+  await Promise.race([inbox?.refresh(), timeout]);
+  if (thread) sendQueue.ready(thread.id);
   else root.dataset.live = socket.isLive ? "yes" : "no";
-  elsewhere.flush();
+  backgroundThreads.flush();
 }
 
-// Written in another tab, which may be gone by then: whatever still waits is sent from here.
-let look = null;
+// A tab that was closed before it sent its messages: this tab sends them.
+let flushTimer = null;
 outbox.addEventListener("change", () => {
-  clearTimeout(look);
-  look = setTimeout(() => socket.isLive && elsewhere.flush(), ANOTHER_TAB);
+  clearTimeout(flushTimer);
+  flushTimer = setTimeout(() => socket.isLive && backgroundThreads.flush(), OTHER_TAB_TIMEOUT);
 });
 
-courier.addEventListener("refused", ({ detail }) => {
-  if (detail.thread !== thread?.id) toast("A message could not be sent. Its conversation says why.");
+sendQueue.addEventListener("refused", ({ detail }) => {
+  if (detail.thread !== thread?.id) toast("A message couldn't be sent. Open its conversation to see why.");
 });
 
-// Only to whoever reported something; the list of conversations says so, too, when it is loaded.
+// Sent to the reporter only; a loaded inbox shows the same.
 socket.addEventListener("report.answered", () => {
-  const see = { label: "See the answer", run: () => location.assign("/settings/reports/") };
-  toast("Our safety team has answered a report of yours.", see);
+  const view = { label: "View reply", run: () => location.assign("/settings/reports/") };
+  toast("Our safety team replied to your report.", view);
 });
 
-// A short absence is nobody's business; a longer one is said, quietly.
-let sayIt = setTimeout(() => socket.isLive || say("Not live: trying to connect."), 2 * QUIET);
+let statusTimer = setTimeout(() => socket.isLive || showStatus("Connecting…"), 2 * STATUS_DELAY);
 socket.addEventListener("state", ({ detail: state }) => {
-  clearTimeout(sayIt);
-  if (state === "live") return say("");
+  clearTimeout(statusTimer);
+  if (state === "live") return showStatus("");
   if (state === "closed") return location.assign(`/accounts/login/?next=${location.pathname}`);
   if (state === "outdated") return reload();
-  if (state === "replaced") return say("Parley is open in too many tabs, so this one no longer updates. Close some others, then reload it.");
-  sayIt = setTimeout(() => say("Not live: reconnecting. What you write is kept and goes out then."), QUIET);
+  if (state === "replaced") return showStatus(TOO_MANY_TABS);
+  statusTimer = setTimeout(() => showStatus(RECONNECTING), STATUS_DELAY);
 });
 
-// The servers cannot hear each other: what is written is stored, and others see it a little later.
+// While the servers are disconnected from each other, messages are stored but published late.
 socket.addEventListener("live.changed", ({ detail: { live } }) => {
-  say(live ? "" : "Not quite live: messages are stored, and appear with some delay.");
-  if (live && !thread) catchUp();
+  showStatus(live ? "" : "Messages are saved, but may appear with a delay.");
+  if (live && !thread) finishSync();
 });
 
-function say(text) {
+function showStatus(text) {
   for (const line of document.querySelectorAll("[data-connection]")) {
     line.textContent = text;
     line.hidden = !text;
   }
 }
 
-/** Drafts and what waits are kept; but not over and over, if the new page is no newer. */
+/** Drafts and pending messages survive it. At most once a minute, in case the new page is as old. */
 function reload() {
   const last = Number(sessionStorage.getItem("reloaded") ?? 0);
-  if (Date.now() - last < 60_000) return say("Please reload this page.");
+  if (Date.now() - last < 60_000) return showStatus("Reload this page to continue.");
   sessionStorage.setItem("reloaded", Date.now());
   location.reload();
 }

@@ -1,4 +1,4 @@
-// A password is asked for once, so one can look at what was typed.
+// Shows and hides the typed password, because forms ask for it only once.
 for (const button of document.querySelectorAll("[data-reveal]")) {
   const input = document.getElementById(button.getAttribute("aria-controls"));
   button.hidden = false;
@@ -8,6 +8,6 @@ for (const button of document.querySelectorAll("[data-reveal]")) {
     button.setAttribute("aria-pressed", String(!shown));
     input.focus();
   });
-  // Never sent as a plain text field, which browsers would remember.
+  // Browsers would offer the value of a submitted text field again.
   input.form?.addEventListener("submit", () => (input.type = "password"));
 }

@@ -1,6 +1,6 @@
-// The browser knows where it is; nobody should have to look for their zone in a long list.
-const zones = document.querySelector("select[name=time_zone]");
-const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
-if (zones && zones.value === "UTC" && [...zones.options].some((zone) => zone.value === here)) {
-  zones.value = here;
+// Preselects the browser's time zone at sign-up.
+const select = document.querySelector("select[name=time_zone]");
+const browserZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+if (select && select.value === "UTC" && [...select.options].some((zone) => zone.value === browserZone)) {
+  select.value = browserZone;
 }

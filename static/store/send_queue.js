@@ -1,31 +1,31 @@
-// Carries what is in the outbox to the server: one after the other, each until it is answered, and
-// only in conversations that were caught up with first.
+// Sends messages from the outbox to the server: in order, each until it is answered, and only in
+// threads that were synced first.
 
-import { alone, isTooOld } from "./outbox.js";
+import { isTooOld, withLock } from "./outbox.js";
 
-const PATIENCE = 15_000; // Without an answer for so long it is sent again, which is harmless.
-const AGAIN = 2_000;
-const WORTH_SAYING = 5; // Seconds to wait that one wonders about.
-const PASSES = ["TRY_AGAIN", "RATE_LIMITED"];
+const ANSWER_TIMEOUT = 15_000; // Sending again after it is idempotent.
+const RETRY_DELAY = 2_000;
+const MIN_NOTICE_SECONDS = 5; // Shorter delays are not shown to the user.
+const RETRYABLE = ["TRY_AGAIN", "RATE_LIMITED"];
 
-export class Courier extends EventTarget {
-  #answers = new Map(); // client id -> what to do with the answer
-  #ready = new Set(); // threads that were synced on this connection
-  #busy = new Map(); // thread -> whether to look again when done
+export class SendQueue extends EventTarget {
+  #answers = new Map(); // client id -> function that resolves with the answer
+  #ready = new Set(); // threads synced on this connection
+  #busy = new Map(); // thread -> whether to flush again when done
 
   constructor(socket, outbox) {
     super();
     this.socket = socket;
     this.outbox = outbox;
-    const on = (type, heard) => socket.addEventListener(type, ({ detail }) => heard(detail));
+    const on = (type, handle) => socket.addEventListener(type, ({ detail }) => handle(detail));
     on("message.accepted", (event) => this.#accepted(event));
     on("error", (event) => this.#answer(event.client_id, event));
-    on("message.sent", (event) => this.#seen(event));
-    on("thread.synced", (event) => event.messages.forEach((message) => this.#seen(message)));
+    on("message.sent", (event) => this.#echoed(event));
+    on("thread.synced", (event) => event.messages.forEach((message) => this.#echoed(message)));
     on("state", () => this.#disconnected());
   }
 
-  /** The thread was caught up with: from now on what waits for it goes out. */
+  /** The thread is synced: its pending messages are sent from now on. */
   ready(thread) {
     this.#ready.add(thread);
     return this.flush(thread);
@@ -35,7 +35,7 @@ export class Courier extends EventTarget {
     if (!this.#ready.has(thread)) return;
     if (this.#busy.has(thread)) return void this.#busy.set(thread, true);
     this.#busy.set(thread, false);
-    await alone(`parley outbox ${this.outbox.user} ${thread}`, () => this.#sendAll(thread));
+    await withLock(`parley outbox ${this.outbox.user} ${thread}`, () => this.#sendAll(thread));
     const again = this.#busy.get(thread);
     this.#busy.delete(thread);
     if (again) await this.flush(thread);
@@ -43,11 +43,11 @@ export class Courier extends EventTarget {
 
   async #sendAll(thread) {
     while (this.#ready.has(thread)) {
-      const waiting = await this.outbox.list(thread);
-      const next = waiting.find((entry) => !entry.failed && !isTooOld(entry));
+      const pending = await this.outbox.list(thread);
+      const next = pending.find((entry) => !entry.failed && !isTooOld(entry));
       if (!next) return;
       const answer = await this.#send(next);
-      if (!(await this.#settle(next, answer))) return;
+      if (!(await this.#applyAnswer(next, answer))) return;
     }
   }
 
@@ -58,26 +58,26 @@ export class Courier extends EventTarget {
     if (links?.length) frame.links = links;
     return new Promise((resolve) => {
       this.#answers.set(client, resolve);
-      setTimeout(() => this.#answer(client, { type: "silence" }), PATIENCE);
+      setTimeout(() => this.#answer(client, { type: "timeout" }), ANSWER_TIMEOUT);
       if (!this.socket.send(frame)) this.#answer(client, { type: "away" });
     });
   }
 
-  /** Whether to go on with the next one. */
-  async #settle(entry, answer) {
+  /** Returns whether to send the next message. */
+  async #applyAnswer(entry, answer) {
     if (answer.type === "message.accepted") {
       this.dispatchEvent(new CustomEvent("stored", { detail: answer }));
       await this.outbox.remove(entry.client);
       return true;
     }
-    if (answer.type === "silence") return true;
-    if (answer.type !== "error") return answer.type === "seen";
-    if (PASSES.includes(answer.code)) {
-      if (answer.retry_after >= WORTH_SAYING) {
+    if (answer.type === "timeout") return true;
+    if (answer.type !== "error") return answer.type === "echoed";
+    if (RETRYABLE.includes(answer.code)) {
+      if (answer.retry_after >= MIN_NOTICE_SECONDS) {
         this.dispatchEvent(new CustomEvent("delayed", { detail: answer }));
       }
-      const wait = answer.retry_after ? answer.retry_after * 1000 : AGAIN;
-      setTimeout(() => this.flush(entry.thread), wait * (1 + Math.random() / 2));
+      const delay = answer.retry_after ? answer.retry_after * 1000 : RETRY_DELAY;
+      setTimeout(() => this.flush(entry.thread), delay * (1 + Math.random() / 2));
       return false;
     }
     await this.outbox.fail(entry.client, answer);
@@ -85,17 +85,17 @@ export class Courier extends EventTarget {
     return true;
   }
 
-  /** A word to the author is only in the answer, which may come after the echo. */
+  /** A notice to the author is only in the answer, which may arrive after the echo. */
   #accepted(event) {
     if (event.notice) this.dispatchEvent(new CustomEvent("noticed", { detail: event }));
     this.#answer(event.client_id, event);
   }
 
-  /** The echo may come before the answer, or instead of it. */
-  async #seen({ author, client_id: client }) {
+  /** The echo may arrive before the answer, or instead of it. */
+  async #echoed({ author, client_id: client }) {
     if (author !== this.outbox.user || !client) return;
     await this.outbox.remove(client);
-    this.#answer(client, { type: "seen" });
+    this.#answer(client, { type: "echoed" });
   }
 
   #answer(client, answer) {
@@ -105,7 +105,7 @@ export class Courier extends EventTarget {
   }
 
   #disconnected() {
-    // Whether what was handed over arrived nobody knows; sending it again is safe.
+    // Unanswered messages may or may not have arrived; sending them again is idempotent.
     this.#ready.clear();
     for (const client of [...this.#answers.keys()]) this.#answer(client, { type: "away" });
   }

@@ -1,24 +1,24 @@
-// One file on its way to the server, with what one can say about it meanwhile.
+// Uploads one file and reports its progress.
 
-// Nothing moved for so long: the connection is gone, whatever the browser believes.
-const STALLED = 30_000;
+// Without progress for this long the connection is considered lost.
+const STALL_TIMEOUT = 30_000;
 
-/** `done` becomes { is: "taken", file } or { is: "refused", message, hint, final } or { is: "lost" }. */
+/** `done` resolves to { is: "stored", file }, { is: "refused", message, hint, final } or { is: "lost" }. */
 export function upload({ url, token, file, name, onProgress }) {
   const request = new XMLHttpRequest();
   const done = new Promise((resolve) => {
-    let stalled = null;
-    const watch = (patience = STALLED) => {
-      clearTimeout(stalled);
-      stalled = setTimeout(() => request.abort(), patience);
+    let timer = null;
+    const watch = (timeout = STALL_TIMEOUT) => {
+      clearTimeout(timer);
+      timer = setTimeout(() => request.abort(), timeout);
     };
     request.upload.addEventListener("progress", ({ loaded, total }) => {
-      watch(loaded === total ? 3 * STALLED : STALLED);
+      watch(loaded === total ? 3 * STALL_TIMEOUT : STALL_TIMEOUT);
       onProgress(total ? loaded / total : 0);
     });
     request.addEventListener("loadend", () => {
-      clearTimeout(stalled);
-      resolve(answerOf(request));
+      clearTimeout(timer);
+      resolve(resultOf(request));
     });
     watch();
   });
@@ -31,19 +31,19 @@ export function upload({ url, token, file, name, onProgress }) {
   return { done, abort: () => request.abort() };
 }
 
-function answerOf({ status, responseText }) {
+function resultOf({ status, responseText }) {
   if (!status) return { is: "lost" };
-  let said = {};
+  let body = {};
   try {
-    said = JSON.parse(responseText);
+    body = JSON.parse(responseText);
   } catch {
-    // A page instead of an answer: signed out, or something in between has failed.
+    // An HTML page instead of JSON: the user is signed out, or a proxy has failed.
   }
-  if (status === 201 && said.id) return { is: "taken", file: said };
-  const { message = "It could not be taken.", hint = "" } = said;
-  // Where one has to wait, for how long is what matters.
-  const words = status === 429 ? `${message} ${hint}` : message;
-  return { is: "refused", message: words, hint, final: [403, 404, 413, 415].includes(status) };
+  if (status === 201 && body.id) return { is: "stored", file: body };
+  const { message = "That file couldn't be uploaded.", hint = "" } = body;
+  // The hint of a rate limit says how long to wait.
+  const text = status === 429 ? `${message} ${hint}` : message;
+  return { is: "refused", message: text, hint, final: [403, 404, 413, 415].includes(status) };
 }
 
 export function sizeLabel(bytes) {

@@ -1,18 +1,18 @@
-// What will be attached to the next message, or pinned, or shown as a proof. Each file goes up by itself, one after the other, and
-// can be tried again or dropped by itself; all of it survives a reload and a lost connection.
+// Files and links to attach to the next message, pin or deliver as proofs. Files are uploaded one
+// after the other; each can be retried or removed, and survives a reload or a lost connection.
 
 import { fromTemplate } from "../site/fragments.js";
 import { announce, toast } from "../site/notices.js";
 import { newId } from "../store/outbox.js";
-import { ofUser, put, remove } from "../store/database.js";
+import { listByUser, put, remove } from "../store/database.js";
 import { sizeLabel, upload } from "../store/upload.js";
 
-const MOST = 10;
-const MOST_BYTES = 20 * 1024 * 1024;
-const AGAIN = 5_000;
-const WORDS = { waiting: "Waiting", paused: "Waiting for the connection", checking: "Checking" };
+const MAX_FILES = 10;
+const MAX_BYTES = 20 * 1024 * 1024;
+const RETRY_DELAY = 5_000;
+const STATE_LABELS = { waiting: "Waiting", paused: "Waiting for connection", checking: "Checking" };
 
-export class Tray extends EventTarget {
+export class AttachmentTray extends EventTarget {
   #items = [];
   #running = null;
 
@@ -29,12 +29,12 @@ export class Tray extends EventTarget {
     return this.#items.length === 0;
   }
 
-  /** Some are still on their way. */
+  /** Whether uploads are in progress. */
   get isBusy() {
     return this.#items.some(({ state }) => !["done", "refused"].includes(state));
   }
 
-  /** In the order in which they were chosen; what was refused is not among them. */
+  /** What can be sent, in the order of selection. */
   get ready() {
     const done = this.#items.filter(({ state }) => state === "done");
     return {
@@ -47,130 +47,130 @@ export class Tray extends EventTarget {
     for (const blob of files) {
       if (this.#isFull()) break;
       const item = { key: newId(), name: blob.name || "Photo", size: blob.size, blob, state: "waiting" };
-      if (blob.size > MOST_BYTES) this.#refuse(item, "A file can have at most 20 MB.", true);
+      if (blob.size > MAX_BYTES) this.#refuse(item, "Files can be up to 20 MB.", true);
       if (blob.size === 0) this.#refuse(item, "This file is empty.", true);
       this.#show(item);
-      this.#keep(item);
+      this.#store(item);
     }
     this.#changed();
-    this.#run();
+    this.#startUploads();
   }
 
   addLink(link) {
     if (this.#isFull()) return;
     const item = { key: newId(), name: link.title, size: 0, link, state: "done" };
     this.#show(item);
-    this.#keep(item);
+    this.#store(item);
     this.#changed();
   }
 
-  /** They were sent; what was refused stays, with its reason. */
-  sent() {
+  /** Removes what was sent; refused files stay, with the reason. */
+  clearSent() {
     for (const item of this.#items.filter(({ state }) => state === "done")) this.#drop(item);
   }
 
-  /** These are where they belong now. */
-  placed(ids) {
-    for (const item of this.#of(ids)) this.#drop(item);
+  /** Removes files that were added to the panel. */
+  removeUploaded(ids) {
+    for (const item of this.#findByIds(ids)) this.#drop(item);
   }
 
-  /** They are here, and were not wanted there. */
-  refused(ids, reason) {
-    for (const item of this.#of(ids)) {
+  /** The panel refused files that were uploaded. */
+  refuse(ids, reason) {
+    for (const item of this.#findByIds(ids)) {
       this.#refuse(item, reason, true);
-      this.#keep(item);
+      this.#store(item);
     }
   }
 
-  #of(ids) {
+  #findByIds(ids) {
     return this.#items.filter(({ file }) => ids.includes(file?.id));
   }
 
-  /** From a message that was taken back. */
-  giveBack({ attachments = [], links = [] }) {
+  /** Returns the attachments of a discarded message. */
+  restoreSent({ attachments = [], links = [] }) {
     for (const file of attachments) {
       const item = { key: newId(), name: file.name, size: file.size, file, state: "done" };
       this.#show(item);
-      this.#keep(item);
+      this.#store(item);
     }
     for (const link of links) this.addLink(link);
     this.#changed();
   }
 
-  /** What was here when the page was left. */
+  /** Restores what was in the tray when the page was left. */
   async restore() {
-    const kept = (await ofUser("uploads", this.user)).filter(({ thread }) => thread === this.thread);
+    const kept = (await listByUser("uploads", this.user)).filter(({ thread }) => thread === this.thread);
     for (const item of kept.sort((one, other) => one.order - other.order)) {
       if (!["done", "refused"].includes(item.state)) item.state = "waiting";
       this.#show(item);
     }
     this.#changed();
-    this.#run();
+    this.#startUploads();
   }
 
-  /** Another tab of this person has sent something: what is no longer kept went with it. */
+  /** Removes what another tab has sent, which is no longer stored. */
   async refresh() {
-    const kept = new Set((await ofUser("uploads", this.user)).map(({ key }) => key));
+    const kept = new Set((await listByUser("uploads", this.user)).map(({ key }) => key));
     for (const item of [...this.#items]) if (!kept.has(item.key)) this.#drop(item);
   }
 
   #isFull() {
-    if (this.#items.length < MOST) return false;
-    toast(`At most ${MOST} files at a time.`);
+    if (this.#items.length < MAX_FILES) return false;
+    toast(`You can add up to ${MAX_FILES} files at a time.`);
     return true;
   }
 
-  #run() {
-    this.#running ??= this.#sendAll().finally(() => (this.#running = null));
+  #startUploads() {
+    this.#running ??= this.#uploadAll().finally(() => (this.#running = null));
   }
 
-  async #sendAll() {
+  async #uploadAll() {
     let next;
-    while ((next = this.#items.find(({ state }) => state === "waiting"))) await this.#send(next);
+    while ((next = this.#items.find(({ state }) => state === "waiting"))) await this.#upload(next);
   }
 
-  async #send(item) {
+  async #upload(item) {
     const { url, token } = this;
-    item.going = upload({
+    item.upload = upload({
       url,
       token,
       file: item.blob,
       name: item.name,
-      onProgress: (part) => this.#tell(item, part < 1 ? "sending" : "checking", part),
+      onProgress: (part) => this.#setState(item, part < 1 ? "sending" : "checking", part),
     });
-    this.#tell(item, "sending", 0);
-    const answer = await item.going.done;
-    item.going = null;
+    this.#setState(item, "sending", 0);
+    const result = await item.upload.done;
+    item.upload = null;
     if (!this.#items.includes(item)) return;
-    if (answer.is === "taken") {
-      Object.assign(item, { file: answer.file, name: answer.file.name, blob: null });
-      this.#tell(item, "done");
-    } else if (answer.is === "refused") {
-      this.#refuse(item, answer.message, answer.final, answer.hint);
+    if (result.is === "stored") {
+      Object.assign(item, { file: result.file, name: result.file.name, blob: null });
+      this.#setState(item, "done");
+    } else if (result.is === "refused") {
+      this.#refuse(item, result.message, result.final, result.hint);
     } else {
-      this.#tell(item, "paused");
-      setTimeout(() => this.#resume(), AGAIN);
+      this.#setState(item, "paused");
+      setTimeout(() => this.#resume(), RETRY_DELAY);
     }
-    this.#keep(item);
+    this.#store(item);
     this.#changed();
   }
 
-  /** What was cut off starts again, from its beginning. */
+  /** Restarts interrupted uploads from the beginning. */
   #resume() {
     if (!navigator.onLine) return;
-    for (const item of this.#items) if (item.state === "paused") this.#tell(item, "waiting");
-    this.#run();
+    for (const item of this.#items) if (item.state === "paused") this.#setState(item, "waiting");
+    this.#startUploads();
   }
 
   #retry(item) {
-    this.#tell(item, "waiting");
+    this.#setState(item, "waiting");
     this.#changed();
-    this.#run();
+    this.#startUploads();
   }
 
   #refuse(item, reason, final, hint = "") {
     Object.assign(item, { reason, hint, final });
-    this.#tell(item, "refused");
+    this.#setState(item, "refused");
     announce(`${item.name}: ${reason} ${hint}`);
   }
 
@@ -178,23 +178,23 @@ export class Tray extends EventTarget {
     const element = fromTemplate("tray-item");
     item.element = element;
     element.querySelector("[data-name]").textContent = item.name;
-    element.querySelector("[data-drop]").addEventListener("click", () => this.#cancel(item));
-    element.querySelector("[data-again]").addEventListener("click", () => this.#retry(item));
-    this.#picture(item);
+    element.querySelector("[data-remove-upload]").addEventListener("click", () => this.#cancel(item));
+    element.querySelector("[data-retry-upload]").addEventListener("click", () => this.#retry(item));
+    this.#showPreview(item);
     this.#items.push(item);
     this.place.append(element);
-    this.#tell(item, item.state);
+    this.#setState(item, item.state);
   }
 
-  #picture({ element, blob, file }) {
+  #showPreview({ element, blob, file }) {
     const image = element.querySelector("img");
-    const isPicture = file ? file.kind === "image" : blob?.type.startsWith("image/");
-    if (!isPicture) return;
+    const isImage = file ? file.kind === "image" : blob?.type.startsWith("image/");
+    if (!isImage) return;
     image.addEventListener("load", () => (image.hidden = false));
     image.src = file ? `/files/${file.id}/?size=thumb` : URL.createObjectURL(blob);
   }
 
-  #tell(item, state, part = 0) {
+  #setState(item, state, part = 0) {
     item.state = state;
     if (!item.element) return;
     const { element } = item;
@@ -204,16 +204,16 @@ export class Tray extends EventTarget {
     progress.hidden = !["sending", "checking"].includes(state);
     progress.value = percent;
     progress.setAttribute("aria-label", item.name);
-    element.querySelector("[data-again]").hidden = state !== "refused" || item.final || !item.blob;
-    element.querySelector("[data-detail]").textContent = this.#words(item, percent);
+    element.querySelector("[data-retry-upload]").hidden = state !== "refused" || item.final || !item.blob;
+    element.querySelector("[data-detail]").textContent = this.#detail(item, percent);
     element.title = item.hint ?? "";
-    element.querySelector("[data-drop] .visually-hidden").textContent = `Remove ${item.name}`;
+    element.querySelector("[data-remove-upload] .visually-hidden").textContent = `Remove ${item.name}`;
   }
 
-  #words({ state, reason, size, link }, percent) {
+  #detail({ state, reason, size, link }, percent) {
     if (state === "refused") return reason;
     if (state === "done") return link ? new URL(link.url).hostname : sizeLabel(size);
-    return WORDS[state] ?? `${percent} % of ${sizeLabel(size)}`;
+    return STATE_LABELS[state] ?? `${percent}% of ${sizeLabel(size)}`;
   }
 
   #cancel(item) {
@@ -223,7 +223,7 @@ export class Tray extends EventTarget {
 
   #drop(item) {
     this.#items = this.#items.filter((other) => other !== item);
-    item.going?.abort();
+    item.upload?.abort();
     const { src } = item.element.querySelector("img");
     if (src.startsWith("blob:")) URL.revokeObjectURL(src);
     item.element.remove();
@@ -231,14 +231,14 @@ export class Tray extends EventTarget {
     this.#changed();
   }
 
-  /** Without room for it in this browser it is only here; that is no reason not to send it. */
-  #keep({ key, name, size, blob, file, link, state, reason, final }) {
-    // Nothing can be done about it, so that a reload need not show it again.
+  /** Without space in this browser, the file is kept in memory only. */
+  #store({ key, name, size, blob, file, link, state, reason, final }) {
+    // It cannot be retried, so a reload does not show it again.
     if (state === "refused" && final) return void remove("uploads", key).catch(() => {});
     const order = this.#items.findIndex((item) => item.key === key);
     const { user, thread } = this;
-    const kept = { key, user, thread, order, name, size, blob, file, link, state, reason, final };
-    put("uploads", kept).catch(() => {});
+    const entry = { key, user, thread, order, name, size, blob, file, link, state, reason, final };
+    put("uploads", entry).catch(() => {});
   }
 
   #changed() {
@@ -246,15 +246,15 @@ export class Tray extends EventTarget {
   }
 }
 
-// --- Ways to attach: the menu, the camera of a phone, paste, drop, and a link with a title
+// --- Ways to attach: menu, phone camera, paste, drop, and a link with a title
 
-export function offerAttaching(form, tray) {
+export function bindAttachMenu(form, tray) {
   const input = form.querySelector("[data-attach-input]");
   const menu = form.querySelector("#attach-menu");
   const dialog = document.getElementById("link-dialog");
   const open = {
-    files: () => choose(input, false),
-    camera: () => choose(input, true),
+    files: () => openPicker(input, false),
+    camera: () => openPicker(input, true),
     link: () => dialog.showModal(),
   };
   menu.addEventListener("click", ({ target }) => {
@@ -265,27 +265,27 @@ export function offerAttaching(form, tray) {
   });
   input.addEventListener("change", () => {
     tray.add(input.files);
-    input.value = ""; // Or a form that is posted would bring them once more.
+    input.value = ""; // A posted form would upload them again.
     form.elements.body.focus();
   });
   form.elements.body.addEventListener("paste", (event) => {
     const { files, types } = event.clipboardData;
-    // Words that carry a picture of themselves are words.
+    // Some applications add an image of the copied text; the text is what the user wants.
     if (!files.length || types.includes("text/plain")) return;
     event.preventDefault();
     tray.add(files);
   });
-  takeDrops(document.querySelector(".room"), tray);
-  takeLinks(dialog, tray);
+  acceptDrops(document.querySelector(".room"), tray);
+  acceptLinks(dialog, tray);
 }
 
-function choose(input, withCamera) {
+function openPicker(input, withCamera) {
   input.toggleAttribute("capture", withCamera);
   if (withCamera) input.setAttribute("capture", "environment");
   input.click();
 }
 
-function takeDrops(room, tray) {
+function acceptDrops(room, tray) {
   let inside = 0;
   const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
   const leave = () => {
@@ -309,7 +309,7 @@ function takeDrops(room, tray) {
   });
 }
 
-function takeLinks(dialog, tray) {
+function acceptLinks(dialog, tray) {
   const form = dialog.querySelector("form");
   dialog.querySelector("[data-cancel]").addEventListener("click", () => dialog.close());
   form.addEventListener("submit", () => {

@@ -1,28 +1,28 @@
-// Writing in a conversation: the box, its draft, and that others see one typing. Whether there is a
-// box is the server's to say, and may change; what was typed stays either way.
+// The composer with its draft, attachments and typing indicator. The server decides whether a thread
+// has a composer, and may change that; the typed text is kept either way.
 
 import { fromTemplate } from "../site/fragments.js";
 import { dayLabel } from "../site/labels.js";
 import { Composer } from "./composer.js";
 import { Draft } from "./draft.js";
-import { offerAttaching, Tray } from "./attachment_tray.js";
+import { AttachmentTray, bindAttachMenu } from "./attachment_tray.js";
 
-export class Writing {
+export class ComposerArea {
   #composer = null;
   #draft = null;
   #isSynced = false;
 
-  constructor(thread, socket, company, { user, onSend }) {
-    Object.assign(this, { thread, socket, company, user, onSend });
+  constructor(thread, socket, presence, { user, onSend }) {
+    Object.assign(this, { thread, socket, presence, user, onSend });
     const form = document.querySelector("[data-composer]");
-    if (form) this.#begin(form);
+    if (form) this.#init(form);
   }
 
-  #begin(form) {
-    const { thread, user, company } = this;
-    const tray = new Tray(form, { thread, user });
+  #init(form) {
+    const { thread, user, presence } = this;
+    const tray = new AttachmentTray(form, { thread, user });
     const composer = new Composer(form, { tray, onSend: this.onSend });
-    offerAttaching(form, tray);
+    bindAttachMenu(form, tray);
     const draft = new Draft(this.socket, {
       user,
       thread,
@@ -31,14 +31,14 @@ export class Writing {
     });
     composer.addEventListener("change", () => {
       draft.changed();
-      company.typed(composer.text);
+      presence.typed(composer.text);
     });
     composer.addEventListener("sent", ({ detail }) => {
       draft.sent(detail);
-      company.stopped();
+      presence.stopped();
     });
     composer.addEventListener("posted", () => draft.posted());
-    composer.box.addEventListener("blur", () => company.stopped());
+    composer.box.addEventListener("blur", () => presence.stopped());
     draft.restore();
     tray.restore();
     if (this.#isSynced) draft.synced();
@@ -46,31 +46,31 @@ export class Writing {
     this.#draft = draft;
   }
 
-  /** The conversation was caught up with. */
+  /** The thread is synced. */
   synced() {
     this.#isSynced = true;
     this.#draft?.synced();
   }
 
-  answer(quote) {
-    this.#composer?.answer(quote);
+  replyTo(quote) {
+    this.#composer?.replyTo(quote);
   }
 
-  /** What could not be sent; files that are no longer there do not come back. */
-  giveBack({ body, attachments, links, failed }) {
+  /** Returns an unsent message to the composer, without files that no longer exist. */
+  restore({ body, attachments, links, failed }) {
     this.#composer?.restore(body);
-    const isGone = failed?.code === "UPLOAD_GONE";
-    this.#composer?.tray.giveBack({ attachments: isGone ? [] : attachments, links });
+    const areFilesGone = failed?.code === "UPLOAD_GONE";
+    this.#composer?.tray.restoreSent({ attachments: areFilesGone ? [] : attachments, links });
   }
 
-  /** Another tab has sent something. */
-  sentElsewhere() {
+  /** Another tab has sent a message. */
+  refreshTray() {
     this.#composer?.tray.refresh();
   }
 
-  /** It waited so long that it is for its author to say whether it is still right. */
-  giveBackLate(entry) {
-    this.giveBack(entry);
+  /** Returns a message that is too old to be sent without asking its author. */
+  restoreExpired(entry) {
+    this.restore(entry);
     const note = fromTemplate("late-message");
     note.querySelector("[data-late-day]").textContent = dayLabel(new Date(entry.at));
     this.#composer?.place.replaceChildren(note);
@@ -80,8 +80,8 @@ export class Writing {
     this.#composer?.close();
   }
 
-  /** As the server would make it now: with a box, or with a word on why there is none. */
-  place(fresh) {
+  /** Applies the server's current composer area: a composer, or the reason why there is none. */
+  update(fresh) {
     const place = document.querySelector("[data-composer-place]");
     const form = fresh.querySelector("[data-composer]");
     const composer = this.#composer;
@@ -93,7 +93,7 @@ export class Writing {
       composer.reopen();
     } else {
       place.replaceChildren(form);
-      this.#begin(form);
+      this.#init(form);
     }
   }
 }

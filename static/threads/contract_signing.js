@@ -1,4 +1,4 @@
-// A contract is signed after it was read to its end. Without a script, the reader says so.
+// Enables signing once the end of the contract was visible. Without scripts, a checkbox confirms it.
 
 const form = document.querySelector("[data-sign]");
 const end = document.querySelector("[data-read-end]");

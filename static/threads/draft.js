@@ -1,7 +1,7 @@
 // The draft of a message: stored in this browser at once and on the server a little later. A
 // different draft written on another device is never overwritten.
 
-import { Pace } from "../realtime/throttle.js";
+import { Throttle } from "../realtime/throttle.js";
 import { get, put } from "../store/database.js";
 import { DraftJournal } from "../store/draft_journal.js";
 
@@ -34,7 +34,7 @@ export class Draft extends EventTarget {
   #saving = null;
   #posted = "";
   #journal;
-  #storing = new Pace(LOCAL_SAVE_INTERVAL, () => this.#store());
+  #storing = new Throttle(LOCAL_SAVE_INTERVAL, () => this.#store());
   #saveTimer = null;
   #isOpen = false;
   #isRestored = false;

@@ -1,24 +1,24 @@
-// Dragging items of a list to another place. By keyboard and touch, buttons do the same.
+// Reorders lists by drag and drop. Buttons do the same for keyboard and touch.
 
-export class Sorting {
+export class DragReorder {
   #item = null;
 
-  constructor(root, { onMove, onRest }) {
-    Object.assign(this, { onMove, onRest });
+  constructor(root, { onMove, onEnd }) {
+    Object.assign(this, { onMove, onEnd });
     root.addEventListener("dragstart", (event) => this.#start(event));
     root.addEventListener("dragover", (event) => this.#over(event));
     root.addEventListener("drop", (event) => this.#item && event.preventDefault());
     root.addEventListener("dragend", () => this.#end());
   }
 
-  /** Something in there is in somebody's hand. */
-  isIn(place) {
-    return place.contains(this.#item);
+  /** Whether an item in the element is being dragged. */
+  isIn(element) {
+    return element.contains(this.#item);
   }
 
   #start(event) {
     const item = event.target.closest?.("[data-item]");
-    // Selecting text in a field is not dragging.
+    // Dragging selected text in a field does not move the item.
     if (!item || event.target !== item) return;
     this.#item = item;
     this.before = placeOf(item);
@@ -44,7 +44,7 @@ export class Sorting {
     item.classList.remove("dragged");
     const place = placeOf(item);
     if (place !== this.before) this.onMove(item, place);
-    this.onRest();
+    this.onEnd();
   }
 }
 

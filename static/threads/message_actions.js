@@ -1,25 +1,24 @@
-// What can be done with a message: by mouse when one points at it, by keyboard when it has the
-// focus, on a phone by a long press. One set of buttons for the whole page, moved to where it is
-// wanted.
+// The actions on a message: shown on hover, on keyboard focus and, on a phone, after a long press.
+// One toolbar and one menu serve the whole page and are moved to the message.
 
 import { fromTemplate } from "../site/fragments.js";
 import { toast } from "../site/notices.js";
 import { quotedText } from "./timeline.js";
 
 const LONG_PRESS = 450;
-const SLIP = 10;
-const LIFTED = 100;
+const MAX_MOVEMENT = 10; // Pixels that a finger may move during a long press.
+const CLICK_DELAY = 100; // The longest delay between a touch and its click.
 
-export class Actions {
-  #tools = fromTemplate("message-tools");
+export class MessageActions {
+  #toolbar = fromTemplate("message-tools");
   #menu = document.getElementById("message-menu");
   #target = null;
-  #isHeld = false; // the finger that opened the menu is still down, maybe on one of its buttons
+  #isHeld = false; // The finger that opened the menu is still down, maybe on one of its buttons.
 
   constructor(timeline, { onReply, onReact, onEdit, onRemove }) {
     this.timeline = timeline;
     const { list } = timeline;
-    this.acts = {
+    this.actions = {
       reply: (message) => onReply(quoteOf(message)),
       react: (message, button) => onReact(message, button.dataset.react, !isPressed(message, button)),
       edit: onEdit,
@@ -29,82 +28,82 @@ export class Actions {
       "copy-text": (message) => copy(message.querySelector("[data-body]").innerText, "Text copied"),
     };
     list.addEventListener("pointerover", (event) => {
-      if (event.pointerType === "mouse" && !this.#isBusy) this.#offer(messageOf(event));
+      if (event.pointerType === "mouse" && !this.#isBusy) this.#showToolbar(messageOf(event));
     });
-    list.addEventListener("pointerleave", () => this.#isBusy || this.#tools.remove());
+    list.addEventListener("pointerleave", () => this.#isBusy || this.#toolbar.remove());
     list.addEventListener("focusin", (event) => this.#focused(messageOf(event)));
     list.addEventListener("keydown", (event) => this.#key(event));
-    list.addEventListener("revising", ({ detail: { before, now } }) => this.#revising(before, now));
+    list.addEventListener("replacing", ({ detail: { shown, fresh } }) => this.#replacing(shown, fresh));
     for (const place of [list, this.#menu]) {
-      place.addEventListener("click", (event) => this.#press(event));
+      place.addEventListener("click", (event) => this.#click(event));
     }
     const newest = timeline.newest;
     if (newest) newest.tabIndex = 0;
     this.#watchTouch(list);
   }
 
-  /** In use: it does not run away to wherever the mouse happens to point. */
+  /** While in use, the toolbar does not follow the mouse. */
   get #isBusy() {
-    return this.#tools.contains(document.activeElement) || this.#menu.matches(":popover-open");
+    return this.#toolbar.contains(document.activeElement) || this.#menu.matches(":popover-open");
   }
 
-  #offer(message) {
+  #showToolbar(message) {
     if (!message?.dataset.seq || message.dataset.type === "system") return;
-    if (message.contains(this.#tools)) return;
-    this.#permit(this.#tools, message);
-    this.#tools.querySelector("time").textContent = message.querySelector("time").textContent;
-    message.querySelector(".message-body").append(this.#tools);
+    if (message.contains(this.#toolbar)) return;
+    this.#showAllowed(this.#toolbar, message);
+    this.#toolbar.querySelector("time").textContent = message.querySelector("time").textContent;
+    message.querySelector(".message-body").append(this.#toolbar);
   }
 
   #focused(message) {
     if (!message) return;
     for (const other of this.timeline.list.querySelectorAll('[tabindex="0"]')) other.tabIndex = -1;
     message.tabIndex = 0;
-    if (!this.#tools.contains(document.activeElement)) this.#offer(message);
+    if (!this.#toolbar.contains(document.activeElement)) this.#showToolbar(message);
   }
 
-  #revising(before, now) {
-    if (!before.contains(this.#tools)) return;
-    const focused = this.#tools.contains(document.activeElement) ? document.activeElement : null;
-    now.querySelector(".message-body").append(this.#tools);
-    this.#permit(this.#tools, now);
-    // After it is in the page: what is not cannot have the focus.
+  #replacing(shown, fresh) {
+    if (!shown.contains(this.#toolbar)) return;
+    const focused = this.#toolbar.contains(document.activeElement) ? document.activeElement : null;
+    fresh.querySelector(".message-body").append(this.#toolbar);
+    this.#showAllowed(this.#toolbar, fresh);
+    // After the new message is in the document: a detached element cannot have the focus.
     if (focused) queueMicrotask(() => focused.focus({ preventScroll: true }));
   }
 
-  #permit(place, message) {
+  #showAllowed(place, message) {
     const isMine = message.matches(".mine");
-    const isHere = Boolean(message.querySelector("[data-body]"));
-    const mayWrite = Boolean(document.querySelector("[data-composer] .send:not([hidden])"));
-    const may = {
-      reply: mayWrite && isHere,
-      react: mayWrite && isHere,
-      more: isHere,
-      edit: mayWrite && isHere && isMine && new Date(message.dataset.until) > new Date(),
-      remove: mayWrite && isHere && isMine && message.dataset.type !== "action",
-      "copy-text": isHere && message.querySelector("[data-body]").textContent !== "",
-      report: isHere && !isMine,
+    const hasBody = Boolean(message.querySelector("[data-body]"));
+    const canWrite = Boolean(document.querySelector("[data-composer] .send:not([hidden])"));
+    const allowed = {
+      reply: canWrite && hasBody,
+      react: canWrite && hasBody,
+      more: hasBody,
+      edit: canWrite && hasBody && isMine && new Date(message.dataset.until) > new Date(),
+      remove: canWrite && hasBody && isMine && message.dataset.type !== "action",
+      "copy-text": hasBody && message.querySelector("[data-body]").textContent !== "",
+      report: hasBody && !isMine,
     };
     for (const button of place.querySelectorAll("[data-act]")) {
-      button.hidden = may[button.dataset.act] === false;
+      button.hidden = allowed[button.dataset.act] === false;
     }
   }
 
-  #press(event) {
+  #click(event) {
     const button = event.target.closest("[data-act]");
     if (!button || this.#isHeld) return;
     const message = this.#menu.contains(button) ? this.#target : messageOf(event);
     const { act } = button.dataset;
-    if (button.hasAttribute("popovertarget")) return this.#prepare(message, act === "react");
+    if (button.hasAttribute("popovertarget")) return this.#setTarget(message, act === "react");
     if (this.#menu.contains(button)) this.#menu.hidePopover();
-    this.acts[act]?.(message, button);
+    this.actions[act]?.(message, button);
   }
 
-  /** The menu is about this message now. */
-  #prepare(message, onlyReactions) {
+  /** Sets the message that the menu applies to. */
+  #setTarget(message, onlyReactions) {
     this.#target = message;
     this.#menu.classList.toggle("only-reactions", onlyReactions);
-    this.#permit(this.#menu, message);
+    this.#showAllowed(this.#menu, message);
     for (const button of this.#menu.querySelectorAll("[data-react]")) {
       button.setAttribute("aria-pressed", String(isPressed(message, button)));
     }
@@ -121,20 +120,20 @@ export class Actions {
     next?.focus();
   }
 
-  /** By hand: an automatic one would close again as soon as the finger is lifted. */
+  /** As a manual popover: an automatic one would close when the finger is lifted. */
   #openByTouch() {
     const menu = this.#menu;
-    const away = ({ target }) => {
+    const closeOutside = ({ target }) => {
       this.#isHeld = false;
       if (!menu.contains(target)) menu.hidePopover();
     };
     menu.popover = "manual";
     menu.showPopover();
     this.#isHeld = true;
-    document.addEventListener("pointerdown", away);
+    document.addEventListener("pointerdown", closeOutside);
     menu.addEventListener("toggle", () => {
       if (menu.matches(":popover-open")) return;
-      document.removeEventListener("pointerdown", away);
+      document.removeEventListener("pointerdown", closeOutside);
       menu.popover = "auto";
     });
     navigator.vibrate?.(10);
@@ -143,27 +142,27 @@ export class Actions {
   #watchTouch(list) {
     let timer = null;
     let start = null;
-    const forget = () => clearTimeout(timer);
+    const cancel = () => clearTimeout(timer);
     list.addEventListener("pointerdown", (event) => {
       const message = messageOf(event);
       if (event.pointerType === "mouse" || !message?.dataset.seq) return;
       if (message.dataset.type === "system" || event.target.closest("a, button, textarea")) return;
       start = event;
       timer = setTimeout(() => {
-        this.#prepare(message, false);
+        this.#setTarget(message, false);
         this.#openByTouch();
       }, LONG_PRESS);
     });
     list.addEventListener("pointermove", (event) => {
-      if (start && Math.hypot(event.x - start.x, event.y - start.y) > SLIP) forget();
+      if (start && Math.hypot(event.x - start.x, event.y - start.y) > MAX_MOVEMENT) cancel();
     });
     for (const type of ["pointerup", "pointercancel"]) {
       list.addEventListener(type, () => {
-        forget();
-        setTimeout(() => (this.#isHeld = false), LIFTED);
+        cancel();
+        setTimeout(() => (this.#isHeld = false), CLICK_DELAY);
       });
     }
-    // Ours instead of the browser's, where a finger asks for it.
+    // On touch screens this menu replaces the browser's.
     list.addEventListener("contextmenu", (event) => {
       if (event.pointerType === "touch" && !event.target.closest("a")) event.preventDefault();
     });
@@ -186,11 +185,11 @@ function quoteOf(message) {
   };
 }
 
-async function copy(text, said) {
+async function copy(text, confirmation) {
   try {
     await navigator.clipboard.writeText(text);
-    toast(said);
+    toast(confirmation);
   } catch {
-    toast("The browser does not allow copying here.");
+    toast("Your browser doesn't allow copying here.");
   }
 }

@@ -1,13 +1,13 @@
-// Editing in place, removing with some seconds to think again, reacting. The answer to each is the
-// event that everybody gets; what fails stays as it was, says why, and keeps what was typed.
+// Edits in place, removal with a few seconds to undo, and reactions. Each is confirmed by the event
+// that all participants receive; a refused edit shows the reason and keeps the text.
 
 import { fromTemplate } from "../site/fragments.js";
+import { OFFLINE, UNDO } from "../site/labels.js";
 import { toast } from "../site/notices.js";
 
-const TO_THINK_AGAIN = 5_000;
-const NOT_LIVE = "You are not connected just now. Try again in a moment.";
+const UNDO_MS = 5_000;
 
-export class Changing {
+export class MessageEdits {
   #forms = new Map(); // message id -> its form
   #removing = new Map(); // message id -> timer
 
@@ -15,12 +15,12 @@ export class Changing {
     this.timeline = timeline;
     this.socket = socket;
     this.sources = sources;
-    const on = (type, heard) => socket.addEventListener(type, ({ detail }) => heard(detail));
+    const on = (type, handle) => socket.addEventListener(type, ({ detail }) => handle(detail));
     on("message.edited", ({ message }) => this.#isSaving(message) && this.#closeForm(message));
     on("message.removed", ({ message }) => this.#closeForm(message));
     on("error", (event) => this.#refused(event));
-    on("state", (state) => state === "away" && this.#lost());
-    timeline.list.addEventListener("revising", ({ detail }) => this.#revising(detail));
+    on("state", (state) => state === "away" && this.#disconnected());
+    timeline.list.addEventListener("replacing", ({ detail }) => this.#replacing(detail));
     addEventListener("pagehide", () => {
       for (const id of [...this.#removing.keys()]) this.#remove(id);
     });
@@ -32,7 +32,7 @@ export class Changing {
 
   #send(frame) {
     const isSent = this.socket.send({ ...frame, thread: this.timeline.thread });
-    if (!isSent) toast(NOT_LIVE);
+    if (!isSent) toast(OFFLINE);
     return isSent;
   }
 
@@ -41,8 +41,8 @@ export class Changing {
   async edit(message) {
     const id = message.dataset.message;
     if (this.#forms.has(id)) return this.#forms.get(id).elements.body.focus();
-    const source = await this.sources.of(message);
-    if (source === null) return toast(NOT_LIVE);
+    const source = await this.sources.get(message);
+    if (source === null) return toast(OFFLINE);
     const form = fromTemplate("edit-form");
     form.elements.body.value = source;
     form.addEventListener("submit", (event) => {
@@ -63,8 +63,8 @@ export class Changing {
 
   #key(event, id, form) {
     if (event.key === "Escape") this.#closeForm(id);
-    const isEnd = event.key === "Enter" && !event.shiftKey && !event.isComposing;
-    if (!isEnd || matchMedia("(pointer: coarse)").matches) return;
+    const submits = event.key === "Enter" && !event.shiftKey && !event.isComposing;
+    if (!submits || matchMedia("(pointer: coarse)").matches) return;
     event.preventDefault();
     form.requestSubmit();
   }
@@ -75,7 +75,7 @@ export class Changing {
     const { thread } = this.timeline;
     const isSent = this.socket.send({ type: "message.edit", thread, message: id, body });
     form.toggleAttribute("data-saving", isSent);
-    say(form, isSent ? "" : NOT_LIVE);
+    showError(form, isSent ? "" : OFFLINE);
   }
 
   #isSaving(id) {
@@ -90,16 +90,16 @@ export class Changing {
     message?.focus({ preventScroll: true });
   }
 
-  /** Somebody reacted meanwhile: the form goes along to the new fragment. */
-  #revising({ before, now }) {
-    const form = this.#forms.get(before.dataset.message);
-    if (form) this.#open(now, form);
-    if (this.#removing.has(before.dataset.message)) now.classList.add("removing");
+  /** The message's fragment is replaced, for example by a reaction: the form moves to the new one. */
+  #replacing({ shown, fresh }) {
+    const form = this.#forms.get(shown.dataset.message);
+    if (form) this.#open(fresh, form);
+    if (this.#removing.has(shown.dataset.message)) fresh.classList.add("removing");
   }
 
-  #lost() {
+  #disconnected() {
     for (const form of this.#forms.values()) {
-      if (form.hasAttribute("data-saving")) say(form, NOT_LIVE);
+      if (form.hasAttribute("data-saving")) showError(form, OFFLINE);
       form.removeAttribute("data-saving");
     }
   }
@@ -111,19 +111,19 @@ export class Changing {
     message.classList.add("removing");
     this.#removing.set(
       id,
-      setTimeout(() => this.#remove(id), TO_THINK_AGAIN),
+      setTimeout(() => this.#remove(id), UNDO_MS),
     );
-    toast("Message removed", { label: "Undo", run: () => this.#keep(id) });
+    toast("Message removed", { label: UNDO, run: () => this.#cancelRemoval(id) });
   }
 
   #remove(id) {
     if (!this.#removing.has(id)) return;
     clearTimeout(this.#removing.get(id));
     this.#removing.delete(id);
-    if (!this.#send({ type: "message.remove", message: id })) this.#keep(id);
+    if (!this.#send({ type: "message.remove", message: id })) this.#cancelRemoval(id);
   }
 
-  #keep(id) {
+  #cancelRemoval(id) {
     clearTimeout(this.#removing.get(id));
     this.#removing.delete(id);
     this.timeline.byId(id)?.classList.remove("removing");
@@ -131,15 +131,15 @@ export class Changing {
 
   #refused({ message_id: id, message, hint }) {
     if (!id) return;
-    this.#keep(id);
+    this.#cancelRemoval(id);
     const form = this.#forms.get(id);
     if (!form) return toast(message);
     form.removeAttribute("data-saving");
-    say(form, `${message} ${hint ?? ""}`.trim());
+    showError(form, `${message} ${hint ?? ""}`.trim());
   }
 }
 
-function say(form, text) {
+function showError(form, text) {
   const place = form.querySelector("[data-edit-error]");
   place.textContent = text;
   place.hidden = !text;

@@ -1,43 +1,43 @@
-// My messages as I typed them, which is what one edits: pages carry only what became of that.
+// The source text of the user's own messages, for editing: pages contain only the rendered HTML.
 
-const PATIENCE = 5_000;
+const TIMEOUT = 5_000;
 
-export class Sources {
+export class MessageSources {
   #bodies = new Map(); // message id -> text
 
   constructor(timeline, socket) {
     this.timeline = timeline;
     this.socket = socket;
-    const on = (type, heard) => socket.addEventListener(type, ({ detail }) => heard(detail));
-    on("message.sent", (event) => this.#learn(event));
-    on("thread.synced", ({ messages }) => messages.forEach((message) => this.#learn(message)));
+    const on = (type, handle) => socket.addEventListener(type, ({ detail }) => handle(detail));
+    on("message.sent", (event) => this.#add(event));
+    on("thread.synced", ({ messages }) => messages.forEach((message) => this.#add(message)));
     on("message.edited", ({ message }) => this.#bodies.delete(message));
   }
 
-  #learn({ author, message, body }) {
+  #add({ author, message, body }) {
     if (author === this.timeline.me) this.#bodies.set(message, body);
   }
 
-  /** Null if nobody can say just now. */
-  async of(message) {
+  /** Returns null if the server does not answer. */
+  async get(message) {
     const id = message.dataset.message;
-    if (!this.#bodies.has(id)) await this.#ask(message);
+    if (!this.#bodies.has(id)) await this.#request(message);
     return this.#bodies.get(id) ?? null;
   }
 
-  /** The server tells it with whatever came after the message before. */
-  #ask({ dataset: { message, seq } }) {
+  /** Syncs the thread from the previous message on, which includes this one. */
+  #request({ dataset: { message, seq } }) {
     const { thread } = this.timeline;
     const after = this.timeline.bySeq(Number(seq) - 1)?.dataset.message;
     return new Promise((resolve) => {
-      const heard = () => {
+      const onSynced = () => {
         if (!this.#bodies.has(message)) return;
-        this.socket.removeEventListener("thread.synced", heard);
+        this.socket.removeEventListener("thread.synced", onSynced);
         resolve();
       };
-      this.socket.addEventListener("thread.synced", heard);
+      this.socket.addEventListener("thread.synced", onSynced);
       const isSent = this.socket.send({ type: "thread.open", thread, after });
-      setTimeout(resolve, isSent ? PATIENCE : 0);
+      setTimeout(resolve, isSent ? TIMEOUT : 0);
     });
   }
 }

@@ -1,64 +1,64 @@
-// Earlier and later messages load as one comes near them; the links do the same without a script.
+// Loads older and newer messages when their links come near the viewport.
 
 import { fetchFragment, fromTemplate } from "../site/fragments.js";
 
-const NEAR = "600px";
+const LOAD_MARGIN = "600px";
 
-export class Pages {
+export class Pagination {
   #watcher;
 
-  constructor(timeline, { onEnd }) {
+  constructor(timeline, { onNewest }) {
     this.timeline = timeline;
-    this.onEnd = onEnd;
+    this.onNewest = onNewest;
     const { scroller } = timeline;
     this.#watcher = new IntersectionObserver(
       (entries) => {
         for (const { isIntersecting, target } of entries) if (isIntersecting) this.#load(target);
       },
-      { root: scroller, rootMargin: NEAR },
+      { root: scroller, rootMargin: LOAD_MARGIN },
     );
-    for (const end of scroller.querySelectorAll("[data-older], [data-newer]")) {
-      this.#watcher.observe(end);
+    for (const link of scroller.querySelectorAll("[data-older], [data-newer]")) {
+      this.#watcher.observe(link);
     }
     scroller.addEventListener("click", (event) => {
-      const end = event.target.closest("[data-older], [data-newer]");
-      if (!end || event.ctrlKey || event.metaKey) return;
+      const link = event.target.closest("[data-older], [data-newer]");
+      if (!link || event.ctrlKey || event.metaKey) return;
       event.preventDefault();
-      this.#load(end);
+      this.#load(link);
     });
   }
 
-  async #load(end) {
-    if (end.ariaBusy === "true") return;
-    end.ariaBusy = "true";
-    this.#watcher.unobserve(end);
-    const page = await fetchFragment(end.querySelector("a").href).catch(() => null);
-    if (!page || !end.isConnected) {
-      // The link stays, and is tried again on a press.
-      end.ariaBusy = "false";
+  async #load(link) {
+    if (link.ariaBusy === "true") return;
+    link.ariaBusy = "true";
+    this.#watcher.unobserve(link);
+    const page = await fetchFragment(link.querySelector("a").href).catch(() => null);
+    if (!page || !link.isConnected) {
+      // The link stays: a click tries again.
+      link.ariaBusy = "false";
       return;
     }
-    const isOlder = end.matches("[data-older]");
-    const items = [...page.querySelector("[data-stretch]").children];
+    const isOlder = link.matches("[data-older]");
+    const items = [...page.querySelector("[data-history-page]").children];
     if (isOlder) this.timeline.prepend(items);
     else this.timeline.append(items);
     const next = page.querySelector(isOlder ? "[data-older]" : "[data-newer]");
     if (next) {
-      end.replaceWith(next);
+      link.replaceWith(next);
       this.#watcher.observe(next);
       return;
     }
-    end.remove();
-    if (!isOlder) this.onEnd();
+    link.remove();
+    if (!isOlder) this.onNewest();
   }
 
-  /** Only the newest messages are here now: those above them can be had again. */
+  /** Only the newest messages are shown: adds a link to those above them. */
   startAt(message) {
     const { scroller, list, thread } = this.timeline;
-    for (const end of scroller.querySelectorAll("[data-older], [data-newer]")) end.remove();
-    const end = fromTemplate("older-messages");
-    end.querySelector("a").href = `/threads/${thread}/messages/?before=${message.dataset.message}`;
-    list.before(end);
-    this.#watcher.observe(end);
+    for (const link of scroller.querySelectorAll("[data-older], [data-newer]")) link.remove();
+    const link = fromTemplate("older-messages");
+    link.querySelector("a").href = `/threads/${thread}/messages/?before=${message.dataset.message}`;
+    list.before(link);
+    this.#watcher.observe(link);
   }
 }

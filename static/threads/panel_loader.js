@@ -1,31 +1,30 @@
-// A conversation that has a panel, or gets one. What runs the panel is fetched with the first that
-// does: most conversations are only talk.
+// Loads the panel module once the thread has a project; most threads have none.
 
 const FOLDED = "panel-folded";
-const HEARD = ["panel.changed", "thread.changed", "thread.synced"];
+const EVENTS = ["panel.changed", "thread.changed", "thread.synced"];
 
-export class Project {
-  #panel = null; // the promise of it
+export class PanelLoader {
+  #panel = null; // a promise
 
   constructor(thread, socket) {
     this.thread = thread;
-    // At once, so that nothing jumps when the rest is there.
+    // Before the module is loaded, so that the layout does not shift.
     document.body.classList.toggle(FOLDED, localStorage.getItem(FOLDED) === "yes");
-    for (const type of HEARD) {
-      socket.addEventListener(type, ({ detail }) => detail.thread === thread && this.#hear(detail));
+    for (const type of EVENTS) {
+      socket.addEventListener(type, ({ detail }) => detail.thread === thread && this.#receive(detail));
     }
-    if (!document.querySelector("[data-panel]").hidden) this.#fetch();
+    if (!document.querySelector("[data-panel]").hidden) this.#load();
   }
 
-  /** What is heard while the panel is on its way waits for it, in its order. */
-  #hear(event) {
-    if (this.#panel || isOfProject(event)) this.#fetch().then((panel) => panel?.hear(event));
+  /** Events received while the module loads are handled in order afterwards. */
+  #receive(event) {
+    if (this.#panel || isOfProject(event)) this.#load().then((panel) => panel?.receive(event));
   }
 
-  #fetch() {
+  #load() {
     this.#panel ??= import("./panel.js").then(
       ({ Panel }) => new Panel(this.thread, { onFold: fold }),
-      () => (this.#panel = null), // Tried again with what is heard next.
+      () => (this.#panel = null), // The next event tries again.
     );
     return this.#panel;
   }

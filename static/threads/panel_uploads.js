@@ -1,25 +1,24 @@
-// Bringing pictures to a tab of the panel: each goes up by itself, as for a message, and is placed
-// where it belongs once it is there.
+// Uploads of photos to a tab of the panel: each is uploaded as for a message, then added to the tab.
 
-import { Tray } from "./attachment_tray.js";
+import { AttachmentTray } from "./attachment_tray.js";
 
-const AGAIN = 4_000;
+const RETRY_DELAY = 4_000;
 
-export class Bringing {
-  #isPlacing = false;
+export class PanelUploads {
+  #isAdding = false;
 
-  /** `post` sends fields to where the form goes, and gives the answer. */
+  /** `post` submits the form with additional fields and returns the response. */
   constructor(form, { thread, user, post }) {
     this.form = form;
     this.post = post;
-    this.isTogether = form.dataset.bring === "files"; // One line says that they came.
-    this.tray = new Tray(form, { thread: `${thread} ${form.dataset.bring}`, user });
+    this.isBatch = form.dataset.bring === "files"; // One system message for all of them.
+    this.tray = new AttachmentTray(form, { thread: `${thread} ${form.dataset.bring}`, user });
     const input = form.querySelector("[data-bring-input]");
     input.addEventListener("change", () => {
       this.tray.add(input.files);
       input.value = "";
     });
-    this.tray.addEventListener("change", () => this.#place());
+    this.tray.addEventListener("change", () => this.#addUploaded());
     this.tray.restore();
   }
 
@@ -27,32 +26,32 @@ export class Bringing {
     this.tray.add(files);
   }
 
-  async #place() {
+  async #addUploaded() {
     const { tray } = this;
-    if (this.#isPlacing || (this.isTogether && tray.isBusy)) return;
+    if (this.#isAdding || (this.isBatch && tray.isBusy)) return;
     const ids = tray.ready.attachments.map(({ id }) => id);
     if (!ids.length) return;
-    this.#isPlacing = true;
-    const placed = this.isTogether ? ids : ids.slice(0, 1);
-    const fields = this.isTogether ? { file_ids: placed.join(" ") } : { picture: placed[0] };
-    const answer = await this.post(this.form, fields);
-    this.#isPlacing = false;
-    if (answer.ok) tray.placed(placed);
-    else if (answer.code && answer.code !== "TRY_AGAIN") tray.refused(placed, answer.message);
-    else return void setTimeout(() => this.#place(), AGAIN);
-    this.#place();
+    this.#isAdding = true;
+    const added = this.isBatch ? ids : ids.slice(0, 1);
+    const fields = this.isBatch ? { file_ids: added.join(" ") } : { picture: added[0] };
+    const response = await this.post(this.form, fields);
+    this.#isAdding = false;
+    if (response.ok) tray.removeUploaded(added);
+    else if (response.code && response.code !== "TRY_AGAIN") tray.refuse(added, response.message);
+    else return void setTimeout(() => this.#addUploaded(), RETRY_DELAY);
+    this.#addUploaded();
   }
 }
 
-/** Files dropped on a tab that takes them. */
-export function takeDrops(root, find) {
-  const taker = ({ dataTransfer, target }) =>
-    dataTransfer?.types.includes("Files") ? find(target.closest("[data-tab-body]")) : null;
-  root.addEventListener("dragover", (event) => taker(event) && event.preventDefault());
+/** Accepts files dropped on a tab with uploads. */
+export function acceptDrops(root, find) {
+  const target = ({ dataTransfer, target: element }) =>
+    dataTransfer?.types.includes("Files") ? find(element.closest("[data-tab-body]")) : null;
+  root.addEventListener("dragover", (event) => target(event) && event.preventDefault());
   root.addEventListener("drop", (event) => {
-    const bringing = taker(event);
-    if (!bringing) return;
+    const uploads = target(event);
+    if (!uploads) return;
     event.preventDefault();
-    bringing.add(event.dataTransfer.files);
+    uploads.add(event.dataTransfer.files);
   });
 }

@@ -1,27 +1,27 @@
-// Messages on their way, as one sees them: there at once, until they are stored or refused.
+// Pending messages in the timeline: shown at once, until they are stored or refused.
 
 import { fromTemplate } from "../site/fragments.js";
 import { isTooOld } from "../store/outbox.js";
 import { sizeLabel } from "../store/upload.js";
 import { showNotice } from "./page_sections.js";
 
-const ROOM = [360, 320]; // of a picture
+const MAX_THUMBNAIL = [360, 320];
 
-export class Sending {
-  constructor(timeline, outbox, courier, { onDiscard, onLate }) {
+export class PendingMessages {
+  constructor(timeline, outbox, sendQueue, { onDiscard, onExpired }) {
     this.timeline = timeline;
     this.outbox = outbox;
-    this.courier = courier;
+    this.sendQueue = sendQueue;
     this.onDiscard = onDiscard;
-    this.onLate = onLate;
-    courier.addEventListener("stored", ({ detail }) => this.#stored(detail));
-    courier.addEventListener("noticed", ({ detail }) => showNotice(detail.notice));
-    courier.addEventListener("delayed", ({ detail }) => showNotice(detail.message));
-    courier.addEventListener("refused", ({ detail }) => this.#refused(detail.client_id, detail));
-    outbox.addEventListener("change", ({ detail }) => this.#elsewhere(detail));
+    this.onExpired = onExpired;
+    sendQueue.addEventListener("stored", ({ detail }) => this.#stored(detail));
+    sendQueue.addEventListener("noticed", ({ detail }) => showNotice(detail.notice));
+    sendQueue.addEventListener("delayed", ({ detail }) => showNotice(detail.message));
+    sendQueue.addEventListener("refused", ({ detail }) => this.#refused(detail.client_id, detail));
+    outbox.addEventListener("change", ({ detail }) => this.#otherTabChanged(detail));
   }
 
-  /** On the screen at once, then kept, then sent. */
+  /** Shows the message, stores it in the outbox, then sends it. */
   async add(message) {
     const entry = this.outbox.make({ ...message, thread: this.timeline.thread });
     this.#show(entry);
@@ -29,25 +29,25 @@ export class Sending {
     try {
       await this.outbox.add(entry);
     } catch {
-      return this.#refused(entry.client, { message: "This browser has no room to keep it." });
+      return this.#refused(entry.client, { message: "Your browser is out of storage space. Copy the text and try again." });
     }
-    this.courier.flush(entry.thread);
+    this.sendQueue.flush(entry.thread);
   }
 
-  /** What waited when the page was left, by whatever way. */
+  /** Shows the thread's messages from the outbox. */
   async restore() {
     for (const entry of await this.outbox.list(this.timeline.thread)) {
-      if (isTooOld(entry)) await this.#giveBack(entry.client);
+      if (isTooOld(entry)) await this.#expire(entry.client);
       else this.#show(entry);
     }
   }
 
-  #elsewhere({ thread, client, what }) {
+  #otherTabChanged({ thread, client, change }) {
     if (thread !== this.timeline.thread) return;
-    if (what === "discarded") this.timeline.pending(client)?.remove();
-    else if (what !== "stored") this.restore();
-    // The tab it was written in may go before it is sent: then it is ours to send.
-    this.courier.flush(thread);
+    if (change === "discarded") this.timeline.pending(client)?.remove();
+    else if (change !== "stored") this.restore();
+    // The other tab may close before it sends the message; this one sends it then.
+    this.sendQueue.flush(thread);
   }
 
   #show(entry) {
@@ -65,15 +65,15 @@ export class Sending {
     element.dataset.author = this.timeline.me;
     element.dataset.at = new Date(at).toISOString();
     if (body) element.querySelector("[data-body]").append(...lines(body));
-    showAttached(element.querySelector("[data-attachments]"), { attachments, links });
-    if (quote) this.#quote(element.querySelector("[data-quote]"), quote);
+    showAttachments(element.querySelector("[data-attachments]"), { attachments, links });
+    if (quote) this.#showQuote(element.querySelector("[data-quote]"), quote);
     element.querySelector("[data-retry]").addEventListener("click", () => this.#retry(client));
     element.querySelector("[data-discard]").addEventListener("click", () => this.#discard(client));
     this.timeline.addPending(element);
     return element;
   }
 
-  #quote(place, { id, url, name, text }) {
+  #showQuote(place, { id, url, name, text }) {
     place.hidden = false;
     place.dataset.quote = id;
     place.href = url;
@@ -89,8 +89,8 @@ export class Sending {
     const element = this.timeline.pending(client);
     if (!element) return;
     element.classList.add("failed");
-    const why = code === "MSG_POLICY_BLOCKED" ? `${message} ${hint}` : message;
-    element.querySelector("[data-reason]").textContent = why;
+    const reason = code === "MSG_POLICY_BLOCKED" ? `${message} ${hint}` : message;
+    element.querySelector("[data-reason]").textContent = reason;
   }
 
   async #retry(client) {
@@ -101,7 +101,7 @@ export class Sending {
       return this.add({ ...entry, at: Date.now() });
     }
     await this.outbox.retry(client);
-    this.courier.flush(this.timeline.thread);
+    this.sendQueue.flush(this.timeline.thread);
   }
 
   async #discard(client) {
@@ -114,9 +114,9 @@ export class Sending {
     return this.outbox.remove(client, "discarded");
   }
 
-  async #giveBack(client) {
+  async #expire(client) {
     const entry = await this.#remove(client);
-    if (entry) this.onLate(entry);
+    if (entry) this.onExpired(entry);
   }
 }
 
@@ -129,20 +129,20 @@ function lines(body) {
   return [paragraph];
 }
 
-/** Files and links, in the markup of the server. */
-function showAttached(place, { attachments = [], links = [] }) {
+/** Shows files and links with the server's templates. */
+function showAttachments(place, { attachments = [], links = [] }) {
   for (const file of attachments) {
-    place.append(file.kind === "image" ? picture(file) : document_(file));
+    place.append(file.kind === "image" ? imageItem(file) : documentItem(file));
   }
   for (const { url, title } of links) {
-    place.append(card("attached-link", url, title, new URL(url).hostname));
+    place.append(linkItem("attached-link", url, title, new URL(url).hostname));
   }
 }
 
-function picture({ id, name, width, height, band }) {
+function imageItem({ id, name, width, height, band }) {
   const element = fromTemplate("attached-image");
   element.dataset.band = band;
-  const scale = Math.min(ROOM[0] / width, ROOM[1] / height, 1);
+  const scale = Math.min(MAX_THUMBNAIL[0] / width, MAX_THUMBNAIL[1] / height, 1);
   const image = element.querySelector("img");
   image.width = Math.max(44, Math.round(width * scale));
   image.height = Math.max(44, Math.round(height * scale));
@@ -152,10 +152,10 @@ function picture({ id, name, width, height, band }) {
   return element;
 }
 
-const document_ = ({ id, name, size }) =>
-  card("attached-document", `/files/${id}/?download=1`, name, sizeLabel(size));
+const documentItem = ({ id, name, size }) =>
+  linkItem("attached-document", `/files/${id}/?download=1`, name, sizeLabel(size));
 
-function card(template, href, name, detail) {
+function linkItem(template, href, name, detail) {
   const element = fromTemplate(template);
   element.querySelector("a").href = href;
   element.querySelector("b").textContent = name;

@@ -1,44 +1,44 @@
-// The others: who is typing, who is there.
+// Presence and typing indicators.
 
 import { presenceLabel } from "../site/labels.js";
 
-const TYPING_EVERY = 4_000;
-const TYPING_LASTS = 10_000;
+const TYPING_INTERVAL = 4_000;
+const TYPING_TIMEOUT = 10_000;
 const MINUTE = 60_000;
 
-export class Company {
+export class Presence {
   #typing = new Map(); // user -> timer
   #presence = new Map(); // user -> { online, last_seen_at }
-  #saidAt = -Infinity;
+  #sentAt = -Infinity;
 
   constructor(thread, socket) {
     this.thread = thread;
     this.socket = socket;
     this.place = document.querySelector("[data-typing]");
-    const ofThis = (type, heard) =>
-      socket.addEventListener(type, ({ detail }) => detail.thread === thread && heard(detail));
-    ofThis("typing.started", ({ user }) => this.#started(user));
-    ofThis("typing.stopped", ({ user }) => this.#stopped(user));
-    ofThis("message.sent", ({ author }) => this.#stopped(author));
-    ofThis("presence.changed", (event) => {
+    const on = (type, handle) =>
+      socket.addEventListener(type, ({ detail }) => detail.thread === thread && handle(detail));
+    on("typing.started", ({ user }) => this.#started(user));
+    on("typing.stopped", ({ user }) => this.#stopped(user));
+    on("message.sent", ({ author }) => this.#stopped(author));
+    on("presence.changed", (event) => {
       this.#presence.set(event.user, event);
       this.showPresence();
     });
     setInterval(() => this.showPresence(), MINUTE);
   }
 
-  /** I am typing, or have stopped to. */
+  /** Publishes that the user is typing, or has cleared the text. */
   typed(text) {
     if (!text.trim()) return this.stopped();
-    if (performance.now() - this.#saidAt < TYPING_EVERY) return;
+    if (performance.now() - this.#sentAt < TYPING_INTERVAL) return;
     if (this.socket.send({ type: "typing.start", thread: this.thread })) {
-      this.#saidAt = performance.now();
+      this.#sentAt = performance.now();
     }
   }
 
   stopped() {
-    if (this.#saidAt === -Infinity) return;
-    this.#saidAt = -Infinity;
+    if (this.#sentAt === -Infinity) return;
+    this.#sentAt = -Infinity;
     this.socket.send({ type: "typing.stop", thread: this.thread });
   }
 
@@ -46,7 +46,7 @@ export class Company {
     clearTimeout(this.#typing.get(user));
     this.#typing.set(
       user,
-      setTimeout(() => this.#stopped(user), TYPING_LASTS),
+      setTimeout(() => this.#stopped(user), TYPING_TIMEOUT),
     );
     this.#showTyping();
   }
@@ -61,8 +61,8 @@ export class Company {
     this.place.textContent = typingLabel(names);
   }
 
-  /** Who may be seen is different now; those who may are told of anew. */
-  forget() {
+  /** Visibility has changed; the server publishes presence again where it may be seen. */
+  clear() {
     this.#presence.clear();
     this.showPresence();
   }

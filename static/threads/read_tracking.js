@@ -1,22 +1,22 @@
-// Read is what was on the screen of somebody who was there: the page visible, the window in focus,
-// the message in sight, and everything before it, too.
+// Read tracking. A message is read when it was visible while the page was visible and its window
+// had the focus, and so was every message before it.
 
-import { Pace } from "../realtime/throttle.js";
+import { Throttle } from "../realtime/throttle.js";
 import { fromTemplate } from "../site/fragments.js";
 import { toast } from "../site/notices.js";
 
-const AT_MOST_EVERY = 1_000;
-const FAR = 400;
-const SCROLLED = 3; // screens between two looks: a fast scroll on a slow machine
+const MARK_INTERVAL = 1_000;
+const JUMP_DISTANCE = 400; // Pixels from the end at which the jump button appears.
+const MAX_SCROLL = 3; // Screens between two checks; more is a jump, not scrolling.
 
-export class Reading {
-  #inSight = new Set(); // elements
-  #seen = new Set(); // numbers
-  #lastLook = null; // what was in sight then: first, last, and where
-  #read = null; // the last that is known to be read; null until the server has said
+export class ReadTracker {
+  #visible = new Set(); // elements
+  #seen = new Set(); // sequence numbers
+  #lastCheck = null; // visible range and scroll position: { first, last, top }
+  #read = null; // last read sequence number; null until the first sync
   #delivered = 0;
-  #isMarked; // as unread, by hand: being here again takes it back
-  #marking = new Pace(AT_MOST_EVERY, () => this.#mark());
+  #isMarked; // The user marked the thread as unread; reading it again clears the mark.
+  #marking = new Throttle(MARK_INTERVAL, () => this.#mark());
   #observer;
 
   constructor(timeline, socket, { onJump }) {
@@ -32,16 +32,16 @@ export class Reading {
       [window, "focus"],
       [document, "visibilitychange"],
     ]) {
-      target.addEventListener(type, () => this.look(), { passive: true });
+      target.addEventListener(type, () => this.check(), { passive: true });
     }
-    this.#offerJump();
+    this.#showJumpButton();
   }
 
   get isAttentive() {
     return document.visibilityState === "visible" && document.hasFocus();
   }
 
-  /** The newest up to which everything was in sight. */
+  /** The newest message up to which all were seen. */
   get seenSeq() {
     let seq = this.#read ?? 0;
     while (this.#wasSeen(seq + 1)) seq += 1;
@@ -53,24 +53,24 @@ export class Reading {
     return this.timeline.bySeq(seq)?.dataset.author === this.timeline.me;
   }
 
-  /** The server's word on how far I have got: what was marked and did not arrive is marked again. */
-  begin({ read_seq: read, delivered_seq: delivered }) {
+  /** Applies the server's cursor; marks that did not arrive are sent again. */
+  start({ read_seq: read, delivered_seq: delivered }) {
     this.#read = read;
     this.#delivered = Math.max(delivered, read);
-    this.look();
+    this.check();
   }
 
-  /** On this device or on another of mine. */
+  /** The user's cursor moved, on this or another device. */
   moved({ read_seq: read, delivered_seq: delivered }) {
     this.#read = Math.max(this.#read, read);
     this.#delivered = Math.max(this.#delivered, delivered, read);
-    this.look();
+    this.check();
   }
 
-  /** A message of somebody else was put in: where reading stopped there is a line. */
+  /** A message of another user was added: the unread line marks where reading stopped. */
   arrived(message) {
     if (!(this.isAttentive && this.timeline.isAtEnd)) this.#drawLine(message);
-    this.look();
+    this.check();
   }
 
   #drawLine(message) {
@@ -81,49 +81,49 @@ export class Reading {
     message.before(this.line);
   }
 
-  /** Whoever answers has caught up. */
-  answered() {
+  /** Sending a message removes the unread line. */
+  replied() {
     if (this.timeline.hasEnd) this.line?.remove();
   }
 
-  openAtLine() {
+  scrollToUnread() {
     this.line?.scrollIntoView({ block: "start" });
   }
 
-  /** What one leapt over was not in sight, so it is not read, unless one says so. */
-  leapt() {
-    this.#lastLook = null;
-    const unread = this.#below();
+  /** Messages that were jumped over are not read, unless the user marks them. */
+  jumped() {
+    this.#lastCheck = null;
+    const unread = this.#countUnread();
     if (!unread) return;
-    toast(`${unread} you have not seen are above`, {
+    toast(`${unread} unread above`, {
       label: "Mark as read",
-      run: () => this.#say("thread.mark_read", this.timeline.newest),
+      run: () => this.#sendMark("thread.mark_read", this.timeline.newest),
     });
   }
 
-  look() {
-    this.#offerJump();
-    if (this.isAttentive) for (const one of this.#inSight) this.#seen.add(seqOf(one));
+  check() {
+    this.#showJumpButton();
+    if (this.isAttentive) for (const one of this.#visible) this.#seen.add(seqOf(one));
     if (this.#read !== null && this.socket.isLive) this.#marking.push("");
   }
 
-  /** What one scrolled past since the last look was in sight, too; a leap is no scrolling. */
-  #scrolledPast() {
-    const seqs = [...this.#inSight].map(seqOf);
+  /** Messages scrolled past since the last check were seen, too; those jumped over were not. */
+  #markScrolledPast() {
+    const seqs = [...this.#visible].map(seqOf);
     if (!seqs.length || !this.isAttentive) return;
     const { scrollTop: top, clientHeight } = this.timeline.scroller;
     const now = { first: Math.min(...seqs), last: Math.max(...seqs), top };
-    const last = this.#lastLook ?? now;
-    const isLeap = Math.abs(top - last.top) > SCROLLED * clientHeight;
-    this.#lastLook = now;
-    if (isLeap) return;
+    const last = this.#lastCheck ?? now;
+    const isJump = Math.abs(top - last.top) > MAX_SCROLL * clientHeight;
+    this.#lastCheck = now;
+    if (isJump) return;
     const [from, to] = last.last < now.first ? [last.last, now.first] : [now.last, last.first];
     for (let seq = from; seq <= to; seq += 1) this.#seen.add(seq);
   }
 
   #watch() {
     const { list, scroller } = this.timeline;
-    this.#observer = new IntersectionObserver((entries) => this.#sighted(entries), {
+    this.#observer = new IntersectionObserver((entries) => this.#visibilityChanged(entries), {
       root: scroller,
       threshold: [0, 0.25, 0.5, 0.75, 1],
     });
@@ -131,60 +131,60 @@ export class Reading {
     new MutationObserver((changes) => {
       for (const { addedNodes, removedNodes } of changes) {
         for (const node of addedNodes) if (node.dataset?.seq) this.#observer.observe(node);
-        for (const node of removedNodes) this.#inSight.delete(node);
+        for (const node of removedNodes) this.#visible.delete(node);
       }
     }).observe(list, { childList: true });
   }
 
-  #sighted(entries) {
+  #visibilityChanged(entries) {
     for (const { target, intersectionRatio, intersectionRect, rootBounds } of entries) {
-      // Half of it, or as much of it as fills half of the screen.
-      const much = intersectionRatio >= 0.5 || intersectionRect.height >= rootBounds?.height / 2;
-      if (much && target.isConnected) this.#inSight.add(target);
-      else this.#inSight.delete(target);
+      // Half of it is visible, or it fills half of the screen.
+      const isVisible = intersectionRatio >= 0.5 || intersectionRect.height >= rootBounds?.height / 2;
+      if (isVisible && target.isConnected) this.#visible.add(target);
+      else this.#visible.delete(target);
     }
-    this.#scrolledPast();
-    this.look();
+    this.#markScrolledPast();
+    this.check();
   }
 
   #mark() {
     const seen = this.timeline.bySeq(this.seenSeq);
     if (seen && Number(seen.dataset.seq) > this.#read) {
-      if (this.#say("thread.mark_read", seen)) this.#read = Number(seen.dataset.seq);
+      if (this.#sendMark("thread.mark_read", seen)) this.#read = Number(seen.dataset.seq);
     }
     const { newest, hasEnd } = this.timeline;
     const seq = Number(newest?.dataset.seq ?? 0);
     if (this.#isMarked && this.isAttentive && hasEnd && seq === this.#read) {
-      this.#isMarked = !this.#say("thread.mark_read", newest);
+      this.#isMarked = !this.#sendMark("thread.mark_read", newest);
     }
     if (!hasEnd || seq <= Math.max(this.#delivered, this.#read)) return;
-    if (this.#say("thread.mark_delivered", newest)) this.#delivered = seq;
+    if (this.#sendMark("thread.mark_delivered", newest)) this.#delivered = seq;
   }
 
-  #say(type, { dataset: { message, seq, tally } }) {
+  #sendMark(type, { dataset: { message, seq, tally } }) {
     const { thread } = this.timeline;
     return this.socket.send({ type, thread, message, seq: Number(seq), tally: Number(tally) });
   }
 
-  #offerJump() {
+  #showJumpButton() {
     const { timeline } = this;
-    const below = this.#below();
-    const isFar = -timeline.scroller.scrollTop > FAR || !timeline.hasEnd;
-    this.jump.hidden = timeline.isAtEnd || !(isFar || below);
+    const unread = this.#countUnread();
+    const isFar = -timeline.scroller.scrollTop > JUMP_DISTANCE || !timeline.hasEnd;
+    this.jump.hidden = timeline.isAtEnd || !(isFar || unread);
     const count = this.jump.querySelector("[data-jump-count]");
-    count.hidden = !below;
-    count.firstElementChild.textContent = below;
+    count.hidden = !unread;
+    count.firstElementChild.textContent = unread;
   }
 
-  /** How many there are that were not in sight. */
-  #below() {
-    const { list, hasEnd, held } = this.timeline;
-    const read = this.#read ?? held.seq;
-    const isHere = hasEnd && (read >= held.seq || this.timeline.bySeq(read + 1));
-    return isHere ? this.#unseen() : Number(list.dataset.unread || 0);
+  /** Counts unread messages; the server's count if they are not all on the page. */
+  #countUnread() {
+    const { list, hasEnd, sync } = this.timeline;
+    const read = this.#read ?? sync.seq;
+    const areLoaded = hasEnd && (read >= sync.seq || this.timeline.bySeq(read + 1));
+    return areLoaded ? this.#countUnseen() : Number(list.dataset.unread || 0);
   }
 
-  #unseen() {
+  #countUnseen() {
     const { me, stored } = this.timeline;
     const from = this.#read ?? Infinity;
     return [...stored].filter(({ dataset }) => {

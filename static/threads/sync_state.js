@@ -1,46 +1,46 @@
-// What a page holds of a conversation, by number: what to show, what it has, what is missing.
+// Which messages and changes of a thread the page has, by number, so that it detects gaps.
 
-export class Sequence {
-  #heardSeq = 0;
-  #heardRev = 0;
+export class SyncState {
+  #newestSeq = 0;
+  #newestRev = 0;
 
   constructor(seq, rev) {
-    this.seq = seq; // Everything up to this message is here; 0 if nothing is.
-    this.rev = rev; // Every change up to this one was taken in.
+    this.seq = seq; // The page has every message up to this one; 0 if it has none.
+    this.rev = rev; // The page has applied every change up to this one.
   }
 
-  /** Of a message: "next" is to be shown, "known" is here already, "gap" lacks what is before it. */
-  hear(seq) {
-    this.note(seq);
-    if (seq <= this.seq) return "known";
+  /** Returns "next" (to be shown), "duplicate", or "gap" if messages before it are missing. */
+  receive(seq) {
+    this.expect(seq);
+    if (seq <= this.seq) return "duplicate";
     if (this.seq && seq > this.seq + 1) return "gap";
     this.seq = seq;
     return "next";
   }
 
-  /** It exists, and cannot be shown yet. */
-  note(seq) {
-    this.#heardSeq = Math.max(this.#heardSeq, seq);
+  /** The message exists, but cannot be shown yet. */
+  expect(seq) {
+    this.#newestSeq = Math.max(this.#newestSeq, seq);
   }
 
-  /** Of a change: whether the ones before it were all taken in. */
-  hearChange(rev) {
-    this.#heardRev = Math.max(this.#heardRev, rev);
+  /** Returns whether all changes up to this one were applied. */
+  receiveChange(rev) {
+    this.#newestRev = Math.max(this.#newestRev, rev);
     if (rev === this.rev + 1) this.rev = rev;
     return rev <= this.rev;
   }
 
-  /** After a whole answer to what was asked; what was heard meanwhile may still be missing. */
-  caughtUp(rev) {
+  /** A complete sync was applied; events received meanwhile may still be missing. */
+  completeSync(rev) {
     this.rev = Math.max(this.rev, rev);
   }
 
   get isBehind() {
-    return this.#heardSeq > this.seq || this.#heardRev > this.rev;
+    return this.#newestSeq > this.seq || this.#newestRev > this.rev;
   }
 
-  /** The page was begun anew at another place. */
-  startAt(seq) {
+  /** The page was emptied, or shows another range. */
+  resetTo(seq) {
     this.seq = seq;
   }
 }
