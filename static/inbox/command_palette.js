@@ -16,7 +16,7 @@ export class CommandPalette {
     this.dialog = dialog;
     this.box = dialog.querySelector("[role=combobox]");
     this.list = dialog.querySelector("[role=listbox]");
-    this.status = dialog.querySelector("[data-finder-status]");
+    this.status = dialog.querySelector("[data-palette-status]");
     this.box.addEventListener("input", () => this.#inputChanged());
     this.box.addEventListener("keydown", (event) => this.#key(event));
     this.list.addEventListener("click", ({ target }) => openOption(target.closest("[role=option]")));

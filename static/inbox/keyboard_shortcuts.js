@@ -30,7 +30,7 @@ export class KeyboardShortcuts {
     });
     showEnabled(document);
     const styles = Object.assign(document.createElement("link"), { rel: "stylesheet" });
-    styles.href = document.getElementById("finder").dataset.styles;
+    styles.href = document.getElementById("palette").dataset.styles;
     document.head.append(styles);
     document.documentElement.dataset.keys = "";
   }
@@ -121,7 +121,7 @@ export class KeyboardShortcuts {
 
   /** The dialog is part of the page: users type on at once. */
   #openPalette() {
-    this.palette ??= new CommandPalette(document.getElementById("finder"));
+    this.palette ??= new CommandPalette(document.getElementById("palette"));
     this.palette.open();
   }
 

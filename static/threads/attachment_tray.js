@@ -218,7 +218,7 @@ export class AttachmentTray extends EventTarget {
 
   #cancel(item) {
     this.#drop(item);
-    this.place.closest("form").querySelector("textarea, [data-bring-input]").focus();
+    this.place.closest("form").querySelector("textarea, [data-panel-upload-input]").focus();
   }
 
   #drop(item) {
@@ -290,12 +290,12 @@ function acceptDrops(room, tray) {
   const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
   const leave = () => {
     inside = 0;
-    room.classList.remove("dropping");
+    room.classList.remove("drag-over");
   };
   room.addEventListener("dragenter", (event) => {
     if (!hasFiles(event)) return;
     inside += 1;
-    room.classList.add("dropping");
+    room.classList.add("drag-over");
   });
   room.addEventListener("dragleave", (event) => hasFiles(event) && --inside <= 0 && leave());
   room.addEventListener("dragover", (event) => hasFiles(event) && event.preventDefault());

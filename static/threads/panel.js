@@ -28,7 +28,7 @@ export class Panel {
       onMove: (item, place) => this.#move(item, place),
       onEnd: () => this.#showDeferred(),
     });
-    acceptDrops(this.root, (tab) => this.#uploads.get(tab?.querySelector("[data-bring]:not([hidden])")));
+    acceptDrops(this.root, (tab) => this.#uploads.get(tab?.querySelector("[data-panel-upload]:not([hidden])")));
     addEventListener("pagehide", () => this.#saveAll());
     this.#personalise(this.root);
     this.#restore();
@@ -66,7 +66,7 @@ export class Panel {
       else if (textOf(next) === textOf(form)) setStatus(next, statusOf(form));
     }
     // Uploads in progress, and the text of an item that is not added yet.
-    for (const kept of ["[data-bring]", "[data-clears]"]) {
+    for (const kept of ["[data-panel-upload]", "[data-reset-on-success]"]) {
       const form = body.querySelector(kept);
       const next = form && fresh.querySelector(kept);
       if (!next) continue;
@@ -149,7 +149,7 @@ export class Panel {
       // The server's value: the user may have typed before this module was loaded.
       field.form.dataset.saved ??= field.defaultValue ?? field.value;
     }
-    for (const form of where.querySelectorAll("[data-bring]:not([hidden])")) this.#initUploads(form);
+    for (const form of where.querySelectorAll("[data-panel-upload]:not([hidden])")) this.#initUploads(form);
     for (const tab of where.querySelectorAll("[data-large]")) if (!tab.parentElement.hidden) void this.#load(tab.parentElement);
     this.#showCounts();
   }
@@ -289,17 +289,17 @@ export class Panel {
       event.preventDefault();
       return this.#save(form);
     }
-    if (!form.matches("[data-press]")) return;
+    if (!form.matches("[data-async-form]")) return;
     event.preventDefault();
     const { text } = form.elements;
     const sent = text?.value;
     const response = await this.#post(form, new FormData(form, event.submitter));
     if (!response.ok) return toast(response.message ?? REQUEST_FAILED);
-    if (form.matches("[data-clears]") && text.value === sent) form.reset();
+    if (form.matches("[data-reset-on-success]") && text.value === sent) form.reset();
   }
 
   #move(item, place) {
-    const form = item.querySelector("[data-press] [name=op][value=remove]").form;
+    const form = item.querySelector("[data-async-form] [name=op][value=remove]").form;
     const data = new FormData(form);
     data.set("op", "move");
     data.set("place", place);

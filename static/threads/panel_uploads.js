@@ -11,9 +11,9 @@ export class PanelUploads {
   constructor(form, { thread, user, post }) {
     this.form = form;
     this.post = post;
-    this.isBatch = form.dataset.bring === "files"; // One system message for all of them.
-    this.tray = new AttachmentTray(form, { thread: `${thread} ${form.dataset.bring}`, user });
-    const input = form.querySelector("[data-bring-input]");
+    this.isBatch = form.dataset.panelUpload === "files"; // One system message for all of them.
+    this.tray = new AttachmentTray(form, { thread: `${thread} ${form.dataset.panelUpload}`, user });
+    const input = form.querySelector("[data-panel-upload-input]");
     input.addEventListener("change", () => {
       this.tray.add(input.files);
       input.value = "";

@@ -168,7 +168,7 @@ export class Timeline {
     const sameDay = previous && dayOf(new Date(previous.dataset.at)) === dayOf(at);
     const isMine = message.dataset.author === this.me;
     message.classList.toggle("mine", isMine);
-    message.classList.toggle("joins", Boolean(sameDay && isGrouped(previous, message, at)));
+    message.classList.toggle("grouped", Boolean(sameDay && isGrouped(previous, message, at)));
     for (const time of message.querySelectorAll("time:not([data-moment])")) time.textContent = timeLabel(at);
     for (const reaction of message.querySelectorAll("[data-users]")) this.#showPressed(reaction);
     const card = message.querySelector("[data-card]");

@@ -219,9 +219,9 @@ def test_a_picture_can_be_dropped_on_the_conversation(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair)))
     given = transfer(buyer, photo("dropped.jpg"))
     buyer.dispatch_event(".scroller", "dragenter", {"dataTransfer": given})
-    expect(buyer.locator(".room")).to_have_class(re.compile("dropping"))
+    expect(buyer.locator(".room")).to_have_class(re.compile("drag-over"))
     buyer.dispatch_event(".scroller", "drop", {"dataTransfer": given})
-    expect(buyer.locator(".room")).not_to_have_class(re.compile("dropping"))
+    expect(buyer.locator(".room")).not_to_have_class(re.compile("drag-over"))
     all_there(buyer, 1)
     expect(buyer.locator(TRAY)).to_contain_text("dropped.jpg")
 

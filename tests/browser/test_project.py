@@ -260,7 +260,7 @@ def test_pictures_are_pinned_captioned_and_sorted_on_both_screens(two):
     buyer, seller = two
     book(buyer, seller)
     board, other = tab(buyer, "moodboard"), tab(seller, "moodboard")
-    board.locator("[data-bring-input]").set_input_files([photo("one.jpg"), photo("two.jpg", "red")])
+    board.locator("[data-panel-upload-input]").set_input_files([photo("one.jpg"), photo("two.jpg", "red")])
     for here in (board, other):
         expect(here.locator(".pin .picture img")).to_have_count(2)
     expect(board.locator(".tray-item")).to_have_count(0)
@@ -283,8 +283,8 @@ def test_proofs_appear_on_both_screens_and_a_bad_one_takes_no_other_with_it(visi
     buyer, seller = visit(pair.buyer, path), visit(pair.seller, path, expected_status=415)
     book(buyer, seller)
     hers, his = tab(buyer, "files"), tab(seller, "files")
-    expect(hers.locator("[data-bring]")).to_be_hidden()
-    his.locator("[data-bring-input]").set_input_files([photo("first.jpg"), PAGE, photo("last.jpg")])
+    expect(hers.locator("[data-panel-upload]")).to_be_hidden()
+    his.locator("[data-panel-upload-input]").set_input_files([photo("first.jpg"), PAGE, photo("last.jpg")])
     for here in (hers, his):
         expect(here.locator(".proof-name")).to_have_text(["first.jpg", "last.jpg"])
     expect(buyer.locator(".message", has_text="added 2 proofs")).to_be_visible()
@@ -301,12 +301,12 @@ def test_without_a_script_a_picture_is_pinned_and_a_proof_shown(visit, pair, two
         pair.seller, f"/threads/{pair.thread}/panel/moodboard/", java_script_enabled=False
     )
     board = plain.locator("[data-tab-body=moodboard]")
-    board.locator("[data-bring-input]").set_input_files([photo("plain.jpg")])
+    board.locator("[data-panel-upload-input]").set_input_files([photo("plain.jpg")])
     board.get_by_role("button", name="Upload").click()
     expect(board.locator(".pin img")).to_have_attribute("alt", "plain.jpg")
     plain.goto(f"{plain.url.split('/threads/')[0]}/threads/{pair.thread}/panel/files/")
     proofs = plain.locator("[data-tab-body=files]")
-    proofs.locator("[data-bring-input]").set_input_files([photo("proof.jpg")])
+    proofs.locator("[data-panel-upload-input]").set_input_files([photo("proof.jpg")])
     proofs.get_by_role("button", name="Upload").click()
     expect(proofs.locator(".proof-name")).to_have_text(["proof.jpg"])
     expect(tab(buyer, "files").locator(".proof-name")).to_have_text(["proof.jpg"])
