@@ -179,7 +179,7 @@ def test_offline_in_the_middle_it_starts_again_and_goes_out_once(visit, pair):
     go_offline(buyer)
     for route in held.routes:
         route.abort("internetdisconnected")
-    expect(buyer.locator(TRAY)).to_contain_text("Waiting for the connection")
+    expect(buyer.locator(TRAY)).to_contain_text("Waiting for connection")
     write(buyer, "From the tunnel")
     held.is_open = True
     go_online(buyer)
