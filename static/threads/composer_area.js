@@ -12,14 +12,14 @@ export class ComposerArea {
   #draft = null;
   #isSynced = false;
 
-  constructor(thread, socket, presence, { user, onSend }) {
-    Object.assign(this, { thread, socket, presence, user, onSend });
+  constructor(thread, socket, typing, { user, onSend }) {
+    Object.assign(this, { thread, socket, typing, user, onSend });
     const form = document.querySelector("[data-composer]");
     if (form) this.#init(form);
   }
 
   #init(form) {
-    const { thread, user, presence } = this;
+    const { thread, user, typing } = this;
     const tray = new AttachmentTray(form, { thread, user });
     const composer = new Composer(form, { tray, onSend: this.onSend });
     bindAttachMenu(form, tray);
@@ -31,14 +31,14 @@ export class ComposerArea {
     });
     composer.addEventListener("change", () => {
       draft.changed();
-      presence.typed(composer.text);
+      typing.typed(composer.text);
     });
     composer.addEventListener("sent", ({ detail }) => {
       draft.sent(detail);
-      presence.stopped();
+      typing.stopped();
     });
     composer.addEventListener("posted", () => draft.posted());
-    composer.box.addEventListener("blur", () => presence.stopped());
+    composer.box.addEventListener("blur", () => typing.stopped());
     draft.restore();
     tray.restore();
     if (this.#isSynced) draft.synced();

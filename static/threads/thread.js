@@ -3,18 +3,19 @@
 
 import { OFFLINE } from "../site/labels.js";
 import { announce, toast } from "../site/notices.js";
+import { Cards } from "./cards.js";
+import { ComposerArea } from "./composer_area.js";
 import { MessageActions } from "./message_actions.js";
 import { MessageEdits } from "./message_edits.js";
-import { Cards } from "./cards.js";
-import { Presence } from "./presence.js";
-import { Pagination } from "./pagination.js";
-import { refreshSections, showBanner } from "./page_sections.js";
-import { PanelLoader } from "./panel_loader.js";
-import { ReadTracker } from "./read_tracking.js";
-import { PendingMessages } from "./pending_messages.js";
 import { MessageSources } from "./message_sources.js";
+import { refreshSections, showBanner } from "./page_sections.js";
+import { Pagination } from "./pagination.js";
+import { PanelLoader } from "./panel_loader.js";
+import { PendingMessages } from "./pending_messages.js";
+import { Presence } from "./presence.js";
+import { ReadTracker } from "./read_tracking.js";
 import { Timeline } from "./timeline.js";
-import { ComposerArea } from "./composer_area.js";
+import { TypingIndicator } from "./typing_indicator.js";
 
 const RESYNC_DELAY = 500;
 const ECHO_TIMEOUT = 1_500; // Within it, a stored message returns to its author as an event.
@@ -38,7 +39,7 @@ export class Thread extends EventTarget {
     this.presence = new Presence(this.id, socket);
     new PanelLoader(this.id, socket);
     this.edits = new MessageEdits(this.timeline, socket, new MessageSources(this.timeline, socket));
-    this.composer = new ComposerArea(this.id, socket, this.presence, {
+    this.composer = new ComposerArea(this.id, socket, new TypingIndicator(this.id, socket), {
       user: outbox.user,
       onSend: (message) => this.#send(message),
     });
@@ -249,7 +250,7 @@ export class Thread extends EventTarget {
   async #refresh() {
     const area = await refreshSections(this.id);
     if (area) this.composer.update(area);
-    this.presence.showPresence();
+    this.presence.show();
   }
 
   #left(banner) {

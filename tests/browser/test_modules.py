@@ -367,11 +367,11 @@ def test_at_most_one_a_while_and_of_several_the_newest(logic):
     assert logic.evaluate("""async () => {
         const { Throttle } = await import("/realtime/throttle.js");
         const done = [];
-        const pace = new Throttle(80, (value) => done.push(value));
-        pace.push("a", 1);
-        pace.push("b", 10);
+        const throttle = new Throttle(80, (value) => done.push(value));
+        throttle.push("a", 1);
+        throttle.push("b", 10);
         await new Promise((resolve) => setTimeout(resolve, 30));
-        for (const value of [2, 3, 4]) pace.push("a", value);
+        for (const value of [2, 3, 4]) throttle.push("a", value);
         const early = [...done];
         await until(() => done.length === 3);
         return [early, done];
@@ -409,6 +409,6 @@ def test_times_are_said_as_people_say_them(logic, call, said):
 
 def test_says_who_is_typing(logic):
     assert logic.evaluate("""async () => {
-        const { typingLabel } = await import("/threads/presence.js");
+        const { typingLabel } = await import("/threads/typing_indicator.js");
         return [[], ["Mara"], ["Mara", "Jonas"], ["A", "B", "C"]].map(typingLabel);
     }""") == ["", "Mara is typing", "Mara and Jonas are typing", "Several people are typing"]

@@ -260,7 +260,9 @@ def test_pictures_are_pinned_captioned_and_sorted_on_both_screens(two):
     buyer, seller = two
     book(buyer, seller)
     board, other = tab(buyer, "moodboard"), tab(seller, "moodboard")
-    board.locator("[data-panel-upload-input]").set_input_files([photo("one.jpg"), photo("two.jpg", "red")])
+    board.locator("[data-panel-upload-input]").set_input_files(
+        [photo("one.jpg"), photo("two.jpg", "red")]
+    )
     for here in (board, other):
         expect(here.locator(".pin .picture img")).to_have_count(2)
     expect(board.locator(".tray-item")).to_have_count(0)
@@ -284,7 +286,9 @@ def test_proofs_appear_on_both_screens_and_a_bad_one_takes_no_other_with_it(visi
     book(buyer, seller)
     hers, his = tab(buyer, "files"), tab(seller, "files")
     expect(hers.locator("[data-panel-upload]")).to_be_hidden()
-    his.locator("[data-panel-upload-input]").set_input_files([photo("first.jpg"), PAGE, photo("last.jpg")])
+    his.locator("[data-panel-upload-input]").set_input_files(
+        [photo("first.jpg"), PAGE, photo("last.jpg")]
+    )
     for here in (hers, his):
         expect(here.locator(".proof-name")).to_have_text(["first.jpg", "last.jpg"])
     expect(buyer.locator(".message", has_text="added 2 proofs")).to_be_visible()
