@@ -59,7 +59,7 @@ def test_written_while_offline_arrives_once_and_in_order(visit, pair):
     buyer.get_by_role("textbox", name="Your message").press_sequentially("tence")
     buyer.get_by_role("button", name="Send").click()
     expect(buyer.locator(SENDING)).to_have_count(2)
-    expect(buyer.locator("[data-connection]")).to_contain_text("What you write is kept")
+    expect(buyer.locator("[data-connection]")).to_contain_text("Messages will be sent")
     go_online(buyer)
     wait_until_sent(buyer)
 
