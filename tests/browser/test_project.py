@@ -376,6 +376,7 @@ def test_a_page_fetched_before_a_save_does_not_undo_it(visit, pair):
     seller.get_by_label("Goals").fill("Warm light")
     seller.get_by_label("Goals").blur()
     expect(seller.locator("[data-edit=goals] [data-edit-state]")).to_have_text("Saved")
+    seller.unroute(path)
     for route, response in fetched:
         route.fulfill(response=response)
     expect(seller.get_by_label("Must-haves")).to_have_value("The blue door")
