@@ -11,9 +11,9 @@ class ModerationConfig(AppConfig):
         from files import cleanup
         from moderation import queries, reports, roles
 
-        post_migrate.connect(roles.make, sender=self)
+        post_migrate.connect(roles.create_groups, sender=self)
 
-        # Whoever needs a case writes an outbox entry; we are above them, so they cannot call us.
+        # Lower layers cannot call this app, so they request cases through the outbox.
         register("case", reports.open_from_outbox)
         register("hold_release", reports.release_from_outbox)
         register("hold_conversion", reports.convert_hold_from_outbox)

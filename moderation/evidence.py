@@ -1,5 +1,7 @@
-"""A thread as staff read it, under a case. Whether they may is for the caller to see to: nothing
-here asks who reads. What people no longer see (hidden, removed, before an edit) is shown here."""
+"""Copies of threads and messages as evidence, including hidden, removed and edited content.
+
+Callers must check permissions: nothing here does.
+"""
 
 import json
 from bisect import bisect_right
@@ -14,21 +16,23 @@ from threads.dynamodb.table import Item, get_many, query
 from threads.models import Message
 from threads.queries import get_message, open_thread
 
-AROUND = 5
-NEWEST = 10
-PAGE = 50
-# One report copies at most this much.
+CONTEXT_MESSAGES = 5
+NEWEST_MESSAGES = 10
+PAGE_SIZE = 50
+# Limit of one report.
 MAX_EVIDENCE_BYTES = 128 * 1024
-# One message with its earlier bodies; its own body, of at most MAX_BODY characters, always fits.
+# Limit of one message with its earlier bodies. The current body (MAX_BODY) always fits.
 MAX_MESSAGE_BYTES = 64 * 1024
 SEPARATOR_BYTES = len(", ")
 
 
 def collect_evidence(reporter: User, thread_id: str, message_id: str = "") -> dict[str, Any]:
-    """What somebody of the thread reports: the message and what is around it, or the newest; not
-    more than they can see themselves."""
+    """The reported message and its context, or the newest messages of the thread.
+
+    Limited to what the reporter can see.
+    """
     opened = open_thread(reporter, thread_id)
-    messages = opened.messages[-NEWEST:]
+    messages = opened.messages[-NEWEST_MESSAGES:]
     if message_id:
         message = get_message(reporter, thread_id, message_id)
         around = read_around(thread_id, message.id)
@@ -37,8 +41,8 @@ def collect_evidence(reporter: User, thread_id: str, message_id: str = "") -> di
 
 
 def limit_evidence(shown: dict[str, Any], limit: int = MAX_EVIDENCE_BYTES) -> dict[str, Any]:
-    """Trims earlier bodies, then leaves out the messages furthest from the reported one (or the
-    oldest) until it fits. One message, or a field without a rule, may still exceed the limit."""
+    """Trims earlier bodies, then drops the messages furthest from the reported one (or the oldest)
+    until the rest fits. A single message, or any other field, may still exceed the limit."""
     if "messages" in shown:
         messages = [_trim_earlier(message) for message in shown["messages"]]
         return _drop_furthest(shown | {"messages": messages}, limit)
@@ -46,19 +50,19 @@ def limit_evidence(shown: dict[str, Any], limit: int = MAX_EVIDENCE_BYTES) -> di
 
 
 def _trim_earlier(message: dict[str, Any]) -> dict[str, Any]:
-    """Leaves out the oldest versions of a message, and counts them."""
+    """Drops the oldest versions of a message and counts them."""
     earlier = message.get("earlier", [])
     left_out = message.get("earlier_left_out", 0)
-    room = MAX_MESSAGE_BYTES - count_bytes(
+    remaining = MAX_MESSAGE_BYTES - count_bytes(
         message | {"earlier": [], "earlier_left_out": left_out + len(earlier)}
     )
-    kept: list[Any] = []
+    retained: list[Any] = []
     for version in reversed(earlier):
-        room -= count_bytes(version) + SEPARATOR_BYTES
-        if room < 0:
-            left_out += len(earlier) - len(kept)
-            return message | {"earlier": kept[::-1], "earlier_left_out": left_out}
-        kept.append(version)
+        remaining -= count_bytes(version) + SEPARATOR_BYTES
+        if remaining < 0:
+            left_out += len(earlier) - len(retained)
+            return message | {"earlier": retained[::-1], "earlier_left_out": left_out}
+        retained.append(version)
     return message
 
 
@@ -72,23 +76,23 @@ def _drop_furthest(shown: dict[str, Any], limit: int) -> dict[str, Any]:
         furthest = first if about - first >= last - about else last
         size -= count_bytes(messages[furthest]) + SEPARATOR_BYTES
         first, last = (first + 1, last) if furthest == first else (first, last - 1)
-    kept = messages[first : last + 1]
-    if len(kept) == len(messages):
+    retained = messages[first : last + 1]
+    if len(retained) == len(messages):
         return shown
-    left_out += len(messages) - len(kept)
-    return shown | {"messages": kept, "left_out": left_out}
+    left_out += len(messages) - len(retained)
+    return shown | {"messages": retained, "left_out": left_out}
 
 
 def _trim_text(shown: dict[str, Any], limit: int) -> dict[str, Any]:
-    """Cuts the end of a text that was never sent, and counts the characters."""
+    """Cuts the end of a text that was never sent and counts the characters."""
     if count_bytes(shown) <= limit:
         return shown
     text, left_out = shown["text"], shown.get("text_left_out", 0)
     empty = shown | {"text": "", "text_left_out": left_out + len(text)}
-    room = limit - count_bytes(empty) + count_bytes("")
-    fits = bisect_right(range(len(text)), room, key=lambda end: count_bytes(text[:end]))
-    kept = text[: max(fits - 1, 0)]
-    return shown | {"text": kept, "text_left_out": left_out + len(text) - len(kept)}
+    remaining = limit - count_bytes(empty) + count_bytes("")
+    fits = bisect_right(range(len(text)), remaining, key=lambda end: count_bytes(text[:end]))
+    retained = text[: max(fits - 1, 0)]
+    return shown | {"text": retained, "text_left_out": left_out + len(text) - len(retained)}
 
 
 def count_bytes(content: Any) -> int:
@@ -134,7 +138,7 @@ def load_thread(thread_id: str) -> CachedThread:
     return cached
 
 
-def read_around(thread_id: str, message_id: str, around: int = AROUND) -> list[Message]:
+def read_around(thread_id: str, message_id: str, around: int = CONTEXT_MESSAGES) -> list[Message]:
     pk, sk = keys.thread_pk(thread_id), keys.message_sk(message_id)
     before = query(pk, Item.sk.between(keys.MESSAGES, sk), limit=around + 1, newest_first=True)
     after = query(pk, Item.sk.between(sk, f"{keys.MESSAGES}~"), limit=around + 1)
@@ -142,19 +146,19 @@ def read_around(thread_id: str, message_id: str, around: int = AROUND) -> list[M
 
 
 def read_page(thread_id: str, before: str = "") -> list[Message]:
-    """Fifty, oldest first: the newest, or those before a message."""
+    """A page, oldest first: the newest messages, or those before a message."""
     last = keys.message_sk(before) if before else f"{keys.MESSAGES}~"
     page = query(
         keys.thread_pk(thread_id),
         Item.sk.between(keys.MESSAGES, last),
-        limit=PAGE + 1,
+        limit=PAGE_SIZE + 1,
         newest_first=True,
     )
-    return [message for message in page.of(Message) if message.id != before][:PAGE][::-1]
+    return [message for message in page.of(Message) if message.id != before][:PAGE_SIZE][::-1]
 
 
 def read_messages(thread_id: str, message_ids: list[str]) -> dict[str, Message]:
-    """As they are now."""
+    """The messages in their current state."""
     pk = keys.thread_pk(thread_id)
     found = get_many([(pk, keys.message_sk(message_id)) for message_id in message_ids])
     return {item.id: item for item in found if isinstance(item, Message)}

@@ -1,4 +1,4 @@
-"""How a case comes to be: by a report, or by what the service itself noticed."""
+"""Opens cases: from reports of users, and from outbox entries of the service itself."""
 
 from typing import Any
 
@@ -26,24 +26,24 @@ PRIORITIES = {
     Reason.SEXUAL: Case.Priority.HIGH,
     Reason.SPAM: Case.Priority.LOW,
 }
-# Of the holds on whole threads that a blocked message caused in earlier versions.
+# Reason of the thread-wide holds that earlier versions placed after a blocked message.
 FORMER_HOLD_REASON = "Contact details or payment outside, before a booking"
-# Of two who open the same case at once one is refused by the constraint, and then joins.
-ATTEMPTS = 3
-# By one person, while the case is open.
+# When two reports open the same case, the constraint rejects one, which retries and joins it.
+MAX_ATTEMPTS = 3
+# Per reporter, while the case is open.
 MAX_REPORTS_PER_CASE = 10
 
 
 def report_thread(
     reporter: User, *, thread_id: str, message_id: str = "", reason: str, comment: str
 ) -> Case:
-    """By somebody of the thread, about one message or all of it. Hides nothing from them."""
+    """Reports a message or a whole thread, by a participant. Hides nothing from the reporter."""
     check_rate_limit("report", reporter.id)
     shown = evidence.collect_evidence(reporter, thread_id, message_id)
-    return _file(
+    return _file_report(
         about=Case.About.MESSAGE if message_id else Case.About.THREAD,
         thread_id=thread_id,
-        person_id=_whom(shown, reporter),
+        person_id=_find_reported_user(shown, reporter),
         reporter=reporter,
         reason=reason,
         comment=comment,
@@ -54,10 +54,10 @@ def report_thread(
 
 def report_person(reporter: User, *, person: User, reason: str, comment: str) -> Case:
     if reporter == person:
-        raise Refusal("ACTION_FORBIDDEN", "You cannot report yourself.")
+        raise Refusal("ACTION_FORBIDDEN", "You can't report yourself.")
     check_rate_limit("report", reporter.id)
     fields = ("display_name", "handle", "headline", "about", "city", "avatar")
-    return _file(
+    return _file_report(
         about=Case.About.PERSON,
         thread_id="",
         person_id=person.id,
@@ -70,17 +70,17 @@ def report_person(reporter: User, *, person: User, reason: str, comment: str) ->
 
 
 def open_from_outbox(entry: OutboxEntry) -> None:
-    """Payload: about, reason, and of thread, person, message, card, reporter, comment, shown,
-    is_urgent what there is. With `hold`, a reason, the person's sending is held under the case, if
-    it is about circumvention; otherwise the thread is put on hold."""
+    """Payload: about, reason; optionally thread, person, message, card, reporter, comment, shown,
+    is_urgent and `hold`. `hold` is the reason for a hold under the case: a sending hold on the
+    person if the case is about circumvention, otherwise a soft block of the thread."""
     payload = entry.payload
     if "case" in payload:
         return
     person = User.objects.filter(pk=payload.get("person")).first()
     reporter = User.objects.filter(pk=payload.get("reporter")).first()
     if reporter and "card" in payload:
-        payload = payload | _around_card(reporter, payload["card"])
-    case = _file(
+        payload = payload | _card_evidence(reporter, payload["card"])
+    case = _file_report(
         about=payload["about"],
         thread_id=payload.get("thread", ""),
         person_id=person.id if person else None,
@@ -94,7 +94,7 @@ def open_from_outbox(entry: OutboxEntry) -> None:
     )
     if payload.get("hold") and case.is_open:
         _hold(case, payload)
-    # What was said is with the case now, and needs to be nowhere else.
+    # The evidence is stored with the case, so the copy in the entry is removed.
     OutboxEntry.objects.filter(pk=entry.pk).update(payload={"case": case.id})
 
 
@@ -105,24 +105,24 @@ def _hold(case: Case, payload: dict[str, Any]) -> None:
         return
     hold_author(thread_id=thread_id, user_id=payload["person"], reason=reason, case_id=case.id)
     if not Case.objects.get(pk=case.pk).is_open:
-        # It was resolved meanwhile, and its release may have come before the hold.
+        # The case was resolved concurrently, and its release may have run before the hold.
         release_case(thread_id=thread_id, case_id=case.id)
 
 
 def release_from_outbox(entry: OutboxEntry) -> None:
-    """Payload: case. A case that was reopened meanwhile keeps its holds."""
+    """Payload: case. A case that was reopened in the meantime keeps its holds."""
     case = Case.objects.get(pk=entry.payload["case"])
     if not case.is_open:
         release_case(thread_id=case.thread_id, case_id=case.id)
 
 
 def convert_hold_from_outbox(entry: OutboxEntry) -> None:
-    """Payload: case. A thread that was put on hold for one author's message before holds of
-    authors existed becomes such a hold; one that staff or a card put on hold stays as it is."""
+    """Payload: case. Converts a thread-wide hold caused by one author's message, as placed by
+    earlier versions, to a sending hold on the author. Holds by staff or cards are kept."""
     case = Case.objects.get(pk=entry.payload["case"])
     thread = Thread.find(keys.thread_pk(case.thread_id), keys.THREAD)
-    before = {"reason": FORMER_HOLD_REASON, "case": case.id}
-    if not case.is_open or thread is None or thread.soft_block != before:
+    former_hold = {"reason": FORMER_HOLD_REASON, "case": case.id}
+    if not case.is_open or thread is None or thread.soft_block != former_hold:
         return
     assert case.person_id is not None
     author, reason = case.person_id, f"{FORMER_HOLD_REASON}."
@@ -132,19 +132,19 @@ def convert_hold_from_outbox(entry: OutboxEntry) -> None:
         lift_soft_block(thread_id=thread.id, says="")
 
 
-def _around_card(reporter: User, card_id: str) -> dict[str, Any]:
-    """The card and what was said around it, as whoever opened it sees it."""
+def _card_evidence(reporter: User, card_id: str) -> dict[str, Any]:
+    """The card and the messages around it, as its author sees them."""
     card = Card.objects.get(pk=card_id)
     try:
         shown = evidence.collect_evidence(reporter, card.thread_id, card.message_id)
     except Refusal:
-        # They have left meanwhile: what they said has to do.
+        # The reporter has left the thread since, so only the payload is available.
         return {}
     return {"message": card.message_id, "shown": shown}
 
 
-def _whom(shown: dict[str, Any], reporter: User) -> str | None:
-    """The author of the message, or, between two, the other one."""
+def _find_reported_user(shown: dict[str, Any], reporter: User) -> str | None:
+    """The author of the reported message; for a thread of two, the other participant."""
     for message in shown["messages"]:
         if message["id"] == shown["about"]:
             return message["author"] or None
@@ -152,7 +152,7 @@ def _whom(shown: dict[str, Any], reporter: User) -> str | None:
     return others[0] if len(others) == 1 and not shown["about"] else None
 
 
-def _file(
+def _file_report(
     *,
     about: str,
     thread_id: str,
@@ -165,22 +165,22 @@ def _file(
     key: str = "",
     is_urgent: bool = False,
 ) -> Case:
-    said = [reporter.id if reporter else "", thread_id, person_id, message_id, reason, comment]
-    usual = PRIORITIES.get(Reason(reason), Case.Priority.NORMAL)
-    priority = Case.Priority.HIGH if is_urgent else usual
-    done = Report.objects.filter(key=key).select_related("case").first() if key else None
-    if done is not None:
-        return done.case
-    for _ in range(ATTEMPTS):
+    content = [reporter.id if reporter else "", thread_id, person_id, message_id, reason, comment]
+    default_priority = PRIORITIES.get(Reason(reason), Case.Priority.NORMAL)
+    priority = Case.Priority.HIGH if is_urgent else default_priority
+    existing = Report.objects.filter(key=key).select_related("case").first() if key else None
+    if existing is not None:
+        return existing.case
+    for _ in range(MAX_ATTEMPTS):
         try:
             with transaction.atomic():
                 case = _open_or_join(about, thread_id, person_id, priority)
-                seal = key or hash_content([case.id, *said])
+                report_key = key or hash_content([case.id, *content])
                 if not key and reporter:
-                    _check_reports(case, reporter, seal)
-                if not Report.objects.filter(key=seal).exists():
+                    _check_report_limit(case, reporter, report_key)
+                if not Report.objects.filter(key=report_key).exists():
                     Report.objects.create(
-                        key=seal,
+                        key=report_key,
                         case=case,
                         reporter=reporter,
                         reason=reason,
@@ -194,14 +194,14 @@ def _file(
     raise Refusal("TRY_AGAIN")
 
 
-def _check_reports(case: Case, reporter: User, seal: str) -> None:
-    """Every report copies evidence, so one person may add only so many to a case."""
-    theirs = Report.objects.filter(case=case, reporter=reporter).exclude(key=seal)
+def _check_report_limit(case: Case, reporter: User, report_key: str) -> None:
+    """Limits reports per reporter and case, because each copies evidence."""
+    theirs = Report.objects.filter(case=case, reporter=reporter).exclude(key=report_key)
     if theirs.count() >= MAX_REPORTS_PER_CASE:
         raise Refusal(
             "ACTION_INVALID_STATE",
             f"You've already sent {MAX_REPORTS_PER_CASE} reports about this.",
-            hint="Our safety team has them and will answer you.",
+            hint="Our safety team has them and will get back to you.",
         )
 
 
@@ -211,7 +211,7 @@ def _open_or_join(about: str, thread_id: str, person_id: str | None, priority: i
     case = still_open.filter(**same).first()
     if case is None:
         if thread_id:
-            # While staff look at it no deadline runs against anybody.
+            # Deadlines are paused while staff review the thread.
             deadlines.pause_deadlines(thread_id, deadlines.CASE)
         return Case.objects.create(
             about=about, thread_id=thread_id, person_id=person_id, priority=priority
