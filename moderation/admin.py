@@ -15,7 +15,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from core.refusals import Refusal
 from files.models import FULL
-from moderation import actions, queries
+from moderation import queries
+from moderation.actions import cases as actions
 from moderation.export import export_case
 from moderation.forms import CaseActionForm, NoteForm, ReadForm, ReasonForm, ResolveForm
 from moderation.labels import ABOUT_LABELS

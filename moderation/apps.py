@@ -9,7 +9,8 @@ class ModerationConfig(AppConfig):
     def ready(self) -> None:
         from core.outbox.handlers import register
         from files import cleanup
-        from moderation import queries, reports, roles
+        from moderation import queries, roles
+        from moderation.actions import reports
 
         post_migrate.connect(roles.create_groups, sender=self)
 

@@ -12,7 +12,7 @@ from accounts.models import User
 from core.refusals import Refusal
 from files.models import FULL, File
 from files.storage import open_file
-from moderation.actions import record_view
+from moderation.actions.cases import record_view
 from moderation.models import Case, Report
 from moderation.queries import access_case, list_audit, list_evidence, list_people
 from moderation.roles import RESTRICT

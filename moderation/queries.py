@@ -13,7 +13,7 @@ from contracts.cards.types import TYPES
 from contracts.models import Card
 from core.refusals import Refusal
 from files.models import File
-from moderation import evidence
+from moderation.evidence import snapshots
 from moderation.models import AuditEntry, Case
 from moderation.roles import WORK
 from threads.dynamodb import keys
@@ -130,7 +130,7 @@ def list_evidence(case: Case) -> list[dict[str, Any]]:
             shown = found.setdefault(message["id"], message)
             shown["is_reported"] = message["id"] in reported
     if case.thread_id and found:
-        current = evidence.read_messages(case.thread_id, list(found))
+        current = snapshots.read_messages(case.thread_id, list(found))
         for message_id, message in found.items():
             _add_current_state(message, current.get(message_id))
     return sorted(found.values(), key=lambda message: message["seq"])
@@ -148,9 +148,9 @@ def _add_current_state(message: dict[str, Any], current: Any) -> None:
 
 
 def read_thread(case: Case, before: str) -> list[dict[str, Any]]:
-    state = evidence.load_thread(case.thread_id)
-    page = evidence.read_page(case.thread_id, before)
-    return [evidence.describe_message(message, state) for message in page]
+    state = snapshots.load_thread(case.thread_id)
+    page = snapshots.read_page(case.thread_id, before)
+    return [snapshots.describe_message(message, state) for message in page]
 
 
 def list_people(case: Case) -> list[CasePerson]:
@@ -158,7 +158,7 @@ def list_people(case: Case) -> list[CasePerson]:
     roles: dict[str, str] = {}
     holds: dict[str, str] = {}
     if find_thread(case) is not None:
-        cached = evidence.load_thread(case.thread_id)
+        cached = snapshots.load_thread(case.thread_id)
         roles = {user_id: person.role for user_id, person in cached.people.items()}
         holds = {
             user_id: person.sending_hold["reason"]

@@ -11,8 +11,8 @@ from contracts.models import Card
 from core.outbox.models import OutboxEntry
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
-from moderation import evidence
-from moderation.case_evidence import copy_evidence, hash_content
+from moderation.evidence import snapshots
+from moderation.evidence.storage import copy_evidence, hash_content
 from moderation.models import Case, Report
 from threads.actions.holds import hold_author, release_case
 from threads.actions.staff import lift_soft_block, soft_block_thread
@@ -39,7 +39,7 @@ def report_thread(
 ) -> Case:
     """Reports a message or a whole thread, by a participant. Hides nothing from the reporter."""
     check_rate_limit("report", reporter.id)
-    shown = evidence.collect_evidence(reporter, thread_id, message_id)
+    shown = snapshots.collect_evidence(reporter, thread_id, message_id)
     return _file_report(
         about=Case.About.MESSAGE if message_id else Case.About.THREAD,
         thread_id=thread_id,
@@ -136,7 +136,7 @@ def _card_evidence(reporter: User, card_id: str) -> dict[str, Any]:
     """The card and the messages around it, as its author sees them."""
     card = Card.objects.get(pk=card_id)
     try:
-        shown = evidence.collect_evidence(reporter, card.thread_id, card.message_id)
+        shown = snapshots.collect_evidence(reporter, card.thread_id, card.message_id)
     except Refusal:
         # The reporter has left the thread since, so only the payload is available.
         return {}
