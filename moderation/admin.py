@@ -17,6 +17,7 @@ from core.refusals import Refusal
 from files.models import FULL
 from moderation import queries
 from moderation.actions import cases as actions
+from moderation.actions.interventions import take_action
 from moderation.export import export_case
 from moderation.forms import CaseActionForm, NoteForm, ReadForm, ReasonForm, ResolveForm
 from moderation.labels import ABOUT_LABELS
@@ -185,7 +186,7 @@ class CaseAdmin(ReadOnlyAdmin):
         form = CaseActionForm(request.POST)
         if self._is_valid(request, form):
             try:
-                actions.take_action(request.user, case_id=case_id, **form.arguments())
+                take_action(request.user, case_id=case_id, **form.arguments())
             except Refusal as refusal:
                 if refusal.code == "CASE_NOT_FOUND":
                     raise

@@ -3,7 +3,7 @@ from typing import Any
 from django import forms
 
 from core.ids import is_id
-from moderation.actions.cases import CARD, CASE_ACTIONS, PERSON
+from moderation.actions.interventions import CARD, CASE_ACTIONS, PERSON
 from moderation.labels import ANSWER_LABELS, REASON_LABELS
 from moderation.models import MAX_TEXT_CHARS, Case
 

@@ -148,9 +148,9 @@ def _add_current_state(message: dict[str, Any], current: Any) -> None:
 
 
 def read_thread(case: Case, before: str) -> list[dict[str, Any]]:
-    state = snapshots.load_thread(case.thread_id)
+    cached = snapshots.load_thread(case.thread_id)
     page = snapshots.read_page(case.thread_id, before)
-    return [snapshots.describe_message(message, state) for message in page]
+    return [snapshots.describe_message(message, cached) for message in page]
 
 
 def list_people(case: Case) -> list[CasePerson]:

@@ -92,7 +92,7 @@ def _process_key(key: str, last_id: int, deadline: float) -> None:
         if time.monotonic() > deadline:
             return
         if entry is None:
-            # Somebody else is processing it, and will be done in a moment.
+            # Another process holds the claim and should finish soon.
             time.sleep(POLL_SECONDS)
 
 

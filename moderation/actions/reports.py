@@ -1,4 +1,4 @@
-"""Opens cases: from reports of users, and from outbox entries of the service itself."""
+"""Reports, which open a case or join an open one."""
 
 from typing import Any
 
@@ -6,18 +6,11 @@ from django.db import IntegrityError, transaction
 
 from accounts.models import User
 from contracts.cards import deadlines
-from contracts.cards.types import TYPES
-from contracts.models import Card
-from core.outbox.models import OutboxEntry
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from moderation.evidence import snapshots
 from moderation.evidence.storage import copy_evidence, hash_content
 from moderation.models import Case, Report
-from threads.actions.holds import hold_author, release_case
-from threads.actions.staff import lift_soft_block, soft_block_thread
-from threads.dynamodb import keys
-from threads.models import Thread
 
 Reason = Report.Reason
 PRIORITIES = {
@@ -26,8 +19,6 @@ PRIORITIES = {
     Reason.SEXUAL: Case.Priority.HIGH,
     Reason.SPAM: Case.Priority.LOW,
 }
-# Reason of the thread-wide holds that earlier versions placed after a blocked message.
-FORMER_HOLD_REASON = "Contact details or payment outside, before a booking"
 # When two reports open the same case, the constraint rejects one, which retries and joins it.
 MAX_ATTEMPTS = 3
 # Per reporter, while the case is open.
@@ -40,7 +31,7 @@ def report_thread(
     """Reports a message or a whole thread, by a participant. Hides nothing from the reporter."""
     check_rate_limit("report", reporter.id)
     shown = snapshots.collect_evidence(reporter, thread_id, message_id)
-    return _file_report(
+    return file_report(
         about=Case.About.MESSAGE if message_id else Case.About.THREAD,
         thread_id=thread_id,
         person_id=_find_reported_user(shown, reporter),
@@ -57,7 +48,7 @@ def report_person(reporter: User, *, person: User, reason: str, comment: str) ->
         raise Refusal("ACTION_FORBIDDEN", "You can't report yourself.")
     check_rate_limit("report", reporter.id)
     fields = ("display_name", "handle", "headline", "about", "city", "avatar")
-    return _file_report(
+    return file_report(
         about=Case.About.PERSON,
         thread_id="",
         person_id=person.id,
@@ -69,80 +60,6 @@ def report_person(reporter: User, *, person: User, reason: str, comment: str) ->
     )
 
 
-def open_from_outbox(entry: OutboxEntry) -> None:
-    """Payload: about, reason; optionally thread, person, message, card, reporter, comment, shown,
-    is_urgent and `hold`. `hold` is the reason for a hold under the case: a sending hold on the
-    person if the case is about circumvention, otherwise a soft block of the thread."""
-    payload = entry.payload
-    if "case" in payload:
-        return
-    person = User.objects.filter(pk=payload.get("person")).first()
-    reporter = User.objects.filter(pk=payload.get("reporter")).first()
-    if reporter and "card" in payload:
-        payload = payload | _card_evidence(reporter, payload["card"])
-    case = _file_report(
-        about=payload["about"],
-        thread_id=payload.get("thread", ""),
-        person_id=person.id if person else None,
-        reporter=reporter,
-        reason=payload["reason"],
-        comment=payload.get("comment", ""),
-        message_id=payload.get("message", ""),
-        shown=payload.get("shown", {}),
-        key=f"outbox {entry.pk}",
-        is_urgent=payload.get("is_urgent", False),
-    )
-    if payload.get("hold") and case.is_open:
-        _hold(case, payload)
-    # The evidence is stored with the case, so the copy in the entry is removed.
-    OutboxEntry.objects.filter(pk=entry.pk).update(payload={"case": case.id})
-
-
-def _hold(case: Case, payload: dict[str, Any]) -> None:
-    thread_id, reason = case.thread_id, payload["hold"]
-    if payload["about"] != Case.About.CIRCUMVENTION:
-        soft_block_thread(thread_id=thread_id, reason=reason, case_id=case.id)
-        return
-    hold_author(thread_id=thread_id, user_id=payload["person"], reason=reason, case_id=case.id)
-    if not Case.objects.get(pk=case.pk).is_open:
-        # The case was resolved concurrently, and its release may have run before the hold.
-        release_case(thread_id=thread_id, case_id=case.id)
-
-
-def release_from_outbox(entry: OutboxEntry) -> None:
-    """Payload: case. A case that was reopened in the meantime keeps its holds."""
-    case = Case.objects.get(pk=entry.payload["case"])
-    if not case.is_open:
-        release_case(thread_id=case.thread_id, case_id=case.id)
-
-
-def convert_hold_from_outbox(entry: OutboxEntry) -> None:
-    """Payload: case. Converts a thread-wide hold caused by one author's message, as placed by
-    earlier versions, to a sending hold on the author. Holds by staff or cards are kept."""
-    case = Case.objects.get(pk=entry.payload["case"])
-    thread = Thread.find(keys.thread_pk(case.thread_id), keys.THREAD)
-    former_hold = {"reason": FORMER_HOLD_REASON, "case": case.id}
-    if not case.is_open or thread is None or thread.soft_block != former_hold:
-        return
-    assert case.person_id is not None
-    author, reason = case.person_id, f"{FORMER_HOLD_REASON}."
-    hold_author(thread_id=thread.id, user_id=author, reason=reason, case_id=case.id)
-    cards = Card.objects.filter(thread_id=thread.id, is_open=True)
-    if not any(TYPES[card.type].is_hold for card in cards):
-        lift_soft_block(thread_id=thread.id, says="")
-
-
-def _card_evidence(reporter: User, card_id: str) -> dict[str, Any]:
-    """The card and the messages around it, as its author sees them."""
-    card = Card.objects.get(pk=card_id)
-    try:
-        shown = snapshots.collect_evidence(reporter, card.thread_id, card.message_id)
-    except Refusal:
-        # The reporter has left the thread since, so only the payload is available.
-        return {}
-    return {"message": card.message_id, "shown": shown}
-
-
 def _find_reported_user(shown: dict[str, Any], reporter: User) -> str | None:
     """The author of the reported message; for a thread of two, the other participant."""
     for message in shown["messages"]:
@@ -152,7 +69,7 @@ def _find_reported_user(shown: dict[str, Any], reporter: User) -> str | None:
     return others[0] if len(others) == 1 and not shown["about"] else None
 
 
-def _file_report(
+def file_report(
     *,
     about: str,
     thread_id: str,

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import QuerySet, Sum
 
 from accounts.models import User
-from moderation.evidence.snapshots import MAX_EVIDENCE_BYTES, count_bytes, limit_evidence
+from moderation.evidence.limits import MAX_EVIDENCE_BYTES, count_bytes, limit_evidence
 from moderation.models import Case, Report
 
 MAX_CASE_EVIDENCE_BYTES = 1024 * 1024

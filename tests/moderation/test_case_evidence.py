@@ -14,7 +14,7 @@ from django.urls import reverse
 from core.outbox.models import OutboxEntry
 from moderation.actions.reports import report_person
 from moderation.evidence import storage
-from moderation.evidence.snapshots import (
+from moderation.evidence.limits import (
     MAX_EVIDENCE_BYTES,
     MAX_MESSAGE_BYTES,
     count_bytes,

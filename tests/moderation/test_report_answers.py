@@ -4,7 +4,8 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from moderation.actions.cases import reopen_case, resolve_case, take_action
+from moderation.actions.cases import reopen_case, resolve_case
+from moderation.actions.interventions import take_action
 from moderation.actions.reports import report_person
 from tests.moderation.conftest import BACKEND, report, sign_in, taken
 from tests.threads.conftest import say

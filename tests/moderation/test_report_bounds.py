@@ -6,7 +6,7 @@ import pytest
 
 from core.refusals import Refusal
 from moderation.actions.reports import MAX_REPORTS_PER_CASE, report_thread
-from moderation.evidence.snapshots import MAX_EVIDENCE_BYTES, limit_evidence
+from moderation.evidence.limits import MAX_EVIDENCE_BYTES, limit_evidence
 from moderation.models import Report
 from tests.threads.conftest import say
 
