@@ -138,11 +138,11 @@ def _bind(attached: list[tuple[Sequence[File], Message]]) -> None:
 
 def _write_threads(cached_threads: list[CachedThread]) -> None:
     write = Transaction()
-    threads = [cached.thread for cached in states]
+    threads = [cached.thread for cached in cached_threads]
     # Each pair once: a transaction may not contain the same item twice.
     for pair_pk in {keys.pair_pk(thread.buyer_id, thread.seller_id) for thread in threads}:
         accept_pair(write, pair_pk)
-    for cached in states:
+    for cached in cached_threads:
         write.put(cached.thread.id, cached.thread, Thread.pk.does_not_exist())
         write.put("pair thread", make_pair_thread(cached.thread))
         for person in cached.people.values():

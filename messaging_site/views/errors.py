@@ -1,19 +1,13 @@
+"""Pages for errors that views do not handle."""
+
 import sys
 
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.views import defaults
-from django.views.decorators.http import require_safe
 
 from messaging_site.middleware import render_database_unavailable
-
-
-@require_safe
-def welcome(request: HttpRequest) -> HttpResponse:
-    if request.user.is_authenticated:
-        return redirect("inbox:inbox")
-    return render(request, "site/welcome.html")
 
 
 # Hints on the rate limit page, by URL name.
