@@ -9,7 +9,6 @@ from django.views import defaults
 
 from messaging_site.middleware import render_database_unavailable
 
-
 # Hints on the rate limit page, by URL name.
 LIMIT_HINTS = {
     "account_reset_password": "Links we've already sent still work. Check your spam folder, or try "
