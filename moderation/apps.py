@@ -17,4 +17,4 @@ class ModerationConfig(AppConfig):
         register("case", outbox_handlers.open_case)
         register("hold_release", outbox_handlers.release_holds)
         register("hold_conversion", outbox_handlers.convert_hold)
-        cleanup.RETENTION_QUERIES.append(queries.list_kept_threads)
+        cleanup.RETENTION_QUERIES.append(queries.list_threads_under_review)

@@ -30,8 +30,8 @@ from threads import outbox_handlers
 
 pytestmark = pytest.mark.storage
 
-LEFT_OUT = "already holds enough evidence"
-SAME = "The same evidence as"
+LEFT_OUT = "has reached its limit"
+SAME = "Same evidence as"
 
 
 def page(staff, case) -> str:

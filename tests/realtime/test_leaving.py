@@ -139,7 +139,7 @@ def test_says_that_it_is_leaving_and_goes_on_answering_for_a_while(start, stores
     assert server.get("/readyz")[0] == 200
     told_to_end(server)
     status, text = server.get("/readyz")
-    assert (status, "leaving" in text) == (503, True)
+    assert (status, "draining" in text) == (503, True)
     assert server.get("/healthz")[0] == 200
     assert server.get(f"/threads/{pair.thread}/", pair.buyer)[0] == 200
     with pytest.raises(InvalidStatus) as refused:

@@ -414,7 +414,7 @@ def test_says_it_in_words_without_json():
 
 @pytest.mark.parametrize("options", [(0, 1), (1, 0), (-1, 5)])
 def test_refuses_less_than_one(options):
-    with pytest.raises(CommandError, match="one is the least"):
+    with pytest.raises(CommandError, match="must be at least 1"):
         run("seed_load", f"--pairs={options[0]}", f"--messages={options[1]}")
     assert not User.objects.exists()
 
