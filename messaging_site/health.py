@@ -17,7 +17,7 @@ from django.db import connection as database
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
-from messaging_site.servers.drain import draining
+from messaging_site.server.drain import draining
 from threads.dynamodb.table import connection as table
 
 log = structlog.get_logger(__name__)

@@ -152,7 +152,9 @@ def require(visit, seller: Account, *what: str) -> None:
     for one in what:
         settings.get_by_label(one).check()
     settings.get_by_role("region", name="First messages").get_by_role("button").click()
-    expect(settings.get_by_text("Your settings for first messages have been saved.")).to_be_visible()
+    expect(
+        settings.get_by_text("Your settings for first messages have been saved.")
+    ).to_be_visible()
 
 
 def test_somebody_who_asks_for_a_date_and_a_budget_gets_both(visit, strangers):

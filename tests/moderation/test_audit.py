@@ -92,7 +92,10 @@ def test_nor_all_of_it_at_once_or_by_replacing(entries):
         ("DELETE FROM {e} WHERE number = 5", "Entry 5 is missing."),
         ("DELETE FROM {e}", "Entries 1 to 5 are missing."),
         ("UPDATE {e} SET reason = 'Because' WHERE number = 4", "Entry 4 was changed after"),
-        ("UPDATE {e} SET at = '2020-01-01 00:00:00+00:00' WHERE number = 2", "Entry 2 was changed after"),
+        (
+            "UPDATE {e} SET at = '2020-01-01 00:00:00+00:00' WHERE number = 2",
+            "Entry 2 was changed after",
+        ),
         ("DELETE FROM {h}", "The last entry does not match"),
     ],
 )
