@@ -117,8 +117,8 @@ def test_equal_evidence_is_stored_once(thread, buyer, seller, moderator):
     assert other["same_evidence_as"] == "reports/1.json"
     assert one["evidence_sha256"] == other["evidence_sha256"]
     assert storage.hash_content(one["evidence"]) == one["evidence_sha256"]
-    assert [each.what for each in list_reports(buyer)] == [list_reports(buyer)[0].what] * 2
-    assert "A message in" in list_reports(buyer)[0].what
+    assert [each.subject for each in list_reports(buyer)] == [list_reports(buyer)[0].subject] * 2
+    assert "A message in" in list_reports(buyer)[0].subject
 
 
 def test_profiles_reported_by_many_are_stored_once(seller):
@@ -158,7 +158,7 @@ def test_beyond_the_bound_a_report_says_everything_but_copies_nothing(
     assert last.id in text
     archive = zipfile.ZipFile(export_case(moderator, case_id=case.id, reason="For the police"))
     assert json.loads(archive.read("reports/2.json"))["evidence"]["omitted"] is True
-    assert [each.what.split(" in ")[0] for each in list_reports(buyer)] == ["A message"] * 2
+    assert [each.subject.split(" in ")[0] for each in list_reports(buyer)] == ["A message"] * 2
 
 
 def test_what_no_longer_fits_whole_is_copied_without_its_context(small_case, thread, buyer, seller):

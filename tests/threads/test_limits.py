@@ -52,7 +52,7 @@ def test_so_many_messages_at_once_and_then_one_after_the_other(
         say(buyer, thread)
     refusal = refused(lambda: say(buyer, thread))
     assert (refusal.code, refusal.retry_after) == ("RATE_LIMITED", 10)
-    assert refusal.message.endswith("You can write again in 10 seconds.")
+    assert refusal.message.endswith("Try again in 10 seconds.")
     # Whoever writes less is not held up by it.
     say(seller, thread)
     now += 10

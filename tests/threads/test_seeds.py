@@ -230,7 +230,7 @@ def killed_at(operation: str, number: int) -> Iterator[None]:
     ],
 )
 def test_what_was_interrupted_is_finished_later(few, monkeypatch, installation, operation, number):
-    monkeypatch.setattr(history, "AT_ONCE", SHORT // 2)
+    monkeypatch.setattr(history, "MAX_BATCH_SIZE", SHORT // 2)
     with killed_at(operation, number), pytest.raises(Killed):
         run("seed_demo")
 
