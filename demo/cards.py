@@ -1,4 +1,4 @@
-"""Cards of the demo: some to be answered, some that were."""
+"""Demo cards: some open, some answered."""
 
 from datetime import timedelta
 from typing import Any
@@ -31,8 +31,11 @@ def propose_demo_card(card: dict[str, Any], leg: Leg, people: dict[str, User], *
 def _times(card: dict[str, Any], leg: Leg) -> dict[str, str]:
     if "earlier_by_hours" not in card:
         return {}
-    begins = leg.starts_at - timedelta(hours=card["earlier_by_hours"])
-    return {"starts_at": typed(begins, leg.time_zone), "ends_at": typed(leg.ends_at, leg.time_zone)}
+    starts_at = leg.starts_at - timedelta(hours=card["earlier_by_hours"])
+    return {
+        "starts_at": typed(starts_at, leg.time_zone),
+        "ends_at": typed(leg.ends_at, leg.time_zone),
+    }
 
 
 def _own_pictures(author: User, thread_id: str) -> list[str]:

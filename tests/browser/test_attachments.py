@@ -115,7 +115,7 @@ def test_an_upload_can_be_cancelled_and_the_rest_goes_on(visit, pair):
 
 def test_what_could_not_be_checked_can_be_tried_again_by_itself(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair), expected_status=503))
-    answer = {"code": "UPLOAD_QUARANTINED", "message": "This file could not be checked."}
+    answer = {"code": "UPLOAD_QUARANTINED", "message": "This file couldn't be scanned."}
     buyer.route("**/files/", lambda route: route.fulfill(status=503, json=answer), times=1)
     attach(buyer, photo("one.jpg"), photo("two.jpg"))
     all_there(buyer, 1)

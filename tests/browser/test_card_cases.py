@@ -8,7 +8,7 @@ from tests.browser.test_safety import fold, moderator, open_case  # noqa: F401
 
 
 def waits_for_us(page: Page) -> Locator:
-    return page.locator("section", has=page.get_by_role("heading", name="Waits for us"))
+    return page.locator("section", has=page.get_by_role("heading", name="Needs a decision"))
 
 
 def test_a_dispute_is_seen_by_both_decided_by_staff_and_the_booking_moves_again(

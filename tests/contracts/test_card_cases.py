@@ -6,7 +6,8 @@ from django.test import Client
 from contracts.models import Card, Leg
 from contracts.models.cards import ClockStop
 from core.refusals import Refusal
-from moderation.actions import resolve_case, take_action
+from moderation.actions.cases import resolve_case
+from moderation.actions.interventions import take_action
 from moderation.models import AuditEntry, Case
 from projects.panel.rebuild import list_differences
 from tests.contracts.card_scenes import GIVEN, answer, propose

@@ -12,8 +12,8 @@ from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
 from contracts.queries import get_balance
 from core.refusals import Refusal
+from moderation.actions.reports import report_thread
 from moderation.models import Case
-from moderation.reports import report_thread
 from projects.cards import deadline_worker as sweeping
 from projects.cards.deadline_worker import process_due_cards, resume_stale_pauses
 from projects.panel.rebuild import list_differences

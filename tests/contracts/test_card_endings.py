@@ -9,7 +9,8 @@ from django.utils import timezone
 from contracts.cards.types import TYPES
 from contracts.models import Card
 from core.refusals import Refusal
-from moderation.actions import resolve_case, take_action
+from moderation.actions.cases import resolve_case
+from moderation.actions.interventions import take_action
 from moderation.models import Case
 from projects.cards.deadline_worker import process_due_cards
 from projects.panel.rebuild import list_differences

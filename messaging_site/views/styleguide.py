@@ -1,4 +1,4 @@
-"""/styleguide/: every part with its states, in light and dark, on people who do not exist."""
+"""/styleguide/: every component in every state, in light and dark, with sample data."""
 
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.templatetags.static import static
 from django.views.decorators.http import require_safe
 
+from core.refusals import REFUSALS
 from projects.cards.rendering import make_card_view
 from threads.cache import CachedThread
 from threads.dynamodb import keys
@@ -29,7 +30,7 @@ LONG = {
 TRAY = [
     ("window.jpg", "done", "1.2 MB", 0),
     ("street.heic", "sending", "40 % of 3.1 MB", 40),
-    ("contract.docx", "refused", "Archives and office files are not taken.", 0),
+    ("contract.docx", "refused", REFUSALS["UPLOAD_TYPE"].message, 0),
 ]
 TOKENS = [
     *("surface", "surface-raised", "surface-sunken", "ink", "ink-soft", "line", "line-strong"),
@@ -54,7 +55,7 @@ def styleguide(request: HttpRequest) -> HttpResponse:
 
 
 def _panel(theme: str) -> dict[str, object]:
-    """The same parts twice on a page: what must be unique on it carries the theme's name."""
+    """The components of one theme. Ids contain its name, because the page shows both."""
     return {
         "theme": theme,
         "tokens": TOKENS,
@@ -67,8 +68,8 @@ def _panel(theme: str) -> dict[str, object]:
         "form": SampleForm(auto_id=f"{theme}_%s", initial={"name": "Mara Klein"}),
         "bad_form": SampleForm({"name": ""}, auto_id=f"{theme}_bad_%s"),
         "refusal": {
-            "message": "That was a lot at once.",
-            "hint": "Wait a moment and try again.",
+            "message": REFUSALS["RATE_LIMITED"].message,
+            "hint": REFUSALS["RATE_LIMITED"].hint,
             "corr_id": "3f9ac01b22d4e6f0",
         },
     }
@@ -81,7 +82,7 @@ def _rows() -> list[SimpleNamespace]:
         _row(LAYLA, "تصوير مجموعة الخريف", "سأرسل لك العرض غدًا صباحًا", unread=128, muted=True),
         _row(
             LONG,
-            "A subject that does not end where one would like it to",
+            "A subject that is too long for the row it is shown in",
             "Thank you",
             mine=True,
             waits_for="them",
@@ -113,7 +114,7 @@ def _row(other: dict[str, str], subject: str, text: str, **more: object) -> Simp
 
 
 def _timeline(theme: str) -> list[SimpleNamespace]:
-    said: list[tuple[dict[str, str] | None, str, dict[str, object]]] = [
+    sample: list[tuple[dict[str, str] | None, str, dict[str, object]]] = [
         (None, "<p>Mara Klein started this conversation.</p>", {"type": "system", "day": "Today"}),
         (JONAS, "<p>Two questions:</p><ol><li>Which <strong>surface</strong>?</li></ol>", {}),
         (JONAS, "<p>And who is on set?</p>", {"joins": True}),
@@ -124,11 +125,11 @@ def _timeline(theme: str) -> list[SimpleNamespace]:
         (LAYLA, "", {"joins": True, "removed": True}),
         (LONG, f"<p>{'Averylongwordwithoutspaces' * 4}</p>", {}),
     ]
-    return [_entry(f"{theme}_msg_{seq}", seq, *line) for seq, line in enumerate(said, start=1)]
+    return [_entry(f"{theme}_msg_{seq}", seq, *line) for seq, line in enumerate(sample, start=1)]
 
 
 def _cards() -> list[dict[str, Any]]:
-    """One that waits for the reader, and the same when it was answered."""
+    """A card that needs the viewer's answer, and the same card after it."""
     start, end = "2026-11-27T09:00:00+00:00", "2026-11-27T15:00:00+00:00"
     action: dict[str, Any] = {
         **{"id": "card_01ARZ3NDEKTSV4RRFFQ69G5FAV", "type": "reschedule", "version": 1},
@@ -149,7 +150,7 @@ def _cards() -> list[dict[str, Any]]:
 
 
 def _attachments() -> list[AttachmentView]:
-    """A picture as it is, one that safe mode blurs, one that it does not show, a file, a link."""
+    """Images as shown, blurred and hidden by safe mode, a file and a link."""
     mark = static("site/mark.svg")
     pictures = [
         AttachmentView("image", f"Sample {band}", "12 KB", "#main", mark, "#main", "#main", 120, 90)

@@ -1,22 +1,15 @@
+"""Pages for errors that views do not handle."""
+
 import sys
 
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.views import defaults
-from django.views.decorators.http import require_safe
 
-from messaging_site.middleware import without_database
+from messaging_site.middleware import render_database_unavailable
 
-
-@require_safe
-def welcome(request: HttpRequest) -> HttpResponse:
-    if request.user.is_authenticated:
-        return redirect("inbox:inbox")
-    return render(request, "site/welcome.html")
-
-
-# What the page about a reached limit says, by the name of the page that was limited.
+# Hints on the rate limit page, by URL name.
 LIMIT_HINTS = {
     "account_reset_password": "Links we've already sent still work. Check your spam folder, or try "
     "again in an hour.",
@@ -27,14 +20,14 @@ DEFAULT_LIMIT_HINT = "Wait a minute, then try again."
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:
-    """The page for a limit of the account pages, with what to do about it."""
+    """The page for a reached rate limit, with a hint for the account page."""
     name = request.resolver_match.url_name if request.resolver_match else None
     hint = LIMIT_HINTS.get(name or "", DEFAULT_LIMIT_HINT)
     return render(request, "429.html", {"hint": hint}, status=429)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """For errors outside of views, such as a database that does not say who is signed in."""
+    """Handles errors outside views, such as a database outage in the session middleware."""
     if isinstance(sys.exc_info()[1], OperationalError):
-        return without_database(request)
+        return render_database_unavailable(request)
     return defaults.server_error(request)
