@@ -172,7 +172,7 @@ class CaseAdmin(ReadOnlyAdmin):
         """Each view of a file is recorded, so the page loads files only on request."""
         self._check_permission(request)
         file = actions.view_file(request.user, case_id=case_id, file_id=file_id)
-        return serve(request, file, FULL, to_be_saved="download" in request.GET)
+        return serve(request, file, FULL, as_download="download" in request.GET)
 
     # --- Actions
 

@@ -7,13 +7,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
+from accounts.http import AuthenticatedRequest
 from accounts.queries import get_person
 from moderation.actions.reports import report_person, report_thread
 from moderation.forms import ReportForm
 from moderation.report_answers import list_reports, mark_answers_read
 from threads import queries
 from threads.rendering.messages import quote_text
-from threads.views.threads import AuthenticatedRequest
 
 THANKS = (
     "Thank you. Our safety team will review it. You'll find their answer in Settings, under Your "

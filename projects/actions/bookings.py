@@ -16,9 +16,9 @@ from contracts.terms import Terms
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from threads import cache, policy
-from threads.actions.messages import check_can_write, check_not_held
 from threads.cache import CachedThread
 from threads.outbox_handlers import process_entries
+from threads.permissions import check_can_write, check_not_held
 
 
 def make_offer(

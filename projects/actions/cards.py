@@ -12,9 +12,9 @@ from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from threads import cache
 from threads.actions.attachments import MessageAttachments, collect_attachments
-from threads.actions.messages import check_can_write
 from threads.actions.staff import lift_soft_block
 from threads.outbox_handlers import process_entries
+from threads.permissions import check_can_write
 
 
 def propose_card(
@@ -40,7 +40,7 @@ def propose_card(
         leg_id=leg_id,
         key=key,
         given=given,
-        files=attached.described,
+        files=attached.descriptions,
         also=_reserve(attached),
         locale=locale,
     )
@@ -93,7 +93,7 @@ def transition_card(
         version=version,
         key=key,
         given=given,
-        files=attached.described,
+        files=attached.descriptions,
         also=_reserve(attached),
         locale=locale,
     )
@@ -112,7 +112,7 @@ def decide_card(staff: User, *, thread_id: str, card_id: str, reason: str) -> No
         raise Refusal("ACTION_INVALID_STATE", "This is decided already.")
     if kind.is_hold:
         # First: after an interruption the card is still open and can be decided again.
-        lift_soft_block(thread_id=thread_id, says="")
+        lift_soft_block(thread_id=thread_id, text="")
     key = f"{chosen.name}-{card.version}"
     done = transitions.decide(
         staff, card_id=card_id, name=chosen.name, key=key, given={"reason": reason}

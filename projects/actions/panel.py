@@ -15,10 +15,10 @@ from projects.panel.events import publish_tabs
 from projects.panel.large_tabs import read_full_snapshot
 from projects.panel.storage import write_tabs
 from threads import cache
-from threads.actions.messages import check_can_write
 from threads.cache import CachedThread
 from threads.dynamodb import keys
 from threads.models import TabSnapshot
+from threads.permissions import check_can_write
 from threads.rendering.attachments import describe_in_tab
 from threads.sending.revision import now
 

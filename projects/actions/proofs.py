@@ -13,9 +13,9 @@ from files.tab_uses import list_in_tab, place_in_tab, release_from_tab
 from projects.actions.panel import check_has_panel
 from projects.panel.record_tabs import PROOFS
 from threads import cache
-from threads.actions.messages import check_can_write
 from threads.file_access import list_usable_files
 from threads.outbox_handlers import process_entries
+from threads.permissions import check_can_write
 
 # As many as a snapshot has room for, with everything else that is in it.
 MAX_PROOFS = 60

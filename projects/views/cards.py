@@ -9,6 +9,7 @@ from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from accounts.http import AuthenticatedRequest
 from accounts.sign_in.lockout import client_address
 from contracts import status
 from contracts.calendar import calendar_of
@@ -32,7 +33,6 @@ from threads.forms import MAX_ATTACHMENTS
 from threads.models.packs import allow_placeholders
 from threads.rendering.messages import message_url
 from threads.views.files import upload_files
-from threads.views.threads import AuthenticatedRequest
 
 MAX_KEY_CHARS = 64
 # Of files in one form: more than any type takes.

@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from accounts.http import AuthenticatedRequest
 from accounts.sign_in.lockout import client_address
 from contracts.models import ContractVersion, Leg
 from contracts.models.documents import ISSUED
@@ -26,7 +27,6 @@ from core.refusals import Refusal
 from projects.actions.bookings import deliver_finals, link_bookings, sign_contract
 from projects.forms import DeliverForm, LinkForm, SignForm
 from threads import queries
-from threads.views.threads import AuthenticatedRequest
 
 # More than anybody agrees on, and less than a column of the database holds.
 MAX_VERSIONS = 100_000

@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from accounts.http import AuthenticatedRequest
 from contracts.documents.clauses import said
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION, PENDING
@@ -32,7 +33,6 @@ from projects.forms import LegForms, OfferForm, as_agreed, first_leg, terms_of
 from threads import queries
 from threads.models.packs import allow_placeholders
 from threads.models.thread import Thread
-from threads.views.threads import AuthenticatedRequest
 
 ANSWERS = {"accept": accept_offer, "decline": decline_offer, "withdraw": withdraw_offer}
 

@@ -13,6 +13,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
+from accounts.http import AuthenticatedRequest
 from contracts.actions.payments import ACTIONS, check_payment, check_reversal
 from contracts.documents import receipts
 from contracts.fields import format_day
@@ -26,7 +27,6 @@ from core.refusals import Refusal
 from projects.actions.bookings import record_payment, reverse_payment
 from projects.forms import ConfirmForm, PaymentForm, ReversalForm
 from projects.views.documents import download_pdf
-from threads.views.threads import AuthenticatedRequest
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

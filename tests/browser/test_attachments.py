@@ -287,7 +287,7 @@ def test_film_and_sound_are_links_with_a_title(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair)))
     seller = live(visit(pair.seller, thread_of(pair)))
     buyer.get_by_role("button", name="Attach").click()
-    buyer.get_by_role("button", name="Link to film or sound").click()
+    buyer.get_by_role("button", name="Link to video or audio").click()
     buyer.get_by_label("Address").fill("https://video.example/walk/7")
     buyer.get_by_label("Title").fill("The walk, first cut")
     buyer.get_by_role("dialog").get_by_role("button", name="Attach").click()
@@ -391,14 +391,14 @@ def test_safe_mode_does_not_show_what_is_explicit_until_it_is_off_for_all(visit,
     seller = live(visit(pair.seller, thread_of(pair), expected_status=403))
     name = f"{pair.thread}-two.jpg"
     send_judged(buyer, site, name, 2)
-    hidden = seller.get_by_text("Safe mode does not show this picture.")
+    hidden = seller.get_by_text("Hidden by safe mode.")
     expect(hidden).to_be_visible()
     image = seller.locator(f'{PICTURES}[alt="{name}"]')
     expect(image).to_be_hidden()
     url = seller.locator("[data-picture]").get_attribute("href")
     assert seller.request.get(f"{url}?show=1").status == 403
     # Off for the conversation, and still on for this person.
-    buyer.get_by_role("button", name="What you can do with this conversation").click()
+    buyer.get_by_role("button", name="Conversation options").click()
     buyer.get_by_role("button", name="Turn safe mode off").click()
     line = seller.get_by_role("list", name="Messages").get_by_text("turned safe mode off")
     expect(line).to_be_visible()

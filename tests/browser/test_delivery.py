@@ -166,7 +166,7 @@ def test_a_failed_one_keeps_its_reason_over_a_reload_and_can_be_sent_again(visit
 
 
 def press_in_menu(page: Page, name: str) -> None:
-    page.get_by_role("button", name="What you can do with this conversation").click()
+    page.get_by_role("button", name="Conversation options").click()
     page.locator("#thread-menu").get_by_role("button", name=re.compile(f"^{name}")).click()
     page.wait_for_load_state()
 

@@ -158,7 +158,7 @@ def test_a_question_mark_lists_them_and_they_can_be_turned_off(visit, many):
     page = live(visit(many.seller))
     page.keyboard.press("?")
     listed = page.get_by_role("dialog", name="Keyboard")
-    expect(listed.get_by_text("Open the next unread one")).to_be_visible()
+    expect(listed.get_by_text("Open the next unread conversation")).to_be_visible()
     assert Axe().run(page, "#keys").response["violations"] == []
     listed.get_by_label("Use single letters").uncheck()
     page.keyboard.press("Escape")

@@ -276,7 +276,7 @@ def test_pictures_are_pinned_captioned_and_sorted_on_both_screens(two):
     large = seller.get_by_role("dialog", name="Picture")
     expect(large).to_contain_text("two.jpg")
     expect(large).to_contain_text("1 of 2")
-    large.get_by_role("button", name="Next picture").click()
+    large.get_by_role("button", name="Next photo").click()
     expect(large).to_contain_text("This light")
 
 

@@ -43,14 +43,14 @@ def test_the_reporter_is_told_the_outcome_and_nothing_of_sanctions(
     assert [event["type"] for event in delivered.to(buyer, "report.answered")] == [
         "report.answered"
     ]
-    assert "has answered a report of yours" in page(buyer, "/inbox/")
+    assert "answered your report" in page(buyer, "/inbox/")
     assert "New answer" in page(buyer, "/settings/")
     shown = page(buyer)
     assert "We found a breach of our rules and took action." in shown
     assert "A message in “A wedding in May”" in shown
     for secret in ("Muted", "week", "Rude", "A secret of mine", moderator.display_name, case.id):
         assert secret not in shown
-    assert "has answered a report of yours" not in page(buyer, "/inbox/"), "It has been read."
+    assert "answered your report" not in page(buyer, "/inbox/"), "It has been read."
 
 
 def test_nobody_else_learns_that_there_was_a_report(

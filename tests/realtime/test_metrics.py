@@ -97,7 +97,7 @@ def test_search_knows_what_is_said_within_seconds_and_says_how_far_behind_it_is(
         message="The search index has not caught up.",
     )
     assert finds(server, pair, "number 0")
-    rounds = [json.loads(line) for line in server.logs().splitlines() if "search_fed" in line]
+    rounds = [json.loads(line) for line in server.logs().splitlines() if "search_indexed" in line]
     lags = [each["lag_seconds"] for each in rounds]
     print(
         f"search knew the last of 40 messages {time.monotonic() - said_at:.1f} s after it was "

@@ -438,7 +438,7 @@ def test_the_command_goes_by_the_work_list_and_forgets_what_is_done(buyer, selle
     assert due_days(thread) == []
     call_command("verify_archive")
     call_command("restore_messages", "--thread", thread)
-    assert "Brought back 60 messages of 1 conversations." in capsys.readouterr().out
+    assert "Restored 60 messages of 1 conversations." in capsys.readouterr().out
     assert facts(stored(thread)) == facts(before)
     assert list_packs(thread) == []
     assert len(due_days(thread)) == 30

@@ -8,6 +8,7 @@ Both retry what is transient until the deadline (retry.py), unless the circuit b
 
 import asyncio
 import contextlib
+import threading
 import time
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -156,12 +157,17 @@ def full_error_response(error: ClientError) -> Any:
     return getattr(error.__cause__, "response", None) or error.response
 
 
+# Concurrent reads share one counter.
+_units_lock = threading.Lock()
+
+
 def _count_units(operation: str, answer: Response) -> None:
     units = _units(answer)
     metrics.DYNAMODB_CAPACITY_UNITS.labels(operation).inc(units)
     requests = _counting.get()
     if requests is not None:
-        requests.capacity += units
+        with _units_lock:
+            requests.capacity += units
 
 
 def _units(answer: Response) -> float:
