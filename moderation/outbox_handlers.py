@@ -79,7 +79,7 @@ def convert_hold(entry: OutboxEntry) -> None:
     hold_author(thread_id=thread.id, user_id=author, reason=reason, case_id=case.id)
     cards = Card.objects.filter(thread_id=thread.id, is_open=True)
     if not any(TYPES[card.type].is_hold for card in cards):
-        lift_soft_block(thread_id=thread.id, says="")
+        lift_soft_block(thread_id=thread.id, text="")
 
 
 def _card_evidence(reporter: User, card_id: str) -> dict[str, Any]:

@@ -72,7 +72,7 @@ sendQueue.addEventListener("refused", ({ detail }) => {
 
 // Sent to the reporter only; a loaded inbox shows the same.
 socket.addEventListener("report.answered", () => {
-  const view = { label: "View reply", run: () => location.assign("/settings/reports/") };
+  const view = { label: "See the answer", run: () => location.assign("/settings/reports/") };
   toast("Our safety team replied to your report.", view);
 });
 
