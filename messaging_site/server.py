@@ -56,11 +56,11 @@ def _start_relay(stop: threading.Event) -> None:
     """What a crash or an outage left undone between the two stores is finished here, what nothing
     needs any more goes, what people asked to take along is put together, and pictures that they
     pinned by their address are fetched."""
+    from core.outbox.relay import run_relay
     from privacy.export.worker import run_export_worker
     from projects.cards.deadline_worker import run_deadlines
     from projects.remote_pins import run_remote_pins
     from threads.cleanup import run_cleanup
-    from threads.outbox_handlers import run_relay
 
     jobs = {
         "relay": run_relay,

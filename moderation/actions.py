@@ -13,6 +13,7 @@ from django.utils import timezone
 from accounts.models import User
 from contracts.cards import deadlines
 from core.outbox.models import OutboxEntry
+from core.outbox.processing import process_now
 from core.refusals import Refusal
 from files.models import File
 from moderation.audit import record
@@ -33,7 +34,6 @@ from projects.actions.cards import decide_card
 from threads.actions import staff as in_thread
 from threads.actions.holds import release_author
 from threads.actions.suspensions import mute_person, restore_person, suspend_person
-from threads.outbox_handlers import process_entries
 
 MESSAGE, THREAD, PERSON, CARD = "message", "thread", "person", "card"
 # Somebody in the case's conversation.
@@ -115,7 +115,7 @@ def resolve_case(
         reporters = answer_reports(case, answers or {})
         entries = deadlines.resume_deadlines(case.thread_id, deadlines.CASE)
         entries += _release_holds(case)
-    process_entries(entries)
+    process_now(entries)
     publish_answers(reporters)
 
 
@@ -157,7 +157,7 @@ def reopen_case(staff: User, *, case_id: str, reason: str) -> None:
     if not reopened:
         _check_may_reopen(get_case(case_id))
         raise Refusal("TRY_AGAIN")
-    process_entries(entries)
+    process_now(entries)
 
 
 def _check_may_reopen(case: Case) -> None:

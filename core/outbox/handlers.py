@@ -6,16 +6,11 @@ now rather than what the entry says, so that a late or repeated run changes noth
 
 from collections.abc import Callable
 
-from django.dispatch import Signal
-
 from core.outbox.models import OutboxEntry
 
 Handler = Callable[[OutboxEntry], None]
 
 HANDLERS: dict[str, Handler] = {}
-
-# Sent after each run of a handler, with `entry` and `outcome`.
-entry_processed = Signal()
 
 
 class Postponed(Exception):

@@ -1,9 +1,7 @@
-"""How many first contacts a person may make, and how many files they may bring: buckets in the
-table, which fill again by themselves, the same for every server.
+"""Rate limits of new contacts and uploads: token buckets in the table, shared by all servers.
 
-A bucket is read with whatever else an action has to know, and written with what it pays for, on
-the condition that it is as it was read. What is done often and costs little has buckets of another
-kind (core/rate_limits.py).
+A bucket is read with the other items of an action, and written in its transaction on the condition
+that it is unchanged. Frequent and cheap commands are limited in memory (core/rate_limits.py).
 """
 
 import math
@@ -21,9 +19,9 @@ from threads.dynamodb.table import Item, Key, get_many
 from threads.dynamodb.transactions import Transaction, TransactionCancelled
 from threads.models import RateBucket
 
-# Stored as whole numbers: a bucket fills by less than one in most moments.
+# Tokens are stored as integers, in thousandths.
 TOKEN = 1000
-# By then every bucket is full again.
+# By then every bucket is full.
 BUCKET_LIFETIME_SECONDS = 24 * 3600
 
 
@@ -32,27 +30,27 @@ class StoredLimit:
     what: str
     most: int
     seconds: int
-    # What is said when it is empty, and what can be done again then.
+    # The refusal of an empty bucket, and the beginning of its hint.
     message: str
     again: str
 
 
 def start_limits(user: User) -> list[StoredLimit]:
-    """An account that is known, or has been here for a while, may do more than a new one."""
+    """Limits of new contacts; verified and older accounts have higher ones."""
     age = timezone.now() - user.date_joined
     is_known = user.verified or age.days >= settings.NEW_ACCOUNT_DAYS
     hour, day = settings.START_LIMITS_KNOWN if is_known else settings.START_LIMITS
-    said = "You have written to many new people in a short time."
-    again = "You can write to somebody new again"
+    message = "You've messaged many new people in a short time."
+    again = "You can message someone new again"
     return [
-        StoredLimit("start-hour", hour, 3600, said, again),
-        StoredLimit("start-day", day, 24 * 3600, said, again),
+        StoredLimit("start-hour", hour, 3600, message, again),
+        StoredLimit("start-day", day, 24 * 3600, message, again),
     ]
 
 
 def upload_limits() -> list[StoredLimit]:
-    said = "You have brought many files in a short time."
-    return [StoredLimit("upload", settings.UPLOAD_LIMIT, 3600, said, "You can bring more")]
+    message = "You've uploaded many files in a short time."
+    return [StoredLimit("upload", settings.UPLOAD_LIMIT, 3600, message, "You can bring more")]
 
 
 def bucket_keys(user: User, limits: list[StoredLimit]) -> list[Key]:
@@ -60,7 +58,7 @@ def bucket_keys(user: User, limits: list[StoredLimit]) -> list[Key]:
 
 
 def take_token(user: User, limits: list[StoredLimit]) -> None:
-    """By itself, before what it pays for: for what the table has no part in."""
+    """Takes a token in a transaction of its own, for actions outside the table."""
     backoff = Backoff()
     while True:
         write = Transaction()
@@ -69,12 +67,12 @@ def take_token(user: User, limits: list[StoredLimit]) -> None:
             write.commit()
             return
         except TransactionCancelled:
-            # Another of theirs came in between.
+            # A concurrent action of the same user changed a bucket.
             backoff.wait()
 
 
 def check_tokens_left(limits: list[StoredLimit], found: list[Item]) -> None:
-    """Refuses with the seconds to wait, if one of them is empty. Takes nothing."""
+    """Refuses with the seconds to wait if a bucket is empty, without taking a token."""
     for limit in limits:
         _check_left(limit, _left(_find(limit, found), limit, time.time()))
 
@@ -82,7 +80,7 @@ def check_tokens_left(limits: list[StoredLimit], found: list[Item]) -> None:
 def take_token_in(
     write: Transaction, user: User, limits: list[StoredLimit], found: list[Item]
 ) -> None:
-    """Refuses with the seconds to wait, if one of them is empty."""
+    """Takes a token of each bucket in a transaction; refuses if one is empty."""
     now = time.time()
     for limit in limits:
         bucket = _find(limit, found)

@@ -1,4 +1,4 @@
-"""Bringing archived messages back into the table, and seeing whether packs are whole."""
+"""Restores archived messages to the table, and verifies packs."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -18,12 +18,12 @@ from threads.dynamodb.table import Item, query_all
 from threads.dynamodb.transactions import Transaction, TransactionCancelled
 from threads.models import Message, Pack, packs
 
-# Of a transaction, which takes 4 MB; what people write may have four bytes for a letter.
+# A transaction takes at most 4 MB, and a character up to four bytes.
 MAX_BATCH_CHARS = 500_000
 
 
 def restore_thread(thread_id: str) -> int:
-    """How many came back. Packs go as they are emptied."""
+    """Restores the messages of a thread and deletes its packs; returns the number of messages."""
     return sum(_restore(found) for found in list_packs(thread_id))
 
 
@@ -44,7 +44,7 @@ def _restore(found: Pack) -> int:
 
 
 def _make_due(thread_id: str, messages: list[Message]) -> None:
-    """First: what is back in the table is found by the next archiving, whatever happens."""
+    """Adds the days to the work list first, so that the messages are archived again later."""
     days = sorted({message.created_at[:10] for message in messages})
     for day in days:
         work_list.make_archive_due_item(thread_id, day).save()
@@ -67,7 +67,7 @@ def _chunks(messages: list[Message]) -> Iterator[list[Message]]:
 
 
 def _bring_back(messages: list[Message]) -> int:
-    """Those that point elsewhere by now are there already."""
+    """Restores messages, except those that refer to another pack by now."""
     backoff = Backoff()
     waiting = {message.id: message for message in messages}
     while waiting:
@@ -92,7 +92,7 @@ def restoring_change(message: Message) -> Change:
 
 
 def list_damaged(thread_id: str) -> Iterator[tuple[str, str]]:
-    """Packs that cannot be read, or that lack something that points to them: which, and why."""
+    """Ids of packs that cannot be read or lack a message that refers to them, with the reason."""
     for found in list_packs(thread_id):
         pointing = list_referencing_messages(found)
         try:
@@ -103,4 +103,4 @@ def list_damaged(thread_id: str) -> Iterator[tuple[str, str]]:
             continue
         missing = [message.id for message in pointing if message.id not in contents]
         if missing:
-            yield found.id, f"has nothing of {', '.join(missing)}"
+            yield found.id, f"has no content of {', '.join(missing)}"

@@ -1,7 +1,7 @@
-"""The same way to DynamoDB for the event loop: nobody else waits while the store works.
+"""The DynamoDB client for the event loop, which does not block while the store works.
 
-A thread that asks in the place of it costs more than what it asks for: it is woken, waits for the
-interpreter, and wakes the loop again.
+A worker thread would cost more than the request itself: it has to be woken, wait for the
+interpreter lock and wake the loop again.
 """
 
 import asyncio
@@ -28,11 +28,11 @@ class AsyncClient:
         self.endpoint, self._signer = client.endpoint, client.signer
         self._connect_timeout, self._read_timeout = client.timeouts
         self._idle: list[AsyncConnection] = []
-        # Connections are of the loop on which they were made.
+        # Connections belong to the event loop on which they were opened.
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def ask(self, operation: str, arguments: dict[str, Any]) -> Response:
-        """One attempt; `Store` decides about others."""
+        """Makes one attempt; `Store` decides about retries."""
         credentials = await self._credentials()
         request = self._signer.signed(operation, orjson.dumps(arguments), credentials)
         outcome = (await self._send(request)).outcome(operation)
@@ -41,7 +41,7 @@ class AsyncClient:
         return outcome
 
     async def _credentials(self) -> Any:
-        """Asked for once: whoever gives them may be slow, and asked again be slow again."""
+        """Fetches missing credentials in a thread, since their provider may be slow."""
         if self._signer.wants_credentials():
             return await asyncio.to_thread(self._signer.get_credentials)
         return self._signer.get_credentials()
@@ -86,7 +86,7 @@ class AsyncClient:
         return line
 
     def _close_idle(self) -> None:
-        """Whoever closed one connection has most likely closed the others, too."""
+        """A server that closed one connection has most likely closed the others, too."""
         idle, self._idle = self._idle, []
         for line in idle:
             line.close()
@@ -99,7 +99,7 @@ class AsyncClient:
 
 
 class AsyncConnection(asyncio.Protocol):
-    """One connection, one request at a time."""
+    """One TCP connection with one request at a time."""
 
     transport: asyncio.Transport
 
@@ -121,7 +121,7 @@ class AsyncConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._done is None or self._done.done():
-            # Nobody asked, or nobody waits any longer.
+            # No request is pending, or its caller has given up.
             self.close()
             return
         try:
@@ -134,7 +134,7 @@ class AsyncConnection(asyncio.Protocol):
             self._done.set_result(self._reply)
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._end(error or ConnectionError("closed in the middle of an answer"))
+        self._end(error or ConnectionError("closed in the middle of a response"))
 
     def _end(self, error: Exception) -> None:
         self.close()
@@ -142,7 +142,7 @@ class AsyncConnection(asyncio.Protocol):
             self._done.set_exception(error)
 
     def is_usable(self) -> bool:
-        """Nobody has hung up, and nothing is still to come."""
+        """Whether the connection is open and no response is outstanding."""
         is_free = self._done is None or (self._done.done() and not self._done.cancelled())
         is_open = self._is_kept and not self.transport.is_closing()
         return is_free and is_open and time.monotonic() - self._used_at < MAX_IDLE_SECONDS

@@ -1,9 +1,8 @@
-"""The way to DynamoDB: its JSON over HTTP/1.1, signed, on connections that are kept.
+"""The DynamoDB client: signed JSON over HTTP/1.1 on persistent connections.
 
-In the place of botocore's client, whose own work costs several times what the embedded engine needs
-for a request. What PynamoDB hands over is the body of the request already, and what comes back is
-what it wants; errors are botocore's, so that nobody else notices the difference. For whoever is on
-the event loop there is `async_client.py`.
+It replaces botocore's client, whose own overhead is several times what the embedded engine needs
+for a request. PynamoDB supplies the request body and takes the response as it is; errors are
+botocore's, so that callers see no difference. Code on the event loop uses `async_client.py`.
 """
 
 import contextlib
@@ -31,7 +30,7 @@ from threads.dynamodb.signing import Signer
 
 
 class SyncClient:
-    """What PynamoDB calls in the place of botocore's client."""
+    """The client that PynamoDB calls instead of botocore's."""
 
     def __init__(
         self,
@@ -47,11 +46,11 @@ class SyncClient:
         self.timeouts = connect_timeout, read_timeout
         self._most_idle = most_idle
         self._idle: list[SyncConnection] = []
-        # Connections are not shared with a process that was forked off.
+        # Connections are not shared with forked processes.
         self._pid = os.getpid()
 
     def _make_api_call(self, operation: str, arguments: dict[str, Any]) -> Response:
-        """One attempt; `Store` decides about others."""
+        """Makes one attempt; `Store` decides about retries."""
         outcome = self._send(operation, orjson.dumps(arguments)).outcome(operation)
         if isinstance(outcome, ClientError):
             raise outcome
@@ -75,7 +74,7 @@ class SyncClient:
             self._idle, self._pid = [], os.getpid()
         with contextlib.suppress(IndexError):
             while True:
-                # The one used last: the others may be closed some day.
+                # The most recently used first, so that surplus connections become idle.
                 line = self._idle.pop()
                 if line.is_usable():
                     return line
@@ -84,7 +83,7 @@ class SyncClient:
         return SyncConnection(self.endpoint, *self.timeouts)
 
     def _close_idle(self) -> None:
-        """Whoever closed one connection has most likely closed the others, too."""
+        """A server that closed one connection has most likely closed the others, too."""
         idle, self._idle = self._idle, []
         for line in idle:
             line.close()
@@ -97,7 +96,7 @@ class SyncClient:
 
 
 class SyncConnection:
-    """One connection, one request at a time."""
+    """One TCP connection with one request at a time."""
 
     def __init__(self, endpoint: str, connect_timeout: float, read_timeout: float) -> None:
         self.endpoint = endpoint
@@ -116,11 +115,11 @@ class SyncConnection:
         self.used_at = time.monotonic()
 
     def is_usable(self) -> bool:
-        """Nobody has hung up, as far as can be seen without asking."""
+        """Whether the connection is open, as far as can be seen without a request."""
         if time.monotonic() - self.used_at > MAX_IDLE_SECONDS:
             return False
-        # TLS gives no such glance; there the clock decides.
-        return isinstance(self._socket, ssl.SSLSocket) or not _has_news(self._socket)
+        # A TLS socket cannot be polled reliably, so only the idle time counts.
+        return isinstance(self._socket, ssl.SSLSocket) or not _is_readable(self._socket)
 
     def ask(self, request: bytes) -> ResponseReader:
         reply = ResponseReader()
@@ -138,7 +137,7 @@ class SyncConnection:
     def _receive(self) -> bytes:
         part = self._socket.recv(256 * 1024)
         if not part:
-            raise ConnectionError("closed in the middle of an answer")
+            raise ConnectionError("closed in the middle of a response")
         return part
 
     def close(self) -> None:
@@ -146,17 +145,17 @@ class SyncConnection:
 
 
 def parse_endpoint(endpoint: str) -> tuple[str, int, bool]:
-    """Host, port, and whether it is TLS."""
+    """Returns host, port, and whether to use TLS."""
     parts = urlsplit(endpoint)
     is_safe = parts.scheme == "https"
     return parts.hostname or "", parts.port or (443 if is_safe else 80), is_safe
 
 
-def _has_news(idle: socket.socket) -> bool:
-    """Of a connection on which nothing was asked there is only one kind: it has ended."""
-    glance = select.poll()
-    glance.register(idle, select.POLLIN)
-    return bool(glance.poll(0))
+def _is_readable(idle: socket.socket) -> bool:
+    """An idle connection becomes readable only when the server has closed it."""
+    poll = select.poll()
+    poll.register(idle, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 @functools.cache

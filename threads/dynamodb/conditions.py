@@ -1,6 +1,6 @@
-"""Conditions that go with every message, said without an object for each of their parts.
+"""A condition builder for frequent writes, without an object for each part of a condition.
 
-To PynamoDB one is a condition like its own, which can be joined with others of them.
+PynamoDB treats the result as one of its own conditions, which can be combined with others.
 """
 
 from typing import TYPE_CHECKING, Any, Self
@@ -20,7 +20,7 @@ FREE = "(attribute_not_exists ({2}) OR {0} <= {1})"
 
 
 class ConditionBuilder(Condition):
-    """All of what is asked for holds."""
+    """A conjunction of simple conditions on the attributes of one kind of item."""
 
     def __init__(self, kind: "type[Item]") -> None:
         super().__init__("AND")
@@ -34,11 +34,11 @@ class ConditionBuilder(Condition):
         return self._all(DIFFERS, values)
 
     def over(self, **values: Any) -> Self:
-        """There is none, or it has passed."""
+        """The attribute is absent, or its time has passed."""
         return self._all(OVER, values)
 
     def free(self, **values: Any) -> Self:
-        """There is no such item, or its time has passed."""
+        """The item is absent, or its time has passed."""
         return self._all(FREE, values)
 
     def absent(self, *names: str) -> Self:
@@ -59,5 +59,5 @@ class ConditionBuilder(Condition):
                 values[mark] = column.value(value)
             said.append(words.format(name, mark, key))
         whole = " AND ".join(said)
-        # One pair of parentheses too many, and DynamoDB refuses it.
+        # DynamoDB rejects redundant parentheses.
         return whole if len(said) == 1 and whole[0] == "(" else f"({whole})"

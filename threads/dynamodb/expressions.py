@@ -1,7 +1,7 @@
-"""What is asked of the store for one item, as DynamoDB's JSON.
+"""Requests for one item in DynamoDB's JSON.
 
-PynamoDB can say it too, for everything that there is to say, and takes several times as long for
-the little that we say with every message. Conditions are PynamoDB's, or speak as they do.
+PynamoDB's own serialisation supports more and takes several times as long for the few expressions
+of a send. Conditions are PynamoDB's, or have the same interface.
 """
 
 import functools
@@ -17,13 +17,13 @@ from threads.dynamodb.table import Item
 Request = dict[str, Any]
 
 
-# Placeholders, by name; and what they stand for, by placeholder.
+# Placeholders by attribute name, and values by placeholder.
 Names = dict[str, str]
 Values = dict[str, Any]
 
 
 def key_request(table: str, item: Item, condition: Condition | None) -> Request:
-    """For a check or a delete."""
+    """The request of a condition check or a delete."""
     return _conditional(_keyed(table, item), condition, {}, {})
 
 
@@ -57,7 +57,7 @@ def _keyed(table: str, item: Item) -> Request:
 
 
 def _telling(request: Request) -> Request:
-    """If its condition fails, the item as it is comes back."""
+    """Makes a failed condition return the stored item."""
     request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
     return request
 
@@ -75,7 +75,7 @@ def _conditional(
 
 
 def _values(kind: type[Item], change: Change) -> Values:
-    """In the order in which they are spoken of."""
+    """The values of a change, numbered in the order of the expression."""
     known = stored_attributes(kind)
     written = (known[name].value(value) for part in change.parts for name, value in part.items())
     values = {f":{place}": value for place, value in enumerate(written)}
@@ -83,7 +83,7 @@ def _values(kind: type[Item], change: Change) -> Values:
     return values
 
 
-# A few kinds of change are all that is ever said.
+# Sends use only a few different sets of attributes.
 @functools.lru_cache(maxsize=1024)
 def _words(
     kind: type[Item],
@@ -92,7 +92,7 @@ def _words(
     added: tuple[str, ...],
     removed: tuple[str, ...],
 ) -> tuple[str, Names]:
-    """The words of an update, and the names in it; the values are numbered as they come."""
+    """The update expression and its attribute names; values are numbered in order."""
     known, names = stored_attributes(kind), Names()
     for name in (*put, *put_if_absent, *added, *removed):
         names.setdefault(known[name].name, f"#{len(names)}")

@@ -1,4 +1,4 @@
-"""The table: its indexes, the base of all its items, and the few ways to read and write it."""
+"""The table: its indexes, the base class of its items, and functions to read and write it."""
 
 import functools
 import time
@@ -25,7 +25,7 @@ from threads.dynamodb.unknown_kinds import record_unknown_item
 
 ItemT = TypeVar("ItemT", bound="Item")
 Key = tuple[str, str]
-# For callers outside the models, which do not import PynamoDB.
+# Types for callers that must not import PynamoDB.
 Index = GlobalSecondaryIndex
 KeyCondition = Condition
 
@@ -33,7 +33,7 @@ QUERY_PAGE_SIZE = 500
 
 
 class InboxIndex(GlobalSecondaryIndex["Item"]):
-    """A folder's page, pinned then newest, with all that a row shows."""
+    """The rows of a folder with everything they show: pinned first, then newest."""
 
     class Meta:
         index_name = "GSI1"
@@ -76,7 +76,7 @@ class BookingIndex(GlobalSecondaryIndex["Item"]):
 
 
 class PendingIndex(GlobalSecondaryIndex["Item"]):
-    """Conversations with messages that no device of a person has got yet."""
+    """A user's threads with messages that were delivered to none of their devices."""
 
     class Meta:
         index_name = "GSI3"
@@ -87,7 +87,7 @@ class PendingIndex(GlobalSecondaryIndex["Item"]):
 
 
 class UnreadIndex(GlobalSecondaryIndex["Item"]):
-    """Conversations of a person's inbox in which something is unread."""
+    """The threads in a user's inbox with unread messages."""
 
     class Meta:
         index_name = "GSI4"
@@ -98,7 +98,7 @@ class UnreadIndex(GlobalSecondaryIndex["Item"]):
 
 
 class Item(Model):
-    """Anything in the table. A subclass says by its keys which items are its own."""
+    """Base class of all items. The prefixes of its keys identify the items of a subclass."""
 
     class Meta:
         table_name = settings.DYNAMODB["table"]
@@ -113,37 +113,37 @@ class Item(Model):
     pending = PendingIndex()
     unread_threads = UnreadIndex()
 
-    # How its keys begin; the sort key of some kinds is a constant.
+    # Prefixes of the keys; the sort key of some kinds is a constant.
     pk_prefix: ClassVar[str] = ""
     sk_prefix: ClassVar[str] = ""
-    # No item of the kind gets larger than that; see threads/dynamodb/sizes.py.
+    # The size limit of the kind; see threads/dynamodb/sizes.py.
     max_bytes: ClassVar[int]
     kinds: ClassVar[list[type["Item"]]] = []
 
     @classmethod
     def has_sk(cls, sk: str) -> bool:
-        """Of a key that begins as this kind's do: a constant one has to be the whole key."""
+        """Whether a sort key with the kind's prefix belongs to it; a constant must match fully."""
         return cls.sk_prefix.endswith("#") or sk == cls.sk_prefix
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if cls.pk_prefix:
             if "max_bytes" not in vars(cls):
-                raise TypeError(f"{cls.__name__} declares no bound for its size")
+                raise TypeError(f"{cls.__name__} declares no size limit")
             Item.kinds.append(cls)
 
     @classmethod
     def _get_connection(cls) -> TableConnection:
-        # One connection for all kinds, not one for each class.
+        # PynamoDB would open one connection per class.
         return connection()
 
     @property
     def is_expired(self) -> bool:
-        # AWS may take days to remove it, the embedded engine never does: expired is expired.
+        # AWS may take days to delete an expired item, and the embedded engine never does.
         return self.ttl is not None and self.ttl <= time.time()
 
     def copy(self) -> Self:
-        """Another one with the same values: setting one of them changes only the one."""
+        """A copy whose attributes can be set independently."""
         twin = self.__class__.__new__(self.__class__)
         twin.__dict__.update(self.__dict__)
         twin.attribute_values = dict(self.attribute_values)
@@ -161,7 +161,7 @@ class Item(Model):
 
     @classmethod
     def complete(cls, items: list[Any]) -> None:
-        """Some kinds keep a part of themselves elsewhere; whoever reads them gets them whole."""
+        """Loads the parts of these items that are stored elsewhere; overridden by such kinds."""
 
 
 @functools.cache
@@ -193,7 +193,7 @@ def connection() -> TableConnection:
 
 
 def parse_item(raw: dict[str, Any]) -> Item | None:
-    """The item as what it is, by its keys; None if only a newer version knows its kind."""
+    """The item as an instance of its kind; None if only a newer version has that kind."""
     pk, sk = raw["pk"]["S"], raw["sk"]["S"]
     for kind in Item.kinds:
         if pk.startswith(kind.pk_prefix) and sk.startswith(kind.sk_prefix) and kind.has_sk(sk):
@@ -203,14 +203,14 @@ def parse_item(raw: dict[str, Any]) -> Item | None:
 
 
 def parse_items(raws: Iterable[dict[str, Any]]) -> list[Item]:
-    """Without those of unknown kinds."""
+    """Parses items and leaves out those of unknown kinds."""
     return [item for item in map(parse_item, raws) if item is not None]
 
 
 @dataclass
 class Page:
     items: list[Item]
-    # Where the next page begins; None at the end.
+    # The start of the next page; None on the last page.
     next_key: dict[str, Any] | None = None
 
     @property
@@ -247,7 +247,7 @@ def query(
         )
         found = parse_items(answer["Items"])
         items += found
-        # Others are read in the place of unknown ones: those do not crowd out what a page needs.
+        # Reads replacements for items of unknown kinds, so that the page is filled.
         limit, after = len(answer["Items"]) - len(found), answer.get("LastEvaluatedKey")
         if not limit or after is None:
             return Page(_unexpired(items, whole=whole), after)
@@ -268,7 +268,7 @@ def count(
     most: int,
     index: GlobalSecondaryIndex | None = None,
 ) -> int:
-    """How many there are, up to so many; the items themselves stay where they are."""
+    """The number of items, up to a limit, without reading the items themselves."""
     answer = connection().query(
         pk,
         range_key_condition=where,
@@ -280,7 +280,7 @@ def count(
 
 
 def get_many(keys: Iterable[Key], *, whole: bool = True) -> list[Item]:
-    """By BatchGetItem, in chunks of what it takes; what it leaves over is asked for again."""
+    """Reads items by BatchGetItem in chunks; unprocessed keys are requested again."""
     wanted = [{"pk": pk, "sk": sk} for pk, sk in dict.fromkeys(keys)]
     found: list[dict[str, Any]] = []
     backoff = Backoff()
@@ -305,7 +305,7 @@ def query_all(
     index: GlobalSecondaryIndex | None = None,
     whole: bool = True,
 ) -> Iterator[Item]:
-    """All there is, page by page."""
+    """All items, page by page."""
     after = None
     while True:
         page = query(pk, where, limit=QUERY_PAGE_SIZE, index=index, after=after, whole=whole)
@@ -322,7 +322,7 @@ def serialized(item: Item) -> dict[str, Any]:
 
 
 def put_many(items: Iterable[Item]) -> None:
-    """By BatchWriteItem, in chunks of what it takes; what it leaves over is put again."""
+    """Writes items by BatchWriteItem in chunks; unprocessed items are sent again."""
     waiting = iter(items)
     while chunk := [serialized(item) for item in islice(waiting, BATCH_WRITE_PAGE_LIMIT)]:
         backoff = Backoff()
@@ -334,7 +334,7 @@ def put_many(items: Iterable[Item]) -> None:
                 backoff.wait("UnprocessedItems")
 
 
-# --- Making the table
+# --- Creating the table
 
 
 class Shape(NamedTuple):
@@ -344,7 +344,7 @@ class Shape(NamedTuple):
 
 
 def create_table() -> list[str]:
-    """Makes the table if it is not there; says what differs if it has another shape."""
+    """Creates the table if it does not exist; returns how an existing one differs."""
     try:
         described = connection().describe_table()
     except TableDoesNotExist:
@@ -354,7 +354,7 @@ def create_table() -> list[str]:
 
 
 def _let_expire(wanted: str) -> list[str]:
-    """What has a ttl goes by itself, some day; until then every read passes over it."""
+    """Enables expiry of items by `ttl`; until they are deleted, reads skip expired items."""
     table = connection()
     answer = table.connection._make_api_call("DescribeTimeToLive", {"TableName": table.table_name})
     found = answer["TimeToLiveDescription"].get("AttributeName")

@@ -1,4 +1,4 @@
-"""One attempt after the other until the line is stored, or refused."""
+"""Attempts to append one message until it is stored or refused."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,31 +22,31 @@ Plan = Callable[[CachedThread], tuple[NewMessage, RosterChange]]
 
 
 class NothingToDo(Exception):
-    """Raised by a plan: it is as it should be already, and a repeat is not an error."""
+    """Raised by a plan whose change was made before: a repeat is not an error."""
 
 
 @dataclass
 class Appended:
-    # As it was just after this line: whoever comes later is not told of it.
+    # The thread right after this message; users who join later do not get its events.
     cached: CachedThread
     message: Message
-    # False when an earlier request stored it: then everybody was told already.
+    # False if an earlier request stored the message: its events were published then.
     is_new: bool = True
-    # Those who went with it.
+    # The participants who left with this message.
     removed: list[Participant] = field(default_factory=list)
-    # False when a newer one was stored together with it.
+    # False if a newer message was stored in the same batch.
     shows_in_inboxes: bool = True
 
 
 def append(thread_id: str, plan: Plan, *, unconfirmed: Attempt | None = None) -> Appended:
-    """Stores the line that `plan` makes of the thread as it is; asks again after a lost race.
-    Of an attempt that one is `unsure` of it is asked first whether it was stored."""
+    """Stores the message that `plan` makes for the current thread; plans again after a conflict.
+    If there is an `unconfirmed` attempt, its marker is read first, since it may be stored."""
     with cache.write_lock(thread_id):
         return _Attempts(thread_id, plan, unconfirmed).run()
 
 
 def find_stored_message(thread_id: str, line: NewMessage) -> Message | None:
-    """Asked before a refusal: nobody is told "refused" about something that was stored."""
+    """Called before a refusal, so that a stored message is never reported as refused."""
     marker = SentMarker.find(keys.thread_pk(thread_id), line.marker_sk)
     if marker is None:
         return None
@@ -59,7 +59,7 @@ class _Attempts:
     def __init__(self, thread_id: str, plan: Plan, unconfirmed: Attempt | None) -> None:
         self.thread_id = thread_id
         self.plan = plan
-        # Those whose answer was lost on the way: they may have been stored.
+        # Attempts without a response, which may have been stored.
         self.unconfirmed = {unconfirmed.message.id: unconfirmed} if unconfirmed else {}
         self.backoff = Backoff()
         self.is_patient = True
@@ -99,7 +99,7 @@ class _Attempts:
         return Appended(attempt.cached.copy(), attempt.message, removed=attempt.roster.leaving)
 
     def _prepare(self) -> tuple[CachedThread, NewMessage, RosterChange]:
-        """A refusal that rests on what we believe is given only after looking."""
+        """A refusal that is based on the cache is confirmed with the stored thread."""
         believed = cache.peek(self.thread_id)
         if believed is not None:
             try:
@@ -110,7 +110,7 @@ class _Attempts:
         return cached, *self.plan(cached)
 
     def _learn(self, attempt: Attempt, cancelled: TransactionCancelled) -> Appended | None:
-        # The marker is judged before all others.
+        # The marker comes first: if it exists, the other conditions do not matter.
         if cancelled.failed("marker"):
             metrics.SEND_CONFLICTS.labels("repeat").inc()
             marker = cancelled.current("marker", SentMarker)
@@ -124,7 +124,7 @@ class _Attempts:
         return None
 
     def _find_unsure(self) -> Appended | None:
-        """Asked before planning again: to the plan, what was done would look like a repeat."""
+        """Called before planning again: a plan would take our own stored message for a repeat."""
         for marker_sk in {attempt.new_message.marker_sk for attempt in self.unconfirmed.values()}:
             marker = SentMarker.find(keys.thread_pk(self.thread_id), marker_sk)
             appended = self._ours(marker) if marker else None
@@ -133,7 +133,7 @@ class _Attempts:
         return None
 
     def _ours(self, marker: SentMarker) -> Appended | None:
-        """Stored by us, and nobody was told of it yet."""
+        """The message that one of our attempts stored; its events are not published yet."""
         attempt = self.unconfirmed.get(marker.message_id)
         if attempt is None or attempt.new_message.marker_sk != marker.sk:
             return None
@@ -162,7 +162,7 @@ class _Attempts:
 
 
 def _message_of(marker: SentMarker, line: NewMessage) -> Message:
-    """What was stored under a marker, as far as an acknowledgement needs it."""
+    """The stored message of a marker, as far as an acknowledgement needs it."""
     return Message(
         marker.pk,
         keys.message_sk(marker.message_id),
@@ -175,11 +175,11 @@ def _message_of(marker: SentMarker, line: NewMessage) -> Message:
     )
 
 
-# --- After a lost race
+# --- After a conflict
 
 
 def correct_cache(cached: CachedThread, cancelled: TransactionCancelled) -> None:
-    """Takes what the store has for what we believed; where that is not enough, forgets it all."""
+    """Updates the cached thread from the stored items; invalidates it if they are not enough."""
     for name in cancelled.reasons:
         if name == "thread":
             _correct_thread(cached, cancelled.current(name, Thread))

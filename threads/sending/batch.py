@@ -1,8 +1,8 @@
-"""Lines that wait, of one thread or of several, in one transaction.
+"""Appends messages of one or several threads in one transaction.
 
-Nothing is promised less for it: each line has its conditions, its marker and its number. What fails
-leaves, with what came after it in the same thread, to be appended by itself; the rest goes again at
-once.
+The guarantees are those of a single append: every message has its conditions, marker and number.
+If a thread's part fails, its messages are left to be appended one by one; the rest of the batch is
+retried immediately.
 """
 
 from collections.abc import Generator, Iterator
@@ -37,26 +37,26 @@ from threads.sending.transaction import (
     thread_unchanged,
 )
 
-# Of a transaction.
+# The limit of a DynamoDB transaction.
 MAX_ITEMS = 100
 
 
 @dataclass
 class BatchEntry:
-    """A line that is to be appended, and what became of it: nothing, if it has to go by itself."""
+    """A message to be appended. Without an outcome it has to be appended by itself."""
 
     thread_id: str
     plan: Plan
     appended: Appended | None = None
-    # The answer was lost on the way: it may have been stored.
+    # An attempt without a response, which may have been stored.
     unconfirmed: Attempt | None = None
 
 
 @dataclass
 class _Part:
-    """What is written to one thread."""
+    """The writes to one thread."""
 
-    # As we believe it is, and as it will be after each line.
+    # The cached thread, and a copy with the planned messages applied.
     state: CachedThread
     after: CachedThread
     lines: list[tuple[BatchEntry, NewMessage, Message]] = field(default_factory=list)
@@ -70,7 +70,7 @@ class _Part:
 
 
 def append_batch(entries: list[BatchEntry]) -> TransactionSteps:
-    """Those that are left without an outcome have to be appended one by one, in their order."""
+    """Entries without an outcome afterwards have to be appended one by one, in order."""
     with ExitStack() as turns:
         parts = list(_parts(entries, turns))
         while parts:
@@ -83,7 +83,7 @@ def _parts(entries: list[BatchEntry], turns: ExitStack) -> Iterator[_Part]:
         threads.setdefault(entry.thread_id, []).append(entry)
     room = MAX_ITEMS
     for thread_id, waiting in threads.items():
-        # Somebody else writes here, or nothing is known: that takes its time.
+        # Another writer holds the thread, or it is not cached: it would delay the batch.
         if not turns.enter_context(cache.try_write_lock(thread_id)):
             continue
         believed = cache.peek(thread_id)
@@ -103,7 +103,7 @@ def _part(believed: CachedThread, waiting: list[BatchEntry], room: int) -> _Part
             line, roster = entry.plan(part.after)
         except (Refusal, NothingToDo):
             break
-        # Two more, if it is of another day one more, and the first brings thread and people.
+        # Message and marker, an archive item on a new day, and first the thread and participants.
         more = 3 if part.lines else 4 + len(believed.people)
         is_usual = (
             roster == RosterChange()
@@ -118,7 +118,7 @@ def _part(believed: CachedThread, waiting: list[BatchEntry], room: int) -> _Part
 
 
 def _add(part: _Part, entry: BatchEntry, line: NewMessage) -> None:
-    """One more line, on the thread as the lines before it leave it."""
+    """Adds a message to the thread as the messages before it leave it."""
     cached = part.after
     message_id = keys.next_message_id(cached.thread.last_message_id, now_ms())
     message = make_message(cached, line, message_id)
@@ -141,7 +141,7 @@ def _add(part: _Part, entry: BatchEntry, line: NewMessage) -> None:
 
 
 def _write(parts: list[_Part]) -> Generator[Transaction, None, list[_Part]]:
-    """The parts that go again, because others stood in their way."""
+    """Returns the parts to be retried because only other parts failed."""
     write = Transaction()
     for part in parts:
         _put(write, part)
@@ -150,7 +150,7 @@ def _write(parts: list[_Part]) -> Generator[Transaction, None, list[_Part]]:
     except TransactionCancelled as cancelled:
         return [part for part in parts if not _failed(part, cancelled)]
     except Exception as error:
-        # Whatever it is, it may have been stored.
+        # After any error the transaction may have been stored.
         for part in parts:
             _lost(part)
         if not isinstance(error, StoreUnavailable):
@@ -184,7 +184,7 @@ def _lost(part: _Part) -> None:
 
 
 def _failed(part: _Part, cancelled: TransactionCancelled) -> bool:
-    """Whether something of this part was in the way; what the store has is taken for true."""
+    """Whether this part caused the failure; if so, its cached thread is corrected."""
     prefix = f"{part.state.thread.id} "
     reasons = {
         name.removeprefix(prefix): reason
@@ -205,11 +205,11 @@ def _done(part: _Part) -> None:
         part.of_thread.apply(part.state.thread)
         for user_id, change in part.of_people.items():
             person = part.state.people[user_id]
-            # A cursor that moved just now may have brought these lines along from the store.
+            # A concurrent cursor update may have loaded an item that has these messages.
             if person.last_seq < last.seq:
                 change.apply(person)
     cache.put(part.state)
     after = part.state.copy()
     for entry, _, message in part.lines:
-        # Inboxes show the newest only.
+        # Inboxes show only the newest message.
         entry.appended = Appended(after, message, shows_in_inboxes=message is last)

@@ -1,7 +1,7 @@
-"""What waits for whom in a thread, and the items by which each of them finds it.
+"""Pending actions: cards, offers and contracts in a thread that require an action of a user.
 
-The thread names all of it. Somebody has an item for each that is theirs while the row is in their
-inbox, as with what is unread: put away, it is neither listed nor counted.
+The thread lists all of them. A user has an item for each of theirs while the thread is in their
+inbox; as with unread messages, those of an archived thread are neither listed nor counted.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from threads.sending.new_message import NewMessage, RosterChange
 
 # `user`, `what` (a card's message, an offer, a contract), `type`, `since`.
 PendingEntry = dict[str, str]
-# As `what`: the very message that is being written.
+# Stands for the id of the new message as `what`.
 THIS_MESSAGE = ""
 
 
@@ -30,14 +30,14 @@ def pending_after(
 
 
 def list_awaited_users(waits: Iterable[PendingEntry]) -> list[str]:
-    """Each once."""
+    """The users of pending actions, each once."""
     return list(dict.fromkeys(each["user"] for each in waits))
 
 
 def update_pending_items(
     write: Transaction, cached: CachedThread, waits: list[PendingEntry], roster: RosterChange
 ) -> None:
-    """Those who go lose theirs with everything else of their own."""
+    """Updates the items of remaining participants; those who leave lose all their items anyway."""
     if not waits and not cached.thread.waits:
         return
     staying = [one for one in cached.people.values() if one.user_id not in roster.leaving_ids]
@@ -49,14 +49,14 @@ def update_pending_items(
 
 
 def _next(person: Participant) -> str:
-    """An archived row comes back with any line."""
+    """The folder after a new message, which returns an archived thread to the inbox."""
     return INBOX if person.folder == ARCHIVED_FOLDER else person.folder
 
 
 def list_own_pending(
     waits: Iterable[PendingEntry], user_id: str, folder: str
 ) -> list[PendingEntry]:
-    """Those that this person has an item for."""
+    """The pending actions for which this user has an item."""
     return [each for each in waits if each["user"] == user_id] if folder == INBOX else []
 
 
@@ -75,7 +75,7 @@ def update_own_items(
 
 
 def restores_pending_items(cached: CachedThread) -> bool:
-    """Whether the next line brings somebody's items along: they are not of the usual few writes."""
+    """Whether the next message returns a thread to an inbox, which writes more items than usual."""
     if not cached.thread.waits:
         return False
     users = list_awaited_users(cached.thread.waits)

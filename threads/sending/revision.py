@@ -1,4 +1,4 @@
-"""The transaction with which a message becomes another: it, the thread's `rev`, inbox rows."""
+"""The transaction that changes a stored message, the thread's `rev` and inbox rows."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,9 +19,9 @@ from threads.sending.new_message import now_ms
 from threads.sending.transaction import can_write
 
 REMOVED_PREVIEW = "Message removed"
-# What the author reads instead where staff have hidden it.
+# The preview for the author of a message that staff have hidden.
 HIDDEN_PREVIEW = "Our safety team has hidden your message"
-# What of a message an inbox would show otherwise.
+# Attributes of a message that affect its preview in inboxes.
 SHOWN = {"body", "removed_at", "hidden_at"}
 
 
@@ -29,10 +29,10 @@ SHOWN = {"body", "removed_at", "hidden_at"}
 class Revision:
     cached: CachedThread
     message: Message
-    # Empty if it is as it should be already.
+    # Empty if the change was made before.
     change: Change
     quoted: dict[str, Message] = field(default_factory=dict)
-    # Of the pack that it was in, and is no longer.
+    # The check of the pack that contained the message.
     check: PackCheck | None = None
 
     @property
@@ -45,12 +45,12 @@ class Revision:
 
     @property
     def rewrites(self) -> bool:
-        """What it said; a reaction does not."""
+        """Whether the content changes; a reaction does not change it."""
         return bool(SHOWN & {*self.change.set, *self.change.remove})
 
     def commit(self, user_id: str | None) -> None:
-        """Whoever changes it has to be there, and free to write. Nobody stands for staff, who
-        change what is said in a thread without being in it, and in a locked one, too."""
+        """The user has to be a participant who can send. None stands for staff, who can change
+        messages without being participants, also in a locked thread."""
         self.change.set["rev"] = self.cached.thread.rev + 1
         if self.message.archive_ref and self.rewrites:
             self._bring_back()
@@ -65,7 +65,7 @@ class Revision:
                     person.last_message = summary
 
     def _bring_back(self) -> None:
-        """What changes is in the table again, as it will be; the pack must not keep what it was."""
+        """Restores an archived message to the table; its pack must not keep the old content."""
         self.check = make_pack_check(self.message.thread_id, self.message.archive_ref or "")
         self.change = restoring_change(self.message).then(self.change)
 
@@ -91,7 +91,7 @@ class Revision:
         return write
 
     def _as_read(self) -> Condition:
-        """Archiving it in between changes nothing of what it says, but where that is."""
+        """Concurrent archiving does not change the content, but where it is stored."""
         place, known = Message.archive_ref, self.message.archive_ref
         is_there = place == known if known else place.does_not_exist()
         return (Message.rev == self.message.rev) & is_there
@@ -103,7 +103,7 @@ class Revision:
             as_is &= (Thread.status != LOCKED) & Thread.soft_block.does_not_exist()
         if not self.rewrites:
             return as_is
-        # Inboxes show the newest: that it is that, or is not, has to be true.
+        # Inboxes show the newest message, so whether this is the newest is a condition.
         newest, this = Thread.last_message_id, self.message.id
         return as_is & (newest == this if self.shows_in_inboxes else newest != this)
 

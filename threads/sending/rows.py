@@ -1,4 +1,4 @@
-"""What a new line changes of the thread and of every participant's item."""
+"""Changes of the thread and of every participant's item by a new message."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from threads.models.thread import OPEN, PROJECT
 from threads.sending.new_message import NewMessage, RosterChange
 from threads.sending.pending_actions import PendingEntry, list_awaited_users, pending_after
 
-# Gone from the item of somebody who has everything: nothing is unread, nothing undelivered.
+# Removed from the item of a participant who has read everything.
 CAUGHT_UP_REMOVED_FIELDS = (
     "marked_unread",
     "first_undelivered_seq",
@@ -61,13 +61,13 @@ def thread_change(
 def waiting_for_change(
     thread: Thread, line: NewMessage, waits: list[PendingEntry], user_id: str = ""
 ) -> dict[str, Any]:
-    """Who owes whom a reply is between the two principals; nobody else's words move it. As long as
-    something waits for somebody, it is that one: for `user_id`, if that is one of them."""
+    """The user whose reply is awaited. Only messages of buyer and seller change it. While there are
+    pending actions it is one of their users: `user_id`, if they are among them."""
     if waits:
         users = list_awaited_users(waits)
         return {"waiting_for": user_id if user_id in users else users[0]}
     if thread.waits or line.type == ACTION:
-        # The last one is answered; or this one waits for staff.
+        # The last pending action is done, or this card requires an action of staff.
         return {"waiting_for": ""}
     sides = {thread.buyer_id: thread.seller_id, thread.seller_id: thread.buyer_id}
     answers = sides.get(line.author_id or "")
@@ -102,7 +102,7 @@ def receiver_change(person: Participant, line: NewMessage, message: Message) -> 
 
 
 def roster_count_change(cached: CachedThread, person: Participant, roster: RosterChange) -> Change:
-    """Who else is there now: how many, and whether a block stands between the last two."""
+    """The number of other participants, and a block between the last two."""
     change = Change()
     if roster.joining or roster.leaving:
         people = len(cached.people) + len(roster.joining) - len(roster.leaving)
@@ -120,7 +120,7 @@ def unread_index_keys(person: Participant) -> dict[str, Any]:
 
 
 def read_cursor_unchanged(person: Participant) -> Condition:
-    """Nobody has moved the read cursor since this was read."""
+    """A condition that the read cursor has not moved since the item was read."""
     marked = Participant.marked_unread
     return (
         (Participant.last_read_seq == person.last_read_seq)
@@ -130,12 +130,12 @@ def read_cursor_unchanged(person: Participant) -> Condition:
 
 
 def _comes_back_unread(person: Participant) -> bool:
-    """What was unread when it was archived is so again; the archived one was not listed."""
+    """Whether an archived thread was unread, and has to be listed as unread again."""
     return person.folder == ARCHIVED_FOLDER and person.has_unread
 
 
 def caught_up_cursors(message: Message) -> dict[str, Any]:
-    """The cursors of somebody who has seen everything up to this message, the newest."""
+    """The cursors of a participant who has read everything up to this newest message."""
     return {
         "last_read_seq": message.seq,
         "last_read_message_id": message.id,
@@ -147,7 +147,7 @@ def caught_up_cursors(message: Message) -> dict[str, Any]:
 
 
 def _row(person: Participant, line: NewMessage, message: Message) -> dict[str, Any]:
-    # An archived conversation comes back when something happens in it.
+    # A new message returns an archived thread to the inbox.
     folder = INBOX if person.folder == ARCHIVED_FOLDER else person.folder
     return {
         "last_seq": message.seq,

@@ -1,4 +1,4 @@
-"""The transaction that a line becomes: what it writes, and on which conditions."""
+"""The transaction of a new message: its writes and their conditions."""
 
 import time
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ from threads.sending.rows import (
 
 @dataclass
 class Attempt:
-    """A line on its way, and what it changes of what we believe once it is stored."""
+    """An attempt to store a message, and the changes of the cached thread once it is stored."""
 
     cached: CachedThread
     new_message: NewMessage
@@ -54,7 +54,7 @@ class Attempt:
             self.thread_change.apply(self.cached.thread)
             for user_id, change in self.changes.items():
                 person = self.cached.people[user_id]
-                # A cursor that moved just now may have brought this line along from the store.
+                # A concurrent cursor update may have loaded an item that has this message.
                 if person.last_seq < self.message.seq:
                     change.apply(person)
             self._move_people()
@@ -96,7 +96,7 @@ def build_attempt(cached: CachedThread, line: NewMessage, roster: RosterChange) 
 
 
 def _as_planned(cached: CachedThread, line: NewMessage) -> Condition:
-    """A line that changes something besides takes the thread's next revision, and it alone."""
+    """A message that changes the thread, too, must be the only one with its revision."""
     condition = thread_version_unchanged(cached) if line.by_staff else thread_unchanged(cached)
     if "rev" in line.thread_changes:
         return condition & (Thread.rev == line.thread_changes["rev"] - 1)
@@ -126,7 +126,7 @@ def participant_change(
     message: Message,
     roster: RosterChange,
 ) -> Change:
-    """What a line changes of somebody's item."""
+    """The change of a participant's item by a new message."""
     if person.user_id == line.author_id:
         change = sender_change(cached, person, line, message)
     else:
@@ -141,12 +141,12 @@ def participant_change(
 def participant_condition(
     cached: CachedThread, person: Participant, *, writes: bool, despite_hold: bool = False
 ) -> Condition:
-    # The index key depends on folder and pin. Of an item that is not there neither holds.
+    # The index key depends on folder and pin. For a missing item neither condition holds.
     condition: Condition = ConditionBuilder(Participant).equal(
         folder=person.folder, pinned=person.pinned
     )
     if person.folder == ARCHIVED_FOLDER:
-        # Whether it comes back as unread depends on what they have read.
+        # Whether the thread returns as unread depends on the read cursor.
         condition &= read_cursor_unchanged(person)
     if writes:
         condition &= can_write(cached, despite_hold=despite_hold)
@@ -165,7 +165,7 @@ def _move_people(attempt: Attempt) -> None:
     for item in roster.owned_items:
         write.delete(f"belonging {item.sk}", item)
     for person in roster.joining:
-        # Their row shows the line with which they came, and nothing from before it.
+        # Their row shows the message with which they joined, and nothing from before it.
         receiver_change(person, attempt.new_message, attempt.message).apply(person)
         roster_count_change(attempt.cached, person, roster).apply(person)
         write.put(f"joining {person.user_id}", person, Participant.pk.does_not_exist())
@@ -180,13 +180,13 @@ def _move_invitations(attempt: Attempt) -> None:
     for invitation in roster.inviting:
         _as_invited(attempt, invitation)
         write.put(f"inviting {invitation.user_id}", invitation)
-        # Whether they come or not, the line names them.
+        # The message names them, whether they accept or not.
         left = make_left_thread(invitation, attempt.message.created_at)
         write.put(f"left {invitation.user_id}", left)
 
 
 def _as_invited(attempt: Attempt, invitation: Invitation) -> None:
-    """The row shows the line that says they were invited, and nothing from before it."""
+    """The row of an invitation shows the message about it, and nothing from before it."""
     invitation.last_seq, invitation.last_tally = attempt.message.seq, attempt.message.tally
     invitation.last_message_at = attempt.message.created_at
     invitation.inbox_sk = keys.inbox_sk(
@@ -195,7 +195,7 @@ def _as_invited(attempt: Attempt, invitation: Invitation) -> None:
 
 
 def _bind_pair(attempt: Attempt) -> None:
-    """Two who are left by themselves are reached by a block, whoever began the thread."""
+    """Registers the thread of two remaining participants, so that a block between them applies."""
     pair, accepted = attempt.roster.pair, attempt.roster.accepts
     if accepted is not None:
         change = Change(set={"accepted": True}, remove=("requested_by", "requested_at"))
@@ -210,7 +210,7 @@ def _bind_pair(attempt: Attempt) -> None:
 
 
 def thread_unchanged(cached: CachedThread) -> Condition:
-    """Nothing was appended since, and the thread is neither locked nor on hold."""
+    """Conditions that nothing was appended and the thread is neither locked nor on hold."""
     return thread_version_unchanged(cached).differ(status=LOCKED).absent("soft_block")
 
 
@@ -230,6 +230,6 @@ def can_write(cached: CachedThread, *, despite_hold: bool = False) -> Condition:
     if not despite_hold:
         allowed = allowed.absent("sending_hold")
     if cached.is_group:
-        # A block between two of many does not silence them in front of the others.
+        # In a group, a block between two participants does not stop them from sending.
         return allowed
     return allowed.absent("blocked_by")
