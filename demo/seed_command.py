@@ -31,7 +31,7 @@ class SeedCommand(BaseCommand):
             raise CommandError(f"Not everything could be written: {error}.") from error
         except StoreUnavailable as error:
             raise CommandError(
-                f"The table does not answer ({error.why}): run this again, it goes on where it was."
+                f"The table is unavailable ({error.reason}). Run this again to continue."
             ) from error
 
     def seed(self, **options: Any) -> None:

@@ -177,7 +177,7 @@ def _count(
 ) -> int:
     """By number alone, unless the index may lag: then which ones it has must be known."""
     if not fresh.threads:
-        return count(pk, where, most=MAX_ROWS, index=index)
+        return count(pk, where, limit=MAX_ROWS, index=index)
     page = query(pk, where, limit=MAX_ROWS + len(fresh.threads), index=index)
     return min(MAX_ROWS, len(fresh.merge(page.of(Participant), belongs)))
 
@@ -186,7 +186,7 @@ def _threads_with_actions(user: User) -> tuple[list[str], bool]:
     page = query(
         keys.user_pk(user.id), Item.sk.startswith(keys.PENDING_ACTIONS), limit=MAX_ROWS + 1
     )
-    return list(dict.fromkeys(item.thread_id for item in page.of(PendingAction))), page.more
+    return list(dict.fromkeys(item.thread_id for item in page.of(PendingAction))), page.has_more
 
 
 def get_row(user: User, thread_id: str) -> Participant:

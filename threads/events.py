@@ -147,14 +147,14 @@ def publish_inbox_rows(cached: CachedThread) -> None:
         publish(inbox_changed(person, unread=unread), to=[person.user_id])
 
 
-def publish_roster(cached: CachedThread, gone: list[Participant]) -> None:
+def publish_roster(cached: CachedThread, removed: list[Participant]) -> None:
     """Publishes a roster change to the participants, and to those who left: their pages close."""
     publish(thread_changed(cached), to=list(cached.people))
-    for person in gone:
-        _tell_left(cached, person)
+    for person in removed:
+        _publish_left(cached, person)
 
 
-def _tell_left(cached: CachedThread, person: Participant) -> None:
+def _publish_left(cached: CachedThread, person: Participant) -> None:
     left = thread_changed(cached, "You're no longer in this conversation.")
     left["status"], left["roster"] = LEFT, []
     publish(left, to=[person.user_id])

@@ -91,7 +91,9 @@ def _messages_of(files: Sequence[File], client_id: str) -> dict[str, list[Messag
         for file, message_id in of_file
         if message_id
     }
-    found = {one.id: one for one in get_many(wanted, whole=False) if isinstance(one, Message)}
+    found = {
+        one.id: one for one in get_many(wanted, with_contents=False) if isinstance(one, Message)
+    }
     messages: dict[str, list[Message]] = {}
     for file, message_id in of_file:
         if message_id in found:
@@ -108,7 +110,7 @@ def _read(
 ) -> tuple[Participant | None, Thread | None, list[Message]]:
     pk = keys.thread_pk(thread_id)
     wanted = [keys.THREAD, keys.participant_sk(user.id), *map(keys.message_sk, message_ids)]
-    found = get_many([(pk, sk) for sk in wanted], whole=False)
+    found = get_many([(pk, sk) for sk in wanted], with_contents=False)
     me = next((item for item in found if isinstance(item, Participant)), None)
     thread = next((item for item in found if isinstance(item, Thread)), None)
     return me, thread, [item for item in found if isinstance(item, Message)]

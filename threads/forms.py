@@ -93,8 +93,8 @@ class FlagField(forms.Field):
 class IdListField(forms.Field):
     """Distinct ids in order: a list in JSON, separated by spaces in a form."""
 
-    def __init__(self, prefix: str, *, most: int, **kwargs: Any) -> None:
-        self.prefix, self.max_items = prefix, most
+    def __init__(self, prefix: str, *, max_items: int, **kwargs: Any) -> None:
+        self.prefix, self.max_items = prefix, max_items
         super().__init__(**kwargs)
 
     def to_python(self, value: Any) -> list[str]:
@@ -166,7 +166,7 @@ class SendMessage(ThreadCommand):
     # The action refuses an empty or long text with its own message.
     body = PlainTextField(required=False)
     seen_seq = CountField(required=False)
-    attachments = IdListField("file", most=MAX_ATTACHMENTS, required=False)
+    attachments = IdListField("file", max_items=MAX_ATTACHMENTS, required=False)
     links = LinkListField(required=False)
 
     def arguments(self) -> dict[str, Any]:

@@ -51,44 +51,46 @@ def applies_to(thread: Thread) -> bool:
     return bool(thread.kind == INQUIRY and not thread.leg_id)
 
 
-def apply_policy(line: NewMessage, cached: CachedThread) -> NewMessage:
+def apply_policy(new_message: NewMessage, cached: CachedThread) -> NewMessage:
     """The message with its policy flags and the author's strikes; raises PolicyBlocked."""
-    author = cached.people[line.author_id or ""]
+    author = cached.people[new_message.author_id or ""]
     if not applies_to(cached.thread) or author.role == ADMIN:
-        return line
-    said, verdict = _worst(line, list_recent_texts(cached.thread.id, author.user_id))
+        return new_message
+    text, verdict = _worst(new_message, list_recent_texts(cached.thread.id, author.user_id))
     if not verdict.is_found:
-        return line
-    return apply_strike(line, verdict, said, strikes=(author.strikes or 0) + 1)
+        return new_message
+    return apply_strike(new_message, verdict, text, strikes=(author.strikes or 0) + 1)
 
 
-def _worst(line: NewMessage, before: list[str]) -> tuple[str, Verdict]:
+def _worst(new_message: NewMessage, before: list[str]) -> tuple[str, Verdict]:
     """The worst verdict on the text, and on the names of its files and links."""
-    found = [(line.body, judge(line.body, before))]
-    for attached in line.attachments:
-        words = _words_of(attached)
-        found.append((words, judge(words, [*before, line.body])))
+    found = [(new_message.body, judge(new_message.body, before))]
+    for attached in new_message.attachments:
+        names = _names_of(attached)
+        found.append((names, judge(names, [*before, new_message.body])))
     return max(found, key=lambda one: (one[1].score, one[1].is_found))
 
 
-def _words_of(attached: dict[str, Any]) -> str:
+def _names_of(attached: dict[str, Any]) -> str:
     if attached["kind"] == LINK:
         return f"{attached['title']}\n{attached['url']}"
     return meaningful_name(attached["describe_reasons"])
 
 
-def apply_strike(line: NewMessage, verdict: Verdict, said: str, *, strikes: int) -> NewMessage:
+def apply_strike(
+    new_message: NewMessage, verdict: Verdict, text: str, *, strikes: int
+) -> NewMessage:
     if not verdict.is_sure:
         # An uncertain verdict gives a notice only and never counts as a strike.
-        return replace(line, flags={"policy": verdict.reasons, "strike": GUESSED})
+        return replace(new_message, flags={"policy": verdict.reasons, "strike": GUESSED})
     if strikes >= settings.POLICY_BLOCK_AT or verdict.score >= settings.POLICY_GROSS:
-        raise PolicyBlocked(verdict, said)
+        raise PolicyBlocked(verdict, text)
     flags = {"policy": verdict.reasons, "strike": strikes}
     author_changes: dict[str, Any] = {"strikes": strikes}
     if strikes > 1:
         pause = settings.POLICY_COOL_DOWN
         author_changes["blocked_until"] = keys.iso(keys.datetime_from_ms(now_ms() + 1000 * pause))
-    return replace(line, flags=flags, author_changes=author_changes)
+    return replace(new_message, flags=flags, author_changes=author_changes)
 
 
 def check_text(thread: Thread, *texts: str, what: str = "Not sent: this") -> None:

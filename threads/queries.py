@@ -28,7 +28,7 @@ from threads.models.tab import TAB_NAMES
 from threads.models.thread import MAX_PARTICIPANTS
 
 PAGE_SIZE = 50
-HEAD = 1 + len(TAB_NAMES)
+HEAD_SIZE = 1 + len(TAB_NAMES)
 MAX_PENDING = 100
 PENDING_PAGE = 100
 WINDOW_PAGE = 250
@@ -51,13 +51,13 @@ def open_thread(user: User, thread_id: str, *, after: str | None = None) -> Open
     page = query(
         keys.thread_pk(thread_id),
         Item.sk >= floor,
-        limit=HEAD + _people_expected(thread_id) + PAGE_SIZE + 1,
+        limit=HEAD_SIZE + _expected_participants(thread_id) + PAGE_SIZE + 1,
         newest_first=True,
     )
     cached = from_page(page)
     if cached is None or user.id not in cached.people:
         raise Refusal("THREAD_NOT_FOUND")
-    if page.more and len(page.of(Message)) < PAGE_SIZE:
+    if page.has_more and len(page.of(Message)) < PAGE_SIZE:
         # Items of former participants took the place of messages in the page.
         where = Item.sk.between(floor, f"{keys.MESSAGES}~")
         page = query(cached.thread.pk, where, limit=PAGE_SIZE + 1, newest_first=True)
@@ -66,15 +66,15 @@ def open_thread(user: User, thread_id: str, *, after: str | None = None) -> Open
     # Caches a copy, since concurrent writes must not change this one.
     cache.put(cached.copy())
     shown = newest[:PAGE_SIZE]
-    return _opened(cached, me, shown[::-1], has_older=page.more or len(newest) > PAGE_SIZE)
+    return _make_opened(cached, me, shown[::-1], has_older=page.has_more or len(newest) > PAGE_SIZE)
 
 
-def _people_expected(thread_id: str) -> int:
+def _expected_participants(thread_id: str) -> int:
     """The number of participant items, so that the limit fits one page of messages."""
-    believed = cache.peek(thread_id)
-    if believed is None:
+    cached = cache.peek(thread_id)
+    if cached is None:
         return MAX_PARTICIPANTS
-    return len(believed.people) + len(believed.former) + len(believed.invited)
+    return len(cached.people) + len(cached.former) + len(cached.invited)
 
 
 def open_thread_at(user: User, thread_id: str, message_id: str) -> OpenedThread:
@@ -94,10 +94,10 @@ def _around(thread_id: str, message_id: str, from_seq: int) -> tuple[list[Messag
     messages = before.of(Message)[::-1]
     if not messages or messages[-1].id != message_id or messages[-1].seq < from_seq:
         raise Refusal("THREAD_NOT_FOUND", "This message doesn't exist.")
-    after = query(pk, _messages_from(sk), limit=PAGE_SIZE // 2 + 1)
+    after = query(pk, _messages_since(sk), limit=PAGE_SIZE // 2 + 1)
     later = [message for message in after.of(Message) if message.id != message_id]
     shown = [message for message in messages + later if message.seq >= from_seq]
-    return shown, before.more and shown[0].seq > from_seq, after.more
+    return shown, before.has_more and shown[0].seq > from_seq, after.has_more
 
 
 def list_older(user: User, thread_id: str, *, before: str) -> OpenedThread:
@@ -116,9 +116,9 @@ def open_thread_at_first_unread(user: User, thread_id: str) -> OpenedThread:
     if not me.unread or not messages or me.last_read_seq + 1 >= messages[0].seq:
         return opened
     floor = keys.message_sk(me.last_read_message_id) if me.last_read_message_id else keys.MESSAGES
-    page = query(opened.cached.thread.pk, _messages_from(floor), limit=PAGE_SIZE)
+    page = query(opened.cached.thread.pk, _messages_since(floor), limit=PAGE_SIZE)
     has_older = me.last_read_message_id is not None
-    return _opened(opened.cached, me, page.of(Message), has_older=has_older, has_newer=True)
+    return _make_opened(opened.cached, me, page.of(Message), has_older=has_older, has_newer=True)
 
 
 class ChangedMessages(NamedTuple):
@@ -161,10 +161,10 @@ def _read_window(pk: str, oldest: str, newest: str) -> tuple[list[Message], bool
 
 def _with_quoted(window: OpenedThread) -> list[Message]:
     """Includes quoted messages from outside the window, since quotes show their changes."""
-    known = {message.id for message in window.messages}
+    included = {message.id for message in window.messages}
     quoted = [message.reply_to for message in window.messages if message.reply_to]
     found = [
-        window.cached.quoted.get(message_id) for message_id in quoted if message_id not in known
+        window.cached.quoted.get(message_id) for message_id in quoted if message_id not in included
     ]
     return window.messages + [message for message in found if message is not None]
 
@@ -176,13 +176,13 @@ def catch_up(user: User, thread_id: str, *, after: str) -> OpenedThread:
         return opened
     # More than a page was missed: continue at the client's last message, not at the end.
     page = query(
-        opened.cached.thread.pk, _messages_from(keys.message_sk(after)), limit=PAGE_SIZE + 1
+        opened.cached.thread.pk, _messages_since(keys.message_sk(after)), limit=PAGE_SIZE + 1
     )
     missed = [message for message in page.of(Message) if message.id != after]
     if missed and missed[-1].seq < opened.me.visible_from_seq:
         # The user left and rejoined, and has a message from before: start over at the end.
         return opened
-    return _opened(opened.cached, opened.me, missed, has_older=False, has_newer=page.more)
+    return _make_opened(opened.cached, opened.me, missed, has_older=False, has_newer=page.has_more)
 
 
 def _page_beside(
@@ -191,15 +191,15 @@ def _page_beside(
     cached = access_participants(user, thread_id)
     me = cached.people[user.id]
     sk = keys.message_sk(message_id)
-    where = _messages_up_to(sk) if newest_first else _messages_from(sk)
+    where = _messages_up_to(sk) if newest_first else _messages_since(sk)
     page = query(keys.thread_pk(thread_id), where, limit=PAGE_SIZE + 1, newest_first=newest_first)
     messages = [message for message in page.of(Message) if message.id != message_id][:PAGE_SIZE]
     if newest_first:
-        return _opened(cached, me, messages[::-1], has_older=page.more, has_newer=True)
-    return _opened(cached, me, messages, has_older=True, has_newer=page.more)
+        return _make_opened(cached, me, messages[::-1], has_older=page.has_more, has_newer=True)
+    return _make_opened(cached, me, messages, has_older=True, has_newer=page.has_more)
 
 
-def _opened(
+def _make_opened(
     cached: CachedThread,
     me: Participant,
     messages: list[Message],
@@ -242,7 +242,7 @@ def list_pending(user: User) -> tuple[list[dict[str, Any]], bool]:
         }
         for row in pending[:MAX_PENDING]
     ]
-    return rows, page.more or len(pending) > MAX_PENDING
+    return rows, page.has_more or len(pending) > MAX_PENDING
 
 
 def list_blocked(user: User, user_ids: Iterable[str]) -> set[str]:
@@ -292,7 +292,7 @@ def access_participants(user: User, thread_id: str) -> CachedThread:
     people = {person.user_id: person for person in page.of(Participant)}
     if user.id not in people:
         raise Refusal("THREAD_NOT_FOUND")
-    former = {gone.user_id: gone.person for gone in page.of(FormerParticipant)}
+    former = {left.user_id: left.person for left in page.of(FormerParticipant)}
     return CachedThread(Thread(keys.thread_pk(thread_id), keys.THREAD), people, former)
 
 
@@ -358,5 +358,5 @@ def _messages_up_to(sk: str) -> Condition:
     return Item.sk.between(keys.MESSAGES, sk)
 
 
-def _messages_from(sk: str) -> Condition:
+def _messages_since(sk: str) -> Condition:
     return Item.sk.between(sk, f"{keys.MESSAGES}~")

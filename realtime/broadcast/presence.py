@@ -20,7 +20,7 @@ from redis.exceptions import ConnectionError
 from core.redis_outage import REDIS_ERRORS, redis_outage
 
 # After an outage of Redis the pool has dead connections: a second attempt opens a new one.
-ONCE_MORE = Retry(NoBackoff(), 1, supported_errors=(ConnectionError,))
+RETRY_ONCE = Retry(NoBackoff(), 1, supported_errors=(ConnectionError,))
 # Clients ping every 25 seconds, so one ping may get lost.
 EXPIRY_SECONDS = 60
 
@@ -81,8 +81,8 @@ class InMemoryPresence:
 
     def _alive(self, user_id: str) -> dict[str, float]:
         since = time.monotonic() - EXPIRY_SECONDS
-        known = self._alive_at.get(user_id, {})
-        return {connection_id: at for connection_id, at in known.items() if at > since}
+        seen = self._alive_at.get(user_id, {})
+        return {connection_id: at for connection_id, at in seen.items() if at > since}
 
 
 # Uses the clock of Redis, since the clocks of the processes may differ.
@@ -124,40 +124,40 @@ class RedisPresence:
         await self._try(lambda redis: redis.zrem(_key(user_id), connection_id))
 
     async def list_online(self, user_ids: list[str]) -> set[str]:
-        known = await self._own.list_online(user_ids)
-        others = [user_id for user_id in user_ids if user_id not in known]
+        own = await self._own.list_online(user_ids)
+        others = [user_id for user_id in user_ids if user_id not in own]
         if not others:
-            return known
+            return own
         names = [_key(user_id) for user_id in others]
         counts = await self._try(
             lambda redis: redis.eval(ALIVE, len(names), *names, EXPIRY_SECONDS)
         )
-        return known | {
+        return own | {
             user_id for user_id, count in zip(others, counts or (), strict=False) if count
         }
 
     async def list_live_connections(self, user_id: str) -> set[str]:
-        known = await self._own.list_live_connections(user_id)
+        own = await self._own.list_live_connections(user_id)
         found = await self._try(
             lambda redis: redis.eval(LIST_ALIVE, 1, _key(user_id), EXPIRY_SECONDS)
         )
-        return known | {connection_id.decode() for connection_id in found or ()}
+        return own | {connection_id.decode() for connection_id in found or ()}
 
-    async def _try(self, ask: Callable[[Redis], Awaitable[Any]]) -> Any:
+    async def _try(self, run: Callable[[Redis], Awaitable[Any]]) -> Any:
         """The result of a command, or None while Redis is unavailable."""
         if not redis_outage.can_try():
             return None
         try:
             with redis_outage.tracked():
                 async with asyncio.timeout(redis_outage.timeout_seconds):
-                    return await ask(self._client())
+                    return await run(self._client())
         except REDIS_ERRORS:
             return None
 
     def _client(self) -> Redis:
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            self._clients[loop] = Redis.from_url(self._url, retry=ONCE_MORE)
+            self._clients[loop] = Redis.from_url(self._url, retry=RETRY_ONCE)
         return self._clients[loop]
 
 

@@ -155,7 +155,7 @@ class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
         except StoreUnavailable as error:
             # The page reconnects later.
             if should_log(error):
-                log.warning("socket_open_failed", reason=error.why)
+                log.warning("socket_open_failed", reason=error.reason)
             await self.close(UNAVAILABLE)
             return
         await self.send_event(hello)

@@ -178,7 +178,7 @@ def _as_read(current: Participant) -> Condition:
 def _look(person: Participant, place: CursorPosition) -> tuple[Participant, list[Message]]:
     """One's own item, and that message with what came after it: one Query, if not far back."""
     where = Item.sk.between(keys.message_sk(place.message_id), person.sk)
-    page = query(person.pk, where, limit=WINDOW, newest_first=True, whole=False)
+    page = query(person.pk, where, limit=WINDOW, newest_first=True, with_contents=False)
     mine = [item for item in page.of(Participant) if item.sk == person.sk]
     if not mine:
         raise Refusal("THREAD_NOT_FOUND")
@@ -188,7 +188,12 @@ def _look(person: Participant, place: CursorPosition) -> tuple[Participant, list
     is_behind = place.seq < mine[0].last_read_seq
     while page.next_key and not is_behind and messages[-1].seq > place.seq:
         page = query(
-            person.pk, where, limit=WINDOW, newest_first=True, after=page.next_key, whole=False
+            person.pk,
+            where,
+            limit=WINDOW,
+            newest_first=True,
+            after=page.next_key,
+            with_contents=False,
         )
         messages += page.of(Message)
     return mine[0], messages[::-1]

@@ -68,14 +68,14 @@ def try_check(check: PackCheck) -> bool:
 
 def _archive(thread_id: str, days: list[str], before: datetime, result: Archived) -> None:
     try:
-        moved, left = archive_thread(thread_id, since=days[0], before=before)
+        moved, unmoved = archive_thread(thread_id, since=days[0], before=before)
     except Exception as error:
         log.exception("archive_failed", thread=thread_id, error=type(error).__name__)
         result.failed += 1
         return
     result.messages += moved
     result.threads += bool(moved)
-    if left:
+    if unmoved:
         result.failed += 1
     else:
         work_list.remove_due(thread_id, days, before)
@@ -86,7 +86,7 @@ def archive_thread(thread_id: str, *, since: str, before: datetime) -> tuple[int
     where = Item.sk.between(keys.messages_since(since), keys.messages_since(keys.iso(before)))
     moved = wanted = 0
     unpacked: list[Message] = []
-    for item in query_all(keys.thread_pk(thread_id), where, whole=False):
+    for item in query_all(keys.thread_pk(thread_id), where, with_contents=False):
         if isinstance(item, Message) and is_archivable(item):
             unpacked.append(item)
         if len(unpacked) == MAX_PACK_MESSAGES:

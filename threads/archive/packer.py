@@ -38,7 +38,7 @@ def pack_messages(thread_id: str, messages: Sequence[Message]) -> int:
     """Moves messages, with their contents loaded, to new packs; returns how many moved."""
     check_location()
     before = sorted({message.archive_ref for message in messages if message.archive_ref})
-    checks = [_note_check(thread_id, pack_id) for pack_id in before]
+    checks = [_add_check(thread_id, pack_id) for pack_id in before]
     moved = sum(_pack_one(thread_id, chunk) for chunk in _chunks(messages))
     for check in checks:
         run_check(check)
@@ -66,16 +66,16 @@ def _chunks(messages: Sequence[Message]) -> Iterator[list[Message]]:
 
 
 def _pack_one(thread_id: str, messages: list[Message]) -> int:
-    new, check = _announce(thread_id, messages)
+    new, check = _create_items(thread_id, messages)
     packs.store_pack(thread_id, new.id, {each.id: packs.get_content(each) for each in messages})
     moved = 0
     for start in range(0, len(messages), MAX_MESSAGES_PER_TRANSACTION):
-        moved += _point(new, messages[start : start + MAX_MESSAGES_PER_TRANSACTION])
+        moved += _point_messages(new, messages[start : start + MAX_MESSAGES_PER_TRANSACTION])
     run_check(check)
     return moved
 
 
-def _announce(thread_id: str, messages: list[Message]) -> tuple[Pack, PackCheck]:
+def _create_items(thread_id: str, messages: list[Message]) -> tuple[Pack, PackCheck]:
     last = messages[-1].id
     new = Pack(
         keys.thread_pk(thread_id),
@@ -95,31 +95,31 @@ def _announce(thread_id: str, messages: list[Message]) -> tuple[Pack, PackCheck]
     return new, check
 
 
-def _point(new: Pack, messages: list[Message]) -> int:
+def _point_messages(new: Pack, messages: list[Message]) -> int:
     """Points messages to a new pack, except those that were changed since they were read."""
     backoff = Backoff()
-    waiting = {message.id: message for message in messages}
-    while waiting:
+    pending = {message.id: message for message in messages}
+    while pending:
         write = Transaction()
         write.update("pack", new, Change(add={"moves": 1}), Pack.pk.exists())
-        for message in waiting.values():
+        for message in pending.values():
             change = Change(set={"archive_ref": new.id}, remove=packs.PACKED_FIELDS)
-            write.update(message.id, message, change, _as_packed(message))
+            write.update(message.id, message, change, _unchanged(message))
         try:
             write.commit()
-            return len(waiting)
+            return len(pending)
         except TransactionCancelled as cancelled:
             if cancelled.failed("pack"):
                 raise PackDeleted(new.id) from cancelled
-            changed = [each for each in waiting if cancelled.failed(each)]
+            changed = [each for each in pending if cancelled.failed(each)]
             if not changed:
                 backoff.wait()
             for message_id in changed:
-                del waiting[message_id]
+                del pending[message_id]
     return 0
 
 
-def _as_packed(message: Message) -> Condition:
+def _unchanged(message: Message) -> Condition:
     if message.archive_ref:
         # A change of the content restores the message to the table first.
         return Message.archive_ref == message.archive_ref
@@ -137,7 +137,7 @@ def make_pack_check(thread_id: str, pack_id: str) -> PackCheck:
     )
 
 
-def _note_check(thread_id: str, pack_id: str) -> PackCheck:
+def _add_check(thread_id: str, pack_id: str) -> PackCheck:
     check = make_pack_check(thread_id, pack_id)
     check.save()
     return check
@@ -151,12 +151,12 @@ def run_check(check: PackCheck) -> None:
     found = Pack.find(keys.thread_pk(thread_id), keys.pack_sk(pack_id))
     if found is None:
         packs.delete_pack(thread_id, pack_id)
-    elif not _is_set_right(found):
+    elif not _correct(found):
         return
     check.delete()
 
 
-def _is_set_right(found: Pack) -> bool:
+def _correct(found: Pack) -> bool:
     pointing = list_referencing_messages(found)
     if not pointing:
         # Fails if a message was pointed to the pack meanwhile.
@@ -175,5 +175,5 @@ def list_referencing_messages(found: Pack) -> list[Message]:
     where = Item.sk.between(
         keys.message_sk(found.first_message_id), keys.message_sk(found.last_message_id)
     )
-    items = query_all(found.pk, where, whole=False)
+    items = query_all(found.pk, where, with_contents=False)
     return [item for item in items if isinstance(item, Message) and item.archive_ref == found.id]

@@ -39,60 +39,60 @@ class SyncClient:
         endpoint: str | None,
         connect_timeout: float,
         read_timeout: float,
-        most_idle: int = 64,
+        max_idle: int = 64,
     ) -> None:
         self.endpoint = endpoint or f"https://dynamodb.{region}.amazonaws.com"
         self.signer = Signer(region, urlsplit(self.endpoint).netloc)
         self.timeouts = connect_timeout, read_timeout
-        self._most_idle = most_idle
+        self._max_idle = max_idle
         self._idle: list[SyncConnection] = []
         # Connections are not shared with forked processes.
         self._pid = os.getpid()
 
     def _make_api_call(self, operation: str, arguments: dict[str, Any]) -> Response:
         """Makes one attempt; `Store` decides about retries."""
-        outcome = self._send(operation, orjson.dumps(arguments)).outcome(operation)
-        if isinstance(outcome, ClientError):
-            raise outcome
-        return outcome
+        result = self._send(operation, orjson.dumps(arguments)).parse(operation)
+        if isinstance(result, ClientError):
+            raise result
+        return result
 
     def _send(self, operation: str, body: bytes) -> ResponseReader:
-        request = self.signer.signed(operation, body, self.signer.get_credentials())
-        line = self._take()
+        request = self.signer.sign(operation, body, self.signer.get_credentials())
+        connection = self._take_connection()
         try:
-            reply = line.ask(request)
+            response = connection.send(request)
         except BaseException as error:
-            line.close()
+            connection.close()
             if isinstance(error, ConnectionClosedError):
                 self._close_idle()
             raise
-        self._give_back(line)
-        return reply
+        self._give_back(connection)
+        return response
 
-    def _take(self) -> "SyncConnection":
+    def _take_connection(self) -> "SyncConnection":
         if self._pid != os.getpid():
             self._idle, self._pid = [], os.getpid()
         with contextlib.suppress(IndexError):
             while True:
                 # The most recently used first, so that surplus connections become idle.
-                line = self._idle.pop()
-                if line.is_usable():
-                    return line
-                line.close()
+                connection = self._idle.pop()
+                if connection.is_usable():
+                    return connection
+                connection.close()
         metrics.DYNAMODB_CONNECTIONS.inc()
         return SyncConnection(self.endpoint, *self.timeouts)
 
     def _close_idle(self) -> None:
         """A server that closed one connection has most likely closed the others, too."""
         idle, self._idle = self._idle, []
-        for line in idle:
-            line.close()
+        for connection in idle:
+            connection.close()
 
-    def _give_back(self, line: "SyncConnection") -> None:
-        if line.is_kept and len(self._idle) < self._most_idle:
-            self._idle.append(line)
+    def _give_back(self, connection: "SyncConnection") -> None:
+        if connection.is_reusable and len(self._idle) < self._max_idle:
+            self._idle.append(connection)
         else:
-            line.close()
+            connection.close()
 
 
 class SyncConnection:
@@ -100,10 +100,10 @@ class SyncConnection:
 
     def __init__(self, endpoint: str, connect_timeout: float, read_timeout: float) -> None:
         self.endpoint = endpoint
-        host, port, is_safe = parse_endpoint(endpoint)
+        host, port, use_tls = parse_endpoint(endpoint)
         try:
             self._socket = socket.create_connection((host, port), connect_timeout)
-            if is_safe:
+            if use_tls:
                 self._socket = tls_context().wrap_socket(self._socket, server_hostname=host)
         except TimeoutError as error:
             raise ConnectTimeoutError(endpoint_url=endpoint, error=error) from error
@@ -111,7 +111,7 @@ class SyncConnection:
             raise EndpointConnectionError(endpoint_url=endpoint, error=error) from error
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.settimeout(read_timeout)
-        self.is_kept = True
+        self.is_reusable = True
         self.used_at = time.monotonic()
 
     def is_usable(self) -> bool:
@@ -121,18 +121,18 @@ class SyncConnection:
         # A TLS socket cannot be polled reliably, so only the idle time counts.
         return isinstance(self._socket, ssl.SSLSocket) or not _is_readable(self._socket)
 
-    def ask(self, request: bytes) -> ResponseReader:
-        reply = ResponseReader()
+    def send(self, request: bytes) -> ResponseReader:
+        response = ResponseReader()
         try:
             self._socket.sendall(request)
-            while not reply.take(self._receive()):
+            while not response.add(self._receive()):
                 pass
         except TimeoutError as error:
             raise ReadTimeoutError(endpoint_url=self.endpoint, error=error) from error
         except (OSError, ValueError) as error:
             raise ConnectionClosedError(endpoint_url=self.endpoint, error=error) from error
-        self.is_kept, self.used_at = not reply.is_last, time.monotonic()
-        return reply
+        self.is_reusable, self.used_at = not response.is_last, time.monotonic()
+        return response
 
     def _receive(self) -> bytes:
         part = self._socket.recv(256 * 1024)
@@ -147,8 +147,8 @@ class SyncConnection:
 def parse_endpoint(endpoint: str) -> tuple[str, int, bool]:
     """Returns host, port, and whether to use TLS."""
     parts = urlsplit(endpoint)
-    is_safe = parts.scheme == "https"
-    return parts.hostname or "", parts.port or (443 if is_safe else 80), is_safe
+    use_tls = parts.scheme == "https"
+    return parts.hostname or "", parts.port or (443 if use_tls else 80), use_tls
 
 
 def _is_readable(idle: socket.socket) -> bool:

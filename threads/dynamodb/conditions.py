@@ -24,7 +24,7 @@ class ConditionBuilder(Condition):
 
     def __init__(self, kind: "type[Item]") -> None:
         super().__init__("AND")
-        self._columns = stored_attributes(kind)
+        self._attributes = stored_attributes(kind)
         self._parts: list[tuple[str, StoredAttribute, Any]] = []
 
     def equal(self, **values: Any) -> Self:
@@ -44,20 +44,20 @@ class ConditionBuilder(Condition):
     def absent(self, *names: str) -> Self:
         return self._all(ABSENT, dict.fromkeys(names))
 
-    def _all(self, words: str, values: dict[str, Any]) -> Self:
-        known = self._columns
-        self._parts += [(words, known[name], value) for name, value in values.items()]
+    def _all(self, template: str, values: dict[str, Any]) -> Self:
+        attributes = self._attributes
+        self._parts += [(template, attributes[name], value) for name, value in values.items()]
         return self
 
     def serialize(self, names: dict[str, str], values: dict[str, Any]) -> str:
-        said = []
-        for words, column, value in self._parts:
-            name = names.setdefault(column.name, f"#{len(names)}")
-            key = names.setdefault("pk", f"#{len(names)}") if words is FREE else ""
-            mark = f":{len(values)}"
-            if words is not ABSENT:
-                values[mark] = column.value(value)
-            said.append(words.format(name, mark, key))
-        whole = " AND ".join(said)
+        parts = []
+        for template, attribute, value in self._parts:
+            name = names.setdefault(attribute.name, f"#{len(names)}")
+            key = names.setdefault("pk", f"#{len(names)}") if template is FREE else ""
+            placeholder = f":{len(values)}"
+            if template is not ABSENT:
+                values[placeholder] = attribute.value(value)
+            parts.append(template.format(name, placeholder, key))
+        expression = " AND ".join(parts)
         # DynamoDB rejects redundant parentheses.
-        return whole if len(said) == 1 and whole[0] == "(" else f"({whole})"
+        return expression if len(parts) == 1 and expression[0] == "(" else f"({expression})"

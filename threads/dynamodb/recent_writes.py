@@ -196,8 +196,8 @@ class RedisRecentWrites:
 
     def list_threads(self, user_id: str) -> list[str]:
         found = self._try(LIST, 1, _key(user_id), _lifetime())
-        known = dict.fromkeys(thread_id.decode() for thread_id in found or ())
-        return list(known | dict.fromkeys(self._own.list_threads(user_id)))[-MAX_THREADS:]
+        from_redis = dict.fromkeys(thread_id.decode() for thread_id in found or ())
+        return list(from_redis | dict.fromkeys(self._own.list_threads(user_id)))[-MAX_THREADS:]
 
     def clear(self) -> None:
         self._own.clear()

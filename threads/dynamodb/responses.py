@@ -19,7 +19,7 @@ class ResponseReader:
         # The ends of the head and of the whole response, or -1 while unknown.
         self._head_end = self._end = -1
 
-    def take(self, part: bytes) -> bool:
+    def add(self, part: bytes) -> bool:
         """Adds a part; returns whether the response is complete."""
         self._received += part
         if self._head_end < 0:
@@ -43,14 +43,14 @@ class ResponseReader:
         """Whether the server closes the connection after this response."""
         return _header(self.head, b"connection").lower() == b"close"
 
-    def outcome(self, operation: str) -> Response | ClientError:
+    def parse(self, operation: str) -> Response | ClientError:
         status, body = int(self.head[9:12]), self._received[self._head_end + 4 :]
         metadata = _metadata(status, self.head)
         if status != 200:
-            return _error_of(operation, body, metadata)
-        read: Response = orjson.loads(body)
-        read["ResponseMetadata"] = metadata
-        return read
+            return _parse_error(operation, body, metadata)
+        parsed: Response = orjson.loads(body)
+        parsed["ResponseMetadata"] = metadata
+        return parsed
 
 
 def _header(head: bytes, name: bytes) -> bytes:
@@ -68,16 +68,16 @@ def _metadata(status: int, head: bytes) -> dict[str, Any]:
     return {"HTTPStatusCode": status, "HTTPHeaders": headers}
 
 
-def _error_of(operation: str, body: bytes, metadata: dict[str, Any]) -> ClientError:
+def _parse_error(operation: str, body: bytes, metadata: dict[str, Any]) -> ClientError:
     try:
-        said = orjson.loads(body)
+        described = orjson.loads(body)
     except orjson.JSONDecodeError:
-        said = {}
-    code = str(said.pop("__type", metadata["HTTPStatusCode"])).rpartition("#")[2]
-    message = said.pop("message", "") or said.pop("Message", "")
-    described: Any = {
-        **said,
+        described = {}
+    code = str(described.pop("__type", metadata["HTTPStatusCode"])).rpartition("#")[2]
+    message = described.pop("message", "") or described.pop("Message", "")
+    response: Any = {
+        **described,
         "Error": {"Code": code, "Message": message},
         "ResponseMetadata": metadata,
     }
-    return ClientError(described, operation)
+    return ClientError(response, operation)

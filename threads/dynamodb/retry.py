@@ -123,9 +123,9 @@ class Backoff:
 
     def wait_after(self, error: StoreUnavailable) -> None:
         """An open circuit breaker is not waited for."""
-        if error.why == BREAKER_OPEN:
+        if error.reason == BREAKER_OPEN:
             raise error
-        self.wait(error.why)
+        self.wait(error.reason)
 
 
 def _max_delay(reason: str) -> float:

@@ -10,7 +10,7 @@ from botocore.exceptions import NoCredentialsError
 from botocore.session import get_session
 
 TARGET = "DynamoDB_20120810"
-SIGNED = "content-type;host;x-amz-date;x-amz-target"
+SIGNED_HEADERS = "content-type;host;x-amz-date;x-amz-target"
 
 
 def current_time() -> datetime.datetime:
@@ -27,7 +27,7 @@ class Signer:
         # The secret and day of the signing key, and the key.
         self._key: tuple[tuple[str, str], bytes] = ("", ""), b""
 
-    def signed(self, operation: str, body: bytes, credentials: Any) -> bytes:
+    def sign(self, operation: str, body: bytes, credentials: Any) -> bytes:
         """The complete HTTP request."""
         now = current_time().strftime("%Y%m%dT%H%M%SZ")
         scope = f"{now[:8]}/{self.region}/dynamodb/aws4_request"
@@ -35,7 +35,7 @@ class Signer:
             "content-type:application/x-amz-json-1.0\n"
             f"host:{self.host}\nx-amz-date:{now}\nx-amz-target:{TARGET}.{operation}\n"
         )
-        names = SIGNED
+        names = SIGNED_HEADERS
         if credentials.token:
             headers = headers.replace(
                 "x-amz-target", f"x-amz-security-token:{credentials.token}\nx-amz-target"
@@ -53,7 +53,7 @@ class Signer:
             f"content-length:{len(body)}\r\n\r\n"
         ).encode() + body
 
-    def wants_credentials(self) -> bool:
+    def needs_provider(self) -> bool:
         """Whether `get_credentials` would call a provider, which may be slow."""
         refresh_needed = getattr(self._credentials, "refresh_needed", None)
         return self._credentials is None or bool(refresh_needed and refresh_needed())
@@ -68,8 +68,8 @@ class Signer:
         return self._credentials.get_frozen_credentials()
 
     def _signing_key(self, secret: str, day: str) -> bytes:
-        known_for, key = self._key
-        if known_for != (secret, day):
+        valid_for, key = self._key
+        if valid_for != (secret, day):
             key = f"AWS4{secret}".encode()
             for part in (day, self.region, "dynamodb", "aws4_request"):
                 key = hmac.digest(key, part.encode(), "sha256")

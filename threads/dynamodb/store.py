@@ -61,13 +61,13 @@ def count_archive_read() -> None:
 class Store(Connection):
     def __init__(self, client: SyncClient, *, region: str, endpoint: str | None) -> None:
         super().__init__(region=region, host=endpoint)
-        self._client_of_ours = client
-        self._client_on_loop = AsyncClient(client)
+        self._sync_client = client
+        self._async_client = AsyncClient(client)
         self.breaker = CircuitBreaker()
 
     @property
     def client(self) -> Any:
-        return self._client_of_ours
+        return self._sync_client
 
     def _make_api_call(
         self, operation_name: str, operation_kwargs: dict[str, Any]
@@ -78,15 +78,15 @@ class Store(Connection):
             call.begin_attempt()
             recent_writes.record(written)
             try:
-                answer = super()._make_api_call(operation_name, call.arguments)
+                response = super()._make_api_call(operation_name, call.arguments)
             except (ClientError, BotoCoreError) as error:
                 delay = call.delay_after(error)
             else:
-                call.succeed(answer)
-                return answer
+                call.succeed(response)
+                return response
             time.sleep(delay)
 
-    async def ask(self, operation: str, arguments: dict[str, Any]) -> Response:
+    async def call_async(self, operation: str, arguments: dict[str, Any]) -> Response:
         """The same for the event loop. Errors of the store are botocore's `ClientError`."""
         call = _Call(self.breaker, operation, arguments)
         written = recent_writes.list_written_rows(operation, arguments)
@@ -94,12 +94,12 @@ class Store(Connection):
             call.begin_attempt()
             await recent_writes.record_async(written)
             try:
-                answer = await self._client_on_loop.ask(operation, call.arguments)
+                response = await self._async_client.call(operation, call.arguments)
             except (ClientError, BotoCoreError) as error:
                 delay = call.delay_after(error)
             else:
-                call.succeed(answer)
-                return answer
+                call.succeed(response)
+                return response
             await asyncio.sleep(delay)
 
 
@@ -124,9 +124,9 @@ class _Call:
         if requests is not None:
             requests.append(self._operation)
 
-    def succeed(self, answer: Response) -> None:
+    def succeed(self, response: Response) -> None:
         self._breaker.record_success()
-        _count_units(self._operation, answer)
+        _count_units(self._operation, response)
 
     def delay_after(self, error: Exception) -> float:
         """Seconds to wait before the next attempt; raises if there is none."""
@@ -155,15 +155,15 @@ def full_error_response(error: ClientError) -> Any:
     return getattr(error.__cause__, "response", None) or error.response
 
 
-def _count_units(operation: str, answer: Response) -> None:
-    units = _units(answer)
+def _count_units(operation: str, response: Response) -> None:
+    units = _units(response)
     metrics.DYNAMODB_CAPACITY_UNITS.labels(operation).inc(units)
     requests = _counting.get()
     if requests is not None:
         requests.capacity += units
 
 
-def _units(answer: Response) -> float:
-    consumed = answer.get("ConsumedCapacity") or []
+def _units(response: Response) -> float:
+    consumed = response.get("ConsumedCapacity") or []
     each = consumed if isinstance(consumed, list) else [consumed]
     return sum(float(part.get("CapacityUnits", 0)) for part in each)

@@ -144,23 +144,23 @@ class Item(Model):
 
     def copy(self) -> Self:
         """A copy whose attributes can be set independently."""
-        twin = self.__class__.__new__(self.__class__)
-        twin.__dict__.update(self.__dict__)
-        twin.attribute_values = dict(self.attribute_values)
-        return twin
+        copied = self.__class__.__new__(self.__class__)
+        copied.__dict__.update(self.__dict__)
+        copied.attribute_values = dict(self.attribute_values)
+        return copied
 
     @classmethod
     def find(cls, pk: str, sk: str, *, consistent: bool = True) -> Self | None:
-        answer = connection().get_item(pk, sk, consistent_read=consistent)
-        raw = answer.get("Item")
+        response = connection().get_item(pk, sk, consistent_read=consistent)
+        raw = response.get("Item")
         item = cls.from_raw_data(raw) if raw else None
         if item is None or item.is_expired:
             return None
-        cls.complete([item])
+        cls.load_contents([item])
         return item
 
     @classmethod
-    def complete(cls, items: list[Any]) -> None:
+    def load_contents(cls, items: list[Any]) -> None:
         """Loads the parts of these items that are stored elsewhere; overridden by such kinds."""
 
 
@@ -214,7 +214,7 @@ class Page:
     next_key: dict[str, Any] | None = None
 
     @property
-    def more(self) -> bool:
+    def has_more(self) -> bool:
         return self.next_key is not None
 
     def of(self, kind: type[ItemT]) -> list[ItemT]:
@@ -230,13 +230,13 @@ def query(
     newest_first: bool = False,
     after: dict[str, Any] | None = None,
     consistent: bool = True,
-    whole: bool = True,
+    with_contents: bool = True,
 ) -> Page:
-    """One request, unless there are items of unknown kinds; its items, whatever they are, without
-    the expired ones. Not `whole`: as they are in the table, for whoever needs only their place."""
+    """The items of one page without expired ones, in one request unless there are items of unknown
+    kinds. `with_contents=False` leaves out contents that are stored outside the table."""
     items: list[Item] = []
     while True:
-        answer = connection().query(
+        response = connection().query(
             pk,
             range_key_condition=where,
             limit=limit,
@@ -245,19 +245,19 @@ def query(
             exclusive_start_key=after,
             consistent_read=consistent and index is None,
         )
-        found = parse_items(answer["Items"])
+        found = parse_items(response["Items"])
         items += found
         # Reads replacements for items of unknown kinds, so that the page is filled.
-        limit, after = len(answer["Items"]) - len(found), answer.get("LastEvaluatedKey")
+        limit, after = len(response["Items"]) - len(found), response.get("LastEvaluatedKey")
         if not limit or after is None:
-            return Page(_unexpired(items, whole=whole), after)
+            return Page(_unexpired(items, with_contents=with_contents), after)
 
 
-def _unexpired(found: Iterable[Item], *, whole: bool) -> list[Item]:
+def _unexpired(found: Iterable[Item], *, with_contents: bool) -> list[Item]:
     items = [item for item in found if not item.is_expired]
-    if whole:
+    if with_contents:
         for kind in {type(item) for item in items}:
-            kind.complete([item for item in items if type(item) is kind])
+            kind.load_contents([item for item in items if type(item) is kind])
     return items
 
 
@@ -265,37 +265,37 @@ def count(
     pk: str,
     where: Condition | None = None,
     *,
-    most: int,
+    limit: int,
     index: GlobalSecondaryIndex | None = None,
 ) -> int:
     """The number of items, up to a limit, without reading the items themselves."""
-    answer = connection().query(
+    response = connection().query(
         pk,
         range_key_condition=where,
-        limit=most,
+        limit=limit,
         index_name=index.Meta.index_name if index else None,
         select=COUNT,
     )
-    return int(answer["Count"])
+    return int(response["Count"])
 
 
-def get_many(keys: Iterable[Key], *, whole: bool = True) -> list[Item]:
+def get_many(keys: Iterable[Key], *, with_contents: bool = True) -> list[Item]:
     """Reads items by BatchGetItem in chunks; unprocessed keys are requested again."""
     wanted = [{"pk": pk, "sk": sk} for pk, sk in dict.fromkeys(keys)]
     found: list[dict[str, Any]] = []
     backoff = Backoff()
     while wanted:
         chunk, wanted = wanted[:BATCH_GET_PAGE_LIMIT], wanted[BATCH_GET_PAGE_LIMIT:]
-        answer = connection().batch_get_item(
+        response = connection().batch_get_item(
             chunk,  # type: ignore[arg-type]
             consistent_read=True,
         )
-        found += answer["Responses"].get(connection().table_name, [])
-        left = answer.get("UnprocessedKeys", {}).get(connection().table_name, {}).get("Keys", [])
+        found += response["Responses"].get(connection().table_name, [])
+        left = response.get("UnprocessedKeys", {}).get(connection().table_name, {}).get("Keys", [])
         if left:
             wanted += [{"pk": key["pk"]["S"], "sk": key["sk"]["S"]} for key in left]
             backoff.wait("UnprocessedKeys")
-    return _unexpired(parse_items(found), whole=whole)
+    return _unexpired(parse_items(found), with_contents=with_contents)
 
 
 def query_all(
@@ -303,12 +303,14 @@ def query_all(
     where: Condition | None = None,
     *,
     index: GlobalSecondaryIndex | None = None,
-    whole: bool = True,
+    with_contents: bool = True,
 ) -> Iterator[Item]:
     """All items, page by page."""
     after = None
     while True:
-        page = query(pk, where, limit=QUERY_PAGE_SIZE, index=index, after=after, whole=whole)
+        page = query(
+            pk, where, limit=QUERY_PAGE_SIZE, index=index, after=after, with_contents=with_contents
+        )
         yield from page.items
         after = page.next_key
         if after is None:
@@ -327,8 +329,8 @@ def put_many(items: Iterable[Item]) -> None:
     while chunk := [serialized(item) for item in islice(waiting, BATCH_WRITE_PAGE_LIMIT)]:
         backoff = Backoff()
         while chunk:
-            answer = connection().batch_write_item(put_items=chunk)
-            left = answer.get("UnprocessedItems", {}).get(connection().table_name, [])
+            response = connection().batch_write_item(put_items=chunk)
+            left = response.get("UnprocessedItems", {}).get(connection().table_name, [])
             chunk = [request["PutRequest"]["Item"] for request in left]
             if chunk:
                 backoff.wait("UnprocessedItems")
@@ -350,14 +352,16 @@ def create_table() -> list[str]:
     except TableDoesNotExist:
         Item.create_table(wait=True)
         described = connection().describe_table()
-    return list_schema_differences(described) + _let_expire(Item.ttl.attr_name)
+    return list_schema_differences(described) + _enable_ttl(Item.ttl.attr_name)
 
 
-def _let_expire(wanted: str) -> list[str]:
+def _enable_ttl(wanted: str) -> list[str]:
     """Enables expiry of items by `ttl`; until they are deleted, reads skip expired items."""
     table = connection()
-    answer = table.connection._make_api_call("DescribeTimeToLive", {"TableName": table.table_name})
-    found = answer["TimeToLiveDescription"].get("AttributeName")
+    response = table.connection._make_api_call(
+        "DescribeTimeToLive", {"TableName": table.table_name}
+    )
+    found = response["TimeToLiveDescription"].get("AttributeName")
     if found is None:
         table.update_time_to_live(wanted)
     return [f"items expire by {found}, should by {wanted}"] if found not in (None, wanted) else []
@@ -366,13 +370,13 @@ def _let_expire(wanted: str) -> list[str]:
 def list_schema_differences(described: dict[str, Any]) -> list[str]:
     wanted, found = _wanted_shapes(), _found_shapes(described)
     missing = [f"index {name} is missing" for name in sorted(wanted.keys() - found.keys())]
-    foreign = [f"index {name} is not one of ours" for name in sorted(found.keys() - wanted.keys())]
+    unknown = [f"index {name} is not one of ours" for name in sorted(found.keys() - wanted.keys())]
     other = [
         f"{name} is {found[name]}, should be {wanted[name]}"
         for name in sorted(wanted.keys() & found.keys())
         if wanted[name] != found[name]
     ]
-    return missing + foreign + other
+    return missing + unknown + other
 
 
 def _wanted_shapes() -> dict[str, Shape]:

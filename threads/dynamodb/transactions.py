@@ -14,9 +14,9 @@ from threads.dynamodb.retry import TRANSIENT_REASONS, Backoff
 from threads.dynamodb.store import full_error_response
 from threads.dynamodb.table import Item, connection
 
-WRITE = "TransactWriteItems"
+OPERATION = "TransactWriteItems"
 # The response includes the consumed capacity.
-COUNTED = {"ReturnConsumedCapacity": "TOTAL"}
+COUNT_CAPACITY = {"ReturnConsumedCapacity": "TOTAL"}
 EXPECTED_REASONS = TRANSIENT_REASONS | {"ConditionalCheckFailed"}
 
 
@@ -27,12 +27,12 @@ def update(item: Item, change: Change, condition: Condition | None) -> bool:
     # Returns the updated item, but not the item on which the condition failed.
     request |= {"ReturnValues": "ALL_NEW", "ReturnValuesOnConditionCheckFailure": "NONE"}
     try:
-        answer = table.connection._make_api_call("UpdateItem", request | COUNTED)
+        response = table.connection._make_api_call("UpdateItem", request | COUNT_CAPACITY)
     except ClientError as error:
         if error.response["Error"].get("Code") == "ConditionalCheckFailedException":
             return False
         raise
-    item.deserialize(answer["Attributes"])
+    item.deserialize(response["Attributes"])
     return True
 
 
@@ -121,26 +121,26 @@ class Transaction:
 
     def commit_once(self) -> None:
         try:
-            connection().connection._make_api_call(WRITE, self._said())
+            connection().connection._make_api_call(OPERATION, self._request())
         except ClientError as error:
             raise self._cancelled(error) from error
 
     async def commit_async(self) -> None:
         store: Any = connection().connection
         try:
-            await store.ask(WRITE, self._said())
+            await store.call_async(OPERATION, self._request())
         except ClientError as error:
             raise self._cancelled(error) from error
 
-    def _said(self) -> dict[str, Any]:
-        return {"TransactItems": self.items, **COUNTED}
+    def _request(self) -> dict[str, Any]:
+        return {"TransactItems": self.items, **COUNT_CAPACITY}
 
     def _cancelled(self, error: ClientError) -> TransactionCancelled:
         """Reraises errors other than failed conditions and conflicts."""
-        said = full_error_response(error)
-        if said["Error"].get("Code") != "TransactionCanceledException":
+        response = full_error_response(error)
+        if response["Error"].get("Code") != "TransactionCanceledException":
             raise error
-        named = zip(self.names, said["CancellationReasons"], strict=True)
+        named = zip(self.names, response["CancellationReasons"], strict=True)
         reasons = {
             name: CancellationReason(reason["Code"], reason.get("Message"), reason.get("Item"))
             for name, reason in named

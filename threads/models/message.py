@@ -54,7 +54,7 @@ class Message(Item):
     is_unavailable = False
 
     @classmethod
-    def complete(cls, items: list[Any]) -> None:
+    def load_contents(cls, items: list[Any]) -> None:
         packs.load_contents(items)
 
     @property

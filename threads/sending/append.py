@@ -16,7 +16,7 @@ from threads.models import Message, Participant, SentMarker, Thread
 from threads.sending.new_message import NewMessage, RosterChange
 from threads.sending.transaction import Attempt, build_attempt
 
-MAX_RACES = 100
+MAX_CONFLICTS = 100
 
 Plan = Callable[[CachedThread], tuple[NewMessage, RosterChange]]
 
@@ -45,14 +45,14 @@ def append(thread_id: str, plan: Plan, *, unconfirmed: Attempt | None = None) ->
         return _Attempts(thread_id, plan, unconfirmed).run()
 
 
-def find_stored_message(thread_id: str, line: NewMessage) -> Message | None:
+def find_stored_message(thread_id: str, new_message: NewMessage) -> Message | None:
     """Called before a refusal, so that a stored message is never reported as refused."""
-    marker = SentMarker.find(keys.thread_pk(thread_id), line.marker_sk)
+    marker = SentMarker.find(keys.thread_pk(thread_id), new_message.marker_sk)
     if marker is None:
         return None
-    if marker.hash != line.hash:
+    if marker.hash != new_message.hash:
         raise Refusal("CLIENT_ID_REUSED")
-    return _message_of(marker, line)
+    return _stored_message(marker, new_message)
 
 
 class _Attempts:
@@ -62,23 +62,23 @@ class _Attempts:
         # Attempts without a response, which may have been stored.
         self.unconfirmed = {unconfirmed.message.id: unconfirmed} if unconfirmed else {}
         self.backoff = Backoff()
-        self.is_patient = True
+        self.is_in_time = True
 
     def run(self) -> Appended:
-        races = 0
-        while self.is_patient and races < MAX_RACES:
-            appended = self._once()
+        conflicts = 0
+        while self.is_in_time and conflicts < MAX_CONFLICTS:
+            appended = self._attempt()
             if appended is not None:
                 return appended
-            races += 1
-        appended = self._find_unsure()
+            conflicts += 1
+        appended = self._find_unconfirmed()
         if appended is None:
             raise Refusal("TRY_AGAIN")
         return appended
 
-    def _once(self) -> Appended | None:
+    def _attempt(self) -> Appended | None:
         try:
-            appended = self._find_unsure()
+            appended = self._find_unconfirmed()
             if appended is not None:
                 return appended
             attempt = build_attempt(*self._prepare())
@@ -88,51 +88,53 @@ class _Attempts:
         try:
             attempt.commit()
         except StoreUnavailable as error:
-            metrics.SEND_CONFLICTS.labels("no answer").inc()
+            metrics.SEND_CONFLICTS.labels("no_response").inc()
             self.unconfirmed[attempt.message.id] = attempt
             cache.invalidate(self.thread_id)
             self._pause(error)
             return None
         except TransactionCancelled as cancelled:
-            return self._learn(attempt, cancelled)
+            return self._handle_cancelled(attempt, cancelled)
         cache.put(attempt.cached)
         return Appended(attempt.cached.copy(), attempt.message, removed=attempt.roster.leaving)
 
     def _prepare(self) -> tuple[CachedThread, NewMessage, RosterChange]:
         """A refusal that is based on the cache is confirmed with the stored thread."""
-        believed = cache.peek(self.thread_id)
-        if believed is not None:
+        cached = cache.peek(self.thread_id)
+        if cached is not None:
             try:
-                return believed, *self.plan(believed)
+                return cached, *self.plan(cached)
             except (Refusal, NothingToDo, Postponed):
                 pass
         cached = cache.reload(self.thread_id)
         return cached, *self.plan(cached)
 
-    def _learn(self, attempt: Attempt, cancelled: TransactionCancelled) -> Appended | None:
+    def _handle_cancelled(
+        self, attempt: Attempt, cancelled: TransactionCancelled
+    ) -> Appended | None:
         # The marker comes first: if it exists, the other conditions do not matter.
         if cancelled.failed("marker"):
             metrics.SEND_CONFLICTS.labels("repeat").inc()
             marker = cancelled.current("marker", SentMarker)
-            return self._ours(marker) or self._stored_before(attempt.new_message, marker)
+            return self._own_result(marker) or self._earlier_result(attempt.new_message, marker)
         if cancelled.is_conflict:
             metrics.SEND_CONFLICTS.labels("conflict").inc()
             self._pause()
             return None
-        metrics.SEND_CONFLICTS.labels("overtaken").inc()
+        metrics.SEND_CONFLICTS.labels("stale_cache").inc()
         correct_cache(attempt.cached, cancelled)
         return None
 
-    def _find_unsure(self) -> Appended | None:
+    def _find_unconfirmed(self) -> Appended | None:
         """Called before planning again: a plan would take our own stored message for a repeat."""
         for marker_sk in {attempt.new_message.marker_sk for attempt in self.unconfirmed.values()}:
             marker = SentMarker.find(keys.thread_pk(self.thread_id), marker_sk)
-            appended = self._ours(marker) if marker else None
+            appended = self._own_result(marker) if marker else None
             if appended is not None:
                 return appended
         return None
 
-    def _ours(self, marker: SentMarker) -> Appended | None:
+    def _own_result(self, marker: SentMarker) -> Appended | None:
         """The message that one of our attempts stored; its events are not published yet."""
         attempt = self.unconfirmed.get(marker.message_id)
         if attempt is None or attempt.new_message.marker_sk != marker.sk:
@@ -145,11 +147,11 @@ class _Attempts:
         }
         return Appended(cached, attempt.message, removed=attempt.roster.leaving)
 
-    def _stored_before(self, line: NewMessage, marker: SentMarker) -> Appended:
-        if marker.hash != line.hash:
+    def _earlier_result(self, new_message: NewMessage, marker: SentMarker) -> Appended:
+        if marker.hash != new_message.hash:
             raise Refusal("CLIENT_ID_REUSED")
         cached = cache.get(self.thread_id)
-        return Appended(cached, _message_of(marker, line), is_new=False)
+        return Appended(cached, _stored_message(marker, new_message), is_new=False)
 
     def _pause(self, error: StoreUnavailable | None = None) -> None:
         try:
@@ -158,19 +160,19 @@ class _Attempts:
             else:
                 self.backoff.wait_after(error)
         except StoreUnavailable:
-            self.is_patient = False
+            self.is_in_time = False
 
 
-def _message_of(marker: SentMarker, line: NewMessage) -> Message:
+def _stored_message(marker: SentMarker, new_message: NewMessage) -> Message:
     """The stored message of a marker, as far as an acknowledgement needs it."""
     return Message(
         marker.pk,
         keys.message_sk(marker.message_id),
         seq=marker.seq,
-        client_id=line.client_id,
-        author_id=line.author_id,
-        type=line.type,
-        body=line.body,
+        client_id=new_message.client_id,
+        author_id=new_message.author_id,
+        type=new_message.type,
+        body=new_message.body,
         created_at=keys.iso(keys.message_time(marker.message_id)),
     )
 
@@ -184,7 +186,7 @@ def correct_cache(cached: CachedThread, cancelled: TransactionCancelled) -> None
         if name == "thread":
             _correct_thread(cached, cancelled.current(name, Thread))
         elif name.startswith(keys.PARTICIPANTS):
-            _correct_person(cached, cancelled.current(name, Participant))
+            _correct_participant(cached, cancelled.current(name, Participant))
         else:
             cache.invalidate(cached.thread.id)
 
@@ -197,7 +199,7 @@ def _correct_thread(cached: CachedThread, thread: Thread | None) -> None:
     cached.thread = thread
 
 
-def _correct_person(cached: CachedThread, person: Participant | None) -> None:
+def _correct_participant(cached: CachedThread, person: Participant | None) -> None:
     if person is None:
         cache.invalidate(cached.thread.id)
         return

@@ -152,37 +152,40 @@ def now_ms() -> int:
 
 
 def make_message(
-    cached: CachedThread, line: NewMessage, message_id: str, roster: RosterChange | None = None
+    cached: CachedThread,
+    new_message: NewMessage,
+    message_id: str,
+    roster: RosterChange | None = None,
 ) -> Message:
     thread, roster = cached.thread, roster or RosterChange()
-    there = [*cached.others(line.author_id), *roster.joining]
+    present = [*cached.others(new_message.author_id), *roster.joining]
     return Message(
         thread.pk,
         keys.message_sk(message_id),
         seq=thread.last_seq + 1,
-        tally=thread.last_tally + (line.author_id is not None),
-        client_id=line.client_id,
-        type=line.type,
-        body=line.body,
-        attachments=line.attachments or None,
-        action=line.action,
-        nsfw_band=max((one.get("band", 0) for one in line.attachments), default=0),
-        author_id=line.author_id,
-        receiver_ids=[p.user_id for p in there if p.user_id not in roster.leaving_ids],
-        reply_to=line.reply_to,
-        flags=line.flags,
-        named=line.named,
+        tally=thread.last_tally + (new_message.author_id is not None),
+        client_id=new_message.client_id,
+        type=new_message.type,
+        body=new_message.body,
+        attachments=new_message.attachments or None,
+        action=new_message.action,
+        nsfw_band=max((one.get("band", 0) for one in new_message.attachments), default=0),
+        author_id=new_message.author_id,
+        receiver_ids=[p.user_id for p in present if p.user_id not in roster.leaving_ids],
+        reply_to=new_message.reply_to,
+        flags=new_message.flags,
+        named=new_message.named,
         created_at=keys.message_created_at(message_id),
     )
 
 
-def make_marker(message: Message, line: NewMessage) -> SentMarker:
+def make_marker(message: Message, new_message: NewMessage) -> SentMarker:
     return SentMarker(
         message.pk,
-        line.marker_sk,
+        new_message.marker_sk,
         message_id=message.id,
         seq=message.seq,
-        hash=line.hash,
+        hash=new_message.hash,
         ttl=int(time.time()) + MARKER_LIFETIME_SECONDS,
     )
 

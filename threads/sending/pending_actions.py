@@ -20,13 +20,13 @@ THIS_MESSAGE = ""
 
 
 def pending_after(
-    thread: Thread, line: NewMessage, message_id: str, roster: RosterChange
+    thread: Thread, new_message: NewMessage, message_id: str, roster: RosterChange
 ) -> list[PendingEntry]:
     waits = list(thread.waits or [])
-    if line.waits is not None:
-        waits = [each | {"what": each["what"] or message_id} for each in line.waits]
-    gone = roster.leaving_ids
-    return [each for each in waits if each["user"] not in gone] if gone else waits
+    if new_message.waits is not None:
+        waits = [each | {"what": each["what"] or message_id} for each in new_message.waits]
+    leaving = roster.leaving_ids
+    return [each for each in waits if each["user"] not in leaving] if leaving else waits
 
 
 def list_awaited_users(waits: Iterable[PendingEntry]) -> list[str]:
@@ -44,11 +44,14 @@ def update_pending_items(
     for person in staying:
         before = list_own_pending(cached.thread.waits or [], person.user_id, person.folder)
         update_own_items(
-            write, cached.thread.id, before, list_own_pending(waits, person.user_id, _next(person))
+            write,
+            cached.thread.id,
+            before,
+            list_own_pending(waits, person.user_id, _next_folder(person)),
         )
 
 
-def _next(person: Participant) -> str:
+def _next_folder(person: Participant) -> str:
     """The folder after a new message, which returns an archived thread to the inbox."""
     return INBOX if person.folder == ARCHIVED_FOLDER else person.folder
 

@@ -22,7 +22,7 @@ REMOVED_PREVIEW = "Message removed"
 # The preview for the author of a message that staff have hidden.
 HIDDEN_PREVIEW = "Our safety team has hidden your message"
 # Attributes of a message that affect its preview in inboxes.
-SHOWN = {"body", "removed_at", "hidden_at"}
+PREVIEW_FIELDS = {"body", "removed_at", "hidden_at"}
 
 
 @dataclass
@@ -41,19 +41,19 @@ class Revision:
 
     @property
     def shows_in_inboxes(self) -> bool:
-        return self.rewrites and self.message.id == self.cached.thread.last_message_id
+        return self.changes_content and self.message.id == self.cached.thread.last_message_id
 
     @property
-    def rewrites(self) -> bool:
+    def changes_content(self) -> bool:
         """Whether the content changes; a reaction does not change it."""
-        return bool(SHOWN & {*self.change.set, *self.change.remove})
+        return bool(PREVIEW_FIELDS & {*self.change.set, *self.change.remove})
 
     def commit(self, user_id: str | None) -> None:
         """The user has to be a participant who can send. None stands for staff, who can change
         messages without being participants, also in a locked thread."""
         self.change.set["rev"] = self.cached.thread.rev + 1
-        if self.message.archive_ref and self.rewrites:
-            self._bring_back()
+        if self.message.archive_ref and self.changes_content:
+            self._restore()
         summary = self._summary()
         self._build(user_id, summary).commit()
         self.change.apply(self.message)
@@ -64,20 +64,25 @@ class Revision:
                 for person in self.cached.people.values():
                     person.last_message = summary
 
-    def _bring_back(self) -> None:
+    def _restore(self) -> None:
         """Restores an archived message to the table; its pack must not keep the old content."""
         self.check = make_pack_check(self.message.thread_id, self.message.archive_ref or "")
         self.change = restoring_change(self.message).then(self.change)
 
     def _build(self, user_id: str | None, summary: dict[str, Any]) -> Transaction:
         write = Transaction()
-        write.update("message", self.message, self.change, self._as_read())
+        write.update("message", self.message, self.change, self._message_unchanged())
         if self.check is not None:
             write.put("check", self.check)
-        of_thread = Change(set={"rev": self.change.set["rev"], "updated_at": now()})
+        thread_changes = Change(set={"rev": self.change.set["rev"], "updated_at": now()})
         if self.shows_in_inboxes:
-            of_thread.set["last_message"] = summary
-        write.update("thread", self.cached.thread, of_thread, self._as_is(by_staff=user_id is None))
+            thread_changes.set["last_message"] = summary
+        write.update(
+            "thread",
+            self.cached.thread,
+            thread_changes,
+            self._thread_unchanged(by_staff=user_id is None),
+        )
         me = self.cached.people[user_id] if user_id else None
         if not self.shows_in_inboxes:
             if me is not None:
@@ -90,22 +95,22 @@ class Revision:
             write.update(person.sk, person, Change(set={"last_message": summary}), condition)
         return write
 
-    def _as_read(self) -> Condition:
+    def _message_unchanged(self) -> Condition:
         """Concurrent archiving does not change the content, but where it is stored."""
-        place, known = Message.archive_ref, self.message.archive_ref
-        is_there = place == known if known else place.does_not_exist()
-        return (Message.rev == self.message.rev) & is_there
+        stored, expected = Message.archive_ref, self.message.archive_ref
+        is_unmoved = stored == expected if expected else stored.does_not_exist()
+        return (Message.rev == self.message.rev) & is_unmoved
 
-    def _as_is(self, *, by_staff: bool) -> Condition:
+    def _thread_unchanged(self, *, by_staff: bool) -> Condition:
         thread = self.cached.thread
-        as_is = (Thread.rev == thread.rev) & (Thread.roster_version == thread.roster_version)
+        unchanged = (Thread.rev == thread.rev) & (Thread.roster_version == thread.roster_version)
         if not by_staff:
-            as_is &= (Thread.status != LOCKED) & Thread.soft_block.does_not_exist()
-        if not self.rewrites:
-            return as_is
+            unchanged &= (Thread.status != LOCKED) & Thread.soft_block.does_not_exist()
+        if not self.changes_content:
+            return unchanged
         # Inboxes show the newest message, so whether this is the newest is a condition.
         newest, this = Thread.last_message_id, self.message.id
-        return as_is & (newest == this if self.shows_in_inboxes else newest != this)
+        return unchanged & (newest == this if self.shows_in_inboxes else newest != this)
 
     def _summary(self) -> dict[str, Any]:
         after = self.message.copy()

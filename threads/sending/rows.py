@@ -27,7 +27,7 @@ CAUGHT_UP_REMOVED_FIELDS = (
 
 
 def thread_change(
-    cached: CachedThread, line: NewMessage, message: Message, roster: RosterChange
+    cached: CachedThread, new_message: NewMessage, message: Message, roster: RosterChange
 ) -> Change:
     change = Change(
         set={
@@ -36,61 +36,61 @@ def thread_change(
             "last_message_id": message.id,
             "last_message_at": message.created_at,
             "updated_at": message.created_at,
-            "last_message": line.summary,
-            **({} if line.by_staff else {"status": OPEN}),
-            **line.thread_changes,
+            "last_message": new_message.summary,
+            **({} if new_message.by_staff else {"status": OPEN}),
+            **new_message.thread_changes,
         },
-        remove=line.cleared_thread_fields,
+        remove=new_message.cleared_thread_fields,
     )
-    waits = pending_after(cached.thread, line, message.id, roster)
+    waits = pending_after(cached.thread, new_message, message.id, roster)
     if waits != (cached.thread.waits or []):
         change.set["waits"] = waits
-    change.set |= waiting_for_change(cached.thread, line, waits)
-    if line.binding:
-        bound = line.binding.change(cached.thread)
+    change.set |= waiting_for_change(cached.thread, new_message, waits)
+    if new_message.binding:
+        bound = new_message.binding.change(cached.thread)
         change.set |= bound.set
         change.remove += bound.remove
     if roster.changes_people:
-        gone = roster.leaving_ids
-        staying = [user_id for user_id in cached.thread.participants if user_id not in gone]
+        leaving = roster.leaving_ids
+        staying = [user_id for user_id in cached.thread.participants if user_id not in leaving]
         change.set["participants"] = staying + [person.user_id for person in roster.joining]
         change.set["roster_version"] = cached.thread.roster_version + 1
     return change
 
 
 def waiting_for_change(
-    thread: Thread, line: NewMessage, waits: list[PendingEntry], user_id: str = ""
+    thread: Thread, new_message: NewMessage, waits: list[PendingEntry], user_id: str = ""
 ) -> dict[str, Any]:
     """The user whose reply is awaited. Only messages of buyer and seller change it. While there are
     pending actions it is one of their users: `user_id`, if they are among them."""
     if waits:
         users = list_awaited_users(waits)
         return {"waiting_for": user_id if user_id in users else users[0]}
-    if thread.waits or line.type == ACTION:
+    if thread.waits or new_message.type == ACTION:
         # The last pending action is done, or this card requires an action of staff.
         return {"waiting_for": ""}
     sides = {thread.buyer_id: thread.seller_id, thread.seller_id: thread.buyer_id}
-    answers = sides.get(line.author_id or "")
-    return {"waiting_for": answers} if answers else {}
+    recipient = sides.get(new_message.author_id or "")
+    return {"waiting_for": recipient} if recipient else {}
 
 
 def sender_change(
-    cached: CachedThread, person: Participant, line: NewMessage, message: Message
+    cached: CachedThread, person: Participant, new_message: NewMessage, message: Message
 ) -> Change:
-    row = _row(person, line, message) | line.author_changes
+    row = _row_change(person, new_message, message) | new_message.author_changes
     seen = cached.thread.last_seq
-    if line.seen_seq < seen and person.last_read_seq + person.own_since_read != seen:
-        if _comes_back_unread(person):
+    if new_message.seen_seq < seen and person.last_read_seq + person.own_since_read != seen:
+        if _returns_unread(person):
             row |= unread_index_keys(person)
         return Change(set=row, add={"own_since_read": 1})
     return Change(set=row | caught_up_cursors(message), remove=CAUGHT_UP_REMOVED_FIELDS)
 
 
-def receiver_change(person: Participant, line: NewMessage, message: Message) -> Change:
-    row = _row(person, line, message)
+def receiver_change(person: Participant, new_message: NewMessage, message: Message) -> Change:
+    row = _row_change(person, new_message, message)
     row["pending_pk"] = keys.pending_pk(person.user_id)
     row["pending_sk"] = message.thread_id
-    if row["folder"] == INBOX and (message.has_author or _comes_back_unread(person)):
+    if row["folder"] == INBOX and (message.has_author or _returns_unread(person)):
         row |= unread_index_keys(person)
     return Change(
         set=row,
@@ -129,7 +129,7 @@ def read_cursor_unchanged(person: Participant) -> Condition:
     )
 
 
-def _comes_back_unread(person: Participant) -> bool:
+def _returns_unread(person: Participant) -> bool:
     """Whether an archived thread was unread, and has to be listed as unread again."""
     return person.folder == ARCHIVED_FOLDER and person.has_unread
 
@@ -146,16 +146,16 @@ def caught_up_cursors(message: Message) -> dict[str, Any]:
     }
 
 
-def _row(person: Participant, line: NewMessage, message: Message) -> dict[str, Any]:
+def _row_change(person: Participant, new_message: NewMessage, message: Message) -> dict[str, Any]:
     # A new message returns an archived thread to the inbox.
     folder = INBOX if person.folder == ARCHIVED_FOLDER else person.folder
     return {
         "last_seq": message.seq,
         "last_tally": message.tally,
         "last_message_at": message.created_at,
-        "last_message": line.summary,
+        "last_message": new_message.summary,
         "folder": folder,
         "inbox_pk": keys.inbox_pk(person.user_id, folder),
         "inbox_sk": keys.inbox_sk(message.created_at, message.thread_id, pinned=person.pinned),
-        **({"kind": PROJECT} if line.binding else {}),
+        **({"kind": PROJECT} if new_message.binding else {}),
     }
