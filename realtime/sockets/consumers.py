@@ -221,7 +221,7 @@ class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
         if isinstance(error, Refusal):
             await self._refuse(error, frame)
         elif isinstance(error, OperationalError):
-            log.warning("database_unavailable", command=frame.get("type"), error=str(error))
+            log.warning("command_database_failed", command=frame.get("type"), error=str(error))
             await self._refuse(Refusal("TRY_AGAIN"), frame)
         else:
             log.error("command_failed", command=frame.get("type"), exc_info=error)
