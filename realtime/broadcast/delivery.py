@@ -12,9 +12,9 @@ from typing import Any
 
 import orjson
 import structlog
-from channels.layers import get_channel_layer
 
 from realtime.broadcast.events import Event
+from realtime.broadcast.layer_adapter import send_to_groups
 
 log = structlog.get_logger(__name__)
 
@@ -36,7 +36,7 @@ def publish(event: Event, *, to: Iterable[str]) -> None:
     message: LayerMessage = {"type": BROADCAST, "event": event, "origin": ORIGIN, "text": text}
     message["at"] = time.monotonic()
     try:
-        _send([group_of(user_id) for user_id in to], message)
+        send_to_groups([group_of(user_id) for user_id in to], message)
     except Exception:
         log.exception("publish_failed", event_type=event["type"])
 
@@ -58,12 +58,7 @@ def recheck_visibility(user_id: str) -> None:
 
 def _send_control(user_id: str, message: LayerMessage) -> None:
     try:
-        _send([group_of(user_id)], message)
+        send_to_groups([group_of(user_id)], message)
     except Exception:
         # The next heartbeat or session check makes up for it.
         log.exception("publish_failed", control=message["type"], user=user_id)
-
-
-def _send(groups: list[str], message: LayerMessage) -> None:
-    layer: Any = get_channel_layer()
-    layer.publish(groups, message)

@@ -1,6 +1,7 @@
 """The websocket consumer: runs the commands of a page, and sends it events."""
 
 import asyncio
+import contextlib
 import secrets
 import time
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from core.rate_limits import TokenBucket
 from core.refusals import Refusal
 from realtime.broadcast.delivery import BROADCAST, ORIGIN, group_of
 from realtime.broadcast.events import Error, Event, Hello, LiveChanged
+from realtime.broadcast.layer_adapter import channel_queue
 from realtime.sockets.close_codes import (
     INTERNAL_ERROR,
     REPLACED,
@@ -80,19 +82,20 @@ class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
         # Writes text without waiting and returns whether the server could do that.
         self.write: Callable[[str], bool] = scope.get("write", _cannot_write)
         self.queue_task: asyncio.Task[None] | None = None
-        self.queue = layer.queues[self.channel_name]
-        try:
+        with channel_queue(layer, self.channel_name) as self.queue:
+            try:
+                await self._dispatch_frames(receive)
+            finally:
+                if hasattr(self, "user"):
+                    open_sockets.discard(self)
+                self.queue.on_put = None
+
+    async def _dispatch_frames(self, receive: Any) -> None:
+        with contextlib.suppress(StopConsumer):
             while True:
                 message = await receive()
                 async with self.dispatch_lock:
                     await self.dispatch(message)
-        except StopConsumer:
-            pass
-        finally:
-            if hasattr(self, "user"):
-                open_sockets.discard(self)
-            layer.remove_channel(self.channel_name)
-            self.queue.on_put = None
 
     def _drain_queue(self) -> None:
         """Sends what can be sent without waiting; starts a task only for the rest."""
@@ -349,7 +352,8 @@ class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
 
 
 def _observe_delivery(message: dict[str, Any]) -> None:
-    if message["event"]["type"] == "message.sent" and "at" in message:
+    """Only for messages of this process, since `at` is a time of its monotonic clock."""
+    if message["event"]["type"] == "message.sent" and message["origin"] == ORIGIN:
         metrics.DELIVERY_SECONDS.observe(time.monotonic() - message["at"])
 
 

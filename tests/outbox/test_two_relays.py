@@ -13,6 +13,7 @@ from core.outbox.processing import process_due, process_now
 from tests.contracts import kills
 from tests.contracts.conftest import book
 from tests.threads.conftest import make_person, messages_of, start
+from tests.wait import wait_until
 from threads import cache
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -44,11 +45,12 @@ def announce(thread, seller, count):
 
 
 def relay_until_empty() -> None:
-    deadline = time.monotonic() + MAX_SECONDS
-    while pending().exists():
-        assert time.monotonic() < deadline
-        if not process_due():
-            time.sleep(0.05)
+    def is_empty() -> bool:
+        while process_due():
+            pass
+        return not pending().exists()
+
+    wait_until(is_empty, MAX_SECONDS)
 
 
 def second_relay(until_told: int) -> None:

@@ -41,12 +41,12 @@ def own_table(monkeypatch) -> Iterator[None]:
     name = f"{settings.DYNAMODB['table']}_{new_ulid()}"
     monkeypatch.setitem(settings.DYNAMODB, "table", name)
     connection.cache_clear()
-    cache._known.clear()
+    cache._entries.clear()
     create_table()
     yield
     connection().connection._make_api_call("DeleteTable", {"TableName": name})
     connection.cache_clear()
-    cache._known.clear()
+    cache._entries.clear()
 
 
 @pytest.fixture

@@ -115,7 +115,7 @@ class Walk:
 
     def take_step(self) -> Model:
         self.step += 1
-        cache._known = self.chance.choice(self.processes)
+        cache._entries = self.chance.choice(self.processes)
         model = self.chance.choice(self.models)
         user = self.chance.choice(self.people)
         action = self.chance.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
