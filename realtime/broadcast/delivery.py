@@ -8,17 +8,15 @@ a failed delivery is logged and affects nothing that is stored.
 import secrets
 import time
 from collections.abc import Iterable
-from typing import Any
 
 import orjson
 import structlog
 
+from realtime.broadcast.channel_layer import LayerMessage
 from realtime.broadcast.events import Event
 from realtime.broadcast.layer_adapter import send_to_groups
 
 log = structlog.get_logger(__name__)
-
-LayerMessage = dict[str, Any]
 
 # The type of layer messages with an event.
 BROADCAST = "broadcast.event"

@@ -1,7 +1,7 @@
 """Presence: a user is online if one of their connections was active within the last minute.
 
 It is stored in memory with one process and in Redis with several. While Redis is unavailable, a
-process has only its own connections. Presence says nothing about delivery.
+process has only its own connections. Presence does not imply delivery.
 """
 
 import asyncio

@@ -108,7 +108,7 @@ def _run_in_child(action: Callable[[], Any], kill_at: int) -> None:
     # Sockets and beliefs of the process that this one came from are not its own.
     table.connection.cache_clear()
     cache._entries.clear()
-    cache._turns.clear()
+    cache._writers.clear()
     try:
         _arm(kill_at)
         action()

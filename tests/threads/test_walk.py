@@ -363,7 +363,7 @@ WEIGHTS = {
 
 
 def walk(seed: int, steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_known", OrderedDict())
+    monkeypatch.setattr(cache, "_entries", OrderedDict())
     walk = Walk(seed)
     for number in range(steps):
         touched = walk.take_step()

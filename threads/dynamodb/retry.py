@@ -2,7 +2,7 @@
 
 All retries of one page request or socket command share one deadline (`time_budget`). The wait
 before each retry is random below a limit that doubles every time (full jitter), so that clients
-that failed together do not come back together.
+that failed at the same time do not retry at the same time.
 """
 
 import random
@@ -138,8 +138,8 @@ def code_of(error: Exception) -> str:
     if not isinstance(error, ClientError):
         return type(error).__name__
     code = str(error.response["Error"].get("Code", ""))
-    known = code in THROTTLING_CODES or code in UNCERTAIN_CODES or code in CONFLICT_CODES
-    return code if known or _status(error) < 500 else "InternalServerError"
+    is_classified = code in THROTTLING_CODES or code in UNCERTAIN_CODES or code in CONFLICT_CODES
+    return code if is_classified or _status(error) < 500 else "InternalServerError"
 
 
 def is_transient(error: Exception) -> bool:

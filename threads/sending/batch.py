@@ -43,7 +43,7 @@ MAX_ITEMS = 100
 
 @dataclass
 class BatchEntry:
-    """A message to be appended. Without an outcome it has to be appended by itself."""
+    """A message to be appended. Without an outcome it has to be appended individually."""
 
     thread_id: str
     plan: Plan
