@@ -31,7 +31,7 @@ class SeedCommand(BaseCommand):
             raise CommandError(f"Not everything was written: {error}.") from error
         except StoreUnavailable as error:
             raise CommandError(
-                f"DynamoDB does not answer ({error.why}). Run the command again to continue."
+                f"DynamoDB does not answer ({error.reason}). Run the command again to continue."
             ) from error
 
     def seed(self, **options: Any) -> None:

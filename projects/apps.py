@@ -27,13 +27,13 @@ class ProjectsConfig(AppConfig):
 
 def _stop_clock(thread_id: str, reason: str, **_: Any) -> None:
     from contracts.cards import deadlines
-    from threads.outbox_handlers import process_entries
+    from core.outbox.processing import process_now
 
-    process_entries(deadlines.pause_deadlines(thread_id, reason))
+    process_now(deadlines.pause_deadlines(thread_id, reason))
 
 
 def _start_clock(thread_id: str, reason: str, **_: Any) -> None:
     from contracts.cards import deadlines
-    from threads.outbox_handlers import process_entries
+    from core.outbox.processing import process_now
 
-    process_entries(deadlines.resume_deadlines(thread_id, reason))
+    process_now(deadlines.resume_deadlines(thread_id, reason))

@@ -61,7 +61,7 @@ class EditTab(ThreadCommand):
 
 
 class AddProofs(ThreadCommand):
-    file_ids = IdListField("file", most=MAX_ATTACHMENTS)
+    file_ids = IdListField("file", max_items=MAX_ATTACHMENTS)
 
 
 class OfferForm(forms.Form):

@@ -136,7 +136,7 @@ def _write(cached: CachedThread, wanted: list[PendingEntry]) -> Transaction:
     del write.items[AT_ONCE:], write.names[AT_ONCE:]
     for person in cached.people.values():
         change = Change(set={"waiting_for": waiting_for(thread, wanted, person) or ""})
-        condition = participant_condition(cached, person, writes=False)
+        condition = participant_condition(cached, person, sends=False)
         write.update(person.sk, person, change, condition)
     # By its version every process that remembers the thread looks again before it writes there.
     values = {"waits": wanted, "waiting_for": waiting_for(thread, wanted) or ""}

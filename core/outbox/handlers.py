@@ -6,16 +6,11 @@ current state rather than the payload, so that a late or repeated run has no eff
 
 from collections.abc import Callable
 
-from django.dispatch import Signal
-
 from core.outbox.models import OutboxEntry
 
 Handler = Callable[[OutboxEntry], None]
 
 HANDLERS: dict[str, Handler] = {}
-
-# Sent after each run of a handler, with `entry` and `outcome`.
-entry_processed = Signal()
 
 
 class Postponed(Exception):

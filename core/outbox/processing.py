@@ -11,8 +11,9 @@ import structlog
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
+from core import metrics
 from core.outbox import claims
-from core.outbox.handlers import HANDLERS, Postponed, entry_processed
+from core.outbox.handlers import HANDLERS, Postponed
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 
@@ -77,6 +78,12 @@ def process_now(entries: Iterable[OutboxEntry]) -> None:
         _process_key(key, last_id, deadline)
 
 
+def process_entry(entry: OutboxEntry) -> bool:
+    """Processes one entry now; returns whether it is done, or left to the relay."""
+    process_now([entry])
+    return OutboxEntry.objects.filter(pk=entry.pk, done_at__isnull=False).exists()
+
+
 def _process_key(key: str, last_id: int, deadline: float) -> None:
     """Processes the entries of a key in order, up to the last one of the action."""
     while True:
@@ -104,7 +111,7 @@ def process(entry: OutboxEntry) -> HandlerOutcome:
     finally:
         _running.reset(token)
     outcome = _settle(entry, outcome, error)
-    entry_processed.send(sender=OutboxEntry, entry=entry, outcome=outcome)
+    metrics.OUTBOX_ENTRIES.labels(entry.kind, outcome).inc()
     return outcome
 
 

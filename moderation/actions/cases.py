@@ -25,7 +25,7 @@ from moderation.queries import (
     read_thread,
 )
 from moderation.report_answers import answer_reports, publish_answers
-from threads.outbox_handlers import process_entries
+from core.outbox.processing import process_now
 
 
 def take_case(staff: User, *, case_id: str) -> Case:
@@ -71,7 +71,7 @@ def resolve_case(
         reporters = answer_reports(case, answers or {})
         entries = deadlines.resume_deadlines(case.thread_id, deadlines.CASE)
         entries += _release_holds(case)
-    process_entries(entries)
+    process_now(entries)
     publish_answers(reporters)
 
 
@@ -116,7 +116,7 @@ def reopen_case(staff: User, *, case_id: str, reason: str) -> None:
     if not reopened:
         _check_can_reopen(get_case(case_id))
         raise Refusal("TRY_AGAIN")
-    process_entries(entries)
+    process_now(entries)
 
 
 def _check_can_reopen(case: Case) -> None:

@@ -13,11 +13,11 @@ from contracts.cards import transitions
 from contracts.models import BookingGroup, Card, DeliverableManifest, Leg, Offer, Receipt
 from contracts.queries import access_leg, access_offer, access_receipt
 from contracts.terms import Terms
+from core.outbox.processing import process_now
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from threads import cache, policy
 from threads.cache import CachedThread
-from threads.outbox_handlers import process_entries
 from threads.permissions import check_can_write, check_not_held
 
 
@@ -45,7 +45,7 @@ def make_offer(
         terms=terms,
         changes=leg,
     )
-    process_entries(done.entries)
+    process_now(done.entries)
     return done.offer
 
 
@@ -105,7 +105,7 @@ def _answer(action: Callable[..., offers.OfferResult], user: User, offer_id: str
     offer = access_offer(user, offer_id)
     check_can_write(cache.reload(offer.thread_id), user.id)
     done = action(user, offer_id=offer_id)
-    process_entries(done.entries)
+    process_now(done.entries)
     return done.offer
 
 
@@ -115,7 +115,7 @@ def sign_contract(user: User, *, document_id: str, number: int, **signature: Any
         type="sign", is_open=True, payload__document=document_id, payload__number=number
     ).first()
     if card is None or user.id not in card.waits_for:
-        process_entries(
+        process_now(
             documents.sign_version(user, document_id=document_id, number=number, **signature)
         )
         return
@@ -123,26 +123,26 @@ def sign_contract(user: User, *, document_id: str, number: int, **signature: Any
     done = transitions.move(
         user, card_id=card.id, name="sign", version=card.version, key=key, given=signature
     )
-    process_entries(done.entries)
+    process_now(done.entries)
 
 
 def record_payment(user: User, *, leg_id: str, **payment: Any) -> Receipt:
     access_leg(user, leg_id)
     receipt, entries = payments.record_payment(user, leg_id=leg_id, **payment)
-    process_entries(entries)
+    process_now(entries)
     return receipt
 
 
 def reverse_payment(user: User, *, receipt_id: str, key: str) -> Receipt:
     access_receipt(user, receipt_id)
     receipt, entries = payments.reverse_payment(user, receipt_id=receipt_id, key=key)
-    process_entries(entries)
+    process_now(entries)
     return receipt
 
 
 def link_bookings(user: User, *, title: str, leg_ids: list[str]) -> BookingGroup:
     group, entries = groups.link_legs(user, title=title, leg_ids=leg_ids)
-    process_entries(entries)
+    process_now(entries)
     return group
 
 
@@ -156,5 +156,5 @@ def deliver_finals(
     manifest, entries = manifests.add_manifest(
         user, leg_id=leg_id, key=key, title=title, listing=listing
     )
-    process_entries(entries)
+    process_now(entries)
     return manifest

@@ -8,12 +8,12 @@ from contracts.cards import proposals, transitions
 from contracts.cards.locks import access_card
 from contracts.cards.types import TYPES
 from contracts.models import Card
+from core.outbox.processing import process_now
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from threads import cache
 from threads.actions.attachments import MessageAttachments, collect_attachments
 from threads.actions.staff import lift_soft_block
-from threads.outbox_handlers import process_entries
 from threads.permissions import check_can_write
 
 
@@ -44,7 +44,7 @@ def propose_card(
         also=_reserve(attached),
         locale=locale,
     )
-    process_entries(done.entries)
+    process_now(done.entries)
     return done.card
 
 
@@ -97,7 +97,7 @@ def transition_card(
         also=_reserve(attached),
         locale=locale,
     )
-    process_entries(done.entries)
+    process_now(done.entries)
     return done.card
 
 
@@ -117,4 +117,4 @@ def decide_card(staff: User, *, thread_id: str, card_id: str, reason: str) -> No
     done = transitions.decide(
         staff, card_id=card_id, name=chosen.name, key=key, given={"reason": reason}
     )
-    process_entries(done.entries)
+    process_now(done.entries)

@@ -7,6 +7,7 @@ from django.db import transaction
 from accounts.models import User
 from contracts.actions.manifests import check_can_show_proofs
 from contracts.actions.revisions import record_change
+from core.outbox.processing import process_now
 from core.refusals import Refusal
 from files.models import File
 from files.tab_uses import list_in_tab, place_in_tab, release_from_tab
@@ -14,7 +15,6 @@ from projects.actions.panel import check_has_panel
 from projects.panel.record_tabs import PROOFS
 from threads import cache
 from threads.file_access import list_usable_files
-from threads.outbox_handlers import process_entries
 from threads.permissions import check_can_write
 
 # As many as a snapshot has room for, with everything else that is in it.
@@ -37,7 +37,7 @@ def add_proofs(user: User, *, thread_id: str, file_ids: Sequence[str]) -> None:
         count = "a proof" if len(new) == 1 else f"{len(new)} proofs"
         says = f"{user.display_name} added {count} to the files."
         entry = record_change(thread_id, by=user, key=f"{new[0].id}:proofs", says=says)
-    process_entries([entry])
+    process_now([entry])
 
 
 def remove_proof(user: User, *, thread_id: str, file_id: str) -> None:
@@ -53,7 +53,7 @@ def remove_proof(user: User, *, thread_id: str, file_id: str) -> None:
             raise Refusal("ACTION_FORBIDDEN", "Who brought a proof removes it.")
         release_from_tab(use)
         entry = record_change(thread_id, by=user, key=f"{file_id}:removed")
-    process_entries([entry])
+    process_now([entry])
 
 
 def check_can_add_proofs(user: User, thread_id: str) -> None:

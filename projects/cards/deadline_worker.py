@@ -9,9 +9,9 @@ from django.db import close_old_connections, connection
 from contracts.cards import deadlines
 from contracts.cards.locks import access_card
 from contracts.cards.transitions import apply_due_transition
+from core.outbox.processing import process_now
 from threads.dynamodb import keys
 from threads.models import Thread
-from threads.outbox_handlers import process_entries
 
 log = structlog.get_logger(__name__)
 
@@ -30,7 +30,7 @@ def _move(card_id: str) -> bool:
         holds = _holds(thread_id)
         for why in holds:
             # The hold came first; only its word did not get here.
-            process_entries(deadlines.pause_deadlines(thread_id, why))
+            process_now(deadlines.pause_deadlines(thread_id, why))
         if holds:
             return False
         done = apply_due_transition(card_id)
@@ -39,7 +39,7 @@ def _move(card_id: str) -> bool:
         return False
     if done is None:
         return False
-    process_entries(done.entries)
+    process_now(done.entries)
     return True
 
 
@@ -56,7 +56,7 @@ def resume_stale_pauses() -> None:
     """Where the hold is over, and only the clock was not told. A case speaks for itself."""
     for thread_id, why in deadlines.list_pauses():
         if why != deadlines.CASE and why not in _holds(thread_id):
-            process_entries(deadlines.resume_deadlines(thread_id, why))
+            process_now(deadlines.resume_deadlines(thread_id, why))
 
 
 def run_deadlines(stop: threading.Event) -> None:

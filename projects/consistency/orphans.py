@@ -37,7 +37,7 @@ def find_orphans() -> Iterator[str]:
 def _confirmed(items: list[Item]) -> Iterator[str]:
     suspicious = {(item.pk, item.sk) for item, _ in _check(items)}
     if suspicious:
-        again = get_many(suspicious, whole=False)
+        again = get_many(suspicious, with_contents=False)
         for item, problem in _check(again):
             if pending().filter(ordering_key__in=ordering_keys_of(item)).exists():
                 # The records changed just now, and the outbox is about to change the item.

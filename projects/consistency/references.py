@@ -61,7 +61,9 @@ class References:
     def _threads(self) -> set[str]:
         here = {item.id for item in self.items if isinstance(item, Thread)}
         wanted = {thread_of(item) for item in self.items if isinstance(item, OF_THREAD)} - here
-        found = get_many(((keys.thread_pk(each), keys.THREAD) for each in wanted), whole=False)
+        found = get_many(
+            ((keys.thread_pk(each), keys.THREAD) for each in wanted), with_contents=False
+        )
         return here | {item.id for item in found if isinstance(item, Thread)}
 
     @cached_property

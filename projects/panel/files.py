@@ -7,14 +7,14 @@ from files.cleanup import list_unsettled_tab_uses
 from files.models import File, TabUse
 from files.tab_uses import release_from_tab, settle_in_tab
 from projects.panel.large_tabs import read_full_snapshot
-from threads.cleanup import UNSETTLED
+from threads.cleanup import MIN_AGE
 from threads.dynamodb import keys
 from threads.models import TabSnapshot, Thread
 
 
 def settle_pins() -> int:
     """Files reserved for a pin belong to it if it was stored, and are free again if it was not."""
-    pins = list_unsettled_tab_uses(UNSETTLED)
+    pins = list_unsettled_tab_uses(MIN_AGE)
     for pin in pins:
         if not settle_pin(pin.file, pin):
             release_from_tab(pin)

@@ -30,8 +30,8 @@ sys.path.insert(0, str(ROOT / "script"))
 
 import services  # noqa: E402
 
-from realtime.broadcast.any_layer import Publisher, channel_queue  # noqa: E402
 from realtime.broadcast.channel_layer import ChannelLayer, ChannelQueue  # noqa: E402
+from realtime.broadcast.layer_adapter import Publisher, channel_queue  # noqa: E402
 from tests.bench.world import cpu_of  # noqa: E402
 from tests.wait import async_wait_until  # noqa: E402
 
@@ -91,7 +91,7 @@ async def deliver(layer: Any, sockets: Sockets, deliveries: int) -> None:
         for number in range(start, start + BURST):
             group = sockets.groups[number % GROUPS]
             if isinstance(layer, ChannelLayer):
-                layer.tell([group], message(group))
+                layer.publish([group], message(group))
             else:
                 publisher.publish(layer, [group], message(group))
         expected += BURST * SOCKETS_PER_GROUP

@@ -28,12 +28,12 @@ from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
 from contracts.models.bookings import BOOKED
 from contracts.queries import is_in_force
+from core.outbox.processing import process_now
 from files.actions import accept_file
 from projects.actions.cards import decide_card, propose_card, transition_card
 from tests.contracts.conftest import sign
 from tests.files.conftest import picture
 from tests.threads.conftest import make_person
-from threads.outbox_handlers import process_entries
 
 DECIDED = "We have spoken with both."
 
@@ -116,7 +116,7 @@ def make_completable(leg: Leg) -> None:
         # Tabs show the times, also where what is proposed next is refused.
         with transaction.atomic():
             entries = record_leg_change(leg, by=leg.seller, key=f"{leg.id}:over", says="")
-        process_entries(entries)
+        process_now(entries)
 
 
 def is_completable(leg: Leg) -> bool:
@@ -184,7 +184,7 @@ def let_the_clock_move(card: Card) -> None:
     let_be_due(card)
     done = apply_due_transition(card.id)
     assert done is not None
-    process_entries(done.entries)
+    process_now(done.entries)
     card.refresh_from_db()
 
 

@@ -13,6 +13,7 @@ from contracts.cards.card_type import ANSWERER, AWAITED, DEADLINE, STAFF, SYSTEM
 from contracts.cards.deadlines import refresh
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
+from core.outbox.processing import process_now
 from projects.actions.cards import decide_card, transition_card
 from projects.cards.deadline_worker import process_due_cards
 from tests.contracts.card_scenes import (
@@ -33,7 +34,6 @@ from tests.contracts.kills import kill_at_every_step, relay
 from tests.contracts.outcomes import outcome
 from tests.files.conftest import kept  # noqa: F401
 from tests.threads.conftest import make_person, start
-from threads.outbox_handlers import process_entries
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -126,7 +126,7 @@ def _move(deed: Deed, move: Transition, leg: Leg) -> Scene:
         let_be_due(card)
         with transaction.atomic():
             entry = refresh(card)
-        process_entries([entry])
+        process_now([entry])
         return Scene(leg, None, card)
     if move.by == SYSTEM:
         return _end(card, leg)

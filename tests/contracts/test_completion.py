@@ -9,6 +9,7 @@ from django.utils import timezone
 from contracts.models import Leg
 from contracts.models.bookings import BOOKED, COMPLETED
 from contracts.queries import get_balance
+from core.outbox.processing import process_due
 from core.refusals import Refusal
 from projects.actions.cards import propose_card
 from projects.cards.deadline_worker import process_due_cards
@@ -16,7 +17,6 @@ from projects.panel.rebuild import list_differences
 from tests.contracts.card_scenes import GIVEN, answer, make_completable, propose
 from tests.contracts.conftest import offer_in, pay, sign, terms
 from tests.threads.conftest import messages_of
-from threads.outbox_handlers import process_due_entries
 from threads.queries import open_thread
 
 pytestmark = pytest.mark.django_db
@@ -133,7 +133,7 @@ def test_the_clock_does_not_accept_while_something_is_open(ready, thread, buyer)
     extras = propose("extras", ready)
     with time_machine.travel(card.due_at + timedelta(seconds=1), tick=False):
         assert process_due_cards() == 0
-        process_due_entries()
+        process_due()
         card.refresh_from_db()
         assert (card.state, Leg.objects.get(pk=ready.pk).status) == ("pending", BOOKED)
         assert card.due_at > timezone.now()

@@ -145,7 +145,7 @@ def test_a_large_tab_of_records_keeps_only_what_holds(leg, thread, buyer, seller
 def many_extras(leg, count):
     """As if that many cards had been accepted."""
     from contracts.actions.revisions import record_change
-    from threads.outbox_handlers import process_entries
+    from core.outbox.processing import process_now
 
     there = Amendment.objects.filter(leg=leg).count()
     for number in range(there + 1, there + count + 1):
@@ -159,7 +159,7 @@ def many_extras(leg, count):
             made_by=leg.seller,
             made_at=timezone.now(),
         )
-    process_entries([record_change(leg.thread_id, by=leg.seller, key=f"extras-{there}")])
+    process_now([record_change(leg.thread_id, by=leg.seller, key=f"extras-{there}")])
 
 
 def assert_large(user, thread, name, count):

@@ -11,6 +11,7 @@ from django.db import connection
 from django.db.models import Sum
 from django.urls import reverse
 
+from core.outbox import processing
 from core.outbox.models import OutboxEntry
 from moderation.actions.reports import report_person
 from moderation.evidence import storage
@@ -26,7 +27,6 @@ from moderation.models import Report
 from moderation.report_answers import list_reports
 from tests.moderation.conftest import make_person, report, sign_in, taken
 from tests.threads.conftest import say, start
-from threads import outbox_handlers
 
 pytestmark = pytest.mark.storage
 
@@ -47,7 +47,7 @@ def notice(shown, **fields) -> Report:
     """A report that comes through the outbox."""
     payload = {"about": "circumvention", "reason": "off_site", "shown": shown} | fields
     entry = OutboxEntry.objects.create(kind="case", payload=payload)
-    assert outbox_handlers.process_entry(entry)
+    assert processing.process_entry(entry)
     return Report.objects.get(key=f"outbox {entry.pk}")
 
 

@@ -10,9 +10,9 @@ import pytest
 from channels.layers import InMemoryChannelLayer
 from websockets.exceptions import ConnectionClosed
 
-from realtime.broadcast import any_layer
-from realtime.broadcast.any_layer import Publisher, channel_queue
+from realtime.broadcast import layer_adapter
 from realtime.broadcast.channel_layer import ChannelLayer
+from realtime.broadcast.layer_adapter import Publisher, channel_queue
 from tests.realtime.test_live import FIELDS, connected, kinds_until, open_thread, say, watch
 from tests.realtime.visitor import Visitor
 from tests.site import Site, prepared_site
@@ -185,7 +185,7 @@ async def test_a_layer_that_fails_is_read_again(monkeypatch):
                 raise ConnectionError("The layer is away.")
             return await super().receive(channel)
 
-    monkeypatch.setattr(any_layer, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(layer_adapter, "RETRY_SECONDS", 0.01)
     assert await received(Failing(), 3) == [0, 1, 2]
 
 

@@ -75,7 +75,7 @@ def archive(thread: str, before: datetime | None = None) -> tuple[int, int]:
 def stored(thread: str) -> list[Message]:
     """As they are in the table."""
     where = Item.sk.startswith(keys.MESSAGES)
-    return list(query_all(keys.thread_pk(thread), where, whole=False))
+    return list(query_all(keys.thread_pk(thread), where, with_contents=False))
 
 
 def facts(messages: list[Message]) -> list[dict]:

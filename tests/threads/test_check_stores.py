@@ -10,6 +10,7 @@ from django.utils import timezone
 from accounts.models import Block, User, add_profile_entry
 from core.ids import new_ulid
 from core.outbox.models import OutboxEntry
+from core.outbox.processing import process_due
 from projects.consistency import orphans
 from tests.contracts.card_scenes import propose
 from tests.contracts.conftest import book, offer_in
@@ -30,7 +31,6 @@ from threads.models import (
     TabSnapshot,
     Thread,
 )
-from threads.outbox_handlers import process_due_entries
 
 pytestmark = pytest.mark.django_db
 
@@ -41,12 +41,12 @@ def own_table(monkeypatch) -> Iterator[None]:
     name = f"{settings.DYNAMODB['table']}_{new_ulid()}"
     monkeypatch.setitem(settings.DYNAMODB, "table", name)
     connection.cache_clear()
-    cache._known.clear()
+    cache._entries.clear()
     create_table()
     yield
     connection().connection._make_api_call("DeleteTable", {"TableName": name})
     connection.cache_clear()
-    cache._known.clear()
+    cache._entries.clear()
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def busy(own_table) -> dict[str, object]:
     propose("extras", leg)
     offer_in(other, seller)
     block_person(stranger, blocked=buyer)
-    while process_due_entries():
+    while process_due():
         pass
     return {"buyer": buyer, "seller": seller, "thread": thread, "stranger": stranger}
 

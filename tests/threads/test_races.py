@@ -100,17 +100,17 @@ def test_in_one_process_whoever_came_first_writes_first(thread):
             pool.submit(write, number)
             waiting[number].wait()
             wait_until(
-                lambda queued=number + 2: len(cache._turns[thread]) == queued, 5, interval=0.001
+                lambda queued=number + 2: len(cache._writers[thread]) == queued, 5, interval=0.001
             )
     assert order == list(range(8))
-    assert thread not in cache._turns
+    assert thread not in cache._writers
 
 
 def test_nobody_waits_for_a_turn_for_ever(thread, buyer):
     with cache.write_lock(thread), ThreadPoolExecutor(1) as pool:
 
         def write() -> None:
-            with cache.write_lock(thread, patience=0.05):
+            with cache.write_lock(thread, timeout=0.05):
                 pass
 
         with pytest.raises(Refusal) as refused:

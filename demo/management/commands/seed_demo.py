@@ -15,13 +15,13 @@ from django.utils.crypto import salted_hmac
 from ulid import ULID
 
 from accounts.models import User
+from core.outbox.processing import process_due
 from demo import content
 from demo.content.pictures import draw
 from demo.history import PastMessage, PastThread, list_existing, write_history
 from demo.seed_command import SeedCommand
 from files.actions import accept_file
 from files.models import File
-from threads.outbox_handlers import process_due_entries
 
 MAIN_SIGN_INS = 2
 
@@ -35,7 +35,7 @@ class Command(SeedCommand):
     def seed(self, **options: Any) -> None:
         people, new_people = add_people()
         # Before the threads are created, so that their copies of profiles need no update.
-        while process_due_entries():
+        while process_due():
             pass
         # Relative to when the users joined, so that a repeated run gives the same result.
         joined = min(person.date_joined for person in people.values())

@@ -1,7 +1,7 @@
-"""What sockets and publishers need from a channel layer, on ours and on any other.
+"""Adapts consumers and publishers to any channel layer.
 
-Our own layer has queues that call back, and publishes from any thread. On other layers a task reads
-each socket's channel, and a task publishes, through nothing but what Channels specifies.
+Our own layer has queues with callbacks, and publishes from any thread. On other layers a task reads
+the channel of each connection and a task publishes, using only the interface of Channels.
 """
 
 import asyncio
@@ -17,23 +17,23 @@ from channels.layers import get_channel_layer
 from django.conf import settings
 
 from core import metrics
-from realtime.broadcast.channel_layer import ChannelLayer, ChannelQueue, Message
+from realtime.broadcast.channel_layer import ChannelLayer, ChannelQueue, LayerMessage
 
 log = structlog.get_logger(__name__)
 
 RETRY_SECONDS = 1.0
-# Messages that wait for the layer; more are dropped, and pages find them by seq.
+# Messages that may wait for the layer; more are dropped, which pages detect by `seq`.
 MAX_QUEUED = 10_000
 
 
 @contextlib.contextmanager
 def channel_queue(layer: Any, channel: str) -> Iterator[ChannelQueue]:
-    """The queue of a channel that was just made, as long as its socket is open."""
+    """The queue of a new channel, until its connection ends."""
     if isinstance(layer, ChannelLayer):
         try:
-            yield layer.mailboxes[channel]
+            yield layer.queues[channel]
         finally:
-            layer.forget(channel)
+            layer.remove_channel(channel)
         return
     publisher.loop = asyncio.get_running_loop()
     queue = ChannelQueue(settings.CHANNEL_CAPACITY)
@@ -51,30 +51,30 @@ async def _read(layer: Any, channel: str, queue: ChannelQueue) -> None:
         try:
             queue.put(await layer.receive(channel))
         except Exception:
-            log.warning("channel_not_read", exc_info=True)
+            log.warning("channel_read_failed", exc_info=True)
             await asyncio.sleep(RETRY_SECONDS)
 
 
-def send_to_groups(groups: list[str], message: Message) -> None:
-    """From any thread, without waiting; each thread's messages stay in order."""
+def send_to_groups(groups: list[str], message: LayerMessage) -> None:
+    """Can be called from any thread and does not wait; keeps the order of each thread."""
     layer: Any = get_channel_layer()
     if isinstance(layer, ChannelLayer):
-        layer.tell(groups, message)
+        layer.publish(groups, message)
     else:
         publisher.publish(layer, groups, message)
 
 
 class Publisher:
-    """Sends to the groups of a layer, one message after the other, on the event loop."""
+    """Sends messages to the groups of a layer, in order, on the event loop."""
 
     def __init__(self) -> None:
-        # Of the sockets; a command has none, and waits until its message is sent.
+        # The loop of the connections. A management command has none, and sends synchronously.
         self.loop: asyncio.AbstractEventLoop | None = None
-        self._queue: deque[tuple[Any, list[str], Message]] = deque()
+        self._queue: deque[tuple[Any, list[str], LayerMessage]] = deque()
         self._task: asyncio.Task[None] | None = None
         self._lock = threading.Lock()
 
-    def publish(self, layer: Any, groups: list[str], message: Message) -> None:
+    def publish(self, layer: Any, groups: list[str], message: LayerMessage) -> None:
         loop = self.loop
         if loop is None or not loop.is_running():
             async_to_sync(_send)(layer, groups, message)
@@ -95,12 +95,12 @@ class Publisher:
             await _send(*self._queue.popleft())
 
 
-async def _send(layer: Any, groups: list[str], message: Message) -> None:
+async def _send(layer: Any, groups: list[str], message: LayerMessage) -> None:
     for group in groups:
         try:
             await layer.group_send(group, message)
         except Exception:
-            log.exception("group_not_sent", kind=message["type"])
+            log.exception("publish_failed", kind=message["type"])
 
 
 publisher = Publisher()
