@@ -1,4 +1,4 @@
-"""Calling staff: a case opens, and from that moment no deadline of the thread runs."""
+"""Cards that need staff: they open a case and pause the deadlines of the thread."""
 
 from pydantic import BaseModel
 
@@ -8,12 +8,12 @@ from contracts.fields import Reason
 from core.outbox.models import OutboxEntry
 
 OPEN, RESOLVED = "open", "resolved"
-# Of each open state, who has to act.
+# The role that has to act in each open state.
 FOR_STAFF = {OPEN: STAFF}
 
 
 class Decision(BaseModel):
-    """What both are told."""
+    """The decision, shown to both parties."""
 
     reason: Reason
 
@@ -27,7 +27,7 @@ def open_case(
     comment: str,
     **more: str | bool,
 ) -> None:
-    """What was said is the case's alone, unless the card's payload has it, too."""
+    """The comment is visible to staff only, unless the card's payload contains it."""
     card = act.card
     act.entries += pause_deadlines(card.thread_id, CASE)
     payload = {

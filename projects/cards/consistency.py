@@ -1,4 +1,4 @@
-"""Whether the table says of cards what is recorded of them."""
+"""Compares the cards of a thread in DynamoDB with their SQL records."""
 
 from collections.abc import Iterator
 
@@ -22,13 +22,13 @@ def list_card_problems(cached: CachedThread) -> Iterator[str]:
 
 def _wrong(card: Card, cached: CachedThread) -> Iterator[str]:
     if not card.message_id:
-        yield "is not in the conversation"
+        yield "has no message in the thread"
         return
     pk = cached.thread.pk
     message = Message.find(pk, keys.message_sk(card.message_id))
     if message is None or message.action != make_card_action(card):
-        yield "is shown as something else"
+        yield "differs from its message"
     shadow = CardShadow.find(pk, keys.card_sk(card.message_id))
     wanted = make_shadow(pk, card, card.message_id, shadow.rev if shadow else 0)
     if shadow is None or shadow.attribute_values != wanted.attribute_values:
-        yield "has another shadow"
+        yield "differs from its shadow"

@@ -115,7 +115,7 @@ def make_completable(leg: Leg) -> None:
         leg.refresh_from_db()
         # Tabs show the times, also where what is proposed next is refused.
         with transaction.atomic():
-            entries = record_leg_change(leg, by=leg.seller, key=f"{leg.id}:over", says="")
+            entries = record_leg_change(leg, by=leg.seller, key=f"{leg.id}:over", text="")
         process_entries(entries)
 
 

@@ -82,7 +82,7 @@ def test_each_move_that_asks_first_has_its_page(type_name, leg, client):
         if not move.label or kind.first not in move.sources:
             continue
         client.force_login(rightful(move.by, card)[0])
-        shown = client.get(reverse("projects:card_move", args=[card.id, move.name]))
+        shown = client.get(reverse("projects:card_transition", args=[card.id, move.name]))
         assert shown.status_code == 200
         assert move.label in shown.content.decode()
 

@@ -211,7 +211,7 @@ def test_a_form_that_comes_back_has_what_was_brought_and_chosen(leg, thread, sel
 
 
 def test_buyer_and_seller_answer_by_plain_forms(card, buyer, seller, pictures, client):
-    page = reverse("projects:card_move", args=[card.id, "request_changes"])
+    page = reverse("projects:card_transition", args=[card.id, "request_changes"])
     assert "look 1.jpg" in form(client, buyer, page)
     fields = {"key": "once", "version": 1, "note": ""}
     empty = client.post(page, fields | {"notes-0-id": pictures[0], "notes-0-note": ""})
@@ -223,13 +223,13 @@ def test_buyer_and_seller_answer_by_plain_forms(card, buyer, seller, pictures, c
     card.refresh_from_db()
     assert card.payload["notes"] == {pictures[1]: "Softer."}
 
-    page = reverse("projects:card_move", args=[card.id, "answer"])
+    page = reverse("projects:card_transition", args=[card.id, "answer"])
     assert "Softer." in form(client, seller, page)
     fields = {"key": "once", "version": 2, **GIVEN["proofs"](card.leg), "picture": pictures[1:]}
     assert client.post(page, fields).status_code == 302
     second = Card.objects.get(counters=card)
 
-    page = reverse("projects:card_move", args=[second.id, "approve"])
+    page = reverse("projects:card_transition", args=[second.id, "approve"])
     assert f'name="chosen" value="{pictures[1]}"' in form(client, buyer, page)
     both = {"key": "once", "version": 1, "chosen": pictures[1:]}
     refused = client.post(page, both)

@@ -14,8 +14,6 @@ import pytest
 from django.apps import apps
 from django.db import transaction
 from django.utils import timezone
-from threads.cache import reload
-from threads.rendering.messages import render_message
 
 from accounts.models import User
 from contracts import status
@@ -44,6 +42,8 @@ from tests.contracts.card_scenes import (
 from tests.contracts.card_scenes import answer as answer_card
 from tests.contracts.conftest import terms
 from tests.threads.conftest import make_person, messages_of
+from threads.cache import reload
+from threads.rendering.messages import render_message
 
 pytestmark = pytest.mark.django_db
 

@@ -24,7 +24,7 @@ def card(thread, buyer, seller):
 def test_its_page_and_its_moves_ask_to_try_again(client, card, buyer, stranger):
     addresses = [
         reverse("projects:card", args=[card.id]),
-        reverse("projects:card_move", args=[card.id, "accept"]),
+        reverse("projects:card_transition", args=[card.id, "accept"]),
     ]
     client.force_login(buyer)
     assert [client.get(address).status_code for address in addresses] == [503, 503]
