@@ -8,7 +8,7 @@ from contracts.fields import Reason
 from core.outbox.models import OutboxEntry
 
 OPEN, RESOLVED = "open", "resolved"
-# The role that has to act in each open state.
+# The role that has to context in each open state.
 FOR_STAFF = {OPEN: STAFF}
 
 
@@ -19,7 +19,7 @@ class Decision(BaseModel):
 
 
 def open_case(
-    act: TransitionContext,
+    context: TransitionContext,
     *,
     about: str,
     person: str,
@@ -28,8 +28,8 @@ def open_case(
     **more: str | bool,
 ) -> None:
     """The comment is visible to staff only, unless the card's payload contains it."""
-    card = act.card
-    act.entries += pause_deadlines(card.thread_id, CASE)
+    card = context.card
+    context.entries += pause_deadlines(card.thread_id, CASE)
     payload = {
         "about": about,
         "thread": card.thread_id,
@@ -40,9 +40,9 @@ def open_case(
         "comment": comment,
         **more,
     }
-    act.entries.append(OutboxEntry.objects.create(kind="case", payload=payload))
+    context.entries.append(OutboxEntry.objects.create(kind="case", payload=payload))
 
 
-def record_decision(act: TransitionContext) -> None:
-    act.card.payload = act.card.payload | {"decision": act.given.reason}
-    act.adds = f" {act.given.reason}"
+def record_decision(context: TransitionContext) -> None:
+    context.card.payload = context.card.payload | {"decision": context.given.reason}
+    context.extra_text = f" {context.given.reason}"

@@ -78,7 +78,7 @@ def test_each_is_proposed_by_a_form_and_shown_where_it_is_answered(type_name, le
 def test_each_move_that_asks_first_has_its_page(type_name, leg, client):
     kind = TYPES[type_name]
     card = bring_to(kind.first, leg, type_name)
-    for move in kind.moves:
+    for move in kind.transitions:
         if not move.label or kind.first not in move.sources:
             continue
         client.force_login(rightful(move.by, card)[0])
@@ -94,7 +94,7 @@ def test_a_slip_that_is_missing_is_said_where_it_belongs(leg, thread, client):
     del fields["files"]
     answer = client.post(page, fields)
     assert answer.status_code == 400
-    assert "1 to 3 files belong to it." in answer.content.decode()
+    assert "Add a file." in answer.content.decode()
     assert not Card.objects.exists()
 
 
@@ -135,7 +135,7 @@ def test_buttons_stand_in_the_same_order_however_the_store_returns_them(leg):
     for names in permutations(action["moves"]):
         shuffled = action | {"moves": {name: action["moves"][name] for name in names}}
         buttons = make_card_view(shuffled, state)["buttons"]
-        orders.add(tuple(button["move"] for button in buttons))
+        orders.add(tuple(button["transition"] for button in buttons))
     assert len(orders) == 1
     assert buttons[-1]["tone"] == "primary"
 

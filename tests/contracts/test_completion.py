@@ -60,7 +60,7 @@ def ready(leg: Leg) -> Leg:
 
 def test_before_its_end_it_needs_approved_proofs(leg, buyer):
     sign_both(leg)
-    assert "not over yet" in refused(leg)
+    assert "hasn't ended yet" in refused(leg)
     assert "No proofs" in refused(leg, how="milestone")
     answer(buyer, propose("proofs", leg), "approve", given={"chosen": []})
     card = mark_completed(leg, how="milestone")
@@ -70,9 +70,9 @@ def test_before_its_end_it_needs_approved_proofs(leg, buyer):
 
 def test_without_a_contract_in_force_it_is_not_completed(leg, buyer):
     let_it_be_over(leg)
-    assert "not signed by both" in refused(leg)
+    assert "haven't both signed" in refused(leg)
     sign(buyer, leg)
-    assert "not signed by both" in refused(leg)
+    assert "haven't both signed" in refused(leg)
     sign(leg.seller, leg)
     mark_completed(leg)
 
