@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from core.refusals import Refusal
-from projects.cards.consistency import list_card_problems
+from projects.cards.consistency import list_card_problems, update_wording
 from projects.panel.large_tabs import is_large, make_inline_snapshot, read_full_snapshot
 from projects.panel.record_tabs import make_snapshots, read_records
 from projects.panel.refresh import find_last_edit, refresh_tabs
@@ -75,11 +75,17 @@ def list_differences(thread_id: str) -> Iterator[str]:
 
 
 def _holds(tab: TabSnapshot, whole: dict[str, Any]) -> bool:
-    """Compares the inline snapshot and, for a large tab, its separate item."""
+    """Compares the content, and the inline snapshot of a large tab with its content."""
     try:
-        return (
-            tab.snapshot == make_inline_snapshot(tab.name, whole)
-            and read_full_snapshot(tab) == whole
-        )
+        content = read_full_snapshot(tab)
     except Refusal:
         return False
+    is_inline_current = tab.snapshot == make_inline_snapshot(tab.name, content)
+    return is_inline_current and _comparable(content) == _comparable(whole)
+
+
+def _comparable(snapshot: dict[str, Any]) -> dict[str, Any]:
+    if "cards" not in snapshot:
+        return snapshot
+    cards = [card | {"what": update_wording(card["what"])} for card in snapshot["cards"]]
+    return snapshot | {"cards": cards}

@@ -52,7 +52,7 @@ def test_proofs_go_back_and_forth_until_they_are_approved(booked):  # noqa: F811
     expect(second.locator(".proof-name")).to_have_count(3)
     expect(card(buyer, "changes_requested").locator("summary")).to_be_visible()
     expect(
-        card(seller, "changes_requested").get_by_role("link", name="Show another")
+        card(seller, "changes_requested").get_by_role("link", name="Share another")
     ).to_be_hidden()
 
     second.get_by_role("link", name="Approve").click()

@@ -136,8 +136,16 @@ def test_buttons_stand_in_the_same_order_however_the_store_returns_them(leg):
         shuffled = action | {"moves": {name: action["moves"][name] for name in names}}
         buttons = make_card_view(shuffled, state)["buttons"]
         orders.add(tuple(button["transition"] for button in buttons))
-    assert len(orders) == 1
+    assert orders == {("decline", "withdraw", "counter", "accept")}
     assert buttons[-1]["tone"] == "primary"
+
+
+@pytest.mark.parametrize("type_name", sorted(TYPES))
+def test_the_main_button_is_last_on_every_card(type_name, leg):
+    card = propose(type_name, leg)
+    view = make_card_view(make_card_action(card), cache.reload(card.thread_id))
+    tones = [bool(button["tone"]) for button in view["buttons"]]
+    assert tones == sorted(tones)
 
 
 def test_the_actions_tab_counts_what_is_open(leg, client):

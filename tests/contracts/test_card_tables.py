@@ -110,7 +110,9 @@ def test_every_move_of_everybody(type_name, state):
 def _staff_are_refused(card: Card, move: Transition, staff: User, *, is_theirs: bool) -> None:
     if is_theirs:
         return
-    code = code_of(transitions.apply_decision, staff, card_id=card.id, name=move.name, key="one", given={})
+    code = code_of(
+        transitions.apply_decision, staff, card_id=card.id, name=move.name, key="one", given={}
+    )
     assert code == ("ACTION_INVALID_STATE" if move.by == STAFF else "ACTION_FORBIDDEN")
 
 
@@ -144,7 +146,10 @@ def test_what_is_no_move_of_a_type_is_nothing_at_all(type_name):
     for name in NAMES - {move.name for move in kind.transitions} | {"", "propose"}:
         for who in (leg.buyer, leg.seller):
             fields = {"name": name, "version": 1, "key": "an attempt"}
-            assert code_of(transitions.apply_transition, who, card_id=card.id, **fields) == "THREAD_NOT_FOUND"
+            assert (
+                code_of(transitions.apply_transition, who, card_id=card.id, **fields)
+                == "THREAD_NOT_FOUND"
+            )
     assert everything(leg) == before
 
 

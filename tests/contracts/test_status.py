@@ -220,7 +220,9 @@ def move_record(card: Card, move: Transition, by: User | None) -> Card:
     if move.by == STAFF:
         assert by is not None
         said = {"reason": "Decided."}
-        return transitions.apply_decision(by, card_id=card.id, name=move.name, key="k", given=said).card
+        return transitions.apply_decision(
+            by, card_id=card.id, name=move.name, key="k", given=said
+        ).card
     files = [{"id": "file_9", "kind": "image"}] if move.next_type == "proofs" else []
     return transitions.apply_transition(
         by,

@@ -43,5 +43,7 @@ def test_a_booking_is_not_ended_without_it(card):
     leg, other = card.leg, propose("cancel", card.leg)
     answerer = leg.seller if other.proposed_by == leg.buyer else leg.buyer
     with pytest.raises(Refusal, match="TRY_AGAIN"):
-        transition_card(answerer, card_id=other.id, transition="accept", version=other.version, key="1")
+        transition_card(
+            answerer, card_id=other.id, transition="accept", version=other.version, key="1"
+        )
     assert Card.objects.get(pk=other.pk).state == other.state

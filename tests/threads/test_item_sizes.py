@@ -116,7 +116,8 @@ def model_bytes(model: type[BaseModel] | None, *, without: tuple[str, ...] = ())
 def card_bytes(name: str) -> int:
     """A payload, and what its moves add to it; the last two are known to the server."""
     kind = TYPES[name]
-    moves = sum(model_bytes(move.input_model, without=("address", "user_agent")) for move in kind.transitions)
+    known = ("address", "user_agent")
+    moves = sum(model_bytes(move.input_model, without=known) for move in kind.transitions)
     files = kind.files[1] * item_bytes({"file": {"M": {"": {"S": str(FILE) * 2}}}})
     return 2 * KB + model_bytes(kind.proposal) + moves + files
 
