@@ -128,7 +128,7 @@ def test_every_variable_of_every_template_is_known(leg):
 
 def test_a_contract_with_a_hole_is_not_issued(leg):
     leg.place = " "
-    with pytest.raises(Refusal, match="lacks: place"):
+    with pytest.raises(Refusal, match="is missing: place"):
         render_clauses(leg)
 
 
@@ -237,7 +237,7 @@ def test_a_folder_is_compared_with_a_manifest(leg, seller, buyer, thread, tmp_pa
     files = open_thread(buyer, thread).cached.tabs["files"].snapshot["manifests"]
     assert [(each["count"], each["bytes"]) for each in files] == [(2, 6)]
     (tmp_path / "a one.jpg").write_bytes(b"eno")
-    with pytest.raises(CommandError, match="1 of 2 differ"):
+    with pytest.raises(CommandError, match="1 of 2 files differ"):
         call_command("verify_manifest", manifest.id, str(tmp_path), stdout=io.StringIO())
 
 

@@ -126,7 +126,7 @@ def profile(user: str) -> Item:
 
 
 ORPHANS = {
-    "card": (lambda b: card(b["thread"]), "card card_01JZZZ does not exist"),
+    "card": (lambda b: card(b["thread"]), "card card_01JZZZ"),
     "card without thread": (lambda b: card(NOWHERE), "its thread does not exist"),
     "tab": (lambda b: tab(NOWHERE), "its thread does not exist"),
     "wait": (lambda b: waiting(b["buyer"].id, b["thread"]), "no open proofs matches it"),
@@ -191,7 +191,7 @@ def test_what_is_still_in_the_outbox_is_not_a_difference(busy, capsys):
     profile(busy["stranger"].id).delete()
     add_profile_entry(busy["stranger"])
     call_command("check_stores")
-    assert "1 changes are still on their way" in capsys.readouterr().out
+    assert "1 outbox entries are pending" in capsys.readouterr().out
 
 
 @pytest.mark.storage
@@ -200,7 +200,7 @@ def test_the_profile_of_a_deleted_account_and_a_dead_letter_are_found(busy, caps
     OutboxEntry.objects.create(kind="deletion", payload={"user": "usr_1"}, dead_at=timezone.now())
     lines = check(capsys)
     assert any("is the profile of a deleted account" in line for line in lines)
-    assert any("1 changes were given up" in line for line in lines)
+    assert any("1 outbox entries are dead letters" in line for line in lines)
 
 
 @pytest.mark.storage
