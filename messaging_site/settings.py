@@ -402,19 +402,14 @@ STORAGES = {
     "archive": ARCHIVE_STORAGE,
 }
 
-# How long the server goes on listening when it is told to end, so that a balancer notices.
+# How long the server keeps listening after SIGTERM, so that a load balancer notices.
 DRAIN_SECONDS = env.float("PARLEY_DRAIN_SECONDS", default=1.0 if EMBEDDED else 5.0)
 
-# How long the headers of a request may take to arrive; how long its body may be slow, and at which
-# rate (in bytes a second) it has to come from then on.
+# Request timeouts: how long the headers may take, and how long the body may be slower than the
+# minimum rate in bytes per second.
 HEADER_SECONDS = env.float("PARLEY_HEADER_SECONDS", default=10.0)
 BODY_SECONDS = env.float("PARLEY_BODY_SECONDS", default=20.0)
 BODY_RATE = env.float("PARLEY_BODY_RATE", default=4096.0)
-
-# On which ASGI server: one of those that have a module, messaging_site/with_….py.
-SERVER = env.str("PARLEY_SERVER", default="daphne")
-if SERVER not in ("daphne", "uvicorn"):
-    raise ImproperlyConfigured(f"PARLEY_SERVER is daphne or uvicorn, not {SERVER}.")
 
 # How long a report of /readyz is reused, and who may read its details.
 READY_CACHE_SECONDS = env.float("PARLEY_READY_CACHE_SECONDS", default=2.0)

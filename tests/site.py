@@ -18,7 +18,7 @@ from tests import databases
 
 ROOT = Path(__file__).resolve().parent.parent
 # On a machine that has much else to do. What comes, comes sooner.
-PATIENCE = 30
+TIMEOUT_SECONDS = 30
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Site:
         if account:
             request.add_header("Cookie", f"sessionid={account.cookie}")
         try:
-            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
@@ -122,7 +122,7 @@ class Site:
             f"ws://{self.address}/ws/",
             origin=self.url if origin == "same" else origin,  # type: ignore[arg-type]
             additional_headers=headers,
-            open_timeout=PATIENCE,
+            open_timeout=TIMEOUT_SECONDS,
             max_size=None,
         )
         return Client(opening.__enter__())
@@ -149,7 +149,7 @@ class Client:
         self.say("message.send", thread=thread, client_id=client_id, body=body, **fields)
         return client_id
 
-    def hear(self, *types: str, timeout: float = PATIENCE) -> dict[str, Any]:
+    def hear(self, *types: str, timeout: float = TIMEOUT_SECONDS) -> dict[str, Any]:
         """The next event of these types; what comes in between is kept in `heard`."""
         while True:
             event = json.loads(self.socket.recv(timeout=timeout))

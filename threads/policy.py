@@ -74,7 +74,7 @@ def _worst(line: NewMessage, before: list[str]) -> tuple[str, Verdict]:
 def _words_of(attached: dict[str, Any]) -> str:
     if attached["kind"] == LINK:
         return f"{attached['title']}\n{attached['url']}"
-    return meaningful_name(attached["describe_reasons"])
+    return meaningful_name(attached["name"])
 
 
 def apply_strike(line: NewMessage, verdict: Verdict, said: str, *, strikes: int) -> NewMessage:

@@ -1,6 +1,7 @@
 """The socket: a switchboard. Commands go to their actions, events go out to the page."""
 
 import asyncio
+import contextlib
 import secrets
 import time
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from core import metrics
 from core.ids import new_id
 from core.rate_limits import TokenBucket
 from core.refusals import Refusal
+from realtime.broadcast.any_layer import channel_queue
 from realtime.broadcast.delivery import ORIGIN, group_of
 from realtime.broadcast.events import Error, Event, Hello, LiveChanged
 from realtime.sockets.batching import send_batcher
@@ -75,19 +77,20 @@ class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
         # Text on its way without waiting, if the server can do that now.
         self.write: Callable[[str], bool] = scope.get("write", _cannot_write)
         self.hearing: asyncio.Task[None] | None = None
-        self.mailbox = layer.mailboxes[self.channel_name]
-        try:
+        with channel_queue(layer, self.channel_name) as self.mailbox:
+            try:
+                await self._run(receive)
+            finally:
+                if hasattr(self, "user"):
+                    open_sockets.discard(self)
+                self.mailbox.on_mail = None
+
+    async def _run(self, receive: Any) -> None:
+        with contextlib.suppress(StopConsumer):
             while True:
                 message = await receive()
                 async with self.turn:
                     await self.dispatch(message)
-        except StopConsumer:
-            pass
-        finally:
-            if hasattr(self, "user"):
-                open_sockets.discard(self)
-            layer.forget(self.channel_name)
-            self.mailbox.on_mail = None
 
     def _on_mail(self) -> None:
         """What can go out at once does; there is a task only for what has to wait."""
@@ -338,7 +341,8 @@ class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
 
 
 def _count_told(message: dict[str, Any]) -> None:
-    if message["event"]["type"] == "message.sent" and "at" in message:
+    """Only of this process, since `at` is by its own clock."""
+    if message["event"]["type"] == "message.sent" and message["origin"] == ORIGIN:
         metrics.DELIVERY_SECONDS.observe(time.monotonic() - message["at"])
 
 

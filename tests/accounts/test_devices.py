@@ -46,7 +46,7 @@ def told(monkeypatch) -> list[tuple[str, dict]]:
     def record(groups: list[str], message: dict) -> None:
         messages.extend((group, message) for group in groups)
 
-    monkeypatch.setattr(delivery, "_send", record)
+    monkeypatch.setattr(delivery, "send_to_groups", record)
     return messages
 
 

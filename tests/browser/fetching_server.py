@@ -5,7 +5,7 @@ import ssl
 import sys
 
 from files.remote_images import download
-from messaging_site.server import main
+from messaging_site.server.__main__ import main
 from tests.files.web import HOST, OUTSIDE
 
 

@@ -118,16 +118,6 @@ def action_card(client, thread):
     return shown.partition("data-card=")[2].partition("message-foot")[0]
 
 
-def test_a_booking_comes_as_a_calendar_file(leg, client):
-    client.force_login(leg.buyer)
-    answer = client.get(reverse("projects:calendar", args=[leg.id]))
-    lines = answer.content.decode().split("\r\n")
-    assert answer["Content-Type"] == "text/calendar; charset=utf-8"
-    assert f"UID:{leg.id}@parley" in lines
-    assert f"DTSTART:{leg.starts_at:%Y%m%dT%H%M%SZ}" in lines
-    assert all(len(line.encode()) <= 75 for line in lines)
-
-
 def test_buttons_stand_in_the_same_order_however_the_store_returns_them(leg):
     card = propose("reschedule", leg)
     action, state = make_card_action(card), cache.reload(card.thread_id)

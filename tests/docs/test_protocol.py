@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 from core.refusals import REFUSALS
-from messaging_site.servers.websocket_frames import MAX_FRAME
+from messaging_site.server.limits import MAX_WEBSOCKET_FRAME_BYTES
 from realtime.broadcast import events
 from realtime.sockets import consumers
 from realtime.sockets.commands import COMMANDS, CONNECTION_COMMANDS
@@ -135,7 +135,7 @@ def test_the_limits_are_those_of_the_code():
     listed = pages.rows(pages.section(PAGE, "## Limits"))
     assert {row["limit"]: row["value"].split()[0] for row in listed} == {
         "a frame from a client": f"{MAX_FRAME_BYTES:,}",
-        "a frame that is read at all": f"{MAX_FRAME:,}",
+        "a frame that is read at all": f"{MAX_WEBSOCKET_FRAME_BYTES:,}",
         "frames from one socket": f"{settings.SOCKET_RATE:.0f}",
         "sockets of one person": f"{settings.SOCKETS_PER_USER}",
         "messages compared by `oldest`": f"{settings.SYNC_WINDOW}",

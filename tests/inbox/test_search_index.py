@@ -85,7 +85,7 @@ class Talk:
     def edit(self) -> None:
         self._of_its_author(lambda user, one: edit_message(user, **one, body=f"Other {one}"))
 
-    def set_reaction(self) -> None:
+    def react(self) -> None:
         self._of_its_author(lambda user, one: set_reaction(user, **one, reaction="👍", on=True))
 
     def remove(self) -> None:

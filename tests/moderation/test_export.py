@@ -36,7 +36,7 @@ def test_holds_what_was_reported_and_done_and_the_hash_of_each(thread, buyer, se
     assert messages[-1]["hidden_at"]
     assert json.loads(archive.read("reports/1.json"))["comment"] == "He insults me"
     assert json.loads(archive.read("case.json"))["notes"][0]["text"] == "Second time"
-    acts = [entry["take_action"] for entry in json.loads(archive.read("audit.json"))]
+    acts = [entry["act"] for entry in json.loads(archive.read("audit.json"))]
     assert acts == ["case.take", "message.hide", "case.note", "case.export"]
     assert AuditEntry.objects.get(act="case.export").reason == "For the police"
 

@@ -12,6 +12,7 @@ from core.outbox.claims import pending
 from tests.contracts import kills
 from tests.contracts.conftest import book
 from tests.threads.conftest import make_person, messages_of, start
+from tests.wait import wait_until
 from threads import cache
 from threads.outbox_handlers import process_due_entries, process_entries
 
@@ -44,11 +45,12 @@ def announce(thread, seller, count):
 
 
 def relay_until_empty() -> None:
-    deadline = time.monotonic() + MAX_SECONDS
-    while pending().exists():
-        assert time.monotonic() < deadline
-        if not process_due_entries():
-            time.sleep(0.05)
+    def is_empty() -> bool:
+        while process_due_entries():
+            pass
+        return not pending().exists()
+
+    wait_until(is_empty, MAX_SECONDS)
 
 
 def second_relay(until_told: int) -> None:

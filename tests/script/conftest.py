@@ -6,11 +6,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.wait import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 # The scripts import each other by bare name, since they run without any package installed.
@@ -59,9 +60,9 @@ class Server:
     def said(self) -> str:
         return self.output.read_text()
 
-    def wait_until_it_listens(self, patience: float = 120) -> "Server":
+    def wait_until_it_listens(self, timeout: float = 120) -> "Server":
         ended = self.process.poll
-        wait_for(lambda: "Ctrl-C ends it." in self.said() or ended() is not None, patience)
+        wait_until(lambda: "Ctrl-C ends it." in self.said() or ended() is not None, timeout)
         assert ended() is None, self.said()
         return self
 
@@ -75,13 +76,6 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(number)
         return self.process.wait(30)
-
-
-def wait_for(condition: Callable[[], bool], patience: float = 10) -> None:
-    deadline = time.monotonic() + patience
-    while not condition():
-        assert time.monotonic() < deadline, "It did not happen in time."
-        time.sleep(0.05)
 
 
 def answers(url: str) -> bool:

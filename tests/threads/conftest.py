@@ -178,7 +178,7 @@ def delivered(monkeypatch: pytest.MonkeyPatch) -> Delivered:
     def record(groups: list[str], message: dict) -> None:
         told.extend((group.removeprefix("user."), message["event"]) for group in groups)
 
-    monkeypatch.setattr(delivery, "_send", record)
+    monkeypatch.setattr(delivery, "send_to_groups", record)
     return told
 
 

@@ -37,7 +37,7 @@ def somebody() -> str:
 
 def test_a_write_is_known_for_a_while_and_to_its_user_alone(notes):
     user, other = somebody(), somebody()
-    notes.note([(user, "thrd_a"), (user, "thrd_b"), (other, "thrd_c")])
+    notes.record([(user, "thrd_a"), (user, "thrd_b"), (other, "thrd_c")])
     assert sorted(notes.list_threads(user)) == ["thrd_a", "thrd_b"]
     assert notes.list_threads(other) == ["thrd_c"]
     assert notes.list_threads(somebody()) == []
@@ -46,14 +46,14 @@ def test_a_write_is_known_for_a_while_and_to_its_user_alone(notes):
 def test_a_write_that_is_long_ago_is_forgotten(notes, settings):
     user = somebody()
     settings.INDEX_LAG_SECONDS = -2.0
-    notes.note([(user, "thrd_a")])
+    notes.record([(user, "thrd_a")])
     assert notes.list_threads(user) == []
 
 
 def test_the_newest_are_kept(notes):
     user = somebody()
     for number in range(MAX_THREADS + 5):
-        notes.note([(user, f"thrd_{number:03}")])
+        notes.record([(user, f"thrd_{number:03}")])
     threads = notes.list_threads(user)
     assert len(threads) == MAX_THREADS
     assert f"thrd_{MAX_THREADS + 4:03}" in threads
@@ -62,19 +62,19 @@ def test_the_newest_are_kept(notes):
 def test_what_one_process_writes_another_knows():
     user = somebody()
     here, there = redis_notes(), redis_notes()
-    here.note([(user, "thrd_a")])
-    asyncio.run(here.note_on_loop([(user, "thrd_b")]))
+    here.record([(user, "thrd_a")])
+    asyncio.run(here.record_async([(user, "thrd_b")]))
     assert sorted(there.list_threads(user)) == ["thrd_a", "thrd_b"]
 
 
 def test_without_redis_a_process_knows_of_its_own_writes(monkeypatch):
     monkeypatch.setattr(redis_outage, "is_on", False)
     user, notes = somebody(), RedisRecentWrites(NOWHERE)
-    notes.note([(user, "thrd_a")])
-    asyncio.run(notes.note_on_loop([(user, "thrd_b")]))
+    notes.record([(user, "thrd_a")])
+    asyncio.run(notes.record_async([(user, "thrd_b")]))
     assert sorted(notes.list_threads(user)) == ["thrd_a", "thrd_b"]
     with pytest.raises(ConnectionError):
-        notes.forget_all()
+        notes.clear()
 
 
 @pytest.mark.django_db

@@ -1,10 +1,10 @@
-"""A server that is told to end: nobody is cut off in the middle, and nothing is lost."""
+"""Graceful shutdown: commands and requests in progress are finished, and nothing is lost."""
 
 import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from uuid import uuid4
@@ -12,20 +12,21 @@ from uuid import uuid4
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from messaging_site.servers.drain import run_spread
+from messaging_site.server.drain import run_spread
 from tests.site import Client, Pair, Site, prepared_site
+from tests.wait import wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory):
-    return prepared_site(tmp_path_factory.mktemp("leaving") / "data")
+    return prepared_site(tmp_path_factory.mktemp("drain") / "data")
 
 
 @pytest.fixture
 def start(stores) -> Iterator:
-    """Servers on the same stores; more than one at a time."""
+    """Starts servers on the same stores, also several at a time."""
     started = []
 
     def start(**env: str) -> Site:
@@ -39,7 +40,7 @@ def start(stores) -> Iterator:
         server.stop()
 
 
-def told_to_end(server: Site, number: int = signal.SIGTERM) -> None:
+def shut_down(server: Site, number: int = signal.SIGTERM) -> None:
     server.process.send_signal(number)
 
 
@@ -56,7 +57,7 @@ def code_of(closed: ConnectionClosed) -> int:
 
 
 class Sender:
-    """Sends one message after the other, as fast as they are acknowledged, until cut off."""
+    """Sends one message after the other, as fast as they are acknowledged, until disconnected."""
 
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
@@ -83,13 +84,6 @@ class Sender:
                 self.acknowledged[accepted["client_id"]] = accepted["seq"]
 
 
-def wait_until(so: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not so():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def newest(client: Client, thread: str) -> dict:
     client.say("thread.open", thread=thread)
     return client.hear("thread.synced")["messages"][-1]
@@ -114,8 +108,8 @@ def test_under_load_nothing_acknowledged_is_lost_and_the_rest_is_sent_once_elsew
             client = stack.enter_context(server.connect(sender.pair.buyer))
             before[sender] = newest(client, sender.pair.thread)
             threads.submit(sender.run, client, ahead=5)
-        wait_until(lambda: all(len(sender.acknowledged) > 5 for sender in senders))
-        told_to_end(server)
+        wait_until(lambda: all(len(sender.acknowledged) > 5 for sender in senders), 60)
+        shut_down(server)
     assert server.process.wait(30) == 0
     assert [sender.code for sender in senders] == [1001] * len(senders)
     assert any(len(sender.acknowledged) < len(sender.sent) for sender in senders)
@@ -133,51 +127,50 @@ def test_under_load_nothing_acknowledged_is_lost_and_the_rest_is_sent_once_elsew
         assert [m["seq"] - last["seq"] for m in after] == list(range(1, len(after) + 1))
 
 
-def test_says_that_it_is_leaving_and_goes_on_answering_for_a_while(start, stores):
+def test_readiness_fails_during_the_drain_while_requests_are_still_answered(start, stores):
     server = start(PARLEY_DRAIN_SECONDS="60")
     pair = stores.pair()
     assert server.get("/readyz")[0] == 200
-    told_to_end(server)
+    shut_down(server)
     status, text = server.get("/readyz")
-    assert (status, "leaving" in text) == (503, True)
+    assert (status, "draining" in text) == (503, True)
     assert server.get("/healthz")[0] == 200
     assert server.get(f"/threads/{pair.thread}/", pair.buyer)[0] == 200
     with pytest.raises(InvalidStatus) as refused:
         server.connect(pair.buyer)
     assert refused.value.response.status_code == 503
     assert server.process.poll() is None
-    # Enough of that.
-    told_to_end(server)
+    shut_down(server)
     server.process.wait(10)
 
 
-def test_sockets_are_closed_one_after_the_other_over_that_time(start, stores):
+def test_sockets_are_closed_one_after_the_other_during_the_drain(start, stores):
     server = start(PARLEY_DRAIN_SECONDS="6")
     pair = stores.pair()
     begun = time.monotonic()
-    gone_after = []
+    closed_after = []
 
-    def wait_for_the_end(client: Client) -> None:
+    def wait_for_close(client: Client) -> None:
         assert close_code(client) == 1001
-        gone_after.append(time.monotonic() - begun)
+        closed_after.append(time.monotonic() - begun)
 
     with ExitStack() as stack, ThreadPoolExecutor(20) as threads:
         clients = [stack.enter_context(server.connect(pair.buyer)) for _ in range(20)]
-        waiting = [threads.submit(wait_for_the_end, client) for client in clients]
+        waiting = [threads.submit(wait_for_close, client) for client in clients]
         time.sleep(0.2)
         begun = time.monotonic()
-        told_to_end(server)
+        shut_down(server)
         for one in waiting:
             one.result(30)
     assert server.process.wait(20) == 0
-    early, late = sorted(gone_after)[:5], sorted(gone_after)[-5:]
+    early, late = sorted(closed_after)[:5], sorted(closed_after)[-5:]
     assert early[-1] < 3.0
     assert late[0] > 3.0
-    assert max(gone_after) < 12.0
+    assert max(closed_after) < 12.0
 
 
-def test_a_request_that_is_on_its_way_gets_its_answer(start, stores):
-    """Begun before the signal, and finished when the port is closed already."""
+def test_a_request_in_progress_is_answered(start, stores):
+    """Sent before the signal, and answered after the server has stopped listening."""
     server = start(PARLEY_DRAIN_SECONDS="0.5")
     pair = stores.pair()
     host, port = server.address.split(":")
@@ -185,7 +178,7 @@ def test_a_request_that_is_on_its_way_gets_its_answer(start, stores):
         head = f"GET /threads/{pair.thread}/ HTTP/1.1\r\nHost: {server.address}\r\n"
         cookie = f"Cookie: sessionid={pair.buyer.cookie}\r\n"
         connection.sendall(f"{head}{cookie}\r\n".encode())
-        told_to_end(server)
+        shut_down(server)
         answer = b""
         while chunk := connection.recv(65536):
             answer += chunk
@@ -195,35 +188,35 @@ def test_a_request_that_is_on_its_way_gets_its_answer(start, stores):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_without_anybody_there_it_ends_soon(start, number):
+def test_an_idle_server_ends_soon(start, number):
     server = start(PARLEY_DRAIN_SECONDS="0")
-    told_to_end(server, number)
+    shut_down(server, number)
     begun = time.monotonic()
     assert server.process.wait(30) == 0
     assert time.monotonic() - begun < 20
 
 
-def test_told_twice_it_ends_at_once(start, stores):
+def test_a_second_signal_ends_the_process_at_once(start, stores):
     server = start(PARLEY_DRAIN_SECONDS="60")
     with server.connect(stores.pair().buyer) as client:
         client.hear("hello")
-        told_to_end(server)
+        shut_down(server)
         threading.Event().wait(0.5)
         assert server.process.poll() is None
-        told_to_end(server)
+        shut_down(server)
         assert server.process.wait(3) == 1
 
 
-async def test_goodbyes_take_no_longer_because_the_loop_is_busy():
-    """Fifty of them, each with 20 ms of somebody else's work: a second of it, within the time."""
-    said: list[float] = []
+async def test_closing_takes_no_longer_when_the_event_loop_is_busy():
+    """Fifty actions with 20 ms of other work each: one second of work within the period."""
+    closed_at: list[float] = []
 
-    def say_goodbye() -> None:
-        said.append(time.monotonic())
+    def close() -> None:
+        closed_at.append(time.monotonic())
         time.sleep(0.02)  # noqa: ASYNC251
 
     begun = time.monotonic()
-    await run_spread([say_goodbye] * 50, 1.5)
-    assert len(said) == 50
-    assert said[-1] - said[0] > 1.0, "Not all at once."
+    await run_spread([close] * 50, 1.5)
+    assert len(closed_at) == 50
+    assert closed_at[-1] - closed_at[0] > 1.0, "All were closed at once."
     assert time.monotonic() - begun < 2.2
