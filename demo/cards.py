@@ -5,7 +5,7 @@ from typing import Any
 
 from accounts.models import User
 from contracts.cards.types import TYPES
-from contracts.fields import typed
+from contracts.fields import format_for_input
 from contracts.models import Leg
 from files.models import File
 from projects.actions.cards import propose_card, transition_card
@@ -24,7 +24,7 @@ def propose_demo_card(card: dict[str, Any], leg: Leg, people: dict[str, User], *
     )
     for who, move in card.get("then", ()):
         transition_card(
-            people[who], card_id=made.id, move=move, version=made.version, key=f"{key}-{move}"
+            people[who], card_id=made.id, transition=move, version=made.version, key=f"{key}-{move}"
         )
 
 
@@ -33,8 +33,8 @@ def _times(card: dict[str, Any], leg: Leg) -> dict[str, str]:
         return {}
     starts_at = leg.starts_at - timedelta(hours=card["earlier_by_hours"])
     return {
-        "starts_at": typed(starts_at, leg.time_zone),
-        "ends_at": typed(leg.ends_at, leg.time_zone),
+        "starts_at": format_for_input(starts_at, leg.time_zone),
+        "ends_at": format_for_input(leg.ends_at, leg.time_zone),
     }
 
 

@@ -313,7 +313,7 @@ VIEWS |= {
         PARTIES, lambda scene, kind: [scene.agreed.leg.thread_id, "reschedule"]
     ),
     "projects:card": View(PARTIES, lambda scene, kind: [scene.agreed.card_id]),
-    "projects:card_move": View(
+    "projects:card_transition": View(
         PARTIES_POST,
         lambda scene, kind: [scene.agreed.card_id, "decline"],
         post=posting(version="1", key="decline-1"),

@@ -10,6 +10,7 @@ from django.utils import timezone
 from accounts.models import User
 from contracts.cards import deadlines
 from core.outbox.models import OutboxEntry
+from core.outbox.processing import process_now
 from core.refusals import Refusal
 from files.models import File
 from moderation.audit import record
@@ -25,7 +26,6 @@ from moderation.queries import (
     read_thread,
 )
 from moderation.report_answers import answer_reports, publish_answers
-from core.outbox.processing import process_now
 
 
 def take_case(staff: User, *, case_id: str) -> Case:

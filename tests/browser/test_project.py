@@ -27,8 +27,8 @@ def fill_in_offer(seller: Page) -> None:
     seller.get_by_label("Deposit").fill("400")
     seller.get_by_role("button", name="Review").click()
     expect(seller.locator(".review")).to_contain_text("EUR 1,200.00")
-    seller.get_by_role("button", name="Make the offer").click()
-    seller.get_by_role("link", name="To the conversation").click()
+    seller.get_by_role("button", name="Send offer").click()
+    seller.get_by_role("link", name="Back to the conversation").click()
 
 
 def tab(page: Page, name: str):
@@ -41,13 +41,13 @@ def test_an_accepted_offer_opens_the_panel_on_both_screens(two):
     expect(buyer.locator("[data-panel]")).to_be_hidden()
     fill_in_offer(seller)
     here = seller.url
-    expect(buyer.locator(".banner", has_text="waits for you")).to_be_visible()
-    buyer.get_by_role("link", name="Look and answer").click()
+    expect(buyer.locator(".banner", has_text="New offer")).to_be_visible()
+    buyer.get_by_role("link", name="Review offer").click()
     buyer.get_by_role("button", name="Accept").click()
     expect(seller.locator("[data-panel] [data-tab-body=brief]")).to_be_visible()
     expect(seller.locator(".message", has_text="accepted the offer")).to_be_visible()
     expect(buyer.locator("[data-panel] [data-tab-body=brief]")).to_be_visible()
-    expect(seller.locator(".banner", has_text="not answered")).to_have_count(0)
+    expect(seller.locator(".banner", has_text="hasn't replied")).to_have_count(0)
     assert seller.url == here
 
 
@@ -83,7 +83,7 @@ def test_both_write_the_brief_at_once_and_nothing_is_lost(visit, pair):
     conflict = seller.locator(".conflict")
     expect(conflict).to_contain_text("Warm light")
     expect(conflict).to_contain_text("Hard light")
-    conflict.get_by_role("button", name="Put together").click()
+    conflict.get_by_role("button", name="Keep both").click()
     expect(his).to_have_value("Warm light\n\nHard light")
     expect(seller.locator("[data-edit=goals] [data-edit-state]")).to_have_text("Saved")
     expect(hers).to_have_value("Warm light\n\nHard light")
@@ -128,7 +128,7 @@ def test_a_pin_dragged_on_one_screen_moves_on_the_other(two):
     book(buyer, seller)
     board, other = tab(buyer, "moodboard"), tab(seller, "moodboard")
     for name in ("one", "two", "three"):
-        board.get_by_label("Address of a pin").fill(f"https://{name}.example/")
+        board.get_by_label("Link to pin").fill(f"https://{name}.example/")
         board.get_by_role("button", name="Pin", exact=True).click()
         expect(board.locator(".pin", has_text=f"{name}.example")).to_be_visible()
     expect(other.locator(".pin")).to_have_count(3)
@@ -141,7 +141,7 @@ def test_the_shot_list_counts_in_the_header_of_both(two):
     buyer, seller = two
     book(buyer, seller)
     shots = tab(buyer, "shotlist")
-    shots.get_by_label("Another shot").fill("The door")
+    shots.get_by_label("Add a shot").fill("The door")
     shots.get_by_role("button", name="Add").click()
     expect(shots.locator(".shot")).to_have_count(1)
     shots.get_by_role("button", name="The door: done").click()
@@ -150,7 +150,7 @@ def test_the_shot_list_counts_in_the_header_of_both(two):
 
 
 def sign(page: Page, name: str) -> None:
-    tab(page, "docs").get_by_role("link", name="Read and sign").click()
+    tab(page, "docs").get_by_role("link", name="Review and sign").click()
     page.locator("[data-read-end]").scroll_into_view_if_needed()
     page.get_by_label("Your legal name").fill(name)
     page.get_by_role("button", name="Sign").click()
@@ -165,7 +165,7 @@ def test_both_sign_and_the_file_is_the_one_whose_checksum_is_shown(two):
     expect(seller.locator(".chip", has_text="In force")).to_be_visible()
     shown = seller.locator(".checksum code").inner_text()
     with seller.expect_download() as download:
-        seller.get_by_role("link", name="Download the PDF").click()
+        seller.get_by_role("link", name="Download PDF").click()
     with open(download.value.path(), "rb") as file:
         assert hashlib.sha256(file.read()).hexdigest() == shown
 
@@ -173,7 +173,7 @@ def test_both_sign_and_the_file_is_the_one_whose_checksum_is_shown(two):
 def test_a_contract_can_be_signed_only_after_its_end_was_seen(visit, pair, two):
     buyer, seller = two
     book(buyer, seller)
-    link = tab(buyer, "docs").get_by_role("link", name="Read and sign").get_attribute("href")
+    link = tab(buyer, "docs").get_by_role("link", name="Review and sign").get_attribute("href")
     small = visit(pair.buyer, link, **PHONE)
     button = small.get_by_role("button", name="Sign")
     expect(button).to_be_disabled()
@@ -193,8 +193,9 @@ def test_what_was_paid_adds_up_on_both_screens(two):
     pay(seller.locator("[data-tab-body=expenses]"), "300.50", left="EUR 499.50")
     seller.locator("[data-tab-body=expenses]").get_by_role("link", name="Receipt 1").click()
     seller.get_by_role("link", name="Reverse").click()
-    expect(seller.locator("tr", has_text="Afterwards")).to_contain_text("EUR 899.50 is outstanding")
-    seller.get_by_role("button", name="Reverse it").click()
+    after = seller.locator("tr", has_text="Balance afterwards")
+    expect(after).to_contain_text("EUR 899.50 outstanding")
+    seller.get_by_role("button", name="Reverse").click()
     expect(seller.get_by_role("heading", name="Reversal receipt 3")).to_be_visible()
     expect(seller.get_by_role("link", name="Reverse")).to_have_count(0)
     expect(hers.locator("tr", has_text="Reversal receipt 3")).to_contain_text("+EUR 400.00")
@@ -211,7 +212,7 @@ def pay(account: Locator, amount: str, *, left: str = "") -> None:
     account.get_by_role("link", name="Record a payment").click()
     page.get_by_label("Amount").fill(amount)
     page.get_by_role("button", name="Continue").click()
-    expect(page.get_by_role("heading", name="Check before you record it")).to_be_visible()
+    expect(page.get_by_role("heading", name="Check before you record")).to_be_visible()
     if left:
         expect(page.locator("tr", has_text="Outstanding afterwards")).to_contain_text(left)
     page.get_by_role("button", name="Record EUR").click()
@@ -235,7 +236,7 @@ def test_without_a_script_one_reads_the_panel_and_answers_an_offer(visit, pair):
     seller, buyer = visit(pair.seller, path), visit(pair.buyer, path, java_script_enabled=False)
     fill_in_offer(seller)
     buyer.reload()
-    buyer.get_by_role("link", name="Look and answer").click()
+    buyer.get_by_role("link", name="Review offer").click()
     buyer.get_by_role("button", name="Accept").click()
     buyer.locator("[data-panel-open]").click()
     goals = buyer.get_by_label("Goals")
@@ -267,8 +268,8 @@ def test_pictures_are_pinned_captioned_and_sorted_on_both_screens(two):
         expect(here.locator(".pin .picture img")).to_have_count(2)
     expect(board.locator(".tray-item")).to_have_count(0)
     is_drawn(seller, ".pin img")
-    board.get_by_label("What about one.jpg").fill("This light")
-    board.get_by_label("What about one.jpg").blur()
+    board.get_by_label("Caption for one.jpg").fill("This light")
+    board.get_by_label("Caption for one.jpg").blur()
     expect(other.locator(".pin textarea").first).to_have_value("This light")
     board.locator(".pin").nth(1).drag_to(board.locator(".pin").nth(0))
     expect(other.locator(".pin img").first).to_have_attribute("alt", "two.jpg")

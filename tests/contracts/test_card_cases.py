@@ -137,7 +137,7 @@ def test_safety_holds_the_conversation_and_tells_the_other_side_nothing(leg, buy
     for told in (kept, *shown):
         assert "at my door" not in told
         assert "sexual" not in told.lower()
-    assert all("Our safety team was called" in each for each in shown)
+    assert all("Our safety team has been asked for help" in each for each in shown)
     assert list(list_differences(thread)) == []
 
 
@@ -157,7 +157,7 @@ def test_deciding_lets_the_conversation_go_on(leg, buyer, seller, thread, modera
     card = propose("safety", leg, seller)
     decide(moderator, taken(moderator, case_of(card)), card)
     assert thread_item(thread).soft_block is None
-    assert "the conversation goes on" in messages_of(thread)[-1].body
+    assert "You can message each other again" in messages_of(thread)[-1].body
     say(buyer, thread, "Good")
     assert_agrees(thread)
 

@@ -449,7 +449,7 @@ def test_demo_bookings_leave_what_people_did_with_the_cards():
     run("seed_bookings")
     card = Card.objects.get(type="reschedule")
     seller = card.leg.seller
-    transition_card(seller, card_id=card.id, move="decline", version=card.version, key="no")
+    transition_card(seller, card_id=card.id, transition="decline", version=card.version, key="no")
     before = shown_cards()
     run("seed_bookings")
     assert shown_cards() == before
