@@ -10,7 +10,6 @@ import checks
 import chromium
 import processes
 import surroundings
-import unsteady
 from outcome import Outcome
 from terminal import say
 
@@ -86,12 +85,7 @@ def _run_pass(
     # Half of the files each, as far as that is fair: what a module has started is started once.
     many = ["-n", "2", "--dist", "worksteal", "-m", marks, *for_pytest]
     report, code = _pytest(name, many, env)
-    again = [] if for_pytest or not code else unsteady.worth_another_try(report)
-    if again:
-        say(f"\n{name[0].upper()}{name[1:]}, once more and alone")
-        _, failed_alone = _pytest(f"{name} alone", ["-n", "0", *again], env)
-        again = [] if failed_alone else again
-    outcome.add_pass(name, report, code, unsteady=again)
+    outcome.add_pass(name, report, code)
 
 
 def _pytest(name: str, arguments: list[str], env: dict[str, str]) -> tuple[Path, int]:
