@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "script"))
 import engine  # noqa: E402
 import processes  # noqa: E402
 import services  # noqa: E402
-import surroundings  # noqa: E402
+import test_environment  # noqa: E402
 
 
 class OwnRedis:
@@ -49,7 +49,7 @@ class OwnRedis:
 @contextmanager
 def postgres_folder() -> Iterator[Path]:
     """Where PostgreSQL, which may run as nobody, can get at its files."""
-    place = surroundings._place_for_folder()
+    place = test_environment.base_folder()
     with tempfile.TemporaryDirectory(prefix="parley-postgres-", dir=place) as folder:
         yield Path(folder)
 
@@ -91,7 +91,7 @@ class OwnPostgres:
         with (self.folder / "postgres.log").open("ab") as output:
             program = processes.start(
                 self.service.program.args,
-                on_our_death=signal.SIGQUIT,
+                parent_death_signal=signal.SIGQUIT,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=self.folder,

@@ -61,7 +61,7 @@ class Server:
 
     def wait_until_it_listens(self, patience: float = 120) -> "Server":
         ended = self.process.poll
-        wait_for(lambda: "Ctrl-C ends it." in self.said() or ended() is not None, patience)
+        wait_for(lambda: "Press Ctrl-C to stop." in self.said() or ended() is not None, patience)
         assert ended() is None, self.said()
         return self
 

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from outcome import Outcome
+from results import RunResults
 
 from tests.script.conftest import ROOT, plain_environment, run
 
@@ -49,10 +49,10 @@ def test_a_run_without_a_test_is_not_a_success(tmp_path, capsys):
     report.write_text(
         '<testsuites><testsuite tests="0" failures="0" errors="0" skipped="0"/></testsuites>'
     )
-    outcome = Outcome()
-    outcome.add_pass("tests", report, code=5)
-    assert outcome.tell() == 1
-    assert capsys.readouterr().out == "Not in order: tests\n0 passed, 0 failed\n"
+    results = RunResults()
+    results.add_pass("tests", report, code=5)
+    assert results.print_summary() == 1
+    assert capsys.readouterr().out == "Failed: tests\n0 passed, 0 failed\n"
 
 
 def test_pytest_alone_says_what_to_run_instead():
@@ -62,27 +62,27 @@ def test_pytest_alone_says_what_to_run_instead():
 
 
 def test_a_failed_check_fails_the_run_and_is_named(capsys):
-    outcome = Outcome()
-    outcome.passed = 3
-    outcome.add_check("lint", ok=True)
-    assert outcome.tell() == 0
-    outcome.add_check("types", ok=False)
-    assert outcome.tell() == 1
-    assert "Not in order: types" in capsys.readouterr().out
+    results = RunResults()
+    results.passed = 3
+    results.add_check("lint", ok=True)
+    assert results.print_summary() == 0
+    results.add_check("types", ok=False)
+    assert results.print_summary() == 1
+    assert "Failed: types" in capsys.readouterr().out
 
 
 def test_a_run_that_crashed_before_its_report_fails(tmp_path):
-    outcome = Outcome()
-    outcome.passed = 3
-    outcome.add_pass("tests", tmp_path / "none.xml", 3)
-    assert outcome.tell() == 1
+    results = RunResults()
+    results.passed = 3
+    results.add_pass("tests", tmp_path / "none.xml", 3)
+    assert results.print_summary() == 1
 
 
 @pytest.mark.parametrize("kind", ["failures", "errors"])
 def test_a_failed_test_fails_the_run(tmp_path, capsys, kind):
     report = tmp_path / "tests.xml"
     report.write_text(f'<testsuites><testsuite tests="9" {kind}="1" skipped="0"/></testsuites>')
-    outcome = Outcome()
-    outcome.add_pass("tests", report, 1)
-    assert outcome.tell() == 1
+    results = RunResults()
+    results.add_pass("tests", report, 1)
+    assert results.print_summary() == 1
     assert capsys.readouterr().out == "8 passed, 1 failed\n"

@@ -1,4 +1,4 @@
-"""What a run of script/test came to."""
+"""The results of a run of script/test."""
 
 import xml.etree.ElementTree as xml
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from terminal import say
 
 
-class Outcome:
+class RunResults:
     def __init__(self) -> None:
         self.passed = self.failed = self.skipped = 0
         self.broken: list[str] = []
@@ -16,7 +16,7 @@ class Outcome:
             self.broken.append(name)
 
     def add_pass(self, name: str, report: Path, code: int) -> None:
-        """Count pytest's report; a failing exit code without a failed test fails the pass, too."""
+        """Counts pytest's report; an exit code without a failed test fails the pass, too."""
         before = self.failed
         if report.exists():
             for suite in xml.parse(report).iter("testsuite"):
@@ -30,9 +30,10 @@ class Outcome:
         self.skipped += suite["skipped"]
         self.passed += suite["tests"] - failed - suite["skipped"]
 
-    def tell(self) -> int:
+    def print_summary(self) -> int:
+        """Returns the exit code."""
         if self.broken:
-            say(f"Not in order: {', '.join(self.broken)}")
+            say(f"Failed: {', '.join(self.broken)}")
         skipped = f", {self.skipped} skipped" if self.skipped else ""
         say(f"{self.passed} passed, {self.failed} failed{skipped}")
         return 1 if self.failed or self.broken or not self.passed else 0
