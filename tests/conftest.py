@@ -58,6 +58,14 @@ def table(_signed_by_the_real_clock: None) -> None:
     assert create_table() == []
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _wait_for_own_entries() -> None:
+    """No relay runs here: on a busy machine an action would leave entries unprocessed."""
+    from core.outbox import processing
+
+    processing.WAIT_SECONDS = 20.0
+
+
 @pytest.fixture(autouse=True)
 def _closed_breaker(table: None) -> None:
     """A test that makes the store fail does not keep the next one from it."""

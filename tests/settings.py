@@ -13,7 +13,7 @@ RUN = os.environ.setdefault("PARLEY_TEST_RUN", secrets.token_hex(4))
 os.environ["PARLEY_TABLE"] = os.environ["PARLEY_REDIS_PREFIX"] = f"parley_{WORKER}_{RUN}"
 
 from messaging_site.settings import *  # noqa: E402, F403
-from messaging_site.settings import DATA_DIR, DATABASES, EMBEDDED, PACES  # noqa: E402
+from messaging_site.settings import DATA_DIR, DATABASES, DYNAMODB, EMBEDDED, PACES  # noqa: E402
 
 if EMBEDDED:
     # A killed process loses nothing without a sync; only a machine would.
@@ -23,6 +23,9 @@ if EMBEDDED:
 # A file on SQLite, since threads that a test starts have to see what it wrote.
 DATABASE_NAME = f"test_{WORKER}_{RUN}"
 DATABASES["default"]["NAME"] = DATA_DIR / f"{DATABASE_NAME}.sqlite3" if EMBEDDED else DATABASE_NAME
+
+# A busy machine must not look like a store that does not answer.
+DYNAMODB |= {"connect_timeout": 10.0, "read_timeout": 30.0}
 
 # Tests write and ask faster than people; those about limits set them.
 PACES = dict.fromkeys(PACES, (1_000_000, 1_000_000))
