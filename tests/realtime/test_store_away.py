@@ -5,7 +5,7 @@ import time
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from tests.site import PATIENCE, Client, Site, prepared_site
+from tests.site import TIMEOUT_SECONDS, Client, Site, prepared_site
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -27,7 +27,7 @@ def closed_with(site: Site, account) -> int:
 
 def connect_again(site: Site, account) -> Client:
     """As a page does: until the circuit breaker has found out that the store is back."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while True:
         client = site.connect(account)
         try:
