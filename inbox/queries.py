@@ -110,7 +110,7 @@ def list_action_required(user: User, recent: RecentRows | None = None) -> Folder
 
 def list_projects(user: User, recent: RecentRows | None = None) -> FolderPage:
     """The threads of the user's bookings, and from the search index those they are a guest in."""
-    threads = list_booked_threads(user, most=MAX_ROWS + 1)
+    threads = list_booked_threads(user, limit=MAX_ROWS + 1)
     guest = IndexedThread.objects.filter(people__user_id=user.id, kind=PROJECT)
     threads += (
         guest.exclude(pk__in=threads).order_by("-pk").values_list("pk", flat=True)[: MAX_ROWS + 1]
@@ -182,7 +182,7 @@ def _count(
 ) -> int:
     """A count by the index, unless it may lag behind: then the rows themselves are merged."""
     if not recent.threads:
-        return count(pk, where, most=MAX_ROWS, index=index)
+        return count(pk, where, limit=MAX_ROWS, index=index)
     page = query(pk, where, limit=MAX_ROWS + len(recent.threads), index=index)
     return min(MAX_ROWS, len(recent.merge(page.of(Participant), belongs)))
 
@@ -191,7 +191,7 @@ def _threads_with_actions(user: User) -> tuple[list[str], bool]:
     page = query(
         keys.user_pk(user.id), Item.sk.startswith(keys.PENDING_ACTIONS), limit=MAX_ROWS + 1
     )
-    return list(dict.fromkeys(item.thread_id for item in page.of(PendingAction))), page.more
+    return list(dict.fromkeys(item.thread_id for item in page.of(PendingAction))), page.has_more
 
 
 def get_row(user: User, thread_id: str) -> Participant:

@@ -88,7 +88,7 @@ def anonymise_cards(user: User) -> None:
     """Cards show the text of their last step, so they are rebuilt from the records."""
     steps = CardStep.objects.filter(by=user).exclude(card__message_id="")
     for card_id in sorted(set(steps.values_list("card_id", flat=True))):
-        handle_card(card_id, version=0, key="", says="")
+        handle_card(card_id, version=0, key="", text="")
 
 
 def anonymise_outbox(user: User, names: list[str]) -> None:

@@ -5,4 +5,4 @@ class RealtimeConfig(AppConfig):
     name = "realtime"
 
     def ready(self) -> None:
-        from realtime.sockets import sign_outs  # noqa: F401  (it listens)
+        from realtime.sockets import sign_outs  # noqa: F401  (connects signal receivers)

@@ -1,15 +1,15 @@
-"""Everything about the code that can be checked without running it."""
+"""Static checks: types, format, lint, templates, import layers and migrations."""
 
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import bootstrap
-from outcome import Outcome
+from results import RunResults
 from terminal import say
 
 PYTHON = str(bootstrap.PYTHON)
-# The longest comes first: it takes as long as all the others together.
+# The longest first: it takes as long as all the others together.
 CHECKS = {
     "types": [PYTHON, "-m", "mypy", "."],
     "format": [PYTHON, "-m", "ruff", "format", "--check", "."],
@@ -20,12 +20,12 @@ CHECKS = {
 }
 
 
-def run_all(outcome: Outcome, env: dict[str, str]) -> None:
+def run_checks(results: RunResults, env: dict[str, str]) -> None:
     CHECKS["templates"] += sorted(str(path) for path in bootstrap.ROOT.glob("templates/**/*.html"))
     with ThreadPoolExecutor(2) as pool:
         passed = pool.map(lambda name: _passes(name, CHECKS[name], env), CHECKS)
         for name, ok in zip(CHECKS, passed, strict=True):
-            outcome.add_check(name, ok=ok)
+            results.add_check(name, ok=ok)
 
 
 def _passes(name: str, command: list[str], env: dict[str, str]) -> bool:

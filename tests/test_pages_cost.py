@@ -73,7 +73,7 @@ def test_every_module_of_a_page_is_named_at_once(visit):
     text = visit("thread").content.decode()
     named = re.findall(r'rel="modulepreload" href="[^"]*/static/([^"]+)"', text)
     plain = {re.sub(r"\.[0-9a-f]{12}\.js$", ".js", name) for name in named}
-    assert plain == set(list_imports("site/page.js"))
+    assert plain == set(list_imports("site/main.js"))
     assert "threads/timeline.js" in plain
     assert all(re.search(r"\.[0-9a-f]{12}\.js$", name) for name in named), "By hash, for good."
 

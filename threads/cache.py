@@ -1,7 +1,8 @@
-"""What this process believes of a thread, so that a send needs no read.
+"""Cache of threads and their participants, so that a send needs no read.
 
-A belief is never trusted: every write carries it as a condition, and a wrong one fails, brings the
-current items along and is tried again. The beliefs are kept for the threads used last.
+A cached thread may be stale: every write has its values as conditions, and a failed condition
+returns the stored items, with which the cache is corrected before the retry. The most recently used
+threads are kept.
 """
 
 import threading
@@ -35,16 +36,16 @@ class CachedThread:
     thread: Thread
     people: dict[str, Participant]
     former: dict[str, Person] = field(default_factory=dict)
-    # Those who have not accepted yet. They are told nothing, and nothing is told of them.
+    # Users who have not accepted yet: they get no events, and no events are published about them.
     invited: dict[str, Invitation] = field(default_factory=dict)
-    # Another process wrote here since this was read: what it did to people's cursors is unknown.
+    # Another process has written since the cursors of the participants were read.
     cursors_are_stale: bool = False
-    # Messages that others quote, as far as somebody has read them for showing.
+    # Quoted messages that were loaded for rendering.
     quoted: dict[str, Message] = field(default_factory=dict)
     tabs: dict[str, TabSnapshot] = field(default_factory=dict)
 
     def copy(self) -> "CachedThread":
-        """For whoever shows it, while this process goes on learning."""
+        """A snapshot that later updates of the cache do not change."""
         people = {user_id: person.copy() for user_id, person in self.people.items()}
         return CachedThread(
             self.thread.copy(),
@@ -52,7 +53,7 @@ class CachedThread:
             dict(self.former),
             dict(self.invited),
             self.cursors_are_stale,
-            # Never changed in place: a tab that changes is another one.
+            # Tabs are replaced, never changed in place.
             tabs=dict(self.tabs),
         )
 
@@ -62,34 +63,34 @@ class CachedThread:
     def get_person(self, user_id: str) -> Person:
         if user_id in self.people:
             return self.people[user_id].person
-        return self.former.get(user_id) or {"id": user_id, "name": "Somebody", "handle": ""}
+        return self.former.get(user_id) or {"id": user_id, "name": "Someone", "handle": ""}
 
     @property
     def is_group(self) -> bool:
-        """More than two sides; staff who look in do not make a group of it."""
+        """Whether there are more than two participants besides staff."""
         return sum(person.role != ADMIN for person in self.people.values()) > 2
 
 
-_known: OrderedDict[str, CachedThread] = OrderedDict()
-_known_lock = threading.Lock()
-# Held while a belief takes in what was written: a line and a cursor may come at once.
+_entries: OrderedDict[str, CachedThread] = OrderedDict()
+_lock = threading.Lock()
+# Held while a cached thread is updated: a message and a cursor may be written concurrently.
 update_lock = threading.Lock()
-# Who is writing to a thread, and who waits for it.
-_turns: dict[str, deque[threading.Event]] = {}
+# The writer of each thread, followed by those that wait for it.
+_writers: dict[str, deque[threading.Event]] = {}
 
 
 def get(thread_id: str) -> CachedThread:
-    """The belief, or, cold, one Query for it."""
+    """The cached thread, or the stored one, which costs one Query."""
     return peek(thread_id) or reload(thread_id)
 
 
 def reload(thread_id: str) -> CachedThread:
-    """As the store has it now, whatever was believed."""
+    """The stored thread, which replaces the cached one."""
     invalidate(thread_id)
-    state = load(thread_id)
-    if state is None:
+    cached = load(thread_id)
+    if cached is None:
         raise Refusal("THREAD_NOT_FOUND")
-    return put(state)
+    return put(cached)
 
 
 def load(thread_id: str) -> CachedThread | None:
@@ -103,11 +104,11 @@ def load(thread_id: str) -> CachedThread | None:
 
 
 def from_page(page: Page) -> CachedThread | None:
-    """From the items that a Query over the end of a thread's partition gave."""
+    """Builds a cached thread from a Query over the end of a thread's partition."""
     threads = page.of(Thread)
     if not threads:
         return None
-    order = {user_id: place for place, user_id in enumerate(threads[0].participants)}
+    order = {user_id: position for position, user_id in enumerate(threads[0].participants)}
     invited = {person.user_id: person for person in page.of(Invitation)}
     people = {
         person.user_id: person
@@ -116,7 +117,7 @@ def from_page(page: Page) -> CachedThread | None:
     }
     return CachedThread(
         threads[0],
-        # As they came, whichever way they were read.
+        # In the order in which they joined, independent of the order of the Query.
         dict(sorted(people.items(), key=lambda each: order.get(each[0], len(order)))),
         {former.user_id: former.person for former in page.of(FormerParticipant)},
         invited,
@@ -125,21 +126,21 @@ def from_page(page: Page) -> CachedThread | None:
 
 
 def put(cached: CachedThread) -> CachedThread:
-    """Older news never replaces newer: a page read before a send must not undo what it taught."""
-    with _known_lock:
-        before = _known.get(cached.thread.id)
+    """Stores a thread, unless the cache has a newer version; returns the cached one."""
+    with _lock:
+        before = _entries.get(cached.thread.id)
         if before is not None and before is not cached:
-            if _place(before) > _place(cached):
+            if _version(before) > _version(cached):
                 return before
             _keep_newer_cursors(before, cached)
-        _known[cached.thread.id] = cached
-        _known.move_to_end(cached.thread.id)
-        while len(_known) > MAX_ENTRIES:
-            _known.popitem(last=False)
+        _entries[cached.thread.id] = cached
+        _entries.move_to_end(cached.thread.id)
+        while len(_entries) > MAX_ENTRIES:
+            _entries.popitem(last=False)
     return cached
 
 
-def _place(cached: CachedThread) -> tuple[int, int]:
+def _version(cached: CachedThread) -> tuple[int, int]:
     return cached.thread.last_seq, cached.thread.rev
 
 
@@ -151,49 +152,50 @@ def _keep_newer_cursors(before: CachedThread, cached: CachedThread) -> None:
         if person.last_seq == now.last_seq:
             cached.people[user_id] = person
         else:
-            # Which of the lines in between are this person's own is not known.
+            # It is unknown how many of the messages in between are the user's own.
             cached.cursors_are_stale = True
 
 
 def invalidate(thread_id: str) -> None:
-    with _known_lock:
-        _known.pop(thread_id, None)
+    with _lock:
+        _entries.pop(thread_id, None)
 
 
 def peek(thread_id: str) -> CachedThread | None:
-    with _known_lock:
-        state = _known.get(thread_id)
-        if state is not None:
-            _known.move_to_end(thread_id)
-        return state
+    """The cached thread, if there is one, without reading the store."""
+    with _lock:
+        cached = _entries.get(thread_id)
+        if cached is not None:
+            _entries.move_to_end(thread_id)
+        return cached
 
 
 def update_participant(person: Participant) -> None:
-    """A participant as the store gave it, after a write of this process to that item alone."""
+    """Updates the cache after this process wrote only a participant's item."""
     cached = peek(person.thread_id)
     if cached is None:
         return
     with update_lock:
-        believed = cached.people.get(person.user_id)
-        if believed is None:
+        before = cached.people.get(person.user_id)
+        if before is None:
             return
-        if believed.last_seq <= person.last_seq:
+        if before.last_seq <= person.last_seq:
             cached.people[person.user_id] = person.copy()
-        elif believed.last_read_seq < person.last_read_seq:
-            # Lines were sent since. Which of them are this person's own is not known.
+        elif before.last_read_seq < person.last_read_seq:
+            # It is unknown how many of the messages sent since are the user's own.
             cached.cursors_are_stale = True
 
 
 def apply_event(event: Any) -> None:
-    """From another process, as told to somebody here: what it changed is no longer believed."""
+    """Updates or invalidates the cache after an event of another process."""
     kind, thread_id = event["type"], event.get("thread", "")
     if kind == "cursor.moved":
-        _learn_cursor(event)
+        _apply_cursor(event)
     elif kind.startswith(("message.", "thread.", "panel.", "card.")):
         invalidate(thread_id)
 
 
-def _learn_cursor(event: Any) -> None:
+def _apply_cursor(event: Any) -> None:
     cached = peek(event["thread"])
     person = cached.people.get(event["user"]) if cached else None
     if person is None:
@@ -208,41 +210,41 @@ def _learn_cursor(event: Any) -> None:
 
 @contextmanager
 def try_write_lock(thread_id: str) -> Iterator[bool]:
-    """The same for whoever has something else to do meanwhile: whether it is theirs."""
-    mine = threading.Event()
-    with _known_lock:
-        is_mine = thread_id not in _turns
-        if is_mine:
-            _turns[thread_id] = deque([mine])
+    """Takes the write lock only if it is free; yields whether it was taken."""
+    turn = threading.Event()
+    with _lock:
+        is_free = thread_id not in _writers
+        if is_free:
+            _writers[thread_id] = deque([turn])
     try:
-        yield is_mine
+        yield is_free
     finally:
-        if is_mine:
-            _pass_on(thread_id, mine)
+        if is_free:
+            _release(thread_id, turn)
 
 
 @contextmanager
-def write_lock(thread_id: str, *, patience: float = 10.0) -> Iterator[None]:
-    """This process writes one thread's messages one after the other, first come, first served:
-    no races with itself, and nobody who writes much keeps the others waiting."""
-    mine = threading.Event()
-    with _known_lock:
-        queue = _turns.setdefault(thread_id, deque())
-        queue.append(mine)
+def write_lock(thread_id: str, *, timeout: float = 10.0) -> Iterator[None]:
+    """Serialises this process's sends to a thread, first in, first out: they cannot conflict with
+    each other, and a busy sender does not starve the others."""
+    turn = threading.Event()
+    with _lock:
+        queue = _writers.setdefault(thread_id, deque())
+        queue.append(turn)
         queue[0].set()
     try:
-        if not mine.wait(patience):
+        if not turn.wait(timeout):
             raise Refusal("TRY_AGAIN")
         yield
     finally:
-        _pass_on(thread_id, mine)
+        _release(thread_id, turn)
 
 
-def _pass_on(thread_id: str, mine: threading.Event) -> None:
-    with _known_lock:
-        queue = _turns[thread_id]
-        queue.remove(mine)
+def _release(thread_id: str, turn: threading.Event) -> None:
+    with _lock:
+        queue = _writers[thread_id]
+        queue.remove(turn)
         if queue:
             queue[0].set()
         else:
-            del _turns[thread_id]
+            del _writers[thread_id]

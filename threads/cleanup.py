@@ -1,5 +1,5 @@
-"""Removing what has expired (AWS does it by itself, the embedded engine never does), and settling
-what a crash left between a message and its files, or its place in the archive."""
+"""Cleanup: deletes expired data, and completes what a crash left between a message and its files
+or its pack. AWS deletes expired items itself; the embedded engine does not."""
 
 import threading
 import time
@@ -21,30 +21,30 @@ from threads.file_access import resolve_message_id
 from threads.registry import cleanup_jobs
 
 log = structlog.get_logger(__name__)
-PAGE = 1000
-EVERY = 3600.0
-# Sooner, a message may still be on its way.
-UNSETTLED = timedelta(hours=1)
+SCAN_PAGE_SIZE = 1000
+INTERVAL_SECONDS = 3600.0
+# The send of a younger reservation or check may still be in progress.
+MIN_AGE = timedelta(hours=1)
 
 
 def run_cleanup(stop: threading.Event) -> None:
-    """The server runs this in a thread of its own."""
-    while not stop.wait(EVERY):
+    """Runs the cleanup periodically, in a thread of the server."""
+    while not stop.wait(INTERVAL_SECONDS):
         try:
             close_old_connections()
             reconcile_files()
             delete_unused_files()
             delete_expired_exports()
             delete_done(timedelta(days=settings.OUTBOX_DAYS))
-            run_checks(datetime.now(UTC) - UNSETTLED)
+            run_checks(datetime.now(UTC) - MIN_AGE)
         except Exception:
-            log.exception("files_not_swept")
+            log.exception("cleanup_failed")
         connections["default"].close()
 
 
 def reconcile_files() -> int:
-    """Files reserved for a message belong to it if it was stored, and are free again otherwise."""
-    uses = list_unsettled_uses(UNSETTLED)
+    """Attaches reserved files to their message if it was stored, and releases them otherwise."""
+    uses = list_unsettled_uses(MIN_AGE)
     for use in uses:
         if not resolve_message_id(use.file, use):
             use.delete()
@@ -52,18 +52,18 @@ def reconcile_files() -> int:
 
 
 def delete_expired_items() -> int:
-    """How many went. The one place that reads the whole table: maintenance, not a page."""
-    swept = 0
+    """Deletes expired items and returns how many. Scans the whole table: only for maintenance."""
+    deleted = 0
     for raw in _expired(now := int(time.time())):
         item = Item(raw["pk"]["S"], raw["sk"]["S"])
         try:
-            # Unless it was written anew since it was read.
+            # Fails if the item was written again since it was read.
             item.delete(Item.ttl <= now)
-            swept += 1
+            deleted += 1
         except DeleteError as error:
             if error.cause_response_code != "ConditionalCheckFailedException":
                 raise
-    return swept
+    return deleted
 
 
 def _expired(now: int) -> Iterator[dict[str, Any]]:
@@ -72,7 +72,7 @@ def _expired(now: int) -> Iterator[dict[str, Any]]:
         page = connection().scan(
             filter_condition=Item.ttl <= now,
             attributes_to_get=["pk", "sk"],
-            limit=PAGE,
+            limit=SCAN_PAGE_SIZE,
             exclusive_start_key=start,
         )
         yield from page["Items"]

@@ -1,4 +1,4 @@
-"""Events of threads: made from what was stored, after it was stored."""
+"""Builds and publishes the events of threads, after their change was stored."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from threads.rendering.notices import policy_notice
 from threads.sending import Appended
 from threads.signals import thread_changed as changed
 
-# What a thread's status is for whoever is no longer in it.
+# The status of a thread in events to users who are no longer in it.
 LEFT = "left"
 
 
@@ -50,7 +50,7 @@ def message_sent(message: Message, cached: CachedThread) -> MessageSent:
 
 
 def revision_fields(message: Message, cached: CachedThread) -> dict[str, Any]:
-    """A changed message, as events and `thread.synced` carry it."""
+    """The fields of a changed message in events and in `thread.synced`."""
     return {
         "thread": message.thread_id,
         "message": message.id,
@@ -61,7 +61,7 @@ def revision_fields(message: Message, cached: CachedThread) -> dict[str, Any]:
 
 
 def publish_revision(kind: str, cached: CachedThread, message: Message) -> None:
-    """To those who can see it: somebody may have come later than the message."""
+    """Publishes a changed message to the participants who can see it."""
     changed.send(None, thread_id=message.thread_id, message_id=message.id)
     event: Any = {"type": kind, **revision_fields(message, cached)}
     people = cached.people.values()
@@ -85,7 +85,7 @@ def inbox_changed(person: Participant, *, unread: int | None) -> InboxChanged:
 
 
 def full_inbox_changed(person: Participant) -> InboxChanged:
-    """From an item as the store has it: with what one that only remembers cannot vouch for."""
+    """Builds the event from a stored item, with the fields that a cached one may have stale."""
     event = inbox_changed(person, unread=person.unread)
     event["marked_unread"] = bool(person.marked_unread)
     event["muted"] = person.is_muted
@@ -95,7 +95,7 @@ def full_inbox_changed(person: Participant) -> InboxChanged:
 
 
 def list_cursors(opened: OpenedThread, *, reader_id: str) -> list[dict[str, Any]]:
-    """How far the others have got; nothing passes between two who are apart."""
+    """The cursors of the other participants; none if activity is hidden between the two."""
     if opened.me.hides_activity and not opened.cached.is_group:
         return []
     return [
@@ -111,9 +111,9 @@ def list_cursors(opened: OpenedThread, *, reader_id: str) -> list[dict[str, Any]
 def get_banner(thread: Thread) -> str:
     if thread.is_locked:
         why = f" {thread.lock_reason}" if thread.lock_reason else ""
-        return f"Staff have locked this conversation. You can read it, and nobody can write.{why}"
+        return f"Our team has locked this conversation. You can read it, but not reply.{why}"
     if thread.soft_block:
-        return "This conversation is on hold while our safety team looks at it."
+        return "This conversation is on hold while our safety team reviews it."
     return ""
 
 
@@ -131,7 +131,7 @@ def thread_changed(cached: CachedThread, banner: str = "") -> ThreadChanged:
 
 
 def publish_message(appended: Appended) -> None:
-    """The author's own tabs hear it too: they put it in the place of the pending one."""
+    """Publishes to the author's tabs as well, which replace the pending message with it."""
     if not appended.is_new:
         return
     cached = appended.cached
@@ -147,15 +147,15 @@ def publish_inbox_rows(cached: CachedThread) -> None:
         publish(inbox_changed(person, unread=unread), to=[person.user_id])
 
 
-def publish_roster(cached: CachedThread, gone: list[Participant]) -> None:
-    """Those who are there now, and those who no longer are: their pages close at once."""
+def publish_roster(cached: CachedThread, removed: list[Participant]) -> None:
+    """Publishes a roster change to the participants, and to those who left: their pages close."""
     publish(thread_changed(cached), to=list(cached.people))
-    for person in gone:
-        _tell_left(cached, person)
+    for person in removed:
+        _publish_left(cached, person)
 
 
-def _tell_left(cached: CachedThread, person: Participant) -> None:
-    left = thread_changed(cached, "You are no longer in this conversation.")
+def _publish_left(cached: CachedThread, person: Participant) -> None:
+    left = thread_changed(cached, "You're no longer in this conversation.")
     left["status"], left["roster"] = LEFT, []
     publish(left, to=[person.user_id])
     row = inbox_changed(person, unread=0)
@@ -164,14 +164,14 @@ def _tell_left(cached: CachedThread, person: Participant) -> None:
 
 
 def publish_thread_changed_to(thread_id: str, *, to: str) -> None:
-    """Whether one participant may write has changed: only their own open pages look again."""
+    """Publishes to one participant whose permission to send has changed."""
     cached = load(thread_id)
     if cached is not None and to in cached.people:
         publish(thread_changed(cached), to=[to])
 
 
 def publish_thread_changed(thread_id: str) -> None:
-    """Something changed about who may write: open pages look again."""
+    """Publishes to all participants, since the permission to send has changed."""
     cached = load(thread_id)
     if cached is not None:
         publish(thread_changed(cached), to=list(cached.people))

@@ -1,4 +1,4 @@
-"""Whether somebody may see a file, and what of it: decided each time, from what is stored."""
+"""Access to files, decided for every request from what is stored."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from threads.dynamodb.table import get_many
 from threads.models import Message, Participant, SentMarker, Thread
 from threads.registry import file_viewers
 
-# So that what is not there costs the same requests as what one may not see.
+# Read instead of a missing thread, so that a missing file costs the same as a forbidden one.
 MISSING_THREAD_ID = "thrd_00000000000000000000000000"
 
 
@@ -23,7 +23,8 @@ class AccessibleFile:
     in_safe_mode: bool
 
     def choose_variant(self, variant: str, *, is_revealed: bool) -> str:
-        """What safe mode leaves of it: all, a blur until one asks for more, or nothing."""
+        """The variant that safe mode allows: the wanted one, a blurred one until the viewer
+        reveals it, or none."""
         if not self.in_safe_mode or self.band < SUGGESTIVE:
             return variant
         if self.band >= EXPLICIT:
@@ -32,8 +33,8 @@ class AccessibleFile:
 
 
 def access_file(user: User, file_id: str) -> AccessibleFile:
-    """For whoever is in its thread and may see a message that has it, or has the panel that shows
-    it; until then, for whoever brought it. Two queries and one request, whatever the answer."""
+    """Allows participants who can see a message with the file, users who can see a panel with it,
+    and its owner until it is sent. Costs two SQL queries and one request in every case."""
     file = File.objects.select_related("tab_use").filter(pk=file_id).first()
     uses = list(FileUse.objects.filter(file_id=file_id))
     thread_id = file.thread_id if file else MISSING_THREAD_ID
@@ -42,7 +43,7 @@ def access_file(user: User, file_id: str) -> AccessibleFile:
     if file is None or file.state != File.State.READY or me is None or thread is None:
         raise Refusal("THREAD_NOT_FOUND")
     if any(one.hidden_at for one in seen):
-        # By staff, who mean the file wherever it is.
+        # Staff who hide a message hide its files in every message.
         raise Refusal("THREAD_NOT_FOUND")
     shown = [one for one in seen if not one.is_redacted and one.seq >= me.visible_from_seq]
     is_unsent = not seen and file.owner_id == user.id and not file.released_at
@@ -55,23 +56,23 @@ def access_file(user: User, file_id: str) -> AccessibleFile:
 def list_usable_files(
     owner: User, file_ids: Sequence[str], *, thread_id: str, client_id: str = ""
 ) -> list[File]:
-    """The one way to use files again, or for the first time, in anything: their own, brought for
-    this thread, and not hidden. `client_id`: of the message that uses them, if it is a repeat."""
+    """The owner's files of this thread that may be attached or attached again: hidden ones are
+    refused. `client_id` is that of the message that uses them, which may be a repeat."""
     files = find_files(owner, file_ids, thread_id=thread_id)
     if len(exclude_hidden(files, client_id=client_id)) != len(files):
-        raise Refusal("UPLOAD_GONE", "One of these files is no longer there.")
+        raise Refusal("UPLOAD_GONE", "One of these files is no longer available.")
     return files
 
 
 def exclude_hidden(files: Sequence[File], *, client_id: str = "") -> list[File]:
-    """Without those that staff have hidden in any message, and those whose messages are all gone.
-    One query, and one request if any of them is in a message."""
+    """Leaves out files that staff hid in any message, and files whose messages were all removed.
+    Costs one SQL query, and one request if any file is in a message."""
     messages = _messages_of(files, client_id)
     return [file for file in files if not _is_hidden(messages.get(file.id, []))]
 
 
 def list_visible_files(file_ids: Sequence[str]) -> list[File]:
-    """Those of them that are kept and not hidden, for somebody who may see their messages."""
+    """The stored files that are not hidden, for a viewer who can see their messages."""
     found = File.objects.filter(state=File.State.READY).in_bulk(file_ids)
     return exclude_hidden(list(found.values()))
 
@@ -90,7 +91,9 @@ def _messages_of(files: Sequence[File], client_id: str) -> dict[str, list[Messag
         for file, message_id in of_file
         if message_id
     }
-    found = {one.id: one for one in get_many(wanted, whole=False) if isinstance(one, Message)}
+    found = {
+        one.id: one for one in get_many(wanted, with_contents=False) if isinstance(one, Message)
+    }
     messages: dict[str, list[Message]] = {}
     for file, message_id in of_file:
         if message_id in found:
@@ -107,14 +110,14 @@ def _read(
 ) -> tuple[Participant | None, Thread | None, list[Message]]:
     pk = keys.thread_pk(thread_id)
     wanted = [keys.THREAD, keys.participant_sk(user.id), *map(keys.message_sk, message_ids)]
-    found = get_many([(pk, sk) for sk in wanted], whole=False)
+    found = get_many([(pk, sk) for sk in wanted], with_contents=False)
     me = next((item for item in found if isinstance(item, Participant)), None)
     thread = next((item for item in found if isinstance(item, Thread)), None)
     return me, thread, [item for item in found if isinstance(item, Message)]
 
 
 def resolve_message_id(file: File, use: FileUse) -> str:
-    """The message that a reserved file went with; empty if it has not gone out."""
+    """The id of the message that has a reserved file; empty if it was not stored."""
     if use.message_id:
         return use.message_id
     sk = keys.sent_marker_sk(file.owner_id, use.client_id)

@@ -1,6 +1,6 @@
-"""What people send, from pages and sockets alike: untrusted, checked here, one form for both.
+"""Forms that validate the untrusted input of pages and sockets.
 
-`arguments` are the keywords of the action that a form is for.
+`arguments` returns the keyword arguments of the action that a form is for.
 """
 
 import re
@@ -21,13 +21,13 @@ from threads.rendering.markdown import escape_markdown
 UUID_PATTERN = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 CLIENT_ID = re.compile(rf"{UUID_PATTERN}|{ULID_PATTERN}", re.IGNORECASE)
 MAX_INTEGER = 2**53 - 1
-# Files and links, each, in one message.
+# The limit of files and of links in one message.
 MAX_ATTACHMENTS = 10
 _check_address = URLValidator(schemes=["https", "http"])
 
 
 class PlainTextField(forms.Field):
-    """Text as it was typed; a number or a list, as JSON may bring, is not text."""
+    """Unmodified text; numbers and lists, which JSON allows, are rejected."""
 
     def to_python(self, value: Any) -> str:
         if value is None:
@@ -37,7 +37,7 @@ class PlainTextField(forms.Field):
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            raise ValidationError("Not text that can be written down.") from error
+            raise ValidationError("Not valid Unicode text.") from error
         return value
 
 
@@ -53,7 +53,7 @@ class IdField(PlainTextField):
 
 
 class ClientIdField(PlainTextField):
-    """The client's own name for an attempt: a UUID or a ULID."""
+    """An id that the client chooses for an attempt: a UUID or a ULID."""
 
     widget = forms.HiddenInput
 
@@ -70,31 +70,31 @@ class CountField(forms.IntegerField):
         super().__init__(min_value=0, max_value=MAX_INTEGER, **kwargs)
 
     def to_python(self, value: Any) -> int | None:
-        # A list as deep as JSON can be would be written out first, and that is too deep.
+        # Django would convert a deeply nested list to a string, which exceeds the recursion limit.
         if isinstance(value, bool) or not isinstance(value, int | str | None):
             raise ValidationError("Not a whole number.")
         return super().to_python(value)
 
 
 class FlagField(forms.Field):
-    """Yes or no, as JSON says it; a form says it with a word."""
+    """A boolean in JSON; "true" or "false" in a form."""
 
     def to_python(self, value: Any) -> bool:
         if isinstance(value, bool):
             return value
         if value in ("true", "false"):
             return bool(value == "true")
-        raise ValidationError("Neither yes nor no.")
+        raise ValidationError("Not a boolean.")
 
     def validate(self, value: Any) -> None:
-        """No is an answer, too."""
+        """False is valid, too."""
 
 
 class IdListField(forms.Field):
-    """Several, in order, each once: a list, as JSON has it; in a form, with spaces between."""
+    """Distinct ids in order: a list in JSON, separated by spaces in a form."""
 
-    def __init__(self, prefix: str, *, most: int, **kwargs: Any) -> None:
-        self.prefix, self.max_items = prefix, most
+    def __init__(self, prefix: str, *, max_items: int, **kwargs: Any) -> None:
+        self.prefix, self.max_items = prefix, max_items
         super().__init__(**kwargs)
 
     def to_python(self, value: Any) -> list[str]:
@@ -104,14 +104,14 @@ class IdListField(forms.Field):
         if not isinstance(ids, list) or not all(isinstance(one, str) for one in ids):
             raise ValidationError("Not a list of ids.")
         if len(ids) > self.max_items or len(set(ids)) < len(ids):
-            raise ValidationError("Too many, or one twice.")
+            raise ValidationError("Too many ids, or a duplicate.")
         if not all(is_id(self.prefix, one) for one in ids):
             raise ValidationError("Not an id.")
         return ids
 
 
 class LinkListField(forms.Field):
-    """Addresses with titles: a list of `url` and `title`; in a form, the same as JSON."""
+    """A list of objects with `url` and `title`, which a form has as JSON text."""
 
     def to_python(self, value: Any) -> list[dict[str, str]]:
         if isinstance(value, str):
@@ -126,7 +126,7 @@ class LinkListField(forms.Field):
 
     def _link(self, one: Any) -> dict[str, str]:
         if not isinstance(one, dict) or set(one) != {"url", "title"}:
-            raise ValidationError("A link has an address and a title.")
+            raise ValidationError("A link needs a URL and a title.")
         link = {name: PlainTextField().clean(one[name]).strip() for name in ("url", "title")}
         if len(link["url"]) > 2000 or len(link["title"]) > 120:
             raise ValidationError("Too long.")
@@ -136,23 +136,23 @@ class LinkListField(forms.Field):
 
 
 class ThreadCommand(forms.Form):
-    """Something that is asked of a thread."""
+    """Base of the forms about a thread."""
 
     thread = IdField("thrd")
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments, or a refusal that names what was wrong. Field by field: to make a form
-        and to validate it costs more than what the form is for."""
-        form, wrong = cls.__new__(cls), []
+        """The arguments, or a refusal that names the invalid fields. Cleans field by field, because
+        creating and validating a bound form costs more than the command itself."""
+        form, invalid = cls.__new__(cls), []
         form.cleaned_data = {}
         for name, field in cls.base_fields.items():
             try:
                 form.cleaned_data[name] = field.clean(data.get(name))
             except ValidationError:
-                wrong.append(name)
-        if wrong:
-            raise Refusal("BAD_FRAME", hint=f"Not right: {', '.join(sorted(wrong))}.")
+                invalid.append(name)
+        if invalid:
+            raise Refusal("BAD_FRAME", hint=f"Invalid: {', '.join(sorted(invalid))}.")
         return form.arguments()
 
     def arguments(self) -> dict[str, Any]:
@@ -163,10 +163,10 @@ class ThreadCommand(forms.Form):
 class SendMessage(ThreadCommand):
     client_id = ClientIdField()
     reply_to = IdField("msg", required=False)
-    # Empty and too long are refused by the action, with a sentence of their own.
+    # The action refuses an empty or long text with its own message.
     body = PlainTextField(required=False)
     seen_seq = CountField(required=False)
-    attachments = IdListField("file", most=MAX_ATTACHMENTS, required=False)
+    attachments = IdListField("file", max_items=MAX_ATTACHMENTS, required=False)
     links = LinkListField(required=False)
 
     def arguments(self) -> dict[str, Any]:
@@ -177,7 +177,7 @@ class SendMessage(ThreadCommand):
 
 
 class MessageCommand(ThreadCommand):
-    """Something that is asked of one message."""
+    """Base of the forms about one message."""
 
     message = IdField("msg")
 
@@ -227,7 +227,7 @@ class AddParticipant(ThreadCommand):
 
 
 class StartThread(forms.Form):
-    """The short brief with which a conversation begins."""
+    """The short brief that starts a conversation."""
 
     what = forms.CharField(
         max_length=120,
@@ -255,12 +255,12 @@ class StartThread(forms.Form):
     message = forms.CharField(max_length=7000, label="Message", widget=forms.Textarea)
     client_id = ClientIdField()
 
-    def __init__(self, *args: Any, asked: User | None = None, **options: Any) -> None:
-        """`asked`: whom one has not talked to yet; what they want to know has to be said."""
+    def __init__(self, *args: Any, recipient: User | None = None, **options: Any) -> None:
+        """`recipient` is a new contact, who may require a date and a budget."""
         super().__init__(*args, **options)
-        if asked is not None:
-            self.fields["when"].required = asked.requires_date
-            self.fields["budget"].required = asked.requires_budget
+        if recipient is not None:
+            self.fields["when"].required = recipient.requires_date
+            self.fields["budget"].required = recipient.requires_budget
 
     def arguments(self) -> dict[str, Any]:
         data = self.cleaned_data
@@ -272,10 +272,10 @@ class StartThread(forms.Form):
         }
 
     def _brief(self) -> str:
-        asked = [("When", "when"), ("Where", "where"), ("Budget", "budget")]
+        labelled = [("When", "when"), ("Where", "where"), ("Budget", "budget")]
         lines = [
             f"- **{label}:** {escape_markdown(self.cleaned_data[name])}"
-            for label, name in asked
+            for label, name in labelled
             if self.cleaned_data[name]
         ]
         return "\n".join(lines)

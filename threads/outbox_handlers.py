@@ -1,24 +1,14 @@
-"""The relay: processes the entries of the outbox, and most of their handlers.
+"""Handlers of the outbox entries about blocks, mutes and profiles."""
 
-The action that wrote an entry processes it at once; what a crash, an outage or a hold left over is
-processed here, at start-up and every few seconds. accounts/outbox keeps order and claims.
-"""
-
-import threading
-from collections.abc import Iterable
-
-import structlog
-from django.db import close_old_connections, connection, transaction
+from django.db import transaction
 from django.db.models import Q
 
 from accounts.blocks import lock_users
 from accounts.models import Block, User
-from core import metrics
-from core.outbox import maintenance
 from core.outbox.claims import extend
-from core.outbox.handlers import entry_processed, register
+from core.outbox.handlers import register
+from core.outbox.maintenance import make_due
 from core.outbox.models import OutboxEntry
-from core.outbox.processing import HandlerOutcome, process_due, process_now
 from realtime.broadcast.delivery import recheck_visibility
 from threads import cache
 from threads.dynamodb import keys
@@ -32,59 +22,12 @@ from threads.models.profiles import build_person, muted_until, profile_change, u
 from threads.queries import list_all_rows, list_invitations
 from threads.signals import thread_changed
 
-log = structlog.get_logger(__name__)
-
-POLL_SECONDS = 3.0
 PAGE_SIZE = 100
 
 
-def process_entry(entry: OutboxEntry) -> bool:
-    """Whether the entry is done now; if not, the relay will try again."""
-    process_now([entry])
-    return OutboxEntry.objects.filter(pk=entry.pk, done_at__isnull=False).exists()
-
-
-def process_entries(entries: Iterable[OutboxEntry]) -> None:
-    """By an action, once its entries are committed."""
-    process_now(entries)
-
-
-def process_due_entries() -> int:
-    """One batch of the entries that are due; returns how many are done."""
-    return process_due()
-
-
-def run_relay(stop: threading.Event) -> None:
-    """The server runs this in a thread of its own."""
-    while not stop.is_set():
-        try:
-            close_old_connections()
-            while process_due(stop=stop.is_set):
-                pass
-            measure()
-        except Exception:
-            log.exception("relay_failed")
-        stop.wait(POLL_SECONDS)
-    connection.close()
-
-
-def wake_thread(thread_id: str) -> None:
-    """What postponed its entries, such as a hold or a block, may be over: they are due now."""
-    maintenance.make_due([f"thread:{thread_id}"])
-
-
-def measure() -> None:
-    backlog = maintenance.measure_backlog()
-    metrics.OUTBOX_PENDING.set(backlog.pending)
-    metrics.OUTBOX_DEAD_LETTERS.set(backlog.dead)
-    metrics.OUTBOX_LAG.set(backlog.lag_seconds)
-
-
-def _count(entry: OutboxEntry, outcome: HandlerOutcome, **_: object) -> None:
-    metrics.OUTBOX_ENTRIES.labels(entry.kind, outcome).inc()
-
-
-entry_processed.connect(_count)
+def make_thread_entries_due(thread_id: str) -> None:
+    """Called when what postponed a thread's entries, such as a hold or a block, may be over."""
+    make_due([f"thread:{thread_id}"])
 
 
 # --- Blocks
@@ -93,24 +36,24 @@ entry_processed.connect(_count)
 @transaction.atomic
 def _handle_block(entry: OutboxEntry) -> None:
     one, other = entry.payload["blocker"], entry.payload["blocked"]
-    # Of two who carry at once, the second waits and then reads what the first left.
+    # Serialises handlers of the same pair, so that the second one reads the current blocks.
     lock_users([one, other])
-    between = Q(blocker=one, blocked=other) | Q(blocker=other, blocked=one)
-    blockers = set(Block.objects.filter(between).values_list("blocker_id", flat=True))
+    is_between = Q(blocker=one, blocked=other) | Q(blocker=other, blocked=one)
+    blockers = set(Block.objects.filter(is_between).values_list("blocker_id", flat=True))
     pair = Pair(keys.pair_pk(one, other), keys.STATE)
-    _set_pair(pair, (one, other), _blocked_by(blockers))
-    for thread in _threads_of(pair):
+    _update_pair(pair, (one, other), _blocked_by_change(blockers))
+    for thread in _list_threads(pair):
         extend(entry)
-        _set_for_both(thread.thread_id, (one, other), _blocked_by(blockers))
+        _update_participants(thread.thread_id, (one, other), _blocked_by_change(blockers))
         cache.invalidate(thread.thread_id)
         publish_thread_changed(thread.thread_id)
-        wake_thread(thread.thread_id)
+        make_thread_entries_due(thread.thread_id)
     for user_id in (one, other):
         recheck_visibility(user_id)
 
 
-def _set_pair(pair: Pair, users: tuple[str, str], change: Change) -> None:
-    """With the block versions of both: whoever adds one of them notices it in the transaction."""
+def _update_pair(pair: Pair, users: tuple[str, str], change: Change) -> None:
+    """Increments the block versions of both, which conflicts with transactions that add them."""
     backoff = Backoff()
     while True:
         write = Transaction()
@@ -125,8 +68,8 @@ def _set_pair(pair: Pair, users: tuple[str, str], change: Change) -> None:
             backoff.wait()
 
 
-def _set_for_both(thread_id: str, users: tuple[str, str], change: Change) -> None:
-    """Both or neither: where one of the two has left, it is between others now."""
+def _update_participants(thread_id: str, users: tuple[str, str], change: Change) -> None:
+    """Updates both participants or, if one of them has left, neither."""
     backoff = Backoff()
     while True:
         write = Transaction()
@@ -142,11 +85,11 @@ def _set_for_both(thread_id: str, users: tuple[str, str], change: Change) -> Non
         backoff.wait()
 
 
-def _blocked_by(blockers: set[str]) -> Change:
+def _blocked_by_change(blockers: set[str]) -> Change:
     return Change(set={"blocked_by": blockers}) if blockers else Change(remove=("blocked_by",))
 
 
-def _threads_of(pair: Pair) -> list[PairThread]:
+def _list_threads(pair: Pair) -> list[PairThread]:
     where = Item.sk.startswith(keys.PAIR_THREADS)
     page = query(pair.pk, where, limit=PAGE_SIZE)
     threads = page.of(PairThread)
@@ -156,7 +99,7 @@ def _threads_of(pair: Pair) -> list[PairThread]:
     return threads
 
 
-# --- Staff have told somebody not to write
+# --- Mutes by staff
 
 
 def _handle_mute(entry: OutboxEntry) -> None:
@@ -170,18 +113,18 @@ def _handle_mute(entry: OutboxEntry) -> None:
         update(Participant(row.pk, row.sk), change, Participant.pk.exists())
         cache.invalidate(row.thread_id)
         publish_thread_changed(row.thread_id)
-        wake_thread(row.thread_id)
+        make_thread_entries_due(row.thread_id)
 
 
 # --- Profiles
 
 
 def _handle_profile(entry: OutboxEntry) -> None:
-    # Not in a transaction: somebody has a thousand threads, and SQLite has one writer.
+    # Not in a SQL transaction: a user may have a thousand threads, and SQLite has one writer.
     user = User.objects.filter(pk=entry.payload["user"]).first()
     if user is None:
         return
-    # Stamped, so that of two that are carried at once the older does not come out on top.
+    # Versioned by the entry, so that of two concurrent handlers the newer one prevails.
     person = build_person(user) | {"rev": entry.pk}
     profile = Profile(keys.user_pk(user.id), keys.PROFILE)
     not_newer = Profile.rev.does_not_exist() | (Profile.rev <= entry.pk)

@@ -1,8 +1,8 @@
-"""What follows when a message takes the talk, or the money, out of the marketplace: a word to its
-author, then a pause, then it is not sent. All of it before a booking is agreed, none after.
+"""The policy for messages that try to move contact or payment off the marketplace.
 
-It costs a send no request: what it writes goes into the same transaction, and the few texts before
-this one are remembered here, by the process that stored or showed them.
+The author gets a notice, then a pause, then the message is not sent. The policy applies until a
+booking is agreed. It costs a send no request: its writes are part of the send's transaction, and
+the author's last few texts are cached by the process that stored or showed them.
 """
 
 import threading
@@ -14,11 +14,11 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
+from core.outbox import processing
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from detection import Verdict, judge
 from files.names import meaningful_name
-from threads import outbox_handlers
 from threads.cache import CachedThread
 from threads.dynamodb import keys
 from threads.models import Message, Thread
@@ -29,7 +29,7 @@ from threads.rendering.notices import POLICY_EXPLANATION, describe_reasons
 from threads.sending.new_message import NewMessage, now_ms
 
 MAX_RECENT_TEXTS = 4
-# The rung of what the model takes for an attempt and no rule does.
+# The strike of a message that only the model, and no rule, takes for an attempt.
 GUESSED = 0
 MAX_AUTHORS = 10_000
 
@@ -51,48 +51,50 @@ def applies_to(thread: Thread) -> bool:
     return bool(thread.kind == INQUIRY and not thread.leg_id)
 
 
-def apply_policy(line: NewMessage, cached: CachedThread) -> NewMessage:
-    """The line with what it costs its author, or a refusal."""
-    author = cached.people[line.author_id or ""]
+def apply_policy(new_message: NewMessage, cached: CachedThread) -> NewMessage:
+    """The message with its policy flags and the author's strikes; raises PolicyBlocked."""
+    author = cached.people[new_message.author_id or ""]
     if not applies_to(cached.thread) or author.role == ADMIN:
-        return line
-    said, verdict = _worst(line, list_recent_texts(cached.thread.id, author.user_id))
+        return new_message
+    text, verdict = _worst(new_message, list_recent_texts(cached.thread.id, author.user_id))
     if not verdict.is_found:
-        return line
-    return apply_strike(line, verdict, said, strikes=(author.strikes or 0) + 1)
+        return new_message
+    return apply_strike(new_message, verdict, text, strikes=(author.strikes or 0) + 1)
 
 
-def _worst(line: NewMessage, before: list[str]) -> tuple[str, Verdict]:
-    """Of its words, and of what its files and links are called, which is read after them."""
-    found = [(line.body, judge(line.body, before))]
-    for attached in line.attachments:
-        words = _words_of(attached)
-        found.append((words, judge(words, [*before, line.body])))
+def _worst(new_message: NewMessage, before: list[str]) -> tuple[str, Verdict]:
+    """The worst verdict on the text, and on the names of its files and links."""
+    found = [(new_message.body, judge(new_message.body, before))]
+    for attached in new_message.attachments:
+        names = _names_of(attached)
+        found.append((names, judge(names, [*before, new_message.body])))
     return max(found, key=lambda one: (one[1].score, one[1].is_found))
 
 
-def _words_of(attached: dict[str, Any]) -> str:
+def _names_of(attached: dict[str, Any]) -> str:
     if attached["kind"] == LINK:
         return f"{attached['title']}\n{attached['url']}"
     return meaningful_name(attached["name"])
 
 
-def apply_strike(line: NewMessage, verdict: Verdict, said: str, *, strikes: int) -> NewMessage:
+def apply_strike(
+    new_message: NewMessage, verdict: Verdict, text: str, *, strikes: int
+) -> NewMessage:
     if not verdict.is_sure:
-        # A guess is worth a word, and no more: it does not count, however many there are.
-        return replace(line, flags={"policy": verdict.reasons, "strike": GUESSED})
+        # An uncertain verdict gives a notice only and never counts as a strike.
+        return replace(new_message, flags={"policy": verdict.reasons, "strike": GUESSED})
     if strikes >= settings.POLICY_BLOCK_AT or verdict.score >= settings.POLICY_GROSS:
-        raise PolicyBlocked(verdict, said)
+        raise PolicyBlocked(verdict, text)
     flags = {"policy": verdict.reasons, "strike": strikes}
     author_changes: dict[str, Any] = {"strikes": strikes}
     if strikes > 1:
         pause = settings.POLICY_COOL_DOWN
         author_changes["blocked_until"] = keys.iso(keys.datetime_from_ms(now_ms() + 1000 * pause))
-    return replace(line, flags=flags, author_changes=author_changes)
+    return replace(new_message, flags=flags, author_changes=author_changes)
 
 
 def check_text(thread: Thread, *texts: str, what: str = "Not sent: this") -> None:
-    """For what is not a message: an edit, an offer, a card."""
+    """Checks texts other than new messages: edits, offers and cards."""
     text = "\n".join(texts)
     verdict = judge(text) if applies_to(thread) else Verdict()
     if verdict.is_sure:
@@ -104,7 +106,7 @@ def check_file_name(thread: Thread, called: str) -> None:
 
 
 def open_case(blocked: PolicyBlocked, *, thread_id: str, author_id: str) -> None:
-    """Staff look at it, and until they have, its author writes nothing more there."""
+    """Opens a case for staff, with a sending hold of the author in this thread."""
     payload = {
         "about": "circumvention",
         "thread": thread_id,
@@ -116,14 +118,14 @@ def open_case(blocked: PolicyBlocked, *, thread_id: str, author_id: str) -> None
         "shown": {"text": blocked.text, "reasons": blocked.verdict.reasons},
     }
     try:
-        outbox_handlers.process_entry(OutboxEntry.objects.create(kind="case", payload=payload))
+        processing.process_entry(OutboxEntry.objects.create(kind="case", payload=payload))
     finally:
-        # A socket's commands run on threads that otherwise hold no connection to SQL.
+        # Socket commands run on threads that otherwise have no SQL connection.
         if not connection.in_atomic_block:
             connection.close()
 
 
-# --- The last few texts of an author in a thread
+# --- The recent texts of an author in a thread
 
 
 def list_recent_texts(thread_id: str, author_id: str) -> list[str]:

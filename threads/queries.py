@@ -1,4 +1,4 @@
-"""Reading threads. Whoever may not see one is told that it does not exist."""
+"""Reads threads with permission checks. A forbidden thread is reported as not found."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from threads.models.tab import TAB_NAMES
 from threads.models.thread import MAX_PARTICIPANTS
 
 PAGE_SIZE = 50
-HEAD = 1 + len(TAB_NAMES)
+HEAD_SIZE = 1 + len(TAB_NAMES)
 MAX_PENDING = 100
 PENDING_PAGE = 100
 WINDOW_PAGE = 250
@@ -36,7 +36,7 @@ WINDOW_PAGE = 250
 
 @dataclass
 class OpenedThread:
-    """A thread as one participant sees it, with a stretch of its messages, oldest first."""
+    """A thread for one participant, with a page of its messages, oldest first."""
 
     cached: CachedThread
     me: Participant
@@ -46,39 +46,39 @@ class OpenedThread:
 
 
 def open_thread(user: User, thread_id: str, *, after: str | None = None) -> OpenedThread:
-    """The thread, its people and its newest messages (or those after one): one Query."""
+    """The thread, its participants and newest messages (or those after one), in one Query."""
     floor = keys.message_sk(after) if after else keys.MESSAGES
     page = query(
         keys.thread_pk(thread_id),
         Item.sk >= floor,
-        limit=HEAD + _people_expected(thread_id) + PAGE_SIZE + 1,
+        limit=HEAD_SIZE + _expected_participants(thread_id) + PAGE_SIZE + 1,
         newest_first=True,
     )
     cached = from_page(page)
     if cached is None or user.id not in cached.people:
         raise Refusal("THREAD_NOT_FOUND")
-    if page.more and len(page.of(Message)) < PAGE_SIZE:
-        # So many have left that their names took the messages' place.
+    if page.has_more and len(page.of(Message)) < PAGE_SIZE:
+        # Items of former participants took the place of messages in the page.
         where = Item.sk.between(floor, f"{keys.MESSAGES}~")
         page = query(cached.thread.pk, where, limit=PAGE_SIZE + 1, newest_first=True)
     newest = [message for message in page.of(Message) if message.id != after]
     me = cached.people[user.id]
-    # A copy: what others write meanwhile must not get into the page that is made of this one.
+    # Caches a copy, since concurrent writes must not change this one.
     cache.put(cached.copy())
     shown = newest[:PAGE_SIZE]
-    return _opened(cached, me, shown[::-1], has_older=page.more or len(newest) > PAGE_SIZE)
+    return _make_opened(cached, me, shown[::-1], has_older=page.has_more or len(newest) > PAGE_SIZE)
 
 
-def _people_expected(thread_id: str) -> int:
-    """So that the limit leaves room for a page of messages and does not read much more."""
-    believed = cache.peek(thread_id)
-    if believed is None:
+def _expected_participants(thread_id: str) -> int:
+    """The number of participant items, so that the limit fits one page of messages."""
+    cached = cache.peek(thread_id)
+    if cached is None:
         return MAX_PARTICIPANTS
-    return len(believed.people) + len(believed.former) + len(believed.invited)
+    return len(cached.people) + len(cached.former) + len(cached.invited)
 
 
 def open_thread_at(user: User, thread_id: str, message_id: str) -> OpenedThread:
-    """The thread around one message; three requests at most."""
+    """The messages around one message, in at most three requests."""
     opened = open_thread(user, thread_id)
     if any(message.id == message_id for message in opened.messages):
         return opened
@@ -93,15 +93,15 @@ def _around(thread_id: str, message_id: str, from_seq: int) -> tuple[list[Messag
     before = query(pk, _messages_up_to(sk), limit=PAGE_SIZE // 2, newest_first=True)
     messages = before.of(Message)[::-1]
     if not messages or messages[-1].id != message_id or messages[-1].seq < from_seq:
-        raise Refusal("THREAD_NOT_FOUND", "There is no such message.")
-    after = query(pk, _messages_from(sk), limit=PAGE_SIZE // 2 + 1)
+        raise Refusal("THREAD_NOT_FOUND", "This message doesn't exist.")
+    after = query(pk, _messages_since(sk), limit=PAGE_SIZE // 2 + 1)
     later = [message for message in after.of(Message) if message.id != message_id]
     shown = [message for message in messages + later if message.seq >= from_seq]
-    return shown, before.more and shown[0].seq > from_seq, after.more
+    return shown, before.has_more and shown[0].seq > from_seq, after.has_more
 
 
 def list_older(user: User, thread_id: str, *, before: str) -> OpenedThread:
-    """The page above a message: people and access in one request, messages in another."""
+    """The page before a message: participants and access in one request, messages in another."""
     return _page_beside(user, thread_id, before, newest_first=True)
 
 
@@ -110,27 +110,27 @@ def list_newer(user: User, thread_id: str, *, after: str) -> OpenedThread:
 
 
 def open_thread_at_first_unread(user: User, thread_id: str) -> OpenedThread:
-    """Where reading stopped: the newest page, or, if that lies further back, the one from there."""
+    """The newest page, or the page from the first unread message if that is older."""
     opened = open_thread(user, thread_id)
     me, messages = opened.me, opened.messages
     if not me.unread or not messages or me.last_read_seq + 1 >= messages[0].seq:
         return opened
     floor = keys.message_sk(me.last_read_message_id) if me.last_read_message_id else keys.MESSAGES
-    page = query(opened.cached.thread.pk, _messages_from(floor), limit=PAGE_SIZE)
+    page = query(opened.cached.thread.pk, _messages_since(floor), limit=PAGE_SIZE)
     has_older = me.last_read_message_id is not None
-    return _opened(opened.cached, me, page.of(Message), has_older=has_older, has_newer=True)
+    return _make_opened(opened.cached, me, page.of(Message), has_older=has_older, has_newer=True)
 
 
 class ChangedMessages(NamedTuple):
     messages: list[Message]
-    # The oldest message that was compared, if the client's window goes further back.
+    # The oldest message that was compared, if the client's window begins earlier.
     window_from: str | None = None
 
 
 def list_changed(opened: OpenedThread, *, oldest: str, newest: str, since: int) -> ChangedMessages:
-    """What was edited, removed, hidden or reacted to in a client's window, as it happened.
+    """Messages edited, removed, hidden or reacted to in a client's window, in order of change.
 
-    Reads the newest SYNC_WINDOW messages of the window, however far back it reaches.
+    Reads at most the newest SYNC_WINDOW messages of the window.
     """
     if opened.cached.thread.rev <= since or keys.message_sk(oldest) > keys.message_sk(newest):
         return ChangedMessages([])
@@ -144,7 +144,7 @@ def list_changed(opened: OpenedThread, *, oldest: str, newest: str, since: int) 
 
 
 def _read_window(pk: str, oldest: str, newest: str) -> tuple[list[Message], bool]:
-    """The newest messages of a window in order, and whether these are all."""
+    """The newest messages of a window in order, and whether they are all of it."""
     where = Item.sk.between(keys.message_sk(oldest), keys.message_sk(newest))
     messages: list[Message] = []
     after = None
@@ -160,29 +160,29 @@ def _read_window(pk: str, oldest: str, newest: str) -> tuple[list[Message], bool
 
 
 def _with_quoted(window: OpenedThread) -> list[Message]:
-    """The quoted ones too, wherever they stand: what became of them shows in the quotes."""
-    known = {message.id for message in window.messages}
+    """Includes quoted messages from outside the window, since quotes show their changes."""
+    included = {message.id for message in window.messages}
     quoted = [message.reply_to for message in window.messages if message.reply_to]
     found = [
-        window.cached.quoted.get(message_id) for message_id in quoted if message_id not in known
+        window.cached.quoted.get(message_id) for message_id in quoted if message_id not in included
     ]
     return window.messages + [message for message in found if message is not None]
 
 
 def catch_up(user: User, thread_id: str, *, after: str) -> OpenedThread:
-    """What came after a message that a client holds, in order, with the thread as it is now."""
+    """The messages after the last one that a client has, with the current thread."""
     opened = open_thread(user, thread_id, after=after)
     if not opened.has_older:
         return opened
-    # More than a page was missed: begin where the client stopped, not at the end.
+    # More than a page was missed: continue at the client's last message, not at the end.
     page = query(
-        opened.cached.thread.pk, _messages_from(keys.message_sk(after)), limit=PAGE_SIZE + 1
+        opened.cached.thread.pk, _messages_since(keys.message_sk(after)), limit=PAGE_SIZE + 1
     )
     missed = [message for message in page.of(Message) if message.id != after]
     if missed and missed[-1].seq < opened.me.visible_from_seq:
-        # They went and came back, and hold a message from before: begin anew, at the end.
+        # The user left and rejoined, and has a message from before: start over at the end.
         return opened
-    return _opened(opened.cached, opened.me, missed, has_older=False, has_newer=page.more)
+    return _make_opened(opened.cached, opened.me, missed, has_older=False, has_newer=page.has_more)
 
 
 def _page_beside(
@@ -191,15 +191,15 @@ def _page_beside(
     cached = access_participants(user, thread_id)
     me = cached.people[user.id]
     sk = keys.message_sk(message_id)
-    where = _messages_up_to(sk) if newest_first else _messages_from(sk)
+    where = _messages_up_to(sk) if newest_first else _messages_since(sk)
     page = query(keys.thread_pk(thread_id), where, limit=PAGE_SIZE + 1, newest_first=newest_first)
     messages = [message for message in page.of(Message) if message.id != message_id][:PAGE_SIZE]
     if newest_first:
-        return _opened(cached, me, messages[::-1], has_older=page.more, has_newer=True)
-    return _opened(cached, me, messages, has_older=True, has_newer=page.more)
+        return _make_opened(cached, me, messages[::-1], has_older=page.has_more, has_newer=True)
+    return _make_opened(cached, me, messages, has_older=True, has_newer=page.has_more)
 
 
-def _opened(
+def _make_opened(
     cached: CachedThread,
     me: Participant,
     messages: list[Message],
@@ -207,7 +207,7 @@ def _opened(
     has_older: bool,
     has_newer: bool = False,
 ) -> OpenedThread:
-    """Nothing from before somebody came, whatever was asked for."""
+    """Leaves out messages from before the participant joined."""
     visible = [message for message in messages if message.seq >= me.visible_from_seq]
     reached_start = bool(messages) and messages[0].seq <= me.visible_from_seq
     has_older = has_older and not reached_start
@@ -215,7 +215,7 @@ def _opened(
 
 
 def with_quotes(opened: OpenedThread) -> OpenedThread:
-    """The messages that these quote: those at hand, and the rest by one more request."""
+    """Adds the quoted messages; those that are not on the page cost one more request."""
     quoted = opened.cached.quoted
     quoted |= {message.id: message for message in opened.messages}
     wanted = {message.reply_to for message in opened.messages if message.reply_to} - quoted.keys()
@@ -227,7 +227,8 @@ def with_quotes(opened: OpenedThread) -> OpenedThread:
 
 
 def list_pending(user: User) -> tuple[list[dict[str, Any]], bool]:
-    """Conversations with something that no device of this person has yet, and whether more."""
+    """Threads with messages that were delivered to none of the user's devices, and whether
+    there are more."""
     fresh = RecentRows(user.id)
     limit = MAX_PENDING + len(fresh.threads)
     page = query(keys.pending_pk(user.id), limit=limit, index=Item.pending)
@@ -241,18 +242,18 @@ def list_pending(user: User) -> tuple[list[dict[str, Any]], bool]:
         }
         for row in pending[:MAX_PENDING]
     ]
-    return rows, page.more or len(pending) > MAX_PENDING
+    return rows, page.has_more or len(pending) > MAX_PENDING
 
 
 def list_blocked(user: User, user_ids: Iterable[str]) -> set[str]:
-    """Those of them with whom this person has no contact, whoever of the two wants it so."""
+    """The users who blocked this user or are blocked by them."""
     pairs = {keys.pair_pk(user.id, user_id): user_id for user_id in user_ids}
     found = get_many([(pk, keys.STATE) for pk in pairs])
     return {pairs[item.pk] for item in found if isinstance(item, Pair) and item.blocked_by}
 
 
 def can_skip_request(pair: Pair, asker: User) -> bool:
-    """They have talked before, or the other one has asked first."""
+    """Whether contact was accepted before, or the other user has sent a request."""
     if pair.accepted:
         return True
     is_asked = pair.requested_by is not None and pair.requested_by != asker.id
@@ -260,18 +261,18 @@ def can_skip_request(pair: Pair, asker: User) -> bool:
 
 
 def unexpired_requests() -> Condition:
-    """A request that nobody answered in time is no longer shown, swept away or not."""
+    """A key condition that leaves out expired requests, deleted or not."""
     return InboxIndex.sk >= request_cutoff()
 
 
 def can_message_directly(user: User, other: User) -> bool:
-    """Without asking first."""
+    """Whether the user can message the other one without a request."""
     pair = Pair.find(keys.pair_pk(user.id, other.id), keys.STATE)
     return pair is not None and can_skip_request(pair, user)
 
 
 def list_last_seen(user_ids: list[str]) -> dict[str, str]:
-    """To the minute: presence is a hint."""
+    """The times rounded to minutes, by user id."""
     profiles = get_many([(keys.user_pk(user_id), keys.PROFILE) for user_id in user_ids])
     return {
         profile.pk.removeprefix(Profile.pk_prefix): profile.last_seen_at[:16] + "Z"
@@ -281,7 +282,7 @@ def list_last_seen(user_ids: list[str]) -> dict[str, str]:
 
 
 def access_participants(user: User, thread_id: str) -> CachedThread:
-    """Who is and was in a thread, for somebody who is: one Query. The thread itself is not read."""
+    """Current and former participants, for a participant: one Query without the thread itself."""
     page = query(
         keys.thread_pk(thread_id),
         Item.sk.between(keys.FORMER_PARTICIPANTS, f"{keys.PARTICIPANTS}~"),
@@ -291,7 +292,7 @@ def access_participants(user: User, thread_id: str) -> CachedThread:
     people = {person.user_id: person for person in page.of(Participant)}
     if user.id not in people:
         raise Refusal("THREAD_NOT_FOUND")
-    former = {gone.user_id: gone.person for gone in page.of(FormerParticipant)}
+    former = {left.user_id: left.person for left in page.of(FormerParticipant)}
     return CachedThread(Thread(keys.thread_pk(thread_id), keys.THREAD), people, former)
 
 
@@ -300,7 +301,7 @@ def list_participants(user: User, thread_id: str) -> list[Participant]:
 
 
 def get_message(user: User, thread_id: str, message_id: str) -> Message:
-    """One request: whether they may see it comes with it."""
+    """Reads the message and the permission to see it in one request."""
     pk = keys.thread_pk(thread_id)
     found = get_many([(pk, keys.participant_sk(user.id)), (pk, keys.message_sk(message_id))])
     match sorted(found, key=lambda item: item.sk):
@@ -310,14 +311,14 @@ def get_message(user: User, thread_id: str, message_id: str) -> Message:
 
 
 def get_rows(user: User, thread_ids: list[str]) -> list[Participant]:
-    """Many threads by id, as this person's rows; those they are not in are left out."""
+    """The user's rows of these threads; threads that they are not in are left out."""
     wanted = [(keys.thread_pk(thread_id), keys.participant_sk(user.id)) for thread_id in thread_ids]
     rows = {row.thread_id: row for row in get_many(wanted) if isinstance(row, Participant)}
     return [rows[thread_id] for thread_id in thread_ids if thread_id in rows]
 
 
 def list_all_rows(user_id: str) -> list[Participant]:
-    """Every thread that somebody is in, folder by folder."""
+    """The user's rows in all folders."""
     rows: list[Participant] = []
     for folder in (INBOX, REQUESTS, ARCHIVED_FOLDER, SPAM):
         pk, after = keys.inbox_pk(user_id, folder), None
@@ -327,13 +328,13 @@ def list_all_rows(user_id: str) -> list[Participant]:
             after = page.next_key
             if after is None:
                 break
-    # A row that moved while the index was read may be in two folders, or in none.
+    # A row that moved during the read may be in two folders, or in none.
     indexed = {row.thread_id: row for row in rows}
     return RecentRows(user_id).merge(indexed.values(), lambda row: not isinstance(row, Invitation))
 
 
 def list_invitations(user_id: str) -> list[Invitation]:
-    """Every invitation of a person that is stored, answered or not."""
+    """All stored invitations of a user, answered or not."""
     indexed = {
         item.thread_id: item
         for folder in (REQUESTS, ARCHIVED_FOLDER, SPAM)
@@ -345,7 +346,7 @@ def list_invitations(user_id: str) -> list[Invitation]:
 
 
 def open_invitation(user: User, thread_id: str) -> tuple[CachedThread, Invitation]:
-    """What somebody who was invited may see before they accept: who is there, and what about."""
+    """The thread of an invitation: invited users can see its participants and subject."""
     cached = cache.load(thread_id)
     invitation = cached.invited.get(user.id) if cached else None
     if cached is None or invitation is None:
@@ -357,5 +358,5 @@ def _messages_up_to(sk: str) -> Condition:
     return Item.sk.between(keys.MESSAGES, sk)
 
 
-def _messages_from(sk: str) -> Condition:
+def _messages_since(sk: str) -> Condition:
     return Item.sk.between(sk, f"{keys.MESSAGES}~")

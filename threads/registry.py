@@ -1,7 +1,7 @@
-"""Where other apps add to a conversation without being imported by it.
+"""The registry through which other apps extend a conversation without being imported by it.
 
-`projects` registers here what a booking adds: how cards look, what the thread page shows beside the
-messages, who else may see a file, and what to settle after a crash. See docs/architecture.md.
+`projects` registers what a booking adds: renderers of cards, sections of the thread page, viewers
+of files, and cleanup jobs. See docs/architecture.md.
 """
 
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from files.models import File
 from threads.cache import CachedThread
 from threads.models import Message, Thread
 
-# By type of message: what its template shows beyond the text.
+# The template context of a message beyond its text, by type of message.
 message_renderers: dict[str, Callable[[Message, CachedThread], dict[str, Any] | None]] = {}
 # Each adds to the context of the thread page: (user, opened, can_write, current_tab).
 page_sections: list[Callable[[User, Any, bool, str], dict[str, Any]]] = []
 # Each adds to the context of every page with a thread what its sidebar shows: (request, thread id).
 sidebars: list[Callable[[HttpRequest, str], dict[str, Any]]] = []
-# Each says whether this user may see the file, apart from the messages that it is attached to.
+# Each returns whether the user can see a file for other reasons than its messages.
 file_viewers: list[Callable[[User, Thread, File], bool]] = []
-# Run by the hourly cleanup; each returns how many it settled.
+# Run by the hourly cleanup; each returns how many records it changed.
 cleanup_jobs: list[Callable[[], int]] = []

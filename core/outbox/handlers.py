@@ -1,12 +1,10 @@
-"""The registry of handlers, by kind of entry.
+"""The registry of outbox handlers, by kind of entry.
 
-A handler must be idempotent: after a crash its entry is processed again. It writes what is true
-now rather than what the entry says, so that a late or repeated run changes nothing.
+A handler must be idempotent, because an entry is processed again after a crash. It should write the
+current state rather than the payload, so that a late or repeated run has no effect.
 """
 
 from collections.abc import Callable
-
-from django.dispatch import Signal
 
 from core.outbox.models import OutboxEntry
 
@@ -14,12 +12,9 @@ Handler = Callable[[OutboxEntry], None]
 
 HANDLERS: dict[str, Handler] = {}
 
-# Sent after each run of a handler, with `entry` and `outcome`.
-entry_processed = Signal()
-
 
 class Postponed(Exception):
-    """Raised by a handler whose change is not possible yet, such as a line in a locked thread."""
+    """Raised by a handler if its change is not possible yet, as in a locked thread."""
 
 
 def register(kind: str, handler: Handler) -> None:

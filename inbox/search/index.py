@@ -92,13 +92,13 @@ def _later(thread: Thread, before: IndexedThread) -> Iterator[Message]:
 def _messages(pk: str, floor: str) -> Iterator[Message]:
     """Without the content of archived messages, which is loaded only for those to be indexed."""
     where = Item.sk.between(floor, f"{keys.MESSAGES}~")
-    found = query_all(pk, where, whole=False)
+    found = query_all(pk, where, with_contents=False)
     return (item for item in found if isinstance(item, Message))
 
 
 def _these(thread: Thread, message_ids: Iterable[str]) -> list[Message]:
     wanted = ((thread.pk, keys.message_sk(message_id)) for message_id in message_ids)
-    found = get_many(wanted, whole=False)
+    found = get_many(wanted, with_contents=False)
     return [item for item in found if isinstance(item, Message)]
 
 
@@ -150,7 +150,7 @@ def _put(thread: IndexedThread, cached: CachedThread, messages: list[Message]) -
     latest = {message.id: message for message in messages}
     IndexedMessage.objects.filter(message_id__in=list(latest)).delete()
     shown = [one for one in latest.values() if one.type != SYSTEM and not one.is_redacted]
-    Message.complete(shown)
+    Message.load_contents(shown)
     indexed = [_indexed(thread, cached, message) for message in shown]
     IndexedMessage.objects.bulk_create(indexed, batch_size=BATCH_SIZE)
 

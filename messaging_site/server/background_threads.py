@@ -2,12 +2,12 @@
 
 import threading
 
+from core.outbox.relay import run_relay
 from inbox.search.indexer import run_indexer
 from privacy.export.worker import run_export_worker
 from projects.cards.deadline_worker import run_deadlines
 from projects.remote_pins import run_remote_pins
 from threads.cleanup import run_cleanup
-from threads.outbox_handlers import run_relay
 
 # Each function runs until the event that it is given is set.
 BACKGROUND_THREADS = {

@@ -1,7 +1,7 @@
-"""What people do with the records of a thread: the record first, then the conversation follows.
+"""Actions on the offers, bookings, contracts and payments of a thread.
 
-A record that was written is carried to the table at once; if that does not go through, the relay
-does it in its own time, and the answer to the person is the same.
+Each action stores the record in SQL and then processes its outbox entries, which update the thread
+in DynamoDB. If that fails, the relay retries it later; the result for the user is the same.
 """
 
 from collections.abc import Callable
@@ -12,12 +12,13 @@ from contracts.actions import documents, groups, manifests, offers, payments
 from contracts.cards import transitions
 from contracts.models import BookingGroup, Card, DeliverableManifest, Leg, Offer, Receipt
 from contracts.queries import access_leg, access_offer, access_receipt
+from contracts.refusals import not_found
 from contracts.terms import Terms
+from core.outbox.processing import process_now
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from threads import cache, policy
 from threads.cache import CachedThread
-from threads.outbox_handlers import process_entries
 from threads.permissions import check_can_write, check_not_held
 
 
@@ -45,7 +46,7 @@ def make_offer(
         terms=terms,
         changes=leg,
     )
-    process_entries(done.entries)
+    process_now(done.entries)
     return done.offer
 
 
@@ -58,7 +59,7 @@ def review_offer(
     terms: list[Terms],
     changes: str = "",
 ) -> None:
-    """Checks what `make_offer` checks, and makes nothing."""
+    """Runs the checks of `make_offer` without storing an offer."""
     _, leg = _check_offer(user, thread_id, title, terms, changes)
     offers.check_terms(title, currency, terms, leg)
 
@@ -66,15 +67,15 @@ def review_offer(
 def _check_offer(
     user: User, thread_id: str, title: str, terms: list[Terms], changes: str
 ) -> tuple[CachedThread, Leg | None]:
-    cached = _of_two(user, thread_id)
+    cached = _access_as_principal(user, thread_id)
     check_rate_limit("proposal", user.id)
-    said = [text for each in terms for text in (each.service, each.place)]
-    policy.check_text(cached.thread, title, *said)
-    return cached, _leg_of_thread(user, thread_id, changes) if changes else None
+    texts = [text for each in terms for text in (each.service, each.place)]
+    policy.check_text(cached.thread, title, *texts)
+    return cached, _access_leg_of_thread(user, thread_id, changes) if changes else None
 
 
-def _of_two(user: User, thread_id: str) -> CachedThread:
-    """Offers are between the two principals, where both may write."""
+def _access_as_principal(user: User, thread_id: str) -> CachedThread:
+    """Offers are made by the buyer or the seller, where they can send messages."""
     cached = cache.reload(thread_id)
     check_can_write(cached, user.id)
     if user.id not in (cached.thread.buyer_id, cached.thread.seller_id):
@@ -82,10 +83,10 @@ def _of_two(user: User, thread_id: str) -> CachedThread:
     return cached
 
 
-def _leg_of_thread(user: User, thread_id: str, leg_id: str) -> Leg:
+def _access_leg_of_thread(user: User, thread_id: str, leg_id: str) -> Leg:
     leg = access_leg(user, leg_id)
     if leg.thread_id != thread_id:
-        raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
+        raise not_found("booking")
     return leg
 
 
@@ -105,44 +106,44 @@ def _answer(action: Callable[..., offers.OfferResult], user: User, offer_id: str
     offer = access_offer(user, offer_id)
     check_can_write(cache.reload(offer.thread_id), user.id)
     done = action(user, offer_id=offer_id)
-    process_entries(done.entries)
+    process_now(done.entries)
     return done.offer
 
 
 def sign_contract(user: User, *, document_id: str, number: int, **signature: Any) -> None:
-    """By way of the card that asks for it, if there is one: it must not go on asking."""
+    """Signs through the open signature card, if there is one, so that the card closes as well."""
     card = Card.objects.filter(
         type="sign", is_open=True, payload__document=document_id, payload__number=number
     ).first()
     if card is None or user.id not in card.waits_for:
-        process_entries(
+        process_now(
             documents.sign_version(user, document_id=document_id, number=number, **signature)
         )
         return
     key = f"sign-{card.version}"
-    done = transitions.move(
+    done = transitions.apply_transition(
         user, card_id=card.id, name="sign", version=card.version, key=key, given=signature
     )
-    process_entries(done.entries)
+    process_now(done.entries)
 
 
 def record_payment(user: User, *, leg_id: str, **payment: Any) -> Receipt:
     access_leg(user, leg_id)
     receipt, entries = payments.record_payment(user, leg_id=leg_id, **payment)
-    process_entries(entries)
+    process_now(entries)
     return receipt
 
 
 def reverse_payment(user: User, *, receipt_id: str, key: str) -> Receipt:
     access_receipt(user, receipt_id)
     receipt, entries = payments.reverse_payment(user, receipt_id=receipt_id, key=key)
-    process_entries(entries)
+    process_now(entries)
     return receipt
 
 
 def link_bookings(user: User, *, title: str, leg_ids: list[str]) -> BookingGroup:
     group, entries = groups.link_legs(user, title=title, leg_ids=leg_ids)
-    process_entries(entries)
+    process_now(entries)
     return group
 
 
@@ -156,5 +157,5 @@ def deliver_finals(
     manifest, entries = manifests.add_manifest(
         user, leg_id=leg_id, key=key, title=title, listing=listing
     )
-    process_entries(entries)
+    process_now(entries)
     return manifest

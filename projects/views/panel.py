@@ -1,4 +1,4 @@
-"""The panel as a page of its own, and edits of the tabs that people write."""
+"""The panel as a page, edits of its tabs, and proofs."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ def _show(
 
 
 def _edit(request: AuthenticatedRequest, thread_id: str, tab: str) -> HttpResponse:
-    """For a script the version that it made, or why not; for a form the tab as it is now."""
+    """Returns the new version or the refusal to a script, and the current tab to a form."""
     arguments = EditTab.parse({**request.POST.dict(), "thread": thread_id, "tab": tab})
     by_script = _is_script(request)
     try:
@@ -65,7 +65,7 @@ def _is_script(request: AuthenticatedRequest) -> bool:
 
 
 def _edit_with_files(request: AuthenticatedRequest, arguments: dict[str, Any]) -> int:
-    """Pictures that came with the form, where no script brought them before."""
+    """Also pins the images uploaded with a form, which is how it works without a script."""
     if arguments["tab"] != "moodboard" or not request.FILES:
         return edit_tab(request.user, **arguments)
     version = 0

@@ -1,7 +1,7 @@
-"""The channel layer, for what we use it for: hints that may get lost, to people and not to rooms.
+"""The channel layer: delivers messages to users' groups, at most once.
 
-Whoever is on this process is told directly. Other processes, if there are any, hear of it by one
-publication for all of them, which carries everything that has come up since the last one.
+Connections of this process get a message directly. Other processes get it through the Redis bus,
+with one publication for everything that has accumulated since the last one.
 """
 
 import asyncio
@@ -16,36 +16,36 @@ from channels.layers import BaseChannelLayer
 from core import metrics
 from realtime.broadcast.redis_bus import RedisBus
 
-Message = dict[str, Any]
+LayerMessage = dict[str, Any]
 
 
 class ChannelQueue:
-    """What waits for one socket. A full one drops what comes; the page finds out by seq."""
+    """The queue of one connection. A full one drops messages; the page detects that by `seq`."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        self.messages: deque[Message] = deque()
+        self.messages: deque[LayerMessage] = deque()
         self.groups: set[str] = set()
-        self.has_mail = asyncio.Event()
-        # Called when something comes into an empty one, in the place of somebody who waits.
-        self.on_mail: Callable[[], None] | None = None
-        # What this socket was told last of whether other processes can be heard.
+        self.has_messages = asyncio.Event()
+        # Called after every put, so that an idle connection needs no task that waits.
+        self.on_put: Callable[[], None] | None = None
+        # The last `live` state that was sent to this connection.
         self.is_live = True
 
-    def put(self, message: Message) -> bool:
+    def put(self, message: LayerMessage) -> bool:
         if len(self.messages) >= self.capacity:
             metrics.DROPPED_EVENTS.labels("socket").inc()
             return False
         self.messages.append(message)
-        self.has_mail.set()
-        if self.on_mail is not None:
-            self.on_mail()
+        self.has_messages.set()
+        if self.on_put is not None:
+            self.on_put()
         return True
 
-    async def get(self) -> Message:
+    async def get(self) -> LayerMessage:
         while not self.messages:
-            self.has_mail.clear()
-            await self.has_mail.wait()
+            self.has_messages.clear()
+            await self.has_messages.wait()
         return self.messages.popleft()
 
 
@@ -54,114 +54,109 @@ class ChannelLayer(BaseChannelLayer):
 
     def __init__(self, *, capacity: int, url: str = "", prefix: str = "parley") -> None:
         super().__init__(capacity=capacity)
-        self.mailboxes: dict[str, ChannelQueue] = {}
+        self.queues: dict[str, ChannelQueue] = {}
         self.groups: dict[str, set[str]] = defaultdict(set)
-        self._between = RedisBus(url, prefix, self._heard, self._live_changed) if url else None
-        # From other threads, on its way to the event loop.
-        self._coming: deque[tuple[list[str], Message]] = deque()
-        self._is_due = False
+        self._bus = RedisBus(url, prefix, self._put, self._set_live) if url else None
+        # Messages of other threads that the event loop has not taken yet.
+        self._incoming: deque[tuple[list[str], LayerMessage]] = deque()
+        self._is_scheduled = False
         self._loop: asyncio.AbstractEventLoop | None = None
-        # Where that runs.
-        self._thread = 0
+        self._loop_thread = 0
         self._lock = threading.Lock()
 
-    # --- What Channels asks of a layer
+    # --- The interface of Channels
 
     async def new_channel(self, prefix: str = "socket") -> str:
-        self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
-        if self._between is not None:
-            await self._between.begin(self._loop)
+        self._loop, self._loop_thread = asyncio.get_running_loop(), threading.get_ident()
+        if self._bus is not None:
+            await self._bus.start(self._loop)
         name = f"{prefix}.{uuid4().hex}"
-        box = self.mailboxes[name] = ChannelQueue(self.capacity)
-        metrics.SOCKETS.set(len(self.mailboxes))
-        if self._between is not None and not self._between.is_live:
-            self._tell_live(box, live=False)
+        queue = self.queues[name] = ChannelQueue(self.capacity)
+        metrics.SOCKETS.set(len(self.queues))
+        if self._bus is not None and not self._bus.is_live:
+            self._send_live(queue, live=False)
         return name
 
-    async def receive(self, channel: str) -> Message:
-        return await self.mailboxes[channel].get()
+    async def receive(self, channel: str) -> LayerMessage:
+        return await self.queues[channel].get()
 
-    async def send(self, channel: str, message: Message) -> None:
-        box = self.mailboxes.get(channel)
-        if box is not None:
-            box.put(message)
+    async def send(self, channel: str, message: LayerMessage) -> None:
+        queue = self.queues.get(channel)
+        if queue is not None:
+            queue.put(message)
 
     async def group_add(self, group: str, channel: str) -> None:
-        box = self.mailboxes.get(channel)
-        if box is not None:
-            box.groups.add(group)
+        queue = self.queues.get(channel)
+        if queue is not None:
+            queue.groups.add(group)
             self.groups[group].add(channel)
 
     async def group_discard(self, group: str, channel: str) -> None:
-        box = self.mailboxes.get(channel)
-        if box is not None:
-            box.groups.discard(group)
-        self._leave(group, channel)
+        queue = self.queues.get(channel)
+        if queue is not None:
+            queue.groups.discard(group)
+        self._discard(group, channel)
 
-    def _leave(self, group: str, channel: str) -> None:
+    def _discard(self, group: str, channel: str) -> None:
         members = self.groups.get(group)
         if members is not None:
             members.discard(channel)
             if not members:
                 del self.groups[group]
 
-    async def group_send(self, group: str, message: Message) -> None:
-        self._tell([group], message)
+    async def group_send(self, group: str, message: LayerMessage) -> None:
+        self._send_to([group], message)
 
-    # --- Beyond that
+    # --- Extensions
 
-    def forget(self, channel: str) -> None:
-        """Nobody reads it any more, whether or not it said goodbye."""
-        box = self.mailboxes.pop(channel, None)
-        for group in box.groups if box else ():
-            self._leave(group, channel)
-        metrics.SOCKETS.set(len(self.mailboxes))
+    def remove_channel(self, channel: str) -> None:
+        """Removes a channel whose connection has ended, with or without a close."""
+        queue = self.queues.pop(channel, None)
+        for group in queue.groups if queue else ():
+            self._discard(group, channel)
+        metrics.SOCKETS.set(len(self.queues))
 
-    def tell(self, groups: Iterable[str], message: Message) -> None:
-        """From any thread, without waiting; in the order in which each thread says it."""
+    def publish(self, groups: Iterable[str], message: LayerMessage) -> None:
+        """Can be called from any thread and does not wait; keeps the order of each thread."""
         loop = self._loop
         if loop is None or not loop.is_running():
-            # A command, or a test: nobody is here. Whoever is elsewhere is told at once.
-            if self._between is not None:
-                self._between.publish_now([(list(groups), message)])
+            # A management command or a test: there are no connections in this process.
+            if self._bus is not None:
+                self._bus.publish_now([(list(groups), message)])
             return
         with self._lock:
-            self._coming.append((list(groups), message))
-            is_due, self._is_due = self._is_due, True
-        if is_due:
+            self._incoming.append((list(groups), message))
+            is_scheduled, self._is_scheduled = self._is_scheduled, True
+        if is_scheduled:
             return
-        if threading.get_ident() == self._thread:
-            loop.call_soon(self._take_in)
+        if threading.get_ident() == self._loop_thread:
+            loop.call_soon(self._send_incoming)
         else:
-            loop.call_soon_threadsafe(self._take_in)
+            loop.call_soon_threadsafe(self._send_incoming)
 
-    def _take_in(self) -> None:
+    def _send_incoming(self) -> None:
         with self._lock:
-            self._is_due = False
-            coming, self._coming = self._coming, deque()
-        for groups, message in coming:
-            self._tell(groups, message)
+            self._is_scheduled = False
+            incoming, self._incoming = self._incoming, deque()
+        for groups, message in incoming:
+            self._send_to(groups, message)
 
-    def _tell(self, groups: list[str], message: Message) -> None:
-        self._tell_here(groups, message)
-        if self._between is not None:
-            self._between.publish(groups, message)
+    def _send_to(self, groups: list[str], message: LayerMessage) -> None:
+        self._put(groups, message)
+        if self._bus is not None:
+            self._bus.publish(groups, message)
 
-    def _tell_here(self, groups: list[str], message: Message) -> None:
+    def _put(self, groups: list[str], message: LayerMessage) -> None:
+        """Queues a message for the connections of this process."""
         for group in groups:
             for channel in self.groups.get(group, ()):
-                self.mailboxes[channel].put(message)
+                self.queues[channel].put(message)
 
-    # --- From other processes
-
-    def _heard(self, groups: list[str], message: Message) -> None:
-        self._tell_here(groups, message)
-
-    def _live_changed(self, live: bool) -> None:
-        for box in list(self.mailboxes.values()):
-            self._tell_live(box, live=live)
+    def _set_live(self, live: bool) -> None:
+        for queue in list(self.queues.values()):
+            self._send_live(queue, live=live)
 
     @staticmethod
-    def _tell_live(box: ChannelQueue, *, live: bool) -> None:
-        if box.is_live != live and box.put({"type": "live.changed", "live": live}):
-            box.is_live = live
+    def _send_live(queue: ChannelQueue, *, live: bool) -> None:
+        if queue.is_live != live and queue.put({"type": "live.changed", "live": live}):
+            queue.is_live = live

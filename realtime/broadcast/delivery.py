@@ -1,26 +1,26 @@
-"""Telling people what happened, wherever their sockets are.
+"""Publishes events to users, on all their connections and servers.
 
-Addressed to people, not to rooms: whoever left a thread hears nothing more, with nothing to
-unsubscribe. It is at most once; what is lost here, clients find by seq. So a delivery that fails is
-logged and harms nothing that is stored.
+Events are addressed to users and not to rooms, so that a user who left a thread receives nothing
+more, without unsubscribing. Delivery is at most once: clients detect missing messages by `seq`. So
+a failed delivery is logged and affects nothing that is stored.
 """
 
 import secrets
 import time
 from collections.abc import Iterable
-from typing import Any
 
 import orjson
 import structlog
-from channels.layers import get_channel_layer
 
+from realtime.broadcast.channel_layer import LayerMessage
 from realtime.broadcast.events import Event
+from realtime.broadcast.layer_adapter import send_to_groups
 
 log = structlog.get_logger(__name__)
 
-Message = dict[str, Any]
-
-# This process: what it told itself, it need not learn.
+# The type of layer messages with an event.
+BROADCAST = "broadcast.event"
+# Identifies this process, whose cache has its own changes already.
 ORIGIN = secrets.token_hex(8)
 
 
@@ -29,39 +29,34 @@ def group_of(user_id: str) -> str:
 
 
 def publish(event: Event, *, to: Iterable[str]) -> None:
-    """Encoded once, however many hear it."""
+    """Encodes the event once for all recipients."""
     text = orjson.dumps(event).decode()
-    message: Message = {"type": "tell", "event": event, "origin": ORIGIN, "text": text}
+    message: LayerMessage = {"type": BROADCAST, "event": event, "origin": ORIGIN, "text": text}
     message["at"] = time.monotonic()
     try:
-        _send([group_of(user_id) for user_id in to], message)
+        send_to_groups([group_of(user_id) for user_id in to], message)
     except Exception:
-        log.exception("delivery_failed", event_type=event["type"])
+        log.exception("publish_failed", event_type=event["type"])
 
 
 def end_session(user_id: str, session: str) -> None:
-    """Closes the sockets of one sign-in, on whatever server they are."""
-    _tell_sockets(user_id, {"type": "end.session", "session": session})
+    """Closes the connections of one sign-in on all servers."""
+    _send_control(user_id, {"type": "end.session", "session": session})
 
 
 def recheck_sessions(user_id: str) -> None:
-    """Makes every socket of a person look whether its sign-in still counts."""
-    _tell_sockets(user_id, {"type": "recheck.session"})
+    """Makes all connections of a user validate their session."""
+    _send_control(user_id, {"type": "recheck.session"})
 
 
 def recheck_visibility(user_id: str) -> None:
-    """Whom a person may see in what they have open is another set now."""
-    _tell_sockets(user_id, {"type": "look.again.everywhere"})
+    """Makes all connections of a user refresh whose presence they may show."""
+    _send_control(user_id, {"type": "refresh.all.threads"})
 
 
-def _tell_sockets(user_id: str, message: Message) -> None:
+def _send_control(user_id: str, message: LayerMessage) -> None:
     try:
-        _send([group_of(user_id)], message)
+        send_to_groups([group_of(user_id)], message)
     except Exception:
-        # They find out at their next heartbeat.
-        log.exception("delivery_failed", control=message["type"], user=user_id)
-
-
-def _send(groups: list[str], message: Message) -> None:
-    layer: Any = get_channel_layer()
-    layer.tell(groups, message)
+        # The next heartbeat or session check makes up for it.
+        log.exception("publish_failed", control=message["type"], user=user_id)

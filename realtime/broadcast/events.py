@@ -1,4 +1,4 @@
-"""What happened, as clients are told it: a TypedDict for each event. See docs/protocol.md."""
+"""The events that are sent to clients, each a TypedDict. See docs/protocol.md."""
 
 from typing import Any, Literal, NotRequired, TypedDict
 
@@ -168,8 +168,8 @@ class CursorMoved(TypedDict):
 
 
 class InboxChanged(TypedDict):
-    """Without `unread` (another process wrote in between) the page fetches the row. The last four
-    come only with what one did oneself: otherwise they are as they were."""
+    """If `unread` is None, because another process has written meanwhile, the page fetches the row.
+    The optional fields are present only after an action of the user, and unchanged otherwise."""
 
     type: Literal["inbox.changed"]
     thread: str
@@ -187,7 +187,7 @@ class InboxChanged(TypedDict):
 
 
 class ReportAnswered(TypedDict):
-    """To a reporter alone: one of their reports has an answer, on the page of their reports."""
+    """Sent to the reporter only: one of their reports was answered."""
 
     type: Literal["report.answered"]
 

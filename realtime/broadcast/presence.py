@@ -1,7 +1,7 @@
-"""Who is online: alive within the last minute on any device. A hint, never a fact about delivery.
+"""Presence: a user is online if one of their connections was active within the last minute.
 
-Kept where it is cheap: in memory with one process, in Redis with several. If Redis is away nothing
-fails: a process then knows of its own connections only.
+It is stored in memory with one process and in Redis with several. While Redis is unavailable, a
+process has only its own connections. Presence does not imply delivery.
 """
 
 import asyncio
@@ -19,14 +19,14 @@ from redis.exceptions import ConnectionError
 
 from core.redis_outage import REDIS_ERRORS, redis_outage
 
-# A Redis that was away leaves dead connections behind: a second try opens another.
-ONCE_MORE = Retry(NoBackoff(), 1, supported_errors=(ConnectionError,))
-# A heartbeat comes every 25 s: two of them may get lost.
+# After an outage of Redis the pool has dead connections: a second attempt opens a new one.
+RETRY_ONCE = Retry(NoBackoff(), 1, supported_errors=(ConnectionError,))
+# Clients ping every 25 seconds, so one ping may get lost.
 EXPIRY_SECONDS = 60
 
 
 async def touch(user_id: str, connection_id: str) -> None:
-    """On connect and at every heartbeat."""
+    """Called on connect and at every heartbeat."""
     await _presence().touch(user_id, connection_id)
 
 
@@ -39,7 +39,7 @@ async def list_online(user_ids: Iterable[str]) -> set[str]:
 
 
 async def list_live_connections(user_id: str) -> set[str]:
-    """Which of a person's connections: those of a server that died are not."""
+    """The active connections of a user; those of a dead server are left out."""
     return await _presence().list_live_connections(user_id)
 
 
@@ -81,11 +81,11 @@ class InMemoryPresence:
 
     def _alive(self, user_id: str) -> dict[str, float]:
         since = time.monotonic() - EXPIRY_SECONDS
-        known = self._alive_at.get(user_id, {})
-        return {connection_id: at for connection_id, at in known.items() if at > since}
+        seen = self._alive_at.get(user_id, {})
+        return {connection_id: at for connection_id, at in seen.items() if at > since}
 
 
-# By the clock of Redis: the clocks of the processes may differ.
+# Uses the clock of Redis, since the clocks of the processes may differ.
 TOUCH = """
 local now = redis.call('TIME')[1]
 redis.call('ZADD', KEYS[1], now, ARGV[1])
@@ -105,7 +105,7 @@ return redis.call('ZRANGEBYSCORE', KEYS[1], since, '+inf')
 
 
 class RedisPresence:
-    """For each person the connections that are alive, by when they last said so."""
+    """For each user a sorted set of connections, by the time of their last heartbeat."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -124,40 +124,40 @@ class RedisPresence:
         await self._try(lambda redis: redis.zrem(_key(user_id), connection_id))
 
     async def list_online(self, user_ids: list[str]) -> set[str]:
-        known = await self._own.list_online(user_ids)
-        others = [user_id for user_id in user_ids if user_id not in known]
+        own = await self._own.list_online(user_ids)
+        others = [user_id for user_id in user_ids if user_id not in own]
         if not others:
-            return known
+            return own
         names = [_key(user_id) for user_id in others]
         counts = await self._try(
             lambda redis: redis.eval(ALIVE, len(names), *names, EXPIRY_SECONDS)
         )
-        return known | {
+        return own | {
             user_id for user_id, count in zip(others, counts or (), strict=False) if count
         }
 
     async def list_live_connections(self, user_id: str) -> set[str]:
-        known = await self._own.list_live_connections(user_id)
+        own = await self._own.list_live_connections(user_id)
         found = await self._try(
             lambda redis: redis.eval(LIST_ALIVE, 1, _key(user_id), EXPIRY_SECONDS)
         )
-        return known | {connection_id.decode() for connection_id in found or ()}
+        return own | {connection_id.decode() for connection_id in found or ()}
 
-    async def _try(self, ask: Callable[[Redis], Awaitable[Any]]) -> Any:
-        """What Redis says, or None when it is away."""
+    async def _try(self, run: Callable[[Redis], Awaitable[Any]]) -> Any:
+        """The result of a command, or None while Redis is unavailable."""
         if not redis_outage.can_try():
             return None
         try:
             with redis_outage.tracked():
                 async with asyncio.timeout(redis_outage.timeout_seconds):
-                    return await ask(self._client())
+                    return await run(self._client())
         except REDIS_ERRORS:
             return None
 
     def _client(self) -> Redis:
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            self._clients[loop] = Redis.from_url(self._url, retry=ONCE_MORE)
+            self._clients[loop] = Redis.from_url(self._url, retry=RETRY_ONCE)
         return self._clients[loop]
 
 

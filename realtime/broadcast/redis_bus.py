@@ -1,7 +1,8 @@
-"""Between processes: one channel in Redis, on which each publishes and all listen.
+"""The Redis bus between processes: one channel on which every process publishes and listens.
 
-A process that is alone publishes nothing. Nobody waits for Redis: what it does not take is dropped,
-sockets hear that they are not live, and when it is back all processes greet each other again.
+A process that is the only one publishes nothing. Nothing waits for Redis: while it is unavailable,
+events are dropped and connections are sent `live.changed`. When it is back, the processes announce
+themselves to each other again.
 """
 
 import asyncio
@@ -21,14 +22,22 @@ from core.redis_outage import PROBE_SECONDS, REDIS_ERRORS, redis_outage
 
 log = structlog.get_logger(__name__)
 
+# The groups of a message, and the message.
 Post = tuple[list[str], dict[str, Any]]
 
-# Between two signs of life; a connection on which our own does not come back is dead.
-BEAT, SILENCE = 5.0, 15.0
-# For those who are there to answer a greeting.
-HELLO_SECONDS = 1.0
-# What may wait for Redis; more is dropped.
+# A process publishes at least this often; without its own messages the connection is dead.
+BEAT_SECONDS, SILENCE_SECONDS = 5.0, 15.0
+# How long a new process waits until the others have answered its announcement.
+ANNOUNCE_SECONDS = 1.0
+# Messages that may wait for Redis; more are dropped.
 MAX_QUEUED = 10_000
+# Types of messages on the bus, which servers of an earlier version send and expect as well.
+WIRE_TYPES = {
+    "broadcast.event": "tell",
+    "refresh.all.threads": "look.again.everywhere",
+    "presence.update": "presence.told",
+}
+LOCAL_TYPES = {wire: local for local, wire in WIRE_TYPES.items()}
 
 
 class RedisBus:
@@ -36,45 +45,47 @@ class RedisBus:
         self,
         url: str,
         prefix: str,
-        heard: Callable[[list[str], dict[str, Any]], None],
-        live_changed: Callable[[bool], None],
+        on_message: Callable[[list[str], dict[str, Any]], None],
+        on_live_changed: Callable[[bool], None],
     ) -> None:
         self.url, self.channel = url, f"{prefix}:live"
-        self.me = secrets.token_hex(8)
+        self.process_id = secrets.token_hex(8)
         self.is_live = True
-        self._heard, self._tell_live = heard, live_changed
-        # As far as is known; and how often another process was heard.
-        self._is_alone, self._news = True, 0
-        self._waiting: list[Post] = []
+        self._on_message, self._on_live_changed = on_message, on_live_changed
+        # Whether other processes are unknown, and how many messages of others were received.
+        self._is_only_process, self._received = True, 0
+        self._queue: list[Post] = []
         self._is_joined = False
         self._task: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def begin(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Until the others know of us, or Redis is known to be away."""
+    async def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Returns when the other processes have answered, or Redis is found unavailable."""
         if self._loop is not loop:
             self._loop = loop
             self._start(loop)
         await self._has_tried.wait()
 
     def _start(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._has_post, self._has_tried = asyncio.Event(), asyncio.Event()
-        self._redis = Redis.from_url(self.url, socket_connect_timeout=2, socket_timeout=SILENCE)
+        self._has_posts, self._has_tried = asyncio.Event(), asyncio.Event()
+        self._redis = Redis.from_url(
+            self.url, socket_connect_timeout=2, socket_timeout=SILENCE_SECONDS
+        )
         self._task = loop.create_task(self._run())
 
     # --- Publishing
 
     def publish(self, groups: list[str], message: dict[str, Any]) -> None:
-        if self._is_alone:
+        if self._is_only_process:
             return
-        if len(self._waiting) >= MAX_QUEUED or not self._is_joined:
+        if len(self._queue) >= MAX_QUEUED or not self._is_joined:
             metrics.DROPPED_EVENTS.labels("server").inc()
             return
-        self._waiting.append((groups, message))
-        self._has_post.set()
+        self._queue.append((groups, message))
+        self._has_posts.set()
 
     def publish_now(self, posts: list[Post]) -> None:
-        """From a process that has no event loop, and so hears of nobody."""
+        """Publishes from a process without an event loop, which does not listen."""
         if not redis_outage.can_try():
             return
         try:
@@ -84,35 +95,37 @@ class RedisBus:
                     self.url, socket_timeout=2, socket_connect_timeout=2
                 ) as connection,
             ):
-                connection.publish(self.channel, self._packed(posts))
+                connection.publish(self.channel, self._encode(posts))
         except REDIS_ERRORS:
-            log.info("not_published")
+            log.info("publish_failed")
 
-    def _packed(self, posts: list[Post]) -> bytes:
-        return b"%s tell %s" % (self.me.encode(), orjson.dumps([_shown(*post) for post in posts]))
+    def _encode(self, posts: list[Post]) -> bytes:
+        encoded = orjson.dumps([_to_wire(*post) for post in posts])
+        return b"%s tell %s" % (self.process_id.encode(), encoded)
 
     async def _publish_forever(self) -> None:
         while True:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(BEAT):
-                    await self._has_post.wait()
-            self._has_post.clear()
-            posts, self._waiting = self._waiting, []
-            await self._say(self._packed(posts) if posts else self._word("beat"))
+                async with asyncio.timeout(BEAT_SECONDS):
+                    await self._has_posts.wait()
+            self._has_posts.clear()
+            posts, self._queue = self._queue, []
+            await self._publish(self._encode(posts) if posts else self._signal("beat"))
 
-    async def _say(self, word: bytes) -> int:
-        news = self._news
+    async def _publish(self, data: bytes) -> int:
+        received = self._received
         async with asyncio.timeout(redis_outage.timeout_seconds):
-            count = int(await self._redis.publish(self.channel, word))
-        # Ourselves, and who else? Somebody who came after it was counted may have been heard since.
-        if count > 1 or self._news == news:
-            self._is_alone = count <= 1
+            count = int(await self._redis.publish(self.channel, data))
+        # Redis counts the subscribers, including this one. A process that subscribed after that
+        # may have been received since.
+        if count > 1 or self._received == received:
+            self._is_only_process = count <= 1
         return count
 
-    def _word(self, word: str) -> bytes:
-        return f"{self.me} {word}".encode()
+    def _signal(self, name: str) -> bytes:
+        return f"{self.process_id} {name}".encode()
 
-    # --- Being there
+    # --- Subscribing
 
     async def _run(self) -> None:
         while True:
@@ -121,15 +134,15 @@ class RedisBus:
                     await self._subscribe()
             except REDIS_ERRORS:
                 self._is_joined = False
-                self._waiting.clear()
-                self._change(live=False)
+                self._queue.clear()
+                self._set_live(live=False)
                 self._has_tried.set()
                 await asyncio.sleep(PROBE_SECONDS)
 
     async def _subscribe(self) -> None:
         async with self._redis.pubsub() as subscription:
             await subscription.subscribe(self.channel)
-            self._heard_at = time.monotonic()
+            self._own_message_at = time.monotonic()
             both = [self._listen(subscription), self._announce_and_publish()]
             tasks = [asyncio.ensure_future(each) for each in both]
             try:
@@ -142,8 +155,8 @@ class RedisBus:
 
     async def _announce_and_publish(self) -> None:
         self._answers = 0
-        others = await self._say(self._word("hello")) - 1
-        deadline = time.monotonic() + HELLO_SECONDS
+        others = await self._publish(self._signal("hello")) - 1
+        deadline = time.monotonic() + ANNOUNCE_SECONDS
         while self._answers < others and time.monotonic() < deadline:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         redis_outage.end()
@@ -155,56 +168,59 @@ class RedisBus:
             await asyncio.gather(self._publish_forever(), self._confirm_live())
 
     async def _confirm_live(self) -> None:
-        """Other processes may come back a moment later, and tell nobody anything until then."""
+        """Waits for other processes, which may reconnect a moment later and publish nothing yet."""
         await asyncio.sleep(2 * PROBE_SECONDS)
-        self._change(live=True)
+        self._set_live(live=True)
 
     async def _listen(self, subscription: Any) -> None:
         while True:
-            message = await subscription.get_message(ignore_subscribe_messages=True, timeout=BEAT)
+            message = await subscription.get_message(
+                ignore_subscribe_messages=True, timeout=BEAT_SECONDS
+            )
             if message is not None:
-                self._hear(message["data"])
-            if time.monotonic() - self._heard_at > SILENCE:
-                raise redis.ConnectionError("Nothing comes back.")
+                self._receive(message["data"])
+            if time.monotonic() - self._own_message_at > SILENCE_SECONDS:
+                raise redis.ConnectionError("Own messages do not arrive.")
 
-    def _hear(self, data: bytes) -> None:
-        sender, _, said = data.decode().partition(" ")
-        if sender == self.me:
-            self._heard_at = time.monotonic()
+    def _receive(self, data: bytes) -> None:
+        sender, _, content = data.decode().partition(" ")
+        if sender == self.process_id:
+            self._own_message_at = time.monotonic()
             return
-        self._is_alone, self._news = False, self._news + 1
-        word, _, posts = said.partition(" ")
-        if word == "tell":
+        self._is_only_process, self._received = False, self._received + 1
+        signal, _, posts = content.partition(" ")
+        if signal == "tell":
             for post in orjson.loads(posts):
-                self._heard(post.pop("to"), _with_text(post))
+                self._on_message(post.pop("to"), _from_wire(post))
             return
-        if word == "hello":
+        if signal == "hello":
             self._answer_hello()
-        elif word == "here":
+        elif signal == "here":
             self._answers += 1
 
     def _answer_hello(self) -> None:
-        answering = asyncio.ensure_future(self._say(self._word("here")))
-        answering.add_done_callback(lambda done: done.cancelled() or done.exception())
+        task = asyncio.ensure_future(self._publish(self._signal("here")))
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
-    def _change(self, *, live: bool) -> None:
+    def _set_live(self, *, live: bool) -> None:
         if self.is_live != live:
             self.is_live = live
-            self._tell_live(live)
+            self._on_live_changed(live)
 
 
-def _shown(groups: list[str], message: dict[str, Any]) -> dict[str, Any]:
-    """What was encoded for the sockets here is not encoded again for those elsewhere."""
-    plain = {"to": groups, **message}
-    # By our own clock.
-    plain.pop("at", None)
-    if text := plain.pop("text", None):
-        plain["event"] = orjson.Fragment(text)
-    return plain
+def _to_wire(groups: list[str], message: dict[str, Any]) -> dict[str, Any]:
+    """Reuses the event that was encoded for the connections of this process."""
+    post = {"to": groups, **message, "type": WIRE_TYPES.get(message["type"], message["type"])}
+    # This process's monotonic clock means nothing to others.
+    post.pop("at", None)
+    if text := post.pop("text", None):
+        post["event"] = orjson.Fragment(text)
+    return post
 
 
-def _with_text(message: dict[str, Any]) -> dict[str, Any]:
-    """Once, however many sockets there are."""
+def _from_wire(message: dict[str, Any]) -> dict[str, Any]:
+    """Encodes the event once for all connections of this process."""
+    message["type"] = LOCAL_TYPES.get(message["type"], message["type"])
     if "event" in message:
         message["text"] = orjson.dumps(message["event"]).decode()
     return message

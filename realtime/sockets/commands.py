@@ -1,5 +1,6 @@
-"""What a client may ask for: each command is a form and an action or query. docs/protocol.md."""
+"""The table of the commands that clients can send. See docs/protocol.md."""
 
+from asyncio import Future
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +9,7 @@ from accounts.models import User
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from realtime.broadcast.events import Event
+from realtime.sockets.batching import submit_message
 from realtime.sockets.sync import open_and_sync
 from threads.actions.cursors import mark_delivered, mark_read
 from threads.actions.drafts import save_draft
@@ -25,40 +27,45 @@ from threads.forms import (
     SendMessage,
     ThreadCommand,
 )
+from threads.models import Message
 
 
 @dataclass(frozen=True)
-class Handler:
+class SocketCommand:
+    """The form of a command, and the action or query that it runs in a worker thread. Returned
+    events are the response; changes are published to all participants, including the sender."""
+
     form: type[ThreadCommand]
     run: Callable[..., Event | list[Event] | None]
+    # Queues the command on the event loop instead, so that several can be in flight.
+    submit: Callable[..., Future[Message]] | None = None
 
 
-def _send(user: User, **arguments: Any) -> Event:
+def _send_message(user: User, **arguments: Any) -> Event:
     return message_accepted(send_message(user, **arguments))
 
 
-# Those without an answer of their own: what they did is told to everybody, the asker too.
-COMMANDS: dict[str, Handler] = {
-    "message.send": Handler(SendMessage, _send),
-    "message.edit": Handler(EditMessage, edit_message),
-    "message.remove": Handler(MessageCommand, remove_message),
-    "message.react": Handler(ReactToMessage, set_reaction),
-    "thread.open": Handler(OpenThread, open_and_sync),
-    "thread.mark_read": Handler(MoveCursor, mark_read),
-    "thread.mark_delivered": Handler(MoveCursor, mark_delivered),
-    "draft.save": Handler(SaveDraft, save_draft),
+COMMANDS: dict[str, SocketCommand] = {
+    "message.send": SocketCommand(SendMessage, _send_message, submit=submit_message),
+    "message.edit": SocketCommand(EditMessage, edit_message),
+    "message.remove": SocketCommand(MessageCommand, remove_message),
+    "message.react": SocketCommand(ReactToMessage, set_reaction),
+    "thread.open": SocketCommand(OpenThread, open_and_sync),
+    "thread.mark_read": SocketCommand(MoveCursor, mark_read),
+    "thread.mark_delivered": SocketCommand(MoveCursor, mark_delivered),
+    "draft.save": SocketCommand(SaveDraft, save_draft),
 }
-# These touch no store, and are answered by the socket itself.
+# Commands that only affect the connection; the consumer handles them itself.
 CONNECTION_COMMANDS = ("ping", "thread.close", "typing.start", "typing.stop")
 
 
 def handle_command(user: User, frame: dict[str, Any]) -> list[Event]:
-    handler = COMMANDS.get(frame["type"])
-    if handler is None:
-        raise Refusal("BAD_FRAME", hint="We do not know this type of frame.")
+    command = COMMANDS.get(frame["type"])
+    if command is None:
+        raise Refusal("BAD_FRAME", hint="Unknown frame type.")
     check_rate_limit("command", user.id)
     with time_budget():
-        answer = handler.run(user, **handler.form.parse(frame))
-    if answer is None:
+        response = command.run(user, **command.form.parse(frame))
+    if response is None:
         return []
-    return answer if isinstance(answer, list) else [answer]
+    return response if isinstance(response, list) else [response]

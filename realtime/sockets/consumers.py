@@ -1,6 +1,7 @@
-"""The socket: a switchboard. Commands go to their actions, events go out to the page."""
+"""The websocket consumer: runs the commands of a page, and sends it events."""
 
 import asyncio
+import contextlib
 import secrets
 import time
 from collections.abc import Callable
@@ -22,115 +23,122 @@ from core import metrics
 from core.ids import new_id
 from core.rate_limits import TokenBucket
 from core.refusals import Refusal
-from realtime.broadcast.delivery import ORIGIN, group_of
+from realtime.broadcast.delivery import BROADCAST, ORIGIN, group_of
 from realtime.broadcast.events import Error, Event, Hello, LiveChanged
-from realtime.sockets.batching import send_batcher
-from realtime.sockets.commands import COMMANDS, CONNECTION_COMMANDS, handle_command
+from realtime.broadcast.layer_adapter import channel_queue
+from realtime.sockets.close_codes import (
+    INTERNAL_ERROR,
+    REPLACED,
+    SIGNED_OUT,
+    TOO_LARGE,
+    TOO_MANY,
+    UNAVAILABLE,
+)
+from realtime.sockets.commands import (
+    COMMANDS,
+    CONNECTION_COMMANDS,
+    handle_command,
+)
 from realtime.sockets.frames import MAX_FRAME_BYTES, FrameTooLarge, decode, encode
 from realtime.sockets.heartbeat import HeartbeatMixin
 from realtime.sockets.open_sockets import open_sockets
 from realtime.sockets.presence_updates import PresenceMixin
 from realtime.sockets.session_checks import session_checks
-from threads.actions.messages import OutgoingMessage
-from threads.cache import apply_event
+from threads import cache
 from threads.dynamodb import keys
 from threads.dynamodb.errors import StoreUnavailable, should_log
 from threads.events import message_accepted
-from threads.forms import SendMessage
 from threads.models import Message
 from threads.queries import list_pending
-from threads.sending.new_message import now_ms
 
 log = structlog.get_logger(__name__)
 
 PROTOCOL = 2
-# What the client makes of a close: sign in again; stay away, since others took its place; mend what
-# it sends; come back more slowly; come back later, when the stores answer again.
-SIGNED_OUT, REPLACED, TOO_LARGE, TOO_MANY, NOT_NOW = 4401, 4409, 4413, 4429, 4503
-BROKEN = 1011
-# Frames over the limit before the socket is closed.
-FORBEARANCE = 100
-# Messages of one socket that are not answered yet; more are read when one of them is.
+# Frames over the rate limit before the connection is closed.
+MAX_REFUSED_FRAMES = 100
+# Unanswered messages of one connection; further frames are read when one of them is answered.
 MAX_IN_FLIGHT = 32
-OF_OPEN_THREADS = ("typing.started", "typing.stopped")
+# Events that only pages with the thread open receive.
+OPEN_THREAD_EVENTS = ("typing.started", "typing.stopped")
 # The event loop itself holds tasks only weakly.
-_ending: set[asyncio.Task[None]] = set()
+_closing_tasks: set[asyncio.Task[None]] = set()
 
 
 class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
     user: User
-    # When the session was last known to count.
+    # Time of the last successful session check.
     validated_at: float
     is_ended = False
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """As Channels does it, without its tasks and threads for every single message."""
+        """Does what Channels does, without its tasks and threads for every message."""
         self.scope, self.base_send = scope, send
         layer: Any = get_channel_layer()
         self.channel_layer, self.channel_name = layer, await layer.new_channel()
-        # Commands and what comes from elsewhere, one after the other.
-        self.turn = asyncio.Lock()
-        # Messages on their way, which others may come before. A server that leaves waits for them.
-        self.unfinished: set[asyncio.Future[Any]] = scope.get("unfinished", set())
-        # Text on its way without waiting, if the server can do that now.
+        # Serialises commands and messages of the channel layer.
+        self.dispatch_lock = asyncio.Lock()
+        # Messages in flight, which a server that drains waits for.
+        self.in_flight: set[asyncio.Future[Any]] = scope.get("unfinished", set())
+        # Writes text without waiting and returns whether the server could do that.
         self.write: Callable[[str], bool] = scope.get("write", _cannot_write)
-        self.hearing: asyncio.Task[None] | None = None
-        self.mailbox = layer.mailboxes[self.channel_name]
-        try:
+        self.queue_task: asyncio.Task[None] | None = None
+        with channel_queue(layer, self.channel_name) as self.queue:
+            try:
+                await self._dispatch_frames(receive)
+            finally:
+                if hasattr(self, "user"):
+                    open_sockets.discard(self)
+                self.queue.on_put = None
+
+    async def _dispatch_frames(self, receive: Any) -> None:
+        with contextlib.suppress(StopConsumer):
             while True:
                 message = await receive()
-                async with self.turn:
+                async with self.dispatch_lock:
                     await self.dispatch(message)
-        except StopConsumer:
-            pass
-        finally:
-            if hasattr(self, "user"):
-                open_sockets.discard(self)
-            layer.forget(self.channel_name)
-            self.mailbox.on_mail = None
 
-    def _on_mail(self) -> None:
-        """What can go out at once does; there is a task only for what has to wait."""
-        if self.hearing is not None:
+    def _drain_queue(self) -> None:
+        """Sends what can be sent without waiting; starts a task only for the rest."""
+        if self.queue_task is not None:
             return
-        messages = self.mailbox.messages
-        while messages and not self.turn.locked() and self._tell_at_once(messages[0]):
+        messages = self.queue.messages
+        while messages and not self.dispatch_lock.locked() and self._send_now(messages[0]):
             messages.popleft()
         if messages:
-            self.hearing = asyncio.create_task(self._hear())
+            self.queue_task = asyncio.create_task(self._dispatch_queue())
 
-    def _tell_at_once(self, message: dict[str, Any]) -> bool:
-        """Whether it is done with. Whoever tells tells others, too, and is not to be disturbed."""
-        if message["type"] != "tell" or message["event"]["type"] == "thread.changed":
+    def _send_now(self, message: dict[str, Any]) -> bool:
+        """Whether the message is done. Must not raise: the publisher serves other connections."""
+        if message["type"] != BROADCAST or message["event"]["type"] == "thread.changed":
             return False
         try:
-            if self._hears(message):
+            if self._is_wanted(message):
                 if not self.write(message["text"]):
                     return False
-                _count_told(message)
+                _observe_delivery(message)
         except Exception:
-            # What is wrong with it is found once more, and dealt with, by who hears it slowly.
+            # The task dispatches the message again and handles the error.
             return False
         return True
 
-    async def _hear(self) -> None:
-        """What waits; a quiet socket has no task for it."""
+    async def _dispatch_queue(self) -> None:
+        """Dispatches queued messages; an idle connection has no such task."""
         try:
-            while self.mailbox.messages:
-                async with self.turn:
-                    await self.dispatch(self.mailbox.messages.popleft())
+            while self.queue.messages:
+                async with self.dispatch_lock:
+                    await self.dispatch(self.queue.messages.popleft())
         except Exception:
-            log.exception("not_told")
-            await self.close(BROKEN)
+            log.exception("event_dispatch_failed")
+            await self.close(INTERNAL_ERROR)
         finally:
-            self.hearing = None
+            self.queue_task = None
 
     async def dispatch(self, message: Any) -> None:
         await getattr(self, message["type"].replace(".", "_"))(message)
 
     async def connect(self) -> None:
         user: Any = self.scope["user"]
-        # Accepted even if only to be closed: a browser is not told why a handshake failed.
+        # Accepted even if it is closed next: a browser does not see why a handshake failed.
         await self.accept()
         if not user.is_authenticated or not user.is_active:
             await self.close(SIGNED_OUT)
@@ -141,29 +149,29 @@ class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
         self.frames = TokenBucket(rate=settings.SOCKET_RATE, burst=settings.SOCKET_BURST)
         structlog.contextvars.bind_contextvars(connection=self.connection_id)
         await self.channel_layer.group_add(group_of(user.id), self.channel_name)
-        # Itself, and not what finds out at every look who it is.
+        # The user itself instead of the lazy object, which is slow to access.
         self.user = getattr(user, "_wrapped", user)
         self.validated_at = time.monotonic()
         self._register()
         try:
             hello = await self._hello()
         except StoreUnavailable as error:
-            # Not ours to mend, and no fault of the page's: it comes back by itself.
+            # The page reconnects later.
             if should_log(error):
-                log.warning("socket_not_opened", why=error.why)
-            await self.close(NOT_NOW)
+                log.warning("socket_open_failed", reason=error.reason)
+            await self.close(UNAVAILABLE)
             return
-        await self.say(hello)
-        await self.arrive()
-        # Not before: the first that a page hears is the hello.
-        self.mailbox.on_mail = self._on_mail
-        self._on_mail()
+        await self.send_event(hello)
+        await self.announce_connected()
+        # Only now, because the first event of a page must be the hello.
+        self.queue.on_put = self._drain_queue
+        self._drain_queue()
 
     def _register(self) -> None:
         for replaced in open_sockets.add(self):
-            ending = asyncio.create_task(replaced.end(REPLACED, "SOCKET_LIMIT"))
-            _ending.add(ending)
-            ending.add_done_callback(_ending.discard)
+            closing = asyncio.create_task(replaced.end(REPLACED, "SOCKET_LIMIT"))
+            _closing_tasks.add(closing)
+            closing.add_done_callback(_closing_tasks.discard)
         session_checks.start()
 
     @property
@@ -171,7 +179,7 @@ class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
         return str(self.user.id)
 
     async def end(self, code: int, refusal_code: str = "") -> None:
-        """Closes the socket; what the client sends from now on is ignored."""
+        """Closes the connection; frames that still arrive are ignored."""
         if self.is_ended:
             return
         self.is_ended = True
@@ -180,102 +188,107 @@ class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
         await self.close(code)
 
     async def disconnect(self, code: int) -> None:
-        await self._finish()
+        await self._finish_in_flight()
         if hasattr(self, "user"):
             await self.channel_layer.group_discard(group_of(self.user.id), self.channel_name)
-            await self.depart()
+            await self.announce_disconnected()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        """One after the other, in the order in which the client gave them."""
+        """Runs the commands of a client in the order in which they arrive."""
         if not hasattr(self, "user") or self.is_ended:
             return
         frame: dict[str, Any] = {}
         try:
             self._check_rate()
             if text_data is None:
-                raise Refusal("BAD_FRAME", hint="Frames are text.")
+                raise Refusal("BAD_FRAME", hint="Frames must be text.")
             frame = decode(text_data)
-            metrics.COMMANDS.labels(_known(frame["type"])).inc()
-            if frame["type"] == "message.send":
-                await self._send(frame)
+            metrics.COMMANDS.labels(_command_label(frame["type"])).inc()
+            command = COMMANDS.get(frame["type"])
+            if command is not None and command.submit is not None:
+                await self._wait_for_slot()
+                self._track(frame, command.submit(self.user, **command.form.parse(frame)))
             else:
-                await self._finish()
-                await self._answer(frame)
+                await self._finish_in_flight()
+                await self._run(frame)
         except FrameTooLarge:
             limit = f"A frame can have at most {MAX_FRAME_BYTES // 1024} KB."
             await self._refuse(Refusal("BAD_FRAME", hint=limit), frame)
             await self.close(TOO_LARGE)
         except Exception as error:
-            await self._failed(error, frame)
-        if self.frames.refused > FORBEARANCE:
+            await self._handle_error(error, frame)
+        if self.frames.refused > MAX_REFUSED_FRAMES:
             await self.close(TOO_MANY)
 
-    async def _failed(self, error: Exception, frame: dict[str, Any]) -> None:
+    async def _handle_error(self, error: Exception, frame: dict[str, Any]) -> None:
         if isinstance(error, Refusal):
             await self._refuse(error, frame)
         elif isinstance(error, OperationalError):
-            log.warning("command_without_database", command=frame.get("type"), error=str(error))
+            log.warning("command_database_failed", command=frame.get("type"), error=str(error))
             await self._refuse(Refusal("TRY_AGAIN"), frame)
         else:
             log.error("command_failed", command=frame.get("type"), exc_info=error)
             await self._refuse(Refusal("TRY_AGAIN"), frame)
 
-    # --- Messages, of which several may be on their way
+    # --- Batched commands, of which several may be in flight
 
-    async def _send(self, frame: dict[str, Any]) -> None:
-        if len(self.unfinished) >= MAX_IN_FLIGHT:
-            await asyncio.wait(self.unfinished, return_when=asyncio.FIRST_COMPLETED)
-        sent = send_batcher().submit(OutgoingMessage(self.user, **SendMessage.parse(frame)))
-        self.unfinished.add(sent)
-        sent.add_done_callback(partial(self._answer_sent, frame))
+    async def _wait_for_slot(self) -> None:
+        if len(self.in_flight) >= MAX_IN_FLIGHT:
+            await asyncio.wait(self.in_flight, return_when=asyncio.FIRST_COMPLETED)
 
-    def _answer_sent(self, frame: dict[str, Any], sent: asyncio.Future[Message]) -> None:
-        self.unfinished.discard(sent)
-        if sent.exception() is None and self._answer_at_once(sent.result()):
+    def _track(self, frame: dict[str, Any], sent: asyncio.Future[Message]) -> None:
+        self.in_flight.add(sent)
+        sent.add_done_callback(partial(self._acknowledge, frame))
+
+    def _acknowledge(self, frame: dict[str, Any], sent: asyncio.Future[Message]) -> None:
+        self.in_flight.discard(sent)
+        if sent.exception() is None and self._acknowledge_now(sent.result()):
             return
-        answering = asyncio.create_task(self._answer_slowly(frame, sent))
-        self.unfinished.add(answering)
-        answering.add_done_callback(self.unfinished.discard)
+        task = asyncio.create_task(self._acknowledge_later(frame, sent))
+        self.in_flight.add(task)
+        task.add_done_callback(self.in_flight.discard)
 
-    def _answer_at_once(self, message: Message) -> bool:
+    def _acknowledge_now(self, message: Message) -> bool:
         try:
             return self.write(encode(message_accepted(message)))
         except Exception:
-            log.exception("not_answered_at_once")
+            log.exception("acknowledgement_failed")
             return False
 
-    async def _answer_slowly(self, frame: dict[str, Any], sent: asyncio.Future[Message]) -> None:
+    async def _acknowledge_later(
+        self, frame: dict[str, Any], sent: asyncio.Future[Message]
+    ) -> None:
         try:
-            await self.say(message_accepted(sent.result()))
+            await self.send_event(message_accepted(sent.result()))
         except Exception as error:
-            await self._failed(error, frame)
+            await self._handle_error(error, frame)
 
-    async def _finish(self) -> None:
-        """What was sent before is stored and answered before what comes after it is looked at."""
-        while self.unfinished:
-            await asyncio.wait(self.unfinished)
+    async def _finish_in_flight(self) -> None:
+        """Messages are stored and answered before a later command of another type runs."""
+        while self.in_flight:
+            await asyncio.wait(self.in_flight)
 
     def _check_rate(self) -> None:
         wait = self.frames.take()
         if wait:
             raise Refusal("RATE_LIMITED", retry_after=int(wait) + 1)
 
-    async def _answer(self, frame: dict[str, Any]) -> None:
+    async def _run(self, frame: dict[str, Any]) -> None:
         match frame["type"]:
             case "ping":
-                await self.beat(frame)
+                await self.answer_ping(frame)
             case "thread.close":
                 await self.close_thread(frame)
             case "typing.start" | "typing.stop":
-                await self.type(frame)
+                await self.publish_typing(frame)
             case _:
-                # Commands touch little but the table, so they need not queue for the ORM's one
-                # thread; those with files give their connection back.
-                do = database_sync_to_async(handle_command, thread_sensitive=False)
-                for answer in await do(self.user, frame):
-                    await self.say(answer)
+                # Not thread-sensitive: commands mostly use the table, so they need not queue for
+                # the ORM's one thread. Those that use SQL give their connection back.
+                run = database_sync_to_async(handle_command, thread_sensitive=False)
+                for event in await run(self.user, frame):
+                    await self.send_event(event)
                 if frame["type"] == "thread.open":
-                    if frame.get("after") and frame["thread"] in self.watching.threads:
+                    if frame.get("after") and frame["thread"] in self.subscriptions.threads:
                         metrics.SYNC_GAPS.inc()
                     await self.open_thread(frame["thread"])
 
@@ -288,29 +301,30 @@ class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
         for name, given in (("client_id", "client_id"), ("message_id", "message")):
             if isinstance(frame.get(given), str):
                 error[name] = frame[given]
-        await self.say(error)
+        await self.send_event(error)
 
-    # --- What comes from elsewhere
+    # --- Messages of the channel layer, by type
 
-    async def tell(self, message: dict[str, Any]) -> None:
-        """Every event that happened, on its way to this page."""
-        if not self._hears(message):
+    async def broadcast_event(self, message: dict[str, Any]) -> None:
+        if not self._is_wanted(message):
             return
         if message["event"]["type"] == "thread.changed":
-            await self.look_again(message["event"]["thread"])
+            await self.refresh_thread(message["event"]["thread"])
         await self.send(text_data=message["text"])
-        _count_told(message)
+        _observe_delivery(message)
 
-    def _hears(self, message: dict[str, Any]) -> bool:
-        """Whether this page wants it; what it says of other servers' doings is learnt."""
+    def _is_wanted(self, message: dict[str, Any]) -> bool:
+        """Whether the page gets the event. Events of other processes also update the cache."""
         event = message["event"]
         if message["origin"] != ORIGIN:
-            apply_event(event)
-        return event["type"] not in OF_OPEN_THREADS or event["thread"] in self.watching.threads
+            cache.apply_event(event)
+        return (
+            event["type"] not in OPEN_THREAD_EVENTS or event["thread"] in self.subscriptions.threads
+        )
 
     async def live_changed(self, message: dict[str, Any]) -> None:
-        """Redis went away or is back: what others say comes with the heartbeat, or at once."""
-        await self.say(LiveChanged(type="live.changed", live=message["live"]))
+        """While Redis is unavailable, events of other processes wait for the next heartbeat."""
+        await self.send_event(LiveChanged(type="live.changed", live=message["live"]))
 
     async def end_session(self, message: dict[str, Any]) -> None:
         if message["session"] == self.session:
@@ -319,7 +333,7 @@ class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
     async def recheck_session(self, message: dict[str, Any]) -> None:
         await session_checks.check([self])
 
-    async def say(self, event: Event) -> None:
+    async def send_event(self, event: Event) -> None:
         await self.send(text_data=encode(event))
 
     async def _hello(self) -> Hello:
@@ -330,15 +344,16 @@ class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
             type="hello",
             user=self.user.id,
             connection=self.connection_id,
-            server_time=keys.iso(keys.datetime_from_ms(now_ms())),
+            server_time=keys.now(),
             protocol=PROTOCOL,
             pending=pending,
             more=more,
         )
 
 
-def _count_told(message: dict[str, Any]) -> None:
-    if message["event"]["type"] == "message.sent" and "at" in message:
+def _observe_delivery(message: dict[str, Any]) -> None:
+    """Only for messages of this process, since `at` is a time of its monotonic clock."""
+    if message["event"]["type"] == "message.sent" and message["origin"] == ORIGIN:
         metrics.DELIVERY_SECONDS.observe(time.monotonic() - message["at"])
 
 
@@ -346,6 +361,6 @@ def _cannot_write(text: str) -> bool:
     return False
 
 
-def _known(kind: str) -> str:
-    """Whatever a client makes up is one figure, not as many as it likes."""
+def _command_label(kind: str) -> str:
+    """One label for all unknown types, since clients could make up any number of them."""
     return kind if kind in COMMANDS or kind in CONNECTION_COMMANDS else "unknown"

@@ -1,4 +1,4 @@
-"""Frames: JSON objects with a type. What a client sends is untrusted and small."""
+"""Frames: JSON objects with a type. Those of clients are untrusted and limited in size."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""At every heartbeat of a page: is anything waiting or missing?
+"""The heartbeat of a page: returns undelivered threads, and what the open thread lacks.
 
-The session is checked on a timer of the server (session_checks.py), so a heartbeat needs no SQL.
+Sessions are validated on a timer of the server (session_checks.py), so a heartbeat needs no SQL.
 """
 
 import time
@@ -15,9 +15,9 @@ from realtime.sockets.sync import sync_if_behind
 from threads.forms import CountField, ThreadCommand
 from threads.queries import list_pending
 
-EVERY = 24.0
-# An index may lag: what was missed just before is asked for once more soon after the hello.
-SOON = 3.0
+INTERVAL_SECONDS = 24.0
+# Indexes may lag, so undelivered threads are read again soon after the hello.
+FIRST_DELAY_SECONDS = 3.0
 
 
 class ClientPosition(ThreadCommand):
@@ -26,38 +26,44 @@ class ClientPosition(ThreadCommand):
 
 
 class HeartbeatMixin:
-    """Part of the socket. Looks at the stores at most every 25 s, however often a client pings."""
+    """The part of the consumer for pings. Reads the stores at most every 24 seconds, however often
+    a client pings."""
 
     user: User
     pending_sent_at: float
-    is_first_beat = True
-    beat_at = 0.0
+    is_first_ping = True
+    checked_at = 0.0
 
-    async def say(self, event: Event) -> None:
+    async def send_event(self, event: Event) -> None:
         raise NotImplementedError
 
-    async def beat(self, frame: dict[str, Any]) -> None:
+    async def answer_ping(self, frame: dict[str, Any]) -> None:
         if isinstance(frame.get("t"), list | dict):
-            raise Refusal("BAD_FRAME", hint="Not right: t.")
-        now = time.monotonic()
-        due = now - self.beat_at >= EVERY
-        soon = self.is_first_beat and now - self.pending_sent_at >= SOON
+            raise Refusal("BAD_FRAME", hint="Invalid: t.")
+        is_due = self._is_check_due()
         pending: list[dict[str, Any]] = []
-        if due or soon:
-            self.is_first_beat, self.beat_at = False, now
+        if is_due:
+            self.is_first_ping, self.checked_at = False, time.monotonic()
             pending, _ = await sync_to_async(list_pending, thread_sensitive=False)(self.user)
-        await self.say(Pong(type="pong", t=frame.get("t"), pending=pending))
-        if due or soon:
-            await self.stay()  # type: ignore[attr-defined]
-            await self._bring_up_to_date(frame)
+        await self.send_event(Pong(type="pong", t=frame.get("t"), pending=pending))
+        if is_due:
+            await self.refresh_presence()  # type: ignore[attr-defined]
+            await self._sync_thread(frame)
 
-    async def _bring_up_to_date(self, frame: dict[str, Any]) -> None:
+    def _is_check_due(self) -> bool:
+        now = time.monotonic()
+        if now - self.checked_at >= INTERVAL_SECONDS:
+            return True
+        return self.is_first_ping and now - self.pending_sent_at >= FIRST_DELAY_SECONDS
+
+    async def _sync_thread(self, frame: dict[str, Any]) -> None:
         if not frame.get("thread"):
             return
-        shown = ClientPosition.parse(frame)
+        position = ClientPosition.parse(frame)
         try:
-            event = await sync_to_async(sync_if_behind, thread_sensitive=False)(self.user, **shown)
+            sync = sync_to_async(sync_if_behind, thread_sensitive=False)
+            event = await sync(self.user, **position)
         except Refusal:
             return
         if event is not None:
-            await self.say(event)
+            await self.send_event(event)

@@ -1,4 +1,4 @@
-"""The open sockets of this process, by person, and how many one person may have."""
+"""The open sockets of this process by user, with a limit per user."""
 
 from typing import Protocol
 
@@ -17,11 +17,11 @@ class OpenSocket(Protocol):
 
 class OpenSockets:
     def __init__(self) -> None:
-        # For each person their sockets, oldest first; a dict keeps that order.
+        # The sockets of each user, oldest first; a dict keeps that order.
         self._by_user: dict[str, dict[OpenSocket, None]] = {}
 
     def add(self, socket: OpenSocket) -> list[OpenSocket]:
-        """Registers a socket. Returns the oldest ones of the same person beyond the limit."""
+        """Registers a socket. Returns the user's oldest ones beyond the limit."""
         own = self._by_user.setdefault(socket.user_id, {})
         own[socket] = None
         excess = list(own)[: max(0, len(own) - settings.SOCKETS_PER_USER)]

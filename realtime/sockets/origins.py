@@ -1,4 +1,4 @@
-"""Only our own pages may open a socket: a browser sends cookies to whoever asks it to."""
+"""Allows only our own pages to open a socket, since browsers send cookies for any page."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,7 +9,7 @@ from django.http.request import validate_host
 
 
 class SameOrigin:
-    """Lets a handshake through whose Origin is the host that it was sent to, or a trusted one."""
+    """Rejects handshakes unless their Origin is the requested host or a trusted one."""
 
     def __init__(self, application: Any) -> None:
         self.application = application

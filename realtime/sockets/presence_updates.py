@@ -1,4 +1,4 @@
-"""Being there: who comes, who goes, who is typing; told to those who have the thread open."""
+"""Presence and typing of a connection's user, and those of the users whose threads it has open."""
 
 import contextlib
 import time
@@ -22,11 +22,11 @@ from threads.queries import list_blocked, list_last_seen
 
 log = structlog.get_logger(__name__)
 
-HOUR = 3600.0
+RECORD_INTERVAL_SECONDS = 3600.0
 
 
 class PresenceMixin:
-    """Part of the socket."""
+    """The part of the consumer for presence and typing."""
 
     user: User
     connection_id: str
@@ -34,113 +34,115 @@ class PresenceMixin:
     channel_name: str
     scope: Any
     channel_layer: Any
-    noted_at: float
+    recorded_at: float
 
-    async def say(self, event: Event) -> None:
+    async def send_event(self, event: Event) -> None:
         raise NotImplementedError
 
-    # --- Coming, staying, going
+    # --- The presence of the connection's own user
 
-    async def arrive(self) -> None:
-        self.watching = PresenceSubscriptions()
-        self.since = connections.now()
+    async def announce_connected(self) -> None:
+        self.subscriptions = PresenceSubscriptions()
+        self.connected_at = connections.now()
         was_online = self.user.id in await presence.list_online([self.user.id])
         await presence.touch(self.user.id, self.connection_id)
-        await self._note()
+        await self._record_connection()
         if not was_online:
-            await self._tell_presence(online=True)
+            await self._publish_presence(online=True)
 
-    async def stay(self) -> None:
+    async def refresh_presence(self) -> None:
         await presence.touch(self.user.id, self.connection_id)
-        if time.monotonic() - self.noted_at > HOUR:
-            await self._note()
-        await self._say_presence(await self.watching.look())
+        if time.monotonic() - self.recorded_at > RECORD_INTERVAL_SECONDS:
+            await self._record_connection()
+        await self._send_presence(await self.subscriptions.refresh())
 
-    async def depart(self) -> None:
-        if not hasattr(self, "watching"):
+    async def announce_disconnected(self) -> None:
+        if not hasattr(self, "subscriptions"):
             return
-        for user_id in self.watching.people:
+        for user_id in self.subscriptions.people:
             await self.channel_layer.group_discard(presence_group(user_id), self.channel_name)
         await presence.remove(self.user.id, self.connection_id)
-        await self._in_thread(connections.remove_connection, connection_id=self.connection_id)
+        await self._try(connections.remove_connection, connection_id=self.connection_id)
         if self.user.id not in await presence.list_online([self.user.id]):
-            await self._in_thread(connections.record_last_seen)
-            await self._tell_presence(online=False)
+            await self._try(connections.record_last_seen)
+            await self._publish_presence(online=False)
 
-    async def _note(self) -> None:
-        self.noted_at = time.monotonic()
+    async def _record_connection(self) -> None:
+        self.recorded_at = time.monotonic()
         agent = dict(self.scope["headers"]).get(b"user-agent", b"").decode("latin1")
-        await self._in_thread(
+        await self._try(
             connections.record_connection,
             connection_id=self.connection_id,
             device=device_name(agent),
             session=self.session,
-            since=self.since,
+            since=self.connected_at,
         )
 
-    async def _in_thread(self, action: Any, **arguments: Any) -> None:
-        """The list of connections is a convenience: no socket depends on its being written."""
+    async def _try(self, action: Any, **arguments: Any) -> None:
+        """Logs errors: a connection does not depend on being recorded."""
         try:
             await sync_to_async(action, thread_sensitive=False)(self.user, **arguments)
         except Exception:
-            log.exception("connection_not_noted", connection=self.connection_id)
+            log.exception("connection_record_failed", connection=self.connection_id)
 
-    async def _tell_presence(self, *, online: bool) -> None:
-        message = {"type": "presence.told", "user": self.user.id, "online": online}
+    async def _publish_presence(self, *, online: bool) -> None:
+        message = {"type": "presence.update", "user": self.user.id, "online": online}
         await self.channel_layer.group_send(presence_group(self.user.id), message)
 
-    # --- Watching
+    # --- The presence of others
 
     async def open_thread(self, thread_id: str) -> None:
         cached = cache.peek(thread_id)
         if cached is None:
             cached = await sync_to_async(cache.get, thread_sensitive=False)(thread_id)
-        people = await self._visible(cached)
-        for user_id in self.watching.open(thread_id, people):
+        people = await self._list_visible(cached)
+        for user_id in self.subscriptions.open(thread_id, people):
             await self.channel_layer.group_add(presence_group(user_id), self.channel_name)
         alive = await presence.list_online(people)
-        self.watching.online |= {user_id: user_id in alive for user_id in people}
-        await self._say_presence({user_id: user_id in alive for user_id in people}, [thread_id])
+        online = {user_id: user_id in alive for user_id in people}
+        self.subscriptions.online |= online
+        await self._send_presence(online, [thread_id])
 
-    async def _visible(self, cached: CachedThread) -> set[str]:
+    async def _list_visible(self, cached: CachedThread) -> set[str]:
         people = _visible_to(self.user.id, cached)
         if cached.is_group:
-            # A block between two of many is not in the thread: both may go on writing there.
-            ask = sync_to_async(list_blocked, thread_sensitive=False)
-            people -= await ask(self.user, people)
+            # Blocks between two members of a group are not stored in the thread.
+            find_blocked = sync_to_async(list_blocked, thread_sensitive=False)
+            people -= await find_blocked(self.user, people)
         return people
 
     async def close_thread(self, frame: dict[str, Any]) -> None:
-        thread_id = ThreadCommand.parse(frame)["thread_id"]
-        for user_id in self.watching.close(thread_id):
+        await self._unsubscribe(ThreadCommand.parse(frame)["thread_id"])
+
+    async def _unsubscribe(self, thread_id: str) -> None:
+        for user_id in self.subscriptions.close(thread_id):
             await self.channel_layer.group_discard(presence_group(user_id), self.channel_name)
 
-    async def look_again(self, thread_id: str) -> None:
-        """Somebody came, went or was blocked: who may be seen is another set now."""
-        if thread_id not in self.watching.threads:
+    async def refresh_thread(self, thread_id: str) -> None:
+        """Subscribes again after a change of participants or blocks."""
+        if thread_id not in self.subscriptions.threads:
             return
-        for user_id in self.watching.close(thread_id):
-            await self.channel_layer.group_discard(presence_group(user_id), self.channel_name)
+        await self._unsubscribe(thread_id)
         with contextlib.suppress(Refusal):
             cached = await sync_to_async(cache.get, thread_sensitive=False)(thread_id)
             if self.user.id in cached.people:
                 await self.open_thread(thread_id)
 
-    async def look_again_everywhere(self, message: dict[str, Any]) -> None:
-        for thread_id in list(self.watching.threads):
-            await self.look_again(thread_id)
+    async def refresh_all_threads(self, message: dict[str, Any]) -> None:
+        for thread_id in list(self.subscriptions.threads):
+            await self.refresh_thread(thread_id)
 
-    async def presence_told(self, message: dict[str, Any]) -> None:
-        self.watching.online[message["user"]] = message["online"]
-        await self._say_presence({message["user"]: message["online"]})
+    async def presence_update(self, message: dict[str, Any]) -> None:
+        self.subscriptions.online[message["user"]] = message["online"]
+        await self._send_presence({message["user"]: message["online"]})
 
-    async def _say_presence(
+    async def _send_presence(
         self, changed: dict[str, bool], threads: list[str] | None = None
     ) -> None:
         away = [user_id for user_id, online in changed.items() if not online]
         seen = await sync_to_async(list_last_seen, thread_sensitive=False)(away) if away else {}
         for user_id, online in changed.items():
-            for thread_id in threads or self.watching.threads_with(user_id):
+            for thread_id in threads or self.subscriptions.threads_with(user_id):
                 event = PresenceChanged(
                     type="presence.changed",
                     thread=thread_id,
@@ -148,17 +150,17 @@ class PresenceMixin:
                     online=online,
                     last_seen_at=seen.get(user_id, ""),
                 )
-                await self.say(event)
+                await self.send_event(event)
 
     # --- Typing
 
-    async def type(self, frame: dict[str, Any]) -> None:
-        """Never stored, never waited for: told to the others, if they have the thread open."""
+    async def publish_typing(self, frame: dict[str, Any]) -> None:
+        """Typing is not stored; it is published to participants who have the thread open."""
         thread_id = ThreadCommand.parse(frame)["thread_id"]
-        people = self.watching.threads.get(thread_id, set())
+        people = self.subscriptions.threads.get(thread_id, set())
         cached = cache.peek(thread_id)
         if cached is not None:
-            # What this process knows may be newer than what this socket was told.
+            # The cache may be newer than the subscriptions.
             people = people & _visible_to(self.user.id, cached)
         event: Event
         if frame["type"] == "typing.start":
@@ -169,7 +171,7 @@ class PresenceMixin:
 
 
 def _visible_to(user_id: str, cached: CachedThread) -> set[str]:
-    """Nothing passes between two who are apart, nor to whoever is not there any more."""
+    """The participants whose activity this user may see."""
     me = cached.people.get(user_id)
     if me is None or (me.hides_activity and not cached.is_group):
         return set()

@@ -1,8 +1,8 @@
-"""Re-validates the sessions of all open sockets on a timer, a batch at a time.
+"""Validates the sessions of all open sockets on a timer, in batches.
 
-A sign-out, a suspension or a new password normally closes a socket by a message. The timer is for
-messages that were lost and for clients that never ping. While the database does not answer, checks
-are postponed, up to SESSION_GRACE_SECONDS after the last one that succeeded.
+A sign-out, a suspension or a new password normally closes a socket through the channel layer. The
+timer covers lost messages and clients that never ping. While the database is unavailable, checks
+are postponed, up to SESSION_GRACE_SECONDS after the last successful one.
 """
 
 import asyncio
@@ -17,15 +17,15 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
 from accounts.sign_in.sessions import SessionOfUser, list_valid_sessions
+from realtime.sockets.close_codes import SIGNED_OUT, UNAVAILABLE
 from realtime.sockets.open_sockets import OpenSocket, open_sockets
 
 log = structlog.get_logger(__name__)
 
-SIGNED_OUT, NOT_NOW = 4401, 4503
 MAX_BATCH_SIZE = 500
-# Servers that started together do not ask at the same moment.
+# Servers that started together must not check at the same moment.
 JITTER = 0.2
-# The next attempt after one that failed.
+# The delay after a failed check.
 RETRY_SECONDS = 5.0
 
 
@@ -57,12 +57,12 @@ class SessionChecks:
         self._wake.clear()
 
     async def check(self, sockets: Sequence[OpenSocket]) -> None:
-        """Ends those of these sockets whose session no longer counts. Must not raise."""
-        asked = {_session_of(socket) for socket in sockets}
-        begun = time.monotonic()
+        """Ends the sockets whose session is no longer valid. Must not raise."""
+        sessions = {_session_of(socket) for socket in sockets}
+        started_at = time.monotonic()
         try:
             find = database_sync_to_async(list_valid_sessions, thread_sensitive=False)
-            counting = await find(asked)
+            valid = await find(sessions)
         except (OperationalError, InterfaceError) as error:
             await self._postpone(sockets, error)
             return
@@ -71,9 +71,9 @@ class SessionChecks:
             return
         self._resume()
         for socket in sockets:
-            if _session_of(socket) in counting:
-                socket.validated_at = begun
-        await _end([one for one in sockets if _session_of(one) not in counting], SIGNED_OUT)
+            if _session_of(socket) in valid:
+                socket.validated_at = started_at
+        await _end([one for one in sockets if _session_of(one) not in valid], SIGNED_OUT)
 
     async def _postpone(self, sockets: Sequence[OpenSocket], error: Exception) -> None:
         if not self._is_postponed:
@@ -81,7 +81,7 @@ class SessionChecks:
         self._is_postponed = True
         self._wake.set()
         oldest = time.monotonic() - settings.SESSION_GRACE_SECONDS
-        await _end([one for one in sockets if one.validated_at < oldest], NOT_NOW)
+        await _end([one for one in sockets if one.validated_at < oldest], UNAVAILABLE)
 
     def _resume(self) -> None:
         if self._is_postponed:
@@ -98,11 +98,11 @@ def _session_of(socket: OpenSocket) -> SessionOfUser:
 
 
 async def _end(sockets: Sequence[OpenSocket], code: int) -> None:
-    """All at once: one that does not read must not hold up the others."""
+    """Closes concurrently: a client that does not read must not delay the others."""
     results = await asyncio.gather(*(one.end(code) for one in sockets), return_exceptions=True)
     for error in results:
         if isinstance(error, Exception):
-            log.error("socket_not_ended", exc_info=error)
+            log.error("socket_close_failed", exc_info=error)
 
 
 session_checks = SessionChecks()

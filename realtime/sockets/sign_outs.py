@@ -1,4 +1,4 @@
-"""Whoever signs out, changes the password or is suspended is gone from those sockets at once."""
+"""Closes sockets after a sign-out, a change of password or a suspension."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The threads that a page has open, and who is there: typing and presence are told of these."""
+"""The threads that a page has open, and whose typing and presence it shows."""
 
 from dataclasses import dataclass, field
 
@@ -6,13 +6,13 @@ from realtime.broadcast.presence import list_online
 
 
 def presence_group(user_id: str) -> str:
-    """Those who look at a thread with this person in it."""
+    """The group of connections that show this user's presence."""
     return f"presence.{user_id}"
 
 
 @dataclass
 class PresenceSubscriptions:
-    # Thread id -> the others in it whose presence may be shown.
+    # The other participants whose presence may be shown, by thread id.
     threads: dict[str, set[str]] = field(default_factory=dict)
     online: dict[str, bool] = field(default_factory=dict)
 
@@ -21,25 +21,25 @@ class PresenceSubscriptions:
         return set().union(*self.threads.values())
 
     def open(self, thread_id: str, people: set[str]) -> set[str]:
-        """Who was not watched before."""
+        """Returns the users who were not subscribed to before."""
         before = self.people
         self.threads[thread_id] = people
         return people - before
 
     def close(self, thread_id: str) -> set[str]:
-        """Who is no longer watched."""
+        """Returns the users who are no longer subscribed to."""
         before = self.people
         self.threads.pop(thread_id, None)
-        gone = before - self.people
-        for user_id in gone:
+        removed = before - self.people
+        for user_id in removed:
             self.online.pop(user_id, None)
-        return gone
+        return removed
 
     def threads_with(self, user_id: str) -> list[str]:
         return [thread_id for thread_id, people in self.threads.items() if user_id in people]
 
-    async def look(self) -> dict[str, bool]:
-        """Whose presence is another than what was said last: a server that died said nothing."""
+    async def refresh(self) -> dict[str, bool]:
+        """Returns whose presence has changed; a server that died has published no change."""
         people = self.people
         alive = await list_online(people) if people else set()
         now = {user_id: user_id in alive for user_id in people}

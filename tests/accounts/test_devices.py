@@ -46,7 +46,7 @@ def told(monkeypatch) -> list[tuple[str, dict]]:
     def record(groups: list[str], message: dict) -> None:
         messages.extend((group, message) for group in groups)
 
-    monkeypatch.setattr(delivery, "_send", record)
+    monkeypatch.setattr(delivery, "send_to_groups", record)
     return messages
 
 
@@ -122,8 +122,8 @@ def test_somebody_else_in_the_same_browser_is_listed_too(desk, mara, tomas, make
     [
         (DESK, "Firefox on Linux"),
         (PHONE, "Safari on iPhone"),
-        ("", "A browser"),
-        ("<script>alert(1)</script>" * 100, "A browser"),
+        ("", "Unknown browser"),
+        ("<script>alert(1)</script>" * 100, "Unknown browser"),
         ("Mozilla/5.0 (Windows NT 10.0) Chrome/150.0 Safari/537.36 Edg/150.0", "Edge on Windows"),
         ("Mozilla/5.0 (Linux; Android 17) Chrome/150.0 Mobile Safari/537.36", "Chrome on Android"),
     ],

@@ -115,7 +115,7 @@ def test_an_upload_can_be_cancelled_and_the_rest_goes_on(visit, pair):
 
 def test_what_could_not_be_checked_can_be_tried_again_by_itself(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair), expected_status=503))
-    answer = {"code": "UPLOAD_QUARANTINED", "message": "This file could not be checked."}
+    answer = {"code": "UPLOAD_QUARANTINED", "message": "This file couldn't be scanned."}
     buyer.route("**/files/", lambda route: route.fulfill(status=503, json=answer), times=1)
     attach(buyer, photo("one.jpg"), photo("two.jpg"))
     all_there(buyer, 1)
@@ -179,7 +179,7 @@ def test_offline_in_the_middle_it_starts_again_and_goes_out_once(visit, pair):
     go_offline(buyer)
     for route in held.routes:
         route.abort("internetdisconnected")
-    expect(buyer.locator(TRAY)).to_contain_text("Waiting for the connection")
+    expect(buyer.locator(TRAY)).to_contain_text("Waiting for connection")
     write(buyer, "From the tunnel")
     held.is_open = True
     go_online(buyer)
@@ -219,9 +219,9 @@ def test_a_picture_can_be_dropped_on_the_conversation(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair)))
     given = transfer(buyer, photo("dropped.jpg"))
     buyer.dispatch_event(".scroller", "dragenter", {"dataTransfer": given})
-    expect(buyer.locator(".room")).to_have_class(re.compile("dropping"))
+    expect(buyer.locator(".room")).to_have_class(re.compile("drag-over"))
     buyer.dispatch_event(".scroller", "drop", {"dataTransfer": given})
-    expect(buyer.locator(".room")).not_to_have_class(re.compile("dropping"))
+    expect(buyer.locator(".room")).not_to_have_class(re.compile("drag-over"))
     all_there(buyer, 1)
     expect(buyer.locator(TRAY)).to_contain_text("dropped.jpg")
 

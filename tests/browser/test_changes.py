@@ -70,7 +70,7 @@ def test_a_failed_edit_keeps_its_text_and_says_why(two):
     expect(buyer.locator("html")).to_have_attribute("data-live", "no")
     form.get_by_role("textbox").fill("Offline")
     form.get_by_role("button", name="Save").click()
-    expect(form.get_by_role("alert")).to_contain_text("not connected")
+    expect(form.get_by_role("alert")).to_contain_text("offline")
     buyer.context.set_offline(False)
     live(buyer)
     form.get_by_role("button", name="Save").click()

@@ -239,7 +239,7 @@ def test_an_offer_and_a_contract_ask_for_action_live_on_both_screens(visit, many
     for page in (there, beside):
         expect(counted(page, "action-required")).to_have_text("1")
     buyer = live(visit(many.buyer, f"/threads/{many.thread}/"))
-    buyer.get_by_role("link", name="Look and answer").click()
+    buyer.get_by_role("link", name="Review offer").click()
     buyer.get_by_role("button", name="Accept").click()
     # Now both have to sign.
     for page in (there, beside, seller):
@@ -255,7 +255,7 @@ def test_an_offer_that_is_declined_leaves_nothing_waiting(visit, many):
     make_offer(seller)
     expect(row(there, many.thread)).to_be_visible()
     buyer = live(visit(many.buyer, f"/threads/{many.thread}/"))
-    buyer.get_by_role("link", name="Look and answer").click()
+    buyer.get_by_role("link", name="Review offer").click()
     buyer.get_by_role("button", name="Decline").click()
     expect(row(there, many.thread)).to_have_count(0)
     expect(there.get_by_text("Nothing needs your attention")).to_be_visible()
@@ -271,7 +271,7 @@ def test_what_is_booked_appears_among_the_projects_of_both_by_itself(visit, many
     seller = live(visit(many.seller, f"/threads/{many.thread}/"))
     make_offer(seller)
     buyer = live(visit(many.buyer, f"/threads/{many.thread}/"))
-    buyer.get_by_role("link", name="Look and answer").click()
+    buyer.get_by_role("link", name="Review offer").click()
     buyer.get_by_role("button", name="Accept").click()
     for page in (mine, theirs):
         expect(row(page, many.thread).get_by_text("Project", exact=True)).to_be_visible()

@@ -128,7 +128,7 @@ def test_a_reported_one_is_with_staff_and_the_other_cannot_tell(visit, strangers
     shown = room_of(buyer)
     there = open_request(visit(seller))
     there.get_by_role("link", name="Report").first.click()
-    there.get_by_label("What is wrong?").select_option("spam")
+    there.get_by_label("What's wrong?").select_option("spam")
     there.get_by_role("button", name="Report").click()
     expect(there.get_by_text("Thank you")).to_be_visible()
     buyer.reload()
@@ -152,7 +152,9 @@ def require(visit, seller: Account, *what: str) -> None:
     for one in what:
         settings.get_by_label(one).check()
     settings.get_by_role("region", name="First messages").get_by_role("button").click()
-    expect(settings.get_by_text("Your requirements for first messages are saved.")).to_be_visible()
+    expect(
+        settings.get_by_text("Your settings for first messages have been saved.")
+    ).to_be_visible()
 
 
 def test_somebody_who_asks_for_a_date_and_a_budget_gets_both(visit, strangers):
@@ -175,7 +177,7 @@ def test_somebody_who_asks_for_a_date_and_a_budget_gets_both(visit, strangers):
 
 def test_who_wants_to_hear_from_verified_people_only_does(visit, strangers, site):
     buyer, seller, handle = strangers
-    require(visit, seller, "Only people whom we have verified")
+    require(visit, seller, "Verified people only")
     page = visit(buyer, f"/people/{handle}/start/", expected_status=403)
     page.get_by_label("What is it about?").fill("Portraits")
     page.get_by_label("Message").fill("Hello")

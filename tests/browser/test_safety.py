@@ -43,10 +43,10 @@ def moderator(site: Site) -> Account:
 
 def report_last(page: Page) -> None:
     act(page, last(page), "Report")
-    page.get_by_label("What is wrong?").select_option("harassment")
+    page.get_by_label("What's wrong?").select_option("harassment")
     page.get_by_label("What should we know?").fill("He insults me")
     page.get_by_role("button", name="Report").click()
-    expect(page.get_by_text("Our safety team will look at it")).to_be_visible()
+    expect(page.get_by_text("Our safety team will review it")).to_be_visible()
 
 
 def fold(page: Page, place, label: str, **fields: str) -> None:
@@ -69,7 +69,7 @@ def open_case(page: Page, thread: str) -> None:
 
 
 def conversation_of(page: Page) -> Locator:
-    return page.locator("section", has=page.get_by_role("heading", name="The conversation"))
+    return page.locator("section", has=page.get_by_role("heading", name="Conversation", exact=True))
 
 
 def test_staff_hide_a_reported_message_and_it_disappears_on_both_screens(
@@ -127,7 +127,7 @@ def test_a_block_is_seen_live_on_every_page_of_both(visit, pair, two):
     seller.locator("#thread-menu").get_by_role("button", name=re.compile("^Block")).click()
     expect(seller.locator("[data-banners]")).to_contain_text("You blocked")
     for page in (buyer, second):
-        expect(page.get_by_text("You cannot write to each other.")).to_be_visible()
+        expect(page.get_by_text("You can't message each other.")).to_be_visible()
         expect(page.get_by_role("button", name="Send")).to_be_hidden()
     seller.locator("[data-banners]").get_by_role("button", name="Unblock").click()
     for page in (buyer, second):

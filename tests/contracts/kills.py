@@ -17,12 +17,12 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from contracts.models import Card
 from core.outbox.models import OutboxEntry
+from core.outbox.processing import process_due
 from projects.panel.rebuild import list_differences
 from tests.outbox.timing import make_due
 from tests.threads.checker import find_problems, read_partition
 from threads import cache
 from threads.dynamodb.client import SyncClient
-from threads.outbox_handlers import process_due_entries
 
 Scene = TypeVar("Scene")
 
@@ -58,7 +58,7 @@ def relay(*threads: str) -> None:
     for thread in threads:
         cache.invalidate(thread)
     make_due()
-    while process_due_entries():
+    while process_due():
         pass
     assert not OutboxEntry.objects.filter(done_at__isnull=True).exists(), "something was left"
     assert_agree(*threads)
@@ -107,8 +107,8 @@ def _run_in_child(action: Callable[[], Any], kill_at: int) -> None:
 
     # Sockets and beliefs of the process that this one came from are not its own.
     table.connection.cache_clear()
-    cache._known.clear()
-    cache._turns.clear()
+    cache._entries.clear()
+    cache._writers.clear()
     try:
         _arm(kill_at)
         action()

@@ -15,6 +15,7 @@ from contracts.models import Amendment, Card, Leg, Receipt
 from contracts.models.bookings import BOOKED, CANCELLED, COMPLETED, ON_HOLD
 from contracts.models.money import EXPENSE, EXTRAS, OVERTIME, PAYMENT, REFUND
 from contracts.queries import get_balance, is_in_force
+from core.outbox.processing import process_due, process_now
 from core.refusals import Refusal
 from projects.actions.bookings import reverse_payment
 from projects.cards.deadline_worker import process_due_cards
@@ -29,7 +30,6 @@ from tests.contracts.card_scenes import (
 )
 from tests.contracts.conftest import IN_MAY, book, pay, terms
 from tests.threads.conftest import make_person, start
-from threads.outbox_handlers import process_due_entries, process_entries
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -72,7 +72,7 @@ def take(legs: list[Leg], what: str, chance: int) -> None:
         cards = list(Card.objects.filter(leg=leg, is_open=True).order_by("id"))
         if cards:
             card = cards[chance // 4 % len(cards)]
-            moves = TYPES[card.type].moves
+            moves = TYPES[card.type].transitions
             move = moves[chance // 64 % len(moves)]
             # Most of the time by somebody who may, or hardly anything would come of it.
             may = rightful(move.by, card) if chance // 4096 % 4 else []
@@ -96,7 +96,7 @@ def let_time_pass(card: Card) -> None:
     if done is None:
         Card.objects.filter(pk=card.pk).update(due_at=before)
     else:
-        process_entries(done.entries)
+        process_now(done.entries)
 
 
 def check_books(leg: Leg) -> None:
@@ -163,7 +163,7 @@ def check_a_story(steps: list[tuple[str, int]]) -> None:
         if TYPES[card.type].is_hold:
             let_staff_decide(card)
     process_due_cards()
-    process_due_entries()
+    process_due()
     for leg in legs:
         assert list(list_differences(leg.thread_id)) == []
 

@@ -11,9 +11,10 @@ from contracts.cards.card_type import DEADLINE
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
 from contracts.queries import get_balance
+from core.outbox.processing import process_due
 from core.refusals import Refusal
+from moderation.actions.reports import report_thread
 from moderation.models import Case
-from moderation.reports import report_thread
 from projects.cards import deadline_worker as sweeping
 from projects.cards.deadline_worker import process_due_cards, resume_stale_pauses
 from projects.panel.rebuild import list_differences
@@ -22,7 +23,6 @@ from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of
 from threads.actions.staff import lift_soft_block, lock_thread, soft_block_thread, unlock_thread
 from threads.models.thread import Thread
-from threads.outbox_handlers import process_due_entries
 
 pytestmark = pytest.mark.django_db
 
@@ -112,7 +112,7 @@ def test_one_that_cannot_be_moved_holds_up_no_other(leg, make_leg, monkeypatch):
 
 
 def test_an_answer_that_comes_too_late_is_refused_before_anybody_swept(ticking, leg):
-    move = next(move for move in TYPES[ticking.type].moves if move.by != DEADLINE)
+    move = next(move for move in TYPES[ticking.type].transitions if move.by != DEADLINE)
     with later(ticking), pytest.raises(Refusal) as refused:
         make(ticking, move)
     assert refused.value.code == "CARD_EXPIRED"
@@ -125,7 +125,7 @@ def test_an_answer_that_comes_too_late_is_refused_before_anybody_swept(ticking, 
 
 
 def test_an_answer_a_second_before_counts(ticking):
-    move = next(move for move in TYPES[ticking.type].moves if move.by != DEADLINE)
+    move = next(move for move in TYPES[ticking.type].transitions if move.by != DEADLINE)
     with later(ticking, seconds=-1):
         make(ticking, move)
     assert ticking.state == move.to
@@ -168,12 +168,12 @@ def test_an_open_case_stops_the_clock_until_it_is_resolved(ticking, buyer, threa
     due = ticking.due_at
     with later(ticking, hours=-2):
         case = report_thread(buyer, thread_id=thread, reason="other", comment="Look at this.")
-        process_due_entries()
+        process_due()
     with later(ticking, days=30):
         assert process_due_cards() == 0
         Case.objects.filter(pk=case.pk).update(status=Case.Status.RESOLVED)
         deadlines.resume_deadlines(thread, deadlines.CASE)
-        process_due_entries()
+        process_due()
         assert process_due_cards() == 0
     ticking.refresh_from_db()
     assert (ticking.stopped_at, ticking.due_at) == (None, due + timedelta(days=30, hours=2))

@@ -14,6 +14,7 @@ from contracts.cards.transitions import apply_due_transition
 from contracts.models import Amendment, Card, Leg
 from contracts.models.bookings import CANCELLED
 from contracts.queries import get_balance
+from core.outbox.processing import process_due, process_now
 from core.refusals import Refusal
 from projects.cards.deadline_worker import process_due_cards
 from projects.panel.rebuild import list_differences
@@ -21,7 +22,6 @@ from tests.contracts.card_scenes import answer, let_be_due, new_time, propose
 from tests.contracts.conftest import IN_MAY, book, terms
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, start
-from threads.outbox_handlers import process_due_entries, process_entries
 
 DAY = timedelta(days=1)
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -67,7 +67,7 @@ def at_once(*acts: Callable[[], object]) -> list[str]:
         each.start()
     for each in threads:
         each.join()
-    while process_due_entries():
+    while process_due():
         pass
     for error in came:
         if isinstance(error, BaseException):
@@ -168,7 +168,7 @@ def test_accept_against_expire(again):
             for _ in range(50):
                 done = apply_due_transition(card.id)
                 if done:
-                    process_entries(done.entries)
+                    process_now(done.entries)
 
         codes = at_once(lambda: answer(leg.buyer, card, "accept"), expire)
         settled(card)
@@ -189,7 +189,7 @@ def test_two_sweepers_move_each_card_once(again):
             assert (settled(card).state, card.version) == ("auto_accepted", 2)
             assert not card.leg.ledger.exists()
             said = [one.body or "" for one in messages_of(card.thread_id)]
-            assert sum("is over, and the work is accepted" in body for body in said) == 1
+            assert sum("has ended and the work is accepted" in body for body in said) == 1
 
     again(once)
 

@@ -145,7 +145,7 @@ def test_a_large_tab_of_records_keeps_only_what_holds(leg, thread, buyer, seller
 def many_extras(leg, count):
     """As if that many cards had been accepted."""
     from contracts.actions.revisions import record_change
-    from threads.outbox_handlers import process_entries
+    from core.outbox.processing import process_now
 
     there = Amendment.objects.filter(leg=leg).count()
     for number in range(there + 1, there + count + 1):
@@ -159,7 +159,7 @@ def many_extras(leg, count):
             made_by=leg.seller,
             made_at=timezone.now(),
         )
-    process_entries([record_change(leg.thread_id, by=leg.seller, key=f"extras-{there}")])
+    process_now([record_change(leg.thread_id, by=leg.seller, key=f"extras-{there}")])
 
 
 def assert_large(user, thread, name, count):
@@ -185,7 +185,7 @@ def test_what_was_kept_aside_and_is_lost_is_noticed_and_made_again(leg, thread, 
     many_extras(leg, 60)
     tab = tab_of(buyer, thread, "expenses")
     TabEdit(tab.pk, keys.edit_sk("expenses", tab.version)).delete()
-    assert "expenses is not what is recorded" in list(list_differences(thread))
+    assert "expenses differs from its SQL records" in list(list_differences(thread))
     with pytest.raises(Refusal, match="TRY_AGAIN"):
         read_full_snapshot(tab)
     call_command("rebuild_snapshots", "--thread", thread, verbosity=0)

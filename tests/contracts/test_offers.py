@@ -157,8 +157,8 @@ def test_an_offer_that_could_not_become_a_contract_is_not_made(thread, seller, w
 def test_what_was_accepted_while_the_table_was_away_is_carried_later(
     thread, buyer, seller, trouble
 ):
+    from core.outbox.processing import process_due
     from tests.threads.trouble import FOREVER, away
-    from threads.outbox_handlers import process_due_entries
 
     offer = offer_in(thread, seller)
     assert isinstance(buyer, User)
@@ -168,7 +168,7 @@ def test_what_was_accepted_while_the_table_was_away_is_carried_later(
     trouble.over()
     assert thread_item(thread).kind == "inquiry"
     make_due()
-    while process_due_entries():
+    while process_due():
         pass
     assert thread_item(thread).kind == "project"
     assert_consistent(thread)

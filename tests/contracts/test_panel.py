@@ -176,23 +176,23 @@ def opening(user, thread):
 
 
 def test_a_thread_that_is_locked_waits_with_what_was_recorded(leg, thread, buyer, seller):
+    from core.outbox.processing import process_due
     from threads.dynamodb import keys
     from threads.dynamodb.change import Change
     from threads.dynamodb.transactions import update
     from threads.models import Thread
-    from threads.outbox_handlers import process_due_entries
 
     item = Thread(keys.thread_pk(thread), keys.THREAD)
     update(item, Change(set={"status": "locked"}), None)
     cache.invalidate(thread)
     sign(buyer, leg)
     before = messages_of(thread)
-    process_due_entries()
+    process_due()
     assert [m.id for m in messages_of(thread)] == [m.id for m in before]
     update(item, Change(set={"status": "open"}), None)
     cache.invalidate(thread)
     make_due()
-    while process_due_entries():
+    while process_due():
         pass
     assert "signed" in messages_of(thread)[-1].body
     assert snapshot(buyer, thread, "docs")["documents"][0]["signatures"][0]["user"] == buyer.id
@@ -225,7 +225,7 @@ def test_check_stores_says_what_differs(leg, thread, buyer):
     tab.snapshot = {"documents": []}
     tab.save()
     cache.invalidate(thread)
-    assert list(list_differences(thread)) == ["docs is not what is recorded"]
+    assert list(list_differences(thread)) == ["docs differs from its SQL records"]
 
 
 def contents(user, thread):

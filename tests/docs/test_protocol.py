@@ -9,7 +9,7 @@ from django.conf import settings
 from core.refusals import REFUSALS
 from messaging_site.server.limits import MAX_WEBSOCKET_FRAME_BYTES
 from realtime.broadcast import events
-from realtime.sockets import consumers
+from realtime.sockets import close_codes, consumers
 from realtime.sockets.commands import COMMANDS, CONNECTION_COMMANDS
 from realtime.sockets.frames import MAX_FRAME_BYTES
 from realtime.sockets.heartbeat import ClientPosition
@@ -149,8 +149,13 @@ def test_the_limits_are_those_of_the_code():
 
 def test_lists_every_code_with_which_a_socket_is_closed():
     listed = {int(row["code"]) for row in pages.rows(pages.section(PAGE, "## Closing"))}
-    ours = {consumers.SIGNED_OUT, consumers.REPLACED, consumers.TOO_LARGE, consumers.TOO_MANY}
-    ours |= {consumers.NOT_NOW}
+    ours = {
+        close_codes.SIGNED_OUT,
+        close_codes.REPLACED,
+        close_codes.TOO_LARGE,
+        close_codes.TOO_MANY,
+        close_codes.UNAVAILABLE,
+    }
     assert listed == ours | set(OF_THE_SERVER)
 
 

@@ -15,7 +15,7 @@ from tests.docs import pages
 from tests.docs.test_protocol import EVENTS
 from threads import queries
 
-PAGES = sorted(path.name for path in pages.DOCS.glob("*.md"))
+PAGES = sorted(str(path.relative_to(pages.DOCS)) for path in pages.DOCS.rglob("*.md"))
 DOTTED = re.compile(
     r"(?:accounts|contracts|core|detection|files|inbox|messaging_site|moderation|privacy"
     r"|projects|realtime|threads)(?:\.\w+)+"

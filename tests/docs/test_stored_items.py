@@ -11,6 +11,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
+from core.outbox import processing
 from files.actions import accept_file
 from projects.actions.bookings import link_bookings
 from projects.actions.panel import edit_tab
@@ -19,7 +20,6 @@ from tests.contracts.conftest import book
 from tests.docs import pages
 from tests.docs.test_data_model import ITEMS, ON_EVERY_ITEM, PAGE, name_of
 from tests.threads.conftest import add_friend, ask, make_person, say, start
-from threads import outbox_handlers
 from threads.actions.blocks import block_person
 from threads.actions.cursors import mark_all_read
 from threads.actions.folders import mark_unread, mute_thread
@@ -43,7 +43,7 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     buyer, seller, guest = people = [make_person(name) for name in ("Bea", "Sam", "Gus")]
     seller.avatar, seller.city = "sam.jpg", "Lisbon"
     seller.save()
-    outbox_handlers.process_due_entries()
+    processing.process_due()
     thread = start(buyer, seller, city="Lisbon")
     add_friend(buyer, thread_id=thread, user=guest)
     add_friend(buyer, thread_id=thread, user=(gone := make_person("Ida")))

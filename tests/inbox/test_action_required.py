@@ -9,6 +9,7 @@ from django.core.management import call_command
 
 from contracts.models import Card
 from core.outbox.models import OutboxEntry
+from core.outbox.processing import process_due
 from inbox.queries import ACTION_REQUIRED, count_rows, list_action_required
 from inbox.rows import row_of
 from projects.actions import bookings
@@ -28,7 +29,6 @@ from threads.dynamodb import keys
 from threads.dynamodb.store import count_requests
 from threads.dynamodb.table import Item, query
 from threads.models import PendingAction
-from threads.outbox_handlers import process_due_entries
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
 
@@ -178,13 +178,13 @@ def test_whoever_leaves_is_waited_for_no_longer(thread, buyer, seller):
 def test_what_the_table_did_not_take_is_carried_later(thread, buyer, seller, monkeypatch):
     """The record is there, the process ends before the table has it."""
     with monkeypatch.context() as crash:
-        crash.setattr(bookings, "process_entries", lambda entries: None)
+        crash.setattr(bookings, "process_now", lambda entries: None)
         offer = offer_in(thread, seller)
         assert waits(buyer, thread) == []
         decline_offer(buyer, offer_id=offer.id)
         second = offer_in(thread, seller)
     cache.invalidate(thread)
-    while process_due_entries():
+    while process_due():
         assert waits(buyer, thread) == ["offer"]
     assert not OutboxEntry.objects.filter(done_at=None).exists()
     assert [each["what"] for each in thread_item(thread).waits] == [second.id]

@@ -3,6 +3,7 @@
 import pytest
 
 from accounts.actions import PROFILE_FIELDS, change_profile
+from core.outbox.processing import process_due
 from inbox.models import IndexedThread
 from inbox.search import index, indexer, query_parser
 from inbox.search.name_search import search_names
@@ -10,7 +11,6 @@ from inbox.search.search import search
 from tests.threads.conftest import ask, make_person, say, start
 from threads.actions.participants import leave_thread
 from threads.dynamodb.store import count_requests
-from threads.outbox_handlers import process_due_entries
 
 pytestmark = pytest.mark.storage
 
@@ -92,7 +92,7 @@ def test_a_new_name_is_found_and_the_old_one_is_not(thread, buyer, seller):
     fields = {name: getattr(seller, name) for name in PROFILE_FIELDS}
     handle = seller.handle.replace("sam", "ulrike")
     change_profile(seller, **fields | {"display_name": "Ulrike", "handle": handle})
-    process_due_entries()
+    process_due()
     assert found(buyer, "sam") == []
     assert found(buyer, "ulr") == [thread]
     assert search(buyer, query_parser.parse_query("light from:ulrike"))

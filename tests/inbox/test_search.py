@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from core.outbox.processing import process_due
 from inbox.models import IndexedMessage, IndexedPerson
 from inbox.search import indexer, query_parser, queue, reconcile
 from inbox.search.normalise import count_whole, excerpt, normalise
@@ -26,7 +27,6 @@ from threads.actions.staff import (
 from threads.archive.archiver import archive_thread
 from threads.dynamodb.store import count_requests
 from threads.models import Message
-from threads.outbox_handlers import process_due_entries
 
 pytestmark = pytest.mark.storage
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
@@ -327,7 +327,7 @@ def test_a_deleted_person_is_found_by_no_name_and_what_they_said_is(thread, buye
     say(seller, thread, "A secret between us")
     assert find(buyer, f"secret from:{name}")
     delete_account(seller)
-    process_due_entries()
+    process_due()
     assert find(buyer, "secret") == ["A secret between us"]
     for filters in (f"from:{name}", f"from:@{handle}", f"in:{name}", f"in:{handle}"):
         assert find(buyer, f"secret {filters}") == [], filters

@@ -7,6 +7,7 @@ import pytest
 from django.core.management import call_command
 
 from accounts.actions import PROFILE_FIELDS, change_profile
+from core.outbox.processing import process_due
 from inbox.models import IndexedMessage, IndexedPerson, IndexedThread
 from inbox.search import index, indexer, query_parser, queue, reconcile
 from inbox.search.search import search
@@ -24,7 +25,6 @@ from threads.actions.staff import (
 )
 from threads.archive.archiver import archive_thread
 from threads.dynamodb.store import count_requests
-from threads.outbox_handlers import process_due_entries
 
 pytestmark = pytest.mark.storage
 
@@ -132,7 +132,7 @@ class Talk:
     def rename(self) -> None:
         fields = {name: getattr(self.seller, name) for name in PROFILE_FIELDS}
         change_profile(self.seller, **fields | {"display_name": f"Sam {self.number}"})
-        process_due_entries()
+        process_due()
 
     def archive(self) -> None:
         archive_thread(self.thread, since="2020-01-01", before=datetime.now(UTC))

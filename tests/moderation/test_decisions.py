@@ -4,7 +4,8 @@ import pytest
 
 from contracts.cards import proposals
 from contracts.models import Card, Leg
-from moderation.actions import take_action
+from core.outbox.processing import process_due, process_now
+from moderation.actions.interventions import take_action
 from moderation.models import Case
 from tests.contracts.card_scenes import GIVEN, propose
 from tests.contracts.conftest import *  # noqa: F403
@@ -14,7 +15,6 @@ from tests.threads.conftest import messages_of, say, thread_item
 from threads.actions import staff as in_thread
 from threads.dynamodb import keys
 from threads.models import Message
-from threads.outbox_handlers import process_due_entries, process_entries
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
 
@@ -68,14 +68,14 @@ def test_a_decision_brings_along_a_card_that_waited_for_the_lock(leg, buyer, thr
         key="late",
         given=GIVEN["dispute"](leg),
     )
-    process_entries(done.entries)
+    process_now(done.entries)
     assert not Card.objects.get(pk=done.card.pk).message_id
     decide(moderator, done.card)
     card = Card.objects.get(pk=done.card.pk)
     message = Message.find(keys.thread_pk(thread), keys.message_sk(card.message_id))
     assert message.action["state"] == "resolved"
     assert DECISION in messages_of(thread)[-1].body
-    process_due_entries()
+    process_due()
     assert_consistent(thread)
 
 

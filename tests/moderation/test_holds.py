@@ -7,17 +7,18 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from core.outbox.processing import process_due
 from core.refusals import Refusal
 from files.actions import accept_file
 from files.cleanup import delete_unused_files
 from files.models import File
-from moderation.actions import resolve_case, take_action
+from moderation.actions.cases import resolve_case
+from moderation.actions.interventions import take_action
 from moderation.models import AuditEntry
 from privacy.actions import delete_account
 from tests.moderation.conftest import make_staff, report, sign_in, taken
 from tests.threads.conftest import say, start, thread_item
 from threads.actions.revisions import remove_message
-from threads.outbox_handlers import process_due_entries
 
 pytestmark = pytest.mark.storage
 
@@ -109,7 +110,7 @@ def test_nor_when_whoever_sent_it_deletes_their_account(thread, buyer, seller, m
     case = taken(moderator, report(buyer, thread, message.id))
     remove_message(seller, thread_id=thread, message_id=message.id)
     delete_account(seller)
-    while process_due_entries():
+    while process_due():
         pass
     assert get(moderator, case, file).content == b"What was sent"
     resolve_case(moderator, case_id=case.id, reason="A misunderstanding")

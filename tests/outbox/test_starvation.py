@@ -5,6 +5,7 @@ from django.db import transaction
 
 from contracts.actions.revisions import record_change
 from core.outbox.models import OutboxEntry
+from core.outbox.processing import process_due, process_now
 from tests.contracts.conftest import book
 from tests.outbox.timing import make_due
 from tests.threads.conftest import make_person, messages_of, start
@@ -14,7 +15,6 @@ from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.transactions import update
 from threads.models import Profile, Thread
-from threads.outbox_handlers import process_due_entries, process_entries
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
 
@@ -24,7 +24,7 @@ def booked(db):
     buyer, seller = make_person("Bea"), make_person("Sam")
     thread = start(buyer, seller)
     book(thread, buyer, seller)
-    while process_due_entries():
+    while process_due():
         pass
     return thread, seller
 
@@ -34,9 +34,9 @@ def deliver(seller, thread, count):
     for number in range(count):
         with transaction.atomic():
             entry = record_change(
-                thread, by=seller, key=f"delivery-{number}", says=f"Delivery {number}"
+                thread, by=seller, key=f"delivery-{number}", text=f"Delivery {number}"
             )
-        process_entries([entry])
+        process_now([entry])
 
 
 def test_101_deliveries_in_a_thread_on_hold_do_not_delay_a_profile(booked):
@@ -45,7 +45,7 @@ def test_101_deliveries_in_a_thread_on_hold_do_not_delay_a_profile(booked):
     deliver(seller, thread, 101)
 
     somebody = make_person("Zoe")
-    process_due_entries()
+    process_due()
 
     profile = Profile.find(keys.user_pk(somebody.id), keys.PROFILE)
     assert profile is not None
@@ -62,7 +62,7 @@ def test_a_lifted_hold_is_noticed_by_a_process_with_an_old_cache(booked):
     update(Thread(keys.thread_pk(thread), keys.THREAD), lift, None)
     make_due()
 
-    process_due_entries()
+    process_due()
 
     assert "Delivery 0" in messages_of(thread)[-1].body
 
@@ -72,7 +72,7 @@ def test_after_the_hold_all_deliveries_are_announced_in_order(booked):
     soft_block_thread(thread_id=thread, reason="Contact details", case_id="case_1")
     deliver(seller, thread, 5)
     lift_soft_block(thread_id=thread)
-    while process_due_entries():
+    while process_due():
         pass
 
     said = [each.body for each in messages_of(thread) if "Delivery" in (each.body or "")]

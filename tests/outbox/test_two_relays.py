@@ -9,11 +9,12 @@ from django.db import transaction
 from contracts.actions.revisions import record_change
 from core.outbox import claims, processing
 from core.outbox.claims import pending
+from core.outbox.processing import process_due, process_now
 from tests.contracts import kills
 from tests.contracts.conftest import book
 from tests.threads.conftest import make_person, messages_of, start
+from tests.wait import wait_until
 from threads import cache
-from threads.outbox_handlers import process_due_entries, process_entries
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -38,17 +39,18 @@ def conversation():
 def announce(thread, seller, count):
     with transaction.atomic():
         return [
-            record_change(thread, by=seller, key=f"line-{number}", says=f"Line {number}")
+            record_change(thread, by=seller, key=f"line-{number}", text=f"Line {number}")
             for number in range(count)
         ]
 
 
 def relay_until_empty() -> None:
-    deadline = time.monotonic() + MAX_SECONDS
-    while pending().exists():
-        assert time.monotonic() < deadline
-        if not process_due_entries():
-            time.sleep(0.05)
+    def is_empty() -> bool:
+        while process_due():
+            pass
+        return not pending().exists()
+
+    wait_until(is_empty, MAX_SECONDS)
 
 
 def second_relay(until_told: int) -> None:
@@ -101,9 +103,7 @@ def test_a_relay_killed_at_every_step_beside_another(short_lease):
 def test_an_action_killed_at_every_step_beside_a_relay(short_lease):
     for step in range(1, kills.MOST_STEPS):
         thread, seller = conversation()
-        survived = run_two_relays(
-            step, lambda of=(thread, seller): process_entries(announce(*of, 2))
-        )
+        survived = run_two_relays(step, lambda of=(thread, seller): process_now(announce(*of, 2)))
         relay_until_empty()
         cache.invalidate(thread)
         said = sum((each.body or "").startswith("Line") for each in messages_of(thread))

@@ -17,18 +17,18 @@ class Process:
     def __init__(self, prefix: str) -> None:
         self.heard: asyncio.Queue[dict] = asyncio.Queue()
         url = os.environ["PARLEY_TEST_REDIS_URL"]
-        self.between = RedisBus(
+        self.bus = RedisBus(
             url, prefix, lambda groups, message: self.heard.put_nowait(message), lambda live: None
         )
 
     async def begin(self) -> None:
-        await self.between.begin(asyncio.get_running_loop())
+        await self.bus.start(asyncio.get_running_loop())
 
     async def end(self) -> None:
-        self.between._task.cancel()
+        self.bus._task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await self.between._task
-        await self.between._redis.aclose()
+            await self.bus._task
+        await self.bus._redis.aclose()
 
 
 @pytest.fixture
@@ -44,14 +44,14 @@ async def two() -> AsyncIterator[tuple[Process, Process]]:
 async def test_whoever_comes_is_told(two):
     first, second = two
     await second.begin()
-    first.between.publish(WHO, {"type": "tell", "number": 1})
+    first.bus.publish(WHO, {"type": "broadcast.event", "number": 1})
     assert (await asyncio.wait_for(second.heard.get(), 10))["number"] == 1
 
 
 async def test_whoever_comes_while_we_were_counted_alone_is_told_too(two):
     """Redis counts, somebody comes and says so, and only then the count arrives."""
     first, second = two
-    publish = first.between._redis.publish
+    publish = first.bus._redis.publish
     is_counted, may_arrive = asyncio.Event(), asyncio.Event()
 
     async def publish_and_wait(*words: object) -> int:
@@ -60,11 +60,11 @@ async def test_whoever_comes_while_we_were_counted_alone_is_told_too(two):
         await may_arrive.wait()
         return count
 
-    first.between._redis.publish = publish_and_wait
-    beat = asyncio.create_task(first.between._say(first.between._word("beat")))
+    first.bus._redis.publish = publish_and_wait
+    beat = asyncio.create_task(first.bus._publish(first.bus._signal("beat")))
     await is_counted.wait()
     await second.begin()
     may_arrive.set()
     assert await beat == 1
-    first.between.publish(WHO, {"type": "tell", "number": 1})
+    first.bus.publish(WHO, {"type": "broadcast.event", "number": 1})
     assert (await asyncio.wait_for(second.heard.get(), 10))["number"] == 1

@@ -4,7 +4,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from uuid import uuid4
@@ -14,6 +14,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from messaging_site.server.drain import run_spread
 from tests.site import Client, Pair, Site, prepared_site
+from tests.wait import wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -83,13 +84,6 @@ class Sender:
                 self.acknowledged[accepted["client_id"]] = accepted["seq"]
 
 
-def wait_until(so: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not so():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def newest(client: Client, thread: str) -> dict:
     client.say("thread.open", thread=thread)
     return client.hear("thread.synced")["messages"][-1]
@@ -114,7 +108,7 @@ def test_under_load_nothing_acknowledged_is_lost_and_the_rest_is_sent_once_elsew
             client = stack.enter_context(server.connect(sender.pair.buyer))
             before[sender] = newest(client, sender.pair.thread)
             threads.submit(sender.run, client, ahead=5)
-        wait_until(lambda: all(len(sender.acknowledged) > 5 for sender in senders))
+        wait_until(lambda: all(len(sender.acknowledged) > 5 for sender in senders), 60)
         shut_down(server)
     assert server.process.wait(30) == 0
     assert [sender.code for sender in senders] == [1001] * len(senders)

@@ -94,7 +94,7 @@ def read(type_: str, field: str = "", value: str = "") -> Exception | None:
     others = {"type": type_} | {name: v for name, v in ACCEPTABLE.items() if name != field}
     text = json.dumps(others)
     try:
-        COMMANDS[type_].form.read(decode(f'{text[:-1]}, "{field}": {value}}}' if field else text))
+        COMMANDS[type_].form.parse(decode(f'{text[:-1]}, "{field}": {value}}}' if field else text))
     except (Refusal, FrameTooLarge) as refusal:
         return refusal
     return None
@@ -116,7 +116,7 @@ def test_every_field_of_every_command_refuses_it_with_a_code(value):
             assert refusal is not None, f"{type_} accepts it as {field}"
             if isinstance(refusal, Refusal):
                 assert refusal.code == "BAD_FRAME", (type_, field)
-                assert refusal.hint in (f"Not right: {field}.", "A frame is one JSON object.")
+                assert refusal.hint in (f"Invalid: {field}.", "A frame is one JSON object.")
 
 
 @pytest.mark.parametrize("value", DEEP)
@@ -130,4 +130,4 @@ def test_so_does_the_one_form_that_takes_json(db, value):
     assert answer.status_code == 400
     assert len(messages_of(thread)) == 1
     with pytest.raises(Refusal, match="BAD_FRAME"):
-        SendMessage.read({**fields, "thread": thread})
+        SendMessage.parse({**fields, "thread": thread})

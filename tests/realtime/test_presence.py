@@ -1,6 +1,5 @@
 """Who is online, as processes tell each other; in memory for one of them, in Redis for several."""
 
-import asyncio
 import os
 import time
 from uuid import uuid4
@@ -10,6 +9,7 @@ import redis
 
 from core.redis_outage import TIMEOUT_SECONDS, RedisOutage
 from realtime.broadcast import presence
+from tests.wait import async_wait_until
 
 pytestmark = pytest.mark.live
 
@@ -142,7 +142,7 @@ async def test_without_redis_a_process_knows_its_own_and_it_comes_back_by_itself
     assert time.monotonic() - begun < 1.5, "Nobody waits for Redis."
 
     own_redis.start_again(monkeypatch)
-    await until(lambda: is_online_after_a_touch(known, other, mara))
+    await async_wait_until(lambda: is_online_after_a_touch(known, other, mara), 5)
 
 
 async def test_nobody_waits_for_a_redis_that_hangs(own_redis, mara):
@@ -159,13 +159,6 @@ async def test_nobody_waits_for_a_redis_that_hangs(own_redis, mara):
 async def is_online_after_a_touch(known, other, mara):
     await known.touch(mara, "desk")
     return await is_online(other, mara)
-
-
-async def until(condition, patience=5):
-    deadline = time.monotonic() + patience
-    while not await condition():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.05)
 
 
 async def test_the_service_chooses_by_its_settings(settings, mara):

@@ -3,30 +3,30 @@
 import asyncio
 
 from realtime.broadcast.channel_layer import ChannelQueue
-from realtime.broadcast.delivery import ORIGIN
+from realtime.broadcast.delivery import BROADCAST, ORIGIN
 from realtime.sockets.consumers import MessagingConsumer
 from realtime.sockets.subscriptions import PresenceSubscriptions
 
 
 def socket_that(write) -> MessagingConsumer:
     socket = MessagingConsumer()
-    socket.mailbox, socket.turn, socket.hearing = ChannelQueue(10), asyncio.Lock(), None
-    socket.watching, socket.write = PresenceSubscriptions(), write
-    socket.mailbox.on_mail = socket._on_mail
+    socket.queue, socket.dispatch_lock, socket.queue_task = ChannelQueue(10), asyncio.Lock(), None
+    socket.subscriptions, socket.write = PresenceSubscriptions(), write
+    socket.queue.on_put = socket._drain_queue
     return socket
 
 
 def told(number: int) -> dict:
     event = {"type": "inbox.changed", "thread": "thrd_x", "number": number}
-    return {"type": "tell", "event": event, "origin": ORIGIN, "text": str(number)}
+    return {"type": BROADCAST, "event": event, "origin": ORIGIN, "text": str(number)}
 
 
 async def test_what_can_be_written_needs_no_task():
     written = []
     socket = socket_that(lambda text: written.append(text) or True)
     for number in range(3):
-        socket.mailbox.put(told(number))
-    assert (written, socket.hearing) == (["0", "1", "2"], None)
+        socket.queue.put(told(number))
+    assert (written, socket.queue_task) == (["0", "1", "2"], None)
 
 
 async def test_while_it_is_at_a_command_and_while_it_cannot_write_it_waits_in_order():
@@ -37,18 +37,18 @@ async def test_while_it_is_at_a_command_and_while_it_cannot_write_it_waits_in_or
         said.append(text_data)
 
     socket.send = send
-    await socket.turn.acquire()
+    await socket.dispatch_lock.acquire()
     can_write = True
-    socket.mailbox.put(told(0))
-    socket.mailbox.put(told(1))
+    socket.queue.put(told(0))
+    socket.queue.put(told(1))
     assert (said, written) == ([], [])
-    socket.turn.release()
-    await socket.hearing
+    socket.dispatch_lock.release()
+    await socket.queue_task
     can_write = False
-    socket.mailbox.put(told(2))
-    await socket.hearing
+    socket.queue.put(told(2))
+    await socket.queue_task
     can_write = True
-    socket.mailbox.put(told(3))
+    socket.queue.put(told(3))
     assert (said, written) == (["0", "1", "2"], ["3"])
 
 
@@ -66,7 +66,7 @@ async def test_a_socket_that_breaks_disturbs_nobody_who_tells_and_is_closed():
 
     socket = socket_that(break_down)
     socket.close, socket.send = close, send
-    socket.mailbox.put(told(0))
-    await socket.hearing
+    socket.queue.put(told(0))
+    await socket.queue_task
     assert closed == [1011]
-    assert not socket.mailbox.messages
+    assert not socket.queue.messages

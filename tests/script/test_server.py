@@ -13,7 +13,8 @@ from addresses import Address
 from installation import Data
 from serve import SHOWN_SIGN_INS
 
-from tests.script.conftest import ROOT, Server, answers, run, wait_for
+from tests.script.conftest import ROOT, Server, answers, run
+from tests.wait import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -95,8 +96,8 @@ def test_nothing_outlives_a_server_that_was_killed_and_a_reset_begins_anew(start
     server = start_server("--no-demo").wait_until_it_listens()
     state, key = server.state(), (server.data / "secret_key").read_text()
     server.process.kill()
-    wait_for(lambda: not answers(state["endpoint"]))
-    wait_for(lambda: not answers(state["address"]))
+    wait_until(lambda: not answers(state["endpoint"]))
+    wait_until(lambda: not answers(state["address"]))
 
     again = start_server("--no-demo", "--reset").wait_until_it_listens()
     assert "Preparing the data" in again.said()
@@ -137,7 +138,7 @@ def test_a_port_that_was_asked_for_and_is_taken_is_named(tmp_path):
         port = other.getsockname()[1]
         refused = run(SERVER, "--data", tmp_path / "data", "--port", port)
     assert refused.returncode == 1
-    assert refused.stderr == f"Port {port} on 127.0.0.1 is taken: choose another with --port.\n"
+    assert refused.stderr == f"Port {port} on 127.0.0.1 is in use: choose another with --port.\n"
 
 
 def test_an_unknown_option_is_named(tmp_path):

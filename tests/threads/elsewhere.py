@@ -87,11 +87,11 @@ def _recorded(told: list[tuple[str, dict]]):
     def record(groups: list[str], message: dict) -> None:
         told.extend((group.removeprefix("user."), message["event"]) for group in groups)
 
-    real, delivery._send = delivery._send, record
+    real, delivery.send_to_groups = delivery.send_to_groups, record
     try:
         yield
     finally:
-        delivery._send = real
+        delivery.send_to_groups = real
 
 
 # --- Things to do, whose answers can travel between processes

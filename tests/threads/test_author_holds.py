@@ -11,9 +11,11 @@ from django.utils import timezone
 
 from contracts.cards import deadlines
 from contracts.models import Card
+from core.outbox import processing
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
-from moderation.actions import resolve_case, take_action
+from moderation.actions.cases import resolve_case
+from moderation.actions.interventions import take_action
 from moderation.models import Case
 from projects.actions.bookings import decline_offer
 from projects.actions.cards import propose_card
@@ -24,7 +26,7 @@ from tests.moderation.conftest import BACKEND, make_staff, moderator, taken  # n
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, messages_of, row, say, start, thread_item
 from tests.threads.trouble import FOREVER, UPDATE, away
-from threads import cache, outbox_handlers
+from threads import cache
 from threads.actions import holds
 from threads.actions.messages import OutgoingMessage, send_batch
 from threads.actions.participants import add_participant, leave_thread, remove_participant
@@ -169,7 +171,7 @@ def test_the_release_survives_a_store_that_does_not_answer(
     assert row(held, seller).sending_hold
     # Its back-off is over.
     OutboxEntry.objects.filter(done_at=None).update(due_at=timezone.now())
-    outbox_handlers.process_due_entries()
+    processing.process_due()
     assert row(held, seller).sending_hold is None
 
 
@@ -189,7 +191,7 @@ def test_a_case_that_is_resolved_before_its_entry_is_carried_again_holds_nobody(
     resolve_case(moderator, case_id=taken(moderator, case_of(held)).id, reason="A prop")
     OutboxEntry.objects.filter(pk=entry.pk).update(payload=payload, done_at=None)
     entry.refresh_from_db()
-    assert outbox_handlers.process_entry(entry)
+    assert processing.process_entry(entry)
     assert row(held, seller).sending_hold is None
 
 
@@ -216,7 +218,7 @@ def holds_of_case(thread: str, author) -> None:
         "reason": "off_site",
         "hold": "Your message looks like a telephone number.",
     }
-    assert outbox_handlers.process_entry(OutboxEntry.objects.create(kind="case", payload=payload))
+    assert processing.process_entry(OutboxEntry.objects.create(kind="case", payload=payload))
 
 
 def test_a_held_author_can_still_call_our_safety_team(thread, buyer, seller):
@@ -264,7 +266,7 @@ def test_conversations_put_on_hold_before_become_holds_of_their_authors(thread, 
     from importlib import import_module
 
     import_module("moderation.migrations.0004_author_holds").enqueue(apps, None)
-    outbox_handlers.process_due_entries()
+    processing.process_due()
     assert thread_item(thread).soft_block is None
     assert row(thread, seller).sending_hold["case"] == case.id
     assert say(buyer, thread, "Hello")

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import time_machine
 
 from accounts.models import add_profile_entry
+from core.outbox import processing
 from tests.threads.conftest import make_person
-from threads import outbox_handlers
 from threads.actions.connections import (
     list_connections,
     record_connection,
@@ -113,19 +113,19 @@ def test_what_it_costs(buyer):
 
 
 def test_last_seen_is_kept_to_the_minute_for_whoever_asks(buyer, seller):
-    outbox_handlers.process_due_entries()
+    processing.process_due()
     record_last_seen(buyer)
     at = Profile.find(keys.user_pk(buyer.id), keys.PROFILE).last_seen_at
     assert list_last_seen([buyer.id, seller.id]) == {buyer.id: f"{at[:16]}Z"}
 
 
 def test_a_changed_profile_leaves_it_as_it_is(buyer):
-    outbox_handlers.process_due_entries()
+    processing.process_due()
     record_last_seen(buyer)
     before = list_last_seen([buyer.id])
     buyer.display_name = "Beatrix"
     buyer.save()
-    outbox_handlers.process_entry(add_profile_entry(buyer))
+    processing.process_entry(add_profile_entry(buyer))
     assert Profile.find(keys.user_pk(buyer.id), keys.PROFILE).display_name == "Beatrix"
     assert list_last_seen([buyer.id]) == before
 

@@ -7,6 +7,7 @@ import time_machine
 from django.urls import reverse
 from django.utils import timezone
 
+from core.outbox.processing import process_due
 from core.refusals import Refusal
 from inbox.queries import count_rows, get_row, list_folder
 from privacy.actions import delete_account
@@ -31,7 +32,6 @@ from threads.dynamodb.table import put_many
 from threads.dynamodb.transactions import Transaction
 from threads.models import Invitation, Pair
 from threads.models.thread import MAX_PARTICIPANTS
-from threads.outbox_handlers import process_due_entries
 from threads.queries import list_pending, open_thread
 
 pytestmark = pytest.mark.storage
@@ -267,7 +267,7 @@ def test_an_invitation_can_be_put_away_and_brought_back(invited, guest):
 
 def test_an_account_that_is_deleted_leaves_no_name_in_invitations(invited, buyer, guest):
     delete_account(guest)
-    process_due_entries()
+    process_due()
     assert invitation(invited, guest) is None
     assert "Gil" not in str([message.body for message in messages_of(invited)])
 
@@ -334,7 +334,7 @@ def test_blocks_are_checked_where_the_table_has_not_heard_of_them_yet(
     thread, buyer, seller, friend, monkeypatch
 ):
     """The block is in SQL; the table did not answer when it was made."""
-    monkeypatch.setattr("threads.outbox_handlers.process_entry", lambda entry: False)
+    monkeypatch.setattr("core.outbox.processing.process_entry", lambda entry: False)
     block_person(friend, blocked=seller)
     assert refused(add_participant, buyer, thread_id=thread, user=friend).code == (
         "ACTION_FORBIDDEN"

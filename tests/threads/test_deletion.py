@@ -13,6 +13,7 @@ from accounts.sign_in.sessions import is_signed_in
 from contracts.models import Leg, Receipt, Signature
 from contracts.models.bookings import WITHDRAWN
 from core.outbox.models import OutboxEntry
+from core.outbox.processing import process_due
 from core.refusals import Refusal
 from files.actions import accept_file
 from files.exports import request_export
@@ -34,7 +35,6 @@ from threads.actions.staff import lock_thread, soft_block_thread
 from threads.archive.archiver import archive_thread
 from threads.dynamodb import keys
 from threads.dynamodb.table import query_all
-from threads.outbox_handlers import process_due_entries
 from threads.queries import open_thread
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
@@ -49,7 +49,7 @@ def signed_in(user: User) -> Client:
 
 def relay() -> None:
     make_due()
-    while process_due_entries():
+    while process_due():
         pass
     assert not OutboxEntry.objects.filter(done_at=None).exists()
 
@@ -256,7 +256,7 @@ def test_killed_at_every_step_it_is_whole_in_the_end():
 
         def act(seller: User = seller) -> None:
             delete_account(seller)
-            while process_due_entries():
+            while process_due():
                 pass
 
         is_done = kills.survives(step, act)

@@ -8,6 +8,7 @@ from accounts.actions import change_profile
 from accounts.models import User
 from contracts.models import Receipt
 from core.outbox.models import OutboxEntry
+from core.outbox.processing import process_due
 from inbox.models import IndexedMessage
 from inbox.search.index import index_thread
 from inbox.search.indexer import index_queued
@@ -28,7 +29,6 @@ from threads.dynamodb.change import Change
 from threads.dynamodb.table import query_all
 from threads.dynamodb.transactions import update
 from threads.models import Message
-from threads.outbox_handlers import process_due_entries
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
 
@@ -161,7 +161,7 @@ def test_what_waits_for_a_lock_is_said_without_the_name(buyer, seller, thread):
     lock_thread(thread_id=thread, reason="Threats.")
     deliver_finals(seller, leg_id=leg.id, key="1", title="Finals", listing=LISTING)
     delete_account(seller)
-    while process_due_entries():
+    while process_due():
         pass
     unlock_thread(thread_id=thread)
     relay()

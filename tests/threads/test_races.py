@@ -26,6 +26,7 @@ from tests.threads.conftest import (
     start,
     thread_item,
 )
+from tests.wait import wait_until
 from threads import cache
 from threads.actions.drafts import find_draft, save_draft
 from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread
@@ -98,29 +99,24 @@ def test_in_one_process_whoever_came_first_writes_first(thread):
         for number in range(8):
             pool.submit(write, number)
             waiting[number].wait()
-            wait_until(lambda queued=number + 2: len(cache._turns[thread]) == queued)
+            wait_until(
+                lambda queued=number + 2: len(cache._writers[thread]) == queued, 5, interval=0.001
+            )
     assert order == list(range(8))
-    assert thread not in cache._turns
+    assert thread not in cache._writers
 
 
 def test_nobody_waits_for_a_turn_for_ever(thread, buyer):
     with cache.write_lock(thread), ThreadPoolExecutor(1) as pool:
 
         def write() -> None:
-            with cache.write_lock(thread, patience=0.05):
+            with cache.write_lock(thread, timeout=0.05):
                 pass
 
         with pytest.raises(Refusal) as refused:
             pool.submit(write).result()
     assert refused.value.code == "TRY_AGAIN"
     assert say(buyer, thread).seq == 2
-
-
-def wait_until(true) -> None:
-    until = time.monotonic() + 5
-    while not true():
-        assert time.monotonic() < until
-        time.sleep(0.001)
 
 
 def test_what_one_sends_after_the_other_is_stored_in_that_order(thread, buyer, seller, elsewhere):

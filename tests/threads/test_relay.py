@@ -8,6 +8,7 @@ from django.db import connection
 
 from accounts.actions import change_profile
 from accounts.models import User
+from core.outbox import processing
 from core.outbox.handlers import HANDLERS
 from core.outbox.models import OutboxEntry
 from inbox.queries import list_folder
@@ -15,7 +16,6 @@ from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent, read_partition
 from tests.threads.conftest import add_friend, make_person, row, say, start
 from tests.threads.trouble import FOREVER, UPDATE, away, refused
-from threads import outbox_handlers
 from threads.actions.blocks import block_person
 from threads.actions.folders import archive_thread
 from threads.actions.participants import remove_participant
@@ -52,7 +52,7 @@ def profile(user: User) -> Profile:
 
 def test_a_new_person_has_a_profile_in_the_table(nothing_waits):
     user = make_person("Bea")
-    assert outbox_handlers.process_due_entries() == 1
+    assert processing.process_due() == 1
     copied = profile(user)
     assert (copied.display_name, copied.handle) == ("Bea", user.handle)
     assert (copied.time_zone, copied.verified, copied.city) == ("UTC", False, None)
@@ -66,7 +66,7 @@ def test_a_new_name_reaches_the_profile_ones_own_item_and_the_others_rows(
     archive_thread(buyer, thread_id=archived)
     rename(buyer, "Beatrix", city="Porto", time_zone="Europe/Lisbon")
 
-    assert outbox_handlers.process_due_entries() == 1
+    assert processing.process_due() == 1
 
     assert (profile(buyer).display_name, profile(buyer).city) == ("Beatrix", "Porto")
     for each in (thread, archived):
@@ -88,7 +88,7 @@ def test_a_new_name_reaches_the_profile_ones_own_item_and_the_others_rows(
 def test_what_is_sent_next_bears_the_new_name(thread, buyer, delivered, nothing_waits):
     say(buyer, thread)
     rename(buyer, "Beatrix")
-    outbox_handlers.process_due_entries()
+    processing.process_due()
     delivered.clear()
     say(buyer, thread)
     assert "Beatrix" in delivered.to(buyer, "message.sent")[0]["html"]
@@ -119,9 +119,9 @@ def test_an_old_entry_carried_late_does_not_undo_a_newer_one(thread, buyer, sell
 
 
 def test_a_profile_that_is_copied_keeps_when_somebody_was_last_seen(buyer, nothing_waits):
-    outbox_handlers.process_entry(rename(buyer, "Beatrix"))
+    processing.process_entry(rename(buyer, "Beatrix"))
     profile(buyer).update([Profile.last_seen_at.set("2026-05-04T09:30:00.125Z")])
-    outbox_handlers.process_entry(rename(buyer, "Trixie", city=""))
+    processing.process_entry(rename(buyer, "Trixie", city=""))
     assert profile(buyer).last_seen_at == "2026-05-04T09:30:00.125Z"
 
 
@@ -131,11 +131,11 @@ def test_a_copy_that_was_left_half_done_is_finished(buyer, seller, trouble, noth
     rename(buyer, "Beatrix")
     trouble.let(UPDATE, updates)
     trouble.before(UPDATE, away, times=FOREVER)
-    outbox_handlers.process_due_entries()
+    processing.process_due()
 
     trouble.over()
     make_due()
-    outbox_handlers.process_due_entries()
+    processing.process_due()
     assert not OutboxEntry.objects.filter(done_at__isnull=True).exists()
     for thread in threads:
         assert row(thread, buyer).person["name"] == "Beatrix"
@@ -147,7 +147,7 @@ def test_a_copy_waits_for_a_transaction_on_the_same_item(
 ):
     rename(buyer, "Beatrix")
     trouble.before(UPDATE, refused("TransactionConflictException"), times=3)
-    assert outbox_handlers.process_due_entries() == 1
+    assert processing.process_due() == 1
     assert row(thread, seller).other_side["name"] == "Beatrix"
 
 
@@ -162,7 +162,7 @@ def test_somebody_removed_while_it_is_copied_is_not_written_back(
 
     # The first update is the profile's own; just before the next one, they are gone.
     trouble.meanwhile(UPDATE, lambda: trouble.meanwhile(UPDATE, leave))
-    assert outbox_handlers.process_due_entries() == 1
+    assert processing.process_due() == 1
     assert row(thread, stranger) is None
     assert_consistent(thread)
 
@@ -179,7 +179,7 @@ def test_one_entry_that_cannot_be_carried_does_not_hold_up_the_rest(
     trouble.over()
     make_due()
 
-    assert outbox_handlers.process_due_entries() == 1
+    assert processing.process_due() == 1
 
     assert Pair.find(keys.pair_pk(buyer.id, seller.id), keys.STATE).blocked_by == {seller.id}
     (left,) = OutboxEntry.objects.filter(done_at__isnull=True)
@@ -188,7 +188,7 @@ def test_one_entry_that_cannot_be_carried_does_not_hold_up_the_rest(
 
 def test_the_profile_of_somebody_who_is_gone_is_done(nothing_waits):
     OutboxEntry.objects.create(kind="profile", payload={"user": "usr_of_somebody_deleted"})
-    assert outbox_handlers.process_due_entries() == 1
+    assert processing.process_due() == 1
     assert not OutboxEntry.objects.filter(done_at__isnull=True).exists()
 
 
@@ -197,11 +197,11 @@ def test_while_the_store_is_away_it_does_not_try_them_all(buyer, trouble, nothin
         rename(buyer, f"Bea {number}")
     trouble.before("*", away, times=FOREVER)
     with time_budget(0.0):
-        assert outbox_handlers.process_due_entries() == 0
+        assert processing.process_due() == 0
     assert trouble.happened == 1
     trouble.over()
     make_due()
-    assert outbox_handlers.process_due_entries() == 5
+    assert processing.process_due() == 5
 
 
 @pytest.mark.django_db(transaction=True)
@@ -223,7 +223,7 @@ def test_nobody_waits_for_the_database_while_a_profile_is_copied(trouble):
             assert written.wait(3), "the copy holds the database"
 
         trouble.meanwhile(UPDATE, meanwhile)
-        assert outbox_handlers.process_entry(entry)
+        assert processing.process_entry(entry)
     assert written.is_set()
 
 
@@ -237,7 +237,7 @@ def test_two_changes_carried_at_once_end_with_the_newest_name():
     def carry(part: list[OutboxEntry]) -> None:
         together.wait()
         for entry in part:
-            outbox_handlers.process_entry(entry)
+            processing.process_entry(entry)
         connection.close()
 
     with ThreadPoolExecutor(3) as pool:

@@ -176,7 +176,7 @@ def test_while_it_is_open_nothing_is_attempted(thread, buyer, trouble, monkeypat
     for ask in (lambda: open_thread(buyer, thread), lambda: get_many([("a", "b")])):
         with pytest.raises(StoreUnavailable) as told:
             ask()
-        assert told.value.why == BREAKER_OPEN
+        assert told.value.reason == BREAKER_OPEN
     with pytest.raises(Refusal, match="TRY_AGAIN"):
         say(buyer, thread, str(uuid4()))
     assert trouble.happened == 0

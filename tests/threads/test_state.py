@@ -90,7 +90,7 @@ def test_a_copy_is_a_thing_of_its_own(known, thread):
 
 def test_the_threads_used_last_are_kept(buyer, seller, monkeypatch):
     monkeypatch.setattr(cache, "MAX_ENTRIES", 3)
-    monkeypatch.setattr(cache, "_known", type(cache._known)())
+    monkeypatch.setattr(cache, "_entries", type(cache._entries)())
     one, two, three = (start(buyer, seller) for _ in range(3))
     say(buyer, one)
     four = start(buyer, seller)

@@ -91,13 +91,13 @@ class Asker:
         timeouts = {"connect_timeout": 1, "read_timeout": read_timeout}
         self.client = SyncClient(region="eu-central-1", endpoint=url, **timeouts)
         self.store = Store(self.client, region="eu-central-1", endpoint=url)
-        self.on_loop = self.store._client_on_loop
+        self.on_loop = self.store._async_client
         self.loop = asyncio.new_event_loop() if on_loop else None
 
     def ask(self, operation: str, arguments: dict) -> dict:
         if self.loop is None:
             return self.store._make_api_call(operation, arguments)
-        return self.loop.run_until_complete(self.store.ask(operation, arguments))
+        return self.loop.run_until_complete(self.store.call_async(operation, arguments))
 
 
 @pytest.fixture(params=["waiting", "on the loop"])
@@ -231,7 +231,7 @@ def test_says_that_nobody_is_there(client_of, no_retries):
         port = taken.getsockname()[1]
     with pytest.raises(StoreUnavailable) as error:
         get(client_of(f"http://127.0.0.1:{port}"))
-    assert error.value.why == "EndpointConnectionError"
+    assert error.value.reason == "EndpointConnectionError"
 
 
 @pytest.mark.parametrize("token", ["", "a token of a role"])
@@ -239,7 +239,7 @@ def test_signs_as_botocore_does(token, monkeypatch):
     signer = Signer("eu-west-1", "dynamodb.eu-west-1.amazonaws.com")
     credentials = Credentials("AKIDEXAMPLE", "secret", token or None)
     body = b'{"TableName":"parley"}'
-    head, _, sent = signer.signed("GetItem", body, credentials).partition(b"\r\n\r\n")
+    head, _, sent = signer.sign("GetItem", body, credentials).partition(b"\r\n\r\n")
     assert sent == body
     first, *lines = head.decode().split("\r\n")
     assert first == "POST / HTTP/1.1"

@@ -115,7 +115,7 @@ class Walk:
 
     def take_step(self) -> Model:
         self.step += 1
-        cache._known = self.chance.choice(self.processes)
+        cache._entries = self.chance.choice(self.processes)
         model = self.chance.choice(self.models)
         user = self.chance.choice(self.people)
         action = self.chance.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
@@ -363,7 +363,7 @@ WEIGHTS = {
 
 
 def walk(seed: int, steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_known", OrderedDict())
+    monkeypatch.setattr(cache, "_entries", OrderedDict())
     walk = Walk(seed)
     for number in range(steps):
         touched = walk.take_step()

@@ -28,7 +28,7 @@ class Trouble:
         self.happened = 0
         self._plans: list[tuple[str, Error | None, float, bool]] = []
         self._watchers: list[tuple[str, Callable[[], None]]] = []
-        real, real_on_loop = SyncClient._make_api_call, AsyncClient.ask
+        real, real_on_loop = SyncClient._make_api_call, AsyncClient.call
 
         def call(client: SyncClient, operation: str, arguments: dict) -> Any:
             error, after = self._next(operation)
@@ -47,7 +47,7 @@ class Trouble:
             return answer
 
         monkeypatch.setattr(SyncClient, "_make_api_call", call)
-        monkeypatch.setattr(AsyncClient, "ask", ask)
+        monkeypatch.setattr(AsyncClient, "call", ask)
 
     def _next(self, operation: str) -> tuple[Error | None, bool]:
         """What is to go wrong with this one, if anything, and whether the engine does it first."""

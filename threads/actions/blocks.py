@@ -4,9 +4,9 @@ from django.db import transaction
 
 from accounts.blocks import lock_users
 from accounts.models import Block, User
+from core.outbox import processing
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
-from threads import outbox_handlers
 
 
 def block_person(blocker: User, *, blocked: User) -> None:
@@ -16,14 +16,14 @@ def block_person(blocker: User, *, blocked: User) -> None:
         lock_users([blocker.id, blocked.id])
         Block.objects.get_or_create(blocker=blocker, blocked=blocked)
         entry = _add_outbox_entry(blocker, blocked)
-    outbox_handlers.process_entry(entry)
+    processing.process_entry(entry)
 
 
 def unblock_person(blocker: User, *, blocked: User) -> None:
     with transaction.atomic():
         Block.objects.filter(blocker=blocker, blocked=blocked).delete()
         entry = _add_outbox_entry(blocker, blocked)
-    outbox_handlers.process_entry(entry)
+    processing.process_entry(entry)
 
 
 def _add_outbox_entry(blocker: User, blocked: User) -> OutboxEntry:

@@ -186,7 +186,7 @@ def _cursors_unchanged(current: Participant) -> Condition:
 def _read(person: Participant, position: CursorPosition) -> tuple[Participant, list[Message]]:
     """The user's own item and the messages from the given one on: one Query, if they fit in it."""
     where = Item.sk.between(keys.message_sk(position.message_id), person.sk)
-    page = query(person.pk, where, limit=WINDOW_PAGE_SIZE, newest_first=True, whole=False)
+    page = query(person.pk, where, limit=WINDOW_PAGE_SIZE, newest_first=True, with_contents=False)
     mine = [item for item in page.of(Participant) if item.sk == person.sk]
     if not mine:
         raise Refusal("THREAD_NOT_FOUND")
@@ -201,7 +201,7 @@ def _read(person: Participant, position: CursorPosition) -> tuple[Participant, l
             limit=WINDOW_PAGE_SIZE,
             newest_first=True,
             after=page.next_key,
-            whole=False,
+            with_contents=False,
         )
         messages += page.of(Message)
     return mine[0], messages[::-1]

@@ -11,7 +11,7 @@ from threads.dynamodb.table import Item, query_all
 from threads.dynamodb.transactions import update
 from threads.events import publish_thread_changed_to
 from threads.models import FormerParticipant, Participant
-from threads.outbox_handlers import wake_thread
+from threads.outbox_handlers import make_thread_entries_due
 
 Holder = Participant | FormerParticipant
 
@@ -24,7 +24,7 @@ def hold_author(*, thread_id: str, user_id: str, reason: str, case_id: str) -> N
 
 def release_author(*, thread_id: str, user_id: str) -> None:
     _change(thread_id, user_id, Change(remove=("sending_hold",)))
-    wake_thread(thread_id)
+    make_thread_entries_due(thread_id)
 
 
 def release_case(*, thread_id: str, case_id: str) -> None:

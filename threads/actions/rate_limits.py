@@ -1,9 +1,7 @@
-"""How many first contacts a person may make, and how many files they may bring: buckets in the
-table, which fill again by themselves, the same for every server.
+"""Rate limits of new contacts and uploads: token buckets in the table, shared by all servers.
 
-A bucket is read with whatever else an action has to know, and written with what it pays for, on
-the condition that it is as it was read. What is done often and costs little has buckets of another
-kind (core/rate_limits.py).
+A bucket is read with the other items of an action, and written in its transaction on the condition
+that it is unchanged. Frequent and cheap commands are limited in memory (core/rate_limits.py).
 """
 
 import math
@@ -21,46 +19,46 @@ from threads.dynamodb.table import Item, Key, get_many
 from threads.dynamodb.transactions import Transaction, TransactionCancelled
 from threads.models import RateBucket
 
-# Stored as whole numbers: a bucket fills by less than one in most moments.
+# Tokens are stored as integers, in thousandths.
 TOKEN = 1000
-# By then every bucket is full again.
+# By then every bucket is full.
 BUCKET_LIFETIME_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True)
 class StoredLimit:
-    what: str
-    most: int
+    name: str
+    burst: int
     seconds: int
-    # What is said when it is empty, and what can be done again then.
+    # The refusal of an empty bucket, and the beginning of its hint.
     message: str
-    again: str
+    hint: str
 
 
 def start_limits(user: User) -> list[StoredLimit]:
-    """An account that is known, or has been here for a while, may do more than a new one."""
+    """Limits of new contacts; verified and older accounts have higher ones."""
     age = timezone.now() - user.date_joined
-    is_known = user.verified or age.days >= settings.NEW_ACCOUNT_DAYS
-    hour, day = settings.START_LIMITS_KNOWN if is_known else settings.START_LIMITS
-    said = "You have written to many new people in a short time."
-    again = "You can write to somebody new again"
+    is_established = user.verified or age.days >= settings.NEW_ACCOUNT_DAYS
+    hour, day = settings.START_LIMITS_KNOWN if is_established else settings.START_LIMITS
+    message = "You've messaged many new people in a short time."
+    hint = "You can message someone new again"
     return [
-        StoredLimit("start-hour", hour, 3600, said, again),
-        StoredLimit("start-day", day, 24 * 3600, said, again),
+        StoredLimit("start-hour", hour, 3600, message, hint),
+        StoredLimit("start-day", day, 24 * 3600, message, hint),
     ]
 
 
 def upload_limits() -> list[StoredLimit]:
-    said = "You have brought many files in a short time."
-    return [StoredLimit("upload", settings.UPLOAD_LIMIT, 3600, said, "You can bring more")]
+    message = "You've uploaded many files in a short time."
+    return [StoredLimit("upload", settings.UPLOAD_LIMIT, 3600, message, "You can upload more")]
 
 
 def bucket_keys(user: User, limits: list[StoredLimit]) -> list[Key]:
-    return [(keys.user_pk(user.id), keys.rate_sk(limit.what)) for limit in limits]
+    return [(keys.user_pk(user.id), keys.rate_sk(limit.name)) for limit in limits]
 
 
 def take_token(user: User, limits: list[StoredLimit]) -> None:
-    """By itself, before what it pays for: for what the table has no part in."""
+    """Takes a token in a transaction of its own, for actions outside the table."""
     backoff = Backoff()
     while True:
         write = Transaction()
@@ -69,28 +67,28 @@ def take_token(user: User, limits: list[StoredLimit]) -> None:
             write.commit()
             return
         except TransactionCancelled:
-            # Another of theirs came in between.
+            # A concurrent action of the same user changed a bucket.
             backoff.wait()
 
 
 def check_tokens_left(limits: list[StoredLimit], found: list[Item]) -> None:
-    """Refuses with the seconds to wait, if one of them is empty. Takes nothing."""
+    """Refuses with the seconds to wait if a bucket is empty, without taking a token."""
     for limit in limits:
-        _check_left(limit, _left(_find(limit, found), limit, time.time()))
+        _check_left(limit, _tokens_left(_find_bucket(limit, found), limit, time.time()))
 
 
 def take_token_in(
     write: Transaction, user: User, limits: list[StoredLimit], found: list[Item]
 ) -> None:
-    """Refuses with the seconds to wait, if one of them is empty."""
+    """Takes a token of each bucket in a transaction; refuses if one is empty."""
     now = time.time()
     for limit in limits:
-        bucket = _find(limit, found)
-        left = _left(bucket, limit, now)
+        bucket = _find_bucket(limit, found)
+        left = _tokens_left(bucket, limit, now)
         _check_left(limit, left)
         put = RateBucket(
             keys.user_pk(user.id),
-            keys.rate_sk(limit.what),
+            keys.rate_sk(limit.name),
             tokens=left - TOKEN,
             updated_at=keys.now(),
             ttl=int(now) + BUCKET_LIFETIME_SECONDS,
@@ -100,30 +98,30 @@ def take_token_in(
             if bucket
             else RateBucket.pk.does_not_exist() | (RateBucket.ttl <= int(now))
         )
-        write.put(limit.what, put, as_read)
+        write.put(limit.name, put, as_read)
 
 
-def _find(limit: StoredLimit, found: list[Item]) -> RateBucket | None:
+def _find_bucket(limit: StoredLimit, found: list[Item]) -> RateBucket | None:
     buckets = (item for item in found if isinstance(item, RateBucket))
-    return next((one for one in buckets if one.sk == keys.rate_sk(limit.what)), None)
+    return next((one for one in buckets if one.sk == keys.rate_sk(limit.name)), None)
 
 
 def _check_left(limit: StoredLimit, left: int) -> None:
     if left < TOKEN:
-        wait = math.ceil((TOKEN - left) / TOKEN * limit.seconds / limit.most)
-        hint = f"{limit.again} {_in(wait)}."
+        wait = math.ceil((TOKEN - left) / TOKEN * limit.seconds / limit.burst)
+        hint = f"{limit.hint} {_format_wait(wait)}."
         raise Refusal("RATE_LIMITED", limit.message, hint=hint, retry_after=wait)
 
 
-def _left(bucket: RateBucket | None, limit: StoredLimit, now: float) -> int:
+def _tokens_left(bucket: RateBucket | None, limit: StoredLimit, now: float) -> int:
     if bucket is None:
-        return limit.most * TOKEN
+        return limit.burst * TOKEN
     passed = max(0.0, now - keys.parse_iso(bucket.updated_at).timestamp())
-    filled = bucket.tokens + int(passed * TOKEN * limit.most / limit.seconds)
-    return min(limit.most * TOKEN, filled)
+    filled = bucket.tokens + int(passed * TOKEN * limit.burst / limit.seconds)
+    return min(limit.burst * TOKEN, filled)
 
 
-def _in(seconds: int) -> str:
+def _format_wait(seconds: int) -> str:
     minutes = math.ceil(seconds / 60)
     if minutes < 60:
         return f"in {minutes} min"

@@ -19,7 +19,7 @@ from threads.events import publish_message, publish_thread_changed
 from threads.models import Message, Thread
 from threads.models.message import ACTION, PREVIEW_LENGTH, SYSTEM
 from threads.models.thread import LOCKED, OPEN
-from threads.outbox_handlers import wake_thread
+from threads.outbox_handlers import make_thread_entries_due
 from threads.rendering.markdown import escape_markdown
 from threads.sending import NewMessage, NothingToDo, RosterChange, append
 from threads.sending.revision import now
@@ -92,7 +92,7 @@ def unlock_thread(*, thread_id: str) -> None:
         text="Our safety team unlocked this conversation.",
     )
     thread_resumed.send(None, thread_id=thread_id, reason=LOCK)
-    wake_thread(thread_id)
+    make_thread_entries_due(thread_id)
 
 
 def soft_block_thread(*, thread_id: str, reason: str, case_id: str) -> None:
@@ -109,7 +109,7 @@ def lift_soft_block(
     lift = Change(remove=("soft_block",))
     _change_thread(thread_id, lambda thread: lift if thread.soft_block else None, text=text)
     thread_resumed.send(None, thread_id=thread_id, reason=SOFT_BLOCK)
-    wake_thread(thread_id)
+    make_thread_entries_due(thread_id)
 
 
 def _change_thread(

@@ -1,1 +1,1 @@
-"""Old messages: into packs, out of them, and always readable."""
+"""The archive: moves the contents of old messages from the table to packs, and back."""

@@ -1,8 +1,8 @@
-"""Which archive belongs to this table.
+"""Verifies that the configured archive belongs to this table.
 
-The archive holds an object with a random id, and the table the same id. A process whose storage has
-another one, or none, is set up for another archive: it must neither move messages there nor take
-what is missing there for deleted.
+The archive and the table store the same random id. A process whose storage has a different id, or
+none, is configured for another archive: it must neither move messages there nor treat packs that
+are missing there as deleted.
 """
 
 import secrets
@@ -24,36 +24,35 @@ from threads.models import ArchiveLocation, Pack, packs
 log = structlog.get_logger(__name__)
 
 MARKER = "archive-id"
-SAMPLE = 20
+SAMPLE_SIZE = 20
 
-# Storages that were found to be the right one, by this process.
+# Storages that this process has verified.
 _checked: list[Storage] = []
 
 
 class WrongArchive(Exception):
-    """The storage is not the archive that this table's old messages are in."""
+    """The storage is not the archive of this table."""
 
 
 def check_location() -> None:
-    """Raises WrongArchive unless the storage is the recorded one, or the first one."""
+    """Raises WrongArchive unless the storage is the recorded one, or the first to be used."""
     storage = storages["archive"]
-    if any(known is storage for known in _checked):
+    if any(checked is storage for checked in _checked):
         return
     recorded = ArchiveLocation.find(keys.ARCHIVING, keys.LOCATION)
     if recorded is None:
         recorded = _record(storage)
     if _id_in(storage) != recorded.archive_id:
         raise WrongArchive(
-            f"Old messages of this table are in {recorded.described}, and the settings name "
-            f"{describe(storage)}. Nothing was moved. Set PARLEY_ARCHIVE_BUCKET or PARLEY_DATA as "
-            f"they were, or copy the whole archive there, with its object {MARKER!r}."
+            f"Archived messages of this table are in {recorded.described}, but the settings name "
+            f"{describe(storage)}. Nothing was moved. Restore PARLEY_ARCHIVE_BUCKET or "
+            f"PARLEY_DATA, or copy the whole archive there, with its object {MARKER!r}."
         )
     _checked.append(storage)
 
 
 def accept_new_location() -> None:
-    """From now on this one, whatever was recorded: for an archive that is lost or was put together
-    by hand."""
+    """Records the configured storage as the archive, for one that was lost or copied by hand."""
     storage = storages["archive"]
     change = Change(set=_values(storage, _id_in(storage) or _mark(storage)))
     update(ArchiveLocation(keys.ARCHIVING, keys.LOCATION), change, None)
@@ -66,13 +65,13 @@ def describe(storage: Storage) -> str:
 
 
 def _record(storage: Storage) -> ArchiveLocation:
-    """By the first run; of two at once, by one. Where there are packs from before locations were
-    recorded, it has to be where they are."""
-    known = list(islice(_list_packs(), SAMPLE))
-    if known and not any(storage.exists(path) for path in known):
+    """Records the location on the first run; of two concurrent runs, one succeeds. A storage has to
+    contain the packs from before locations were recorded."""
+    sample = list(islice(_list_packs(), SAMPLE_SIZE))
+    if sample and not any(storage.exists(path) for path in sample):
         raise WrongArchive(
-            f"There are archived messages, and {describe(storage)} has none of them. Nothing was "
-            "moved. Set PARLEY_ARCHIVE_BUCKET or PARLEY_DATA as they were."
+            f"There are archived messages, but {describe(storage)} has none of them. Nothing was "
+            "moved. Restore PARLEY_ARCHIVE_BUCKET or PARLEY_DATA."
         )
     values = _values(storage, _id_in(storage) or _mark(storage))
     item = ArchiveLocation(keys.ARCHIVING, keys.LOCATION)
@@ -103,6 +102,6 @@ def _id_in(storage: Storage) -> str:
 
 
 def _mark(storage: Storage) -> str:
-    """What is there afterwards counts: another process may have been first."""
+    """Writes a new id and returns the stored one; another process may have written first."""
     storage.save(MARKER, ContentFile(secrets.token_hex(16).encode()))
     return _id_in(storage)

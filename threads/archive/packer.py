@@ -1,10 +1,10 @@
-"""Moving what messages say into a pack, and seeing to packs that are no longer right.
+"""Moves the contents of messages into packs, and corrects packs that are outdated.
 
-The order makes it safe to stop anywhere. The pack's item and a check of it are there before its
-object. The object is read again before any message points to it. A message points to it in the
-write that clears it, on the condition that it is as it was packed and that the pack's item is still
-there. An object goes after its item, and that goes only if no message was pointed to it since one
-looked. What was left half is found by its check.
+The order of the steps makes an interruption safe. The item of a pack and a check are written before
+its object. The object is read again before any message refers to it. A message gets its reference
+in the same write that clears its content, on the condition that it is unchanged and that the pack's
+item still exists. An object is deleted after its item, which is deleted only if no message has been
+pointed to it meanwhile. The check finds what an interruption left.
 """
 
 import secrets
@@ -24,21 +24,21 @@ from threads.models import Message, Pack, PackCheck, PackedThread, packs
 
 log = structlog.get_logger(__name__)
 
-# Of a pack: so many messages, and bytes of what they say, unless one alone has more.
+# Limits of a pack; a single message may have more bytes.
 MAX_PACK_MESSAGES, MAX_PACK_BYTES = 200, 512 * 1024
-# Messages in one transaction, which takes a hundred items.
+# A transaction takes at most 100 items.
 MAX_MESSAGES_PER_TRANSACTION = 90
 
 
 class PackDeleted(Exception):
-    """Somebody took the pack for left over while it was being made. Nothing was lost."""
+    """The pack was deleted as unused while it was being created. Nothing was lost."""
 
 
 def pack_messages(thread_id: str, messages: Sequence[Message]) -> int:
-    """Into new packs, and out of those that they are in; how many moved. They have to be whole."""
+    """Moves messages, with their contents loaded, to new packs; returns how many moved."""
     check_location()
     before = sorted({message.archive_ref for message in messages if message.archive_ref})
-    checks = [_note_check(thread_id, pack_id) for pack_id in before]
+    checks = [_add_check(thread_id, pack_id) for pack_id in before]
     moved = sum(_pack_one(thread_id, chunk) for chunk in _chunks(messages))
     for check in checks:
         run_check(check)
@@ -66,16 +66,16 @@ def _chunks(messages: Sequence[Message]) -> Iterator[list[Message]]:
 
 
 def _pack_one(thread_id: str, messages: list[Message]) -> int:
-    new, check = _announce(thread_id, messages)
+    new, check = _create_items(thread_id, messages)
     packs.store_pack(thread_id, new.id, {each.id: packs.get_content(each) for each in messages})
     moved = 0
     for start in range(0, len(messages), MAX_MESSAGES_PER_TRANSACTION):
-        moved += _point(new, messages[start : start + MAX_MESSAGES_PER_TRANSACTION])
+        moved += _point_messages(new, messages[start : start + MAX_MESSAGES_PER_TRANSACTION])
     run_check(check)
     return moved
 
 
-def _announce(thread_id: str, messages: list[Message]) -> tuple[Pack, PackCheck]:
+def _create_items(thread_id: str, messages: list[Message]) -> tuple[Pack, PackCheck]:
     last = messages[-1].id
     new = Pack(
         keys.thread_pk(thread_id),
@@ -95,75 +95,75 @@ def _announce(thread_id: str, messages: list[Message]) -> tuple[Pack, PackCheck]
     return new, check
 
 
-def _point(new: Pack, messages: list[Message]) -> int:
-    """Those that were changed since they were read stay as they are."""
+def _point_messages(new: Pack, messages: list[Message]) -> int:
+    """Points messages to a new pack, except those that were changed since they were read."""
     backoff = Backoff()
-    waiting = {message.id: message for message in messages}
-    while waiting:
+    pending = {message.id: message for message in messages}
+    while pending:
         write = Transaction()
         write.update("pack", new, Change(add={"moves": 1}), Pack.pk.exists())
-        for message in waiting.values():
+        for message in pending.values():
             change = Change(set={"archive_ref": new.id}, remove=packs.PACKED_FIELDS)
-            write.update(message.id, message, change, _as_packed(message))
+            write.update(message.id, message, change, _unchanged(message))
         try:
             write.commit()
-            return len(waiting)
+            return len(pending)
         except TransactionCancelled as cancelled:
             if cancelled.failed("pack"):
                 raise PackDeleted(new.id) from cancelled
-            changed = [each for each in waiting if cancelled.failed(each)]
+            changed = [each for each in pending if cancelled.failed(each)]
             if not changed:
                 backoff.wait()
             for message_id in changed:
-                del waiting[message_id]
+                del pending[message_id]
     return 0
 
 
-def _as_packed(message: Message) -> Condition:
+def _unchanged(message: Message) -> Condition:
     if message.archive_ref:
-        # Whatever changes what it says brings it back first.
+        # A change of the content restores the message to the table first.
         return Message.archive_ref == message.archive_ref
     return Message.archive_ref.does_not_exist() & (Message.rev == message.rev)
 
 
-# --- Packs that may no longer be right
+# --- Packs that may be outdated
 
 
 def make_pack_check(thread_id: str, pack_id: str) -> PackCheck:
-    """One for each reason, so that seeing to one does not undo another."""
+    """A check with an id of its own, so that completing one does not remove another."""
     shard = keys.archive_shard(thread_id)
     return PackCheck(
         keys.pack_check_pk(shard), keys.pack_check_sk(thread_id, pack_id, str(new_ulid()))
     )
 
 
-def _note_check(thread_id: str, pack_id: str) -> PackCheck:
+def _add_check(thread_id: str, pack_id: str) -> PackCheck:
     check = make_pack_check(thread_id, pack_id)
     check.save()
     return check
 
 
 def run_check(check: PackCheck) -> None:
-    """A pack that nothing points to goes; one that holds more than what points to it is made anew,
-    without that. Twice is once."""
+    """Deletes a pack that no message refers to, and replaces one that contains other messages than
+    those that refer to it. Idempotent."""
     check_location()
     thread_id, pack_id, _ = check.parts
     found = Pack.find(keys.thread_pk(thread_id), keys.pack_sk(pack_id))
     if found is None:
         packs.delete_pack(thread_id, pack_id)
-    elif not _is_set_right(found):
+    elif not _correct(found):
         return
     check.delete()
 
 
-def _is_set_right(found: Pack) -> bool:
+def _correct(found: Pack) -> bool:
     pointing = list_referencing_messages(found)
     if not pointing:
-        # Not if a message was pointed to it since.
-        is_gone = delete(found, Pack.moves == found.moves)
-        if is_gone:
+        # Fails if a message was pointed to the pack meanwhile.
+        is_deleted = delete(found, Pack.moves == found.moves)
+        if is_deleted:
             packs.delete_pack(found.thread_id, found.id)
-        return is_gone
+        return is_deleted
     if len(pointing) != found.held:
         packs.load_contents(pointing)
         pack_messages(found.thread_id, pointing)
@@ -171,9 +171,9 @@ def _is_set_right(found: Pack) -> bool:
 
 
 def list_referencing_messages(found: Pack) -> list[Message]:
-    """As they are in the table."""
+    """The messages that refer to a pack, without their contents."""
     where = Item.sk.between(
         keys.message_sk(found.first_message_id), keys.message_sk(found.last_message_id)
     )
-    items = query_all(found.pk, where, whole=False)
+    items = query_all(found.pk, where, with_contents=False)
     return [item for item in items if isinstance(item, Message) and item.archive_ref == found.id]

@@ -1,4 +1,4 @@
-"""Bringing archived messages back into the table, and seeing whether packs are whole."""
+"""Restores archived messages to the table, and verifies packs."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -18,13 +18,13 @@ from threads.dynamodb.table import Item, query_all
 from threads.dynamodb.transactions import Transaction, TransactionCancelled
 from threads.models import Message, Pack, packs
 
-# Of a transaction, which takes 4 MB; what people write may have four bytes for a letter.
+# A transaction takes at most 4 MB, and a character up to four bytes.
 MAX_BATCH_CHARS = 500_000
 
 
 def restore_thread(thread_id: str) -> int:
-    """How many came back. Packs go as they are emptied."""
-    return sum(_restore(found) for found in list_packs(thread_id))
+    """Restores the messages of a thread and deletes its packs; returns the number of messages."""
+    return sum(_restore_pack(found) for found in list_packs(thread_id))
 
 
 def list_packs(thread_id: str) -> list[Pack]:
@@ -32,19 +32,19 @@ def list_packs(thread_id: str) -> list[Pack]:
     return [item for item in items if isinstance(item, Pack)]
 
 
-def _restore(found: Pack) -> int:
+def _restore_pack(found: Pack) -> int:
     messages = list_referencing_messages(found)
     packs.load_contents(messages)
     check = make_pack_check(found.thread_id, found.id)
     check.save()
-    _make_due(found.thread_id, messages)
-    restored = sum(_bring_back(chunk) for chunk in _chunks(messages))
+    _add_to_work_list(found.thread_id, messages)
+    restored = sum(_restore_messages(chunk) for chunk in _chunks(messages))
     run_check(check)
     return restored
 
 
-def _make_due(thread_id: str, messages: list[Message]) -> None:
-    """First: what is back in the table is found by the next archiving, whatever happens."""
+def _add_to_work_list(thread_id: str, messages: list[Message]) -> None:
+    """Adds the days to the work list first, so that the messages are archived again later."""
     days = sorted({message.created_at[:10] for message in messages})
     for day in days:
         work_list.make_archive_due_item(thread_id, day).save()
@@ -66,24 +66,24 @@ def _chunks(messages: list[Message]) -> Iterator[list[Message]]:
         yield chunk
 
 
-def _bring_back(messages: list[Message]) -> int:
-    """Those that point elsewhere by now are there already."""
+def _restore_messages(messages: list[Message]) -> int:
+    """Restores messages, except those that refer to another pack by now."""
     backoff = Backoff()
-    waiting = {message.id: message for message in messages}
-    while waiting:
+    pending = {message.id: message for message in messages}
+    while pending:
         write = Transaction()
-        for message in waiting.values():
+        for message in pending.values():
             here = Message.archive_ref == message.archive_ref
             write.update(message.id, message, restoring_change(message), here)
         try:
             write.commit()
-            return len(waiting)
+            return len(pending)
         except TransactionCancelled as cancelled:
-            changed = [each for each in waiting if cancelled.failed(each)]
+            changed = [each for each in pending if cancelled.failed(each)]
             if not changed:
                 backoff.wait()
             for message_id in changed:
-                del waiting[message_id]
+                del pending[message_id]
     return 0
 
 
@@ -92,7 +92,7 @@ def restoring_change(message: Message) -> Change:
 
 
 def list_damaged(thread_id: str) -> Iterator[tuple[str, str]]:
-    """Packs that cannot be read, or that lack something that points to them: which, and why."""
+    """Ids of packs that cannot be read or lack a message that refers to them, with the reason."""
     for found in list_packs(thread_id):
         pointing = list_referencing_messages(found)
         try:
@@ -103,4 +103,4 @@ def list_damaged(thread_id: str) -> Iterator[tuple[str, str]]:
             continue
         missing = [message.id for message in pointing if message.id not in contents]
         if missing:
-            yield found.id, f"has nothing of {', '.join(missing)}"
+            yield found.id, f"has no content of {', '.join(missing)}"

@@ -1,4 +1,4 @@
-"""What is to be archived, by the day: found through the work list that sends leave behind."""
+"""The archiver's work list: the threads that have messages of a day, written by sends."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ from threads.dynamodb.table import query_all
 from threads.dynamodb.transactions import update
 from threads.models import ArchiveDue, ArchiveStart, PackCheck, PackedThread
 
-# Before there was any of this.
+# Earlier than any message.
 FIRST_DAY = date(2020, 1, 1)
-# Search finds what it has missed by the same list: it is left alone for a while.
+# The search index uses the same list to find changes that it missed.
 RETENTION = timedelta(days=30)
 
 
 def list_due(shard: int, first: date, last: date) -> dict[str, list[str]]:
-    """By thread, the days on which it has messages; oldest first."""
+    """The days on which each thread has messages, oldest first."""
     due: dict[str, list[str]] = defaultdict(list)
     for n in range((last - first).days + 1):
         day = (first + timedelta(days=n)).isoformat()
@@ -28,7 +28,7 @@ def list_due(shard: int, first: date, last: date) -> dict[str, list[str]]:
 
 
 def remove_due(thread_id: str, days: list[str], before: datetime) -> None:
-    """Days that are over and done with."""
+    """Removes archived days from the list once the retention is over."""
     last = min(before, datetime.now(UTC) - RETENTION).date().isoformat()
     for day in days:
         if day < last:
@@ -45,20 +45,20 @@ def get_first_day() -> date:
 
 
 def advance_first_day(day: date, *, was: date) -> None:
-    """All before that day is done, unless something from before came in meanwhile."""
+    """Records that earlier days are archived, unless an earlier day was added concurrently."""
     start = ArchiveStart(keys.ARCHIVING, keys.STATE)
     as_it_was = ArchiveStart.day.does_not_exist() | (ArchiveStart.day == was.isoformat())
     update(start, Change(set={"day": day.isoformat()}), as_it_was)
 
 
 def include_earlier_day(day: date) -> None:
-    """There is something from before: history that was brought in, or messages brought back."""
+    """Includes an earlier day, for imported or restored messages."""
     start = ArchiveStart(keys.ARCHIVING, keys.STATE)
     update(start, Change(set={"day": day.isoformat()}), ArchiveStart.day > day.isoformat())
 
 
 def list_checks(before: datetime) -> Iterator[PackCheck]:
-    """Noted before that time: whoever noted them would have seen to them by now."""
+    """Checks from before that time, whose creator would have run them by now."""
     limit = before.timestamp() * 1000
     for shard in range(keys.ARCHIVE_SHARDS):
         for item in query_all(keys.pack_check_pk(shard)):
@@ -67,7 +67,7 @@ def list_checks(before: datetime) -> Iterator[PackCheck]:
 
 
 def list_packed_threads() -> Iterator[str]:
-    """Threads that have packs, or had some."""
+    """Threads that have or had packs."""
     for shard in range(keys.ARCHIVE_SHARDS):
         for item in query_all(keys.packed_pk(shard)):
             if isinstance(item, PackedThread):

@@ -1,5 +1,4 @@
-"""The types of attributes: PynamoDB's, and those that it does not have, whole numbers and documents
-as plain dicts."""
+"""Attribute types: PynamoDB's with faster access, plus integers and documents as plain dicts."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -8,11 +7,14 @@ from pynamodb.attributes import Attribute
 from pynamodb.constants import LIST, MAP, NUMBER
 
 
-class Direct:
-    """PynamoDB asks at every look whether an item is part of another one, and what its attribute
-    is called here. Of ours none is, and that never changes."""
+class FastAccess:
+    """Reads and writes attribute values directly.
 
-    # To whoever checks types they are what PynamoDB says.
+    PynamoDB's descriptors check on every access whether the item is nested in another one and how
+    the attribute is named there. None of our items is nested.
+    """
+
+    # Type checkers see PynamoDB's own descriptors.
     if not TYPE_CHECKING:
 
         def __set_name__(self, owner, name):
@@ -26,19 +28,19 @@ class Direct:
             item.attribute_values[self.name] = value
 
 
-class UnicodeAttribute(Direct, attributes.UnicodeAttribute):
+class UnicodeAttribute(FastAccess, attributes.UnicodeAttribute):
     pass
 
 
-class UnicodeSetAttribute(Direct, attributes.UnicodeSetAttribute):
+class UnicodeSetAttribute(FastAccess, attributes.UnicodeSetAttribute):
     pass
 
 
-class BooleanAttribute(Direct, attributes.BooleanAttribute):
+class BooleanAttribute(FastAccess, attributes.BooleanAttribute):
     pass
 
 
-class IntAttribute(Direct, Attribute[int]):
+class IntAttribute(FastAccess, Attribute[int]):
     attr_type = NUMBER
 
     def serialize(self, value: int) -> str:
@@ -48,8 +50,8 @@ class IntAttribute(Direct, Attribute[int]):
         return int(value)
 
 
-class DocumentAttribute(Direct, Attribute[dict[str, Any]]):
-    """A dict of text, whole numbers, booleans, None, lists and dicts, stored as a map."""
+class DocumentAttribute(FastAccess, Attribute[dict[str, Any]]):
+    """A dict of strings, integers, booleans, None, lists and dicts, stored as a map."""
 
     attr_type = MAP
 
@@ -60,8 +62,8 @@ class DocumentAttribute(Direct, Attribute[dict[str, Any]]):
         return {key: _plain(part) for key, part in value.items()}
 
 
-class DocumentsAttribute(Direct, Attribute[list[Any]]):
-    """A list of the same."""
+class DocumentsAttribute(FastAccess, Attribute[list[Any]]):
+    """A list of the values that a `DocumentAttribute` can contain."""
 
     attr_type = LIST
 
@@ -86,7 +88,7 @@ def _typed(value: Any) -> dict[str, Any]:
             return {"M": {key: _typed(part) for key, part in value.items()}}
         case list() | tuple():
             return {"L": [_typed(part) for part in value]}
-    raise TypeError(f"not stored in the table: {type(value).__name__}")
+    raise TypeError(f"cannot be stored in the table: {type(value).__name__}")
 
 
 def _plain(typed: dict[str, Any]) -> Any:

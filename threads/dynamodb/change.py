@@ -1,4 +1,4 @@
-"""What changes of an item, for the store and for the copy in memory."""
+"""A change of an item, applied to the store and to the copy in memory."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +8,7 @@ from threads.dynamodb.table import Item
 
 @dataclass
 class Change:
-    """By Python names: values to set, to set only where there is none, to add to, to remove."""
+    """Attributes to set, to set if absent, to add to and to remove, by Python name."""
 
     set: dict[str, Any] = field(default_factory=dict)
     set_if_absent: dict[str, Any] = field(default_factory=dict)
@@ -17,7 +17,7 @@ class Change:
 
     @property
     def parts(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
-        """What comes with a value."""
+        """The parts that have values."""
         return self.set, self.set_if_absent, self.add
 
     def apply(self, item: Item) -> None:
@@ -31,7 +31,7 @@ class Change:
         values.update(dict.fromkeys(self.remove))
 
     def then(self, later: "Change") -> "Change":
-        """This one and then that one, as one: what is absent is so after the first."""
+        """One change with the effect of this one followed by `later`."""
         both = Change(dict(self.set), dict(self.set_if_absent), dict(self.add), self.remove)
         for name, value in later.set.items():
             both._drop(name)

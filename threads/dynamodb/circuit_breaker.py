@@ -1,8 +1,8 @@
-"""The circuit breaker: while the store does not work, nobody waits for it.
+"""The circuit breaker: while the store is unavailable, requests fail without waiting for it.
 
-It opens after a number of failures in a row, of all requests of this process. While it is open,
-requests fail at once; from time to time one of them is let through as a probe, and the first
-success closes it. It logs once when it opens and once when it closes.
+It opens after a number of consecutive failures of this process. While it is open, requests fail
+immediately, except for an occasional probe, and the first success closes it. It logs once when it
+opens and once when it closes.
 """
 
 import threading
@@ -14,7 +14,7 @@ from core import metrics
 
 log = structlog.get_logger(__name__)
 
-# One request in ten that is throttled never makes so many in a row.
+# Throttling of one request in ten never causes this many consecutive failures.
 MAX_FAILURES = 20
 MIN_OPEN_SECONDS = 0.5
 MAX_OPEN_SECONDS = 2.0
@@ -29,7 +29,7 @@ class CircuitBreaker:
         self._lock = threading.Lock()
 
     def allows_attempt(self) -> bool:
-        """While it is open, one caller at a time is the probe."""
+        """While the breaker is open, one caller at a time may probe the store."""
         if not self.is_open:
             return True
         with self._lock:
@@ -38,7 +38,7 @@ class CircuitBreaker:
                 metrics.BREAKER_REJECTIONS.inc()
                 return False
             self._open_seconds = min(MAX_OPEN_SECONDS, 2 * self._open_seconds)
-            # A probe that never reports back does not keep the others out.
+            # A probe that never reports back must not block later probes.
             self._next_probe_at = now + self._open_seconds
             return True
 

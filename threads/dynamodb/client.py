@@ -1,9 +1,8 @@
-"""The way to DynamoDB: its JSON over HTTP/1.1, signed, on connections that are kept.
+"""The DynamoDB client: signed JSON over HTTP/1.1 on persistent connections.
 
-In the place of botocore's client, whose own work costs several times what the embedded engine needs
-for a request. What PynamoDB hands over is the body of the request already, and what comes back is
-what it wants; errors are botocore's, so that nobody else notices the difference. For whoever is on
-the event loop there is `async_client.py`.
+It replaces botocore's client, whose own overhead is several times what the embedded engine needs
+for a request. PynamoDB supplies the request body and takes the response as it is; errors are
+botocore's, so that callers see no difference. Code on the event loop uses `async_client.py`.
 """
 
 import contextlib
@@ -31,7 +30,7 @@ from threads.dynamodb.signing import Signer
 
 
 class SyncClient:
-    """What PynamoDB calls in the place of botocore's client."""
+    """The client that PynamoDB calls instead of botocore's."""
 
     def __init__(
         self,
@@ -40,71 +39,71 @@ class SyncClient:
         endpoint: str | None,
         connect_timeout: float,
         read_timeout: float,
-        most_idle: int = 64,
+        max_idle: int = 64,
     ) -> None:
         self.endpoint = endpoint or f"https://dynamodb.{region}.amazonaws.com"
         self.signer = Signer(region, urlsplit(self.endpoint).netloc)
         self.timeouts = connect_timeout, read_timeout
-        self._most_idle = most_idle
+        self._max_idle = max_idle
         self._idle: list[SyncConnection] = []
-        # Connections are not shared with a process that was forked off.
+        # Connections are not shared with forked processes.
         self._pid = os.getpid()
 
     def _make_api_call(self, operation: str, arguments: dict[str, Any]) -> Response:
-        """One attempt; `Store` decides about others."""
-        outcome = self._send(operation, orjson.dumps(arguments)).outcome(operation)
-        if isinstance(outcome, ClientError):
-            raise outcome
-        return outcome
+        """Makes one attempt; `Store` decides about retries."""
+        result = self._send(operation, orjson.dumps(arguments)).parse(operation)
+        if isinstance(result, ClientError):
+            raise result
+        return result
 
     def _send(self, operation: str, body: bytes) -> ResponseReader:
-        request = self.signer.signed(operation, body, self.signer.get_credentials())
-        line = self._take()
+        request = self.signer.sign(operation, body, self.signer.get_credentials())
+        connection = self._take_connection()
         try:
-            reply = line.ask(request)
+            response = connection.send(request)
         except BaseException as error:
-            line.close()
+            connection.close()
             if isinstance(error, ConnectionClosedError):
                 self._close_idle()
             raise
-        self._give_back(line)
-        return reply
+        self._give_back(connection)
+        return response
 
-    def _take(self) -> "SyncConnection":
+    def _take_connection(self) -> "SyncConnection":
         if self._pid != os.getpid():
             self._idle, self._pid = [], os.getpid()
         with contextlib.suppress(IndexError):
             while True:
-                # The one used last: the others may be closed some day.
-                line = self._idle.pop()
-                if line.is_usable():
-                    return line
-                line.close()
+                # The most recently used first, so that surplus connections become idle.
+                connection = self._idle.pop()
+                if connection.is_usable():
+                    return connection
+                connection.close()
         metrics.DYNAMODB_CONNECTIONS.inc()
         return SyncConnection(self.endpoint, *self.timeouts)
 
     def _close_idle(self) -> None:
-        """Whoever closed one connection has most likely closed the others, too."""
+        """A server that closed one connection has most likely closed the others, too."""
         idle, self._idle = self._idle, []
-        for line in idle:
-            line.close()
+        for connection in idle:
+            connection.close()
 
-    def _give_back(self, line: "SyncConnection") -> None:
-        if line.is_kept and len(self._idle) < self._most_idle:
-            self._idle.append(line)
+    def _give_back(self, connection: "SyncConnection") -> None:
+        if connection.is_reusable and len(self._idle) < self._max_idle:
+            self._idle.append(connection)
         else:
-            line.close()
+            connection.close()
 
 
 class SyncConnection:
-    """One connection, one request at a time."""
+    """One TCP connection with one request at a time."""
 
     def __init__(self, endpoint: str, connect_timeout: float, read_timeout: float) -> None:
         self.endpoint = endpoint
-        host, port, is_safe = parse_endpoint(endpoint)
+        host, port, use_tls = parse_endpoint(endpoint)
         try:
             self._socket = socket.create_connection((host, port), connect_timeout)
-            if is_safe:
+            if use_tls:
                 self._socket = tls_context().wrap_socket(self._socket, server_hostname=host)
         except TimeoutError as error:
             raise ConnectTimeoutError(endpoint_url=endpoint, error=error) from error
@@ -112,33 +111,33 @@ class SyncConnection:
             raise EndpointConnectionError(endpoint_url=endpoint, error=error) from error
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.settimeout(read_timeout)
-        self.is_kept = True
+        self.is_reusable = True
         self.used_at = time.monotonic()
 
     def is_usable(self) -> bool:
-        """Nobody has hung up, as far as can be seen without asking."""
+        """Whether the connection is open, as far as can be seen without a request."""
         if time.monotonic() - self.used_at > MAX_IDLE_SECONDS:
             return False
-        # TLS gives no such glance; there the clock decides.
-        return isinstance(self._socket, ssl.SSLSocket) or not _has_news(self._socket)
+        # A TLS socket cannot be polled reliably, so only the idle time counts.
+        return isinstance(self._socket, ssl.SSLSocket) or not _is_readable(self._socket)
 
-    def ask(self, request: bytes) -> ResponseReader:
-        reply = ResponseReader()
+    def send(self, request: bytes) -> ResponseReader:
+        response = ResponseReader()
         try:
             self._socket.sendall(request)
-            while not reply.take(self._receive()):
+            while not response.add(self._receive()):
                 pass
         except TimeoutError as error:
             raise ReadTimeoutError(endpoint_url=self.endpoint, error=error) from error
         except (OSError, ValueError) as error:
             raise ConnectionClosedError(endpoint_url=self.endpoint, error=error) from error
-        self.is_kept, self.used_at = not reply.is_last, time.monotonic()
-        return reply
+        self.is_reusable, self.used_at = not response.is_last, time.monotonic()
+        return response
 
     def _receive(self) -> bytes:
         part = self._socket.recv(256 * 1024)
         if not part:
-            raise ConnectionError("closed in the middle of an answer")
+            raise ConnectionError("closed in the middle of a response")
         return part
 
     def close(self) -> None:
@@ -146,17 +145,17 @@ class SyncConnection:
 
 
 def parse_endpoint(endpoint: str) -> tuple[str, int, bool]:
-    """Host, port, and whether it is TLS."""
+    """Returns host, port, and whether to use TLS."""
     parts = urlsplit(endpoint)
-    is_safe = parts.scheme == "https"
-    return parts.hostname or "", parts.port or (443 if is_safe else 80), is_safe
+    use_tls = parts.scheme == "https"
+    return parts.hostname or "", parts.port or (443 if use_tls else 80), use_tls
 
 
-def _has_news(idle: socket.socket) -> bool:
-    """Of a connection on which nothing was asked there is only one kind: it has ended."""
-    glance = select.poll()
-    glance.register(idle, select.POLLIN)
-    return bool(glance.poll(0))
+def _is_readable(idle: socket.socket) -> bool:
+    """An idle connection becomes readable only when the server has closed it."""
+    poll = select.poll()
+    poll.register(idle, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 @functools.cache

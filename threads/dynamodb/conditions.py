@@ -1,6 +1,6 @@
-"""Conditions that go with every message, said without an object for each of their parts.
+"""A condition builder for frequent writes, without an object for each part of a condition.
 
-To PynamoDB one is a condition like its own, which can be joined with others of them.
+PynamoDB treats the result as one of its own conditions, which can be combined with others.
 """
 
 from typing import TYPE_CHECKING, Any, Self
@@ -20,11 +20,11 @@ FREE = "(attribute_not_exists ({2}) OR {0} <= {1})"
 
 
 class ConditionBuilder(Condition):
-    """All of what is asked for holds."""
+    """A conjunction of simple conditions on the attributes of one kind of item."""
 
     def __init__(self, kind: "type[Item]") -> None:
         super().__init__("AND")
-        self._columns = stored_attributes(kind)
+        self._attributes = stored_attributes(kind)
         self._parts: list[tuple[str, StoredAttribute, Any]] = []
 
     def equal(self, **values: Any) -> Self:
@@ -34,30 +34,30 @@ class ConditionBuilder(Condition):
         return self._all(DIFFERS, values)
 
     def over(self, **values: Any) -> Self:
-        """There is none, or it has passed."""
+        """The attribute is absent, or its time has passed."""
         return self._all(OVER, values)
 
     def free(self, **values: Any) -> Self:
-        """There is no such item, or its time has passed."""
+        """The item is absent, or its time has passed."""
         return self._all(FREE, values)
 
     def absent(self, *names: str) -> Self:
         return self._all(ABSENT, dict.fromkeys(names))
 
-    def _all(self, words: str, values: dict[str, Any]) -> Self:
-        known = self._columns
-        self._parts += [(words, known[name], value) for name, value in values.items()]
+    def _all(self, template: str, values: dict[str, Any]) -> Self:
+        attributes = self._attributes
+        self._parts += [(template, attributes[name], value) for name, value in values.items()]
         return self
 
     def serialize(self, names: dict[str, str], values: dict[str, Any]) -> str:
-        said = []
-        for words, column, value in self._parts:
-            name = names.setdefault(column.name, f"#{len(names)}")
-            key = names.setdefault("pk", f"#{len(names)}") if words is FREE else ""
-            mark = f":{len(values)}"
-            if words is not ABSENT:
-                values[mark] = column.value(value)
-            said.append(words.format(name, mark, key))
-        whole = " AND ".join(said)
-        # One pair of parentheses too many, and DynamoDB refuses it.
-        return whole if len(said) == 1 and whole[0] == "(" else f"({whole})"
+        parts = []
+        for template, attribute, value in self._parts:
+            name = names.setdefault(attribute.name, f"#{len(names)}")
+            key = names.setdefault("pk", f"#{len(names)}") if template is FREE else ""
+            placeholder = f":{len(values)}"
+            if template is not ABSENT:
+                values[placeholder] = attribute.value(value)
+            parts.append(template.format(name, placeholder, key))
+        expression = " AND ".join(parts)
+        # DynamoDB rejects redundant parentheses.
+        return expression if len(parts) == 1 and expression[0] == "(" else f"({expression})"

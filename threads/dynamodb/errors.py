@@ -1,4 +1,4 @@
-"""What the models raise when the store cannot do what it was asked."""
+"""Errors of the store."""
 
 from core.refusals import Refusal
 
@@ -6,13 +6,13 @@ BREAKER_OPEN = "circuit breaker open"
 
 
 class StoreUnavailable(Refusal):
-    """The store did not answer, or not now. A write may or may not have happened."""
+    """The store did not respond or refused temporarily. A write may or may not have happened."""
 
-    def __init__(self, why: str) -> None:
-        self.why = why
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
         super().__init__("TRY_AGAIN")
 
 
 def should_log(error: Exception) -> bool:
-    """An outage was logged once, by the circuit breaker; not again for every request."""
-    return not (isinstance(error, StoreUnavailable) and error.why == BREAKER_OPEN)
+    """Whether to log the error; the circuit breaker has logged an outage once already."""
+    return not (isinstance(error, StoreUnavailable) and error.reason == BREAKER_OPEN)

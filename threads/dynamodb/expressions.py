@@ -1,7 +1,7 @@
-"""What is asked of the store for one item, as DynamoDB's JSON.
+"""Requests for one item in DynamoDB's JSON.
 
-PynamoDB can say it too, for everything that there is to say, and takes several times as long for
-the little that we say with every message. Conditions are PynamoDB's, or speak as they do.
+PynamoDB's own serialisation supports more and takes several times as long for the few expressions
+of a send. Conditions are PynamoDB's, or have the same interface.
 """
 
 import functools
@@ -17,13 +17,13 @@ from threads.dynamodb.table import Item
 Request = dict[str, Any]
 
 
-# Placeholders, by name; and what they stand for, by placeholder.
+# Placeholders by attribute name, and values by placeholder.
 Names = dict[str, str]
 Values = dict[str, Any]
 
 
 def key_request(table: str, item: Item, condition: Condition | None) -> Request:
-    """For a check or a delete."""
+    """The request of a condition check or a delete."""
     return _conditional(_keyed(table, item), condition, {}, {})
 
 
@@ -31,33 +31,35 @@ def put_request(table: str, item: Item, condition: Condition | None) -> Request:
     raw = serialized(item)
     check_size(type(item).max_bytes, item_bytes(raw))
     request = {"TableName": table, "Item": raw}
-    return _telling(_conditional(request, condition, {}, {}))
+    return _returning_old(_conditional(request, condition, {}, {}))
 
 
 def update_request(table: str, item: Item, change: Change, condition: Condition | None) -> Request:
     request = _keyed(table, item)
-    words, names = _words(type(item), *map(tuple, change.parts), change.remove)
-    request["UpdateExpression"] = words
-    return _telling(_conditional(request, condition, names.copy(), _values(type(item), change)))
+    expression, names = _expression(type(item), *map(tuple, change.parts), change.remove)
+    request["UpdateExpression"] = expression
+    return _returning_old(
+        _conditional(request, condition, names.copy(), _values(type(item), change))
+    )
 
 
 def serialized(item: Item) -> dict[str, Any]:
-    stored, found = item.attribute_values, {}
-    for name, column in stored_attributes(type(item)).items():
+    stored, raw = item.attribute_values, {}
+    for name, attribute in stored_attributes(type(item)).items():
         value = stored.get(name)
         if value is not None:
-            found[column.name] = column.value(value)
-        elif not column.null:
+            raw[attribute.name] = attribute.value(value)
+        elif not attribute.null:
             raise ValueError(f"{type(item).__name__} has no {name}")
-    return found
+    return raw
 
 
 def _keyed(table: str, item: Item) -> Request:
     return {"TableName": table, "Key": {"pk": {"S": item.pk}, "sk": {"S": item.sk}}}
 
 
-def _telling(request: Request) -> Request:
-    """If its condition fails, the item as it is comes back."""
+def _returning_old(request: Request) -> Request:
+    """Makes a failed condition return the stored item."""
     request["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
     return request
 
@@ -68,41 +70,48 @@ def _conditional(
     if condition is not None:
         request["ConditionExpression"] = condition.serialize(names, values)
     if names:
-        request["ExpressionAttributeNames"] = {mark: name for name, mark in names.items()}
+        request["ExpressionAttributeNames"] = {alias: name for name, alias in names.items()}
     if values:
         request["ExpressionAttributeValues"] = values
     return request
 
 
 def _values(kind: type[Item], change: Change) -> Values:
-    """In the order in which they are spoken of."""
-    known = stored_attributes(kind)
-    written = (known[name].value(value) for part in change.parts for name, value in part.items())
-    values = {f":{place}": value for place, value in enumerate(written)}
+    """The values of a change, numbered in the order of the expression."""
+    attributes = stored_attributes(kind)
+    written = (
+        attributes[name].value(value) for part in change.parts for name, value in part.items()
+    )
+    values = {f":{placeholder}": value for placeholder, value in enumerate(written)}
     check_size(kind.max_bytes, sum(map(value_bytes, values.values())))
     return values
 
 
-# A few kinds of change are all that is ever said.
+# Sends use only a few different sets of attributes.
 @functools.lru_cache(maxsize=1024)
-def _words(
+def _expression(
     kind: type[Item],
     put: tuple[str, ...],
     put_if_absent: tuple[str, ...],
     added: tuple[str, ...],
     removed: tuple[str, ...],
 ) -> tuple[str, Names]:
-    """The words of an update, and the names in it; the values are numbered as they come."""
-    known, names = stored_attributes(kind), Names()
+    """The update expression and its attribute names; values are numbered in order."""
+    attributes, names = stored_attributes(kind), Names()
     for name in (*put, *put_if_absent, *added, *removed):
-        names.setdefault(known[name].name, f"#{len(names)}")
-    mark = {name: names[known[name].name] for name in (*put, *put_if_absent, *added, *removed)}
-    place = {name: f":{at}" for at, name in enumerate((*put, *put_if_absent, *added))}
-    clauses = {
-        "SET": [f"{mark[name]} = {place[name]}" for name in put]
-        + [f"{mark[name]} = if_not_exists ({mark[name]}, {place[name]})" for name in put_if_absent],
-        "REMOVE": [mark[name] for name in removed],
-        "ADD": [f"{mark[name]} {place[name]}" for name in added],
+        names.setdefault(attributes[name].name, f"#{len(names)}")
+    alias = {
+        name: names[attributes[name].name] for name in (*put, *put_if_absent, *added, *removed)
     }
-    words = " ".join(f"{word} {', '.join(said)}" for word, said in clauses.items() if said)
-    return words, names
+    placeholder = {name: f":{at}" for at, name in enumerate((*put, *put_if_absent, *added))}
+    clauses = {
+        "SET": [f"{alias[name]} = {placeholder[name]}" for name in put]
+        + [
+            f"{alias[name]} = if_not_exists ({alias[name]}, {placeholder[name]})"
+            for name in put_if_absent
+        ],
+        "REMOVE": [alias[name] for name in removed],
+        "ADD": [f"{alias[name]} {placeholder[name]}" for name in added],
+    }
+    expression = " ".join(f"{word} {', '.join(parts)}" for word, parts in clauses.items() if parts)
+    return expression, names

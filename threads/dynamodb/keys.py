@@ -1,8 +1,8 @@
-"""Every key of the table, spelled once. docs/data-model.md lists them; a test compares.
+"""All keys of the table. A test compares them with docs/data-model.md.
 
 In a thread's partition the order of the sort keys is part of the design: read from the end, they
 are THR, TAB#, PINVITE#, PART#, OUT#, then MSG# newest first, so that one Query opens a thread.
-Whatever is not needed for that sorts below MSG#.
+Items that are not needed for that sort below MSG#.
 """
 
 import time
@@ -17,9 +17,9 @@ from core.ids import new_ulid
 THREAD = "THR"
 TABS = "TAB#"
 PARTICIPANTS = "PART#"
-# Above the participants, so that every read of them includes the invitations.
+# Sorts above the participants, so that every read of them includes the invitations.
 INVITATIONS = "PINVITE#"
-# Below those who are in it: however many have left, nobody who is there is crowded out.
+# Sorts below the participants, so that a limited read returns all of them first.
 FORMER_PARTICIPANTS = "OUT#"
 MESSAGES = "MSG#"
 SENT_MARKERS = "IDEM#"
@@ -42,9 +42,9 @@ PAIR_THREADS = "THR#"
 ARCHIVE_SHARDS = 16
 ARCHIVING = "ARCHIVING"
 LOCATION = "LOCATION"
-# The last millisecond of the year 9999; a ULID could go on for centuries.
+# The last millisecond of the year 9999, which Python's datetime supports; a ULID goes further.
 LAST_MS = 253_402_300_799_999
-# Sorts above every date, so that a pinned row comes first when read from the end.
+# Sorts above every date, so that pinned rows are first when read from the end.
 PINNED = "PIN#"
 
 
@@ -69,7 +69,7 @@ def archive_pk(day: str, thread_id: str) -> str:
 
 
 def archive_shard(thread_id: str) -> int:
-    # Not hash(): that differs from process to process.
+    # Not hash(), which differs between processes.
     return zlib.crc32(thread_id.encode()) % ARCHIVE_SHARDS
 
 
@@ -90,12 +90,12 @@ def pack_check_sk(thread_id: str, pack_id: str, check_id: str) -> str:
 
 
 def pack_sk(pack_id: str) -> str:
-    """A pack's id begins with that of its last message: read in order, packs come as messages."""
+    """The id of a pack begins with that of its last message, so packs sort like messages."""
     return f"{PACKS}{pack_id}"
 
 
 def messages_since(day_or_moment: str) -> str:
-    """Where messages of that time begin: keys sort by it."""
+    """The lowest sort key of messages since a day or time."""
     return f"{MESSAGES}{day_or_moment}"
 
 
@@ -112,12 +112,12 @@ def former_participant_sk(user_id: str) -> str:
 
 
 def message_sk(message_id: str) -> str:
-    """The time in the key is the time inside the id: an id alone gives its key."""
+    """The time in the key is that of the id, so that the id alone gives the key."""
     return f"{MESSAGES}{message_created_at(message_id)}#{message_id}"
 
 
 def sent_marker_sk(author: str, client_id: str) -> str:
-    """`author` is a user id, or "system" for a line that the service itself writes."""
+    """`author` is a user id, or "system" for a system message."""
     return f"{SENT_MARKERS}{author}#{client_id}"
 
 
@@ -130,7 +130,7 @@ def tab_sk(tab: str) -> str:
 
 
 def edit_sk(tab: str, version: int) -> str:
-    """With zeros before it, so that the newest is the last."""
+    """The version has leading zeros, so that the newest edit sorts last."""
     return f"{EDITS}{tab}#{version:08d}"
 
 
@@ -193,7 +193,7 @@ def unread_pk(user_id: str) -> str:
 
 
 def iso(parse_iso: datetime) -> str:
-    """As stored: UTC, milliseconds, Z. Sorts as text."""
+    """The stored format of times: UTC with milliseconds and Z, which sorts as text."""
     return parse_iso.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -205,7 +205,7 @@ def parse_iso(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-# An id is asked for its time again and again while its message is written, told and answered.
+# The time of an id is needed several times while its message is stored and published.
 @lru_cache(maxsize=1024)
 def ulid_ms(ulid: str) -> int:
     return ULID.from_str(ulid).milliseconds
@@ -213,24 +213,24 @@ def ulid_ms(ulid: str) -> int:
 
 def message_time(message_id: str) -> datetime:
     milliseconds = ulid_ms(message_id.removeprefix("msg_"))
-    # An id may come from anybody. One past the calendar leads to its end, where nothing is.
+    # Ids may be forged: a time beyond the calendar becomes its end, where there are no messages.
     return datetime_from_ms(min(milliseconds, LAST_MS))
 
 
 @lru_cache(maxsize=1024)
 def message_created_at(message_id: str) -> str:
-    """The time inside its id, as stored."""
+    """The time of a message id in the stored format."""
     return iso(message_time(message_id))
 
 
 def datetime_from_ms(milliseconds: int) -> datetime:
-    # Not a float of seconds: some milliseconds would come out one too low.
+    # A float of seconds would round some milliseconds down.
     seconds, rest = divmod(milliseconds, 1000)
     return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest * 1000)
 
 
 def next_message_id(last_message_id: str | None, now_ms: int) -> str:
-    """Later than the last one whatever the clock says, so that key order is commit order."""
+    """An id that sorts after the last one even if the clock is behind: keys have commit order."""
     if last_message_id is None:
         return f"msg_{new_ulid(now_ms)}"
     last = last_message_id.removeprefix("msg_")

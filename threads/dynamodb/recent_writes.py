@@ -1,10 +1,10 @@
 """Which participant items were written a moment ago, by user.
 
 A read of an index may be older than a write that was acknowledged before it. So every write of a
-participant item is noted here for `PARLEY_INDEX_LAG_SECONDS`, and whoever reads an index reads
-those items by key as well (`threads/models/recent_rows.py`). The notes are in memory with one
-process and in Redis with several. While Redis is away a process knows of its own writes only,
-and the rest shows as soon as the index has caught up.
+participant item is recorded here for `PARLEY_INDEX_LAG_SECONDS`, and readers of an index also read
+those items by key (`threads/models/recent_rows.py`). The records are in memory with one process and
+in Redis with several. While Redis is unavailable, a process has only its own writes, and other
+changes appear once the index has caught up.
 """
 
 import asyncio
@@ -26,18 +26,18 @@ from redis.retry import Retry
 from core.redis_outage import REDIS_ERRORS, redis_outage
 from threads.dynamodb import keys
 
-# User and thread: one participant item.
+# User id and thread id of a participant item.
 Row = tuple[str, str]
 
-# Of one user, the newest: two actions on as many threads as one action may take.
+# The newest of each user: enough for two actions on the maximum number of threads.
 MAX_THREADS = 200
-# In memory, the users whose items were written last.
+# The users with the newest writes that are kept in memory.
 MAX_USERS = 10_000
 RETRIES = 1
 
 
 def list_written_rows(operation: str, arguments: dict[str, Any]) -> list[Row]:
-    """The participant items and invitations that a request to the store writes."""
+    """The participants and invitations that a request to the store writes."""
     match operation:
         case "UpdateItem" | "DeleteItem" | "PutItem":
             requests = [arguments]
@@ -70,7 +70,7 @@ def _row(key: dict[str, Any]) -> Row | None:
 
 
 def record(rows: list[Row]) -> None:
-    """Before the write: a note too many costs one read, a note too few shows an old row."""
+    """Records before the write: an extra record costs a read, a missing one shows a stale row."""
     if rows and settings.INDEX_LAG_SECONDS:
         _notes().record(rows)
 
@@ -81,12 +81,12 @@ async def record_async(rows: list[Row]) -> None:
 
 
 def list_threads(user_id: str) -> list[str]:
-    """Threads whose row of this user may be older in an index than in the table."""
+    """Threads whose row of this user may be stale in an index."""
     return _notes().list_threads(user_id) if settings.INDEX_LAG_SECONDS else []
 
 
 def clear() -> None:
-    """For tests: as if every index had caught up."""
+    """For tests: treats every index as up to date."""
     _notes().clear()
 
 
@@ -108,7 +108,7 @@ def _notes() -> RecentWrites:
 class InMemoryRecentWrites:
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # By user: when each thread's row was written last, the newest at the end.
+        # Time of the last write of each thread's row, by user; the newest last.
         self._written: OrderedDict[str, OrderedDict[str, float]] = OrderedDict()
 
     def record(self, rows: Iterable[Row]) -> None:
@@ -146,7 +146,7 @@ class InMemoryRecentWrites:
             self._written.popitem(last=False)
 
 
-# By the clock of Redis: the clocks of the processes may differ.
+# Uses the clock of Redis, since the clocks of the processes may differ.
 NOTE = """
 local now = redis.call('TIME')[1]
 for i, key in ipairs(KEYS) do
@@ -196,8 +196,8 @@ class RedisRecentWrites:
 
     def list_threads(self, user_id: str) -> list[str]:
         found = self._try(LIST, 1, _key(user_id), _lifetime())
-        known = dict.fromkeys(thread_id.decode() for thread_id in found or ())
-        return list(known | dict.fromkeys(self._own.list_threads(user_id)))[-MAX_THREADS:]
+        from_redis = dict.fromkeys(thread_id.decode() for thread_id in found or ())
+        return list(from_redis | dict.fromkeys(self._own.list_threads(user_id)))[-MAX_THREADS:]
 
     def clear(self) -> None:
         self._own.clear()
@@ -205,7 +205,7 @@ class RedisRecentWrites:
             self._client.delete(key)
 
     def _try(self, script: str, *arguments: Any) -> Any:
-        """What Redis answers, or None when it is away."""
+        """The result of a script, or None while Redis is unavailable."""
         if not redis_outage.can_try():
             return None
         try:
@@ -229,7 +229,7 @@ def _note_arguments(rows: list[Row]) -> list[Any]:
 
 
 def _lifetime() -> int:
-    """Whole seconds, one more since Redis counts those that have begun."""
+    """Whole seconds, plus one because Redis counts started seconds."""
     return int(settings.INDEX_LAG_SECONDS) + 1
 
 

@@ -1,26 +1,26 @@
-"""What is sent to DynamoDB and what comes back, whichever way it goes: errors are botocore's."""
+"""HTTP responses of DynamoDB, for both clients. Errors are botocore's."""
 
 from typing import Any
 
 import orjson
 from botocore.exceptions import ClientError
 
-# AWS closes what was quiet for a while; before that we do.
+# AWS closes idle connections after a while; ours are closed earlier.
 MAX_IDLE_SECONDS = 20.0
 
 Response = dict[str, Any]
 
 
 class ResponseReader:
-    """An answer that comes in pieces."""
+    """Collects a response from the parts in which it arrives."""
 
     def __init__(self) -> None:
         self._received = b""
-        # Up to where there is the head, and up to where there is all of it, once that is known.
+        # The ends of the head and of the whole response, or -1 while unknown.
         self._head_end = self._end = -1
 
-    def take(self, part: bytes) -> bool:
-        """Whether it is all there now."""
+    def add(self, part: bytes) -> bool:
+        """Adds a part; returns whether the response is complete."""
         self._received += part
         if self._head_end < 0:
             self._read_head()
@@ -31,7 +31,7 @@ class ResponseReader:
         if self._head_end < 0:
             return
         if b"chunked" in _header(self.head, b"transfer-encoding"):
-            raise ValueError("DynamoDB says how long its answers are")
+            raise ValueError("DynamoDB does not send chunked responses")
         self._end = self._head_end + 4 + int(_header(self.head, b"content-length") or 0)
 
     @property
@@ -40,17 +40,17 @@ class ResponseReader:
 
     @property
     def is_last(self) -> bool:
-        """Of its connection."""
+        """Whether the server closes the connection after this response."""
         return _header(self.head, b"connection").lower() == b"close"
 
-    def outcome(self, operation: str) -> Response | ClientError:
+    def parse(self, operation: str) -> Response | ClientError:
         status, body = int(self.head[9:12]), self._received[self._head_end + 4 :]
         metadata = _metadata(status, self.head)
         if status != 200:
-            return _error_of(operation, body, metadata)
-        read: Response = orjson.loads(body)
-        read["ResponseMetadata"] = metadata
-        return read
+            return _parse_error(operation, body, metadata)
+        parsed: Response = orjson.loads(body)
+        parsed["ResponseMetadata"] = metadata
+        return parsed
 
 
 def _header(head: bytes, name: bytes) -> bytes:
@@ -68,16 +68,16 @@ def _metadata(status: int, head: bytes) -> dict[str, Any]:
     return {"HTTPStatusCode": status, "HTTPHeaders": headers}
 
 
-def _error_of(operation: str, body: bytes, metadata: dict[str, Any]) -> ClientError:
+def _parse_error(operation: str, body: bytes, metadata: dict[str, Any]) -> ClientError:
     try:
-        said = orjson.loads(body)
+        described = orjson.loads(body)
     except orjson.JSONDecodeError:
-        said = {}
-    code = str(said.pop("__type", metadata["HTTPStatusCode"])).rpartition("#")[2]
-    message = said.pop("message", "") or said.pop("Message", "")
-    described: Any = {
-        **said,
+        described = {}
+    code = str(described.pop("__type", metadata["HTTPStatusCode"])).rpartition("#")[2]
+    message = described.pop("message", "") or described.pop("Message", "")
+    response: Any = {
+        **described,
         "Error": {"Code": code, "Message": message},
         "ResponseMetadata": metadata,
     }
-    return ClientError(described, operation)
+    return ClientError(response, operation)

@@ -2,7 +2,7 @@
 
 All retries of one page request or socket command share one deadline (`time_budget`). The wait
 before each retry is random below a limit that doubles every time (full jitter), so that clients
-that failed together do not come back together.
+that failed at the same time do not retry at the same time.
 """
 
 import random
@@ -26,10 +26,10 @@ from threads.dynamodb.errors import BREAKER_OPEN, StoreUnavailable
 
 BASE_DELAY_SECONDS = 0.025
 MAX_DELAY_SECONDS = 0.5
-# Another writer is done with an item in milliseconds.
+# Another writer holds an item only for milliseconds.
 MAX_CONFLICT_DELAY_SECONDS = 0.1
 
-# The request was not executed, because there were too many or the service was not ready for it.
+# The request was not executed: there were too many, or the service was not ready.
 THROTTLING_CODES = frozenset(
     {
         "BandwidthLimitExceeded",
@@ -49,7 +49,7 @@ THROTTLING_CODES = frozenset(
         "TooManyRequestsException",
     }
 )
-# The request may have been executed, and its answer was lost.
+# The request may have been executed; its response was lost.
 UNCERTAIN_CODES = frozenset(
     {
         "InternalFailure",
@@ -60,7 +60,7 @@ UNCERTAIN_CODES = frozenset(
         "ServiceUnavailableException",
     }
 )
-# Another transaction holds the item. The store itself is well.
+# Another transaction holds the item. The store itself is healthy.
 CONFLICT_CODES = frozenset(
     {
         "ReplicatedWriteConflictException",
@@ -99,7 +99,7 @@ def _seconds(seconds: float | None) -> float:
 
 
 class Backoff:
-    """The waits between attempts at one thing, up to the deadline."""
+    """The delays between attempts at one operation, up to the deadline."""
 
     __slots__ = ("_deadline", "_retries")
 
@@ -123,9 +123,9 @@ class Backoff:
 
     def wait_after(self, error: StoreUnavailable) -> None:
         """An open circuit breaker is not waited for."""
-        if error.why == BREAKER_OPEN:
+        if error.reason == BREAKER_OPEN:
             raise error
-        self.wait(error.why)
+        self.wait(error.reason)
 
 
 def _max_delay(reason: str) -> float:
@@ -134,16 +134,16 @@ def _max_delay(reason: str) -> float:
 
 
 def code_of(error: Exception) -> str:
-    """The code of an answer, or the name of what happened instead of one."""
+    """The error code of the response, or the class of the error if there was no response."""
     if not isinstance(error, ClientError):
         return type(error).__name__
     code = str(error.response["Error"].get("Code", ""))
-    known = code in THROTTLING_CODES or code in UNCERTAIN_CODES or code in CONFLICT_CODES
-    return code if known or _status(error) < 500 else "InternalServerError"
+    is_classified = code in THROTTLING_CODES or code in UNCERTAIN_CODES or code in CONFLICT_CODES
+    return code if is_classified or _status(error) < 500 else "InternalServerError"
 
 
 def is_transient(error: Exception) -> bool:
-    """Whether the same request may succeed later; otherwise the answer is final."""
+    """Whether the same request may succeed later; otherwise the error is final."""
     if not isinstance(error, ClientError):
         return isinstance(error, NOT_SENT_ERRORS + UNCERTAIN_ERRORS)
     code = code_of(error)
@@ -151,14 +151,14 @@ def is_transient(error: Exception) -> bool:
 
 
 def is_store_failure(error: Exception) -> bool:
-    """Whether the store is ill, as opposed to an answer about this one request."""
+    """Whether the store is unhealthy, as opposed to an error of this one request."""
     if not isinstance(error, ClientError):
         return True
     return code_of(error) in THROTTLING_CODES or _is_uncertain(error)
 
 
 def can_repeat(error: Exception, arguments: dict[str, Any]) -> bool:
-    """Whether a repeat cannot do anything twice: it was not executed, or is idempotent."""
+    """Whether a repeat is safe: the request was not executed, or is idempotent."""
     return not _is_uncertain(error) or _is_idempotent(arguments)
 
 
@@ -174,6 +174,6 @@ def _is_idempotent(arguments: dict[str, Any]) -> bool:
 
 
 def _status(error: ClientError) -> int:
-    """PynamoDB's own error keeps a part of the answer only; its cause has all of it."""
+    """PynamoDB's own error keeps only a part of the response; its cause has all of it."""
     response: Any = getattr(error.__cause__, "response", None) or error.response
     return int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))

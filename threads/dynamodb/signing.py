@@ -1,4 +1,4 @@
-"""Requests to DynamoDB, signed AWS's way (Signature Version 4)."""
+"""Signs requests to DynamoDB with AWS Signature Version 4."""
 
 import datetime
 import hashlib
@@ -10,11 +10,11 @@ from botocore.exceptions import NoCredentialsError
 from botocore.session import get_session
 
 TARGET = "DynamoDB_20120810"
-SIGNED = "content-type;host;x-amz-date;x-amz-target"
+SIGNED_HEADERS = "content-type;host;x-amz-date;x-amz-target"
 
 
 def current_time() -> datetime.datetime:
-    """AWS refuses a signature that is more than five minutes off."""
+    """AWS rejects signatures that are more than five minutes off."""
     return datetime.datetime.now(datetime.UTC)
 
 
@@ -22,20 +22,20 @@ class Signer:
     def __init__(self, region: str, host: str) -> None:
         self.region, self.host = region, host
         self._session = get_session()
-        self._looking = threading.Lock()
+        self._credentials_lock = threading.Lock()
         self._credentials: Any = None
-        # For which secret and day, and the key itself.
+        # The secret and day of the signing key, and the key.
         self._key: tuple[tuple[str, str], bytes] = ("", ""), b""
 
-    def signed(self, operation: str, body: bytes, credentials: Any) -> bytes:
-        """The whole request, ready to be sent."""
+    def sign(self, operation: str, body: bytes, credentials: Any) -> bytes:
+        """The complete HTTP request."""
         now = current_time().strftime("%Y%m%dT%H%M%SZ")
         scope = f"{now[:8]}/{self.region}/dynamodb/aws4_request"
         headers = (
             "content-type:application/x-amz-json-1.0\n"
             f"host:{self.host}\nx-amz-date:{now}\nx-amz-target:{TARGET}.{operation}\n"
         )
-        names = SIGNED
+        names = SIGNED_HEADERS
         if credentials.token:
             headers = headers.replace(
                 "x-amz-target", f"x-amz-security-token:{credentials.token}\nx-amz-target"
@@ -53,23 +53,23 @@ class Signer:
             f"content-length:{len(body)}\r\n\r\n"
         ).encode() + body
 
-    def wants_credentials(self) -> bool:
-        """Whether asking for them now would be asking somebody else, which takes its time."""
+    def needs_provider(self) -> bool:
+        """Whether `get_credentials` would call a provider, which may be slow."""
         refresh_needed = getattr(self._credentials, "refresh_needed", None)
         return self._credentials is None or bool(refresh_needed and refresh_needed())
 
     def get_credentials(self) -> Any:
-        """Those of a role change from time to time; botocore sees to that."""
+        """Current credentials; botocore refreshes those of a role."""
         if self._credentials is None:
-            with self._looking:
+            with self._credentials_lock:
                 self._credentials = self._session.get_credentials()
         if self._credentials is None:
             raise NoCredentialsError
         return self._credentials.get_frozen_credentials()
 
     def _signing_key(self, secret: str, day: str) -> bytes:
-        known_for, key = self._key
-        if known_for != (secret, day):
+        valid_for, key = self._key
+        if valid_for != (secret, day):
             key = f"AWS4{secret}".encode()
             for part in (day, self.region, "dynamodb", "aws4_request"):
                 key = hmac.digest(key, part.encode(), "sha256")

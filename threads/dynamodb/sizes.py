@@ -1,7 +1,7 @@
-"""The size of an item as DynamoDB counts it, and the bound that every kind declares.
+"""The size of an item as DynamoDB counts it, and the limit that every kind declares.
 
-DynamoDB refuses items above 400 KB. An item that reached that size could never be changed again, so
-each kind has a lower bound of its own (`max_bytes`), above what the limits of the product allow.
+DynamoDB rejects items above 400 KB. An item of that size could not be changed any more, so each
+kind has a lower limit of its own (`max_bytes`), above what the limits of the product allow.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ MAX_ITEM_BYTES = 400 * KB
 
 
 def item_bytes(raw: dict[str, dict[str, Any]]) -> int:
-    """Of an item in DynamoDB's JSON: the names of its attributes and their values."""
+    """The size of an item in DynamoDB's JSON: attribute names and values."""
     return sum(len(name.encode()) + value_bytes(value) for name, value in raw.items())
 
 
@@ -35,6 +35,6 @@ def value_bytes(value: dict[str, Any]) -> int:
 
 
 def check_size(max_bytes: int, size: int) -> None:
-    """Before it is written: the transaction that it belongs to is not sent at all."""
+    """Refuses before the write, so that the transaction of the item is not sent."""
     if size > max_bytes:
         raise Refusal("TOO_LARGE")

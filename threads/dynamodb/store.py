@@ -1,9 +1,8 @@
-"""The one door to DynamoDB: every request of every model goes through `Store._make_api_call`, or,
-from the event loop, through `Store.ask`.
+"""All access to DynamoDB: `Store._make_api_call`, or `Store.call_async` on the event loop.
 
-Both retry what is transient until the deadline (retry.py), unless the circuit breaker is open
-(circuit_breaker.py). What the store answers stays what it is; when it does not answer, that is
-`StoreUnavailable`, which every edge shows as TRY_AGAIN.
+Both retry transient failures until the deadline (retry.py), unless the circuit breaker is open
+(circuit_breaker.py). Other errors are raised unchanged; no response raises `StoreUnavailable`,
+which pages and sockets report as TRY_AGAIN.
 """
 
 import asyncio
@@ -33,10 +32,10 @@ log = structlog.get_logger(__name__)
 
 
 class RequestCounter(list[str]):
-    """The operations made while counting, by name, and what they cost."""
+    """The names of the operations that were made, and their cost."""
 
     capacity: float = 0.0
-    # Of the archive, opened.
+    # Objects of the archive that were opened.
     objects: int = 0
 
 
@@ -45,7 +44,7 @@ _counting: ContextVar[RequestCounter | None] = ContextVar("counting", default=No
 
 @contextlib.contextmanager
 def count_requests() -> Iterator[RequestCounter]:
-    """Counts this context's requests: the budgets of docs/data-model.md are tests."""
+    """Counts the requests of this context; tests check the budgets of docs/data-model.md."""
     requests = RequestCounter()
     token = _counting.set(requests)
     try:
@@ -63,13 +62,13 @@ def count_archive_read() -> None:
 class Store(Connection):
     def __init__(self, client: SyncClient, *, region: str, endpoint: str | None) -> None:
         super().__init__(region=region, host=endpoint)
-        self._client_of_ours = client
-        self._client_on_loop = AsyncClient(client)
+        self._sync_client = client
+        self._async_client = AsyncClient(client)
         self.breaker = CircuitBreaker()
 
     @property
     def client(self) -> Any:
-        return self._client_of_ours
+        return self._sync_client
 
     def _make_api_call(
         self, operation_name: str, operation_kwargs: dict[str, Any]
@@ -80,39 +79,39 @@ class Store(Connection):
             call.begin_attempt()
             recent_writes.record(written)
             try:
-                answer = super()._make_api_call(operation_name, call.arguments)
+                response = super()._make_api_call(operation_name, call.arguments)
             except (ClientError, BotoCoreError) as error:
                 delay = call.delay_after(error)
             else:
-                call.succeed(answer)
-                return answer
+                call.succeed(response)
+                return response
             time.sleep(delay)
 
-    async def ask(self, operation: str, arguments: dict[str, Any]) -> Response:
-        """The same for whoever must not wait here. A refusal is botocore's own `ClientError`."""
+    async def call_async(self, operation: str, arguments: dict[str, Any]) -> Response:
+        """The same for the event loop. Errors of the store are botocore's `ClientError`."""
         call = _Call(self.breaker, operation, arguments)
         written = recent_writes.list_written_rows(operation, arguments)
         while True:
             call.begin_attempt()
             await recent_writes.record_async(written)
             try:
-                answer = await self._client_on_loop.ask(operation, call.arguments)
+                response = await self._async_client.call(operation, call.arguments)
             except (ClientError, BotoCoreError) as error:
                 delay = call.delay_after(error)
             else:
-                call.succeed(answer)
-                return answer
+                call.succeed(response)
+                return response
             await asyncio.sleep(delay)
 
 
 class _Call:
-    """One request over as many attempts as it takes. It does no I/O: both transports share it."""
+    """One request with its attempts. It does no I/O, so that both clients share it."""
 
     __slots__ = ("_backoff", "_breaker", "_operation", "_started_at", "arguments")
 
     def __init__(self, breaker: CircuitBreaker, operation: str, arguments: dict[str, Any]) -> None:
         if operation == "TransactWriteItems":
-            # By its token the store recognises a repeat of a transaction that it has done.
+            # The store recognises a repeated transaction by its token.
             arguments = {"ClientRequestToken": str(uuid4()), **arguments}
         self._breaker, self._operation, self.arguments = breaker, operation, arguments
         self._started_at = time.monotonic()
@@ -126,12 +125,12 @@ class _Call:
         if requests is not None:
             requests.append(self._operation)
 
-    def succeed(self, answer: Response) -> None:
+    def succeed(self, response: Response) -> None:
         self._breaker.record_success()
-        _count_units(self._operation, answer)
+        _count_units(self._operation, response)
 
     def delay_after(self, error: Exception) -> float:
-        """Seconds to wait before the next attempt; raises if there is to be none."""
+        """Seconds to wait before the next attempt; raises if there is none."""
         self._record(error)
         reason = code_of(error)
         if isinstance(error, ClientError) and not is_transient(error):
@@ -153,7 +152,7 @@ class _Call:
 
 
 def full_error_response(error: ClientError) -> Any:
-    """PynamoDB keeps only a part of it; the rest is in the error that it made its own from."""
+    """The complete error response; PynamoDB's own error keeps only a part of it."""
     return getattr(error.__cause__, "response", None) or error.response
 
 
@@ -161,8 +160,8 @@ def full_error_response(error: ClientError) -> Any:
 _units_lock = threading.Lock()
 
 
-def _count_units(operation: str, answer: Response) -> None:
-    units = _units(answer)
+def _count_units(operation: str, response: Response) -> None:
+    units = _units(response)
     metrics.DYNAMODB_CAPACITY_UNITS.labels(operation).inc(units)
     requests = _counting.get()
     if requests is not None:
@@ -170,7 +169,7 @@ def _count_units(operation: str, answer: Response) -> None:
             requests.capacity += units
 
 
-def _units(answer: Response) -> float:
-    consumed = answer.get("ConsumedCapacity") or []
+def _units(response: Response) -> float:
+    consumed = response.get("ConsumedCapacity") or []
     each = consumed if isinstance(consumed, list) else [consumed]
     return sum(float(part.get("CapacityUnits", 0)) for part in each)

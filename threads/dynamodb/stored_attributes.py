@@ -1,4 +1,4 @@
-"""How the attributes of a kind of item are called and written in the table."""
+"""The stored names and types of the attributes of each kind of item."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ class StoredAttribute(NamedTuple):
 
 @functools.cache
 def stored_attributes(kind: type[Item]) -> Mapping[str, StoredAttribute]:
-    """By Python name."""
+    """The attributes of a kind of item, by Python name."""
     return {
         name: StoredAttribute(each.attr_name, each.attr_type, each.serialize, bool(each.null))
         for name, each in kind.get_attributes().items()

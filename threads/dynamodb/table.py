@@ -1,4 +1,4 @@
-"""The table: its indexes, the base of all its items, and the few ways to read and write it."""
+"""The table: its indexes, the base class of its items, and functions to read and write it."""
 
 import functools
 import time
@@ -25,7 +25,7 @@ from threads.dynamodb.unknown_kinds import record_unknown_item
 
 ItemT = TypeVar("ItemT", bound="Item")
 Key = tuple[str, str]
-# For callers outside the models, which do not import PynamoDB.
+# Types for callers that must not import PynamoDB.
 Index = GlobalSecondaryIndex
 KeyCondition = Condition
 
@@ -33,7 +33,7 @@ QUERY_PAGE_SIZE = 500
 
 
 class InboxIndex(GlobalSecondaryIndex["Item"]):
-    """A folder's page, pinned then newest, with all that a row shows."""
+    """The rows of a folder with everything they show: pinned first, then newest."""
 
     class Meta:
         index_name = "GSI1"
@@ -76,7 +76,7 @@ class BookingIndex(GlobalSecondaryIndex["Item"]):
 
 
 class PendingIndex(GlobalSecondaryIndex["Item"]):
-    """Conversations with messages that no device of a person has got yet."""
+    """A user's threads with messages that were delivered to none of their devices."""
 
     class Meta:
         index_name = "GSI3"
@@ -87,7 +87,7 @@ class PendingIndex(GlobalSecondaryIndex["Item"]):
 
 
 class UnreadIndex(GlobalSecondaryIndex["Item"]):
-    """Conversations of a person's inbox in which something is unread."""
+    """The threads in a user's inbox with unread messages."""
 
     class Meta:
         index_name = "GSI4"
@@ -98,7 +98,7 @@ class UnreadIndex(GlobalSecondaryIndex["Item"]):
 
 
 class Item(Model):
-    """Anything in the table. A subclass says by its keys which items are its own."""
+    """Base class of all items. The prefixes of its keys identify the items of a subclass."""
 
     class Meta:
         table_name = settings.DYNAMODB["table"]
@@ -113,55 +113,55 @@ class Item(Model):
     pending = PendingIndex()
     unread_threads = UnreadIndex()
 
-    # How its keys begin; the sort key of some kinds is a constant.
+    # Prefixes of the keys; the sort key of some kinds is a constant.
     pk_prefix: ClassVar[str] = ""
     sk_prefix: ClassVar[str] = ""
-    # No item of the kind gets larger than that; see threads/dynamodb/sizes.py.
+    # The size limit of the kind; see threads/dynamodb/sizes.py.
     max_bytes: ClassVar[int]
     kinds: ClassVar[list[type["Item"]]] = []
 
     @classmethod
     def has_sk(cls, sk: str) -> bool:
-        """Of a key that begins as this kind's do: a constant one has to be the whole key."""
+        """Whether a sort key with the kind's prefix belongs to it; a constant must match fully."""
         return cls.sk_prefix.endswith("#") or sk == cls.sk_prefix
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if cls.pk_prefix:
             if "max_bytes" not in vars(cls):
-                raise TypeError(f"{cls.__name__} declares no bound for its size")
+                raise TypeError(f"{cls.__name__} declares no size limit")
             Item.kinds.append(cls)
 
     @classmethod
     def _get_connection(cls) -> TableConnection:
-        # One connection for all kinds, not one for each class.
+        # PynamoDB would open one connection per class.
         return connection()
 
     @property
     def is_expired(self) -> bool:
-        # AWS may take days to remove it, the embedded engine never does: expired is expired.
+        # AWS may take days to delete an expired item, and the embedded engine never does.
         return self.ttl is not None and self.ttl <= time.time()
 
     def copy(self) -> Self:
-        """Another one with the same values: setting one of them changes only the one."""
-        twin = self.__class__.__new__(self.__class__)
-        twin.__dict__.update(self.__dict__)
-        twin.attribute_values = dict(self.attribute_values)
-        return twin
+        """A copy whose attributes can be set independently."""
+        copied = self.__class__.__new__(self.__class__)
+        copied.__dict__.update(self.__dict__)
+        copied.attribute_values = dict(self.attribute_values)
+        return copied
 
     @classmethod
     def find(cls, pk: str, sk: str, *, consistent: bool = True) -> Self | None:
-        answer = connection().get_item(pk, sk, consistent_read=consistent)
-        raw = answer.get("Item")
+        response = connection().get_item(pk, sk, consistent_read=consistent)
+        raw = response.get("Item")
         item = cls.from_raw_data(raw) if raw else None
         if item is None or item.is_expired:
             return None
-        cls.complete([item])
+        cls.load_contents([item])
         return item
 
     @classmethod
-    def complete(cls, items: list[Any]) -> None:
-        """Some kinds keep a part of themselves elsewhere; whoever reads them gets them whole."""
+    def load_contents(cls, items: list[Any]) -> None:
+        """Loads the parts of these items that are stored elsewhere; overridden by such kinds."""
 
 
 @functools.cache
@@ -193,7 +193,7 @@ def connection() -> TableConnection:
 
 
 def parse_item(raw: dict[str, Any]) -> Item | None:
-    """The item as what it is, by its keys; None if only a newer version knows its kind."""
+    """The item as an instance of its kind; None if only a newer version has that kind."""
     pk, sk = raw["pk"]["S"], raw["sk"]["S"]
     for kind in Item.kinds:
         if pk.startswith(kind.pk_prefix) and sk.startswith(kind.sk_prefix) and kind.has_sk(sk):
@@ -203,18 +203,18 @@ def parse_item(raw: dict[str, Any]) -> Item | None:
 
 
 def parse_items(raws: Iterable[dict[str, Any]]) -> list[Item]:
-    """Without those of unknown kinds."""
+    """Parses items and leaves out those of unknown kinds."""
     return [item for item in map(parse_item, raws) if item is not None]
 
 
 @dataclass
 class Page:
     items: list[Item]
-    # Where the next page begins; None at the end.
+    # The start of the next page; None on the last page.
     next_key: dict[str, Any] | None = None
 
     @property
-    def more(self) -> bool:
+    def has_more(self) -> bool:
         return self.next_key is not None
 
     def of(self, kind: type[ItemT]) -> list[ItemT]:
@@ -230,13 +230,13 @@ def query(
     newest_first: bool = False,
     after: dict[str, Any] | None = None,
     consistent: bool = True,
-    whole: bool = True,
+    with_contents: bool = True,
 ) -> Page:
-    """One request, unless there are items of unknown kinds; its items, whatever they are, without
-    the expired ones. Not `whole`: as they are in the table, for whoever needs only their place."""
+    """The items of one page without expired ones, in one request unless there are items of unknown
+    kinds. `with_contents=False` leaves out contents that are stored outside the table."""
     items: list[Item] = []
     while True:
-        answer = connection().query(
+        response = connection().query(
             pk,
             range_key_condition=where,
             limit=limit,
@@ -245,19 +245,19 @@ def query(
             exclusive_start_key=after,
             consistent_read=consistent and index is None,
         )
-        found = parse_items(answer["Items"])
+        found = parse_items(response["Items"])
         items += found
-        # Others are read in the place of unknown ones: those do not crowd out what a page needs.
-        limit, after = len(answer["Items"]) - len(found), answer.get("LastEvaluatedKey")
+        # Reads replacements for items of unknown kinds, so that the page is filled.
+        limit, after = len(response["Items"]) - len(found), response.get("LastEvaluatedKey")
         if not limit or after is None:
-            return Page(_unexpired(items, whole=whole), after)
+            return Page(_unexpired(items, with_contents=with_contents), after)
 
 
-def _unexpired(found: Iterable[Item], *, whole: bool) -> list[Item]:
+def _unexpired(found: Iterable[Item], *, with_contents: bool) -> list[Item]:
     items = [item for item in found if not item.is_expired]
-    if whole:
+    if with_contents:
         for kind in {type(item) for item in items}:
-            kind.complete([item for item in items if type(item) is kind])
+            kind.load_contents([item for item in items if type(item) is kind])
     return items
 
 
@@ -265,37 +265,37 @@ def count(
     pk: str,
     where: Condition | None = None,
     *,
-    most: int,
+    limit: int,
     index: GlobalSecondaryIndex | None = None,
 ) -> int:
-    """How many there are, up to so many; the items themselves stay where they are."""
-    answer = connection().query(
+    """The number of items, up to a limit, without reading the items themselves."""
+    response = connection().query(
         pk,
         range_key_condition=where,
-        limit=most,
+        limit=limit,
         index_name=index.Meta.index_name if index else None,
         select=COUNT,
     )
-    return int(answer["Count"])
+    return int(response["Count"])
 
 
-def get_many(keys: Iterable[Key], *, whole: bool = True) -> list[Item]:
-    """By BatchGetItem, in chunks of what it takes; what it leaves over is asked for again."""
+def get_many(keys: Iterable[Key], *, with_contents: bool = True) -> list[Item]:
+    """Reads items by BatchGetItem in chunks; unprocessed keys are requested again."""
     wanted = [{"pk": pk, "sk": sk} for pk, sk in dict.fromkeys(keys)]
     found: list[dict[str, Any]] = []
     backoff = Backoff()
     while wanted:
         chunk, wanted = wanted[:BATCH_GET_PAGE_LIMIT], wanted[BATCH_GET_PAGE_LIMIT:]
-        answer = connection().batch_get_item(
+        response = connection().batch_get_item(
             chunk,  # type: ignore[arg-type]
             consistent_read=True,
         )
-        found += answer["Responses"].get(connection().table_name, [])
-        left = answer.get("UnprocessedKeys", {}).get(connection().table_name, {}).get("Keys", [])
+        found += response["Responses"].get(connection().table_name, [])
+        left = response.get("UnprocessedKeys", {}).get(connection().table_name, {}).get("Keys", [])
         if left:
             wanted += [{"pk": key["pk"]["S"], "sk": key["sk"]["S"]} for key in left]
             backoff.wait("UnprocessedKeys")
-    return _unexpired(parse_items(found), whole=whole)
+    return _unexpired(parse_items(found), with_contents=with_contents)
 
 
 def query_all(
@@ -303,12 +303,14 @@ def query_all(
     where: Condition | None = None,
     *,
     index: GlobalSecondaryIndex | None = None,
-    whole: bool = True,
+    with_contents: bool = True,
 ) -> Iterator[Item]:
-    """All there is, page by page."""
+    """All items, page by page."""
     after = None
     while True:
-        page = query(pk, where, limit=QUERY_PAGE_SIZE, index=index, after=after, whole=whole)
+        page = query(
+            pk, where, limit=QUERY_PAGE_SIZE, index=index, after=after, with_contents=with_contents
+        )
         yield from page.items
         after = page.next_key
         if after is None:
@@ -322,19 +324,19 @@ def serialized(item: Item) -> dict[str, Any]:
 
 
 def put_many(items: Iterable[Item]) -> None:
-    """By BatchWriteItem, in chunks of what it takes; what it leaves over is put again."""
+    """Writes items by BatchWriteItem in chunks; unprocessed items are sent again."""
     waiting = iter(items)
     while chunk := [serialized(item) for item in islice(waiting, BATCH_WRITE_PAGE_LIMIT)]:
         backoff = Backoff()
         while chunk:
-            answer = connection().batch_write_item(put_items=chunk)
-            left = answer.get("UnprocessedItems", {}).get(connection().table_name, [])
+            response = connection().batch_write_item(put_items=chunk)
+            left = response.get("UnprocessedItems", {}).get(connection().table_name, [])
             chunk = [request["PutRequest"]["Item"] for request in left]
             if chunk:
                 backoff.wait("UnprocessedItems")
 
 
-# --- Making the table
+# --- Creating the table
 
 
 class Shape(NamedTuple):
@@ -344,20 +346,22 @@ class Shape(NamedTuple):
 
 
 def create_table() -> list[str]:
-    """Makes the table if it is not there; says what differs if it has another shape."""
+    """Creates the table if it does not exist; returns how an existing one differs."""
     try:
         described = connection().describe_table()
     except TableDoesNotExist:
         Item.create_table(wait=True)
         described = connection().describe_table()
-    return list_schema_differences(described) + _let_expire(Item.ttl.attr_name)
+    return list_schema_differences(described) + _enable_ttl(Item.ttl.attr_name)
 
 
-def _let_expire(wanted: str) -> list[str]:
-    """What has a ttl goes by itself, some day; until then every read passes over it."""
+def _enable_ttl(wanted: str) -> list[str]:
+    """Enables expiry of items by `ttl`; until they are deleted, reads skip expired items."""
     table = connection()
-    answer = table.connection._make_api_call("DescribeTimeToLive", {"TableName": table.table_name})
-    found = answer["TimeToLiveDescription"].get("AttributeName")
+    response = table.connection._make_api_call(
+        "DescribeTimeToLive", {"TableName": table.table_name}
+    )
+    found = response["TimeToLiveDescription"].get("AttributeName")
     if found is None:
         table.update_time_to_live(wanted)
     return [f"items expire by {found}, should by {wanted}"] if found not in (None, wanted) else []
@@ -366,13 +370,13 @@ def _let_expire(wanted: str) -> list[str]:
 def list_schema_differences(described: dict[str, Any]) -> list[str]:
     wanted, found = _wanted_shapes(), _found_shapes(described)
     missing = [f"index {name} is missing" for name in sorted(wanted.keys() - found.keys())]
-    foreign = [f"index {name} is not one of ours" for name in sorted(found.keys() - wanted.keys())]
+    unknown = [f"index {name} is not one of ours" for name in sorted(found.keys() - wanted.keys())]
     other = [
         f"{name} is {found[name]}, should be {wanted[name]}"
         for name in sorted(wanted.keys() & found.keys())
         if wanted[name] != found[name]
     ]
-    return missing + foreign + other
+    return missing + unknown + other
 
 
 def _wanted_shapes() -> dict[str, Shape]:

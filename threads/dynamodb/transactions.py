@@ -1,4 +1,4 @@
-"""Writes: one update by itself, or several in one transaction, all or nothing."""
+"""Conditional writes of one item, and transactions of several."""
 
 import contextlib
 from collections.abc import Generator
@@ -14,30 +14,30 @@ from threads.dynamodb.retry import TRANSIENT_REASONS, Backoff
 from threads.dynamodb.store import full_error_response
 from threads.dynamodb.table import Item, connection
 
-WRITE = "TransactWriteItems"
-# What it costs comes with the answer.
-COUNTED = {"ReturnConsumedCapacity": "TOTAL"}
+OPERATION = "TransactWriteItems"
+# The response includes the consumed capacity.
+COUNT_CAPACITY = {"ReturnConsumedCapacity": "TOTAL"}
 EXPECTED_REASONS = TRANSIENT_REASONS | {"ConditionalCheckFailed"}
 
 
 def update(item: Item, change: Change, condition: Condition | None) -> bool:
-    """One write by itself. Whether its condition held; `item` is then as the store has it now."""
+    """Updates one item; returns whether the condition held, and then `item` is as stored."""
     table = connection()
     request = update_request(table.table_name, item, change, condition)
-    # What is there now, not what was in the way.
+    # Returns the updated item, but not the item on which the condition failed.
     request |= {"ReturnValues": "ALL_NEW", "ReturnValuesOnConditionCheckFailure": "NONE"}
     try:
-        answer = table.connection._make_api_call("UpdateItem", request | COUNTED)
+        response = table.connection._make_api_call("UpdateItem", request | COUNT_CAPACITY)
     except ClientError as error:
         if error.response["Error"].get("Code") == "ConditionalCheckFailedException":
             return False
         raise
-    item.deserialize(answer["Attributes"])
+    item.deserialize(response["Attributes"])
     return True
 
 
 def delete(item: Item, condition: Condition) -> bool:
-    """Whether its condition held."""
+    """Deletes one item; returns whether the condition held."""
     try:
         item.delete(condition)
     except DeleteError as error:
@@ -48,7 +48,7 @@ def delete(item: Item, condition: Condition) -> bool:
 
 
 class TransactionCancelled(Exception):
-    """A condition did not hold, or the store was busy with the same items; nothing was written."""
+    """A condition failed, or another transaction held an item; nothing was written."""
 
     def __init__(self, reasons: dict[str, CancellationReason]) -> None:
         self.reasons = reasons
@@ -56,12 +56,12 @@ class TransactionCancelled(Exception):
 
     @property
     def code(self) -> str:
-        """The first reason's."""
+        """The code of the first reason."""
         return next(iter(self.reasons.values())).code
 
     @property
     def is_conflict(self) -> bool:
-        """The store had one of the items in hand: the same may succeed in a moment."""
+        """Another transaction held one of the items: a repeat may succeed in a moment."""
         return any(reason.code in TRANSIENT_REASONS for reason in self.reasons.values())
 
     @property
@@ -75,18 +75,18 @@ class TransactionCancelled(Exception):
         return reason is not None and reason.code == "ConditionalCheckFailed"
 
     def current(self, name: str, kind: type[Item]) -> Any:
-        """The item as the store has it, where a condition failed; None if there is none."""
+        """The stored item whose condition failed; None if it does not exist."""
         raw = self.reasons[name].raw_item
         return kind.from_raw_data(raw) if raw else None
 
 
 class Transaction:
-    """Named writes; the names keep the reasons of a failure with what they are about."""
+    """Writes that are committed together; their names identify the reasons of a failure."""
 
     def __init__(self) -> None:
         self._table = connection().table_name
         self.names: list[str] = []
-        # What is asked of the store, in this order.
+        # The requests, in the order of `names`.
         self.items: list[dict[str, Any]] = []
 
     def check(self, name: str, item: Item, condition: Condition) -> None:
@@ -108,7 +108,7 @@ class Transaction:
         self.items.append({kind: request})
 
     def commit(self) -> None:
-        """Repeats a transaction that was cancelled for transient reasons only."""
+        """Commits; repeats a transaction that was cancelled for transient reasons only."""
         backoff = Backoff()
         while True:
             try:
@@ -121,44 +121,44 @@ class Transaction:
 
     def commit_once(self) -> None:
         try:
-            connection().connection._make_api_call(WRITE, self._said())
+            connection().connection._make_api_call(OPERATION, self._request())
         except ClientError as error:
             raise self._cancelled(error) from error
 
     async def commit_async(self) -> None:
         store: Any = connection().connection
         try:
-            await store.ask(WRITE, self._said())
+            await store.call_async(OPERATION, self._request())
         except ClientError as error:
             raise self._cancelled(error) from error
 
-    def _said(self) -> dict[str, Any]:
-        return {"TransactItems": self.items, **COUNTED}
+    def _request(self) -> dict[str, Any]:
+        return {"TransactItems": self.items, **COUNT_CAPACITY}
 
     def _cancelled(self, error: ClientError) -> TransactionCancelled:
-        """Raises the error again if it is none of a condition or of a busy store."""
-        said = full_error_response(error)
-        if said["Error"].get("Code") != "TransactionCanceledException":
+        """Reraises errors other than failed conditions and conflicts."""
+        response = full_error_response(error)
+        if response["Error"].get("Code") != "TransactionCanceledException":
             raise error
-        named = zip(self.names, said["CancellationReasons"], strict=True)
+        named = zip(self.names, response["CancellationReasons"], strict=True)
         reasons = {
             name: CancellationReason(reason["Code"], reason.get("Message"), reason.get("Item"))
             for name, reason in named
             if reason["Code"] != "None"
         }
-        # ValidationError, for instance, means an item that is too large: no repeat will help.
+        # ValidationError, for instance, means that an item is too large: a repeat would fail, too.
         if any(reason.code not in EXPECTED_REASONS for reason in reasons.values()):
             raise error
         return TransactionCancelled(reasons)
 
 
-# What writes in several steps asks for each transaction by yielding it, and is told there what
-# became of it: whoever drives it decides how to wait.
+# A generator that yields transactions. Its driver commits each of them and throws the error of a
+# failed one into the generator, so that the same code runs with and without an event loop.
 TransactionSteps = Generator[Transaction, None, None]
 
 
 def commit_steps(steps: TransactionSteps) -> None:
-    """Here and now."""
+    """Commits every transaction that the generator yields."""
     error: Exception | None = None
     with contextlib.closing(steps), contextlib.suppress(StopIteration):
         while True:
@@ -171,7 +171,7 @@ def commit_steps(steps: TransactionSteps) -> None:
 
 
 async def commit_steps_async(steps: TransactionSteps) -> None:
-    """While the event loop does something else."""
+    """The same on the event loop, without blocking it."""
     error: Exception | None = None
     with contextlib.closing(steps), contextlib.suppress(StopIteration):
         while True:

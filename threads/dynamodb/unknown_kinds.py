@@ -1,5 +1,7 @@
-"""What a newer version stored and this one does not know: it is left out or shown as a placeholder,
-logged once per kind and counted."""
+"""Items and values of kinds that only a newer version has.
+
+They are left out or shown as a placeholder, counted, and logged once per kind.
+"""
 
 import structlog
 
@@ -7,7 +9,7 @@ from core import metrics
 
 log = structlog.get_logger(__name__)
 
-# Kinds come from stored data: a metric needs a bounded number of labels.
+# Kinds come from stored data, and the number of labels of a metric must be bounded.
 MAX_KINDS = 50
 MAX_KIND_LENGTH = 60
 
@@ -15,7 +17,7 @@ _seen: set[str] = set()
 
 
 def record_unknown_item(pk: str, sk: str) -> None:
-    """By the constant parts of its keys."""
+    """Identifies the kind by the constant parts of the keys."""
     record_unknown(f"{pk.partition('#')[0]}/{sk.partition('#')[0]}")
 
 

@@ -1,4 +1,4 @@
-"""The items of the table. docs/data-model.md lists each with its keys."""
+"""The kinds of items in the table. docs/data-model.md lists each with its keys."""
 
 from threads.models.archive import (
     ArchiveDue,

@@ -1,4 +1,4 @@
-"""Old messages: what is due to be packed, and the packs that there are."""
+"""Items of the archive: days to be archived, packs, and checks of packs."""
 
 from threads.dynamodb import keys
 from threads.dynamodb.attributes import IntAttribute, UnicodeAttribute
@@ -7,14 +7,14 @@ from threads.dynamodb.table import Item
 
 
 class ArchiveDue(Item):
-    """This thread has messages of that day: the archiver's work list, so that it never scans."""
+    """A thread has messages of that day. The archiver's work list, which saves it a scan."""
 
     pk_prefix, sk_prefix = "ARCHIVE#", "THR#"
     max_bytes = 1 * KB
 
 
 class ArchiveStart(Item):
-    """Nothing is due from before that day."""
+    """The first day that may have messages to be archived."""
 
     pk_prefix, sk_prefix = keys.ARCHIVING, keys.STATE
     max_bytes = 1 * KB
@@ -23,7 +23,7 @@ class ArchiveStart(Item):
 
 
 class ArchiveLocation(Item):
-    """Which archive this table's packs are in: its id, which the archive holds, too."""
+    """The id of the archive that has this table's packs; the archive stores the same id."""
 
     pk_prefix, sk_prefix = keys.ARCHIVING, keys.LOCATION
     max_bytes = 4 * KB
@@ -34,7 +34,7 @@ class ArchiveLocation(Item):
 
 
 class Pack(Item):
-    """An object of the archive. It is here before its object is, and goes before its object."""
+    """An object of the archive. The item is created and deleted before its object."""
 
     pk_prefix, sk_prefix = "THR#", keys.PACKS
     max_bytes = 1 * KB
@@ -43,7 +43,8 @@ class Pack(Item):
     last_message_id = UnicodeAttribute(attr_name="lastMsgId")
     held = IntAttribute()
     size = IntAttribute()
-    # One more with each transaction that points messages to it: nobody removes it meanwhile.
+    # Incremented by every transaction that points messages to the pack, which prevents a
+    # concurrent deletion.
     moves = IntAttribute(default=0)
 
     @property
@@ -56,20 +57,20 @@ class Pack(Item):
 
 
 class PackCheck(Item):
-    """Whether this pack is needed, and holds only what it should, is to be looked at."""
+    """A pack that has to be checked: it may be unused, or contain messages that moved."""
 
     pk_prefix, sk_prefix = "PACKCHECK#", "THR#"
     max_bytes = 1 * KB
 
     @property
     def parts(self) -> tuple[str, str, str]:
-        """The thread, the pack, and when it was noted."""
+        """Thread id, pack id, and a ULID with the time of creation."""
         _, thread_id, pack_id, check_id = self.sk.split("#")
         return thread_id, pack_id, check_id
 
 
 class PackedThread(Item):
-    """This thread has packs, or had some: what restoring and verifying go through."""
+    """A thread that has or had packs. Restoring and verifying go through these items."""
 
     pk_prefix, sk_prefix = "PACKED#", "THR#"
     max_bytes = 1 * KB

@@ -1,7 +1,7 @@
-"""Reads of the archive's storage that end in time: one that hangs must not hold up a page.
+"""Reads of the archive's storage with a timeout, so that a slow storage does not delay pages.
 
-After a read that failed the storage is left alone for a few seconds, so that a page with many
-messages waits once and not for each of them.
+After a failure no read is attempted for a few seconds, so that a page with many messages waits
+once and not once per message.
 """
 
 import threading
@@ -15,7 +15,7 @@ from django.conf import settings
 
 log = structlog.get_logger(__name__)
 
-# At the same time; threads that hang in the storage count.
+# Concurrent reads, including those that hang.
 MAX_READS = 16
 RETRY_SECONDS = 5.0
 
@@ -25,14 +25,14 @@ _retry_at = 0.0
 
 
 class ArchiveUnavailable(Exception):
-    """The storage did not answer, or not in time."""
+    """The storage failed or did not respond in time."""
 
 
 def read_with_timeout(read: Callable[[], Any]) -> Any:
-    """What `read` returns. Raises FileNotFoundError and ValueError as it does, and
-    ArchiveUnavailable for everything else."""
+    """Returns what `read` returns. FileNotFoundError and ValueError are reraised; every other
+    error becomes ArchiveUnavailable."""
     if time.monotonic() < _retry_at:
-        raise ArchiveUnavailable("left alone after an error")
+        raise ArchiveUnavailable("not retried yet after an error")
     if not _slots.acquire(blocking=False):
         raise ArchiveUnavailable("too many reads hang")
     answers: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
@@ -40,13 +40,13 @@ def read_with_timeout(read: Callable[[], Any]) -> Any:
     try:
         answer, error = answers.get(timeout=settings.ARCHIVE_TIMEOUT)
     except Empty:
-        error = TimeoutError(f"no answer in {settings.ARCHIVE_TIMEOUT} seconds")
+        error = TimeoutError(f"no response in {settings.ARCHIVE_TIMEOUT} seconds")
     if error is None or isinstance(error, (FileNotFoundError, ValueError)):
-        _note_answer()
+        _record_success()
         if error is not None:
             raise error
         return answer
-    _note_error(error)
+    _record_failure(error)
     raise ArchiveUnavailable(str(error)) from error
 
 
@@ -59,8 +59,8 @@ def _run(read: Callable[[], Any], answers: SimpleQueue[tuple[Any, BaseException 
         _slots.release()
 
 
-def _note_error(error: BaseException) -> None:
-    """Logged once when the storage goes away, not for each read."""
+def _record_failure(error: BaseException) -> None:
+    """Logs the start of an outage once, not every failed read."""
     global _retry_at
     with _lock:
         if not _retry_at:
@@ -68,7 +68,7 @@ def _note_error(error: BaseException) -> None:
         _retry_at = time.monotonic() + RETRY_SECONDS
 
 
-def _note_answer() -> None:
+def _record_success() -> None:
     global _retry_at
     with _lock:
         if _retry_at:

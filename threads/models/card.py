@@ -31,8 +31,8 @@ class CardShadow(Item):
 
 
 class PendingAction(Item):
-    """Something that waits for this person, whose row is in their inbox: a card, an offer, or a
-    contract that they have not signed. As the thread's `waits` has it, in the same transaction."""
+    """A card, an offer or an unsigned contract that requires an action of this user, in a thread of
+    their inbox. Written in the same transaction as the thread's `waits`."""
 
     pk_prefix, sk_prefix = "USER#", keys.PENDING_ACTIONS
     max_bytes = 1 * KB

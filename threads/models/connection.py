@@ -13,14 +13,14 @@ class _ConnectionItem(Item):
 
 
 class Connection(_ConnectionItem):
-    """Whose is this connection? Lives 24 hours."""
+    """A connection by id, which gives its user. Expires after 24 hours."""
 
     pk_prefix, sk_prefix = "CONNECTION#", keys.METADATA
     max_bytes = 2 * KB
 
 
 class UserConnection(_ConnectionItem):
-    """Which connections has this person? The same, from the other side."""
+    """The same connection in its user's partition, which lists the user's connections."""
 
     pk_prefix, sk_prefix = "USER#", keys.CONNECTIONS
     max_bytes = 2 * KB

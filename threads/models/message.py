@@ -15,14 +15,14 @@ TEXT, ASSET, SYSTEM, ACTION = "text", "asset", "system", "action"
 MESSAGE_TYPES = (TEXT, ASSET, SYSTEM, ACTION)
 MAX_BODY_LENGTH = 8000
 PREVIEW_LENGTH = 140
-# Marks are not shown, so a preview is made from more than it shows, but not from a whole body.
+# Markup is removed, so a preview is made from more text than it shows, but not from a whole body.
 PREVIEW_SOURCE_LENGTH = 1000
 EDIT_WINDOW_SECONDS = 15 * 60
 REACTIONS = ("👍", "❤️", "😄", "🎉", "👀", "✅")
 
 
 class Message(Item):
-    """What was said. Appended, never moved; its key gives its place for ever."""
+    """A message. Its key, and so its position in the thread, never changes."""
 
     pk_prefix, sk_prefix = "THR#", keys.MESSAGES
     max_bytes = 320 * KB
@@ -40,7 +40,7 @@ class Message(Item):
     reactions = DocumentAttribute(null=True)
     nsfw_band = IntAttribute(attr_name="nsfwBand", default=0)
     flags = DocumentAttribute(null=True)
-    # Of a system message: whom it names, by id, as it calls them.
+    # The users named in a system message: display names by user id.
     named = DocumentAttribute(null=True)
     created_at = UnicodeAttribute(attr_name="createdAt")
     edited_at = UnicodeAttribute(attr_name="editedAt", null=True)
@@ -48,13 +48,13 @@ class Message(Item):
     hidden_at = UnicodeAttribute(attr_name="hiddenAt", null=True)
     earlier_bodies = DocumentsAttribute(attr_name="earlierBodies", null=True)
     rev = IntAttribute(default=0)
-    # The pack that has what it says and what is attached to it, once it is old.
+    # The pack with the body and attachments of an archived message.
     archive_ref = UnicodeAttribute(attr_name="archiveRef", null=True)
-    # Not stored: what it says is in the archive, which did not answer (packs.placeholders).
+    # Not stored: the content is in the archive, which is unavailable (packs.allow_placeholders).
     is_unavailable = False
 
     @classmethod
-    def complete(cls, items: list[Any]) -> None:
+    def load_contents(cls, items: list[Any]) -> None:
         packs.load_contents(items)
 
     @property
@@ -71,12 +71,12 @@ class Message(Item):
 
     @property
     def is_redacted(self) -> bool:
-        """Removed by its author or hidden by staff: people see that, and not what it said."""
+        """Removed by its author or hidden by staff, so that its content is not shown."""
         return bool(self.removed_at or self.hidden_at)
 
 
 class SentMarker(Item):
-    """What a client id became, so that sending it again stores nothing twice. Lives 30 days."""
+    """Idempotency marker: the message stored for a client id. Expires after 30 days."""
 
     pk_prefix, sk_prefix = "THR#", keys.SENT_MARKERS
     max_bytes = 1 * KB

@@ -1,7 +1,7 @@
-"""The objects of the archive: what many old messages say, in one file of any Django storage.
+"""Packs: the contents of many old messages in one object of any Django storage.
 
-A pack is written once and never changed; to change it, another one is made. So a pack that was read
-may be kept, and one that is no longer there means that the message points elsewhere by now.
+A pack is immutable; a change creates a new one. So packs can be cached, and a missing pack means
+that the message refers to another one by now.
 """
 
 import contextlib
@@ -27,24 +27,24 @@ from threads.models.archive_reads import ArchiveUnavailable
 
 log = structlog.get_logger(__name__)
 
-# What leaves a message's item, by Python names.
+# Attributes that are moved from a message to its pack, by Python name.
 PACKED_FIELDS = ("body", "attachments", "earlier_bodies")
-MARK = b"parley-pack-1 "
-# In memory, those used last.
+MAGIC = b"parley-pack-1 "
+# The most recently used packs that are kept in memory.
 MAX_CACHED_PACKS = 32
 RETRY_DELAYS_SECONDS = (0.0, 0.02, 0.1, 0.5)
 
-# By message id, what each says.
+# The packed attributes of each message, by message id.
 Contents = dict[str, dict[str, Any]]
 
-_kept: OrderedDict[tuple[str, str], Contents] = OrderedDict()
+_cache: OrderedDict[tuple[str, str], Contents] = OrderedDict()
 _lock = threading.Lock()
-# Whether messages whose content cannot be read now are given without it.
+# Whether messages whose content is unavailable are returned without it.
 _placeholders: ContextVar[bool] = ContextVar("placeholders", default=False)
 
 
 class DamagedPack(ValueError):
-    """The object is not what was written."""
+    """The object does not have the content that was written."""
 
 
 def get_content(message: Any) -> dict[str, Any]:
@@ -53,38 +53,38 @@ def get_content(message: Any) -> dict[str, Any]:
 
 
 def encode(thread_id: str, contents: Contents) -> bytes:
-    """Its checksum comes first, so that it is known from itself whether it is whole."""
+    """The encoded pack, which begins with its checksum."""
     packed = gzip.compress(orjson.dumps({"thread": thread_id, "messages": contents}), mtime=0)
-    return MARK + hashlib.sha256(packed).hexdigest().encode() + b"\n" + packed
+    return MAGIC + hashlib.sha256(packed).hexdigest().encode() + b"\n" + packed
 
 
 def decode(thread_id: str, raw: bytes) -> Contents:
     head, _, packed = raw.partition(b"\n")
-    if head != MARK + hashlib.sha256(packed).hexdigest().encode():
-        raise DamagedPack("its checksum is another")
+    if head != MAGIC + hashlib.sha256(packed).hexdigest().encode():
+        raise DamagedPack("its checksum does not match")
     pack = orjson.loads(gzip.decompress(packed))
     if pack["thread"] != thread_id:
-        raise DamagedPack("it is of another thread")
+        raise DamagedPack("it belongs to another thread")
     return pack["messages"]
 
 
 def pack_path(thread_id: str, pack_id: str) -> str:
-    """The tail of an id is random, so that folders fill evenly."""
+    """The last characters of an id are random, so that folders fill evenly."""
     return f"{thread_id[-2:].lower()}/{thread_id}/{pack_id}"
 
 
 def store_pack(thread_id: str, pack_id: str, contents: Contents) -> None:
-    """Stores it, and reads it again: afterwards it is certain that it can be read."""
+    """Stores a pack and reads it again, to be certain that it can be read."""
     path = pack_path(thread_id, pack_id)
     if _storage().save(path, ContentFile(encode(thread_id, contents))) != path:
-        raise DamagedPack("there was something in its place")
+        raise DamagedPack("an object with its name exists")
     _sync(path)
     if read_pack(thread_id, pack_id) != contents:
-        raise DamagedPack("what was read is not what was written")
+        raise DamagedPack("the content that was read differs from what was written")
 
 
 def _sync(path: str) -> None:
-    """On our own disk: what is cleared from the table must not depend on what waits in memory."""
+    """Flushes a local file to disk before its content is removed from the table."""
     try:
         local = _storage().path(path)
     except NotImplementedError:
@@ -98,28 +98,28 @@ def _sync(path: str) -> None:
 
 
 def read_pack(thread_id: str, pack_id: str) -> Contents:
-    """From the storage itself; FileNotFoundError if there is none."""
+    """Reads a pack from the storage, not from the cache. Raises FileNotFoundError."""
     with _storage().open(pack_path(thread_id, pack_id)) as stored:
         return decode(thread_id, stored.read())
 
 
 def delete_pack(thread_id: str, pack_id: str) -> None:
     with _lock:
-        _kept.pop((thread_id, pack_id), None)
+        _cache.pop((thread_id, pack_id), None)
     _storage().delete(pack_path(thread_id, pack_id))
 
 
 def clear_cache() -> None:
     with _lock:
-        _kept.clear()
+        _cache.clear()
     archive_reads.reset()
 
 
 @contextlib.contextmanager
 def allow_placeholders() -> Iterator[None]:
-    """For pages alone: a message whose content cannot be read now has `is_unavailable`, and the
-    page shows the rest. Everybody else gets `StoreUnavailable`: an export or a change must not take
-    it for an empty message."""
+    """For pages only: a message whose content cannot be read has `is_unavailable`, and the page
+    shows the others. Otherwise `StoreUnavailable` is raised, since an export or a change must not
+    mistake it for an empty message."""
     token = _placeholders.set(True)
     try:
         yield
@@ -128,33 +128,33 @@ def allow_placeholders() -> Iterator[None]:
 
 
 def load_contents(messages: Iterable[Any]) -> None:
-    """Gives old messages what they say. Each pack is opened once, however many are in it."""
-    waiting = [message for message in messages if message.archive_ref]
+    """Loads the contents of archived messages. Each pack is opened once."""
+    pending = [message for message in messages if message.archive_ref]
     for seconds in RETRY_DELAYS_SECONDS:
-        waiting = [message for message in waiting if not _is_filled(message)]
-        if not waiting:
+        pending = [message for message in pending if not _load_content(message)]
+        if not pending:
             return
-        # Packed anew, or brought back, since they were read: they know where it is now.
+        # They were packed again or restored since they were read.
         time.sleep(seconds)
-        _read_again(waiting)
-        waiting = [message for message in waiting if message.archive_ref]
-    if waiting:
-        log.error("pack_missing", thread=waiting[0].thread_id, pack=waiting[0].archive_ref)
-        _leave_out(waiting)
+        _reload(pending)
+        pending = [message for message in pending if message.archive_ref]
+    if pending:
+        log.error("pack_missing", thread=pending[0].thread_id, pack=pending[0].archive_ref)
+        _mark_unavailable(pending)
 
 
-def _leave_out(messages: list[Any]) -> None:
+def _mark_unavailable(messages: list[Any]) -> None:
     if not _placeholders.get():
         raise StoreUnavailable("archive")
     for message in messages:
         message.is_unavailable = True
 
 
-def _is_filled(message: Any) -> bool:
+def _load_content(message: Any) -> bool:
     try:
-        contents = _open(message.thread_id, message.archive_ref)
+        contents = _get_contents(message.thread_id, message.archive_ref)
     except ArchiveUnavailable:
-        _leave_out([message])
+        _mark_unavailable([message])
         return True
     content = contents.get(message.id) if contents is not None else None
     if content is None:
@@ -164,31 +164,31 @@ def _is_filled(message: Any) -> bool:
     return True
 
 
-def _read_again(messages: list[Any]) -> None:
-    found = get_many(((message.pk, message.sk) for message in messages), whole=False)
+def _reload(messages: list[Any]) -> None:
+    found = get_many(((message.pk, message.sk) for message in messages), with_contents=False)
     now = {item.sk: item for item in found}
     for message in messages:
         message.attribute_values = dict(now[message.sk].attribute_values)
 
 
-def _open(thread_id: str, pack_id: str) -> Contents | None:
+def _get_contents(thread_id: str, pack_id: str) -> Contents | None:
     at = (thread_id, pack_id)
     with _lock:
-        if at in _kept:
-            _kept.move_to_end(at)
-            return _kept[at]
+        if at in _cache:
+            _cache.move_to_end(at)
+            return _cache[at]
     count_archive_read()
     try:
         contents = archive_reads.read_with_timeout(lambda: read_pack(thread_id, pack_id))
     except FileNotFoundError:
         return None
     except ValueError as error:
-        log.exception("pack_not_read", thread=thread_id, pack=pack_id)
+        log.exception("pack_read_failed", thread=thread_id, pack=pack_id)
         raise ArchiveUnavailable("damaged") from error
     with _lock:
-        _kept[at] = contents
-        while len(_kept) > MAX_CACHED_PACKS:
-            _kept.popitem(last=False)
+        _cache[at] = contents
+        while len(_cache) > MAX_CACHED_PACKS:
+            _cache.popitem(last=False)
     return contents
 
 

@@ -5,20 +5,20 @@ from threads.dynamodb.table import Item
 
 
 class Pair(Item):
-    """What holds between two people, whatever the thread: accepted, blocked."""
+    """The relation of two users across threads: accepted, blocked, requested."""
 
     pk_prefix, sk_prefix = "PAIR#", keys.STATE
     max_bytes = 1 * KB
 
     accepted = BooleanAttribute(default=False)
     blocked_by = UnicodeSetAttribute(attr_name="blockedBy", null=True)
-    # Who has asked last for a first contact, and when: one message, until it is accepted.
+    # Sender and time of the newest contact request, until it is accepted.
     requested_by = UnicodeAttribute(attr_name="requestedBy", null=True)
     requested_at = UnicodeAttribute(attr_name="requestedAt", null=True)
 
 
 class PairThread(Item):
-    """A thread of these two: what a block has to touch."""
+    """A thread of these two users, which a block has to update."""
 
     pk_prefix, sk_prefix = "PAIR#", keys.PAIR_THREADS
     max_bytes = 1 * KB

@@ -14,13 +14,13 @@ from threads.dynamodb.table import Item
 
 BUYER, SELLER, ADMIN = "buyer", "seller", "admin"
 INBOX, REQUESTS, ARCHIVED_FOLDER, SPAM = "inbox", "requests", "archived", "spam"
-# A first contact, until it is accepted: on the item of who asked, and of who was asked.
+# The state of a contact request until it is accepted, on the items of its sender and recipient.
 REQUEST_SENT, REQUEST_RECEIVED, REQUEST_DECLINED = "asked", "pending", "declined"
 REQUEST_LIFETIME = timedelta(days=14)
 
 
 class Participant(Item):
-    """A person's membership in a thread: cursors, settings of their own, and their inbox row."""
+    """A user's membership in a thread: cursors, personal settings, and their inbox row."""
 
     pk_prefix, sk_prefix = "THR#", keys.PARTICIPANTS
     max_bytes = 16 * KB
@@ -32,7 +32,7 @@ class Participant(Item):
     last_read_seq = IntAttribute(attr_name="lastReadSeq", default=0)
     last_read_tally = IntAttribute(attr_name="lastReadTally", default=0)
     last_read_at = UnicodeAttribute(attr_name="lastReadAt", null=True)
-    # How many of one's own messages came after the read cursor: they are not unread.
+    # The number of the user's own messages after the read cursor, which do not count as unread.
     own_since_read = IntAttribute(attr_name="ownSinceRead", default=0)
     delivered_seq = IntAttribute(attr_name="deliveredSeq", default=0)
     first_undelivered_seq = IntAttribute(attr_name="firstUndeliveredSeq", null=True)
@@ -44,13 +44,13 @@ class Participant(Item):
     muted = BooleanAttribute(default=False)
     muted_until = UnicodeAttribute(attr_name="mutedUntil", null=True)
     marked_unread = BooleanAttribute(attr_name="markedUnread", null=True)
-    # Who has put a block between the two of a thread; both items name whoever did.
+    # The users of a two-person thread who blocked the other one; the same on both items.
     blocked_by = UnicodeSetAttribute(attr_name="blockedBy", null=True)
     blocked_until = UnicodeAttribute(attr_name="blockedUntil", null=True)
-    # How often this person tried to leave the marketplace here, before a booking.
+    # Attempts to move off the marketplace in this thread before a booking.
     strikes = IntAttribute(null=True)
     request_state = UnicodeAttribute(attr_name="requestState", null=True)
-    # Why they may not write here until staff have decided, and under which case.
+    # Reason and case of a sending hold, until staff have decided.
     sending_hold = DocumentAttribute(attr_name="sendingHold", null=True)
 
     subject = UnicodeAttribute()
@@ -61,7 +61,7 @@ class Participant(Item):
     last_message = DocumentAttribute(attr_name="lastMessage")
     last_seq = IntAttribute(attr_name="lastSeq")
     last_tally = IntAttribute(attr_name="lastTally")
-    # As on the thread: a row says who owes whom an answer without reading it.
+    # Copied from the thread, so that a row shows who has to reply without reading it.
     waiting_for = UnicodeAttribute(attr_name="waitingFor", null=True)
 
     inbox_pk = UnicodeAttribute(attr_name="GSI1PK")
@@ -81,7 +81,7 @@ class Participant(Item):
 
     @property
     def unread(self) -> int:
-        """Exact, and counts only what others wrote."""
+        """The exact number of unread messages by other users."""
         return max(0, self.last_tally - self.last_read_tally - self.own_since_read)
 
     @property
@@ -90,7 +90,7 @@ class Participant(Item):
 
     @property
     def last_message_shown(self) -> dict[str, Any]:
-        """As this person reads it: of a message that staff have hidden, its author learns that."""
+        """The preview for this user: the author of a hidden message sees that staff hid it."""
         last = dict(self.last_message)
         for_author = last.pop("authorText", None)
         return (
@@ -99,27 +99,27 @@ class Participant(Item):
 
     @property
     def hides_activity(self) -> bool:
-        """From the other of two: neither ticks nor typing nor presence pass between them."""
+        """Whether ticks, typing and presence are hidden between the two users of a thread."""
         return bool(self.blocked_by or self.request_state)
 
     @property
     def is_request_expired(self) -> bool:
-        """Nobody answered in time. Until then it holds one message, whose time this is."""
+        """A request holds one message, so the time of the last one is that of the request."""
         return self.last_message_at < request_cutoff()
 
     @property
     def is_muted(self) -> bool:
-        """For good, or until a time that has not come yet."""
+        """Muted permanently, or until a time in the future."""
         return self.muted and (self.muted_until is None or self.muted_until > keys.now())
 
 
 def request_cutoff() -> str:
-    """What was asked before that has expired."""
+    """Requests from before this time have expired."""
     return keys.iso(keys.parse_iso(keys.now()) - REQUEST_LIFETIME)
 
 
 class Invitation(Participant):
-    """Somebody who was invited and has not accepted: a row in their requests and nothing else."""
+    """A user who was invited and has not accepted, with a row in their requests only."""
 
     pk_prefix, sk_prefix = "THR#", keys.INVITATIONS
     max_bytes = 16 * KB
@@ -130,15 +130,15 @@ class Invitation(Participant):
 
 
 class FormerParticipant(Item):
-    """Somebody who is no longer in the thread; what they wrote is, and needs a name."""
+    """A user who is no longer in the thread, kept for the names of the authors of messages."""
 
     pk_prefix, sk_prefix = "THR#", keys.FORMER_PARTICIPANTS
     max_bytes = 16 * KB
 
     person = DocumentAttribute()
-    # As it was when they left: coming back is no way round it.
+    # The hold when they left, so that leaving and returning does not end it.
     sending_hold = DocumentAttribute(attr_name="sendingHold", null=True)
-    # They left by themselves: coming back needs their consent.
+    # They left voluntarily, so adding them again requires their consent.
     has_left = BooleanAttribute(attr_name="hasLeft", null=True)
 
     @property
@@ -147,8 +147,8 @@ class FormerParticipant(Item):
 
 
 class LeftThread(Item):
-    """A thread that this person has left or was invited to: it names them although they are not in
-    it, until their account is deleted."""
+    """A thread that this user has left or was invited to. It contains their name, which the
+    deletion of their account has to remove."""
 
     pk_prefix, sk_prefix = "USER#", keys.LEFT_THREADS
     max_bytes = 1 * KB
@@ -161,4 +161,4 @@ class LeftThread(Item):
 
 
 Person = dict[str, Any]
-"""The copy of a profile that a page needs: id, handle, name, avatar, timeZone."""
+"""A copy of the profile for pages: id, handle, name, avatar, timeZone."""

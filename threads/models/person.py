@@ -1,4 +1,4 @@
-"""Items of one person's own: profile, drafts, limits, and what their starts became."""
+"""Items in a user's partition: profile, blocks, drafts, rate limits, idempotency markers."""
 
 from threads.dynamodb import keys
 from threads.dynamodb.attributes import BooleanAttribute, IntAttribute, UnicodeAttribute
@@ -7,7 +7,7 @@ from threads.dynamodb.table import Item
 
 
 class Profile(Item):
-    """A copy of the relational profile, for pages that need names without a join."""
+    """A copy of the relational profile, for pages that need names without a SQL query."""
 
     pk_prefix, sk_prefix = "USER#", keys.PROFILE
     max_bytes = 4 * KB
@@ -19,12 +19,12 @@ class Profile(Item):
     city = UnicodeAttribute(null=True)
     time_zone = UnicodeAttribute(attr_name="timeZone")
     last_seen_at = UnicodeAttribute(attr_name="lastSeenAt", null=True)
-    # Of the outbox entry that brought it: an older one does not undo a newer.
+    # The id of the outbox entry that wrote it, so that an older one does not overwrite it.
     rev = IntAttribute(null=True)
 
 
 class BlockVersion(Item):
-    """Counts every block and unblock of this person: an unchanged version means the same blocks."""
+    """Counts every block and unblock of this user: an unchanged version means unchanged blocks."""
 
     pk_prefix, sk_prefix = "USER#", keys.BLOCKS
     max_bytes = 1 * KB
@@ -33,7 +33,7 @@ class BlockVersion(Item):
 
 
 class Draft(Item):
-    """What a person was writing in a thread, on whichever device."""
+    """The unsent text of a user in a thread, shared by their devices."""
 
     pk_prefix, sk_prefix = "USER#", keys.DRAFTS
     max_bytes = 72 * KB
@@ -44,7 +44,7 @@ class Draft(Item):
 
 
 class RateBucket(Item):
-    """How much of something a person may still do now."""
+    """A token bucket of a user's rate limit."""
 
     pk_prefix, sk_prefix = "USER#", keys.RATES
     max_bytes = 1 * KB
@@ -54,7 +54,7 @@ class RateBucket(Item):
 
 
 class StartMarker(Item):
-    """The thread that a start became, so that starting it again makes no second one."""
+    """Idempotency marker: the thread started for a client id."""
 
     pk_prefix, sk_prefix = "USER#", keys.START_MARKERS
     max_bytes = 1 * KB

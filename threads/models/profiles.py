@@ -1,4 +1,4 @@
-"""A person as the table knows them."""
+"""Copies of users' profiles in the table."""
 
 from django.utils import timezone
 from pynamodb.expressions.condition import Condition
@@ -23,7 +23,7 @@ def build_person(user: User) -> Person:
 
 
 def muted_until(user: User) -> str | None:
-    """Until when staff have told them not to write, if it is not over."""
+    """The end of a mute by staff, if it is in the future."""
     until = user.muted_until
     return keys.iso(until) if until and until > timezone.now() else None
 
@@ -35,7 +35,7 @@ def build_profile(user: User) -> Profile:
 
 
 def profile_change(user: User, *, rev: int) -> Change:
-    """What is copied, and nothing else: when somebody was last seen stays as it is."""
+    """Changes only the copied attributes; `last_seen_at` stays as it is."""
     values = {
         "handle": user.handle,
         "display_name": user.display_name,
@@ -45,12 +45,12 @@ def profile_change(user: User, *, rev: int) -> Change:
         "time_zone": user.time_zone,
         "rev": rev,
     }
-    gone = tuple(name for name, value in values.items() if value is None)
-    return Change(set={n: v for n, v in values.items() if v is not None}, remove=gone)
+    absent = tuple(name for name, value in values.items() if value is None)
+    return Change(set={n: v for n, v in values.items() if v is not None}, remove=absent)
 
 
 def update_person_copies(row: Participant, person: Person) -> None:
-    """To one's own item, and to the rows of those who see this person as the other side."""
+    """Updates the user's own item, and the rows of participants that show this user."""
     own = Participant.person["rev"]
     change = Change(set={"person": person})
     update(Participant(row.pk, row.sk), change, _not_newer(own, person))

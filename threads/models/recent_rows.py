@@ -1,4 +1,4 @@
-"""A user's rows that were written a moment ago, read by key and merged into what an index shows."""
+"""Recently written rows of a user, read by key and merged into the results of an index."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -9,7 +9,7 @@ from threads.models import Participant
 
 
 class RecentRows:
-    """Read at most once, by one BatchGetItem; without recent writes, not at all."""
+    """Reads the rows at most once, and not at all without recent writes."""
 
     def __init__(self, user_id: str) -> None:
         self._user_id = user_id
@@ -28,12 +28,12 @@ class RecentRows:
     def merge(
         self, indexed: Iterable[Participant], belongs: Callable[[Participant], bool]
     ) -> list[Participant]:
-        """What the index shows, with each recently written row as it is in the table."""
+        """The results of an index, with recently written rows replaced by the stored ones."""
         unchanged = [row for row in indexed if row.thread_id not in self.threads]
         return unchanged + [row for row in self.rows if belongs(row)]
 
     def list_with_recent(self, thread_ids: Iterable[str]) -> list[Participant]:
-        """The rows of these threads and the recently written ones, in the same request."""
+        """The rows of these threads and the recently written ones, in one request."""
         found = self._read(dict.fromkeys([*thread_ids, *sorted(self.threads)]))
         self._rows = [row for row in found if row.thread_id in self.threads]
         return found
@@ -41,9 +41,9 @@ class RecentRows:
     def _read(self, thread_ids: Iterable[str]) -> list[Participant]:
         wanted = list(thread_ids)
         rows = self._get(wanted, keys.participant_sk(self._user_id))
-        there = {row.thread_id for row in rows}
-        recent_only = [one for one in wanted if one in self.threads and one not in there]
-        # Somebody who is not a participant may have an invitation.
+        found = {row.thread_id for row in rows}
+        recent_only = [one for one in wanted if one in self.threads and one not in found]
+        # A user who is not a participant may have an invitation.
         return rows + self._get(recent_only, keys.invitation_sk(self._user_id))
 
     def _get(self, thread_ids: list[str], sk: str) -> list[Participant]:

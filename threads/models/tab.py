@@ -11,13 +11,13 @@ from threads.dynamodb.sizes import KB
 from threads.dynamodb.table import Item
 
 TAB_NAMES = ("brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions")
-# Those that people write themselves; the others follow the relational records.
+# Participants edit these tabs; the others are derived from the relational records.
 EDITABLE_TABS = ("brief", "moodboard", "shotlist")
 RECORD_TABS = ("files", "docs", "expenses", "actions")
 
 
 class TabSnapshot(Item):
-    """A tab of the project panel, ready to show. Can be thrown away and made again."""
+    """The stored content of a tab of the project panel. Record tabs can be rebuilt."""
 
     pk_prefix, sk_prefix = "THR#", keys.TABS
     max_bytes = 64 * KB
@@ -28,7 +28,7 @@ class TabSnapshot(Item):
     updated_at = UnicodeAttribute(attr_name="updatedAt")
     rev = IntAttribute()
     records_revision = IntAttribute(attr_name="truthRevision", null=True)
-    # What the edit changed, for the edit history; not stored with the tab.
+    # The changes of the edit, for the edit history; not stored with the tab.
     changes: tuple[dict[str, Any], ...] = ()
 
     @classmethod
@@ -41,8 +41,8 @@ class TabSnapshot(Item):
 
 
 class TabEdit(Item):
-    """One edit of a tab that people write: what it changed and, while it is the newest, the whole
-    tab. Earlier ones expire. Of a tab that is too large for the thread, also what it holds."""
+    """One edit of an editable tab: its changes and, while it is the newest, the whole tab. Earlier
+    ones expire. It also has the content of a tab that is too large for the thread."""
 
     pk_prefix, sk_prefix = "THR#", keys.EDITS
     max_bytes = 256 * KB

@@ -15,7 +15,7 @@ MAX_PARTICIPANTS = 50
 
 
 class Thread(Item):
-    """One conversation: who is in it, and where it stands."""
+    """A conversation: its participants, status and newest message."""
 
     pk_prefix, sk_prefix = "THR#", keys.THREAD
     max_bytes = 192 * KB
@@ -27,9 +27,9 @@ class Thread(Item):
     buyer_id = UnicodeAttribute(attr_name="buyerUserId")
     seller_id = UnicodeAttribute(attr_name="sellerUserId")
     participants = DocumentsAttribute()
-    # Whose booking it is: they have the panel, and whoever was added has not.
+    # The parties of the booking, who have access to the panel; added participants do not.
     party_ids = DocumentsAttribute(attr_name="parties", null=True)
-    # Grows with every person who comes or goes: a send that thinks of other people is refused.
+    # Incremented when participants change; a send with a stale roster fails its condition.
     roster_version = IntAttribute(attr_name="rosterVersion")
     city = UnicodeAttribute(null=True)
     status = UnicodeAttribute()
@@ -38,15 +38,15 @@ class Thread(Item):
     updated_at = UnicodeAttribute(attr_name="updatedAt")
 
     last_seq = IntAttribute(attr_name="lastSeq")
-    # Counts what people wrote, not what the service said: unread is a difference of tallies.
+    # Counts messages by users, not system messages; unread counts are differences of tallies.
     last_tally = IntAttribute(attr_name="lastTally")
     last_message_id = UnicodeAttribute(attr_name="lastMsgId")
     last_message_at = UnicodeAttribute(attr_name="lastMessageAt")
     last_message = DocumentAttribute(attr_name="lastMessage")
-    # Grows with every change that is not a send: how a client that was away finds those.
+    # Incremented by every change that is not a send, so that clients can fetch missed changes.
     rev = IntAttribute()
     waiting_for = UnicodeAttribute(attr_name="waitingFor", null=True)
-    # What waits for whom: cards, offers, contracts to be signed.
+    # Cards, offers and contracts that require an action, each with its user.
     waits = DocumentsAttribute(null=True)
     lock_reason = UnicodeAttribute(attr_name="lockReason", null=True)
     soft_block = DocumentAttribute(attr_name="softBlock", null=True)

@@ -1,6 +1,6 @@
-"""Appending a line to a thread: the one transaction that sends, with its races and retries.
+"""Appends messages to a thread: the transaction of a send, with its conflicts and retries.
 
-docs/data-model.md, "Sending", says what is written and on which conditions.
+docs/data-model.md, "Sending", describes what is written and on which conditions.
 """
 
 from threads.sending.append import Appended, NothingToDo, Plan, append, find_stored_message

@@ -1,4 +1,4 @@
-"""One attempt after the other until the line is stored, or refused."""
+"""Attempts to append one message until it is stored or refused."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,69 +16,69 @@ from threads.models import Message, Participant, SentMarker, Thread
 from threads.sending.new_message import NewMessage, RosterChange
 from threads.sending.transaction import Attempt, build_attempt
 
-MAX_RACES = 100
+MAX_CONFLICTS = 100
 
 Plan = Callable[[CachedThread], tuple[NewMessage, RosterChange]]
 
 
 class NothingToDo(Exception):
-    """Raised by a plan: it is as it should be already, and a repeat is not an error."""
+    """Raised by a plan whose change was made before: a repeat is not an error."""
 
 
 @dataclass
 class Appended:
-    # As it was just after this line: whoever comes later is not told of it.
+    # The thread right after this message; users who join later do not get its events.
     cached: CachedThread
     message: Message
-    # False when an earlier request stored it: then everybody was told already.
+    # False if an earlier request stored the message: its events were published then.
     is_new: bool = True
-    # Those who went with it.
+    # The participants who left with this message.
     removed: list[Participant] = field(default_factory=list)
-    # False when a newer one was stored together with it.
+    # False if a newer message was stored in the same batch.
     shows_in_inboxes: bool = True
 
 
 def append(thread_id: str, plan: Plan, *, unconfirmed: Attempt | None = None) -> Appended:
-    """Stores the line that `plan` makes of the thread as it is; asks again after a lost race.
-    Of an attempt that one is `unsure` of it is asked first whether it was stored."""
+    """Stores the message that `plan` makes for the current thread; plans again after a conflict.
+    If there is an `unconfirmed` attempt, its marker is read first, since it may be stored."""
     with cache.write_lock(thread_id):
         return _Attempts(thread_id, plan, unconfirmed).run()
 
 
-def find_stored_message(thread_id: str, line: NewMessage) -> Message | None:
-    """Asked before a refusal: nobody is told "refused" about something that was stored."""
-    marker = SentMarker.find(keys.thread_pk(thread_id), line.marker_sk)
+def find_stored_message(thread_id: str, new_message: NewMessage) -> Message | None:
+    """Called before a refusal, so that a stored message is never reported as refused."""
+    marker = SentMarker.find(keys.thread_pk(thread_id), new_message.marker_sk)
     if marker is None:
         return None
-    if marker.hash != line.hash:
+    if marker.hash != new_message.hash:
         raise Refusal("CLIENT_ID_REUSED")
-    return _message_of(marker, line)
+    return _stored_message(marker, new_message)
 
 
 class _Attempts:
     def __init__(self, thread_id: str, plan: Plan, unconfirmed: Attempt | None) -> None:
         self.thread_id = thread_id
         self.plan = plan
-        # Those whose answer was lost on the way: they may have been stored.
+        # Attempts without a response, which may have been stored.
         self.unconfirmed = {unconfirmed.message.id: unconfirmed} if unconfirmed else {}
         self.backoff = Backoff()
-        self.is_patient = True
+        self.is_in_time = True
 
     def run(self) -> Appended:
-        races = 0
-        while self.is_patient and races < MAX_RACES:
-            appended = self._once()
+        conflicts = 0
+        while self.is_in_time and conflicts < MAX_CONFLICTS:
+            appended = self._attempt()
             if appended is not None:
                 return appended
-            races += 1
-        appended = self._find_unsure()
+            conflicts += 1
+        appended = self._find_unconfirmed()
         if appended is None:
             raise Refusal("TRY_AGAIN")
         return appended
 
-    def _once(self) -> Appended | None:
+    def _attempt(self) -> Appended | None:
         try:
-            appended = self._find_unsure()
+            appended = self._find_unconfirmed()
             if appended is not None:
                 return appended
             attempt = build_attempt(*self._prepare())
@@ -88,52 +88,54 @@ class _Attempts:
         try:
             attempt.commit()
         except StoreUnavailable as error:
-            metrics.SEND_CONFLICTS.labels("no answer").inc()
+            metrics.SEND_CONFLICTS.labels("no_response").inc()
             self.unconfirmed[attempt.message.id] = attempt
             cache.invalidate(self.thread_id)
             self._pause(error)
             return None
         except TransactionCancelled as cancelled:
-            return self._learn(attempt, cancelled)
+            return self._handle_cancelled(attempt, cancelled)
         cache.put(attempt.cached)
         return Appended(attempt.cached.copy(), attempt.message, removed=attempt.roster.leaving)
 
     def _prepare(self) -> tuple[CachedThread, NewMessage, RosterChange]:
-        """A refusal that rests on what we believe is given only after looking."""
-        believed = cache.peek(self.thread_id)
-        if believed is not None:
+        """A refusal that is based on the cache is confirmed with the stored thread."""
+        cached = cache.peek(self.thread_id)
+        if cached is not None:
             try:
-                return believed, *self.plan(believed)
+                return cached, *self.plan(cached)
             except (Refusal, NothingToDo, Postponed):
                 pass
         cached = cache.reload(self.thread_id)
         return cached, *self.plan(cached)
 
-    def _learn(self, attempt: Attempt, cancelled: TransactionCancelled) -> Appended | None:
-        # The marker is judged before all others.
+    def _handle_cancelled(
+        self, attempt: Attempt, cancelled: TransactionCancelled
+    ) -> Appended | None:
+        # The marker comes first: if it exists, the other conditions do not matter.
         if cancelled.failed("marker"):
             metrics.SEND_CONFLICTS.labels("repeat").inc()
             marker = cancelled.current("marker", SentMarker)
-            return self._ours(marker) or self._stored_before(attempt.new_message, marker)
+            return self._own_result(marker) or self._earlier_result(attempt.new_message, marker)
         if cancelled.is_conflict:
             metrics.SEND_CONFLICTS.labels("conflict").inc()
             self._pause()
             return None
-        metrics.SEND_CONFLICTS.labels("overtaken").inc()
+        metrics.SEND_CONFLICTS.labels("stale_cache").inc()
         correct_cache(attempt.cached, cancelled)
         return None
 
-    def _find_unsure(self) -> Appended | None:
-        """Asked before planning again: to the plan, what was done would look like a repeat."""
+    def _find_unconfirmed(self) -> Appended | None:
+        """Called before planning again: a plan would take our own stored message for a repeat."""
         for marker_sk in {attempt.new_message.marker_sk for attempt in self.unconfirmed.values()}:
             marker = SentMarker.find(keys.thread_pk(self.thread_id), marker_sk)
-            appended = self._ours(marker) if marker else None
+            appended = self._own_result(marker) if marker else None
             if appended is not None:
                 return appended
         return None
 
-    def _ours(self, marker: SentMarker) -> Appended | None:
-        """Stored by us, and nobody was told of it yet."""
+    def _own_result(self, marker: SentMarker) -> Appended | None:
+        """The message that one of our attempts stored; its events are not published yet."""
         attempt = self.unconfirmed.get(marker.message_id)
         if attempt is None or attempt.new_message.marker_sk != marker.sk:
             return None
@@ -145,11 +147,11 @@ class _Attempts:
         }
         return Appended(cached, attempt.message, removed=attempt.roster.leaving)
 
-    def _stored_before(self, line: NewMessage, marker: SentMarker) -> Appended:
-        if marker.hash != line.hash:
+    def _earlier_result(self, new_message: NewMessage, marker: SentMarker) -> Appended:
+        if marker.hash != new_message.hash:
             raise Refusal("CLIENT_ID_REUSED")
         cached = cache.get(self.thread_id)
-        return Appended(cached, _message_of(marker, line), is_new=False)
+        return Appended(cached, _stored_message(marker, new_message), is_new=False)
 
     def _pause(self, error: StoreUnavailable | None = None) -> None:
         try:
@@ -158,33 +160,33 @@ class _Attempts:
             else:
                 self.backoff.wait_after(error)
         except StoreUnavailable:
-            self.is_patient = False
+            self.is_in_time = False
 
 
-def _message_of(marker: SentMarker, line: NewMessage) -> Message:
-    """What was stored under a marker, as far as an acknowledgement needs it."""
+def _stored_message(marker: SentMarker, new_message: NewMessage) -> Message:
+    """The stored message of a marker, as far as an acknowledgement needs it."""
     return Message(
         marker.pk,
         keys.message_sk(marker.message_id),
         seq=marker.seq,
-        client_id=line.client_id,
-        author_id=line.author_id,
-        type=line.type,
-        body=line.body,
+        client_id=new_message.client_id,
+        author_id=new_message.author_id,
+        type=new_message.type,
+        body=new_message.body,
         created_at=keys.iso(keys.message_time(marker.message_id)),
     )
 
 
-# --- After a lost race
+# --- After a conflict
 
 
 def correct_cache(cached: CachedThread, cancelled: TransactionCancelled) -> None:
-    """Takes what the store has for what we believed; where that is not enough, forgets it all."""
+    """Updates the cached thread from the stored items; invalidates it if they are not enough."""
     for name in cancelled.reasons:
         if name == "thread":
             _correct_thread(cached, cancelled.current(name, Thread))
         elif name.startswith(keys.PARTICIPANTS):
-            _correct_person(cached, cancelled.current(name, Participant))
+            _correct_participant(cached, cancelled.current(name, Participant))
         else:
             cache.invalidate(cached.thread.id)
 
@@ -197,7 +199,7 @@ def _correct_thread(cached: CachedThread, thread: Thread | None) -> None:
     cached.thread = thread
 
 
-def _correct_person(cached: CachedThread, person: Participant | None) -> None:
+def _correct_participant(cached: CachedThread, person: Participant | None) -> None:
     if person is None:
         cache.invalidate(cached.thread.id)
         return

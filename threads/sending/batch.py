@@ -1,8 +1,8 @@
-"""Lines that wait, of one thread or of several, in one transaction.
+"""Appends messages of one or several threads in one transaction.
 
-Nothing is promised less for it: each line has its conditions, its marker and its number. What fails
-leaves, with what came after it in the same thread, to be appended by itself; the rest goes again at
-once.
+The guarantees are those of a single append: every message has its conditions, marker and number.
+If a thread's part fails, its messages are left to be appended one by one; the rest of the batch is
+retried immediately.
 """
 
 from collections.abc import Generator, Iterator
@@ -37,155 +37,165 @@ from threads.sending.transaction import (
     thread_unchanged,
 )
 
-# Of a transaction.
+# The limit of a DynamoDB transaction.
 MAX_ITEMS = 100
 
 
 @dataclass
 class BatchEntry:
-    """A line that is to be appended, and what became of it: nothing, if it has to go by itself."""
+    """A message to be appended. Without an outcome it has to be appended individually."""
 
     thread_id: str
     plan: Plan
     appended: Appended | None = None
-    # The answer was lost on the way: it may have been stored.
+    # An attempt without a response, which may have been stored.
     unconfirmed: Attempt | None = None
 
 
 @dataclass
 class _Part:
-    """What is written to one thread."""
+    """The writes to one thread."""
 
-    # As we believe it is, and as it will be after each line.
-    state: CachedThread
+    # The cached thread, and a copy with the planned messages applied.
+    cached: CachedThread
     after: CachedThread
-    lines: list[tuple[BatchEntry, NewMessage, Message]] = field(default_factory=list)
+    messages: list[tuple[BatchEntry, NewMessage, Message]] = field(default_factory=list)
     archive: list[Message] = field(default_factory=list)
-    of_thread: Change = field(default_factory=Change)
-    of_people: dict[str, Change] = field(default_factory=dict)
+    thread_changes: Change = field(default_factory=Change)
+    participant_changes: dict[str, Change] = field(default_factory=dict)
 
     @property
-    def items(self) -> int:
-        return 2 * len(self.lines) + 1 + len(self.of_people) + len(self.archive)
+    def item_count(self) -> int:
+        return 2 * len(self.messages) + 1 + len(self.participant_changes) + len(self.archive)
 
 
 def append_batch(entries: list[BatchEntry]) -> TransactionSteps:
-    """Those that are left without an outcome have to be appended one by one, in their order."""
-    with ExitStack() as turns:
-        parts = list(_parts(entries, turns))
+    """Entries without an outcome afterwards have to be appended one by one, in order."""
+    with ExitStack() as locks:
+        parts = list(_build_parts(entries, locks))
         while parts:
-            parts = yield from _write(parts)
+            parts = yield from _commit(parts)
 
 
-def _parts(entries: list[BatchEntry], turns: ExitStack) -> Iterator[_Part]:
+def _build_parts(entries: list[BatchEntry], locks: ExitStack) -> Iterator[_Part]:
     threads: dict[str, list[BatchEntry]] = {}
     for entry in entries:
         threads.setdefault(entry.thread_id, []).append(entry)
     room = MAX_ITEMS
-    for thread_id, waiting in threads.items():
-        # Somebody else writes here, or nothing is known: that takes its time.
-        if not turns.enter_context(cache.try_write_lock(thread_id)):
+    for thread_id, own_entries in threads.items():
+        # Another writer holds the thread, or it is not cached: it would delay the batch.
+        if not locks.enter_context(cache.try_write_lock(thread_id)):
             continue
-        believed = cache.peek(thread_id)
-        if believed is None:
+        cached = cache.peek(thread_id)
+        if cached is None:
             continue
-        part = _part(believed, waiting, room)
-        if part.lines:
-            room -= part.items
+        part = _build_part(cached, own_entries, room)
+        if part.messages:
+            room -= part.item_count
             yield part
 
 
-def _part(believed: CachedThread, waiting: list[BatchEntry], room: int) -> _Part:
-    part = _Part(believed, believed.copy())
+def _build_part(cached: CachedThread, entries: list[BatchEntry], room: int) -> _Part:
+    part = _Part(cached, cached.copy())
     markers: set[str] = set()
-    for entry in waiting:
+    for entry in entries:
         try:
-            line, roster = entry.plan(part.after)
+            new_message, roster = entry.plan(part.after)
         except (Refusal, NothingToDo):
             break
-        # Two more, if it is of another day one more, and the first brings thread and people.
-        more = 3 if part.lines else 4 + len(believed.people)
-        is_usual = (
+        # Message and marker, an archive item on a new day, and first the thread and participants.
+        more = 3 if part.messages else 4 + len(cached.people)
+        is_batchable = (
             roster == RosterChange()
-            and line.waits is None
+            and new_message.waits is None
             and not restores_pending_items(part.after)
         )
-        if not is_usual or line.marker_sk in markers or part.items + more > room:
+        if not is_batchable or new_message.marker_sk in markers or part.item_count + more > room:
             break
-        markers.add(line.marker_sk)
-        _add(part, entry, line)
+        markers.add(new_message.marker_sk)
+        _add_message(part, entry, new_message)
     return part
 
 
-def _add(part: _Part, entry: BatchEntry, line: NewMessage) -> None:
-    """One more line, on the thread as the lines before it leave it."""
+def _add_message(part: _Part, entry: BatchEntry, new_message: NewMessage) -> None:
+    """Adds a message to the thread as the messages before it leave it."""
     cached = part.after
     message_id = keys.next_message_id(cached.thread.last_message_id, now_ms())
-    message = make_message(cached, line, message_id)
+    message = make_message(cached, new_message, message_id)
     if message.created_at[:10] != cached.thread.last_message_at[:10]:
         part.archive.append(message)
-    of_thread = thread_change(cached, line, message, RosterChange())
-    of_people = {
-        person.user_id: participant_change(cached, person, line, message, RosterChange())
+    thread_changes = thread_change(cached, new_message, message, RosterChange())
+    participant_changes = {
+        person.user_id: participant_change(cached, person, new_message, message, RosterChange())
         for person in cached.people.values()
     }
-    part.of_thread = part.of_thread.then(of_thread) if part.lines else of_thread
-    of_thread.apply(cached.thread)
-    for user_id, change in of_people.items():
-        part.of_people[user_id] = part.of_people[user_id].then(change) if part.lines else change
+    part.thread_changes = (
+        part.thread_changes.then(thread_changes) if part.messages else thread_changes
+    )
+    thread_changes.apply(cached.thread)
+    for user_id, change in participant_changes.items():
+        part.participant_changes[user_id] = (
+            part.participant_changes[user_id].then(change) if part.messages else change
+        )
         change.apply(cached.people[user_id])
-    part.lines.append((entry, line, message))
+    part.messages.append((entry, new_message, message))
 
 
 # --- Writing
 
 
-def _write(parts: list[_Part]) -> Generator[Transaction, None, list[_Part]]:
-    """The parts that go again, because others stood in their way."""
+def _commit(parts: list[_Part]) -> Generator[Transaction, None, list[_Part]]:
+    """Returns the parts to be retried because only other parts failed."""
     write = Transaction()
     for part in parts:
-        _put(write, part)
+        _add_writes(write, part)
     try:
         yield write
     except TransactionCancelled as cancelled:
-        return [part for part in parts if not _failed(part, cancelled)]
+        return [part for part in parts if not _has_failed(part, cancelled)]
     except Exception as error:
-        # Whatever it is, it may have been stored.
+        # After any error the transaction may have been stored.
         for part in parts:
-            _lost(part)
+            _mark_unconfirmed(part)
         if not isinstance(error, StoreUnavailable):
             raise
         return []
     for part in parts:
-        _done(part)
+        _apply(part)
     return []
 
 
-def _put(write: Transaction, part: _Part) -> None:
-    thread = part.state.thread
-    for number, (_, line, message) in enumerate(part.lines):
+def _add_writes(write: Transaction, part: _Part) -> None:
+    thread = part.cached.thread
+    for number, (_, new_message, message) in enumerate(part.messages):
         write.put(f"{thread.id} message {number}", message)
-        write.put(f"{thread.id} marker {number}", make_marker(message, line), is_unused(SentMarker))
+        write.put(
+            f"{thread.id} marker {number}", make_marker(message, new_message), is_unused(SentMarker)
+        )
     for number, message in enumerate(part.archive):
         write.put(f"{thread.id} archive {number}", make_archive_due(message))
-    write.update(f"{thread.id} thread", thread, part.of_thread, thread_unchanged(part.state))
-    writers = {user_id for _, line, _ in part.lines for user_id in (line.author_id, line.actor_id)}
-    for user_id, change in part.of_people.items():
-        person = part.state.people[user_id]
-        condition = participant_condition(part.state, person, writes=user_id in writers)
+    write.update(f"{thread.id} thread", thread, part.thread_changes, thread_unchanged(part.cached))
+    senders = {
+        user_id
+        for _, new_message, _ in part.messages
+        for user_id in (new_message.author_id, new_message.actor_id)
+    }
+    for user_id, change in part.participant_changes.items():
+        person = part.cached.people[user_id]
+        condition = participant_condition(part.cached, person, sends=user_id in senders)
         write.update(f"{thread.id} {person.sk}", person, change, condition)
 
 
-def _lost(part: _Part) -> None:
-    metrics.SEND_CONFLICTS.labels("no answer").inc()
-    cache.invalidate(part.state.thread.id)
-    for entry, line, message in part.lines:
-        entry.unconfirmed = Attempt(part.state, line, RosterChange(), message)
+def _mark_unconfirmed(part: _Part) -> None:
+    metrics.SEND_CONFLICTS.labels("no_response").inc()
+    cache.invalidate(part.cached.thread.id)
+    for entry, new_message, message in part.messages:
+        entry.unconfirmed = Attempt(part.cached, new_message, RosterChange(), message)
 
 
-def _failed(part: _Part, cancelled: TransactionCancelled) -> bool:
-    """Whether something of this part was in the way; what the store has is taken for true."""
-    prefix = f"{part.state.thread.id} "
+def _has_failed(part: _Part, cancelled: TransactionCancelled) -> bool:
+    """Whether this part caused the failure; if so, its cached thread is corrected."""
+    prefix = f"{part.cached.thread.id} "
     reasons = {
         name.removeprefix(prefix): reason
         for name, reason in cancelled.reasons.items()
@@ -193,23 +203,23 @@ def _failed(part: _Part, cancelled: TransactionCancelled) -> bool:
     }
     own = TransactionCancelled(reasons)
     if reasons:
-        metrics.SEND_CONFLICTS.labels("left the group").inc()
+        metrics.SEND_CONFLICTS.labels("batch_failed").inc()
     if reasons and not own.is_conflict and not any(name.startswith("marker") for name in reasons):
-        correct_cache(part.state, own)
+        correct_cache(part.cached, own)
     return bool(reasons)
 
 
-def _done(part: _Part) -> None:
-    last = part.lines[-1][2]
+def _apply(part: _Part) -> None:
+    last = part.messages[-1][2]
     with cache.update_lock:
-        part.of_thread.apply(part.state.thread)
-        for user_id, change in part.of_people.items():
-            person = part.state.people[user_id]
-            # A cursor that moved just now may have brought these lines along from the store.
+        part.thread_changes.apply(part.cached.thread)
+        for user_id, change in part.participant_changes.items():
+            person = part.cached.people[user_id]
+            # A concurrent cursor update may have loaded an item that has these messages.
             if person.last_seq < last.seq:
                 change.apply(person)
-    cache.put(part.state)
-    after = part.state.copy()
-    for entry, _, message in part.lines:
-        # Inboxes show the newest only.
+    cache.put(part.cached)
+    after = part.cached.copy()
+    for entry, _, message in part.messages:
+        # Inboxes show only the newest message.
         entry.appended = Appended(after, message, shows_in_inboxes=message is last)

@@ -1,4 +1,4 @@
-"""What is appended, and the items that it becomes."""
+"""A message to be stored, the roster change stored with it, and their items."""
 
 import hashlib
 import json
@@ -32,42 +32,42 @@ MARKER_LIFETIME_SECONDS = 30 * 24 * 3600
 
 @dataclass
 class NewMessage:
-    """Without an author it is the service speaking, and the client id says about what."""
+    """A message to be stored. A system message has no author; its client id names its cause."""
 
     client_id: str
     body: str
     preview: str
     author_id: str | None = None
-    # On whose behalf the service speaks: somebody who could write themself, if it is anybody.
+    # The participant on whose behalf a system message is sent; they must be able to send.
     actor_id: str | None = None
-    # Of a system message: whom its text names, by id, as it calls them.
+    # The users named in a system message: display names by user id.
     named: dict[str, str] | None = None
     type: str = TEXT
     seen_seq: int = 0
     reply_to: str | None = None
-    # What the thread is bound to from here on.
+    # The booking that the thread is bound to with this message.
     binding: "Binding | None" = None
-    # What the message is marked with, and what it changes of its author's own item.
+    # Policy flags of the message, and changes of its author's participant item.
     flags: dict[str, Any] | None = None
     author_changes: dict[str, Any] = field(default_factory=dict)
-    # Files and links as they are stored, and what tells a repeat of the same from others.
+    # Files and links as they are stored, and their parts of the content hash.
     attachments: list[dict[str, Any]] = field(default_factory=list)
     hash_parts: list[str] = field(default_factory=list)
-    # What tells a repeat where the text says more the first time.
+    # The text of the content hash, if a repeat may have a different body.
     hashed_text: str | None = None
-    # What else it changes of the thread, by Python names. A `rev` among it has to be the next one.
+    # Other changes of the thread, by Python name. A `rev` among them must be the next one.
     thread_changes: dict[str, Any] = field(default_factory=dict)
-    # Attributes that it removes from the thread, by Python names.
+    # Attributes to remove from the thread, by Python name.
     cleared_thread_fields: tuple[str, ...] = ()
-    # A card that calls staff: its author may send it while their other sending is held.
+    # A card that calls staff: its author may send it despite a sending hold.
     despite_hold: bool = False
-    # A staff decision: stored although the thread is locked or on hold, which it stays.
+    # A staff decision, which is stored even if the thread is locked or on hold.
     by_staff: bool = False
-    # What waits for whom from here on; None: as before.
+    # The pending actions of the thread after this message; None if unchanged.
     waits: list[dict[str, str]] | None = None
-    # The card that the message is, as it is shown.
+    # The card of an action message, as it is shown.
     action: dict[str, Any] | None = None
-    # What else is written in the same transaction.
+    # Adds further writes to the transaction.
     extra_writes: "Callable[[Transaction, Message], None] | None" = None
 
     @property
@@ -81,13 +81,13 @@ class NewMessage:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What the inbox shows of it."""
+        """The preview in inboxes."""
         return {"author": self.author_id, "type": self.type, "text": self.preview}
 
 
 @dataclass(frozen=True)
 class Binding:
-    """An inquiry becomes a project with the line that says so: to a leg, or to a group."""
+    """The leg or group that an inquiry is bound to when it becomes a project."""
 
     party_ids: list[str]
     leg_id: str | None = None
@@ -116,20 +116,20 @@ class Binding:
 
 @dataclass
 class RosterChange:
-    """Who comes and who goes with a line, and what those who go leave behind of their own."""
+    """Participants who join and leave with a message, and the items of those who leave."""
 
     joining: list[Participant] = field(default_factory=list)
     leaving: list[Participant] = field(default_factory=list)
     owned_items: list[Item] = field(default_factory=list)
-    # Whether those who go decided it themselves.
+    # Whether they leave voluntarily.
     is_by_choice: bool = False
-    # Invitations that are stored, and those that go because they were accepted or have expired.
+    # Invitations to store, and accepted or expired ones to delete.
     inviting: list[Invitation] = field(default_factory=list)
     uninviting: list[Invitation] = field(default_factory=list)
-    # Two people who share an accepted thread from here on.
+    # The pair whose contact is accepted with this message.
     accepts: Pair | None = None
-    # What holds between the two who are then by themselves, if that is what it comes to; and who
-    # stands between them. Nobody, if one is alone; None: as before.
+    # If two participants remain: their pair, and who of them blocked the other. An empty set if one
+    # remains; None if unchanged.
     pair: Pair | None = None
     blockers: set[str] | None = None
 
@@ -143,7 +143,7 @@ class RosterChange:
 
 
 def content_hash(*parts: object) -> str:
-    """Tells a retry from another message under the same client id."""
+    """Distinguishes a retry from a different message with the same client id."""
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 
 
@@ -152,37 +152,40 @@ def now_ms() -> int:
 
 
 def make_message(
-    cached: CachedThread, line: NewMessage, message_id: str, roster: RosterChange | None = None
+    cached: CachedThread,
+    new_message: NewMessage,
+    message_id: str,
+    roster: RosterChange | None = None,
 ) -> Message:
     thread, roster = cached.thread, roster or RosterChange()
-    there = [*cached.others(line.author_id), *roster.joining]
+    present = [*cached.others(new_message.author_id), *roster.joining]
     return Message(
         thread.pk,
         keys.message_sk(message_id),
         seq=thread.last_seq + 1,
-        tally=thread.last_tally + (line.author_id is not None),
-        client_id=line.client_id,
-        type=line.type,
-        body=line.body,
-        attachments=line.attachments or None,
-        action=line.action,
-        nsfw_band=max((one.get("band", 0) for one in line.attachments), default=0),
-        author_id=line.author_id,
-        receiver_ids=[p.user_id for p in there if p.user_id not in roster.leaving_ids],
-        reply_to=line.reply_to,
-        flags=line.flags,
-        named=line.named,
+        tally=thread.last_tally + (new_message.author_id is not None),
+        client_id=new_message.client_id,
+        type=new_message.type,
+        body=new_message.body,
+        attachments=new_message.attachments or None,
+        action=new_message.action,
+        nsfw_band=max((one.get("band", 0) for one in new_message.attachments), default=0),
+        author_id=new_message.author_id,
+        receiver_ids=[p.user_id for p in present if p.user_id not in roster.leaving_ids],
+        reply_to=new_message.reply_to,
+        flags=new_message.flags,
+        named=new_message.named,
         created_at=keys.message_created_at(message_id),
     )
 
 
-def make_marker(message: Message, line: NewMessage) -> SentMarker:
+def make_marker(message: Message, new_message: NewMessage) -> SentMarker:
     return SentMarker(
         message.pk,
-        line.marker_sk,
+        new_message.marker_sk,
         message_id=message.id,
         seq=message.seq,
-        hash=line.hash,
+        hash=new_message.hash,
         ttl=int(time.time()) + MARKER_LIFETIME_SECONDS,
     )
 

@@ -1,7 +1,7 @@
-"""What waits for whom in a thread, and the items by which each of them finds it.
+"""Pending actions: cards, offers and contracts in a thread that require an action of a user.
 
-The thread names all of it. Somebody has an item for each that is theirs while the row is in their
-inbox, as with what is unread: put away, it is neither listed nor counted.
+The thread lists all of them. A user has an item for each of theirs while the thread is in their
+inbox; as with unread messages, those of an archived thread are neither listed nor counted.
 """
 
 from collections.abc import Iterable
@@ -15,48 +15,51 @@ from threads.sending.new_message import NewMessage, RosterChange
 
 # `user`, `what` (a card's message, an offer, a contract), `type`, `since`.
 PendingEntry = dict[str, str]
-# As `what`: the very message that is being written.
+# Stands for the id of the new message as `what`.
 THIS_MESSAGE = ""
 
 
 def pending_after(
-    thread: Thread, line: NewMessage, message_id: str, roster: RosterChange
+    thread: Thread, new_message: NewMessage, message_id: str, roster: RosterChange
 ) -> list[PendingEntry]:
     waits = list(thread.waits or [])
-    if line.waits is not None:
-        waits = [each | {"what": each["what"] or message_id} for each in line.waits]
-    gone = roster.leaving_ids
-    return [each for each in waits if each["user"] not in gone] if gone else waits
+    if new_message.waits is not None:
+        waits = [each | {"what": each["what"] or message_id} for each in new_message.waits]
+    leaving = roster.leaving_ids
+    return [each for each in waits if each["user"] not in leaving] if leaving else waits
 
 
 def list_awaited_users(waits: Iterable[PendingEntry]) -> list[str]:
-    """Each once."""
+    """The users of pending actions, each once."""
     return list(dict.fromkeys(each["user"] for each in waits))
 
 
 def update_pending_items(
     write: Transaction, cached: CachedThread, waits: list[PendingEntry], roster: RosterChange
 ) -> None:
-    """Those who go lose theirs with everything else of their own."""
+    """Updates the items of remaining participants; those who leave lose all their items anyway."""
     if not waits and not cached.thread.waits:
         return
     staying = [one for one in cached.people.values() if one.user_id not in roster.leaving_ids]
     for person in staying:
         before = list_own_pending(cached.thread.waits or [], person.user_id, person.folder)
         update_own_items(
-            write, cached.thread.id, before, list_own_pending(waits, person.user_id, _next(person))
+            write,
+            cached.thread.id,
+            before,
+            list_own_pending(waits, person.user_id, _next_folder(person)),
         )
 
 
-def _next(person: Participant) -> str:
-    """An archived row comes back with any line."""
+def _next_folder(person: Participant) -> str:
+    """The folder after a new message, which returns an archived thread to the inbox."""
     return INBOX if person.folder == ARCHIVED_FOLDER else person.folder
 
 
 def list_own_pending(
     waits: Iterable[PendingEntry], user_id: str, folder: str
 ) -> list[PendingEntry]:
-    """Those that this person has an item for."""
+    """The pending actions for which this user has an item."""
     return [each for each in waits if each["user"] == user_id] if folder == INBOX else []
 
 
@@ -75,7 +78,7 @@ def update_own_items(
 
 
 def restores_pending_items(cached: CachedThread) -> bool:
-    """Whether the next line brings somebody's items along: they are not of the usual few writes."""
+    """Whether the next message returns a thread to an inbox, which writes more items than usual."""
     if not cached.thread.waits:
         return False
     users = list_awaited_users(cached.thread.waits)

@@ -1,4 +1,4 @@
-"""The transaction with which a message becomes another: it, the thread's `rev`, inbox rows."""
+"""The transaction that changes a stored message, the thread's `rev` and inbox rows."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,20 +19,20 @@ from threads.sending.new_message import now_ms
 from threads.sending.transaction import can_write
 
 REMOVED_PREVIEW = "Message removed"
-# What the author reads instead where staff have hidden it.
+# The preview for the author of a message that staff have hidden.
 HIDDEN_PREVIEW = "Our safety team has hidden your message"
-# What of a message an inbox would show otherwise.
-SHOWN = {"body", "removed_at", "hidden_at"}
+# Attributes of a message that affect its preview in inboxes.
+PREVIEW_FIELDS = {"body", "removed_at", "hidden_at"}
 
 
 @dataclass
 class Revision:
     cached: CachedThread
     message: Message
-    # Empty if it is as it should be already.
+    # Empty if the change was made before.
     change: Change
     quoted: dict[str, Message] = field(default_factory=dict)
-    # Of the pack that it was in, and is no longer.
+    # The check of the pack that contained the message.
     check: PackCheck | None = None
 
     @property
@@ -41,19 +41,19 @@ class Revision:
 
     @property
     def shows_in_inboxes(self) -> bool:
-        return self.rewrites and self.message.id == self.cached.thread.last_message_id
+        return self.changes_content and self.message.id == self.cached.thread.last_message_id
 
     @property
-    def rewrites(self) -> bool:
-        """What it said; a reaction does not."""
-        return bool(SHOWN & {*self.change.set, *self.change.remove})
+    def changes_content(self) -> bool:
+        """Whether the content changes; a reaction does not change it."""
+        return bool(PREVIEW_FIELDS & {*self.change.set, *self.change.remove})
 
     def commit(self, user_id: str | None) -> None:
-        """Whoever changes it has to be there, and free to write. Nobody stands for staff, who
-        change what is said in a thread without being in it, and in a locked one, too."""
+        """The user has to be a participant who can send. None stands for staff, who can change
+        messages without being participants, also in a locked thread."""
         self.change.set["rev"] = self.cached.thread.rev + 1
-        if self.message.archive_ref and self.rewrites:
-            self._bring_back()
+        if self.message.archive_ref and self.changes_content:
+            self._restore()
         summary = self._summary()
         self._build(user_id, summary).commit()
         self.change.apply(self.message)
@@ -64,20 +64,25 @@ class Revision:
                 for person in self.cached.people.values():
                     person.last_message = summary
 
-    def _bring_back(self) -> None:
-        """What changes is in the table again, as it will be; the pack must not keep what it was."""
+    def _restore(self) -> None:
+        """Restores an archived message to the table; its pack must not keep the old content."""
         self.check = make_pack_check(self.message.thread_id, self.message.archive_ref or "")
         self.change = restoring_change(self.message).then(self.change)
 
     def _build(self, user_id: str | None, summary: dict[str, Any]) -> Transaction:
         write = Transaction()
-        write.update("message", self.message, self.change, self._as_read())
+        write.update("message", self.message, self.change, self._message_unchanged())
         if self.check is not None:
             write.put("check", self.check)
-        of_thread = Change(set={"rev": self.change.set["rev"], "updated_at": now()})
+        thread_changes = Change(set={"rev": self.change.set["rev"], "updated_at": now()})
         if self.shows_in_inboxes:
-            of_thread.set["last_message"] = summary
-        write.update("thread", self.cached.thread, of_thread, self._as_is(by_staff=user_id is None))
+            thread_changes.set["last_message"] = summary
+        write.update(
+            "thread",
+            self.cached.thread,
+            thread_changes,
+            self._thread_unchanged(by_staff=user_id is None),
+        )
         me = self.cached.people[user_id] if user_id else None
         if not self.shows_in_inboxes:
             if me is not None:
@@ -90,22 +95,22 @@ class Revision:
             write.update(person.sk, person, Change(set={"last_message": summary}), condition)
         return write
 
-    def _as_read(self) -> Condition:
-        """Archiving it in between changes nothing of what it says, but where that is."""
-        place, known = Message.archive_ref, self.message.archive_ref
-        is_there = place == known if known else place.does_not_exist()
-        return (Message.rev == self.message.rev) & is_there
+    def _message_unchanged(self) -> Condition:
+        """Concurrent archiving does not change the content, but where it is stored."""
+        stored, expected = Message.archive_ref, self.message.archive_ref
+        is_unmoved = stored == expected if expected else stored.does_not_exist()
+        return (Message.rev == self.message.rev) & is_unmoved
 
-    def _as_is(self, *, by_staff: bool) -> Condition:
+    def _thread_unchanged(self, *, by_staff: bool) -> Condition:
         thread = self.cached.thread
-        as_is = (Thread.rev == thread.rev) & (Thread.roster_version == thread.roster_version)
+        unchanged = (Thread.rev == thread.rev) & (Thread.roster_version == thread.roster_version)
         if not by_staff:
-            as_is &= (Thread.status != LOCKED) & Thread.soft_block.does_not_exist()
-        if not self.rewrites:
-            return as_is
-        # Inboxes show the newest: that it is that, or is not, has to be true.
+            unchanged &= (Thread.status != LOCKED) & Thread.soft_block.does_not_exist()
+        if not self.changes_content:
+            return unchanged
+        # Inboxes show the newest message, so whether this is the newest is a condition.
         newest, this = Thread.last_message_id, self.message.id
-        return as_is & (newest == this if self.shows_in_inboxes else newest != this)
+        return unchanged & (newest == this if self.shows_in_inboxes else newest != this)
 
     def _summary(self) -> dict[str, Any]:
         after = self.message.copy()

@@ -1,4 +1,4 @@
-"""What a new line changes of the thread and of every participant's item."""
+"""Changes of the thread and of every participant's item by a new message."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from threads.models.thread import OPEN, PROJECT
 from threads.sending.new_message import NewMessage, RosterChange
 from threads.sending.pending_actions import PendingEntry, list_awaited_users, pending_after
 
-# Gone from the item of somebody who has everything: nothing is unread, nothing undelivered.
+# Removed from the item of a participant who has read everything.
 CAUGHT_UP_REMOVED_FIELDS = (
     "marked_unread",
     "first_undelivered_seq",
@@ -27,7 +27,7 @@ CAUGHT_UP_REMOVED_FIELDS = (
 
 
 def thread_change(
-    cached: CachedThread, line: NewMessage, message: Message, roster: RosterChange
+    cached: CachedThread, new_message: NewMessage, message: Message, roster: RosterChange
 ) -> Change:
     change = Change(
         set={
@@ -36,61 +36,61 @@ def thread_change(
             "last_message_id": message.id,
             "last_message_at": message.created_at,
             "updated_at": message.created_at,
-            "last_message": line.summary,
-            **({} if line.by_staff else {"status": OPEN}),
-            **line.thread_changes,
+            "last_message": new_message.summary,
+            **({} if new_message.by_staff else {"status": OPEN}),
+            **new_message.thread_changes,
         },
-        remove=line.cleared_thread_fields,
+        remove=new_message.cleared_thread_fields,
     )
-    waits = pending_after(cached.thread, line, message.id, roster)
+    waits = pending_after(cached.thread, new_message, message.id, roster)
     if waits != (cached.thread.waits or []):
         change.set["waits"] = waits
-    change.set |= waiting_for_change(cached.thread, line, waits)
-    if line.binding:
-        bound = line.binding.change(cached.thread)
+    change.set |= waiting_for_change(cached.thread, new_message, waits)
+    if new_message.binding:
+        bound = new_message.binding.change(cached.thread)
         change.set |= bound.set
         change.remove += bound.remove
     if roster.changes_people:
-        gone = roster.leaving_ids
-        staying = [user_id for user_id in cached.thread.participants if user_id not in gone]
+        leaving = roster.leaving_ids
+        staying = [user_id for user_id in cached.thread.participants if user_id not in leaving]
         change.set["participants"] = staying + [person.user_id for person in roster.joining]
         change.set["roster_version"] = cached.thread.roster_version + 1
     return change
 
 
 def waiting_for_change(
-    thread: Thread, line: NewMessage, waits: list[PendingEntry], user_id: str = ""
+    thread: Thread, new_message: NewMessage, waits: list[PendingEntry], user_id: str = ""
 ) -> dict[str, Any]:
-    """Who owes whom a reply is between the two principals; nobody else's words move it. As long as
-    something waits for somebody, it is that one: for `user_id`, if that is one of them."""
+    """The user whose reply is awaited. Only messages of buyer and seller change it. While there are
+    pending actions it is one of their users: `user_id`, if they are among them."""
     if waits:
         users = list_awaited_users(waits)
         return {"waiting_for": user_id if user_id in users else users[0]}
-    if thread.waits or line.type == ACTION:
-        # The last one is answered; or this one waits for staff.
+    if thread.waits or new_message.type == ACTION:
+        # The last pending action is done, or this card requires an action of staff.
         return {"waiting_for": ""}
     sides = {thread.buyer_id: thread.seller_id, thread.seller_id: thread.buyer_id}
-    answers = sides.get(line.author_id or "")
-    return {"waiting_for": answers} if answers else {}
+    recipient = sides.get(new_message.author_id or "")
+    return {"waiting_for": recipient} if recipient else {}
 
 
 def sender_change(
-    cached: CachedThread, person: Participant, line: NewMessage, message: Message
+    cached: CachedThread, person: Participant, new_message: NewMessage, message: Message
 ) -> Change:
-    row = _row(person, line, message) | line.author_changes
+    row = _row_change(person, new_message, message) | new_message.author_changes
     seen = cached.thread.last_seq
-    if line.seen_seq < seen and person.last_read_seq + person.own_since_read != seen:
-        if _comes_back_unread(person):
+    if new_message.seen_seq < seen and person.last_read_seq + person.own_since_read != seen:
+        if _returns_unread(person):
             row |= unread_index_keys(person)
         return Change(set=row, add={"own_since_read": 1})
     return Change(set=row | caught_up_cursors(message), remove=CAUGHT_UP_REMOVED_FIELDS)
 
 
-def receiver_change(person: Participant, line: NewMessage, message: Message) -> Change:
-    row = _row(person, line, message)
+def receiver_change(person: Participant, new_message: NewMessage, message: Message) -> Change:
+    row = _row_change(person, new_message, message)
     row["pending_pk"] = keys.pending_pk(person.user_id)
     row["pending_sk"] = message.thread_id
-    if row["folder"] == INBOX and (message.has_author or _comes_back_unread(person)):
+    if row["folder"] == INBOX and (message.has_author or _returns_unread(person)):
         row |= unread_index_keys(person)
     return Change(
         set=row,
@@ -102,7 +102,7 @@ def receiver_change(person: Participant, line: NewMessage, message: Message) -> 
 
 
 def roster_count_change(cached: CachedThread, person: Participant, roster: RosterChange) -> Change:
-    """Who else is there now: how many, and whether a block stands between the last two."""
+    """The number of other participants, and a block between the last two."""
     change = Change()
     if roster.joining or roster.leaving:
         people = len(cached.people) + len(roster.joining) - len(roster.leaving)
@@ -120,7 +120,7 @@ def unread_index_keys(person: Participant) -> dict[str, Any]:
 
 
 def read_cursor_unchanged(person: Participant) -> Condition:
-    """Nobody has moved the read cursor since this was read."""
+    """A condition that the read cursor has not moved since the item was read."""
     marked = Participant.marked_unread
     return (
         (Participant.last_read_seq == person.last_read_seq)
@@ -129,13 +129,13 @@ def read_cursor_unchanged(person: Participant) -> Condition:
     )
 
 
-def _comes_back_unread(person: Participant) -> bool:
-    """What was unread when it was archived is so again; the archived one was not listed."""
+def _returns_unread(person: Participant) -> bool:
+    """Whether an archived thread was unread, and has to be listed as unread again."""
     return person.folder == ARCHIVED_FOLDER and person.has_unread
 
 
 def caught_up_cursors(message: Message) -> dict[str, Any]:
-    """The cursors of somebody who has seen everything up to this message, the newest."""
+    """The cursors of a participant who has read everything up to this newest message."""
     return {
         "last_read_seq": message.seq,
         "last_read_message_id": message.id,
@@ -146,16 +146,16 @@ def caught_up_cursors(message: Message) -> dict[str, Any]:
     }
 
 
-def _row(person: Participant, line: NewMessage, message: Message) -> dict[str, Any]:
-    # An archived conversation comes back when something happens in it.
+def _row_change(person: Participant, new_message: NewMessage, message: Message) -> dict[str, Any]:
+    # A new message returns an archived thread to the inbox.
     folder = INBOX if person.folder == ARCHIVED_FOLDER else person.folder
     return {
         "last_seq": message.seq,
         "last_tally": message.tally,
         "last_message_at": message.created_at,
-        "last_message": line.summary,
+        "last_message": new_message.summary,
         "folder": folder,
         "inbox_pk": keys.inbox_pk(person.user_id, folder),
         "inbox_sk": keys.inbox_sk(message.created_at, message.thread_id, pinned=person.pinned),
-        **({"kind": PROJECT} if line.binding else {}),
+        **({"kind": PROJECT} if new_message.binding else {}),
     }

@@ -1,4 +1,4 @@
-"""The transaction that a line becomes: what it writes, and on which conditions."""
+"""The transaction of a new message: its writes and their conditions."""
 
 import time
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ from threads.sending.rows import (
 
 @dataclass
 class Attempt:
-    """A line on its way, and what it changes of what we believe once it is stored."""
+    """An attempt to store a message, and the changes of the cached thread once it is stored."""
 
     cached: CachedThread
     new_message: NewMessage
@@ -54,12 +54,12 @@ class Attempt:
             self.thread_change.apply(self.cached.thread)
             for user_id, change in self.changes.items():
                 person = self.cached.people[user_id]
-                # A cursor that moved just now may have brought this line along from the store.
+                # A concurrent cursor update may have loaded an item that has this message.
                 if person.last_seq < self.message.seq:
                     change.apply(person)
-            self._move_people()
+            self._apply_roster()
 
-    def _move_people(self) -> None:
+    def _apply_roster(self) -> None:
         for person in self.roster.leaving:
             del self.cached.people[person.user_id]
             self.cached.former[person.user_id] = person.person
@@ -71,35 +71,41 @@ class Attempt:
             self.cached.invited[invitation.user_id] = invitation
 
 
-def build_attempt(cached: CachedThread, line: NewMessage, roster: RosterChange) -> Attempt:
+def build_attempt(cached: CachedThread, new_message: NewMessage, roster: RosterChange) -> Attempt:
     message_id = keys.next_message_id(cached.thread.last_message_id, now_ms())
-    attempt = Attempt(cached, line, roster, make_message(cached, line, message_id, roster))
+    attempt = Attempt(
+        cached, new_message, roster, make_message(cached, new_message, message_id, roster)
+    )
     write, message = attempt.write, attempt.message
     write.put("message", message)
-    write.put("marker", make_marker(message, line), is_unused(SentMarker))
-    attempt.thread_change = thread_change(cached, line, message, roster)
-    write.update("thread", cached.thread, attempt.thread_change, _as_planned(cached, line))
+    write.put("marker", make_marker(message, new_message), is_unused(SentMarker))
+    attempt.thread_change = thread_change(cached, new_message, message, roster)
+    write.update(
+        "thread", cached.thread, attempt.thread_change, _thread_condition(cached, new_message)
+    )
     for person in cached.people.values():
         if person.user_id not in roster.leaving_ids:
-            _update_person(attempt, person)
-    _move_people(attempt)
-    _move_invitations(attempt)
-    _bind_pair(attempt)
+            _update_participant(attempt, person)
+    _write_roster(attempt)
+    _write_invitations(attempt)
+    _write_pair(attempt)
     if message.created_at[:10] != cached.thread.last_message_at[:10]:
         write.put("archive", make_archive_due(message))
     update_pending_items(
-        write, cached, pending_after(cached.thread, line, message.id, roster), roster
+        write, cached, pending_after(cached.thread, new_message, message.id, roster), roster
     )
-    if line.extra_writes:
-        line.extra_writes(write, message)
+    if new_message.extra_writes:
+        new_message.extra_writes(write, message)
     return attempt
 
 
-def _as_planned(cached: CachedThread, line: NewMessage) -> Condition:
-    """A line that changes something besides takes the thread's next revision, and it alone."""
-    condition = thread_version_unchanged(cached) if line.by_staff else thread_unchanged(cached)
-    if "rev" in line.thread_changes:
-        return condition & (Thread.rev == line.thread_changes["rev"] - 1)
+def _thread_condition(cached: CachedThread, new_message: NewMessage) -> Condition:
+    """A message that changes the thread, too, must be the only one with its revision."""
+    condition = (
+        thread_version_unchanged(cached) if new_message.by_staff else thread_unchanged(cached)
+    )
+    if "rev" in new_message.thread_changes:
+        return condition & (Thread.rev == new_message.thread_changes["rev"] - 1)
     return condition
 
 
@@ -107,14 +113,19 @@ def is_unused(kind: type[SentMarker] | type[StartMarker]) -> Condition:
     return ConditionBuilder(kind).free(ttl=int(time.time()))
 
 
-def _update_person(attempt: Attempt, person: Participant) -> None:
-    line = attempt.new_message
-    writes = not line.by_staff and person.user_id in (line.author_id, line.actor_id)
-    change = participant_change(attempt.cached, person, line, attempt.message, attempt.roster)
+def _update_participant(attempt: Attempt, person: Participant) -> None:
+    new_message = attempt.new_message
+    sends = not new_message.by_staff and person.user_id in (
+        new_message.author_id,
+        new_message.actor_id,
+    )
+    change = participant_change(
+        attempt.cached, person, new_message, attempt.message, attempt.roster
+    )
     attempt.changes[person.user_id] = change
-    despite_hold = line.despite_hold
+    despite_hold = new_message.despite_hold
     condition = participant_condition(
-        attempt.cached, person, writes=writes, despite_hold=despite_hold
+        attempt.cached, person, sends=sends, despite_hold=despite_hold
     )
     attempt.write.update(person.sk, person, change, condition)
 
@@ -122,38 +133,40 @@ def _update_person(attempt: Attempt, person: Participant) -> None:
 def participant_change(
     cached: CachedThread,
     person: Participant,
-    line: NewMessage,
+    new_message: NewMessage,
     message: Message,
     roster: RosterChange,
 ) -> Change:
-    """What a line changes of somebody's item."""
-    if person.user_id == line.author_id:
-        change = sender_change(cached, person, line, message)
+    """The change of a participant's item by a new message."""
+    if person.user_id == new_message.author_id:
+        change = sender_change(cached, person, new_message, message)
     else:
-        change = receiver_change(person, line, message)
+        change = receiver_change(person, new_message, message)
     company = roster_count_change(cached, person, roster)
-    waits = pending_after(cached.thread, line, message.id, roster)
-    change.set |= company.set | waiting_for_change(cached.thread, line, waits, person.user_id)
+    waits = pending_after(cached.thread, new_message, message.id, roster)
+    change.set |= company.set | waiting_for_change(
+        cached.thread, new_message, waits, person.user_id
+    )
     change.remove += company.remove
     return change
 
 
 def participant_condition(
-    cached: CachedThread, person: Participant, *, writes: bool, despite_hold: bool = False
+    cached: CachedThread, person: Participant, *, sends: bool, despite_hold: bool = False
 ) -> Condition:
-    # The index key depends on folder and pin. Of an item that is not there neither holds.
+    # The index key depends on folder and pin. For a missing item neither condition holds.
     condition: Condition = ConditionBuilder(Participant).equal(
         folder=person.folder, pinned=person.pinned
     )
     if person.folder == ARCHIVED_FOLDER:
-        # Whether it comes back as unread depends on what they have read.
+        # Whether the thread returns as unread depends on the read cursor.
         condition &= read_cursor_unchanged(person)
-    if writes:
+    if sends:
         condition &= can_write(cached, despite_hold=despite_hold)
     return condition
 
 
-def _move_people(attempt: Attempt) -> None:
+def _write_roster(attempt: Attempt) -> None:
     write, roster = attempt.write, attempt.roster
     for person in roster.leaving:
         write.delete(f"leaving {person.user_id}", person, Participant.pk.exists())
@@ -165,28 +178,28 @@ def _move_people(attempt: Attempt) -> None:
     for item in roster.owned_items:
         write.delete(f"belonging {item.sk}", item)
     for person in roster.joining:
-        # Their row shows the line with which they came, and nothing from before it.
+        # Their row shows the message with which they joined, and nothing from before it.
         receiver_change(person, attempt.new_message, attempt.message).apply(person)
         roster_count_change(attempt.cached, person, roster).apply(person)
         write.put(f"joining {person.user_id}", person, Participant.pk.does_not_exist())
 
 
-def _move_invitations(attempt: Attempt) -> None:
+def _write_invitations(attempt: Attempt) -> None:
     write, roster = attempt.write, attempt.roster
     replaced = {invitation.user_id for invitation in roster.inviting}
     for invitation in roster.uninviting:
         if invitation.user_id not in replaced:
             write.delete(f"uninviting {invitation.user_id}", invitation, Invitation.pk.exists())
     for invitation in roster.inviting:
-        _as_invited(attempt, invitation)
+        _set_position(attempt, invitation)
         write.put(f"inviting {invitation.user_id}", invitation)
-        # Whether they come or not, the line names them.
+        # The message names them, whether they accept or not.
         left = make_left_thread(invitation, attempt.message.created_at)
         write.put(f"left {invitation.user_id}", left)
 
 
-def _as_invited(attempt: Attempt, invitation: Invitation) -> None:
-    """The row shows the line that says they were invited, and nothing from before it."""
+def _set_position(attempt: Attempt, invitation: Invitation) -> None:
+    """The row of an invitation shows the message about it, and nothing from before it."""
     invitation.last_seq, invitation.last_tally = attempt.message.seq, attempt.message.tally
     invitation.last_message_at = attempt.message.created_at
     invitation.inbox_sk = keys.inbox_sk(
@@ -194,8 +207,8 @@ def _as_invited(attempt: Attempt, invitation: Invitation) -> None:
     )
 
 
-def _bind_pair(attempt: Attempt) -> None:
-    """Two who are left by themselves are reached by a block, whoever began the thread."""
+def _write_pair(attempt: Attempt) -> None:
+    """Registers the thread of two remaining participants, so that a block between them applies."""
     pair, accepted = attempt.roster.pair, attempt.roster.accepts
     if accepted is not None:
         change = Change(set={"accepted": True}, remove=("requested_by", "requested_at"))
@@ -210,18 +223,18 @@ def _bind_pair(attempt: Attempt) -> None:
 
 
 def thread_unchanged(cached: CachedThread) -> Condition:
-    """Nothing was appended since, and the thread is neither locked nor on hold."""
+    """Conditions that nothing was appended and the thread is neither locked nor on hold."""
     return thread_version_unchanged(cached).differ(status=LOCKED).absent("soft_block")
 
 
 def thread_version_unchanged(cached: CachedThread) -> ConditionBuilder:
     thread = cached.thread
-    known = {
+    expected = {
         "last_seq": thread.last_seq,
         "last_message_id": thread.last_message_id,
         "roster_version": thread.roster_version,
     }
-    return ConditionBuilder(Thread).equal(**known)
+    return ConditionBuilder(Thread).equal(**expected)
 
 
 def can_write(cached: CachedThread, *, despite_hold: bool = False) -> Condition:
@@ -230,6 +243,6 @@ def can_write(cached: CachedThread, *, despite_hold: bool = False) -> Condition:
     if not despite_hold:
         allowed = allowed.absent("sending_hold")
     if cached.is_group:
-        # A block between two of many does not silence them in front of the others.
+        # In a group, a block between two participants does not stop them from sending.
         return allowed
     return allowed.absent("blocked_by")

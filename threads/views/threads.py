@@ -44,7 +44,7 @@ def start(request: AuthenticatedRequest, handle: str) -> HttpResponse:
     form = StartThread(
         request.POST or None,
         initial={"client_id": str(uuid4())},
-        asked=person if is_first else None,
+        recipient=person if is_first else None,
     )
     refusal = None
     if form.is_valid():

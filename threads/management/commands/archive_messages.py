@@ -43,7 +43,7 @@ class Command(BaseCommand):
         if new_location:
             accept_new_location()
         try:
-            done = archive_messages(older_than, since=since, say=say)
+            done = archive_messages(older_than, since=since, on_progress=say)
         except WrongArchive as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Archived {done.messages} messages of {done.threads} conversations.")
