@@ -59,7 +59,7 @@ def test_a_hidden_message_disappears_for_both_and_comes_back(
         assert "You fool" not in event["html"]
         assert "safety team hid" in event["html"]
         assert "You fool" not in page(person, thread)
-    told = "Our safety team hid your message"
+    told = "Our safety team has hidden your message"
     for person, text in ((seller, told), (buyer, "Message removed")):
         shown = delivered.to(person, "inbox.changed")[-1]["last_message"]
         assert shown == {"author": seller.id, "type": "text", "text": text}
