@@ -183,7 +183,7 @@ def test_a_stranger_has_no_draft_and_learns_nothing(thread, stranger, cold, deli
             save(stranger, thread, "Hello")
         with count_requests() as asked_for_none, pytest.raises(Refusal) as none:
             save(stranger, nowhere, "Hello")
-        assert theirs.value.as_dict("") == none.value.described("")
+        assert theirs.value.as_dict("") == none.value.as_dict("")
         assert theirs.value.code == "THREAD_NOT_FOUND"
         assert asked_for_theirs == asked_for_none
     assert find_draft(stranger, thread) is None

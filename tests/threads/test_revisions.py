@@ -375,7 +375,7 @@ def test_a_stranger_is_told_the_same_as_of_a_thread_that_is_none(
         change(stranger, message)
     with count_requests() as asked_for_none, pytest.raises(Refusal) as none:
         change(stranger, nowhere)
-    assert theirs.value.as_dict("") == none.value.described("")
+    assert theirs.value.as_dict("") == none.value.as_dict("")
     assert theirs.value.code == "THREAD_NOT_FOUND"
     assert asked_for_theirs == asked_for_none
 
