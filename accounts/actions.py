@@ -1,13 +1,14 @@
-"""Changing people. What changes about them goes to the table by the outbox, written with it."""
+"""Changes to users. The copy of a profile in DynamoDB is updated through the outbox."""
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
+from accounts.handles import HANDLE_TAKEN
 from accounts.models import EarlierName, User, add_profile_entry
 from accounts.text import check_policy
 
 REQUIREMENT_FIELDS = ("requires_verified", "requires_date", "requires_budget")
-READ_BY_OTHERS = ("display_name", "handle", "headline", "about", "city")
+PUBLIC_FIELDS = ("display_name", "handle", "headline", "about", "city")
 PROFILE_FIELDS = ("display_name", "handle", "headline", "about", "city", "time_zone")
 
 
@@ -21,7 +22,7 @@ def change_profile(
     headline: str,
     about: str,
 ) -> User:
-    """The person as saved; `user` itself stays as it was, so that a failure shows nowhere."""
+    """Returns the saved user. `user` itself is not modified, so a failure has no visible effect."""
     changed = User.objects.get(pk=user.pk)
     changed.display_name, changed.handle = display_name, handle
     changed.headline, changed.about = headline, about
@@ -31,14 +32,14 @@ def change_profile(
     try:
         _save_profile(changed)
     except IntegrityError as error:
-        raise ValidationError({"handle": "This handle is taken."}) from error
+        raise ValidationError({"handle": HANDLE_TAKEN}) from error
     return changed
 
 
 def _check_policy(user: User) -> None:
-    """A profile is read before anything is booked."""
+    """Checks the public fields: a profile is visible before anything is booked."""
     wrong = {}
-    for field in READ_BY_OTHERS:
+    for field in PUBLIC_FIELDS:
         try:
             check_policy(getattr(user, field))
         except ValidationError as error:
@@ -48,7 +49,7 @@ def _check_policy(user: User) -> None:
 
 
 def set_safe_mode(user: User, *, on: bool) -> None:
-    """For this person, in every conversation; one that requires it has it anyway."""
+    """Applies to every conversation of the user; a conversation can also require safe mode."""
     user.safe_mode = on
     user.save(update_fields=["safe_mode"])
 
@@ -61,7 +62,7 @@ def _save_profile(user: User) -> None:
 
 
 def _keep_earlier_name(user: User) -> None:
-    """The oldest ones: newer texts of the service say by id whom they name."""
+    """Keeps the oldest names only: newer system messages refer to users by id."""
     before = User.objects.values_list("display_name", flat=True).get(pk=user.pk)
     is_new = before != user.display_name
     if is_new and user.earlier_names.count() < EarlierName.MAX_KEPT:
@@ -69,5 +70,5 @@ def _keep_earlier_name(user: User) -> None:
 
 
 def change_requirements(user: User, **required: bool) -> None:
-    """What somebody new has to bring before they may write to this person."""
+    """What new contacts must provide before they can message this user."""
     User.objects.filter(pk=user.pk).update(**{name: required[name] for name in REQUIREMENT_FIELDS})

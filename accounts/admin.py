@@ -1,5 +1,9 @@
-"""People, for staff: to find and to verify. Nobody is added or deleted here, and nobody suspended:
-that is done under a case, where it leaves a record."""
+"""Users and the outbox in the admin. Users can be found and verified here, not added or deleted.
+
+They are suspended under a case, where it is recorded.
+"""
+
+from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
@@ -10,7 +14,12 @@ from accounts.models import User, add_profile_entry
 from core.outbox import maintenance
 from core.outbox.models import OutboxEntry
 
-POWERS = ("is_staff", "is_superuser", "groups", "user_permissions")
+# Set here, because help texts on the model are part of migrations.
+HELP_TEXTS = {
+    "avatar": "URL of the image. If empty, initials are shown.",
+    "safe_mode": "Blurs suggestive photos and hides explicit ones.",
+}
+PERMISSION_FIELDS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
 
 @admin.register(User)
@@ -34,15 +43,21 @@ class UserAdmin(admin.ModelAdmin):
         return allowed and (obj is None or not obj.is_superuser or request.user.is_superuser)
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
-        """Whoever may change people must not thereby become more than they are."""
-        return self.readonly_fields + (() if request.user.is_superuser else POWERS)
+        """Only superusers can change permissions, so that staff cannot extend their own."""
+        return self.readonly_fields + (() if request.user.is_superuser else PERMISSION_FIELDS)
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        field = super().formfield_for_dbfield(db_field, request, **options)
+        if field is not None and db_field.name in HELP_TEXTS:
+            field.help_text = HELP_TEXTS[db_field.name]
+        return field
 
     def save_model(self, request: HttpRequest, obj: User, form: ModelForm, change: bool) -> None:
         super().save_model(request, obj, form, change)
         add_profile_entry(obj)
 
 
-class StateFilter(admin.SimpleListFilter):
+class OutboxStateFilter(admin.SimpleListFilter):
     title, parameter_name = "state", "state"
 
     def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
@@ -61,12 +76,12 @@ class StateFilter(admin.SimpleListFilter):
 
 @admin.register(OutboxEntry)
 class OutboxEntryAdmin(admin.ModelAdmin):
-    """Without the payload: it may hold what people wrote, which staff read under a case."""
+    """Does not show payloads: they may contain messages, which staff may read only under a case."""
 
     list_display = ("id", "kind", "state", "attempts", "last_error", "created_at", "due_at")
-    list_filter = (StateFilter, "kind")
+    list_filter = (OutboxStateFilter, "kind")
     ordering = ("-id",)
-    # Counting all entries would cost more than the page.
+    # Counting all entries would take longer than rendering the page.
     show_full_result_count = False
     fields = readonly_fields = (
         *("kind", "ordering_key", "state", "attempts", "failures", "last_error"),

@@ -1,5 +1,4 @@
-"""Somebody becomes nobody: what we know of them goes, and a row without a name stays for records
-that the law wants kept."""
+"""Anonymises a user: personal data is deleted; the row stays for records that the law requires."""
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
@@ -15,7 +14,7 @@ NAME = "Deleted person"
 
 
 def anonymise_user(user: User) -> None:
-    """In the transaction of the caller. Twice is once."""
+    """Runs in the transaction of the caller. Idempotent."""
     for sign_in in SignIn.objects.filter(user=user):
         end_sign_in(sign_in)
     EmailAddress.objects.filter(user=user).delete()

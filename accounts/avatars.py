@@ -1,4 +1,4 @@
-"""Who has no picture gets initials in a colour that stays."""
+"""Initials and a stable colour for users without an avatar image."""
 
 import unicodedata
 import zlib
@@ -6,7 +6,7 @@ import zlib
 TONES = 12
 _JOINER = "\u200d"
 _NON_JOINER = "\u200c"
-_VIRAMA = 9  # The combining class of the sign that ties two consonants into one letter.
+_VIRAMA = 9  # Combining class of the sign that joins two consonants into one letter.
 
 
 def avatar_tone(user_id: str) -> int:
@@ -14,10 +14,10 @@ def avatar_tone(user_id: str) -> int:
 
 
 def initials(name: str) -> str:
-    """Of the first and the last word: at most two letters as people see them, in any script."""
+    """The first letters of the first and the last word, as grapheme clusters, in any script."""
     words = unicodedata.normalize("NFC", name).split()
     letters = [_first_letter(word) for word in ([words[0], words[-1]] if words[1:] else words)]
-    # Arabic letters side by side would join into a word.
+    # Adjacent Arabic letters would join into a word.
     joins = any(unicodedata.bidirectional(letter[0]) == "AL" for letter in letters)
     return (_NON_JOINER if joins else "").join(letters)
 
@@ -36,7 +36,7 @@ def _continues(letter: str, char: str) -> bool:
         unicodedata.category(char) in {"Mn", "Mc", "Me", "Cf"}
         or before == _JOINER
         or unicodedata.combining(before) == _VIRAMA
-        or "\U0001f3fb" <= char <= "\U0001f3ff"  # The colour of a hand.
+        or "\U0001f3fb" <= char <= "\U0001f3ff"  # Skin tone modifiers.
         or (_is_flag_half(char) and _is_flag_half(letter))
     )
 
@@ -46,7 +46,6 @@ def _is_flag_half(text: str) -> bool:
 
 
 def _as_capital(letter: str) -> str:
-    capital = (
-        letter.title()
-    )  # Not upper(): Georgian has capitals, but does not write names in them.
+    # Not upper(): Georgian has capitals but does not use them in names.
+    capital = letter.title()
     return capital if len(capital) == len(letter) else letter

@@ -1,4 +1,4 @@
-"""The forms about people. Passwords are asked for once: the page can show what was typed."""
+"""Account forms. Passwords are entered once: the page can reveal what was typed."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 
 from accounts.actions import PROFILE_FIELDS, REQUIREMENT_FIELDS
-from accounts.handles import MAX_HANDLE_CHARS, check_handle
+from accounts.handles import HANDLE_TAKEN, MAX_HANDLE_CHARS, check_handle
 from accounts.models import User, add_profile_entry
 from accounts.queries import suggest_handle
 from accounts.text import check_line, check_policy
@@ -47,7 +47,7 @@ class SignUpForm(allauth_forms.SignupForm):
         label="Your name", max_length=60, validators=[check_line, check_policy]
     )
     handle = HandleField(
-        required=False, help_text="Leave it empty and we suggest one.", validators=[check_policy]
+        required=False, help_text="Leave empty and we'll suggest one.", validators=[check_policy]
     )
     city = forms.CharField(required=False, max_length=80, validators=[check_line, check_policy])
     time_zone = TimeZoneField(required=False, initial=UTC)
@@ -61,7 +61,7 @@ class SignUpForm(allauth_forms.SignupForm):
     def clean_handle(self) -> str:
         handle = self.cleaned_data["handle"]
         if handle and User.objects.filter(handle=handle).exists():
-            raise forms.ValidationError("This handle is taken.", code="unique")
+            raise forms.ValidationError(HANDLE_TAKEN, code="unique")
         return handle or suggest_handle(self.cleaned_data.get("display_name", ""))
 
     def clean_time_zone(self) -> str:
@@ -69,11 +69,11 @@ class SignUpForm(allauth_forms.SignupForm):
 
     def try_save(self, request: HttpRequest) -> Any:
         if self.account_already_exists:
-            # As long as a real sign-up takes, or the clock would tell who has an account.
+            # Takes as long as a real sign-up, so that timing does not reveal existing accounts.
             make_password(self.cleaned_data["password1"])
         try:
             return super().try_save(request)
-        except IntegrityError as error:  # Somebody took the handle, or the address, just now.
+        except IntegrityError as error:  # The handle or address was taken concurrently.
             raise Refusal("TRY_AGAIN") from error
 
     @transaction.atomic
@@ -83,7 +83,7 @@ class SignUpForm(allauth_forms.SignupForm):
         return user
 
 
-class OnePassword:
+class SinglePasswordMixin:
     fields: dict[str, forms.Field]
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -92,16 +92,16 @@ class OnePassword:
         del self.fields["password2"]
 
 
-class ChangePasswordForm(OnePassword, allauth_forms.ChangePasswordForm):
+class ChangePasswordForm(SinglePasswordMixin, allauth_forms.ChangePasswordForm):
     pass
 
 
-class ResetPasswordForm(OnePassword, allauth_forms.ResetPasswordKeyForm):
+class ResetPasswordForm(SinglePasswordMixin, allauth_forms.ResetPasswordKeyForm):
     pass
 
 
 class ResetTokenForm(allauth_forms.UserTokenForm):
-    """allauth's address of a reset has no room for the underscore of usr_; see the adapter."""
+    """The reset URL of allauth cannot contain the underscore of usr_; see the adapter."""
 
     def _get_user(self, uidb36: str) -> User | None:
         user_id = f"usr_{uidb36}"
@@ -113,14 +113,14 @@ class RequirementsForm(forms.ModelForm):
         model = User
         fields = REQUIREMENT_FIELDS
         labels = {
-            "requires_verified": "Only people whom we have verified",
+            "requires_verified": "Verified people only",
             "requires_date": "A date",
             "requires_budget": "A budget",
         }
 
 
 class ProfileForm(forms.ModelForm):
-    handle = HandleField(help_text="The name in the address of your profile.")
+    handle = HandleField(help_text="Used in the address of your profile.")
     time_zone = TimeZoneField()
 
     class Meta:

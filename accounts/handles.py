@@ -1,4 +1,4 @@
-"""Handles: the name in a person's address, /people/<handle>/."""
+"""Handles: the user names in /people/<handle>/."""
 
 import re
 import unicodedata
@@ -6,9 +6,10 @@ import unicodedata
 from django.core.exceptions import ValidationError
 
 MAX_HANDLE_CHARS = 30
+HANDLE_TAKEN = "This handle is taken."
 _SHAPE = re.compile(r"[a-z0-9][a-z0-9-]{1,28}[a-z0-9]")
 
-# Nobody may look like the service or its staff, nor stand where a page of ours may come to be.
+# Names that could impersonate the service or its staff, or collide with future URLs.
 # fmt: off
 RESERVED = frozenset({
     "about", "abuse", "account", "accounts", "admin", "administrator", "all", "anonymous", "api",
@@ -25,13 +26,13 @@ RESERVED = frozenset({
 
 def check_handle(handle: str) -> None:
     if not _SHAPE.fullmatch(handle):
-        raise ValidationError("Use 3 to 30 small letters, digits and hyphens.", code="shape")
+        raise ValidationError("Use 3 to 30 lowercase letters, digits and hyphens.", code="shape")
     if handle in RESERVED:
-        raise ValidationError("This handle is taken.", code="reserved")
+        raise ValidationError(HANDLE_TAKEN, code="reserved")
 
 
 def handle_from_name(name: str) -> str:
-    """The handle nearest to a name: "Zoë Müller" becomes zoe-muller. Never one that is refused."""
+    """A valid handle derived from a name: "Zoë Müller" becomes zoe-muller."""
     letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     handle = (
         re.sub(r"[^a-z0-9]+", "-", letters.replace("'", ""))

@@ -1,4 +1,4 @@
-"""Times on every page are in the reader's own zone."""
+"""Activates the time zone of the signed-in user."""
 
 import contextlib
 from collections.abc import Awaitable, Callable
@@ -19,20 +19,20 @@ Async = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
 @sync_and_async_middleware
 def time_zone(get_response: Any) -> Sync | Async:
-    """Who has no session costs no query; who has one is needed by the page's own frame anyway."""
+    """Adds no query: anonymous requests have no session, and pages load the user anyway."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        with _clock_of(request.user):
+        with _override_time_zone(request.user):
             return get_response(request)
 
     async def async_middleware(request: HttpRequest) -> HttpResponseBase:
-        with _clock_of(await request.auser()):
+        with _override_time_zone(await request.auser()):
             return await get_response(request)
 
     return async_middleware if iscoroutinefunction(get_response) else middleware
 
 
-def _clock_of(reader: User | AnonymousUser) -> contextlib.AbstractContextManager[None]:
-    if isinstance(reader, AnonymousUser):
+def _override_time_zone(user: User | AnonymousUser) -> contextlib.AbstractContextManager[None]:
+    if isinstance(user, AnonymousUser):
         return contextlib.nullcontext()
-    return timezone.override(zone_of(reader.time_zone))
+    return timezone.override(zone_of(user.time_zone))

@@ -1,4 +1,4 @@
-"""People, and the outbox that carries what changes about them to the table."""
+"""Users, their blocks and sign-ins."""
 
 from django.apps import apps
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
@@ -6,7 +6,7 @@ from django.core.validators import MaxLengthValidator
 from django.db import models, transaction
 from django.db.models.functions import Lower
 
-from accounts.handles import MAX_HANDLE_CHARS, check_handle
+from accounts.handles import HANDLE_TAKEN, MAX_HANDLE_CHARS, check_handle
 from accounts.text import check_line
 from core.ids import new_user_id
 from core.outbox.models import OutboxEntry
@@ -14,9 +14,9 @@ from core.time_zones import UTC, check_time_zone
 
 
 class UserManager(BaseUserManager["User"]):
-    """People made by us (the command line, demo data, tests): their address counts as confirmed.
+    """Creates users from commands, demo data and tests, with a confirmed email address.
 
-    People who sign up come through accounts/sign_in/adapter.py, and confirm theirs.
+    Users who sign up are created by accounts/sign_in/adapter.py and must confirm theirs.
     """
 
     @transaction.atomic
@@ -34,7 +34,7 @@ class UserManager(BaseUserManager["User"]):
 
 
 class User(AbstractBaseUser, PermissionsMixin):
-    """A person. Buyer and seller are roles in a thread, not kinds of people."""
+    """A user. Buyer and seller are roles in a thread, not types of users."""
 
     id = models.CharField(primary_key=True, max_length=30, default=new_user_id, editable=False)
     email = models.EmailField("email address", unique=True)
@@ -42,7 +42,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         max_length=MAX_HANDLE_CHARS,
         unique=True,
         validators=[check_handle],
-        error_messages={"unique": "This handle is taken."},
+        error_messages={"unique": HANDLE_TAKEN},
     )
     display_name = models.CharField(max_length=60, validators=[check_line])
     avatar = models.CharField(
@@ -51,12 +51,12 @@ class User(AbstractBaseUser, PermissionsMixin):
     headline = models.CharField(
         max_length=120, blank=True, validators=[check_line], help_text="What you do, in one line."
     )
-    # max_length alone only tells the form.
+    # max_length of a TextField is enforced by forms only.
     about = models.TextField(max_length=2000, blank=True, validators=[MaxLengthValidator(2000)])
     city = models.CharField(max_length=80, blank=True, validators=[check_line])
     time_zone = models.CharField(max_length=64, default=UTC, validators=[check_time_zone])
     verified = models.BooleanField(default=False)
-    # What somebody new has to bring before they may write to this person.
+    # What new contacts must provide before they can message this user.
     requires_verified = models.BooleanField(default=False)
     requires_date = models.BooleanField(default=False)
     requires_budget = models.BooleanField(default=False)
@@ -64,12 +64,12 @@ class User(AbstractBaseUser, PermissionsMixin):
         default=True, help_text="Blur suggestive pictures, and do not show explicit ones."
     )
     is_active = models.BooleanField(default=True)
-    # Until then they read and do not write; set by staff, under a case.
+    # The user can read but not send until then; set by staff under a case.
     muted_until = models.DateTimeField(null=True, blank=True, editable=False)
-    # Set when a report of theirs is answered, cleared when they read the answer.
+    # Set when one of their reports is answered, cleared when they view the answer.
     has_new_report_answer = models.BooleanField(default=False, editable=False)
     is_staff = models.BooleanField(default=False)
-    # Nobody any more: the row stays for the records that name it.
+    # The row of a deleted account stays, anonymised, because records refer to it.
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
     date_joined = models.DateTimeField(auto_now_add=True)
 
@@ -91,8 +91,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 class EarlierName(models.Model):
-    """What somebody was called before. Only read when their account is deleted, so that no text of
-    the service goes on naming them; deleted with it."""
+    """A previous display name, so that deleting the account can remove it from system messages."""
 
     MAX_KEPT = 100
 
@@ -110,7 +109,7 @@ class EarlierName(models.Model):
 
 
 class Block(models.Model):
-    """One person wants nothing to do with another. The table's pair items are made from this."""
+    """A user has blocked another. The pair items in DynamoDB are derived from this."""
 
     blocker = models.ForeignKey(User, models.CASCADE, related_name="blocks")
     blocked = models.ForeignKey(User, models.CASCADE, related_name="blocked_by")
@@ -129,7 +128,7 @@ class Block(models.Model):
 
 
 class SignIn(models.Model):
-    """A session and whose it is: what "Your devices" lists and can end."""
+    """A session of a user, as listed on the "Your devices" page."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="sign_ins")
     session_key = models.CharField(max_length=40, unique=True)
@@ -142,5 +141,5 @@ class SignIn(models.Model):
 
 
 def add_profile_entry(user: User) -> OutboxEntry:
-    """The table has a copy of the profile, which the relay refreshes."""
+    """Queues a refresh of the copy of the profile in DynamoDB."""
     return OutboxEntry.objects.create(kind="profile", payload={"user": user.id})

@@ -1,4 +1,4 @@
-"""Reading people. Whoever is suspended does not exist for others."""
+"""Queries for users. Suspended users are treated as missing."""
 
 import secrets
 
@@ -19,7 +19,7 @@ def find_user(user_id: str) -> User | None:
 
 
 def suggest_handle(name: str) -> str:
-    """A free handle near to the name. Still free when it is saved? The table's constraint says."""
+    """An unused handle derived from the name. The unique constraint catches a race on saving."""
     first = handle_from_name(name)
     last = with_number(first, secrets.randbelow(10**9))
     wanted = [first, *(with_number(first, number) for number in range(2, 100)), last]

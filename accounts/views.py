@@ -18,7 +18,7 @@ from core.refusals import Refusal
 from core.time_zones import time_in
 
 THEMES = ("light", "dark", "system")
-A_YEAR = 60 * 60 * 24 * 365
+YEAR_SECONDS = 60 * 60 * 24 * 365
 
 
 @require_safe
@@ -39,23 +39,23 @@ def profile(request: HttpRequest, handle: str) -> HttpResponse:
 def _find_url(name: str, person: User) -> str:
     try:
         return reverse(name, args=[person.handle])
-    except NoReverseMatch:  # These are above us: there may be none in this site.
+    except NoReverseMatch:  # Higher layers, which may not be installed.
         return ""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def settings(request: HttpRequest) -> HttpResponse:
-    # A copy: a form writes what was typed into its person, valid or not, and the page shows that.
+    # A copy, because a ModelForm also assigns invalid values and the page shows the user.
     form = ProfileForm(request.POST or None, instance=copy(request.user))
-    if form.is_valid() and _saves(form):
-        messages.success(request, "Your profile is saved.")
+    if form.is_valid() and _save_profile(form):
+        messages.success(request, "Your profile has been saved.")
         return redirect("accounts:settings")
     context = {"form": form, "requirements": RequirementsForm(instance=request.user)}
     return render(request, "accounts/settings.html", context)
 
 
-def _saves(form: ProfileForm) -> bool:
+def _save_profile(form: ProfileForm) -> bool:
     try:
         change_profile(form.instance, **form.cleaned_data)
     except forms.ValidationError as error:
@@ -71,7 +71,7 @@ def requirements(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         raise Refusal("BAD_FRAME")
     change_requirements(form.instance, **form.cleaned_data)
-    messages.success(request, "Your requirements for first messages are saved.")
+    messages.success(request, "Your settings for first messages have been saved.")
     return redirect("accounts:settings")
 
 
@@ -80,26 +80,26 @@ def requirements(request: HttpRequest) -> HttpResponse:
 def safe_mode(request: HttpRequest) -> HttpResponse:
     user: User = request.user  # type: ignore[assignment]
     set_safe_mode(user, on=request.POST.get("safe_mode") == "on")
-    messages.success(request, f"Safe mode is {'on' if user.safe_mode else 'off'} for you.")
+    messages.success(request, f"Safe mode is now {'on' if user.safe_mode else 'off'}.")
     return redirect("accounts:settings")
 
 
 @require_POST
 def theme(request: HttpRequest) -> HttpResponse:
-    """Light or dark is the browser's, not the person's: it holds before one signs in, too."""
+    """Stores the theme in a cookie: it belongs to the browser and applies before signing in."""
     choice = request.POST.get("theme", "")
     if choice not in THEMES:
         raise Refusal("BAD_FRAME")
-    response = redirect(_find_way_back(request))
+    response = redirect(_get_return_url(request))
     secure = site_settings.SESSION_COOKIE_SECURE
-    response.set_cookie("theme", choice, max_age=A_YEAR, samesite="Lax", secure=secure)
+    response.set_cookie("theme", choice, max_age=YEAR_SECONDS, samesite="Lax", secure=secure)
     return response
 
 
-def _find_way_back(request: HttpRequest) -> str:
-    """The page they came from, if it is one of ours."""
-    asked = request.POST.get("next") or request.headers.get("Referer", "")
-    ours = url_has_allowed_host_and_scheme(
-        asked, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+def _get_return_url(request: HttpRequest) -> str:
+    """The previous page, if it is on this site."""
+    url = request.POST.get("next") or request.headers.get("Referer", "")
+    is_ours = url_has_allowed_host_and_scheme(
+        url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    return asked if ours else resolve_url(site_settings.LOGIN_REDIRECT_URL)
+    return url if is_ours else resolve_url(site_settings.LOGIN_REDIRECT_URL)

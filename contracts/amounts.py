@@ -1,7 +1,7 @@
-"""The parser for every amount of money that people type.
+"""The parser for amounts of money in forms.
 
-Text in, whole cents out. Nothing is rounded or guessed: what can be read in two ways is refused
-with both readings. All currencies in `CURRENCIES` have two decimal places.
+It turns text into whole cents. Nothing is rounded or guessed: ambiguous text is refused with both
+readings. All currencies in `CURRENCIES` have two decimal places.
 """
 
 import pkgutil
@@ -27,11 +27,11 @@ _MORE_DECIMALS = re.compile(r"[0-9 ']*[.,][0-9]{3,}")
 
 
 class AmountError(ValueError):
-    """Text that is not an amount; the message is for the person who typed it."""
+    """Text that is not an amount. The message is shown to the user."""
 
 
 def parse_amount(text: str, *, locale: str = "") -> int:
-    """Cents. `locale` is a language tag such as "de-CH"; empty if it is not known."""
+    """Returns cents. `locale` is a language tag such as "de-CH", or empty if unknown."""
     if not isinstance(text, str) or not (text := text.strip()):
         raise AmountError("Enter an amount.")
     if len(text) > MAX_AMOUNT_CHARS:
@@ -59,7 +59,7 @@ def _not_an_amount(text: str) -> AmountError:
 
 
 def _check_is_clear(found: re.Match[str], locale: str) -> None:
-    """One comma or point before three digits means thousands only where it is written so."""
+    """One comma or point before three digits means thousands only if the locale groups so."""
     whole, group = found["whole"], found["group"]
     if group not in ".," or found["cents"] or whole.count(group) > 1:
         return
@@ -72,14 +72,14 @@ def _check_is_clear(found: re.Match[str], locale: str) -> None:
 
 
 def decimal_separator(locale: str) -> str:
-    """A point or a comma; empty if the locale is not known."""
+    """A point or a comma; empty if the locale is unknown."""
     known, tag = _decimal_separators(), locale.lower().replace("_", "-")
     return known.get(tag) or known.get(tag.partition("-")[0]) or ""
 
 
 @cache
 def _decimal_separators() -> dict[str, str]:
-    """By language tag, for the locales that Django has formats of."""
+    """By language tag, for the locales that Django has formats for."""
     names = [found.name for found in pkgutil.iter_modules(django_locales.__path__)]
     tags = [name.lower().replace("_", "-") for name in names]
     found = {tag: get_format("DECIMAL_SEPARATOR", tag, use_l10n=True) for tag in tags}

@@ -1,4 +1,4 @@
-"""What payloads are made of: lines, notes, amounts, times."""
+"""Field types of card payloads, and formatting of times."""
 
 from datetime import date, datetime
 from typing import Annotated, Any
@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo
 
 from contracts.amounts import parse_amount
 from contracts.models.fields import MAX_CENTS
+from contracts.refusals import INVALID_DAY, INVALID_MOMENT
 from core.refusals import Refusal
 from core.time_zones import local_time
 
@@ -15,15 +16,15 @@ MAX_LINE_CHARS, MAX_NOTE_CHARS = 120, 1000
 MAX_NUMBER_DIGITS, MAX_MOMENT_CHARS = 9, 32
 
 
-def invalid(part: str, sentence: str) -> Refusal:
-    """What is wrong, for the part of the form that it is said at."""
+def field_error(part: str, sentence: str) -> Refusal:
+    """A refusal with an error for one field of a form."""
     refusal = Refusal("CARD_INVALID")
     refusal.details["errors"] = {part: sentence}
     return refusal
 
 
-def plain(value: Any) -> Any:
-    """One newline for every kind, and nothing that no one could have typed."""
+def normalise_text(value: Any) -> Any:
+    """Normalises newlines and removes null characters."""
     if not isinstance(value, str):
         return value
     return value.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").strip()
@@ -34,7 +35,7 @@ def _one_line(value: Any) -> Any:
 
 
 def _cents(value: Any, info: ValidationInfo) -> int:
-    """The validation context names the locale of the person who typed it."""
+    """The validation context contains the user's locale."""
     cents = parse_amount(value, locale=(info.context or {}).get("locale", ""))
     if not cents:
         raise ValueError("Enter an amount above zero.")
@@ -42,7 +43,7 @@ def _cents(value: Any, info: ValidationInfo) -> int:
 
 
 def _whole_number(value: Any) -> int:
-    """Bounded before it is parsed."""
+    """The length is limited before the text is parsed."""
     text = value.strip() if isinstance(value, str) else str(value) if type(value) is int else ""
     if not (text.isascii() and text.isdecimal() and len(text) <= MAX_NUMBER_DIGITS):
         raise ValueError("Enter a whole number.")
@@ -50,15 +51,15 @@ def _whole_number(value: Any) -> int:
 
 
 def _bounded_moment(value: Any) -> Any:
-    return _bounded(value, "That is not a date and a time.")
+    return _bounded(value, INVALID_MOMENT)
 
 
 def _bounded_day(value: Any) -> Any:
-    return _bounded(value, "That is not a date.")
+    return _bounded(value, INVALID_DAY)
 
 
 def _bounded(value: Any, message: str) -> Any:
-    """Short ISO text only: a bare number would be read as seconds since 1970."""
+    """Accepts short ISO text only: a bare number would be parsed as seconds since 1970."""
     if not isinstance(value, str) or len(value) > MAX_MOMENT_CHARS or "-" not in value.strip()[1:]:
         raise ValueError(message)
     return value.strip()
@@ -67,9 +68,9 @@ def _bounded(value: Any, message: str) -> Any:
 SingleLine = Annotated[
     str, BeforeValidator(_one_line), StringConstraints(min_length=1, max_length=MAX_LINE_CHARS)
 ]
-Note = Annotated[str, BeforeValidator(plain), StringConstraints(max_length=MAX_NOTE_CHARS)]
+Note = Annotated[str, BeforeValidator(normalise_text), StringConstraints(max_length=MAX_NOTE_CHARS)]
 Reason = Annotated[
-    str, BeforeValidator(plain), StringConstraints(min_length=1, max_length=MAX_NOTE_CHARS)
+    str, BeforeValidator(normalise_text), StringConstraints(min_length=1, max_length=MAX_NOTE_CHARS)
 ]
 Cents = Annotated[int, BeforeValidator(_cents), Field(gt=0, le=MAX_CENTS)]
 WholeNumber = Annotated[int, BeforeValidator(_whole_number)]
@@ -78,18 +79,18 @@ Day = Annotated[date, BeforeValidator(_bounded_day)]
 
 
 def in_zone(moment: datetime, zone: str) -> datetime:
-    """What was typed without a zone was meant in the booking's own."""
+    """Times without an offset are in the booking's time zone."""
     moment = moment.replace(second=0, microsecond=0)
     return moment.replace(tzinfo=ZoneInfo(zone)) if moment.tzinfo is None else moment
 
 
-def typed(moment: datetime, zone: str) -> str:
-    """As a form begins with it."""
+def format_for_input(moment: datetime, zone: str) -> str:
+    """Formats a time as the value of a datetime-local input."""
     return f"{local_time(moment, ZoneInfo(zone)):%Y-%m-%dT%H:%M}"
 
 
 def format_times(start: str, end: str, time_zone: str) -> str:
-    """From when to when, in the booking's own zone, which is named: two readers see the same."""
+    """Formats a time range in the booking's time zone, with its city, the same for all viewers."""
     zone = ZoneInfo(time_zone)
     first, last = (local_time(datetime.fromisoformat(each), zone) for each in (start, end))
     city = time_zone.rpartition("/")[2].replace("_", " ")

@@ -1,4 +1,4 @@
-"""What a booking is called where people choose between several."""
+"""Labels of bookings in choice fields."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ ID_CHARS = 4
 
 
 def label_legs(legs: Sequence[Leg]) -> list[tuple[str, str]]:
-    """Id and label of each, for a choice. Those that look alike show part of their id, too."""
+    """Id and label of each leg. Identical labels get part of the id appended."""
     labels = [leg_label(leg) for leg in legs]
     seen = Counter(labels)
     return [
@@ -21,7 +21,7 @@ def label_legs(legs: Sequence[Leg]) -> list[tuple[str, str]]:
 
 
 def leg_label(leg: Leg) -> str:
-    """Its service and when it begins, in the time zone of its place."""
+    """The service and the start in the booking's time zone."""
     starts = local_time(leg.starts_at, zone_of(leg.time_zone))
     label = f"{leg.service} · {starts:%a} {starts.day} {starts:%b %Y, %H:%M}"
     return label if leg.status == BOOKED else f"{label} · {leg.status.replace('_', ' ')}"

@@ -1,7 +1,7 @@
-"""Amounts: whole cents with a currency, written the same everywhere."""
+"""Formatting of amounts: whole cents with a currency."""
 
 
-def amount(cents: int, currency: str) -> str:
+def format_amount(cents: int, currency: str) -> str:
     sign = "-" if cents < 0 else ""
     whole, rest = divmod(abs(cents), 100)
     return f"{sign}{currency} {whole:,}.{rest:02d}"

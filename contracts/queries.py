@@ -1,4 +1,4 @@
-"""Reading records. Whoever is not a party is told that there is nothing."""
+"""Reads of records. For users who are not a party, a record does not exist."""
 
 from dataclasses import dataclass
 
@@ -18,15 +18,16 @@ from contracts.models import (
 from contracts.models.bookings import BOOKED, CANCELLED, COMPLETED
 from contracts.models.documents import IN_FORCE, ISSUED
 from contracts.models.money import PAYMENT, REPAYMENT, REVERSAL
-from contracts.money import amount
+from contracts.money import format_amount
+from contracts.refusals import not_found
 from contracts.status import DELIVER, LINK, SIGN, check_any_status, is_allowed, statuses_allowing
 from core.refusals import Refusal
 
 
 @dataclass(frozen=True)
 class Balance:
-    """What one leg comes to, in cents. Open is what is outstanding; below zero it has to be
-    repaid. Due is the part of it that has to be paid now."""
+    """The balance of a leg in cents. `open_cents` is outstanding, or to be repaid if negative;
+    `due_cents` is the part that has to be paid now."""
 
     price_cents: int
     amended_cents: int
@@ -49,18 +50,19 @@ def get_balance(leg: Leg) -> Balance:
 
 
 def _paid(leg: Leg) -> int:
-    """A reversal takes away what the entry that it reverses has added."""
-    came = Q(kind=PAYMENT) | Q(kind=REVERSAL, reverses__kind=REPAYMENT)
-    went = Q(kind=REPAYMENT) | Q(kind=REVERSAL, reverses__kind=PAYMENT)
+    """Payments minus repayments; a reversal undoes its entry."""
+    received = Q(kind=PAYMENT) | Q(kind=REVERSAL, reverses__kind=REPAYMENT)
+    returned = Q(kind=REPAYMENT) | Q(kind=REVERSAL, reverses__kind=PAYMENT)
     sums = leg.ledger.aggregate(
-        came=Sum("amount_cents", filter=came), went=Sum("amount_cents", filter=went)
+        received=Sum("amount_cents", filter=received),
+        returned=Sum("amount_cents", filter=returned),
     )
-    return (sums["came"] or 0) - (sums["went"] or 0)
+    return (sums["received"] or 0) - (sums["returned"] or 0)
 
 
 def _due(leg: Leg, total: int, paid: int) -> int:
-    """The deposit when both have signed, the rest when the booking is over. During a dispute
-    nothing is due."""
+    """The deposit is due when both have signed, the rest when the booking ends. Nothing is due
+    during a dispute."""
     if leg.status in (COMPLETED, CANCELLED):
         return max(total - paid, 0)
     if leg.status == BOOKED and is_in_force(leg):
@@ -74,14 +76,14 @@ def is_in_force(leg: Leg) -> bool:
 
 def format_outstanding(open_cents: int, currency: str) -> str:
     if open_cents < 0:
-        return f"{amount(-open_cents, currency)} has to be repaid."
+        return f"{format_amount(-open_cents, currency)} has to be repaid."
     if open_cents == 0:
         return "Nothing is outstanding."
-    return f"{amount(open_cents, currency)} is outstanding."
+    return f"{format_amount(open_cents, currency)} is outstanding."
 
 
 def list_legs(dossier: Dossier) -> QuerySet[Leg]:
-    """In the order of their times."""
+    """The legs of a thread by start time."""
     legs = Leg.objects.select_related("buyer", "seller", "group", "contract")
     if dossier.leg_id:
         legs = legs.filter(pk=dossier.leg_id)
@@ -104,14 +106,14 @@ def access_offer(user: User, offer_id: str) -> Offer:
         .first()
     )
     if offer is None:
-        raise Refusal("THREAD_NOT_FOUND", "There is no such offer.")
+        raise not_found("offer")
     return offer
 
 
 def access_leg(user: User, leg_id: str) -> Leg:
     leg = Leg.objects.filter(Q(buyer=user) | Q(seller=user), pk=leg_id).first()
     if leg is None:
-        raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
+        raise not_found("booking")
     return leg
 
 
@@ -122,7 +124,7 @@ def access_document(user: User, document_id: str) -> ContractDocument:
         .first()
     )
     if document is None:
-        raise Refusal("THREAD_NOT_FOUND", "There is no such document.")
+        raise not_found("document")
     return document
 
 
@@ -135,7 +137,7 @@ def access_receipt(user: User, receipt_id: str) -> Receipt:
         .first()
     )
     if receipt is None:
-        raise Refusal("THREAD_NOT_FOUND", "There is no such receipt.")
+        raise not_found("receipt")
     return receipt
 
 
@@ -146,22 +148,22 @@ def access_manifest(user: User, manifest_id: str) -> DeliverableManifest:
         .first()
     )
     if manifest is None:
-        raise Refusal("THREAD_NOT_FOUND", "There is no such list.")
+        raise not_found("delivery")
     return manifest
 
 
 def access_group(user: User, group_id: str) -> tuple[BookingGroup, list[Leg]]:
-    """A group, and of its legs those that this person agreed: the buyer all, a seller one's own."""
+    """A group with the legs of this user: all of them for the buyer, a seller's own otherwise."""
     group = BookingGroup.objects.filter(pk=group_id).first()
     legs = Leg.objects.select_related("seller", "buyer").filter(group=group_id)
     mine = list(legs.filter(Q(buyer=user) | Q(seller=user)).order_by("starts_at", "id"))
     if group is None or not mine:
-        raise Refusal("THREAD_NOT_FOUND", "There is no such group.")
+        raise not_found("group")
     return group, mine
 
 
 def list_booked_threads(user: User, *, most: int) -> list[str]:
-    """Where this person has a booking, by itself or in a group: the latest booked first."""
+    """Threads in which this user has a booking, the latest booking first."""
     mine = Leg.objects.filter(Q(buyer=user) | Q(seller=user))
     places = mine.values_list("thread_id", "group__thread_id")
     found = places.annotate(latest=Max("created_at")).order_by("-latest")[:most]
@@ -169,7 +171,7 @@ def list_booked_threads(user: User, *, most: int) -> list[str]:
 
 
 def list_unsigned(thread_id: str) -> list[tuple[ContractVersion, list[str]]]:
-    """Contracts of bookings that are on, in the version that counts, with who has not signed."""
+    """Current contract versions of active bookings, with the parties who have not signed."""
     issued = ContractVersion.objects.filter(status=ISSUED, document__leg__thread_id=thread_id)
     versions = issued.filter(document__leg__status__in=statuses_allowing(SIGN))
     found = versions.select_related("document__leg").prefetch_related("signatures")
@@ -182,7 +184,7 @@ def _missing(version: ContractVersion) -> list[str]:
 
 
 def list_deliverable(user: User, thread_id: str) -> list[Leg]:
-    """What this person sold in a conversation and can deliver. Nothing sold: there is no page."""
+    """Legs that this user sold in a thread and can deliver. Raises if there are none."""
     found = Leg.objects.filter(seller=user, thread_id=thread_id)
     legs = list(found.order_by("starts_at", "id"))
     if not legs:
@@ -192,16 +194,16 @@ def list_deliverable(user: User, thread_id: str) -> list[Leg]:
 
 
 def list_legs_between(user: User, thread_id: str) -> list[Leg]:
-    """What cards of a conversation can be about: there is one at least, or there is nothing."""
+    """Legs of this user in a thread. Raises if there are none."""
     legs = Leg.objects.filter(Q(buyer=user) | Q(seller=user), thread_id=thread_id)
     found = list(legs.select_related("buyer", "seller").order_by("starts_at", "id"))
     if not found:
-        raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
+        raise not_found("booking")
     return found
 
 
 def list_linkable(buyer: User, leg: Leg) -> list[Leg]:
-    """Other bookings of this buyer that could belong together with this one."""
+    """Other bookings of this buyer that can be grouped with this one."""
     return list(
         Leg.objects.filter(buyer=buyer, group__isnull=True, status__in=statuses_allowing(LINK))
         .exclude(pk=leg.pk)

@@ -1,4 +1,4 @@
-"""When things can be booked: within the next five years, and one booking of a seller at a time."""
+"""Checks of booking times: within five years, and without overlaps for a seller."""
 
 from datetime import datetime, timedelta
 
@@ -14,30 +14,30 @@ Times = tuple[datetime, datetime]
 
 
 def lock_seller(seller_id: str) -> None:
-    """Until the transaction is over nobody else books or moves anything of theirs. `no_key`: rows
-    that only refer to the seller are not kept waiting."""
+    """Serialises changes to the bookings of a seller until the transaction ends. `no_key` does not
+    block inserts of rows that refer to the seller."""
     list(User.objects.select_for_update(no_key=True).filter(pk=seller_id))
 
 
 def find_date_error(times: Times, agreed: Times | None = None) -> str:
-    """What is wrong, in a sentence; empty if nothing is. A time that is agreed already may stay."""
+    """The error as a sentence, or empty. A time that is already agreed may stay."""
     now = timezone.now()
     start, end = times
     old_start, old_end = agreed or (None, None)
     if start <= now and start != old_start:
-        return "The start has to be in the future."
+        return "The start must be in the future."
     if end <= now and end != old_end:
-        return "The end has to be in the future."
+        return "The end must be in the future."
     if end > now + MAX_AHEAD and end != old_end:
-        return "Bookings can be at most five years ahead."
+        return "You can book up to five years ahead."
     return ""
 
 
 def check_is_available(
     seller: User, times: Times, *, asked_by: User, leg: Leg | None = None
 ) -> None:
-    """The caller holds the seller's row. `leg` is the booking that is moved, if it is one. Whoever
-    is not the seller learns that the time is taken, and nothing about by whom."""
+    """The caller has locked the seller. `leg` is the booking to reschedule, if any. Other users are
+    not shown which booking takes the time."""
     start, end = times
     others = Leg.objects.filter(seller=seller, status__in=(BOOKED, ON_HOLD))
     if leg is not None:
@@ -48,7 +48,7 @@ def check_is_available(
         raise Refusal(
             "ACTION_CONFLICT",
             "You have another booking at that time.",
-            hint="Suggest a time that does not overlap with it.",
+            hint="Suggest a time that doesn't overlap with it.",
         )
     raise Refusal(
         "ACTION_CONFLICT",

@@ -1,8 +1,8 @@
 """Which actions a booking allows in each status.
 
 Every action that changes a booking's records has a row in `ALLOWED`: the actions below, proposing
-each type of card, and every move of a card by a person, by staff or by the clock. The action calls
-`check_status` in its own transaction, on a leg that is locked in it.
+each card type, and every transition by a user, by staff or by a deadline. The action calls
+`check_status` in its own transaction, on a locked leg.
 """
 
 from collections.abc import Sequence
@@ -21,19 +21,19 @@ LINK = "link"
 
 ALWAYS = frozenset(LEG_STATES)
 WHILE_BOOKED = frozenset({BOOKED})
-# Declining and withdrawing bind nobody, so a dispute does not stop them.
+# Declining and withdrawing are not binding, so they are allowed during a dispute.
 WHILE_OPEN = frozenset({BOOKED, ON_HOLD})
-# Nothing about money is recorded while a dispute is open. A cancelled booking may still have to be
-# paid in part, or repaid.
+# Payments are not recorded during a dispute. A cancelled booking may still need payments or
+# repayments.
 UNLESS_DISPUTED = frozenset({BOOKED, COMPLETED, CANCELLED})
 
 
-def proposal(type_name: str) -> str:
+def proposal_action(type_name: str) -> str:
     return f"{type_name}.propose"
 
 
-def move(type_name: str, move_name: str) -> str:
-    return f"{type_name}.{move_name}"
+def transition_action(type_name: str, transition_name: str) -> str:
+    return f"{type_name}.{transition_name}"
 
 
 ALLOWED: dict[str, frozenset[str]] = {
@@ -42,7 +42,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     RECORD_REPAYMENT: UNLESS_DISPUTED,
     REVERSE_PAYMENT: UNLESS_DISPUTED,
     DELIVER: frozenset({BOOKED, COMPLETED}),
-    # Adding them to the files tab and removing them from it.
+    # Adding proofs to the files tab and removing them.
     SHOW_PROOFS: frozenset({BOOKED, COMPLETED}),
     PROPOSE_CHANGE: WHILE_BOOKED,
     CHANGE: WHILE_BOOKED,
@@ -93,12 +93,12 @@ ALLOWED: dict[str, frozenset[str]] = {
 }
 
 REASONS = {
-    BOOKED: "There is no dispute about this booking.",
-    ON_HOLD: "This booking is on hold while our safety team looks at the dispute.",
+    BOOKED: "This booking isn't in dispute.",
+    ON_HOLD: "This booking is on hold while our safety team reviews the dispute.",
     COMPLETED: "This booking is completed.",
     CANCELLED: "This booking is cancelled.",
 }
-HINTS = {ON_HOLD: "You can go on when the dispute is decided."}
+HINTS = {ON_HOLD: "You can continue once the dispute is decided."}
 
 
 def is_allowed(status: str, action: str) -> bool:
@@ -113,7 +113,7 @@ def check_status(leg: Leg, action: str) -> None:
 
 
 def check_any_status(legs: Sequence[Leg], action: str) -> None:
-    """For an action about a whole conversation: one of the bookings has to allow it."""
+    """For an action on a whole thread: at least one booking must allow it."""
     if legs and not any(is_allowed(leg.status, action) for leg in legs):
         check_status(legs[0], action)
 

@@ -1,5 +1,4 @@
-"""Terms of a leg, on their way from a form through an offer to a leg: checked, and plain enough to
-be kept as JSON."""
+"""Terms of a leg: validated, and stored as JSON in an offer until it is accepted."""
 
 import hashlib
 import json
@@ -10,6 +9,7 @@ from zoneinfo import available_timezones
 
 from contracts.models.bookings import CANCELLATION
 from contracts.models.fields import MAX_CENTS
+from contracts.refusals import AMOUNT_TOO_LARGE, DEPOSIT_TOO_LARGE, END_BEFORE_START
 from core.refusals import Refusal
 
 MAX_LEGS = 10
@@ -27,11 +27,11 @@ class Terms:
     cancellation: str
 
     @classmethod
-    def read(cls, kept: dict[str, Any]) -> "Terms":
-        times = {name: datetime.fromisoformat(kept[name]) for name in ("starts_at", "ends_at")}
-        return cls(**{field.name: kept[field.name] for field in fields(cls)} | times)
+    def from_json(cls, stored: dict[str, Any]) -> "Terms":
+        times = {name: datetime.fromisoformat(stored[name]) for name in ("starts_at", "ends_at")}
+        return cls(**{field.name: stored[field.name] for field in fields(cls)} | times)
 
-    def kept(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         times = {"starts_at": self.starts_at.isoformat(), "ends_at": self.ends_at.isoformat()}
         return asdict(self) | times
 
@@ -40,26 +40,26 @@ class Terms:
         return self.starts_at, self.ends_at
 
     def check(self) -> None:
-        for is_wrong, sentence in self._wrong():
+        for is_wrong, sentence in self._rules():
             if is_wrong:
                 raise Refusal("OFFER_INVALID", sentence)
 
-    def _wrong(self) -> list[tuple[bool, str]]:
+    def _rules(self) -> list[tuple[bool, str]]:
         return [
-            (not self.service.strip(), "Say what the service is."),
-            (not self.place.strip(), "Say where it takes place."),
-            (self.ends_at <= self.starts_at, "The end has to come after the start."),
-            (self.time_zone not in available_timezones(), "That is not a time zone."),
-            (not 0 <= self.price_cents <= MAX_CENTS, "The price is not one we can write down."),
+            (not self.service.strip(), "Enter the service."),
+            (not self.place.strip(), "Enter the place."),
+            (self.ends_at <= self.starts_at, END_BEFORE_START),
+            (self.time_zone not in available_timezones(), "Choose a valid time zone."),
+            (not 0 <= self.price_cents <= MAX_CENTS, AMOUNT_TOO_LARGE),
             (
                 not 0 <= self.deposit_cents <= self.price_cents,
-                "The deposit cannot be more than the price.",
+                DEPOSIT_TOO_LARGE,
             ),
-            (self.cancellation not in CANCELLATION, "Choose the cancellation terms."),
+            (self.cancellation not in CANCELLATION, "Choose a cancellation policy."),
         ]
 
 
 def hash_terms(title: str, currency: str, terms: list[Terms]) -> str:
-    """Names exactly these terms: what was shown to whoever confirms them."""
-    kept = json.dumps([title, currency, [each.kept() for each in terms]], sort_keys=True)
-    return hashlib.sha256(kept.encode()).hexdigest()
+    """A hash of the terms, which confirms that exactly these were reviewed."""
+    content = json.dumps([title, currency, [each.to_json() for each in terms]], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()

@@ -1,25 +1,24 @@
-"""Rows that stay as they are, kept by the database itself, whoever asks: SQLite and PostgreSQL.
+"""Triggers that make tables append-only and rows immutable, for SQLite and PostgreSQL.
 
-Django's own check of this is the migration that calls `protect`; nothing else calls `unprotect`
-but the tests, which have to empty their tables.
+Migrations call `protect`. Only tests call `unprotect`, to empty their tables.
 """
 
 from typing import Any
 
-# Nothing of these is ever changed or deleted.
-FROZEN = (
+# Append-only tables.
+IMMUTABLE = (
     "contracts_receipt",
     "contracts_signature",
     "contracts_ledgerentry",
     "contracts_amendment",
     "contracts_deliverablemanifest",
 )
-# The same, since cards came.
+# Append-only too, by a later migration.
 STEPS = "contracts_cardstep"
 LEDGER = "contracts_ledgerentry"
 VERSIONS = "contracts_contractversion"
 RECEIPTS = "contracts_receipt"
-# Of a contract's version, what was issued. Its status, and the signed copy once, may still come.
+# Immutable columns of a contract version. The status and the signed copy are set later.
 ISSUED = ("document_id", "number", "template", "clauses", "pdf", "sha256", "issued_at")
 NEXT_NUMBER = (
     f"(SELECT COALESCE(MAX(number), 0) + 1 FROM {RECEIPTS} WHERE seller_id = NEW.seller_id)"
@@ -60,8 +59,7 @@ def unprotect_reversals(schema_editor: Any) -> None:
 
 
 def _of_reversals(vendor: str) -> list[str]:
-    """A reversal is of an entry of the same booking, of its whole amount, and never of another
-    reversal."""
+    """A reversal refers to an entry of the same booking and amount that is not a reversal."""
     same = " AND ".join(f"e.{name} = NEW.{name}" for name in ("leg_id", "amount_cents", "currency"))
     reversible = (
         f"EXISTS (SELECT 1 FROM {LEDGER} e WHERE e.id = NEW.reverses_id "
@@ -81,7 +79,7 @@ def _of_steps(vendor: str) -> list[str]:
         kept = [_refuse(STEPS, verb) for verb in ("UPDATE", "DELETE")]
         return [*kept, _refuse_replacing(STEPS)]
     return [
-        _function("contracts_steps", f"RAISE EXCEPTION '{_says(STEPS)}';"),
+        _function("contracts_steps", f"RAISE EXCEPTION '{_message(STEPS)}';"),
         _trigger(STEPS, "UPDATE OR DELETE", "ROW", "contracts_steps", "kept"),
         _trigger(STEPS, "TRUNCATE", "STATEMENT", "contracts_steps", "whole"),
     ]
@@ -95,9 +93,9 @@ def _statements(vendor: str) -> list[str]:
 
 
 def _sqlite() -> list[str]:
-    made = [_refuse(table, verb) for table in FROZEN for verb in ("UPDATE", "DELETE")]
-    # Without these, INSERT OR REPLACE would take the old row away and no trigger would notice.
-    made += [_refuse_replacing(table) for table in (*FROZEN, VERSIONS)]
+    made = [_refuse(table, verb) for table in IMMUTABLE for verb in ("UPDATE", "DELETE")]
+    # INSERT OR REPLACE deletes the old row without firing a DELETE trigger.
+    made += [_refuse_replacing(table) for table in (*IMMUTABLE, VERSIONS)]
     made.append(_refuse(VERSIONS, "DELETE"))
     changed = " OR ".join(f"NEW.{name} IS NOT OLD.{name}" for name in ISSUED)
     made.append(_when(VERSIONS, "UPDATE", "issued", f"{changed} OR {_goes_back('IS NOT')}"))
@@ -117,12 +115,12 @@ def _refuse_replacing(table: str) -> str:
 def _when(table: str, verb: str, name: str, condition: str) -> str:
     return (
         f"CREATE TRIGGER {_name(table, verb, name)} BEFORE {verb} ON {table} "
-        f"WHEN {condition} BEGIN SELECT RAISE(ABORT, '{_says(table)}'); END"
+        f"WHEN {condition} BEGIN SELECT RAISE(ABORT, '{_message(table)}'); END"
     )
 
 
 def _goes_back(differs: str) -> str:
-    """What was void stays void, and what was signed stays signed."""
+    """Forbids leaving void, going back to issued, and changing the signed copy."""
     return (
         "(OLD.status = 'void' AND NEW.status <> 'void') "
         "OR (OLD.status = 'in_force' AND NEW.status = 'issued') "
@@ -137,13 +135,13 @@ def _goes_back(differs: str) -> str:
 def _postgresql() -> list[str]:
     made = [
         _function("contracts_refuse", "RAISE EXCEPTION 'what is recorded here is never changed';"),
-        _function("contracts_issued", _if(_issued_changed(), _says(VERSIONS))),
-        _function("contracts_counted", _if(f"NEW.number <> {NEXT_NUMBER}", _says(RECEIPTS))),
+        _function("contracts_issued", _if(_issued_changed(), _message(VERSIONS))),
+        _function("contracts_counted", _if(f"NEW.number <> {NEXT_NUMBER}", _message(RECEIPTS))),
     ]
-    for table in FROZEN:
+    for table in IMMUTABLE:
         made.append(_trigger(table, "UPDATE OR DELETE", "ROW", "contracts_refuse", "kept"))
     made.append(_trigger(VERSIONS, "DELETE", "ROW", "contracts_refuse", "kept"))
-    for table in (*FROZEN, VERSIONS):
+    for table in (*IMMUTABLE, VERSIONS):
         made.append(_trigger(table, "TRUNCATE", "STATEMENT", "contracts_refuse", "whole"))
     made.append(_trigger(VERSIONS, "UPDATE", "ROW", "contracts_issued", "issued"))
     made.append(_trigger(RECEIPTS, "INSERT", "ROW", "contracts_counted", "counted"))
@@ -155,8 +153,8 @@ def _issued_changed() -> str:
     return f"{changed} OR {_goes_back('IS DISTINCT FROM')}"
 
 
-def _if(condition: str, says: str) -> str:
-    return f"IF {condition} THEN RAISE EXCEPTION '{says}'; END IF; RETURN NEW;"
+def _if(condition: str, message: str) -> str:
+    return f"IF {condition} THEN RAISE EXCEPTION '{message}'; END IF; RETURN NEW;"
 
 
 def _function(name: str, body: str) -> str:
@@ -177,13 +175,13 @@ def _name(table: str, verb: str, name: str) -> str:
     return f"{table}_{name}_{verb.lower()}"
 
 
-def _says(table: str) -> str:
+def _message(table: str) -> str:
     if table == RECEIPTS:
         return "receipts are numbered without a gap and never changed"
     return f"{table} is never changed"
 
 
-# --- And back
+# --- Removal
 
 
 def _reverse(vendor: str, statements: list[str]) -> list[str]:

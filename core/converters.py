@@ -1,4 +1,4 @@
-"""Ids in addresses: what does not look like one leads nowhere."""
+"""Path converters for ids, so that a malformed id in a URL is a 404."""
 
 from django.urls import register_converter
 
@@ -60,16 +60,6 @@ class ManifestId(_Id):
     prefix = "mft"
 
 
-register_converter(ExportId, "export")
-register_converter(OfferId, "offer")
-register_converter(CardId, "card")
-register_converter(LegId, "leg")
-register_converter(GroupId, "group")
-register_converter(ContractId, "contract")
-register_converter(ReceiptId, "receipt")
-register_converter(ManifestId, "manifest")
-
-
 class FileId(_Id):
     prefix = "file"
 
@@ -84,7 +74,15 @@ class OnOrOff:
         return value
 
 
-register_converter(OnOrOff, "on_or_off")
-register_converter(FileId, "file")
 register_converter(ThreadId, "thread")
 register_converter(MessageId, "message")
+register_converter(ExportId, "export")
+register_converter(OfferId, "offer")
+register_converter(CardId, "card")
+register_converter(LegId, "leg")
+register_converter(GroupId, "group")
+register_converter(ContractId, "contract")
+register_converter(ReceiptId, "receipt")
+register_converter(ManifestId, "manifest")
+register_converter(FileId, "file")
+register_converter(OnOrOff, "on_or_off")

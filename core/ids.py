@@ -1,4 +1,4 @@
-"""Identifiers: a prefix that says what it is, and a ULID."""
+"""Identifiers: a prefix that names the type, and a ULID."""
 
 import os
 import re
@@ -10,8 +10,11 @@ ULID_PATTERN = r"[0-7][0-9A-HJKMNP-TV-Z]{25}"
 
 
 def new_ulid(milliseconds: int | None = None) -> ULID:
-    """All of it by chance. The library counts on within a millisecond: then one who has an id could
-    guess its neighbour, and a thread whose last id is counted on would run into another's."""
+    """A ULID whose random part is always new.
+
+    The library increments it within a millisecond, which would make neighbouring ids guessable
+    and could collide with message ids, which increment the last id of their thread.
+    """
     if milliseconds is None:
         milliseconds = time.time_ns() // 1_000_000
     return ULID.from_bytes(milliseconds.to_bytes(6, "big") + os.urandom(10))

@@ -1,8 +1,7 @@
-"""How often somebody may do what costs little and often: buckets that fill again by themselves.
+"""Rate limits per user: token buckets in memory.
 
-They are of this process, so that nobody waits for a store to be let through: several servers count
-each for itself, and one that starts begins with full ones. What has to last is counted in the table
-(threads/actions/rate_limits.py).
+Each process has its own buckets, so that a check needs no store. Limits that must hold across
+processes and restarts are counted in DynamoDB (threads/actions/rate_limits.py).
 """
 
 import math
@@ -14,22 +13,25 @@ from django.conf import settings
 
 from core.refusals import Refusal
 
-# People with buckets: those who have done nothing for longest, whose are full again, are forgotten.
+# The least recently used buckets, which are full again, are discarded.
 MAX_BUCKETS = 10_000
+# Used for several limits.
+_CHANGES = "You're making changes too quickly. Try again in {wait}."
+_SEARCHES = "You're searching too quickly. Try again in {wait}."
 MESSAGES = {
-    "message": "You write faster than people read. You can write again in {wait}.",
+    "message": "You're sending too quickly. Try again in {wait}.",
     "people": "You're adding and removing people too quickly. Try again in {wait}.",
     "start": "You're starting conversations too quickly. Try again in {wait}.",
     "edit": "You're editing messages too quickly. Try again in {wait}.",
     "proposal": "You're making proposals too quickly. Try again in {wait}.",
-    "search": "You have searched a lot in a short time. You can search again in {wait}.",
-    "write": "You're making changes too quickly. Try again in {wait}.",
-    "command": "You're making changes too quickly. Try again in {wait}.",
-    "panel": "You're making changes too quickly. Try again in {wait}.",
+    "search": _SEARCHES,
+    "write": _CHANGES,
+    "command": _CHANGES,
+    "panel": _CHANGES,
     "reaction": "You're reacting too quickly. Try again in {wait}.",
     "report": "You're sending reports too quickly. Try again in {wait}.",
     "delivery": "You're delivering too quickly. Try again in {wait}.",
-    "find": "You have looked for a lot of names in a short time. You can look again in {wait}.",
+    "find": _SEARCHES,
 }
 
 
@@ -40,7 +42,7 @@ class TokenBucket:
         self.refused = 0
 
     def take(self) -> float:
-        """0 if there was one; otherwise how many seconds until there is."""
+        """Takes a token; returns 0, or the seconds until one is available."""
         now = monotonic()
         self.tokens = min(self.burst, self.tokens + (now - self.at) * self.rate)
         self.at = now
@@ -57,22 +59,22 @@ _lock = threading.Lock()
 
 
 def check_rate_limit(what: str, user_id: str) -> None:
-    """Refuses with the seconds to wait, if somebody has done too much of it lately."""
+    """Raises RATE_LIMITED, with the seconds to wait, if the user has no token left."""
     with _lock:
         wait = _bucket(what, user_id).take()
     if wait:
         seconds = math.ceil(wait)
-        said = MESSAGES[what].format(wait=f"{seconds} second{'s' if seconds > 1 else ''}")
-        hint = "Nothing that you typed is lost."
-        raise Refusal("RATE_LIMITED", said, hint=hint, retry_after=seconds)
+        message = MESSAGES[what].format(wait=f"{seconds} second{'s' if seconds > 1 else ''}")
+        hint = "Nothing you typed is lost."
+        raise Refusal("RATE_LIMITED", message, hint=hint, retry_after=seconds)
 
 
 def _bucket(what: str, user_id: str) -> TokenBucket:
-    at = (what, user_id)
-    if at not in _buckets:
-        at_once, a_minute = settings.PACES[what]
-        _buckets[at] = TokenBucket(rate=a_minute / 60, burst=at_once)
-    _buckets.move_to_end(at)
+    key = (what, user_id)
+    if key not in _buckets:
+        burst, per_minute = settings.PACES[what]
+        _buckets[key] = TokenBucket(rate=per_minute / 60, burst=burst)
+    _buckets.move_to_end(key)
     while len(_buckets) > MAX_BUCKETS:
         _buckets.popitem(last=False)
-    return _buckets[at]
+    return _buckets[key]

@@ -1,4 +1,8 @@
-"""Redis only carries hints, so nobody waits for it: what did not answer is left alone a moment."""
+"""Detects outages of Redis, so that requests do not wait for it.
+
+Redis holds nothing that clients could not fetch again. After a failure callers skip it, and one at
+a time probes whether it is back.
+"""
 
 import time
 from collections.abc import Iterator
@@ -10,25 +14,25 @@ import structlog
 log = structlog.get_logger(__name__)
 
 REDIS_ERRORS = (redis.RedisError, OSError)
-# How long the first waits who finds it away, and how long those do who look whether it is back.
+# Timeouts of the first request that finds Redis unavailable, and of each probe during an outage.
 TIMEOUT_SECONDS, PROBE_TIMEOUT_SECONDS = 2.0, 0.25
-# Between one look and the next.
+# Time between probes.
 PROBE_SECONDS = 1.0
 
 
 class RedisOutage:
-    """Whether something is away. It is always one alone who looks whether it is back."""
+    """Whether Redis is unavailable. During an outage only one caller at a time probes it."""
 
     def __init__(self) -> None:
         self.is_on = False
-        self._next_look = 0.0
+        self._next_probe = 0.0
 
     def can_try(self) -> bool:
         if not self.is_on:
             return True
-        if time.monotonic() < self._next_look:
+        if time.monotonic() < self._next_probe:
             return False
-        self._next_look = time.monotonic() + PROBE_SECONDS
+        self._next_probe = time.monotonic() + PROBE_SECONDS
         return True
 
     @property
@@ -37,7 +41,7 @@ class RedisOutage:
 
     @contextmanager
     def tracked(self) -> Iterator[None]:
-        """What is tried in here shows whether it is away. What went wrong is raised again."""
+        """Starts or ends the outage according to the result of the block; errors are re-raised."""
         try:
             yield
         except REDIS_ERRORS as error:
@@ -47,15 +51,15 @@ class RedisOutage:
 
     def begin(self, error: Exception) -> None:
         if not self.is_on:
-            log.warning("redis_away", error=repr(error))
+            log.warning("redis_unavailable", error=repr(error))
         self.is_on = True
-        self._next_look = time.monotonic() + PROBE_SECONDS
+        self._next_probe = time.monotonic() + PROBE_SECONDS
 
     def end(self) -> None:
         if self.is_on:
-            log.info("redis_back")
+            log.info("redis_restored")
         self.is_on = False
 
 
-# One for the process: what delivery found, presence need not find again.
+# Shared by the whole process.
 redis_outage = RedisOutage()

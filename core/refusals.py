@@ -1,4 +1,4 @@
-"""What people see when something is refused: one table, for pages, sockets and the log alike."""
+"""Refusals: the errors that users see on pages and sockets, with their texts."""
 
 from typing import Any, NamedTuple
 
@@ -10,24 +10,24 @@ class RefusalText(NamedTuple):
 
 
 class Refusal(Exception):
-    """Raised by actions and queries; the edge makes a page, a fragment or an error frame of it."""
+    """Raised by actions and queries; views and consumers turn it into a page or an error frame."""
 
     def __init__(
         self, code: str, message: str = "", *, hint: str = "", retry_after: int | None = None
     ) -> None:
-        words = REFUSALS[code]
+        text = REFUSALS[code]
         self.code = code
-        self.status = words.status
-        self.message = message or words.message
-        self.hint = hint or words.hint
+        self.status = text.status
+        self.message = message or text.message
+        self.hint = hint or text.hint
         self.retry_after = retry_after
-        # What a page needs to go on from here, beyond the words.
+        # Additional data for the client, such as the current version of a tab.
         self.details: dict[str, Any] = {}
         super().__init__(f"{code}: {self.message}")
 
     def as_dict(self, corr_id: str) -> dict[str, Any]:
-        """As a page and a socket show it; by the id it is found in the log."""
-        described: dict[str, Any] = {
+        """The fields for a template or an error frame; `corr_id` links it to the log."""
+        fields: dict[str, Any] = {
             "code": self.code,
             "message": self.message,
             "hint": self.hint,
@@ -35,127 +35,141 @@ class Refusal(Exception):
             **self.details,
         }
         if self.retry_after is not None:
-            described["retry_after"] = self.retry_after
-        return described
+            fields["retry_after"] = self.retry_after
+        return fields
 
 
 REFUSALS: dict[str, RefusalText] = {
     "ACCOUNT_SUSPENDED": RefusalText(
-        403, "Your account is suspended.", "Write to support to find out why."
+        403, "Your account is suspended.", "Contact support to find out why."
     ),
     "ACTION_CONFLICT": RefusalText(
-        409, "This does not go together with another booking.", "Propose something else."
+        409, "This conflicts with another booking.", "Suggest something else."
     ),
-    "ACTION_FORBIDDEN": RefusalText(403, "You cannot do this here.", "Ask somebody who can."),
+    "ACTION_FORBIDDEN": RefusalText(403, "You can't do this.", "Ask someone who has permission."),
     "ACTION_INVALID_STATE": RefusalText(
-        409, "This can no longer be done.", "Reload the page to see where it stands."
+        409, "This is no longer possible.", "Reload the page to see what changed."
     ),
-    "BAD_FRAME": RefusalText(400, "We could not read that.", "Reload the page and try again."),
+    "BAD_FRAME": RefusalText(
+        400, "We couldn't understand that request.", "Reload the page and try again."
+    ),
     "CARD_EXPIRED": RefusalText(
-        409, "The time for an answer is over.", "Propose it again if it still matters."
+        409, "The time to respond has passed.", "Send a new proposal if you still need it."
     ),
     "CARD_INVALID": RefusalText(
-        400, "This cannot be proposed like that.", "Change what is marked. Nothing was sent yet."
+        400,
+        "Some details need to be corrected.",
+        "Correct the marked fields. Nothing has been sent yet.",
     ),
     "CASE_NOT_FOUND": RefusalText(
-        404, "There is no such case.", "Go back to the queue to find the one you meant."
-    ),
-    "DELETION_REFUSED": RefusalText(
-        409,
-        "Your account cannot be deleted yet.",
-        "Finish what is open, or write to support.",
-    ),
-    "EXPORT_NOT_FOUND": RefusalText(
-        404, "There is no such export.", "Exports are kept for some days. Ask for a new one."
+        404, "We couldn't find that case.", "Go back to the list of cases."
     ),
     "CLIENT_ID_REUSED": RefusalText(
-        409, "This was already sent with another text.", "Send it again as a new message."
+        409, "This was already sent with different text.", "Send it as a new message."
+    ),
+    "DELETION_REFUSED": RefusalText(
+        409, "Your account can't be deleted yet.", "Finish what's still open, or contact support."
+    ),
+    "EXPORT_NOT_FOUND": RefusalText(
+        404,
+        "We couldn't find that export.",
+        "Exports are only kept for a few days. Request a new one.",
     ),
     "MSG_BLOCKED_BY_USER": RefusalText(
-        403, "You cannot write to each other.", "One of you has blocked the other."
-    ),
-    "MSG_NOT_EDITABLE": RefusalText(
-        403,
-        "This message can no longer be changed.",
-        "A message can be edited by its author for 15 minutes.",
+        403, "You can't message each other.", "One of you has blocked the other."
     ),
     "MSG_EMPTY": RefusalText(
-        400, "Write something first.", "A message needs at least one character."
+        400, "Type a message first.", "A message needs at least one character."
     ),
     "MSG_GATE_REQUIRED": RefusalText(
         403,
-        "They ask for more before somebody new may write to them.",
-        "Their page says what they need to know.",
+        "This person needs more details before new people can message them.",
+        "Their profile page says what to include.",
+    ),
+    "MSG_NOT_EDITABLE": RefusalText(
+        403,
+        "This message can no longer be edited.",
+        "You can edit your own messages for 15 minutes.",
     ),
     "MSG_NSFW_BLOCKED": RefusalText(
-        403, "Safe mode does not show this picture.", "Your settings say what safe mode hides."
+        403, "Safe mode is hiding this photo.", "You can change safe mode in your settings."
     ),
     "MSG_POLICY_BLOCKED": RefusalText(
         403,
-        "This was not sent: it leads out of the marketplace.",
-        "Until a booking is agreed, talk and pay here: it protects you both.",
+        "Your message wasn't sent because it points away from Parley.",
+        "Until a booking is agreed, keep messages and payments on Parley. It protects you both.",
     ),
     "MSG_TOO_LONG": RefusalText(
         400,
-        "A message can have at most 8,000 characters.",
-        "Shorten it, or send it in parts. Your text is still in the box.",
+        "Messages can have up to 8,000 characters.",
+        "Shorten it, or split it into several messages. Your text is still in the box.",
     ),
     "OFFER_INVALID": RefusalText(
-        400, "This offer is not complete.", "Fill in what is missing. Nothing was sent yet."
+        400, "This offer isn't complete.", "Fill in the missing details. Nothing has been sent yet."
     ),
     "PANEL_INVALID": RefusalText(
-        400, "This cannot be saved like that.", "Change it and it is saved by itself."
+        400, "This change can't be saved.", "Correct it and it will be saved automatically."
     ),
     "PANEL_VERSION_CONFLICT": RefusalText(
         409,
-        "Somebody else changed this while you were writing.",
-        "Keep one of the two, or put them together. Nothing was lost.",
+        "Someone else changed this while you were editing.",
+        "Keep your version, theirs or both. Nothing was lost.",
     ),
     "PAYMENT_INVALID": RefusalText(
-        400, "This cannot be recorded.", "Change the entry. Nothing was recorded yet."
+        400,
+        "This payment can't be recorded.",
+        "Correct the details. Nothing has been recorded yet.",
     ),
     "PERSON_NOT_FOUND": RefusalText(
-        404, "There is nobody by that name.", "Check the address, or go back to your inbox."
+        404, "We couldn't find that person.", "Check the address, or go back to your inbox."
     ),
-    "RATE_LIMITED": RefusalText(429, "That was a lot at once.", "Wait a moment and try again."),
+    "RATE_LIMITED": RefusalText(
+        429, "You're doing that too quickly.", "Wait a moment and try again."
+    ),
     "REQUEST_PENDING": RefusalText(
-        403,
-        "Your request has not been accepted yet.",
-        "You can write again once it is. Nothing more is needed from you.",
+        403, "Your request hasn't been accepted yet.", "You can send more messages once it is."
     ),
     "SAFETY_SOFT_BLOCK": RefusalText(
-        403, "This conversation is on hold.", "Our safety team is looking at it."
+        403, "This conversation is on hold.", "Our safety team is reviewing it."
     ),
     "SIGNATURE_INVALID": RefusalText(
-        400, "This is not a signature yet.", "Read to the end, and type your full legal name."
+        400,
+        "Your signature isn't complete.",
+        "Read the document to the end, then type your full legal name.",
     ),
     "SOCKET_LIMIT": RefusalText(
         429,
         "Parley is open in too many tabs.",
-        "This one no longer updates. Close some others, then reload it.",
+        "This tab no longer updates. Close some others, then reload it.",
     ),
-    "THREAD_LOCKED": RefusalText(403, "This conversation is read only.", "Staff have locked it."),
+    "THREAD_LOCKED": RefusalText(
+        403, "This conversation is read-only.", "Our staff have locked it."
+    ),
     "THREAD_NOT_FOUND": RefusalText(
-        404, "There is no such conversation.", "Go back to your inbox to find the one you meant."
+        404, "We couldn't find that conversation.", "Go back to your inbox to find it."
     ),
     "TOO_LARGE": RefusalText(
         413, "This is too large to save.", "Shorten it and try again. Nothing was changed."
     ),
     "TRY_AGAIN": RefusalText(
-        503, "We could not save that just now.", "Nothing was lost. Try again in a moment."
+        503, "We couldn't save that just now.", "Nothing was lost. Try again in a moment."
     ),
     "UPLOAD_GONE": RefusalText(
-        409, "A file of this message is no longer there.", "Attach it again and send it."
+        409,
+        "One of the attached files is no longer available.",
+        "Attach it again and resend the message.",
     ),
     "UPLOAD_QUARANTINED": RefusalText(
-        503, "This file could not be checked.", "Nobody sees it until it was. Try again later."
+        503,
+        "This file couldn't be scanned.",
+        "No one can see it until it has been. Try again later.",
     ),
     "UPLOAD_TOO_LARGE": RefusalText(
-        413, "A file can have at most 20 MB.", "Make it smaller, or send a link to it."
+        413, "Files can be up to 20 MB.", "Make it smaller, or share a link to it."
     ),
     "UPLOAD_TYPE": RefusalText(
         415,
-        "Files of this kind are not taken.",
-        "Send a picture (JPEG, PNG, WebP, GIF, HEIC, AVIF), a PDF or plain text.",
+        "We accept photos, PDFs and text files up to 20 MB.",
+        "Photos can be JPEG, PNG, WebP, GIF, HEIC or AVIF.",
     ),
 }

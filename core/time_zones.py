@@ -1,4 +1,4 @@
-"""The time zones that a person can choose, and what time it is there."""
+"""The time zones that a user can choose, and local times in them."""
 
 import datetime
 import zoneinfo
@@ -10,14 +10,14 @@ UTC = "UTC"
 
 
 class LocalTime(datetime.datetime):
-    """A time that templates leave in its own zone; any other they turn into the reader's."""
+    """A datetime that templates do not convert to the viewer's zone."""
 
     convert_to_local_time = False
 
 
-@cache  # Finding them out walks through a folder of files.
+@cache  # Listing them walks a directory tree.
 def list_time_zones() -> tuple[str, ...]:
-    """Places, not abbreviations: "EST" or "localtime" do not say what time it is in July."""
+    """Zones of places only: abbreviations such as "EST" ignore daylight saving time."""
     places = (n for n in zoneinfo.available_timezones() if "/" in n and not n.startswith("Etc/"))
     return (UTC, *sorted(places))
 
@@ -28,7 +28,7 @@ def check_time_zone(name: str) -> None:
 
 
 def zone_of(name: str) -> zoneinfo.ZoneInfo:
-    """A zone that this machine does not know (its list may be older) reads as UTC."""
+    """The zone of that name; UTC if this machine does not have it."""
     return zoneinfo.ZoneInfo(name if name in list_time_zones() else UTC)
 
 
@@ -37,7 +37,7 @@ def time_in(name: str) -> LocalTime:
 
 
 def local_time(moment: datetime.datetime, zone: datetime.tzinfo) -> datetime.datetime:
-    """In that zone; at the edges of the calendar, where there is no such time, as it is."""
+    """The time in that zone; unchanged at the limits of the calendar."""
     try:
         return moment.astimezone(zone)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Demo bookings: what some of the demo people have agreed, done by the same actions as theirs."""
+"""Demo bookings, created with the same actions as real ones."""
 
 import contextlib
 import json
@@ -22,8 +22,10 @@ Threads = dict[str, tuple[str, User, User]]
 
 
 def add_bookings(threads: Threads, people: People, now: datetime) -> int:
-    """`threads`: by the story's key, its id, buyer and seller. How many were added: each is left
-    alone once it is there, and one that was interrupted is finished."""
+    """Returns how many were added. Leaves existing bookings and finishes interrupted ones.
+
+    `threads` maps the key of a story to the thread id, buyer and seller.
+    """
     stories = json.loads((content.FOLDER / "bookings.json").read_text(encoding="utf-8"))
     added = 0
     for story in stories:
@@ -31,7 +33,7 @@ def add_bookings(threads: Threads, people: People, now: datetime) -> int:
             continue
         thread_id, buyer, seller = threads[story["story"]]
         added += not Dossier.objects.filter(pk=thread_id).exists()
-        # Whoever has blocked somebody, or declined, has changed the story.
+        # Users of the demo may have blocked each other or declined since.
         with contextlib.suppress(Refusal):
             _book(story, thread_id, buyer, seller, people, now)
     return added
@@ -54,7 +56,7 @@ def _book(
     leg = Leg.objects.get(offer=offer)
     _sign(story, leg, people)
     _pay(story, leg, seller)
-    _write(story, thread_id, buyer, seller)
+    _fill_in_tabs(story, thread_id, buyer, seller)
     for number, card in enumerate(story.get("cards", ())):
         propose_demo_card(card, leg, people, key=f"demo-{story['story']}-{number}")
 
@@ -106,8 +108,8 @@ def _pay(story: Story, leg: Leg, seller: User) -> None:
         outstanding -= cents
 
 
-def _write(story: Story, thread_id: str, buyer: User, seller: User) -> None:
-    """Only where nobody has written yet."""
+def _fill_in_tabs(story: Story, thread_id: str, buyer: User, seller: User) -> None:
+    """Fills in the tabs that are still empty."""
 
     def edit(user: User, tab: str, op: str, **fields: Any) -> None:
         version = cache.get(thread_id).tabs[tab].version

@@ -1,11 +1,11 @@
-"""Cards of the demo: some to be answered, some that were."""
+"""Demo cards: some open, some answered."""
 
 from datetime import timedelta
 from typing import Any
 
 from accounts.models import User
 from contracts.cards.types import TYPES
-from contracts.fields import typed
+from contracts.fields import format_for_input
 from contracts.models import Leg
 from files.models import File
 from projects.actions.cards import propose_card, transition_card
@@ -24,15 +24,18 @@ def propose_demo_card(card: dict[str, Any], leg: Leg, people: dict[str, User], *
     )
     for who, move in card.get("then", ()):
         transition_card(
-            people[who], card_id=made.id, move=move, version=made.version, key=f"{key}-{move}"
+            people[who], card_id=made.id, transition=move, version=made.version, key=f"{key}-{move}"
         )
 
 
 def _times(card: dict[str, Any], leg: Leg) -> dict[str, str]:
     if "earlier_by_hours" not in card:
         return {}
-    begins = leg.starts_at - timedelta(hours=card["earlier_by_hours"])
-    return {"starts_at": typed(begins, leg.time_zone), "ends_at": typed(leg.ends_at, leg.time_zone)}
+    starts_at = leg.starts_at - timedelta(hours=card["earlier_by_hours"])
+    return {
+        "starts_at": format_for_input(starts_at, leg.time_zone),
+        "ends_at": format_for_input(leg.ends_at, leg.time_zone),
+    }
 
 
 def _own_pictures(author: User, thread_id: str) -> list[str]:

@@ -1,8 +1,8 @@
-"""Whole past threads, written as sending each of their messages at its time would have left them.
+"""Writes past threads in bulk, with the items that sending each message at its time would produce.
 
-For demo data and for measuring: many messages at once, nobody is told. The messages go first, and
-cannot be seen; then the threads with their people appear at once, complete. Every id follows from
-the thread's, so that a write which was interrupted is finished by doing it again.
+For demo and load data; publishes no events. Messages are written first, while their threads do not
+exist yet; then the threads and participants are written in transactions. All ids are derived from
+the thread id, so repeating an interrupted write completes it.
 """
 
 import time
@@ -54,14 +54,14 @@ from threads.sending.rows import (
     waiting_for_change,
 )
 
-# Five items each at most appear together, and a transaction takes a hundred.
-AT_ONCE = 20
+# A thread needs up to five items, and a transaction takes a hundred.
+MAX_BATCH_SIZE = 20
 MarkerT = TypeVar("MarkerT", SentMarker, StartMarker)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class HistoryConflict(Exception):
-    """A thread is there already, or two people may not talk. Nothing that was there has changed."""
+    """A thread exists already, or the two users may not message each other. Nothing was changed."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class PastMessage:
 
 @dataclass(frozen=True)
 class PastThread:
-    """`unread`: by user id, how many of the other's newest messages this person has not read."""
+    """`unread` maps a user id to how many of the newest messages they have not read."""
 
     id: str
     buyer: User
@@ -87,35 +87,41 @@ class PastThread:
     archived_by: Collection[str] = ()
 
     def __post_init__(self) -> None:
-        authors = {said.author_id for said in self.messages}
+        authors = {past_message.author_id for past_message in self.messages}
         if not authors <= {self.buyer.id, self.seller.id} or self.buyer.id == self.seller.id:
-            raise ValueError("a past thread is between two people")
+            raise ValueError("a past thread needs exactly two participants")
         if not self.messages or self.messages[0].author_id != self.buyer.id:
-            raise ValueError("the buyer begins")
+            raise ValueError("the buyer must send the first message")
 
     def read_up_to(self, user_id: str) -> int:
-        """The seq of the last message that this person has seen; 0 for none."""
+        """The seq of the last message that this user has read; 0 if none."""
         unread = self.unread.get(user_id, 0)
         if unread == 0:
             return len(self.messages)
-        theirs = [seq for seq, said in enumerate(self.messages, 1) if said.author_id != user_id]
+        theirs = [
+            seq
+            for seq, past_message in enumerate(self.messages, 1)
+            if past_message.author_id != user_id
+        ]
         if unread > len(theirs):
-            raise ValueError("more unread than was written")
+            raise ValueError("more unread messages than received")
         return theirs[-unread] - 1
 
 
 def write_history(past: Iterable[PastThread]) -> None:
-    waiting = iter(past)
-    while group := list(islice(waiting, AT_ONCE)):
-        there = list_existing([each.id for each in group])
-        if there:
-            raise HistoryConflict(f"already there: {', '.join(sorted(there))}")
+    remaining = iter(past)
+    while group := list(islice(remaining, MAX_BATCH_SIZE)):
+        existing = list_existing([each.id for each in group])
+        if existing:
+            raise HistoryConflict(f"already exist: {', '.join(sorted(existing))}")
         replays = [_Replay(each) for each in group]
         put_many(item for replay in replays for item in replay.run())
         for replay in replays:
             _bind(replay.attached)
-        _let_appear([replay.state for replay in replays])
-        include_earlier_day(min(said.at for each in group for said in each.messages).date())
+        _write_threads([replay.cached for replay in replays])
+        include_earlier_day(
+            min(past_message.at for each in group for past_message in each.messages).date()
+        )
 
 
 def list_existing(thread_ids: Collection[str]) -> set[str]:
@@ -130,13 +136,13 @@ def _bind(attached: list[tuple[Sequence[File], Message]]) -> None:
         bind_files(files, client_id=client_id, message_id=message.id)
 
 
-def _let_appear(states: list[CachedThread]) -> None:
+def _write_threads(cached_threads: list[CachedThread]) -> None:
     write = Transaction()
-    threads = [cached.thread for cached in states]
-    # Once a pair: a transaction does not take the same item twice.
+    threads = [cached.thread for cached in cached_threads]
+    # Each pair once: a transaction may not contain the same item twice.
     for pair_pk in {keys.pair_pk(thread.buyer_id, thread.seller_id) for thread in threads}:
         accept_pair(write, pair_pk)
-    for cached in states:
+    for cached in cached_threads:
         write.put(cached.thread.id, cached.thread, Thread.pk.does_not_exist())
         write.put("pair thread", make_pair_thread(cached.thread))
         for person in cached.people.values():
@@ -148,31 +154,31 @@ def _let_appear(states: list[CachedThread]) -> None:
 
 
 class _Replay:
-    """A thread in memory that grows line by line, by the same rules as one in the table."""
+    """A thread in memory to which messages are appended by the same rules as in DynamoDB."""
 
     def __init__(self, past: PastThread) -> None:
         self.past = past
         self.read_up_to = {
             person.id: past.read_up_to(person.id) for person in (past.buyer, past.seller)
         }
-        self.state: CachedThread
+        self.cached: CachedThread
         self.attached: list[tuple[Sequence[File], Message]] = []
 
     def run(self) -> Iterator[Item]:
-        """What there is besides the thread, its people and their pair."""
+        """Yields all items except the thread, its participants and their pair."""
         yield from self._start()
-        for seq, said in enumerate(self.past.messages[1:], 2):
-            yield from self._append(seq, said)
-        for person in self.state.people.values():
+        for seq, past_message in enumerate(self.past.messages[1:], 2):
+            yield from self._append(seq, past_message)
+        for person in self.cached.people.values():
             self._place(person)
 
     def _start(self) -> Iterator[Item]:
         past, first = self.past, self.past.messages[0]
-        line, message_id = self._prepare(1, first, None)
-        self.state, message = new_thread(
+        new_message, message_id = self._prepare(1, first, None)
+        self.cached, message = new_thread(
             past.buyer,
             past.seller,
-            line,
+            new_message,
             thread_id=past.id,
             message_id=message_id,
             subject=past.subject,
@@ -181,64 +187,72 @@ class _Replay:
         self._read(message)
         yield message
         yield make_archive_due(message)
-        if _is_remembered(first.at):
-            mark = start_hash(line, seller=past.seller, subject=past.subject, city=past.city)
-            yield _as_of(first.at, make_start_marker(self.state.thread, line, mark))
-            yield _as_of(first.at, make_marker(message, line))
+        if _has_marker(first.at):
+            content_hash = start_hash(
+                new_message, seller=past.seller, subject=past.subject, city=past.city
+            )
+            yield _as_of(first.at, make_start_marker(self.cached.thread, new_message, content_hash))
+            yield _as_of(first.at, make_marker(message, new_message))
 
-    def _append(self, seq: int, said: PastMessage) -> Iterator[Item]:
-        thread = self.state.thread
-        line, message_id = self._prepare(seq, said, thread.last_message_id)
-        message = make_message(self.state, line, message_id)
+    def _append(self, seq: int, past_message: PastMessage) -> Iterator[Item]:
+        thread = self.cached.thread
+        new_message, message_id = self._prepare(seq, past_message, thread.last_message_id)
+        message = make_message(self.cached, new_message, message_id)
         is_new_day = message.created_at[:10] != thread.last_message_at[:10]
-        self._change(line, message)
+        self._change(new_message, message)
         self._read(message)
-        if said.files:
-            self.attached.append((said.files, message))
+        if past_message.files:
+            self.attached.append((past_message.files, message))
         yield message
         if is_new_day:
             yield make_archive_due(message)
-        if _is_remembered(said.at):
-            yield _as_of(said.at, make_marker(message, line))
+        if _has_marker(past_message.at):
+            yield _as_of(past_message.at, make_marker(message, new_message))
 
     def _prepare(
-        self, seq: int, said: PastMessage, last_message_id: str | None
+        self, seq: int, past_message: PastMessage, last_message_id: str | None
     ) -> tuple[NewMessage, str]:
-        chance = _chance(self.past.id, seq)
-        client_id = str(UUID(bytes=chance[10:26], version=4))
-        if said.files or seq == len(self.past.messages):
-            attached = MessageAttachments(client_id, list(said.files))
-            line = new_text_message(
-                said.author_id, client_id=client_id, body=said.body, attached=attached
+        random_bytes = _random_bytes(self.past.id, seq)
+        client_id = str(UUID(bytes=random_bytes[10:26], version=4))
+        if past_message.files or seq == len(self.past.messages):
+            attached = MessageAttachments(client_id, list(past_message.files))
+            new_message = new_text_message(
+                past_message.author_id,
+                client_id=client_id,
+                body=past_message.body,
+                attached=attached,
             )
         else:
-            # A preview takes longer to make than all the rest, and only the newest is kept.
-            line = NewMessage(
-                client_id, clean_body(said.body), preview="", author_id=said.author_id
+            # Rendering a preview takes longest, and only the newest one is stored.
+            new_message = NewMessage(
+                client_id,
+                clean_body(past_message.body),
+                preview="",
+                author_id=past_message.author_id,
             )
-        return line, _message_id(last_message_id, said.at, chance[:10])
+        return new_message, _message_id(last_message_id, past_message.at, random_bytes[:10])
 
-    def _change(self, line: NewMessage, message: Message) -> None:
-        """All of it is worked out on the state as it was, and only then applied."""
+    def _change(self, new_message: NewMessage, message: Message) -> None:
+        """Computes all changes from the same state before applying any."""
         changes: list[tuple[Item, Change]] = [
-            (self.state.thread, thread_change(self.state, line, message, RosterChange()))
+            (self.cached.thread, thread_change(self.cached, new_message, message, RosterChange()))
         ]
-        for person in self.state.people.values():
-            if person.user_id == line.author_id:
-                change = sender_change(self.state, person, line, message)
+        for person in self.cached.people.values():
+            if person.user_id == new_message.author_id:
+                change = sender_change(self.cached, person, new_message, message)
             else:
-                change = receiver_change(person, line, message)
-            change.set |= waiting_for_change(self.state.thread, line, [])
+                change = receiver_change(person, new_message, message)
+            change.set |= waiting_for_change(self.cached.thread, new_message, [])
             changes.append((person, change))
         for item, change in changes:
             change.apply(item)
 
     def _read(self, message: Message) -> None:
-        """Whoever reads up to here does so now, while it is the newest."""
+        """Marks the message as read for users who have read up to it."""
         for user_id, seq in self.read_up_to.items():
             if seq == message.seq:
                 seen = Change(set=caught_up_cursors(message), remove=CAUGHT_UP_REMOVED_FIELDS)
-                seen.apply(self.state.people[user_id])
+                seen.apply(self.cached.people[user_id])
 
     def _place(self, person: Participant) -> None:
         folder = ARCHIVED_FOLDER if person.user_id in self.past.archived_by else INBOX
@@ -246,8 +260,8 @@ class _Replay:
         placement_change(person, {"folder": folder, "pinned": pinned}).apply(person)
 
 
-def _is_remembered(at: datetime) -> bool:
-    """A marker of something sent longer ago would be expired."""
+def _has_marker(at: datetime) -> bool:
+    """Whether the idempotency marker of that time would not have expired yet."""
     return at.timestamp() + MARKER_LIFETIME_SECONDS > time.time()
 
 
@@ -256,14 +270,14 @@ def _as_of(at: datetime, marker: MarkerT) -> MarkerT:
     return marker
 
 
-def _chance(thread_id: str, seq: int) -> bytes:
-    """What cannot be guessed of a message's ids, and is the same each time."""
+def _random_bytes(thread_id: str, seq: int) -> bytes:
+    """Unpredictable but reproducible bytes for the ids of a message."""
     return salted_hmac("demo.history", f"{thread_id}#{seq}", algorithm="sha256").digest()
 
 
-def _message_id(last_message_id: str | None, at: datetime, chance: bytes) -> str:
+def _message_id(last_message_id: str | None, at: datetime, random_bytes: bytes) -> str:
     milliseconds = (at - EPOCH) // timedelta(milliseconds=1)
-    wanted = f"msg_{ULID.from_bytes(milliseconds.to_bytes(6, 'big') + chance)}"
+    wanted = f"msg_{ULID.from_bytes(milliseconds.to_bytes(6, 'big') + random_bytes)}"
     if last_message_id is None or keys.message_time(last_message_id) < keys.message_time(wanted):
         return wanted
     return keys.next_message_id(last_message_id, milliseconds)

@@ -1,4 +1,4 @@
-"""What the seeding commands share: they write only into stores that are the installation's own."""
+"""Base class of the seed commands, which by default write to embedded stores only."""
 
 import ipaddress
 from typing import Any
@@ -16,22 +16,22 @@ class SeedCommand(BaseCommand):
         parser.add_argument(
             "--force",
             action="store_true",
-            help="write into these stores even if they are not the embedded ones",
+            help="write to the configured stores even if they are not embedded",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not (options["force"] or are_embedded()):
             raise CommandError(
-                "These are not the embedded stores, so nothing was written: "
-                "add --force if they are meant."
+                "The configured stores are not embedded, so nothing was written. "
+                "Add --force to write to them."
             )
         try:
             self.seed(**options)
         except HistoryConflict as error:
-            raise CommandError(f"Not everything could be written: {error}.") from error
+            raise CommandError(f"Not everything was written: {error}.") from error
         except StoreUnavailable as error:
             raise CommandError(
-                f"The table is unavailable ({error.reason}). Run this again to continue."
+                f"DynamoDB does not answer ({error.reason}). Run the command again to continue."
             ) from error
 
     def seed(self, **options: Any) -> None:

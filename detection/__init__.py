@@ -1,4 +1,4 @@
-"""Whether a text leads out of the marketplace. Uses nothing of ours, so everybody may ask it."""
+"""Detects attempts to move a conversation or payment off the marketplace. Standalone."""
 
 from detection.detector import REASONS, Verdict, judge
 

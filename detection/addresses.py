@@ -1,4 +1,4 @@
-"""Addresses for mail and for browsers, written plainly or in words."""
+"""Email and web addresses, written normally or spelled out in words."""
 
 import re
 
@@ -24,7 +24,7 @@ DOT_WORD = (
     r"\{\s?(?:dot|\.)\s?\}|(?<=\s)(?:dot|punkt|punto|point|ponto|punt|kropka|nokta|نقطة|ドット|d0t)(?=\s))"
 )
 NAME = r"[\w+-]{1,64}"
-# A dot that is only a dot has nothing around it, or it would be the end of a sentence.
+# A literal dot has no space after it, otherwise it would end a sentence.
 POINT = rf"(?:\.(?=\S)|\s?{DOT_WORD}\s?)"
 MAIL = re.compile(
     rf"(?<![\w+-]){NAME}(?:{POINT}{NAME}){{0,4}}\s{{0,2}}{AT}\s{{0,2}}"
@@ -38,7 +38,7 @@ LINK = re.compile(
     rf"(?:https?://|www\.)[^\s<>\"')]{{3,400}}|"
     rf"(?<![\w@.-])[\w-]{{2,63}}(?:\.[\w-]{{2,63}}){{0,2}}\.(?:{ENDINGS})(?![\w.@-]*@)(?:/[^\s<>\"')]{{0,200}}|(?![\w-]))"
 )
-# An address in words, with what comes after its slash.
+# An address spelled in words, with the path after its slash.
 WORDED = Clued(
     rf"(?<![\w-])[\w-]{{3,63}}\s(?:dot|punkt|punto|point|ponto|punt|kropka|nokta|ドット)\s(?:{ENDINGS})(?!\w)"
     r"(?:\s?(?:/|slash|schragstrich|barra|barre)\s?\w{1,40})?",
@@ -55,7 +55,7 @@ UUID = re.compile(r"(?<!\w)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?!\w)")
 UNDERSCORED = re.compile(r"(?<![\w/@.#-])[a-z][a-z0-9]*(?:[._][a-z0-9]+)+(?![\w/@-])")
 
 
-# Signs that are said, drawn or put in brackets, each with the sign it stands for.
+# Spelled, drawn or bracketed symbols, each with the symbol it stands for.
 _OPEN, _CLOSE = r"\s{0,2}[\[({<|]\s?", r"\s?[\])}>|]\s{0,2}"
 SAID_SIGNS = (
     (
@@ -84,7 +84,7 @@ SAID_SIGNS = (
     ),
     (re.compile(r"\s?(?:➖|\s(?:bindestrich|hyphen|trattino|tiret|guion|hifen)\s)\s?"), "-"),
 )
-# Without any of these none of them is there, and most texts have none.
+# A cheap test: a text without any of these contains none of the above.
 PARTS_OF_SIGNS = (
     *(
         "[",
@@ -111,9 +111,9 @@ PARTS_OF_SIGNS = (
     *("schragstrich", "ukosnik", "bindestrich", "hyphen", "trattino", "tiret", "guion", "hifen"),
 )
 SIGNS_SAID = Phrases(PARTS_OF_SIGNS)
-# A blank after a dot is the end of a sentence; one before it is not.
+# A space after a dot ends a sentence; one before it does not.
 SPACED_SIGN = re.compile(r"(?<=\w)(?:\s([.@/-])\s?|([@/])\s)(?=\w)")
-# As much as can be an address: of a longer text, what is around the sign.
+# Maximum length of an address: of a longer text only the part around the symbol is read.
 LONGEST_SAID = 400
 
 AT_ANY = re.compile(AT)
@@ -136,7 +136,7 @@ def find_mail(text: str) -> str:
 
 
 def has_point(text: str) -> bool:
-    """A dot that is no end of a sentence, or a word for one: no address is without."""
+    """Whether there is a dot inside a word, or a word for it, which every address has."""
     return bool(DOT_BEFORE.search(text) or DOT_SAID.search(text))
 
 
@@ -153,12 +153,12 @@ def find_worded(text: str) -> list[str]:
 
 
 def has_signs(text: str) -> bool:
-    """Something that may be read as a sign."""
+    """Whether the text contains anything that may stand for a symbol."""
     return bool(SIGNS_SAID.found_in(text))
 
 
 def with_signs(text: str) -> str:
-    """The text with signs in place of the words for them; the same text, if it has none."""
+    """The text with spelled symbols replaced; unchanged if it has none."""
     read = text[:LONGEST_SAID]
     if not has_signs(read):
         return text
@@ -168,7 +168,7 @@ def with_signs(text: str) -> str:
 
 
 def find_reversed(text: str) -> str:
-    """An address that is to be read from its end."""
+    """An address written backwards."""
     if "@" in text:
         return find_mail(text[::-1])
     if not any(ending in text for ending in ENDINGS_BACKWARDS):

@@ -1,5 +1,7 @@
-"""What a text could say at all, told from its words one by one, so that a rule looks only where it
-may find something. What a word is a clue to is worked out once: people use the same ones again."""
+"""A prefilter for rules: cheap clues from single words decide which patterns are worth matching.
+
+The clues of a word are cached, since words repeat.
+"""
 
 import re
 from collections.abc import Iterable
@@ -7,16 +9,18 @@ from functools import lru_cache
 
 Clues = frozenset[str]
 NONE: Clues = frozenset()
-# Longer words are not said twice.
+# Longer words rarely repeat.
 MAX_CACHED_CHARS = 40
 BEGINNING = 3
-# Parts of words, by how they begin, each with what it is a clue to.
+# Parts of words by their first letters, each with its clue.
 _PARTS: dict[str, list[tuple[str, str]]] = {}
 
 
 class Clued:
-    """A pattern, and parts of words of which each of its matches has one: without any it is not
-    looked for. A blank in a part is where a word begins or ends."""
+    """A pattern with word parts of which every match contains one; without any it is not matched.
+
+    A space in a part is a word boundary.
+    """
 
     def __init__(self, pattern: str, *parts: str) -> None:
         self.pattern = pattern
@@ -29,7 +33,7 @@ class Clued:
 
 
 class Phrases:
-    """Many phrases at once: each is looked for only where its rarest word is there."""
+    """A set of phrases, each matched only if its rarest word is present."""
 
     def __init__(self, phrases: Iterable[str]) -> None:
         self.phrases = frozenset(phrases)
@@ -40,7 +44,7 @@ class Phrases:
         return [phrase for phrase in self.phrases & clues_of(text) if phrase in text]
 
 
-# Several rules ask for those of the same text and of its sentences.
+# Cached: several rules need the clues of the same text and its sentences.
 @lru_cache(maxsize=64)
 def clues_of(text: str) -> Clues:
     words = text.split()
@@ -65,13 +69,13 @@ _kept = lru_cache(maxsize=16_384)(_looked_up)
 
 def _look_out(part: str, clue: str) -> None:
     _PARTS.setdefault(part[:BEGINNING], []).append((part, clue))
-    # What was worked out before did not know of it.
+    # Cached results do not include the new part.
     _kept.cache_clear()
     clues_of.cache_clear()
 
 
 def _rarest_word(phrase: str) -> str:
-    """The longest, with a blank where it begins or ends inside the phrase, as in the text then."""
+    """The longest word, with a space at each boundary that lies inside the phrase."""
     first, *others = phrase.split(" ")
     if not others:
         return phrase

@@ -1,4 +1,4 @@
-"""Does this text take the talk, or the money, out of the marketplace? Scored, with reasons.
+"""Scores whether a text moves the conversation or the payment off the marketplace, with reasons.
 
 Pure arithmetic over one text and the few before it of the same author: no store is asked, and the
 time grows with the length. It is a hint: what follows from it is threads/policy.py.
@@ -37,10 +37,10 @@ from detection.words import Sentence, meanings_of, sentences
 
 LEETED = re.compile(r"(?<![a-z\d])(?:[a-z]+\d|\d+[a-z])[a-z\d]*")
 RINGS = re.compile("[☎📞📱🤙📲]")
-# Of more there is no need to look at each.
+# Only this many are examined.
 MAX_RUNS = 12
 MAX_LINKS = 8
-# What an author is told.
+# Shown to the author.
 REASONS = {
     "phone": "a telephone number",
     "email": "an email address",
@@ -57,10 +57,10 @@ ODD_DIGITS = 6
 
 @dataclass
 class Verdict:
-    """How sure, for each reason; beyond one it is said to the author."""
+    """A score for each reason; above one it is shown to the author."""
 
     scores: dict[str, float] = field(default_factory=dict)
-    # What the model takes it for where no rule does: a guess, and treated as one.
+    # The reason predicted by the model if no rule matches; treated as a guess.
     guess: str = ""
 
     def add(self, reason: str, score: float) -> None:
@@ -77,7 +77,7 @@ class Verdict:
 
     @property
     def is_sure(self) -> bool:
-        """A rule found it, which can be said and argued about."""
+        """Whether a rule matched, which can be explained to the author."""
         return any(score >= ENOUGH for score in self.scores.values())
 
     @property
@@ -91,14 +91,14 @@ def judge(text: str, earlier: Sequence[str] = ()) -> Verdict:
     if not verdict.is_sure:
         verdict.guess = _guess(text, earlier)
     elif _is_sure(text) and _opinion(text).is_harmless:
-        # A rule found its words, in a text that is like those of people who make no attempt.
+        # A rule matched, but the text resembles those labelled as harmless.
         return Verdict()
     return verdict
 
 
 @dataclass(frozen=True)
 class Opinion:
-    """What the model makes of a text."""
+    """The result of the model for a text."""
 
     margin: float
     is_attempt: bool
@@ -132,7 +132,7 @@ def _by_rules(text: str, earlier: Sequence[str]) -> Verdict:
     verdict = _judge_one(text)
     if verdict.is_sure or not earlier:
         return verdict
-    # What was found before was dealt with then.
+    # Earlier texts were judged when they were sent.
     new = [one for one in earlier if not _is_sure(one)]
     pieces = pieces_of(new, text)
     if len(pieces) < 2 or any(map(has_record, earlier)):
@@ -148,7 +148,7 @@ def _by_rules(text: str, earlier: Sequence[str]) -> Verdict:
 
 
 def _judge_joined(verdict: Verdict, pieces: list[str]) -> None:
-    """Addresses, of which each piece is a part."""
+    """Judges addresses that are split over several messages."""
     wholes = list(addresses(pieces))
     mails = [whole for whole in wholes if len(whole) <= 160]
     links = [whole for whole in wholes if " " not in whole.strip() or len(whole) <= 80]
@@ -163,7 +163,7 @@ def _judge_joined(verdict: Verdict, pieces: list[str]) -> None:
 
 
 def _may_lead(text: str) -> bool:
-    """Whether there is anything in it, or in its end, that could be an address or a link."""
+    """Whether the text, or its end, could contain an address or a link."""
     folded, plain, _, meanings = _read(text)
     if folded != plain or has_point(folded) or has_signs(folded) or ODD_LETTERS.search(folded):
         return True
@@ -172,7 +172,7 @@ def _may_lead(text: str) -> bool:
     return "mailprovider" in meanings or any(pair <= meanings for pair in LEADING)
 
 
-# Each text is one of the few before the next ones, too.
+# Cached: each text is also an earlier text of the next ones.
 @lru_cache(maxsize=2048)
 def has_record(text: str) -> bool:
     folded, plain, spoken, _ = _read(text)
@@ -193,7 +193,7 @@ def _is_sure(text: str) -> bool:
 
 
 def seen_in(text: str) -> Families:
-    """What the model has to go by."""
+    """The features of a text for the model."""
     scores = _judge_one(text).scores
     _, plain, spoken, _ = _read(text)
     return features_of(plain, spoken, scores)
@@ -201,7 +201,7 @@ def seen_in(text: str) -> Families:
 
 class Reading(NamedTuple):
     folded: str
-    # As words that are spaced out are read.
+    # With spaced-out words joined.
     plain: str
     spoken: list[Sentence]
     meanings: set[str]
@@ -211,7 +211,7 @@ class Reading(NamedTuple):
         return any(sentence.refuses for sentence in self.spoken)
 
 
-# Rules and model read the same text one after the other.
+# Cached: rules and model read the same text.
 @lru_cache(maxsize=16)
 def _read(text: str) -> Reading:
     folded = fold(text)
@@ -223,7 +223,7 @@ def _read(text: str) -> Reading:
 def _judge(text: str) -> Verdict:
     verdict = Verdict()
     reading = _read(text)
-    # Without letters that stand apart there is nothing to close up.
+    # Without single letters there is nothing to join.
     closed = reading.folded if reading.plain == reading.folded else close_up(reading.folded)
     _judge_numbers(verdict, reading, closed)
     if count_odd_digits(text) >= ODD_DIGITS:
@@ -235,7 +235,7 @@ def _judge(text: str) -> Verdict:
     _judge_phrases(verdict, reading)
     _judge_hints(verdict, reading)
     if not verdict.is_sure and sum(verdict.scores.values()) >= TOGETHER:
-        # None by itself, but several things that each nearly are.
+        # No single rule matches, but several nearly do.
         verdict.add(max(verdict.scores, key=verdict.scores.__getitem__), ENOUGH)
     return verdict
 
@@ -246,7 +246,7 @@ def any_of(spoken: list[Sentence], meaning: str) -> bool:
 
 # --- Numbers
 
-# As people write telephone numbers, and little else.
+# Formats used almost only for telephone numbers.
 SHAPED = re.compile(
     r"\(?[2-9]\d\d\)?[ .-]\d{3}[ .-]\d{4}$|[679]\d\d[ .-]\d{3}[ .-]\d{3}$|0\d(?:[ .-]\d\d){4}$"
 )
@@ -320,14 +320,14 @@ def _dialled(run: Run, text: str, backwards: bool, rings: bool) -> float:
         score += 0.4
     before = text[max(0, run.start - 6) : run.start]
     if before[-1:] == "_" or before[-1:].isalnum() or before.endswith("#"):
-        # In a file's name: a camera's counting, unless somebody says to call it.
+        # Part of a file name, such as a camera's counter, unless the text says to call it.
         score -= 0.2 if _says_to_contact(text) else 0.8
     if _is_record(text, run):
         score -= 0.9
     return score
 
 
-# Several numbers of one text ask for it.
+# Cached: needed for each number of a text.
 @lru_cache(maxsize=16)
 def _says_to_contact(text: str) -> bool:
     return any_of(sentences(text.replace("_", " ")), "contact")
@@ -349,7 +349,7 @@ BEFORE_RECORDS = {
 
 
 def _is_record(text: str, run: Run) -> bool:
-    """The number of something else: a parcel, a receipt, a prop, a sign in a scene."""
+    """Whether the number belongs to something else: a parcel, a receipt, a prop in a scene."""
     before = text[max(0, run.start - 20) : run.start].split()
     if before and before[-1].strip(".:#(°") in BEFORE_RECORDS or run.raw[:3] in ("202", "201"):
         return True
@@ -361,13 +361,13 @@ def _is_record(text: str, run: Run) -> bool:
 
 _OUT = "|".join(map(re.escape, lexicon.WAYS_OUT_AT))
 OUT_AT = Clued(rf"(?<![\w.-])(?:www\.)?(?:{_OUT})", *lexicon.WAYS_OUT_AT)
-# What could be read as other letters, or as none.
+# Characters that may stand for other letters.
 ODD_LETTERS = re.compile(r"[@_]|[a-z]\d|\d[a-z]|://|moc\.")
-# What a link goes with.
+# Meanings that make a link suspicious.
 LEADING = ({"mine", "platform"}, {"search", "searched"}, {"reversed"})
 
 
-# A name that is hidden is a name that is meant.
+# Obfuscated names of other services.
 HIDDEN = re.compile(
     r"wh.?tsap|w.?hatsapp|tel[e3]?gram+(?!m)|inst.?gram|snapch.?t|faceb.?ok|wech.?t|disc[^a]?rd|paypal|venmo|cashapp|"
     r"revolut(?!i)|tiktok|hotmail|protonm.?il|gmail(?:dot|punkt|punto|point|ponto)?com"
@@ -382,7 +382,7 @@ DM = Clued(
 
 
 def _squeezed(text: str) -> str:
-    """Without anything between the letters; signs that stand for letters as those."""
+    """Removes everything between letters and replaces symbols with the letters they stand for."""
     return "".join(LETTERS.findall(text.translate(SIGNS)))
 
 
@@ -425,9 +425,9 @@ def _judge_addresses(verdict: Verdict, reading: Reading, closed: str) -> None:
         verdict.add("link", 1.2)
     shown = find_links(plain)
     if signed != plain and len(find_links(signed)) > len(shown):
-        # An address that is hidden is there to be gone to.
+        # An obfuscated address is meant to be visited.
         verdict.add("link", 1.0)
-    # Each is weighed with the whole text around it, so only some of many are.
+    # Each is scored with the whole text, so their number is limited.
     for link in list(dict.fromkeys([*shown, *find_worded(plain)]))[:MAX_LINKS]:
         verdict.add("link", _leads_out(link, plain))
 
@@ -440,7 +440,7 @@ def _leads_out(link: str, text: str) -> float:
     if "slash" in link:
         path = link.rpartition("slash")[2]
     around = text.replace(link, " ")
-    # Photographers have contact sheets.
+    # "Contact sheet" is a term of photography.
     parts = () if "sheet" in text else re.split(r"[/?&=]", path)
     if any(part.startswith(lexicon.WAY_OUT_PATHS) for part in parts):
         score += 0.4
@@ -456,7 +456,7 @@ def _leads_out(link: str, text: str) -> float:
     return score
 
 
-# --- Somewhere else to talk
+# --- Other messengers
 
 FORMAT = re.compile(r"(?<!\d)\d{1,2}:\d{1,2}(?!\d)|\d{3,4} ?[x×] ?\d{3,4}|(?<!\d)\d++ ?px\b")
 # "ig: moth.and.moon"
@@ -478,10 +478,10 @@ def _judge_places(verdict: Verdict, sentence: Sentence) -> None:
     close = sentence.near("contact", place, 6) or sentence.near("mine", place, 3)
     close = close or sentence.near("better", place, 4) or sentence.near("move", place, 3)
     asked = sentence.near("yours", place, 1)
-    # The brand as a client or a look stands right beside the word for it.
+    # A brand that is a client or a style is next to a word for it.
     work = sentence.near("work", place, 1) or (sentence.has("work") and not close and not asked)
     if place == "social":
-        # A social network is a format more often than a place to talk.
+        # A social network is more often a format than a messenger.
         made = sentence.has("work") or bool(FORMAT.search(sentence.text))
         work = made and not asked and not sentence.near("contact", place, 4)
     score = 0.0
@@ -507,7 +507,7 @@ def _judge_places(verdict: Verdict, sentence: Sentence) -> None:
     verdict.add("handle", score)
 
 
-# --- Somewhere else to pay
+# --- Other payment services
 
 MY_ACCOUNT = Clued(
     r"(?<!\w)(?:my|our|mein|meine|meines|mi|mon|notre|minha|nossa|mio|nostro|mijn|onze|moje|moim) (?:own )?(?:bank )?"
@@ -566,7 +566,7 @@ def _judge_phrases(verdict: Verdict, reading: Reading) -> None:
     spoken = reading.spoken
     scores = [_proposed(sentence) - 1.0 * sentence.refuses for sentence in spoken]
     whole = max(scores, default=0.0)
-    # The reason may stand in a sentence of its own.
+    # The reason may be in a separate sentence.
     for sentence, score in zip(spoken, scores, strict=True):
         if _saves(sentence) and score != whole and 0.4 <= whole < ENOUGH:
             whole += 0.5
@@ -575,7 +575,7 @@ def _judge_phrases(verdict: Verdict, reading: Reading) -> None:
     verdict.add("phrase", whole)
 
 
-# What each adds, wherever in the message it stands.
+# Score of each, anywhere in the message.
 WEIGHTS = {
     "fee": 0.4,
     "save": 0.25,
@@ -606,13 +606,13 @@ def _together(reading: Reading) -> float:
     return sum(weight for meaning, weight in WEIGHTS.items() if meaning in there)
 
 
-# Money for somebody else, which is claimed here.
+# Money for third parties, which is claimed as an expense.
 EXPENSE = re.compile(
     r"expense|slip|claim|beleg|auslage|spesen|gasto|ticket|note de frais|despesa|spesa|bonnetje"
 )
 
 
-# With whom one would rather do it.
+# Proposals to deal with the author directly.
 WITH_ME = Clued(
     r"\b(?:hire|book|pay|deal|work|contact|reach)\w* (?:to |with )?(?:me|us)? ?(?:direct|directly|privately)\b|"
     r"\bdirect(?:ly)? (?:with|to|through|from|via) (?:me|us)\b|direkt (?:bei|mit|an|uber) (?:mir|mich|uns)\b|"
@@ -635,7 +635,7 @@ def _saves(sentence: Sentence) -> bool:
     )
 
 
-# Without any of these, nothing is proposed but in a turn of phrase.
+# Without any of these, only fixed phrases propose something.
 PROPOSING = frozenset({"out", "fee", "direct", "cash", "cancel"})
 
 
@@ -644,7 +644,7 @@ def _proposed(sentence: Sentence) -> float:
     gains = sentence.has("fee") or sentence.has("save")
     if SAID.found_in(sentence.text):
         score += 1.0
-    # One that is listed twice counts twice.
+    # A meaning that is listed twice counts twice.
     half = sum(map(lexicon.HALF_SAID.count, HALF_SAID.found_in(sentence.text)))
     if half:
         means = ("fee", "save", "pay", "book", "platform", "contact", "out", "cash")
@@ -688,14 +688,14 @@ def _with_me(sentence: Sentence) -> float:
     return 0.9 + 0.3 * gains - 0.4 * sentence.has("here")
 
 
-# --- Described, not named
+# --- Hints
 
 MY_NUMBER = Clued(
     r"\b(?:my|the|our) (?:phone |mobile |cell )?(?:number|e-?mail)|meine (?:handy)?nummer|mi (?:numero|telefono)|"
     r"mon numero|(?:o )?meu numero|il mio numero|mijn nummer|moj numer|numaram|رقمي",
     *("number", "mail", "nummer", "numer", "telefono", "numaram", "رقمي"),
 )
-# Asking for it. "The number of guests" is another number.
+# Requests for contact details, not "the number of guests".
 _YOUR = (
     r"(?:your|ur|deine?n?|ihre?n?|euren?|tu|su|tus|ton|ta|votre|teu|tua|seu|sua|tuo|il tuo|la tua|suo|je|jouw|uw|"
     r"twoj|swoj|senin)"
@@ -715,7 +715,7 @@ ASKED = Clued(
     *(" email", " mail", " correo", " courriel", " contact", " kontaktdaten", " coordonnees"),
     *("numaran", "رقمك", "جوالك", "هاتفك", "教えて", "で話", "で連絡", "でやり取り"),
 )
-# The same of somebody's own accord: "do you have a number", "lascia un recapito".
+# The same as a question or offer: "do you have a number", "lascia un recapito".
 _ASK = (
     r"(?:(?:do|would|did) (?:you|u|ya) (?:have|got)|(?:you|u) (?:got|have)|have you got|got|can i (?:have|get)|could i (?:have|get)|"
     r"give (?:me|us)|(?:leave|send|drop|text|tell) (?:me|us|her|him)|could you (?:leave|share|send)|exchange|please provide|"

@@ -1,5 +1,4 @@
-"""What the model looks at in a text: pieces of words, words, what words mean and what stands near
-what, how nearly the rules found something, and shape. Each family counts by itself."""
+"""Features for the model, in families: word pieces, words, meanings, near matches of rules, shape."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -21,12 +20,12 @@ MAX_WORD_CHARS = 30
 REACH = 5
 NEARLY = (0.3, 0.5, 0.7, 0.9, 1.0, 1.2)
 LENGTHS = (3, 5, 8, 15, 30)
-# Of a longer text, its beginning and its end: what it costs must not grow with what is written.
+# Of a longer text only the beginning and the end are used, to bound the cost.
 MAX_FEATURES = 1500
 
 
 class Pieces(Collection[str]):
-    """Those of some words, put together only for whom the words by themselves are not enough."""
+    """The pieces of some words, computed lazily."""
 
     def __init__(self, words: set[str]) -> None:
         self.words = words
@@ -99,7 +98,7 @@ def _meanings(spoken: list[Sentence]) -> Iterator[str]:
 
 
 def _followed(sentence: Sentence) -> Iterator[tuple[str, str]]:
-    """Meanings of which one stands at most REACH words after the other, each pair once."""
+    """Distinct pairs of meanings at most REACH words apart."""
     for one in sentence.places:
         for other in sentence.places:
             if sentence.follows(one, other, REACH):

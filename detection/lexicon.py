@@ -1,11 +1,13 @@
-"""Words that matter, by what they mean. A star stands for any ending. Folded: small letters, no
-accents. Settings can add to every list."""
+"""Words by meaning, normalised (lowercase, no accents). A star stands for any ending.
+
+Settings can extend each list.
+"""
 
 import re
 from collections.abc import Iterable
 
 LISTS: dict[str, str] = {
-    # Where people talk instead.
+    # Other messengers.
     "messenger": """whatsapps telegrams kik qq bereal mastodon bluesky matrix imo botim zalo
         telega whatsappen watsap whatsaap whattsapp whatapp wasup wazzap wassup telgram telegra
         вотсап ватсап телеграм телеграмм вайбер whatsapp whatsap watsapp whatsup wasap wasapp wassap guasap whats wapp wsp wpp
@@ -25,7 +27,7 @@ LISTS: dict[str, str] = {
     "mailprovider": """gmail gmails googlemail hotmail outlook protonmail yahoo ymail
         icloud gmx posteo wanadoo aol fastmail tutanota laposte sapo interia onet mynet yandex
         mailru tonline webde jimeil yimeil""",
-    # Asking or offering to be reached.
+    # Requests and offers to be contacted.
     "contact": """call* ring text txt dm dms pm message msg write ping reach contact* add find hit
         hmu shout talk buzz whatsapp* email mail* poke follow slide
         ruf rufe rufen ruft anruf* anruft schreib schreibe schreibt schreiben meld* erreich*
@@ -41,13 +43,13 @@ LISTS: dict[str, str] = {
         dzwon* zadzwon* napisz* pisz* kontakt* odezwij dodaj
         ara arayin arayabilir* arasan yaz yazin yazsan yazabilir* ulas* mesaj ekle
         تواصل اتصل ارسل راسل راسلني كلمني كلم اضف تواصلي اتصلي ضيفني اكتب""",
-    # A telephone, as something that somebody has.
+    # Telephones.
     "number": """number numbers mobile cell cellphone phone tel telephone telefon* handy
         handynummer nummer mobil mobilnummer rufnummer festnetz numero num movil celular cel fijo
         telefono portable fixe telephone telemovel telefone fone celular cellulare cell fisso
         telefoonnummer telefoon mobiel numer komork* numara* numaram cep gsm sms mms voicemail
         landline hotline رقم رقمي جوال جوالي هاتف هاتفي موبايل number's digits""",
-    # Numbers that are something else.
+    # Numbers that are not telephone numbers.
     "record": """serial* tracking tracked receipt* invoice* vat barcode ean isbn issn sku parcel
         carnet passport licence license registration hex postcode iso din
         sendung* sendungsnummer rechnungsnummer rechnung ust ustid belegnummer steuernummer
@@ -62,7 +64,7 @@ LISTS: dict[str, str] = {
         فاتورة شحنة تتبع ايصال الشحنة الفاتورة
         codigo barras barcode strichcode ean jan pin fiscal processo cep plz partii batch
         prop fake dummy fictional clapperboard klappe requisite fiktiv ficticio fictif finto""",
-    # The work itself: there a brand is a client or a format.
+    # The work itself, where a brand is a client or a format.
     "work": """campaign campaigns logo brand brands client clients reel reels story stories ad ads
         advert spot format formats thumbnail cutdown cutdowns vertical design redesign ui ux screen
         screens prop props poster style styled look feed carousel template mockup illustration
@@ -84,7 +86,7 @@ LISTS: dict[str, str] = {
         kampania klient klienta marka grafik* plakat* rolki
         reklam kampanya marka afis gonderi
         حملة شعار تصميم اعلان منشور""",
-    # Going past.
+    # Bypassing.
     "out": """outside off offline bypass* circumvent* avoiding skipping without around past skip
         beyond
         ohne ausserhalb vorbei abseits
@@ -192,7 +194,7 @@ LISTS: dict[str, str] = {
         لي عندي انا حسابي رقمي""",
     "yours": """your yours got ur u have du ihr vous avez teu sua voce tu tienes tens tem dein deine deinen hast habt ton ta t'as tuo hai
         jouw heb masz twoj senin sende عندك رقمك""",
-    # Going on somewhere else, and why it would be better.
+    # Continuing elsewhere, and why it would be better.
     "move": """continue move switch hop jump shift go keep carry over let's lets join
         wechsel* weiter rüber ruber umsteigen gehen machen verlegen
         seguimos sigamos sigue pasamos pasemos vamos vamonos
@@ -220,7 +222,7 @@ LISTS: dict[str, str] = {
     "searched": """name result results form formular formulario formulaire kontaktformular
         website site homepage nombre nom nome naam nazwa resultado resultat risultato treffer
         surname""",
-    # The rest is for the model alone. Asking for something, or giving it.
+    # The rest is used by the model only. Requests and offers.
     "ask": """give gimme leave share tell drop have got get exchange provide which what's whats
         gib gebt geben gebe dalassen hinterlass* verrat* hast habt haben sag sagt welche welcher
         dame dime das damelo pasame pasas deja dejas dejame tienes tenes cual comparte* digame
@@ -229,12 +231,12 @@ LISTS: dict[str, str] = {
         dammi dai dimmi lasci lascia* hai ha avrebbe avresti quale mandami mi
         heb heeft geef stuur welk masz ma podaj daj jaki jaka var ver verir hangi soyle
         عندك اعطني اعطيني ارسل هات وش ممكن""",
-    # A place for letters.
+    # Email.
     "mailbox": """mail mails email emails e-mail inbox mailbox mailadresse emailadresse postfach
         correo mailito courriel mel adresse adres adresu maila mailem mailowy poczta poczte
         posta indirizzo casella pec endereco direccion address eposta mailini mailden meili
         ايميل الايميل بريد ايميلك بريدك""",
-    # What somebody else said or wanted: told, not proposed.
+    # Reported speech: not proposed by the author.
     "told": """asked told said offered offers reported blocked tried wanted refused declined someone
         somebody anyone guy scam scammed claiming
         gefragt gesagt angeboten gemeldet versucht wollte wollten jemand lehne abgelehnt betrug
@@ -252,7 +254,7 @@ LISTS: dict[str, str] = {
         sicuro sicura sicurezza tutela regole protetto
         veilig veiliger bescherming regels bezpieczn* ochrona zasady regulamin
         guvenli guvence kural امان محمي قوانين آمن""",
-    # Numbers and names in a picture, a play, a song.
+    # Numbers and names in an image, a play or a song.
     "scene": """scene script screenplay sign signage slogan lyrics lyric fictional placeholder dummy
         prop props
         szene szenen drehbuch schild liedtext requisit platzhalter
@@ -276,7 +278,7 @@ LISTS: dict[str, str] = {
         botao clica* pedido confirma* expirar
         pulsante clicc* richiesta conferma* scadere
         knop klik aanvraag bevestig przycisk klik* prosba dugme onay talep زر طلب""",
-    # Less or more than it says here.
+    # Prices that differ from the offer.
     "price": """price prices rate rates quote percent cheaper less lower discount net
         preis preise satz prozent netto
         precio precios tarifa cuesta porciento
@@ -316,7 +318,7 @@ JAPANESE: dict[str, tuple[str, ...]] = {
     "button": ("ボタン", "予約", "申込"),
     "here": ("ここ", "こちら"),
 }
-# Turns of phrase that say it all, as they stand.
+# Phrases that are sufficient evidence.
 SAID: tuple[str, ...] = (
     *(
         "off the platform",
@@ -474,7 +476,7 @@ SAID: tuple[str, ...] = (
     *("خارج المنصة", "خارج الموقع", "خارج التطبيق", "بدون المنصة"),
     *("サイトの外", "サイトを通さ", "直接取引", "直接やり取り", "サイト外", "手数料なし"),
 )
-# Turns that may mean it, beside something else that does.
+# Phrases that need further evidence.
 HALF_SAID: tuple[str, ...] = (
     *(
         "their share",
@@ -679,7 +681,7 @@ HALF_SAID: tuple[str, ...] = (
     *("بيننا", "مكان اخر"),
     *("二人で", "別の場所"),
 )
-# Described without being named.
+# Hints that name no service.
 HINTED: tuple[str, ...] = (
     *(
         "green app",
@@ -841,7 +843,7 @@ WAY_OUT_PATHS: tuple[str, ...] = (
         "form",
     ),
 )
-# What one does at an address to leave by it.
+# Verbs used with an address.
 LINK_VERBS = re.compile(
     r"(?<!\w)(?:book(?!s?\b ?(?:cover|design|launch))|reserv|hire|buch(?:en|e|t|ung)|termine?\b|terminanfrag|anfrag|bestell|agend|"
     r"marcac|prenot|contact form|formular|formulaire|kontakt|contatt[io]|contato|contacto|cheaper|"
@@ -853,7 +855,7 @@ LINK_VERBS = re.compile(
 
 
 def index(extra: Iterable[str] = ()) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
-    """Whole words, and beginnings of words, each with what it means."""
+    """Indexes whole words and prefixes by their meanings."""
     words: dict[str, set[str]] = {}
     stems: dict[str, set[str]] = {}
     for meaning, listed in LISTS.items():

@@ -1,4 +1,4 @@
-"""How much a text is like those that were labelled as attempts: a weight for each thing that it
+"""A linear model of how similar a text is to labelled attempts: a weight for each thing that it
 has, learned from `tests/moderation/corpus` by `python -m tests.moderation.train`.
 
 It knows turns of phrase that no rule names. It is never sure: see threads/policy.py.
@@ -13,8 +13,8 @@ from pathlib import Path
 from detection.features import Families, Pieces, pieces_of
 
 FILE = Path(__file__).with_name("weights.tsv")
-# From where on it is said: sooner where something is named that one can leave by. Short lines say
-# little, so more is asked of them, and of several messages that are read as one.
+# Thresholds: lower if another service is named, higher for short texts, which have little
+# evidence, and for several messages read as one.
 BAR, BAR_UNNAMED, BAR_JOINED, MORE_IF_SHORT = 0.35, 0.75, 0.85, 0.3
 NAMED = frozenset(
     {
@@ -24,16 +24,16 @@ NAMED = frozenset(
     }
 )
 NEARLY = "any0.3"
-# Below this a rule is taken to be wrong, the sooner if the text has what a harmless one would have:
-# the work, a scene, a refusal, what somebody else said.
+# Below this a match of a rule is discarded; the limit is higher for texts with harmless features:
+# the work, a scene, a refusal, reported speech.
 HARMLESS, HARMLESS_THERE = -0.4, 0.2
 THERE = frozenset({"work", "scene", "refuses", "told", "safe", "record", "not", "book", "here"})
 NOT_SHORT = "long5"
-# How much each family counts, whatever the number of things in it. What is not scaled to its number
-# has few things, each of which says something.
+# Weight of each family, independent of how many features it has. Families that are not scaled by
+# their number have few features, each of which is significant.
 COUNTS = {"pieces": 1.0, "words": 1.0, "meanings": 0.7, "rules": 0.33, "shape": 0.16}
 SCALED = frozenset({"pieces", "words", "meanings"})
-# Of a weight of one, as it is stored: whole numbers are small, and many are the same.
+# Weights are stored as integers of 1/STEPS, which are short and compress well.
 STEPS = 50
 BIAS = "bias"
 
@@ -42,7 +42,7 @@ Weights = dict[str, dict[str, int]]
 
 @cache
 def weights() -> Weights:
-    """By family, and for each kind of attempt what tells it from the others."""
+    """Weights by family, and those that distinguish the kinds of attempts."""
     known: Weights = {}
     for line in FILE.read_text(encoding="utf-8").splitlines():
         family, weight, *things = line.split("\t")
@@ -51,7 +51,7 @@ def weights() -> Weights:
 
 
 def margin(found: Families) -> float:
-    """Above zero: more like an attempt than not."""
+    """The score; above zero the text resembles an attempt."""
     known = weights()
     total: float = known[BIAS][BIAS]
     for family, things in found.items():
@@ -61,7 +61,7 @@ def margin(found: Families) -> float:
 
 
 def _held(family: str, things: Collection[str]) -> Collection[int]:
-    """The weight of each."""
+    """The weights of the features present."""
     if not isinstance(things, Pieces):
         return [*map(weights()[family].get, things, repeat(0))]
     together: dict[str, int] = {}
@@ -70,7 +70,7 @@ def _held(family: str, things: Collection[str]) -> Collection[int]:
     return together.values()
 
 
-# People use the same words again and again.
+# Cached: words repeat.
 @lru_cache(maxsize=8192)
 def _held_by_word(word: str) -> dict[str, int]:
     known = weights()["pieces"]
@@ -97,14 +97,14 @@ def value_of(family: str, things: Sized) -> float:
 
 
 def kind_of(found: Families, kinds: Iterable[str]) -> str:
-    """What kind of attempt it is most like, if it is one."""
+    """The most similar kind of attempt."""
     things = decisive_features(found)
     known = weights()
     return max(kinds, key=lambda kind: known[kind][BIAS] + _sum(known[kind], things))
 
 
 def decisive_features(found: Families) -> set[str]:
-    """What tells one kind of attempt from another: no pieces of words are needed for that."""
+    """The features that distinguish kinds of attempts, which exclude word pieces."""
     return {*found["words"], *(f"={one}" for one in (*found["meanings"], *found["rules"]))}
 
 

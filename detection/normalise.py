@@ -1,19 +1,21 @@
-"""Text as a reader takes it in, whatever characters it is made of: one form of each letter and
-digit, nothing invisible, no accents. Each step is one pass."""
+"""Normalises text: one form of each letter and digit, no invisible characters, no accents.
+
+Each step is one pass.
+"""
 
 import re
 import unicodedata
 from functools import lru_cache
 
-# Letters of other alphabets that look like ours. Only inside words that also have ours, so that
-# text in those alphabets stays what it is.
+# Letters of other alphabets that look Latin. Replaced only in words that also contain Latin letters,
+# so that text in those alphabets is unchanged.
 LOOKALIKES = str.maketrans(
     "абвгдеёзикмнорстухцшьіјѕһѵԁԛԝαβγεηικμνορτυχωϲ",
     "a6brdee3ukmhopctyxuwbijshvdqwabyenikuvoptuxwc",
 )
 KEYCAP = re.compile("([0-9#*])\ufe0f?\u20e3")
 CIRCLED = {ord("⓪"): "0", ord("🄋"): "0"}
-# Letters as flags and boxes.
+# Letters in flags and boxes.
 BOXED = {
     code + offset: chr(ord("a") + offset)
     for code in (0x1F1E6, 0x1F130, 0x1F150, 0x1F170)
@@ -40,7 +42,7 @@ def _fold_character(character: str) -> str:
         return " " if category == "Zs" else "\n"
     folded = unicodedata.normalize("NFKC", character).lower()
     apart = unicodedata.normalize("NFD", folded)
-    # Accents go from Latin and Arabic letters; a kana's marks are part of it.
+    # Accents are removed from Latin and Arabic letters; marks of kana are part of the letter.
     if apart[0] < "\u0250" or "\u0620" <= apart[0] <= "\u06ff":
         apart = "".join(mark for mark in apart if not unicodedata.combining(mark))
         return EXTRA.get(apart, apart)
@@ -48,7 +50,7 @@ def _fold_character(character: str) -> str:
 
 
 class _Folded(dict[int, str]):
-    """What each character becomes, worked out once."""
+    """A cache of normalised characters."""
 
     def __missing__(self, code: int) -> str:
         folded = self[code] = _fold_character(chr(code))
@@ -62,7 +64,7 @@ def fold(text: str) -> str:
     return text.lower() if text.isascii() else _fold_odd(text)
 
 
-# Each text is one of the few before the next ones, too.
+# Cached: each text is also an earlier text of the next ones.
 @lru_cache(maxsize=2048)
 def _fold_odd(text: str) -> str:
     text = KEYCAP.sub(r"\1", text).translate(_FOLDED)
@@ -81,8 +83,8 @@ SPACED = re.compile(r"(?<!\w)\w(?:[ .·•*_/|~-]{1,3}\w(?!\w)){3,}")
 
 
 def close_up(text: str) -> str:
-    """i.n.s.t.a and j u n o, as one reads them. A dot before the end of an address stays, and what
-    can stand after it."""
+    """Joins spaced-out words such as i.n.s.t.a and j u n o, but keeps the dot before a top-level
+    domain."""
     return SPACED.sub(lambda found: (BLANKS if "." in found[0] else SIGNS).sub("", found[0]), text)
 
 
@@ -91,7 +93,7 @@ def without_dots(text: str) -> str:
 
 
 def count_odd_digits(text: str) -> int:
-    """Digits that no keyboard gives by itself: as emoji, in circles, as wide as letters."""
+    """Counts digits that are not plain ASCII: emoji, circled, full-width."""
     if text.isascii():
         return 0
     odd = sum(
@@ -102,10 +104,10 @@ def count_odd_digits(text: str) -> int:
 
 
 def unleet(word: str) -> str:
-    """wh4ts4pp, as one reads it."""
+    """Replaces digits in a word with letters, as in wh4ts4pp."""
     return word.translate(LEET)
 
 
 def redigit(word: str) -> str:
-    """O1l2, as one reads it."""
+    """Replaces letters in a number with digits, as in O1l2."""
     return word.translate(UNLEET)

@@ -1,4 +1,4 @@
-"""Digits, in whatever way they are written, and which of them somebody could dial."""
+"""Finds digits in any notation, and those that form a telephone number."""
 
 import re
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ _TENS = {
     "80": "eighty achtzig ochenta huitante octante oitenta ottanta tachtig osiemdziesiat seksen",
     "90": "ninety neunzig noventa nonante novanta negentig dziewiecdziesiat doksan",
 }
-# Sixes in Brazil, and tens and ones in one word.
+# Brazilian "meia" for six, and tens and ones in one word.
 _ONES["6"] += " meia"
 _DE = {
     "ein": 1,
@@ -131,7 +131,7 @@ WORDS = COMPOUNDS | {
     for digits, line in table.items()
     for word in line.split()
 }
-# nulleinssieben: several in one word.
+# nulleinssieben: several digits in one word.
 _PARTS = "|".join(sorted((w for w in WORDS if w.isascii() and len(w) > 2), key=len, reverse=True))
 RUN_ON = re.compile(f"(?:{_PARTS})+")
 PART = re.compile(_PARTS)
@@ -151,7 +151,7 @@ TIMES = {
     "triplo": 3,
     "zweimal": 2,
 }
-# Between the parts of a number that is read out.
+# Words between the parts of a spoken number.
 LINKS = {
     "then",
     "and",
@@ -188,7 +188,7 @@ LINKS = {
     "area",
     "code",
 }
-# Words for digits, those that may stand between them, and all others, each as one letter.
+# One letter each for words for digits, words allowed between them, and all others.
 DIGITS_SAID, BETWEEN, OTHER = "d", "b", "o"
 MARKS = {
     **dict.fromkeys((*LINKS, *TIMES), BETWEEN),
@@ -199,25 +199,25 @@ TOKEN = re.compile(r"\d+|[^\W\d_]+(?:['’][^\W\d_]+)?|[^\W_]|[^\w\s]|_|\s+")
 WORD = re.compile(r"[^\W\d_]+")
 MIXED = re.compile(r"(?<!\w)(?=[a-z0-9]*[a-z])(?=[a-z0-9]*\d)[a-z0-9]{3,12}(?!\w)")
 LEETED = re.compile(r"(?<!\w)(?=[oilsbz]*+[0-9])[0-9oilsbz]++(?!\w)")
-# O6 E9 9B 1Z 77: groups in which letters stand among the digits they look like.
+# O6 E9 9B 1Z 77: groups with letters that look like digits.
 _GROUP = r"[0-9oilsbzeg]{1,5}"
 ALMOST = re.compile(rf"(?<!\w){_GROUP}(?:[ .)-]{{1,3}}{_GROUP}){{2,5}}(?!\w)")
 
 
 @dataclass(frozen=True)
 class Run:
-    """Digits that belong together."""
+    """A run of digits."""
 
     digits: str
     start: int
     end: int
     raw: str
-    # Said in words, at least in part; or every digit by itself.
+    # At least partly spelled in words, or every digit separate.
     spelled: bool = False
     apart: bool = False
 
 
-# Between digits: almost anything but a letter, and what stands between separate numbers.
+# Separators within a number: almost anything but letters and separators of lists.
 RAW_RUN = re.compile(r"\+?\(?\d(?:[^\w\n,;:%$£\x00]{0,3}_?\d){5,40}")
 ONE_BY_ONE = re.compile(r"(?<!\d)\d(?:[\s,;:xo*_-]{1,3}\d(?!\d)){6,20}")
 DATES = re.compile(
@@ -238,21 +238,21 @@ LISTED = re.compile(r"(?<!\d)\d{2,}(?:\s/\s\d{2,})+(?!\d)|(?<![\d.])\d{1,3}\.\d{
 DIGIT = re.compile(r"\d")
 
 
-# Nothing that is dialled has more digits, so a run stops growing here.
+# Longer than any telephone number.
 MAX_RUN = 64
 
 
-# Each text is one of the few before the next ones, too.
+# Cached: each text is also an earlier text of the next ones.
 @lru_cache(maxsize=2048)
 def without_measures(text: str) -> str:
-    """Dates, prices, times and sizes blotted out; what is left stays where it was."""
+    """Blanks out dates, prices, times and sizes; the positions of the rest are unchanged."""
     for pattern in (IDS, DATES, PRICES, SIZES, LISTED):
         text = pattern.sub(lambda found: "\x00" * len(found[0]), text)
     return text
 
 
 def find_raw(text: str) -> list[Run]:
-    """Written in digits. Dates, prices and sizes are taken out first."""
+    """Numbers in digits, without dates, prices and sizes."""
     if len(DIGIT.findall(text)) < 7:
         return []
     text = without_measures(text)
@@ -270,28 +270,28 @@ def find_raw(text: str) -> list[Run]:
 
 
 def may_be_spelled(pieces: Iterable[str]) -> bool:
-    """Whether two words for digits stand together, if the pieces are read as one text."""
+    """Whether two words for digits are adjacent in the joined pieces."""
     return TOGETHER.search("".join(map(_marks_of, pieces))) is not None
 
 
-# Each text is one of the few before the next ones, too.
+# Cached: each text is also an earlier text of the next ones.
 @lru_cache(maxsize=2048)
 def _marks_of(text: str) -> str:
     return "".join([MARKS.get(word, OTHER) for word in WORD.findall(_worded(text))])
 
 
 def _worded(text: str) -> str:
-    """With every word for digits by itself."""
+    """Separates words for digits."""
     if DIGIT.search(text):
         text = MIXED.sub(_plainly, text)
     text = LONG_WORD.sub(lambda found: _apart(found[0]), text)
     return text if text.isascii() else KANJI.sub(lambda found: f" {found[0]} ", text)
 
 
-# The rules and the model ask for those of the same text.
+# Cached: rules and model read the same text.
 @lru_cache(maxsize=16)
 def find_spelled(text: str) -> tuple[Run, ...]:
-    """Read out, in part or all: at least three words for digits among them."""
+    """Spelled numbers, with at least three words for digits."""
     if not may_be_spelled([text]):
         return ()
     text = _worded(text)
@@ -324,7 +324,7 @@ def find_spelled(text: str) -> tuple[Run, ...]:
 
 
 def find_almost(text: str) -> bool:
-    """A number in which letters stand for some of the digits."""
+    """Whether there is a number in which letters stand for some of the digits."""
     if not DIGIT.search(text):
         return False
     for found in ALMOST.finditer(text):
@@ -347,7 +347,7 @@ def _apart(word: str) -> str:
 
 
 def _joined(digits: str, value: str, between: str) -> str:
-    """Sixty-four is 64; quatre-vingt-dix-huit is 98; six four is 64 as well."""
+    """Combines number words: sixty-four and six four are 64, quatre-vingt-dix-huit is 98."""
     linked = between.strip() in ("-", "y", "e", "und", "et", "")
     tens = digits[-2:] if len(digits) > 1 and digits[-1] == "0" and digits[-2] != "0" else ""
     if linked and digits[-1:] == "4" and value == "20" and between.strip() == "-":
@@ -364,7 +364,7 @@ def _joined(digits: str, value: str, between: str) -> str:
 
 
 def _plainly(word: re.Match[str]) -> str:
-    """s3ven is a word, O1l2 is digits."""
+    """Reads s3ven as a word and O1l2 as digits."""
     read = unleet(word[0])
     if read in WORDS or read in HUNDRED:
         return read

@@ -1,4 +1,4 @@
-"""What somebody writes in pieces, one message each, read as one."""
+"""Numbers and addresses that are split over several messages."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,21 +17,21 @@ AT_THE_START = re.compile(
     r"\A\W*+(?:(?:and|then|und|dann|y|luego|et|puis|e|depois|poi|en|dan|i|potem)\W++)*+\d"
 )
 AT_THE_END = re.compile(r"\d\W*$")
-# A piece of an address: a sign by itself, or one at its edge.
+# A piece of an address: a symbol alone or at its edge.
 SIGN = re.compile(
     r"^\W*@|@\W*$|^\.[a-z]{2,}|^[\w-]+@|^[\w-]{2,30}\.(?:com|net|org|de|es|fr|it|pt|nl|pl|co)\b\S*$"
 )
 
 
 def numbers(pieces: Sequence[str]) -> Iterator[str]:
-    """Readings of the pieces as one number; none, if they do not look like such."""
+    """Readings of the pieces as one number, if they look like one."""
     if sum(len(DIGITS.findall(piece)) for piece in pieces) < FEWEST_DIGITS:
         return
     pieces = [without_measures(piece) for piece in pieces]
     for start in range(len(pieces) - 1):
         if _is_number(pieces[start:]):
             digits = " ".join(re.sub(r"[^\d+]+", " ", piece).strip() for piece in pieces[start:])
-            # Three prices make a short one, too.
+            # Three prices also make a short number.
             if digits.startswith(("0", "+")) or len(DIGITS.findall(digits)) >= SHORTEST:
                 yield f"tel {digits}"
 
@@ -50,12 +50,12 @@ def addresses(pieces: Sequence[str]) -> Iterator[str]:
 def _has_sign(piece: str) -> bool:
     if "@" in piece:
         return bool(SIGN.search(piece))
-    # Any other sign is one at the start.
+    # Other symbols count at the start only.
     return "." in piece and bool(SIGN.match(piece))
 
 
 def pieces_of(earlier: Sequence[str], text: str) -> list[str]:
-    """The newest ones that are short enough to be pieces."""
+    """The newest texts that are short enough to be pieces."""
     parts: list[str] = []
     for one in reversed([*earlier[-(PIECES - 1) :], text]):
         if len(one) > 4 * MAX_PIECE_CHARS:
@@ -65,8 +65,8 @@ def pieces_of(earlier: Sequence[str], text: str) -> list[str]:
 
 
 def _is_number(pieces: Sequence[str]) -> bool:
-    """One at least is nothing but digits; what comes before ends in some, what follows begins so,
-    and only a last word may have none."""
+    """At least one piece is only digits, pieces before it end with digits, pieces after it start
+    with digits, and only the last may have none."""
     if len(pieces) > 2 and not DIGITS.search(pieces[-1]):
         pieces = pieces[:-1]
     bare = [_is_bare(piece) for piece in pieces]

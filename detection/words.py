@@ -1,4 +1,4 @@
-"""A text as sentences of words, each with what it means to the detector."""
+"""Splits a text into sentences of words with their meanings."""
 
 import re
 from bisect import bisect_right, insort
@@ -59,14 +59,14 @@ class Sentence:
         places = self.places
         if first not in places or then not in places:
             return False
-        # The nearest place after each, by bisection: both lists are sorted and may be long.
+        # The nearest position after each, by bisection: both lists are sorted and may be long.
         after = places[then]
         nexts = ((here, bisect_right(after, here)) for here in places[first])
         return any(at < len(after) and after[at] - here <= reach for here, at in nexts)
 
     @cached_property
     def refuses(self) -> bool:
-        """Says no to it, which is what we want people to say."""
+        """Whether the sentence refuses the attempt, which is harmless."""
         return bool(SAID_NO.found_in(self.text))
 
 
@@ -185,7 +185,7 @@ def sentences(text: str) -> list[Sentence]:
 
 
 def meanings_of(spoken: list[Sentence]) -> set[str]:
-    """Of all of them together."""
+    """The meanings of all sentences."""
     return set().union(*(sentence.places for sentence in spoken))
 
 
@@ -199,6 +199,6 @@ def _read(text: str) -> Sentence:
         for meaning, parts in JAPANESE.items():
             found = [text.find(part) for part in parts if part in text]
             if found:
-                # About two characters a word; words do not stand apart here.
+                # Japanese has no spaces; a word has about two characters.
                 insort(sentence.places.setdefault(meaning, []), 1 + found[0] // 2)
     return sentence

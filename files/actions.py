@@ -1,4 +1,4 @@
-"""Taking files in, saying which message has them, and letting them go."""
+"""Accepting uploads, binding them to messages and releasing them."""
 
 import hashlib
 import tempfile
@@ -21,8 +21,8 @@ from files.names import clean_name
 from files.scanners import Sample, list_scanners
 
 log = structlog.get_logger(__name__)
-CHUNK = 1 << 20
-# Brought and not sent, in a day: more than anybody means to send.
+CHUNK_BYTES = 1 << 20
+# Unsent uploads per user and day.
 MAX_UNSENT = 200
 
 
@@ -33,18 +33,18 @@ class Readable(Protocol):
 def accept_file(
     owner: User, *, thread_id: str, name: str, content: Readable, file_id: str | None = None
 ) -> File:
-    """Takes a file in, or refuses it; it is nobody's to see until it is in a message."""
-    _check_patience(owner)
+    """Scans and stores an upload, or refuses it. No other user can see it before it is sent."""
+    _check_unsent_limit(owner)
     with tempfile.TemporaryDirectory(prefix="parley-") as folder:
-        came = Path(folder) / "came"
-        digest = _copy(content, came)
-        with came.open("rb") as copy:
+        original = Path(folder) / "original"
+        digest = _copy(content, original)
+        with original.open("rb") as copy:
             kind = detect_file_type(copy)
-        sample = Sample(came, kind, Path(folder))
+        sample = Sample(original, kind, Path(folder))
         file = File(owner=owner, thread_id=thread_id, kind=kind.kind, digest=digest)
         if file_id:
             file.id = file_id
-        # A row before anything is kept: what a crash leaves behind can be found by it.
+        # The row comes before the stored content, so that cleanup finds what a crash leaves.
         file.save(force_insert=True)
         try:
             _scan(file, sample, name)
@@ -54,26 +54,26 @@ def accept_file(
     return file
 
 
-def _check_patience(owner: User) -> None:
+def _check_unsent_limit(owner: User) -> None:
     since = timezone.now() - timedelta(days=1)
     unsent = File.objects.filter(owner=owner, created_at__gt=since, uses=None, tab_use=None)
     if unsent.count() >= MAX_UNSENT:
-        raise Refusal("RATE_LIMITED", "You brought many files and sent none.", retry_after=3600)
+        raise Refusal("RATE_LIMITED", "You have too many unsent uploads.", retry_after=3600)
 
 
 def _copy(content: Readable, to: Path) -> str:
-    """Onto our own disk, and never more than is allowed, whatever was said of its size."""
-    most = settings.FILES["most_bytes"]
+    """Copies to the local disk and enforces the size limit, whatever size the client declared."""
+    max_bytes = settings.FILES["most_bytes"]
     digest, size = hashlib.sha256(), 0
     with to.open("wb") as copy:
-        while chunk := content.read(CHUNK):
+        while chunk := content.read(CHUNK_BYTES):
             size += len(chunk)
-            if size > most:
+            if size > max_bytes:
                 raise Refusal("UPLOAD_TOO_LARGE")
             digest.update(chunk)
             copy.write(chunk)
     if size == 0:
-        raise Refusal("UPLOAD_TYPE", "This file is empty.", hint="Choose another one.")
+        raise Refusal("UPLOAD_TYPE", "This file is empty.", hint="Choose another file.")
     return digest.hexdigest()
 
 
@@ -92,24 +92,24 @@ def _scan(file: File, sample: Sample, name: str) -> None:
 
 
 def find_files(owner: User, file_ids: Sequence[str], *, thread_id: str) -> list[File]:
-    """Theirs, brought for this thread, in this order."""
+    """The owner's files for this thread, in the order of the ids."""
     found = File.objects.in_bulk(file_ids)
     files = [found[file_id] for file_id in file_ids if file_id in found]
-    theirs = [file for file in files if file.owner_id == owner.id and file.thread_id == thread_id]
-    if len(theirs) != len(file_ids):
+    own = [file for file in files if file.owner_id == owner.id and file.thread_id == thread_id]
+    if len(own) != len(file_ids):
         raise Refusal("UPLOAD_GONE")
-    return theirs
+    return own
 
 
 def reserve_files(files: Sequence[File], *, client_id: str) -> None:
-    """Before the message is stored, so that no crash can leave one whose files nobody knows to be
-    in use."""
+    """Called before the message is stored, so that after a crash cleanup does not delete the files
+    of a stored message."""
     check_can_be_used(files)
     uses = [FileUse(file=file, client_id=client_id) for file in files]
     try:
         with transaction.atomic():
             FileUse.objects.bulk_create(uses, ignore_conflicts=True)
-    except IntegrityError as error:  # Swept just now.
+    except IntegrityError as error:  # Deleted by cleanup just now.
         raise Refusal("UPLOAD_GONE") from error
 
 
@@ -121,20 +121,23 @@ def check_can_be_used(files: Sequence[File]) -> None:
 
 
 def bind_files(files: Sequence[File], *, client_id: str, message_id: str) -> None:
-    """The message is stored: from now on whoever may see it may see them."""
+    """Called after the message is stored: every user who can see it can see its files."""
     uses = FileUse.objects.filter(file__in=files, client_id=client_id)
     uses.update(message_id=message_id)
 
 
 def release_files(message_id: str) -> None:
-    """The message went. Files that no other has are kept for staff for a while, then swept."""
+    """Called when a message is removed. Files of no other message are kept for staff for a while,
+    then deleted by cleanup."""
     with transaction.atomic():
-        gone = list(FileUse.objects.filter(message_id=message_id).values_list("file_id", flat=True))
+        file_ids = list(
+            FileUse.objects.filter(message_id=message_id).values_list("file_id", flat=True)
+        )
         FileUse.objects.filter(message_id=message_id).delete()
-        release_unused(gone)
+        release_unused(file_ids)
 
 
 def release_unused(file_ids: Sequence[str]) -> None:
-    """Of these, what nothing has any more."""
-    left = File.objects.filter(id__in=file_ids, uses=None, tab_use=None)
-    left.update(released_at=timezone.now())
+    """Marks those of the files that have no use left."""
+    unused = File.objects.filter(id__in=file_ids, uses=None, tab_use=None)
+    unused.update(released_at=timezone.now())

@@ -1,5 +1,7 @@
-"""Exports: asking for one, making it, getting it, and letting it go. What is in it is not known
-here."""
+"""The queue of exports: requesting, claiming, finishing, downloading and deleting them.
+
+Their content is written by privacy.export.
+"""
 
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,36 +16,40 @@ from django.utils import timezone
 
 from accounts.models import User
 from core.refusals import Refusal
-from files.models import Export
+from files.models import Export, ExportState
 from files.storage import get_storage
 
 log = structlog.get_logger(__name__)
-COMING = (Export.State.WAITING, Export.State.MAKING)
-# Whoever makes one says in between that they are at it; after so long without a word they are not.
-SILENT = timedelta(minutes=5)
-AGAIN = timedelta(seconds=30)
+UNFINISHED = (ExportState.WAITING, ExportState.MAKING)
+# The worker renews its claim while it writes; an older claim is taken over.
+CLAIM_TIMEOUT = timedelta(minutes=5)
+RETRY_DELAY = timedelta(seconds=30)
 MAX_ATTEMPTS = 3
 MAX_EXPORTS_PER_DAY = 20
 
 
 def request_export(owner: User, *, about: str, thread_id: str = "") -> Export:
-    """Asked for twice while it is coming, it is the same one."""
-    coming = Export.objects.filter(owner=owner, thread_id=thread_id, state__in=COMING)
-    found = coming.first()
+    """Returns the unfinished export, if there is one."""
+    unfinished = Export.objects.filter(owner=owner, thread_id=thread_id, state__in=UNFINISHED)
+    found = unfinished.first()
     if found is not None:
         return found
-    _check_patience(owner)
+    _check_daily_limit(owner)
     try:
         with transaction.atomic():
             return Export.objects.create(owner=owner, thread_id=thread_id, about=about)
-    except IntegrityError:  # By another click, just now.
-        return coming.get()
+    except IntegrityError:  # Requested concurrently.
+        return unfinished.get()
 
 
-def _check_patience(owner: User) -> None:
+def _check_daily_limit(owner: User) -> None:
     since = timezone.now() - timedelta(days=1)
     if Export.objects.filter(owner=owner, created_at__gt=since).count() >= MAX_EXPORTS_PER_DAY:
-        raise Refusal("RATE_LIMITED", "You asked for many exports today.", retry_after=3600)
+        raise Refusal(
+            "RATE_LIMITED",
+            "You've reached today's limit of exports. Try again tomorrow.",
+            retry_after=3600,
+        )
 
 
 def list_exports(owner: User) -> list[Export]:
@@ -52,24 +58,25 @@ def list_exports(owner: User) -> list[Export]:
 
 
 def access_export(owner: User, export_id: str) -> Export:
-    """One's own, while it can be had."""
+    """The owner's finished export, until it expires."""
     found = Export.objects.filter(
-        pk=export_id, owner=owner, state=Export.State.READY, expires_at__gt=timezone.now()
+        pk=export_id, owner=owner, state=ExportState.READY, expires_at__gt=timezone.now()
     ).first()
     if found is None:
         raise Refusal("EXPORT_NOT_FOUND")
     return found
 
 
-# --- Making
+# --- Worker
 
 
 def claim_export() -> Export | None:
-    """The oldest that waits, or that nobody is at any more; None if somebody else was faster."""
-    lost = Q(state=Export.State.MAKING, claimed_at__lt=timezone.now() - SILENT)
+    """Claims the oldest export that is waiting or abandoned. None if there is none, or if another
+    worker claimed it first."""
+    abandoned = Q(state=ExportState.MAKING, claimed_at__lt=timezone.now() - CLAIM_TIMEOUT)
     found = (
         Export.objects.select_related("owner")
-        .filter(Q(state=Export.State.WAITING) | lost)
+        .filter(Q(state=ExportState.WAITING) | abandoned)
         .order_by("created_at")
         .first()
     )
@@ -78,59 +85,59 @@ def claim_export() -> Export | None:
     if found.claim:
         get_storage().delete(found.path)
     if found.attempts >= MAX_ATTEMPTS:
-        _mine(found).update(state=Export.State.FAILED, expires_at=_last_day())
+        _claimed(found).update(state=ExportState.FAILED, expires_at=_expiry())
         return None
     claim = str(uuid4())
-    values = {"state": Export.State.MAKING, "claim": claim, "claimed_at": timezone.now()}
-    if not _mine(found).update(**values, attempts=F("attempts") + 1):
+    values = {"state": ExportState.MAKING, "claim": claim, "claimed_at": timezone.now()}
+    if not _claimed(found).update(**values, attempts=F("attempts") + 1):
         return None
-    found.claim, found.state = claim, Export.State.MAKING
+    found.claim, found.state = claim, ExportState.MAKING
     return found
 
 
-def _mine(export: Export) -> QuerySet[Export]:
+def _claimed(export: Export) -> QuerySet[Export]:
     return Export.objects.filter(pk=export.pk, claim=export.claim, state=export.state)
 
 
 def renew_claim(export: Export) -> bool:
-    """Also says that somebody is at it. It may have gone, with its owner."""
-    return bool(_mine(export).update(claimed_at=timezone.now()))
+    """False if the claim was lost or the export was deleted."""
+    return bool(_claimed(export).update(claimed_at=timezone.now()))
 
 
-def finish_export(export: Export, made: Path) -> bool:
-    """Bytes first. Whether it was still ours to finish."""
-    with made.open("rb") as content:
+def finish_export(export: Export, path: Path) -> bool:
+    """Stores the content before the row. False if the claim was lost."""
+    with path.open("rb") as content:
         get_storage().save(export.path, Content(content))
-    is_done = _mine(export).update(
-        state=Export.State.READY, size=made.stat().st_size, expires_at=_last_day()
+    was_ours = _claimed(export).update(
+        state=ExportState.READY, size=path.stat().st_size, expires_at=_expiry()
     )
-    if not is_done:
+    if not was_ours:
         get_storage().delete(export.path)
-    return bool(is_done)
+    return bool(was_ours)
 
 
 def retry_later(export: Export) -> None:
-    """It did not work this time; in a while somebody tries again."""
-    _mine(export).update(claimed_at=timezone.now() - SILENT + AGAIN)
+    """Makes the claim time out after the retry delay."""
+    _claimed(export).update(claimed_at=timezone.now() - CLAIM_TIMEOUT + RETRY_DELAY)
 
 
-def _last_day() -> datetime:
+def _expiry() -> datetime:
     return timezone.now() + timedelta(days=settings.EXPORT_DAYS)
 
 
-# --- Letting go
+# --- Deleting
 
 
 def delete_expired_exports() -> int:
-    return sum(_discard(one) for one in Export.objects.filter(expires_at__lt=timezone.now()))
+    return sum(_delete(one) for one in Export.objects.filter(expires_at__lt=timezone.now()))
 
 
 def delete_exports(owner: User) -> None:
     for export in Export.objects.filter(owner=owner):
-        _discard(export)
+        _delete(export)
 
 
-def _discard(export: Export) -> int:
+def _delete(export: Export) -> int:
     if export.claim:
         get_storage().delete(export.path)
     return export.delete()[0]

@@ -1,4 +1,4 @@
-"""What people send besides words: a row for each file, and for each message that has it."""
+"""Files, and their uses by messages and tabs; queued remote images; exports."""
 
 from django.db import models
 
@@ -7,7 +7,7 @@ from core.ids import new_id
 
 CLEAR, SUGGESTIVE, EXPLICIT = 0, 1, 2
 BANDS = [(CLEAR, "clear"), (SUGGESTIVE, "suggestive"), (EXPLICIT, "explicit")]
-# The whole picture, what a conversation shows of it, and what safe mode shows of it.
+# Variants: the full image, the thumbnail in a thread, and the blurred image of safe mode.
 FULL, THUMB, BLUR = "full", "thumb", "blur"
 
 
@@ -16,7 +16,7 @@ def new_file_id() -> str:
 
 
 class File(models.Model):
-    """Nobody gets it before it is `ready`: until it was scanned it is in quarantine."""
+    """An upload. It is quarantined, and visible to no one, until the scanners accept it."""
 
     class State(models.TextChoices):
         QUARANTINED = "quarantined"
@@ -29,21 +29,21 @@ class File(models.Model):
 
     id = models.CharField(primary_key=True, max_length=31, default=new_file_id, editable=False)
     owner = models.ForeignKey(User, models.PROTECT, related_name="files")
-    # Where it was brought: it can be sent there, and nowhere else.
+    # It can be sent in this thread only.
     thread_id = models.CharField(max_length=31)
     state = models.CharField(max_length=11, choices=State, default=State.QUARANTINED)
     kind = models.CharField(max_length=5, choices=Kind)
     name = models.CharField(max_length=120)
     content_type = models.CharField(max_length=40)
-    # Of what we keep, not of what came.
+    # Of the stored content, not of the upload.
     size = models.PositiveIntegerField(default=0)
     width = models.PositiveIntegerField(default=0)
     height = models.PositiveIntegerField(default=0)
     band = models.PositiveSmallIntegerField(choices=BANDS, default=CLEAR)
-    # Of what came: the same upload twice is the same message sent twice.
+    # Of the upload: identical uploads make identical message hashes.
     digest = models.CharField(max_length=64)
     created_at = models.DateTimeField(auto_now_add=True)
-    # When its last message went.
+    # When its last use was removed.
     released_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -57,12 +57,12 @@ class File(models.Model):
         return (FULL, THUMB, BLUR) if self.kind == self.Kind.IMAGE else (FULL,)
 
     def path(self, variant: str) -> str:
-        """In the storage. The tail of an id is random, so that folders fill evenly."""
+        """The path in the storage. Ids end in random characters, so folders fill evenly."""
         return f"{self.id[-2:].lower()}/{self.id}/{variant}"
 
 
 class FileUse(models.Model):
-    """A message that has the file. Written before it is sent, when it has no id of its own yet."""
+    """A message with the file. Written before the message is stored and has an id."""
 
     file = models.ForeignKey(File, models.CASCADE, related_name="uses")
     client_id = models.CharField(max_length=36)
@@ -81,19 +81,19 @@ class FileUse(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.file_id} in {self.message_id or 'a message to come'}"
+        return f"{self.file_id} in {self.message_id or 'an unsent message'}"
 
 
 class TabUse(models.Model):
-    """A tab of a project panel that has the file. Of a moodboard it is written before the pin, and
-    made unsettled before the pin goes; where proofs are, this is all there is to know."""
+    """A tab of a project panel with the file. For a moodboard it is written before the pin, and
+    unsettled before the pin is removed; for proofs this row is the only record."""
 
     file = models.OneToOneField(File, models.CASCADE, related_name="tab_use")
     tab = models.CharField(max_length=10)
-    # The pin that shows it; proofs have none.
+    # The id of the pin; empty for proofs.
     part = models.CharField(max_length=40, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    # Until then the table has to be asked whether the pin is there.
+    # While it is empty, DynamoDB has to be read to find out whether the pin exists.
     settled_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -110,18 +110,18 @@ class TabUse(models.Model):
 
 
 class OutsidePicture(models.Model):
-    """A picture elsewhere that somebody pinned, to be fetched in the background. The row is the
-    place in the queue; it goes when the picture is there, or will not come."""
+    """A remote image of a pin, to be downloaded in the background. The row is the queue entry; it
+    is deleted once the image is downloaded or has failed permanently."""
 
     owner = models.ForeignKey(User, models.CASCADE, related_name="+")
     thread_id = models.CharField(max_length=31)
-    # The pin that shows it.
+    # The id of the pin.
     part = models.CharField(max_length=40)
     link = models.CharField(max_length=1000)
-    # What it will be, so that an attempt which was cut off is found again.
+    # The id of the future file, by which an interrupted attempt is found.
     file_id = models.CharField(max_length=31, default=new_file_id)
     attempts = models.PositiveSmallIntegerField(default=0)
-    # Whoever fetches it moves this on first: nobody else does meanwhile, and somebody after that.
+    # The next attempt. A worker postpones it first, which is its lease.
     due_at = models.DateTimeField()
 
     class Meta:
@@ -138,23 +138,24 @@ def new_export_id() -> str:
     return new_id("exp")
 
 
-class Export(models.Model):
-    """What somebody takes with them: asked for, made in the background, kept for some days. The row
-    is the place in the queue, so that a restart forgets nobody."""
+class ExportState(models.TextChoices):
+    WAITING = "waiting"
+    MAKING = "making"
+    READY = "ready"
+    FAILED = "failed"
 
-    class State(models.TextChoices):
-        WAITING = "waiting"
-        MAKING = "making"
-        READY = "ready"
-        FAILED = "failed"
+
+class Export(models.Model):
+    """A data export, written in the background and kept for some days. The row is the queue entry,
+    so that it survives a restart."""
 
     id = models.CharField(primary_key=True, max_length=31, default=new_export_id, editable=False)
     owner = models.ForeignKey(User, models.CASCADE, related_name="exports")
-    # One conversation; empty: everything.
+    # Empty for an export of the whole account.
     thread_id = models.CharField(max_length=31, blank=True)
     about = models.CharField(max_length=200)
-    state = models.CharField(max_length=7, choices=State, default=State.WAITING)
-    # Who is making it, and when they were last heard of; another one takes over after a while.
+    state = models.CharField(max_length=7, choices=ExportState, default=ExportState.WAITING)
+    # The worker that writes it, and its last sign of life; another one takes over after a timeout.
     claim = models.CharField(max_length=36, blank=True)
     claimed_at = models.DateTimeField(null=True)
     attempts = models.PositiveSmallIntegerField(default=0)
@@ -176,9 +177,9 @@ class Export(models.Model):
 
     @property
     def path(self) -> str:
-        """Of this attempt alone: who was taken over from writes nobody's file."""
+        """Different for each attempt, so that a worker that lost its claim overwrites nothing."""
         return f"exports/{self.id}/{self.claim}"
 
     @property
-    def is_coming(self) -> bool:
-        return self.state in (self.State.WAITING, self.State.MAKING)
+    def is_unfinished(self) -> bool:
+        return self.state in (ExportState.WAITING, ExportState.MAKING)

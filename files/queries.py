@@ -1,4 +1,4 @@
-"""Files that somebody brought."""
+"""Files of a user."""
 
 from collections.abc import Sequence
 
@@ -11,8 +11,8 @@ MAX_SHOWN = 60
 
 
 def list_images(owner: User, *, thread_id: str, also: Sequence[str] = ()) -> list[File]:
-    """Theirs that are in the conversation or among the proofs of its panel, the newest first; and
-    these others, which are in nothing yet."""
+    """The owner's images in the thread or among the proofs of its panel, newest first, and those in
+    `also`, which have no use yet."""
     in_use = Q(uses__isnull=False) | Q(tab_use__part="") & Q(tab_use__isnull=False)
     found: QuerySet[File] = File.objects.filter(
         in_use | Q(pk__in=also),

@@ -1,4 +1,4 @@
-"""Where files are kept: any Django storage, by default a folder that nothing serves."""
+"""Stored content of files: in any Django storage, by default a folder that is not served."""
 
 from typing import Any, BinaryIO
 
@@ -7,13 +7,13 @@ from django.core.files.storage import Storage, storages
 
 from files.models import File
 
-# A link that somebody passes on is soon worth nothing.
+# Short, so that a shared link soon expires.
 LINK_SECONDS = 60
 
 
 def save(file: File, variant: str, content: BinaryIO) -> None:
     path = file.path(variant)
-    # Left behind by an attempt that was cut off; a storage would choose another name.
+    # An interrupted attempt may have left one, and a storage would choose another name.
     get_storage().delete(path)
     get_storage().save(path, Content(content))
 
@@ -23,12 +23,12 @@ def open_file(file: File, variant: str) -> Any:
 
 
 def signed_url(path: str, *, disposition: str, content_type: str) -> str | None:
-    """A short-lived address, where the storage has one; None where we serve it ourselves."""
+    """None if the storage has no signed URLs and the server sends the file itself."""
     storage: Any = get_storage()
     if not hasattr(storage, "bucket_name"):
         return None
-    asked = {"ResponseContentDisposition": disposition, "ResponseContentType": content_type}
-    return str(storage.url(path, parameters=asked, expire=LINK_SECONDS))
+    parameters = {"ResponseContentDisposition": disposition, "ResponseContentType": content_type}
+    return str(storage.url(path, parameters=parameters, expire=LINK_SECONDS))
 
 
 def delete(file: File) -> None:

@@ -1,4 +1,4 @@
-"""Files in a project panel: pictures that are pinned, and proofs."""
+"""Files in a project panel: pinned images and proofs."""
 
 from collections.abc import Sequence
 
@@ -12,18 +12,18 @@ from files.models import File, TabUse
 
 
 def reserve_for_tab(file: File, *, tab: str, part: str) -> None:
-    """Before the pin is written, so that no crash can leave one whose picture nobody keeps."""
+    """Called before the pin is written, so that after a crash its image is not deleted."""
     check_can_be_used([file])
     use, _ = TabUse.objects.get_or_create(file=file, defaults={"tab": tab, "part": part})
     if (use.tab, use.part) != (tab, part):
-        raise Refusal("UPLOAD_GONE", "This picture is in the panel already.")
+        raise Refusal("UPLOAD_GONE", "This photo is already in the panel.")
 
 
 def place_in_tab(files: Sequence[File], *, tab: str) -> list[File]:
-    """At once and for good, in the transaction of whatever records it; those that are new there."""
+    """Settled immediately, in the caller's transaction. Returns the files new in the tab."""
     check_can_be_used(files)
-    there = set(TabUse.objects.filter(file__in=files).values_list("file_id", flat=True))
-    new = [file for file in files if file.id not in there]
+    existing = set(TabUse.objects.filter(file__in=files).values_list("file_id", flat=True))
+    new = [file for file in files if file.id not in existing]
     now = timezone.now()
     TabUse.objects.bulk_create(
         [TabUse(file=file, tab=tab, settled_at=now) for file in new], ignore_conflicts=True
@@ -36,7 +36,7 @@ def settle_in_tab(part: str, *, thread_id: str) -> None:
 
 
 def unsettle_in_tab(part: str, *, thread_id: str) -> None:
-    """The pin may go: until that is known, the table is asked."""
+    """Called before the pin is removed: until it is settled, DynamoDB is read for it."""
     _of_part(part, thread_id).update(settled_at=None)
 
 
@@ -45,7 +45,7 @@ def _of_part(part: str, thread_id: str) -> QuerySet[TabUse]:
 
 
 def release_from_tab(use: TabUse) -> None:
-    """Kept for staff for a while, then swept, unless a message has it too."""
+    """The file is kept for staff for a while, then deleted, unless a message uses it."""
     with transaction.atomic():
         use.delete()
         release_unused([use.file_id])
@@ -56,6 +56,6 @@ def find_in_tab(part: str, *, thread_id: str) -> TabUse | None:
 
 
 def list_in_tab(tab: str, *, thread_id: str) -> list[TabUse]:
-    """In the order in which they came."""
+    """Oldest first."""
     uses = TabUse.objects.filter(tab=tab, file__thread_id=thread_id)
     return list(uses.select_related("file").order_by("created_at", "pk"))

@@ -1,6 +1,6 @@
-"""What one does to conversations from the list, to one or to many at once, and how to take it back.
+"""Actions on one or more rows of the inbox, each with its message and its undo.
 
-The actions are those of threads; here they get the words and the way back.
+The changes themselves are in threads.actions.
 """
 
 from collections.abc import Callable
@@ -18,67 +18,67 @@ from threads.dynamodb import keys
 from threads.models import Participant
 from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM
 
+# Fields of InboxActionForm.
 Fields = dict[str, str]
-MORNING = 8
+MORNING_HOUR = 8
 
 
 @dataclass(frozen=True)
 class InboxAction:
     run: Callable[..., Participant | None]
-    said: str
-    # From the row as it was: the fields that make it so again.
-    back: Callable[[Participant], Fields]
+    message: str
+    # Makes the fields of the action that restores a row from what it was before.
+    undo: Callable[[Participant], Fields]
 
 
 @dataclass
 class ActionResult:
-    """`undo`: what to ask for, each with its threads, to have it as it was."""
-
-    said: str
+    message: str
+    # Fields of the actions that restore the rows, each with its threads.
     undo: list[dict[str, Any]] = field(default_factory=list)
 
 
-def _to_folder(before: Participant) -> Fields:
-    return {"act": FOLDER_ACTS[before.folder]}
+def _undo_move(before: Participant) -> Fields:
+    return {"act": FOLDER_ACTIONS[before.folder]}
 
 
-def _to_pin(before: Participant) -> Fields:
+def _undo_pin(before: Participant) -> Fields:
     return {"act": "pin" if before.pinned else "unpin"}
 
 
-def _to_mute(before: Participant) -> Fields:
+def _undo_mute(before: Participant) -> Fields:
     if not before.is_muted:
         return {"act": "unmute"}
     return {"act": "mute", "until": before.muted_until or ""}
 
 
-def _to_unread(before: Participant) -> Fields:
+def _undo_read(before: Participant) -> Fields:
     return {"act": "unread" if before.has_unread else "read"}
 
 
-# A request that is moved back goes to the requests by itself.
-FOLDER_ACTS = {INBOX: "restore", REQUESTS: "restore", ARCHIVED_FOLDER: "archive", SPAM: "spam"}
+# `restore` moves a request back to the requests folder.
+FOLDER_ACTIONS = {INBOX: "restore", REQUESTS: "restore", ARCHIVED_FOLDER: "archive", SPAM: "spam"}
 INBOX_ACTIONS = {
-    "archive": InboxAction(folders.archive_thread, "Archived", _to_folder),
-    "restore": InboxAction(folders.restore_thread, "Moved to the inbox", _to_folder),
-    "spam": InboxAction(folders.mark_spam, "Moved to spam", _to_folder),
-    "pin": InboxAction(folders.pin_thread, "Pinned", _to_pin),
-    "unpin": InboxAction(folders.unpin_thread, "No longer pinned", _to_pin),
-    "mute": InboxAction(folders.mute_thread, "Muted", _to_mute),
-    "unmute": InboxAction(folders.unmute_thread, "No longer muted", _to_mute),
-    "unread": InboxAction(folders.mark_unread, "Marked as unread", _to_unread),
-    "read": InboxAction(mark_all_read, "Marked as read", _to_unread),
+    "archive": InboxAction(folders.archive_thread, "Archived", _undo_move),
+    "restore": InboxAction(folders.restore_thread, "Moved to the inbox", _undo_move),
+    "spam": InboxAction(folders.mark_spam, "Moved to spam", _undo_move),
+    "pin": InboxAction(folders.pin_thread, "Pinned", _undo_pin),
+    "unpin": InboxAction(folders.unpin_thread, "Unpinned", _undo_pin),
+    "mute": InboxAction(folders.mute_thread, "Muted", _undo_mute),
+    "unmute": InboxAction(folders.unmute_thread, "Unmuted", _undo_mute),
+    "unread": InboxAction(folders.mark_unread, "Marked as unread", _undo_read),
+    "read": InboxAction(mark_all_read, "Marked as read", _undo_read),
 }
 
 
-def run_action(user: User, act: str, thread_ids: list[str], **more: Any) -> ActionResult:
-    """Each by itself: of those that are no longer one's own, one cannot be kept from the others."""
+def run_action(user: User, act: str, thread_ids: list[str], **arguments: Any) -> ActionResult:
+    """Changes each thread on its own, and skips those that are no longer accessible to the user."""
     undo: dict[tuple[tuple[str, str], ...], list[str]] = {}
     missing = None
     done = 0
     for thread_id in thread_ids:
         try:
-            before = INBOX_ACTIONS[act].run(user, thread_id=thread_id, **more)
+            before = INBOX_ACTIONS[act].run(user, thread_id=thread_id, **arguments)
         except Refusal as refusal:
             if refusal.code != "THREAD_NOT_FOUND":
                 raise
@@ -86,25 +86,27 @@ def run_action(user: User, act: str, thread_ids: list[str], **more: Any) -> Acti
             continue
         done += 1
         if before is not None:
-            back = tuple(INBOX_ACTIONS[act].back(before).items())
-            undo.setdefault(back, []).append(thread_id)
+            fields = tuple(INBOX_ACTIONS[act].undo(before).items())
+            undo.setdefault(fields, []).append(thread_id)
     if missing and not done:
         raise missing
-    back_again = [dict(back) | {"thread": threads} for back, threads in undo.items()]
-    return ActionResult(_said(act, done), back_again)
+    steps = [dict(fields) | {"thread": threads} for fields, threads in undo.items()]
+    return ActionResult(_message(act, done), steps)
 
 
-def _said(act: str, done: int) -> str:
-    what = "conversation" if done == 1 else "conversations"
-    return INBOX_ACTIONS[act].said if done == 1 else f"{INBOX_ACTIONS[act].said}: {done} {what}"
+def _message(act: str, done: int) -> str:
+    message = INBOX_ACTIONS[act].message
+    return message if done == 1 else f"{message}: {done} conversations"
 
 
 def muted_until(how_long: str) -> str | None:
-    """None is for good. A morning is one of the reader's own zone."""
+    """None means until unmuted. The morning is in the user's own time zone."""
     now = timezone.localtime()
     if how_long == "hour":
         return keys.iso(now + timedelta(hours=1))
     if how_long == "tomorrow":
-        morning = (now + timedelta(days=1)).replace(hour=MORNING, minute=0, second=0, microsecond=0)
+        morning = (now + timedelta(days=1)).replace(
+            hour=MORNING_HOUR, minute=0, second=0, microsecond=0
+        )
         return keys.iso(morning)
     return None

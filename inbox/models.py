@@ -1,13 +1,13 @@
-"""The index that search looks into: a copy of what was said, made from the table at any time.
+"""The search index: a copy of the messages, which can be rebuilt from DynamoDB at any time.
 
-It decides nothing. What it finds is looked up in the table before anybody sees it.
+It grants no access: every match is read from DynamoDB before it is shown.
 """
 
 from django.db import models
 
 
 class IndexedThread(models.Model):
-    """How far a thread has been taken in: by messages, by changes, by who is in it."""
+    """How far a thread is indexed: its messages, its revisions and its participants."""
 
     id = models.CharField(primary_key=True, max_length=31)
     seq = models.IntegerField()
@@ -15,7 +15,7 @@ class IndexedThread(models.Model):
     roster_version = models.IntegerField()
     kind = models.CharField(max_length=20)
     last_at = models.DateTimeField(null=True)
-    # Folded, with names and handles of those who are in it: what `in:` looks at.
+    # Subject, names and handles of the participants, normalised: what `in:` searches.
     about = models.TextField()
 
     def __str__(self) -> str:
@@ -23,7 +23,7 @@ class IndexedThread(models.Model):
 
 
 class IndexedPerson(models.Model):
-    """Who may find something in a thread, and from where on."""
+    """A user who can search a thread, and the first message they can see."""
 
     thread = models.ForeignKey(IndexedThread, models.CASCADE, related_name="people")
     user_id = models.CharField(max_length=30, db_index=True)
@@ -39,14 +39,14 @@ class IndexedPerson(models.Model):
 
 
 class IndexedMessage(models.Model):
-    """A number of its own, since full-text tables know rows by number."""
+    """Has an integer primary key, since full-text tables refer to rows by number."""
 
     message_id = models.CharField(unique=True, max_length=30)
     thread = models.ForeignKey(IndexedThread, models.CASCADE, related_name="messages")
     seq = models.IntegerField()
     at = models.DateTimeField(db_index=True)
     author_id = models.CharField(max_length=30, blank=True)
-    # Folded: name and handle, as they were when it was taken in.
+    # Name and handle, normalised, as they were when the message was indexed.
     author = models.TextField(blank=True)
     folded = models.TextField()
     has_image = models.BooleanField(default=False)
@@ -58,7 +58,7 @@ class IndexedMessage(models.Model):
 
 
 class Checked(models.Model):
-    """Up to which day everything is known to have been taken in; one row, or none yet."""
+    """The day up to which all threads are known to be indexed: one row, or none yet."""
 
     day = models.CharField(max_length=10)
 

@@ -1,4 +1,4 @@
-"""A person's own conversations: a folder's page is one Query, complete with preview and unread."""
+"""A user's inbox rows by folder and filter. One page of a folder is one Query."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -10,6 +10,7 @@ from core.ids import ULID_PATTERN
 from core.refusals import Refusal
 from inbox.models import IndexedThread
 from threads.dynamodb import keys
+from threads.dynamodb.concurrent_reads import read_all
 from threads.dynamodb.table import Index, Item, KeyCondition, count, query
 from threads.models import Invitation, Participant, PendingAction
 from threads.models.participant import (
@@ -24,13 +25,13 @@ from threads.models.thread import PROJECT
 from threads.queries import unexpired_requests
 
 PAGE_SIZE = 50
-# What a page brings along: a screen of them and a few more. The rest comes when one scrolls.
+# Rows in the page itself: a bit more than a screen. Scrolling loads the rest.
 FIRST_PAGE_SIZE = 15
-# A filter shows no more than that, and says so.
+# The most rows of a filter, and the highest exact count.
 MAX_ROWS = 100
 FOLDERS = (INBOX, REQUESTS, ARCHIVED_FOLDER, SPAM)
 UNREAD, ACTION_REQUIRED, PROJECTS = "unread", "action-required", "projects"
-# Where a page ends: the index's own sort key, which names the thread.
+# The end of a page: the sort key of the index, which contains the thread id.
 CURSOR = re.compile(
     rf"(?:{keys.PINNED})?\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z#(thrd_{ULID_PATTERN})",
     re.ASCII,
@@ -40,9 +41,9 @@ CURSOR = re.compile(
 @dataclass
 class FolderPage:
     rows: list[Participant]
-    # What to ask the next page with; empty at the end.
+    # The parameter of the next page; empty at the end.
     cursor: str = ""
-    # Of a filter: there are more than it shows.
+    # A filter has more rows than it shows.
     is_truncated: bool = False
 
 
@@ -52,68 +53,69 @@ def list_folder(
     *,
     after: str = "",
     size: int = PAGE_SIZE,
-    fresh: RecentRows | None = None,
+    recent: RecentRows | None = None,
 ) -> FolderPage:
-    """Pinned, then newest; rows that were written a moment ago are as the table has them."""
-    fresh = fresh or RecentRows(user.id)
+    """Pinned rows first, then the newest. Recently written rows are read from the table, since the
+    index may lag behind."""
+    recent = recent or RecentRows(user.id)
     page = query(
         keys.inbox_pk(user.id, folder),
         unexpired_requests() if folder == REQUESTS else None,
-        # Some of them may no longer belong here.
-        limit=size + len(fresh.threads),
+        # Recently written rows may no longer belong to this folder.
+        limit=size + len(recent.threads),
         index=Item.inbox,
         newest_first=True,
         after=_start_key(user, folder, after) if after else None,
     )
     end = page.next_key["GSI1SK"]["S"] if page.next_key else ""
-    rows = fresh.merge(
+    rows = recent.merge(
         page.of(Participant),
         lambda row: (
-            _is_in(row, folder) and end <= row.inbox_sk and (row.inbox_sk < after or not after)
+            _belongs(row, folder) and end <= row.inbox_sk and (row.inbox_sk < after or not after)
         ),
     )
-    rows.sort(key=_place, reverse=True)
+    rows.sort(key=_sort_key, reverse=True)
     if len(rows) > size:
         rows, end = rows[:size], rows[size - 1].inbox_sk
     return FolderPage(rows, end)
 
 
-def _is_in(row: Participant, folder: str) -> bool:
-    is_over = folder == REQUESTS and row.inbox_sk < request_cutoff()
-    return row.folder == folder and not is_over
+def _belongs(row: Participant, folder: str) -> bool:
+    is_expired = folder == REQUESTS and row.inbox_sk < request_cutoff()
+    return row.folder == folder and not is_expired
 
 
-def _place(row: Participant) -> str:
+def _sort_key(row: Participant) -> str:
     return row.inbox_sk
 
 
-def list_unread(user: User, fresh: RecentRows | None = None) -> FolderPage:
-    # One more than is shown, to know whether there are more.
+def list_unread(user: User, recent: RecentRows | None = None) -> FolderPage:
+    # One more than shown, to find out whether there are more.
     page = query(
         keys.unread_pk(user.id), limit=MAX_ROWS + 1, index=Item.unread_threads, newest_first=True
     )
     threads = [row.thread_id for row in page.of(Participant)]
-    # The index may lag behind what the items themselves say.
-    rows = [row for row in _read(user, threads[:MAX_ROWS], fresh) if row.has_unread]
+    # The index may lag behind the items.
+    rows = [row for row in _read(user, threads[:MAX_ROWS], recent) if row.has_unread]
     return _filtered(rows, is_truncated=len(threads) > MAX_ROWS)
 
 
-def list_action_required(user: User, fresh: RecentRows | None = None) -> FolderPage:
-    """Where a card, an offer or a contract to be signed waits for this person."""
-    threads, more = _threads_with_actions(user)
-    waiting = set(threads[:MAX_ROWS])
-    rows = [row for row in _read(user, waiting, fresh) if row.thread_id in waiting]
-    return _filtered(rows, is_truncated=more or len(threads) > MAX_ROWS)
+def list_action_required(user: User, recent: RecentRows | None = None) -> FolderPage:
+    """Threads with a card, an offer or a contract that this user has to answer or sign."""
+    threads, has_more = _threads_with_actions(user)
+    pending = set(threads[:MAX_ROWS])
+    rows = [row for row in _read(user, pending, recent) if row.thread_id in pending]
+    return _filtered(rows, is_truncated=has_more or len(threads) > MAX_ROWS)
 
 
-def list_projects(user: User, fresh: RecentRows | None = None) -> FolderPage:
-    """By one's bookings. Those of a guest are known to search, and before that as recent writes."""
-    threads = list_booked_threads(user, most=MAX_ROWS + 1)
+def list_projects(user: User, recent: RecentRows | None = None) -> FolderPage:
+    """The threads of the user's bookings, and from the search index those they are a guest in."""
+    threads = list_booked_threads(user, limit=MAX_ROWS + 1)
     guest = IndexedThread.objects.filter(people__user_id=user.id, kind=PROJECT)
     threads += (
         guest.exclude(pk__in=threads).order_by("-pk").values_list("pk", flat=True)[: MAX_ROWS + 1]
     )
-    rows = [row for row in _read(user, threads[:MAX_ROWS], fresh) if row.kind == PROJECT]
+    rows = [row for row in _read(user, threads[:MAX_ROWS], recent) if row.kind == PROJECT]
     return _filtered(rows, is_truncated=len(threads) > MAX_ROWS)
 
 
@@ -126,60 +128,63 @@ def list_rows(
     *,
     after: str = "",
     size: int = PAGE_SIZE,
-    fresh: RecentRows | None = None,
+    recent: RecentRows | None = None,
 ) -> FolderPage:
     """A folder, or a filter of the inbox."""
-    fresh = fresh or RecentRows(user.id)
+    recent = recent or RecentRows(user.id)
     if folder in FILTERS:
-        return FILTERS[folder](user, fresh)
-    return list_folder(user, folder, after=after, size=size, fresh=fresh)
+        return FILTERS[folder](user, recent)
+    return list_folder(user, folder, after=after, size=size, recent=recent)
 
 
-def _read(user: User, thread_ids: Iterable[str], fresh: RecentRows | None) -> list[Participant]:
-    """These rows, and those that the index may not show yet."""
-    return (fresh or RecentRows(user.id)).list_with_recent(thread_ids)
+def _read(user: User, thread_ids: Iterable[str], recent: RecentRows | None) -> list[Participant]:
+    """The rows of these threads and the recently written ones."""
+    return (recent or RecentRows(user.id)).list_with_recent(thread_ids)
 
 
 def _filtered(rows: list[Participant], *, is_truncated: bool) -> FolderPage:
-    """Filters are inside the inbox; pinned first, then the newest."""
-    shown = sorted((row for row in rows if row.folder == INBOX), key=_place, reverse=True)
+    """Filters show rows of the inbox folder only: pinned first, then the newest."""
+    shown = sorted((row for row in rows if row.folder == INBOX), key=_sort_key, reverse=True)
     return FolderPage(shown[:MAX_ROWS], is_truncated=is_truncated or len(shown) > MAX_ROWS)
 
 
-def count_rows(user: User, fresh: RecentRows | None = None) -> dict[str, int]:
-    """What the list of folders says beside their names: exact up to 99, and 100 is more."""
-    fresh = fresh or RecentRows(user.id)
-    return {
-        UNREAD: _count(
-            fresh,
-            lambda row: row.unread_pk is not None,
-            keys.unread_pk(user.id),
-            index=Item.unread_threads,
-        ),
-        ACTION_REQUIRED: len(_threads_with_actions(user)[0]),
-        REQUESTS: _count(
-            fresh,
-            lambda row: _is_in(row, REQUESTS),
-            keys.inbox_pk(user.id, REQUESTS),
-            unexpired_requests(),
-            index=Item.inbox,
-        ),
-    }
+def count_rows(user: User, recent: RecentRows | None = None) -> dict[str, int]:
+    """The counts beside folders and filters, exact up to 99; MAX_ROWS means more."""
+    recent = recent or RecentRows(user.id)
+    unread, action_required, requests = read_all(
+        [
+            lambda: _count(
+                recent,
+                lambda row: row.unread_pk is not None,
+                keys.unread_pk(user.id),
+                index=Item.unread_threads,
+            ),
+            lambda: len(_threads_with_actions(user)[0]),
+            lambda: _count(
+                recent,
+                lambda row: _belongs(row, REQUESTS),
+                keys.inbox_pk(user.id, REQUESTS),
+                unexpired_requests(),
+                index=Item.inbox,
+            ),
+        ]
+    )
+    return {UNREAD: unread, ACTION_REQUIRED: action_required, REQUESTS: requests}
 
 
 def _count(
-    fresh: RecentRows,
+    recent: RecentRows,
     belongs: Callable[[Participant], bool],
     pk: str,
     where: KeyCondition | None = None,
     *,
     index: Index,
 ) -> int:
-    """By number alone, unless the index may lag: then which ones it has must be known."""
-    if not fresh.threads:
+    """A count by the index, unless it may lag behind: then the rows themselves are merged."""
+    if not recent.threads:
         return count(pk, where, limit=MAX_ROWS, index=index)
-    page = query(pk, where, limit=MAX_ROWS + len(fresh.threads), index=index)
-    return min(MAX_ROWS, len(fresh.merge(page.of(Participant), belongs)))
+    page = query(pk, where, limit=MAX_ROWS + len(recent.threads), index=index)
+    return min(MAX_ROWS, len(recent.merge(page.of(Participant), belongs)))
 
 
 def _threads_with_actions(user: User) -> tuple[list[str], bool]:
@@ -190,7 +195,7 @@ def _threads_with_actions(user: User) -> tuple[list[str], bool]:
 
 
 def get_row(user: User, thread_id: str) -> Participant:
-    """Their own row, or that of their invitation."""
+    """The user's row, or that of their invitation."""
     pk = keys.thread_pk(thread_id)
     row = Participant.find(pk, keys.participant_sk(user.id))
     row = row or Invitation.find(pk, keys.invitation_sk(user.id))
@@ -200,7 +205,7 @@ def get_row(user: User, thread_id: str) -> Participant:
 
 
 def _start_key(user: User, folder: str, cursor: str) -> dict[str, dict[str, str]]:
-    """Not trusted: it can only name a place in the asker's own folder."""
+    """The cursor is untrusted: it can only point into the user's own folder."""
     found = CURSOR.fullmatch(cursor)
     if found is None:
         raise Refusal("BAD_FRAME")

@@ -1,4 +1,4 @@
-"""A row of the inbox, as a page shows it, and the column of rows with its folders."""
+"""Rows of the inbox as a page shows them, and the column of rows with its folders."""
 
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -15,10 +15,12 @@ from inbox.queries import (
     PAGE_SIZE,
     PROJECTS,
     UNREAD,
+    FolderPage,
     count_rows,
     list_rows,
 )
 from threads.dynamodb import keys
+from threads.dynamodb.concurrent_reads import read_both
 from threads.models import Participant, Person
 from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM
 from threads.models.recent_rows import RecentRows
@@ -65,7 +67,7 @@ class InboxRow:
 
 @dataclass
 class FolderLink:
-    """A folder or a filter, as one chooses it."""
+    """A link to a folder or a filter."""
 
     key: str
     label: str
@@ -80,11 +82,11 @@ class FolderLink:
 
 @dataclass
 class InboxColumn:
-    """A folder beside the conversation that is open."""
+    """A folder, beside the content of the page."""
 
     key: str
     label: str
-    # A filter is inside the inbox.
+    # The inbox, if `key` is a filter.
     folder: str
     rows: list[InboxRow]
     next_rows: str
@@ -95,30 +97,33 @@ class InboxColumn:
 
 def get_column(user: User, key: str, *, after: str = "", current: str = "") -> InboxColumn:
     size = PAGE_SIZE if after else FIRST_PAGE_SIZE
-    fresh = RecentRows(user.id)
-    column = get_column_rows(user, key, after=after, current=current, size=size, fresh=fresh)
-    counts = count_rows(user, fresh)
-    column.folders = [_place(each, FOLDER_LABELS[each], column.folder) for each in FOLDER_LABELS]
-    for place in column.folders:
-        place.count = counts[UNREAD] if place.key == INBOX else counts.get(place.key, 0)
+    recent = RecentRows(user.id)
+    if key in FILTERS:
+        # Filters may use SQL, and read the recent rows together with their own.
+        page = list_rows(user, key, recent=recent)
+        counts = count_rows(user, recent)
+    else:
+        counts, page = read_both(
+            lambda: count_rows(user, recent),
+            lambda: list_rows(user, key, after=after, size=size, recent=recent),
+        )
+    column = _make_column(user, key, page, current)
+    column.folders = [_link(each, FOLDER_LABELS[each], column.folder) for each in FOLDER_LABELS]
+    for link in column.folders:
+        link.count = counts[UNREAD] if link.key == INBOX else counts.get(link.key, 0)
     if column.folder == INBOX:
-        column.filters = [_place(each, FILTER_LABELS[each], key) for each in FILTER_LABELS]
-        for place in column.filters:
-            place.count = counts.get(place.key, 0)
+        column.filters = [_link(each, FILTER_LABELS[each], key) for each in FILTER_LABELS]
+        for link in column.filters:
+            link.count = counts.get(link.key, 0)
     return column
 
 
-def get_column_rows(
-    user: User,
-    key: str,
-    *,
-    after: str = "",
-    current: str = "",
-    size: int = PAGE_SIZE,
-    fresh: RecentRows | None = None,
-) -> InboxColumn:
-    """The rows alone, for a page that has the rest."""
-    page = list_rows(user, key, after=after, size=size, fresh=fresh)
+def get_column_rows(user: User, key: str, *, after: str = "", size: int = PAGE_SIZE) -> InboxColumn:
+    """The rows without folders and counts, for a page that already shows these."""
+    return _make_column(user, key, list_rows(user, key, after=after, size=size))
+
+
+def _make_column(user: User, key: str, page: FolderPage, current: str = "") -> InboxColumn:
     query = urlencode({"folder": key, "after": page.cursor})
     return InboxColumn(
         key=key,
@@ -132,7 +137,7 @@ def get_column_rows(
     )
 
 
-def _place(key: str, label: str, current: str) -> FolderLink:
+def _link(key: str, label: str, current: str) -> FolderLink:
     return FolderLink(key, label, folder_url(key), key == current)
 
 
@@ -152,7 +157,7 @@ def row_of(
     url = reverse("threads:thread", args=[participant.thread_id])
     return InboxRow(
         thread_id=participant.thread_id,
-        # So that the list beside the conversation stays the one that it was opened from.
+        # The thread page shows the same folder beside the thread.
         url=url if key == INBOX else f"{url}?{urlencode({'in': key})}",
         subject=participant.subject,
         kind=participant.kind,

@@ -3,7 +3,7 @@ import os
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "messaging_site.settings")
-# Before anything that needs the apps to be loaded.
+# Must run before imports that need the app registry.
 http = get_asgi_application()
 
 from channels.routing import ProtocolTypeRouter  # noqa: E402

@@ -1,4 +1,4 @@
-"""What every template may ask for."""
+"""Variables available in every template."""
 
 from django.conf import settings
 from django.http import HttpRequest

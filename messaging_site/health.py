@@ -1,4 +1,4 @@
-"""Is it alive, and can it do its work? For whatever starts, watches and balances the service."""
+"""Liveness and readiness checks for process managers and load balancers."""
 
 import ipaddress
 import threading
@@ -22,8 +22,8 @@ from threads.dynamodb.table import connection as table
 
 log = structlog.get_logger(__name__)
 
-# A clock further off than this would write messages into the future.
-MAX_CLOCK_OFFSET = 5.0
+# With a larger offset messages would be stored in the future.
+MAX_CLOCK_OFFSET_SECONDS = 5.0
 
 Checks = dict[str, str]
 
@@ -35,21 +35,21 @@ def alive(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def ready(request: HttpRequest) -> HttpResponse:
-    """Each store that is needed answers, and the clock is right; says which does not.
+    """503 if a required store does not answer, the clock is off or the server is draining.
 
-    Not while the server drains. Without Redis the work goes on: servers that left the balancer for
-    its sake would make a small outage a large one.
+    An outage of Redis does not count: the server still works without it, and removing all servers
+    from the balancer would make the outage worse.
     """
-    found = {"server": "draining"} if draining.is_set() else readiness.checks()
-    is_ready = all(answer == "ok" for name, answer in found.items() if name != "redis")
+    checks = {"server": "draining"} if draining.is_set() else readiness.checks()
+    is_ready = all(result == "ok" for name, result in checks.items() if name != "redis")
     report: dict[str, Any] = {"ready": is_ready}
     if _is_trusted(request):
-        report["checks"] = found
+        report["checks"] = checks
     return JsonResponse(report, status=200 if is_ready else 503)
 
 
 def _is_trusted(request: HttpRequest) -> bool:
-    """Whether the caller is in one of HEALTH_NETWORKS, as far as its address can be believed."""
+    """Whether the client is in HEALTH_NETWORKS and its address can be trusted."""
     if "X-Forwarded-For" in request.headers and not settings.ALLAUTH_TRUSTED_PROXY_COUNT:
         return False
     try:
@@ -60,7 +60,7 @@ def _is_trusted(request: HttpRequest) -> bool:
 
 
 class Readiness:
-    """Caches the last report, so that the stores are asked once however many callers there are."""
+    """Caches the last report, so that the load on the stores does not depend on the callers."""
 
     def __init__(self) -> None:
         self._checking = threading.Lock()
@@ -68,7 +68,7 @@ class Readiness:
         self._checked_at = 0.0
 
     def checks(self) -> Checks:
-        """Callers during a check get the previous report; only the first report is waited for."""
+        """Callers during a check get the previous report; they wait only for the first one."""
         last = self._last
         if last is not None and self._is_fresh():
             return last
@@ -94,21 +94,21 @@ readiness = Readiness()
 
 
 def run_checks() -> Checks:
-    """Asks each store once; the clock is compared with the answer of DynamoDB."""
+    """Queries each store once and compares the clock with the response of DynamoDB."""
     described: list[dict[str, Any]] = []
     return {
-        "database": _try("database", _check_database),
-        "dynamodb": _try("dynamodb", lambda: described.append(_describe_table())),
-        "redis": _try("redis", _check_redis),
-        "clock": _try("clock", partial(_check_clock, described)),
+        "database": _run_check("database", _check_database),
+        "dynamodb": _run_check("dynamodb", lambda: described.append(_describe_table())),
+        "redis": _run_check("redis", _check_redis),
+        "clock": _run_check("clock", partial(_check_clock, described)),
     }
 
 
-def _try(name: str, check: Callable[[], None]) -> str:
+def _run_check(name: str, check: Callable[[], None]) -> str:
     try:
         check()
     except Exception as error:
-        log.warning("not_ready", check=name, error=str(error))
+        log.warning("readiness_check_failed", check=name, error=str(error))
         return type(error).__name__
     return "ok"
 
@@ -120,10 +120,10 @@ def _check_database() -> None:
 
 def _describe_table() -> dict[str, Any]:
     store = table()
-    answer: dict[str, Any] = store.connection.dispatch(
+    response: dict[str, Any] = store.connection.dispatch(
         "DescribeTable", {"TableName": store.table_name}
     )
-    return answer
+    return response
 
 
 def _check_redis() -> None:
@@ -132,14 +132,17 @@ def _check_redis() -> None:
             client.ping()
 
 
-class ClockIsOff(Exception):
+class ClockOffsetError(Exception):
     pass
 
 
 def _check_clock(described: list[dict[str, Any]]) -> None:
-    """Against the store's own Date header, which is the time that counts."""
+    """Compares the clock with the Date header of DynamoDB."""
     if not described:
         return
-    told = described[0]["ResponseMetadata"]["HTTPHeaders"].get("date")
-    if told and abs(parsedate_to_datetime(told).timestamp() - time.time()) > MAX_CLOCK_OFFSET:
-        raise ClockIsOff(f"this machine says {time.time():.0f}, the store says {told}")
+    date = described[0]["ResponseMetadata"]["HTTPHeaders"].get("date")
+    if not date:
+        return
+    offset = abs(parsedate_to_datetime(date).timestamp() - time.time())
+    if offset > MAX_CLOCK_OFFSET_SECONDS:
+        raise ClockOffsetError(f"this machine says {time.time():.0f}, DynamoDB says {date}")

@@ -1,6 +1,6 @@
-"""Structured logs: one line of JSON an event, with the correlation id of the request or socket.
+"""Structured logging: one JSON line per event, with the correlation id of the request or socket.
 
-Bodies of messages, passwords and session keys are never passed to a logger.
+Message bodies, passwords and session keys must never be logged.
 """
 
 import logging
@@ -9,7 +9,7 @@ import sys
 import structlog
 from structlog.typing import Processor
 
-SHARED: list[Processor] = [
+SHARED_PROCESSORS: list[Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
@@ -21,14 +21,14 @@ SHARED: list[Processor] = [
 def configure(*, level: str, as_json: bool) -> None:
     renderer = structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer()
     structlog.configure(
-        processors=[*SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[*SHARED_PROCESSORS, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=SHARED,
+            foreign_pre_chain=SHARED_PROCESSORS,
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
         )
     )

@@ -1,4 +1,4 @@
-"""The edge of every page: a correlation id for each request, and refusals as answers."""
+"""Middleware for correlation ids, refusals and the rate limit of writes."""
 
 import secrets
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def new_correlation_id() -> str:
 
 @sync_only_middleware
 def correlation(get_response: GetResponse) -> GetResponse:
-    """Every log line of a request carries its id, and so does every error that a person sees."""
+    """Adds an id to the log lines, the response and the error pages of a request."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         request.corr_id = new_correlation_id()  # type: ignore[attr-defined]
@@ -41,7 +41,7 @@ def correlation(get_response: GetResponse) -> GetResponse:
 
 @sync_only_middleware
 def refusals(get_response: GetResponse) -> GetResponse:
-    """Refusals become answers. All retries of one request share one deadline."""
+    """Renders refusals as responses, and gives all retries of a request one deadline."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         with time_budget():
@@ -49,14 +49,14 @@ def refusals(get_response: GetResponse) -> GetResponse:
 
     def process_exception(request: HttpRequest, error: Exception) -> HttpResponse | None:
         if isinstance(error, OperationalError):
-            log.warning("page_without_database", path=request.path, error=str(error))
-            return without_database(request)
+            log.warning("database_unavailable", path=request.path, error=str(error))
+            return render_database_unavailable(request)
         if not isinstance(error, Refusal):
             return None
         if should_log(error):
-            log.info("refused", code=error.code, path=request.path)
-        response = refuse(request, error)
-        # Otherwise Django logs every 503 once more, as an error.
+            log.info("request_refused", code=error.code, path=request.path)
+        response = render_refusal(request, error)
+        # Django would log every 503 again, as an error.
         response._has_been_logged = True  # type: ignore[attr-defined]
         return response
 
@@ -66,7 +66,7 @@ def refusals(get_response: GetResponse) -> GetResponse:
 
 @sync_only_middleware
 def limit_writes(get_response: GetResponse) -> GetResponse:
-    """One rate limit for every change that comes by a page, whatever the view."""
+    """Applies one rate limit to all unsafe requests of a user or client address."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         return get_response(request)
@@ -76,39 +76,39 @@ def limit_writes(get_response: GetResponse) -> GetResponse:
             return None
         user_id = getattr(request.user, "id", None)
         try:
-            check_rate_limit("write", user_id or client_address(request) or "nobody")
+            check_rate_limit("write", user_id or client_address(request) or "unknown")
         except Refusal as refusal:
-            return refuse(request, refusal)
+            return render_refusal(request, refusal)
         return None
 
     middleware.process_view = process_view  # type: ignore[attr-defined]
     return middleware
 
 
-def without_database(request: HttpRequest) -> HttpResponse:
-    """Made without any query: the page frame would ask who is signed in."""
-    refusal = Refusal("TRY_AGAIN", "Parley is not available right now.")
-    described = refusal.as_dict(getattr(request, "corr_id", ""))
+def render_database_unavailable(request: HttpRequest) -> HttpResponse:
+    """Renders without queries; the base template would query the signed-in user."""
+    refusal = Refusal("TRY_AGAIN", "Parley isn't available right now.")
+    fields = refusal.as_dict(getattr(request, "corr_id", ""))
     response: HttpResponse
     if "application/json" in request.headers.get("Accept", ""):
-        response = JsonResponse(described, status=refusal.status)
+        response = JsonResponse(fields, status=refusal.status)
     else:
         response = HttpResponse(render_to_string("503.html"), status=refusal.status)
     response["Retry-After"] = "5"
     return response
 
 
-def refuse(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+def render_refusal(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     corr_id = request.corr_id  # type: ignore[attr-defined]
-    described = refusal.as_dict(corr_id)
+    fields = refusal.as_dict(corr_id)
     response: HttpResponse
     if "application/json" in request.headers.get("Accept", ""):
-        response = JsonResponse(described, status=refusal.status)
+        response = JsonResponse(fields, status=refusal.status)
     elif refusal.status == 404:
-        # What one may not see does not exist: the page of an address that leads nowhere.
+        # The same page as for an unknown URL, so that it does not reveal what exists.
         response = render(request, "404.html", status=404)
     else:
-        response = render(request, "refused.html", {"refusal": described}, status=refusal.status)
+        response = render(request, "refused.html", {"refusal": fields}, status=refusal.status)
     if refusal.retry_after is not None:
         response["Retry-After"] = str(refusal.retry_after)
     return response

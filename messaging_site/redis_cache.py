@@ -1,4 +1,4 @@
-"""The cache in Redis; in memory while Redis is away, so that sign-in, which counts here, works."""
+"""A Redis cache that falls back to memory during an outage, so that signing in still works."""
 
 from typing import Any
 
@@ -11,34 +11,34 @@ from core.redis_outage import REDIS_ERRORS, redis_outage
 class FallbackRedisCache(RedisCache):
     def __init__(self, server: Any, params: dict[str, Any]) -> None:
         super().__init__(server, params)
-        self._meanwhile = LocMemCache("while Redis is away", params)
+        self._fallback = LocMemCache("redis-fallback", params)
 
-    def add(self, *given: Any, **named: Any) -> bool:
-        return self._do("add", *given, **named)
+    def add(self, *args: Any, **kwargs: Any) -> bool:
+        return self._call("add", *args, **kwargs)
 
-    def get(self, *given: Any, **named: Any) -> Any:
-        return self._do("get", *given, **named)
+    def get(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call("get", *args, **kwargs)
 
-    def set(self, *given: Any, **named: Any) -> None:
-        self._do("set", *given, **named)
+    def set(self, *args: Any, **kwargs: Any) -> None:
+        self._call("set", *args, **kwargs)
 
-    def touch(self, *given: Any, **named: Any) -> bool:
-        return self._do("touch", *given, **named)
+    def touch(self, *args: Any, **kwargs: Any) -> bool:
+        return self._call("touch", *args, **kwargs)
 
-    def delete(self, *given: Any, **named: Any) -> bool:
-        return self._do("delete", *given, **named)
+    def delete(self, *args: Any, **kwargs: Any) -> bool:
+        return self._call("delete", *args, **kwargs)
 
-    def has_key(self, *given: Any, **named: Any) -> bool:
-        return self._do("has_key", *given, **named)
+    def has_key(self, *args: Any, **kwargs: Any) -> bool:
+        return self._call("has_key", *args, **kwargs)
 
-    def incr(self, *given: Any, **named: Any) -> int:
-        return self._do("incr", *given, **named)
+    def incr(self, *args: Any, **kwargs: Any) -> int:
+        return self._call("incr", *args, **kwargs)
 
-    def _do(self, what: str, *given: Any, **named: Any) -> Any:
+    def _call(self, method: str, *args: Any, **kwargs: Any) -> Any:
         if redis_outage.can_try():
             try:
                 with redis_outage.tracked():
-                    return getattr(super(), what)(*given, **named)
+                    return getattr(super(), method)(*args, **kwargs)
             except REDIS_ERRORS:
                 pass
-        return getattr(self._meanwhile, what)(*given, **named)
+        return getattr(self._fallback, method)(*args, **kwargs)

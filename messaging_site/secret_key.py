@@ -1,4 +1,4 @@
-"""The key that signs sessions: one of its own for every embedded installation."""
+"""The secret key of an embedded installation, generated on its first start."""
 
 import os
 import secrets
@@ -12,7 +12,7 @@ def get_or_create(data_dir: Path) -> str:
     except FileNotFoundError:
         data_dir.mkdir(parents=True, exist_ok=True)
     try:
-        # Exclusive: of two first starts at once, one makes the key and the other reads it.
+        # Exclusive: of two concurrent first starts, one creates the key and the other reads it.
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(secrets.token_urlsafe(64))
     except FileExistsError:

@@ -1,7 +1,7 @@
-"""Every setting comes from the environment; docs/operations.md has the table.
+"""Settings, all from environment variables; docs/operations.md lists them.
 
-With nothing set this is the embedded default: SQLite and files in one folder, one process. With a
-DATABASE_URL it is a deployment, and then nothing that matters may be left at its default.
+Without any variable this is the embedded mode: SQLite and files in one directory, one process. With
+DATABASE_URL it is a deployment, where security settings must be set explicitly.
 """
 
 from pathlib import Path
@@ -111,7 +111,7 @@ if EMBEDDED:
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": DATA_DIR / "parley.sqlite3",
             "OPTIONS": {
-                # What was acknowledged must survive the plug: a full sync for each commit.
+                # Acknowledged writes must survive a power failure: a full sync for each commit.
                 "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
                 "timeout": 10,
                 "transaction_mode": "IMMEDIATE",
@@ -123,17 +123,17 @@ else:
     if DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
         from messaging_site.postgresql.connection import BoundedConnection
 
-        # The same backend, with an end to every wait.
+        # The same backend with timeouts.
         DATABASES["default"]["ENGINE"] = "messaging_site.postgresql"
-        # Under ASGI a connection kept for each thread runs the server out of them; a pool does not.
-        # Those that a restart of the database has cut are found out before they are handed on.
+        # Under ASGI, one connection per thread would exhaust the server; a pool does not.
+        # Connections closed by a restart of the database are detected before they are reused.
         DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
         DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
             "min_size": 1,
             "max_size": env.int("PARLEY_DATABASE_POOL", default=10),
-            # After this a caller looks whether the server answers at all, and waits on if so.
+            # After this a caller checks whether the server answers, and if so keeps waiting.
             "timeout": 0.5,
-            # Given up soon and begun anew by the next caller: back-off would outlast the outage.
+            # Short, because the next caller reconnects: the back-off would outlast the outage.
             "reconnect_timeout": 5.0,
             "connection_class": BoundedConnection,
         }
@@ -142,25 +142,25 @@ else:
         )
 # How long a caller waits for a connection while all of them are in use.
 DATABASE_POOL_TIMEOUT = env.float("PARLEY_DATABASE_POOL_TIMEOUT", default=10.0)
-# How long a server waits for the answer to one statement. Commands wait as long as it takes.
+# Timeout of one statement in a server. Commands have none.
 DATABASE_STATEMENT_SECONDS = env.float("PARLEY_DATABASE_STATEMENT_SECONDS", default=5.0)
 
 DYNAMODB = {
     "table": env.str("PARLEY_TABLE", default="parley"),
-    # Empty means AWS itself, found by its usual variables.
+    # Empty means AWS, configured with its usual variables.
     "endpoint": env.str("PARLEY_DYNAMODB_ENDPOINT", default="") or None,
     "region": env.str("AWS_REGION", default=env.str("AWS_DEFAULT_REGION", default="eu-central-1")),
     "connect_timeout": env.float("PARLEY_DYNAMODB_CONNECT_TIMEOUT", default=1.0),
     "read_timeout": env.float("PARLEY_DYNAMODB_READ_TIMEOUT", default=3.0),
-    # All retries of one page or socket command end so many seconds after it began.
+    # Deadline for all retries of one page or socket command.
     "retry_seconds": env.float("PARLEY_DYNAMODB_RETRY_SECONDS", default=2.0),
 }
-# How long an index of the table may lag behind it; 0 means that it never does.
+# How long a secondary index may lag behind the table; 0 if it never does.
 INDEX_LAG_SECONDS = env.float("PARLEY_INDEX_LAG_SECONDS", default=10.0)
 
 REDIS_URL = env.str("REDIS_URL", default="")
 REDIS_PREFIX = env.str("PARLEY_REDIS_PREFIX", default="parley")
-# A channel that is full drops frames without a word; clients notice by seq and ask again.
+# A full channel drops events silently; clients notice the gap in `seq` and sync.
 CHANNEL_CAPACITY = 1500
 CHANNEL_LAYERS: dict[str, Any] = {
     "default": {
@@ -182,19 +182,19 @@ if REDIS_URL:
 else:
     CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 
-# What people send besides words.
+# Attachments.
 FILES = {
     "most_bytes": 20 * 1024 * 1024,
     "most_pixels": 12_000,
-    # Of formats that cannot be decoded at a fraction of their size, as JPEGs can.
+    # For formats that, unlike JPEG, cannot be decoded at a reduced size.
     "most_megapixels": env.int("PARLEY_FILE_MEGAPIXELS", default=64),
-    # Up to here a picture is small; larger ones have a worker of their own.
+    # Images up to this size are small; larger ones have a separate worker.
     "small_megapixels": env.int("PARLEY_FILE_SMALL_MEGAPIXELS", default=16),
     # How long an upload waits for a free worker.
     "queue_seconds": env.float("PARLEY_FILE_QUEUE_SECONDS", default=30.0),
-    # How long the worker may take over one of them.
+    # Timeout of the worker for one file.
     "seconds": env.float("PARLEY_FILE_SECONDS", default=20.0),
-    # How long staff can still see what was removed.
+    # How long removed files stay available to staff.
     "kept_days": env.int("PARLEY_FILE_KEPT_DAYS", default=30),
     "clamd": env.str("PARLEY_CLAMD", default=""),
     "nudenet": env.bool("PARLEY_NUDENET", default=False),
@@ -220,7 +220,7 @@ def _storage(bucket: str, folder: str) -> dict[str, Any]:
             "endpoint_url": FILES_ENDPOINT or None,
             "region_name": DYNAMODB["region"],
             "signature_version": "s3v4",
-            # By its own name in its own region: a link must not lead anywhere else.
+            # Virtual-hosted URLs in the bucket's region, so that links are not redirected.
             "addressing_style": "path" if FILES_ENDPOINT else "virtual",
             "default_acl": None,
             "querystring_auth": True,
@@ -230,38 +230,38 @@ def _storage(bucket: str, folder: str) -> dict[str, Any]:
 
 
 FILES_STORAGE = _storage(FILES_BUCKET, "files")
-# Old messages: after so many days they leave the table, for a folder or a bucket.
+# Messages older than this are moved from the table to a directory or bucket.
 ARCHIVE_DAYS = env.int("PARLEY_ARCHIVE_DAYS", default=90)
 ARCHIVE_STORAGE = _storage(env.str("PARLEY_ARCHIVE_BUCKET", default=""), "archive")
 # How long a page waits for the archive before it shows placeholders.
 ARCHIVE_TIMEOUT = env.float("PARLEY_ARCHIVE_TIMEOUT", default=2.0)
-# Where a browser is sent for them, which a page has to allow.
+# Origins of attachments, which the Content-Security-Policy must allow.
 FILES_ORIGINS = (
     [FILES_ENDPOINT or f"https://{FILES_BUCKET}.s3.{DYNAMODB['region']}.amazonaws.com"]
     if FILES_BUCKET
     else []
 )
 
-# Whether a picture that somebody pins by its address is fetched, once, for all who see the pin.
+# Whether images pinned by URL are fetched once by the server for all viewers.
 FETCH_PINS = env.bool("PARLEY_FETCH_PINS", default=True)
 
-# How long an export can be fetched.
+# How long an export can be downloaded.
 EXPORT_DAYS = env.int("PARLEY_EXPORT_DAYS", default=7)
-# How long entries of the outbox are kept after they are done.
+# How long processed outbox entries are kept.
 OUTBOX_DAYS = env.int("PARLEY_OUTBOX_DAYS", default=7)
 
-# Frames that one socket may send: so many a second, and so many at once.
+# Rate limit of frames per socket: per second, and the burst.
 SOCKET_RATE = env.float("PARLEY_SOCKET_RATE", default=50.0)
 SOCKET_BURST = env.int("PARLEY_SOCKET_BURST", default=300)
-# Sockets that one person may have open in each process; one more closes the oldest.
+# Open sockets per user and process; opening another closes the oldest.
 SOCKETS_PER_USER = env.int("PARLEY_SOCKETS_PER_USER", default=20)
-# How often the sessions of open sockets are checked, and how long a socket may live without a
-# check that succeeded, while the database does not answer.
+# How often the sessions of open sockets are checked, and how long a socket may stay open without a
+# successful check during a database outage.
 SESSION_CHECK_SECONDS = env.float("PARLEY_SESSION_CHECK_SECONDS", default=30.0)
 SESSION_GRACE_SECONDS = env.float("PARLEY_SESSION_GRACE_SECONDS", default=600.0)
-# Messages that are compared, at most, when a page asks what changed in those that it shows.
+# Maximum number of messages that a sync compares for changes.
 SYNC_WINDOW = env.int("PARLEY_SYNC_WINDOW", default=500)
-# Of one person, in each process: so many at once, and so many a minute.
+# Rate limits per user and process: burst, and tokens per minute.
 PACES = {
     "message": tuple(env.list("PARLEY_MESSAGE_LIMIT", int, default=[60, 60])),
     "start": tuple(env.list("PARLEY_START_RATE_LIMIT", int, default=[10, 10])),
@@ -269,7 +269,7 @@ PACES = {
     "proposal": tuple(env.list("PARLEY_PROPOSAL_LIMIT", int, default=[20, 20])),
     "search": tuple(env.list("PARLEY_SEARCH_LIMIT", int, default=[30, 60])),
     "people": tuple(env.list("PARLEY_PEOPLE_LIMIT", int, default=[50, 10])),
-    # All changes by pages, and all commands of sockets; those below are about what stores most.
+    # All unsafe requests and all socket commands; the ones below limit the most expensive actions.
     "write": tuple(env.list("PARLEY_WRITE_LIMIT", int, default=[200, 240])),
     "command": tuple(env.list("PARLEY_COMMAND_LIMIT", int, default=[600, 1200])),
     "panel": tuple(env.list("PARLEY_PANEL_LIMIT", int, default=[60, 120])),
@@ -278,25 +278,25 @@ PACES = {
     "delivery": tuple(env.list("PARLEY_DELIVERY_LIMIT", int, default=[10, 4])),
     "find": tuple(env.list("PARLEY_FIND_LIMIT", int, default=[120, 240])),
 }
-# Days for which earlier edits of a panel tab are kept; the newest one is kept for good.
+# Days for which earlier edits of a panel tab are kept; the newest is kept permanently.
 TAB_EDIT_DAYS = env.int("PARLEY_TAB_EDIT_DAYS", default=365)
-# Files that one person may bring in an hour.
+# Uploads per user and hour.
 UPLOAD_LIMIT = env.int("PARLEY_UPLOAD_LIMIT", default=300)
-# First contacts: in an hour and in a day, of a new account and of one that is known.
+# First contacts per hour and per day, for new accounts and for older ones.
 START_LIMITS = tuple(env.list("PARLEY_START_LIMITS", int, default=[3, 20]))
 START_LIMITS_KNOWN = tuple(env.list("PARLEY_START_LIMITS_KNOWN", int, default=[10, 100]))
 NEW_ACCOUNT_DAYS = env.int("PARLEY_NEW_ACCOUNT_DAYS", default=30)
 
-# Days in which a buyer looks at completed work before it is accepted by itself.
+# Days a buyer has to review completed work before it is accepted automatically.
 REVIEW_DAYS = env.int("PARLEY_REVIEW_DAYS", default=7)
 
-# --- Against going round the site --------------------------------------------------------------
+# --- Circumvention policy ----------------------------------------------------------------------
 
-# Words that count as a way out besides those that we know, and hosts to which links are harmless.
+# Additional words that indicate circumvention, and hosts to which links are allowed.
 POLICY_WORDS = env.list("PARLEY_POLICY_WORDS", default=[])
 POLICY_HOSTS = env.list("PARLEY_POLICY_HOSTS", default=["parley.example"])
-# The how-manieth attempt in a thread is not sent; what is so plain that the first is not; and how
-# many seconds one has to wait after those between.
+# The number of attempts in a thread from which messages are blocked, the score that is blocked
+# immediately, and the cool-down in seconds after the attempts in between.
 POLICY_BLOCK_AT = env.int("PARLEY_POLICY_BLOCK_AT", default=3)
 POLICY_GROSS = env.float("PARLEY_POLICY_GROSS", default=3.0)
 POLICY_COOL_DOWN = env.int("PARLEY_POLICY_COOL_DOWN", default=45)
@@ -335,7 +335,7 @@ ACCOUNT_FORMS = {
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
-# Mandatory, because only then a sign-up looks the same whether the address has an account or not.
+# Mandatory, because otherwise a sign-up would reveal whether the address has an account.
 ACCOUNT_EMAIL_VERIFICATION = "mandatory"
 ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True
 ACCOUNT_LOGIN_ON_PASSWORD_RESET = True
@@ -345,13 +345,13 @@ ACCOUNT_EMAIL_NOTIFICATIONS = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_REDIRECT_URL = LOGIN_URL
-# For wrong passwords allauth would lock an account for everybody, so anybody could lock anybody
-# out; axes locks it for one address only. Here it counts wrong codes: see sign_in/adapter.py.
+# allauth would lock an account for all clients, so anyone could lock out any user; axes locks it
+# for one client address only. allauth still limits wrong codes: see sign_in/adapter.py.
 ACCOUNT_RATE_LIMITS = {
     "login_failed": "5/5m/key",
     "login": "60/m/ip",
-    # Mail that anybody can have sent to any address. The limits are the same whether or not the
-    # address has an account, so that neither the answer nor its duration tells.
+    # Emails that anyone can trigger for any address. The limits do not depend on whether it has an
+    # account, so that neither the response nor its duration reveals that.
     "reset_password": env.str("PARLEY_RESET_LIMIT", default="10/h/ip,3/h/key,5/d/key"),
     "confirm_email": env.str("PARLEY_CONFIRMATION_LIMIT", default="1/3m/key,3/h/key,5/d/key"),
     "signup": env.str("PARLEY_SIGN_UP_LIMIT", default="20/m/ip,60/h/ip"),
@@ -381,7 +381,7 @@ EMAIL_TIMEOUT = 10
 if env.str("EMAIL_URL", default=""):
     globals().update(env.email("EMAIL_URL"))
 else:
-    # Until there is a server to send it, mail is a file, and the pages say where.
+    # Without a mail server, emails are written to files, and pages show the directory.
     EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
     EMAIL_FILE_PATH = DATA_DIR / "mail"
 
@@ -411,11 +411,11 @@ HEADER_SECONDS = env.float("PARLEY_HEADER_SECONDS", default=10.0)
 BODY_SECONDS = env.float("PARLEY_BODY_SECONDS", default=20.0)
 BODY_RATE = env.float("PARLEY_BODY_RATE", default=4096.0)
 
-# How long a report of /readyz is reused, and who may read its details.
+# How long a report of /readyz is cached, and which networks see its details.
 READY_CACHE_SECONDS = env.float("PARLEY_READY_CACHE_SECONDS", default=2.0)
 HEALTH_NETWORKS = env.list("PARLEY_HEALTH_NETWORKS", default=["127.0.0.0/8", "::1/128"])
 
-# Where Prometheus may ask, as host:port; not where people do. Nowhere unless set.
+# host:port of the Prometheus endpoint, separate from the site; disabled if empty.
 METRICS = env.str("PARLEY_METRICS", default="")
 
 HTTPS = env.bool("PARLEY_HTTPS", default=not EMBEDDED)
@@ -433,7 +433,7 @@ CONTENT_SECURITY_POLICY = {
         "script-src": ["'self'"],
         "style-src": ["'self'"],
         "font-src": ["'self'"],
-        # blob: is what somebody chose and has not sent yet.
+        # blob: previews of files that are not sent yet.
         "img-src": ["'self'", "data:", "blob:", *FILES_ORIGINS],
         "connect-src": ["'self'"],
         "form-action": ["'self'"],
@@ -441,7 +441,7 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": ["'none'"],
     }
 }
-# Nothing of a browser's powers is used; what a page cannot ask for, nobody can abuse through it.
+# No browser features are used, so all are disabled.
 PERMISSIONS_POLICY: dict[str, list[str]] = {
     name: []
     for name in ("camera", "display-capture", "geolocation", "microphone", "payment", "usb")

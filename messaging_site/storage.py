@@ -13,6 +13,8 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 class StaticFiles(CompressedManifestStaticFilesStorage):
     # The modules import each other by relative path; the hashed copies must import hashed names.
     support_js_module_import_aggregation = True
+    # The longest chain of imports needs more passes than the default of five.
+    max_post_process_passes = 20
 
     def _save(self, name: str, content: Any) -> str:
         if _is_ours(name) and name.endswith(".js"):

@@ -1,11 +1,12 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from messaging_site import health, views
-from messaging_site.styleguide import styleguide
+from messaging_site import health
+from messaging_site.views.pages import welcome
+from messaging_site.views.styleguide import styleguide
 
 urlpatterns = [
-    path("", views.welcome, name="welcome"),
+    path("", welcome, name="welcome"),
     path("", include("accounts.urls")),
     path("", include("inbox.urls")),
     path("", include("threads.urls")),
@@ -19,6 +20,6 @@ urlpatterns = [
     path("styleguide/", styleguide, name="styleguide"),
 ]
 
-handler500 = "messaging_site.views.server_error"
+handler500 = "messaging_site.views.errors.server_error"
 # Rendered by allauth when one of ACCOUNT_RATE_LIMITS is reached.
-handler429 = "messaging_site.views.too_many_requests"
+handler429 = "messaging_site.views.errors.too_many_requests"

@@ -1,4 +1,4 @@
-"""The queue of cases, and the page of one. Every look at what a case is about is recorded."""
+"""The admin pages for cases and the audit. Every view of evidence is recorded."""
 
 from typing import Any
 
@@ -15,16 +15,19 @@ from django.views.decorators.http import require_POST, require_safe
 
 from core.refusals import Refusal
 from files.models import FULL
-from moderation import actions, queries
+from moderation import queries
+from moderation.actions import cases as actions
+from moderation.actions.interventions import take_action
 from moderation.export import export_case
-from moderation.forms import ActForm, NoteForm, ReadForm, ReasonForm, ResolveForm
+from moderation.forms import CaseActionForm, NoteForm, ReadForm, ReasonForm, ResolveForm
+from moderation.labels import ABOUT_LABELS
 from moderation.models import AuditEntry, Case
 from moderation.roles import RESTRICT, WORK
 from threads.views.file_response import serve
 
 
-class StateFilter(admin.SimpleListFilter):
-    """What is not resolved comes first, and by itself."""
+class CaseStateFilter(admin.SimpleListFilter):
+    """Shows unresolved cases by default."""
 
     title = "state"
     parameter_name = "state"
@@ -50,8 +53,19 @@ class StateFilter(admin.SimpleListFilter):
             yield {"selected": chosen == value, "query_string": query, "display": title}
 
 
-class ForStaff(admin.ModelAdmin):
-    """Nobody adds, changes or deletes: what happens, happens by acts."""
+class CaseAboutFilter(admin.SimpleListFilter):
+    title = "about"
+    parameter_name = "about__exact"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return list(ABOUT_LABELS.items())
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Case]) -> QuerySet[Case]:
+        return queryset.filter(about=self.value()) if self.value() else queryset
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """Rows are changed by actions only, not through the admin forms."""
 
     actions = None
 
@@ -66,9 +80,9 @@ class ForStaff(admin.ModelAdmin):
 
 
 @admin.register(Case)
-class CaseAdmin(ForStaff):
+class CaseAdmin(ReadOnlyAdmin):
     list_display = ("what", "urgency", "status", "age", "person", "assignee", "report_count")
-    list_filter = (StateFilter, "priority", "about")
+    list_filter = (CaseStateFilter, "priority", CaseAboutFilter)
     list_select_related = ("person", "assignee")
     search_fields = ("id", "thread_id", "person__handle", "person__display_name")
     ordering = ("priority", "opened_at")
@@ -97,7 +111,7 @@ class CaseAdmin(ForStaff):
         return super().changelist_view(request, {"title": "Cases", **(extra_context or {})})
 
     def get_urls(self) -> list[URLPattern]:
-        def of_case(name: str, view: Any) -> URLPattern:
+        def case_url(name: str, view: Any) -> URLPattern:
             guarded = self.admin_site.admin_view(require_POST(view))
             return path(f"<str:case_id>/{name}/", guarded, name=f"moderation_case_{name}")
 
@@ -108,17 +122,17 @@ class CaseAdmin(ForStaff):
         )
         return [
             file,
-            of_case("take", self.take),
-            of_case("act", self.act),
-            of_case("note", self.note),
-            of_case("read", self.read),
-            of_case("export", self.export),
-            of_case("resolve", self.resolve),
-            of_case("reopen", self.reopen),
+            case_url("take", self.take),
+            case_url("act", self.act),
+            case_url("note", self.note),
+            case_url("read", self.read),
+            case_url("export", self.export),
+            case_url("resolve", self.resolve),
+            case_url("reopen", self.reopen),
             *super().get_urls(),
         ]
 
-    # --- The page
+    # --- Case page
 
     def change_view(
         self, request: Any, object_id: str, form_url: str = "", extra_context: Any = None
@@ -135,18 +149,18 @@ class CaseAdmin(ForStaff):
             "title": str(case),
             "case": case,
             "can_read": queries.can_read(request.user, case),
-            "may_work": request.user.has_perm(WORK),
-            "may_restrict": request.user.has_perm(RESTRICT),
+            "can_work": request.user.has_perm(WORK),
+            "can_restrict": request.user.has_perm(RESTRICT),
         }
         if context["can_read"]:
-            actions.look(request.user, case)
+            actions.record_view(request.user, case)
             context |= {
                 "reports": case.reports.select_related("reporter"),
                 "evidence": queries.list_evidence(case),
                 "thread": queries.find_thread(case),
                 "people": queries.list_people(case),
                 "notes": case.notes.select_related("author"),
-                "done": queries.list_done(case),
+                "activity": queries.list_activity(case),
                 "is_on_hold": queries.is_on_hold(case),
                 "cards": queries.list_card_views(case),
                 "answers": ResolveForm(case=case).answer_fields(),
@@ -155,81 +169,81 @@ class CaseAdmin(ForStaff):
         return render(request, "admin/moderation/case/page.html", context | extra)
 
     def file(self, request: Any, case_id: str, file_id: str) -> HttpResponse:
-        """Each look at one is recorded, which is why the page shows none by itself."""
-        self._check(request)
-        file = actions.look_at_file(request.user, case_id=case_id, file_id=file_id)
-        return serve(request, file, FULL, to_be_saved="download" in request.GET)
+        """Each view of a file is recorded, so the page loads files only on request."""
+        self._check_permission(request)
+        file = actions.view_file(request.user, case_id=case_id, file_id=file_id)
+        return serve(request, file, FULL, as_download="download" in request.GET)
 
-    # --- What is done on it
+    # --- Actions
 
     def take(self, request: Any, case_id: str) -> HttpResponse:
-        self._check(request)
+        self._check_permission(request)
         actions.take_case(request.user, case_id=case_id)
-        return self._back(case_id)
+        return self._redirect(case_id)
 
     def act(self, request: Any, case_id: str) -> HttpResponse:
-        self._check(request)
-        form = ActForm(request.POST)
-        if self._is_right(request, form):
+        self._check_permission(request)
+        form = CaseActionForm(request.POST)
+        if self._is_valid(request, form):
             try:
-                actions.take_action(request.user, case_id=case_id, **form.arguments())
+                take_action(request.user, case_id=case_id, **form.arguments())
             except Refusal as refusal:
                 if refusal.code == "CASE_NOT_FOUND":
                     raise
                 messages.error(request, refusal.message)
             else:
                 messages.success(request, "Done.")
-        return self._back(case_id)
+        return self._redirect(case_id)
 
     def note(self, request: Any, case_id: str) -> HttpResponse:
-        self._check(request)
+        self._check_permission(request)
         form = NoteForm(request.POST)
-        if self._is_right(request, form):
+        if self._is_valid(request, form):
             actions.add_note(request.user, case_id=case_id, **form.cleaned_data)
-        return self._back(case_id)
+        return self._redirect(case_id)
 
     def read(self, request: Any, case_id: str) -> HttpResponse:
-        """More of the thread than was reported, for a reason that is stated and kept."""
-        self._check(request)
+        """Shows more of the thread than was reported; the reason is recorded."""
+        self._check_permission(request)
         case = queries.access_case(request.user, case_id)
         form = ReadForm(request.POST)
-        if not case.thread_id or not self._is_right(request, form):
-            return self._back(case_id)
-        given = form.cleaned_data
-        case, more = actions.read_more(request.user, case_id=case_id, **given)
-        return self._show(request, case, more=more, reason=given["reason"])
+        if not case.thread_id or not self._is_valid(request, form):
+            return self._redirect(case_id)
+        data = form.cleaned_data
+        case, more = actions.read_more(request.user, case_id=case_id, **data)
+        return self._show(request, case, more=more, reason=data["reason"])
 
     def export(self, request: Any, case_id: str) -> HttpResponseBase:
-        self._check(request)
+        self._check_permission(request)
         queries.access_case(request.user, case_id)
         form = ReasonForm(request.POST)
-        if not self._is_right(request, form):
-            return self._back(case_id)
+        if not self._is_valid(request, form):
+            return self._redirect(case_id)
         reason = form.cleaned_data["reason"]
         content = export_case(request.user, case_id=case_id, reason=reason)
         return FileResponse(content, as_attachment=True, filename=f"{case_id}.zip")
 
     def resolve(self, request: Any, case_id: str) -> HttpResponse:
-        self._check(request)
+        self._check_permission(request)
         form = ResolveForm(request.POST, case=queries.access_case(request.user, case_id))
-        if not self._is_right(request, form) or not self._does(
+        if not self._is_valid(request, form) or not self._run(
             request, actions.resolve_case, case_id=case_id, **form.arguments()
         ):
-            return self._back(case_id)
-        messages.success(request, "Resolved. Whoever reported it is told.")
+            return self._redirect(case_id)
+        messages.success(request, "Resolved. The reporters have been notified.")
         return redirect("admin:moderation_case_changelist")
 
     def reopen(self, request: Any, case_id: str) -> HttpResponse:
-        self._check(request)
+        self._check_permission(request)
         form = ReasonForm(request.POST)
-        if self._is_right(request, form):
-            self._does(request, actions.reopen_case, case_id=case_id, **form.cleaned_data)
-        return self._back(case_id)
+        if self._is_valid(request, form):
+            self._run(request, actions.reopen_case, case_id=case_id, **form.cleaned_data)
+        return self._redirect(case_id)
 
-    def _does(self, request: Any, action: Any, **given: Any) -> bool:
-        """What the state of the case does not allow is said on its page."""
+    def _run(self, request: Any, action: Any, **arguments: Any) -> bool:
+        """Runs an action and shows on the page why the state of the case does not allow it."""
         try:
-            action(request.user, **given)
+            action(request.user, **arguments)
         except Refusal as refusal:
             if refusal.code != "ACTION_INVALID_STATE":
                 raise
@@ -237,24 +251,24 @@ class CaseAdmin(ForStaff):
             return False
         return True
 
-    def _check(self, request: Any) -> None:
+    def _check_permission(self, request: Any) -> None:
         if not request.user.has_perm(WORK):
             raise Refusal("CASE_NOT_FOUND")
 
-    def _is_right(self, request: Any, form: Any) -> bool:
+    def _is_valid(self, request: Any, form: Any) -> bool:
         if form.is_valid():
             return True
         wrong = "; ".join(f"{name}: {errors[0]}" for name, errors in form.errors.items())
-        messages.error(request, f"Nothing was done. {wrong}")
+        messages.error(request, f"Nothing was changed. {wrong}")
         return False
 
-    def _back(self, case_id: str) -> HttpResponse:
+    def _redirect(self, case_id: str) -> HttpResponse:
         address = reverse("admin:moderation_case_change", args=[quote(case_id)])
         return redirect(address)
 
 
 @admin.register(AuditEntry)
-class AuditAdmin(ForStaff):
+class AuditAdmin(ReadOnlyAdmin):
     list_display = ("number", "at", "actor", "act", "case", "target", "reason")
     list_filter = ("act",)
     search_fields = ("case", "actor", "target")

@@ -9,12 +9,12 @@ class ModerationConfig(AppConfig):
     def ready(self) -> None:
         from core.outbox.handlers import register
         from files import cleanup
-        from moderation import queries, reports, roles
+        from moderation import outbox_handlers, queries, roles
 
-        post_migrate.connect(roles.make, sender=self)
+        post_migrate.connect(roles.create_groups, sender=self)
 
-        # Whoever needs a case writes an outbox entry; we are above them, so they cannot call us.
-        register("case", reports.open_from_outbox)
-        register("hold_release", reports.release_from_outbox)
-        register("hold_conversion", reports.convert_hold_from_outbox)
-        cleanup.RETENTION_QUERIES.append(queries.list_kept_threads)
+        # Lower layers cannot call this app, so they request cases through the outbox.
+        register("case", outbox_handlers.open_case)
+        register("hold_release", outbox_handlers.release_holds)
+        register("hold_conversion", outbox_handlers.convert_hold)
+        cleanup.RETENTION_QUERIES.append(queries.list_threads_under_review)

@@ -1,5 +1,8 @@
-"""The record of what staff look at and do: written before it is done, so that nothing is done
-without; chained by hashes, so that a gap shows."""
+"""The audit of what staff view and do.
+
+Entries are written before the action, so that no action is unrecorded, and form a hash chain, so
+that missing or changed entries can be detected.
+"""
 
 import hashlib
 import json
@@ -12,8 +15,8 @@ from django.utils import timezone
 from accounts.models import User
 from moderation.models import AuditEntry, AuditHead
 
-HEAD = 1
-BATCH = 1000
+HEAD_ID = 1
+BATCH_SIZE = 1000
 
 
 @transaction.atomic
@@ -26,9 +29,9 @@ def record(
     reason: str = "",
     **details: Any,
 ) -> AuditEntry:
-    AuditHead.objects.get_or_create(pk=HEAD)
-    # Whoever comes second waits here: the chain has one end.
-    head = AuditHead.objects.select_for_update().get(pk=HEAD)
+    AuditHead.objects.get_or_create(pk=HEAD_ID)
+    # Serialises writers: the chain has a single end.
+    head = AuditHead.objects.select_for_update().get(pk=HEAD_ID)
     entry = AuditEntry(
         number=head.number + 1,
         at=timezone.now(),
@@ -48,7 +51,7 @@ def record(
 
 
 def hash_entry(entry: AuditEntry) -> str:
-    held = [
+    content = [
         entry.number,
         entry.at.isoformat(),
         entry.actor,
@@ -59,26 +62,26 @@ def hash_entry(entry: AuditEntry) -> str:
         entry.details,
         entry.previous_hash,
     ]
-    text = json.dumps(held, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def find_faults() -> Iterator[str]:
-    """Walks the chain; nothing, if it is whole."""
+    """Verifies the chain; yields nothing if it is intact."""
     number, before = 0, ""
-    for entry in AuditEntry.objects.order_by("number").iterator(BATCH):
+    for entry in AuditEntry.objects.order_by("number").iterator(BATCH_SIZE):
         if entry.number != number + 1:
             yield _missing(number + 1, entry.number - 1)
         elif entry.previous_hash != before:
-            yield f"Entry {entry.number} does not follow from the one before it."
+            yield f"Entry {entry.number} does not match the hash of the one before it."
         if entry.hash != hash_entry(entry):
-            yield f"Entry {entry.number} is not as it was written."
+            yield f"Entry {entry.number} was changed after it was written."
         number, before = entry.number, entry.hash
-    head = AuditHead.objects.filter(pk=HEAD).first() or AuditHead()
+    head = AuditHead.objects.filter(pk=HEAD_ID).first() or AuditHead()
     if head.number > number:
         yield _missing(number + 1, head.number)
     elif (head.number, head.hash) != (number, before):
-        yield "The end of the audit is not where it was."
+        yield "The last entry does not match the recorded end of the audit."
 
 
 def _missing(first: int, last: int) -> str:

@@ -1,5 +1,4 @@
-"""The evidence of a case as a zip: what was said and done, readable, the files that were sent, and
-the hashes of it all."""
+"""Exports the evidence of a case as a ZIP of JSON records and files, with their hashes."""
 
 import hashlib
 import io
@@ -13,23 +12,23 @@ from accounts.models import User
 from core.refusals import Refusal
 from files.models import FULL, File
 from files.storage import open_file
-from moderation.actions import look
+from moderation.actions.cases import record_view
 from moderation.models import Case, Report
 from moderation.queries import access_case, list_audit, list_evidence, list_people
 from moderation.roles import RESTRICT
 
 MANIFEST = "SHA256SUMS"
-# The same contents are the same bytes, whenever they are exported.
-NO_TIME = (1980, 1, 1, 0, 0, 0)
-CHUNK = 1 << 20
+# A fixed time stamp, so that equal contents give equal bytes.
+FIXED_TIME = (1980, 1, 1, 0, 0, 0)
+CHUNK_BYTES = 1 << 20
 
 
 def export_case(staff: User, *, case_id: str, reason: str) -> IO[bytes]:
-    """On disk, since files may be large; it is gone when it is closed."""
+    """A temporary file on disk, since files may be large; closing it deletes it."""
     case = access_case(staff, case_id)
     if not staff.has_perm(RESTRICT):
-        raise Refusal("ACTION_FORBIDDEN", "This is for trust and safety to do.")
-    look(staff, case, what="case.export", reason=reason)
+        raise Refusal("ACTION_FORBIDDEN", "Only the Trust and safety team can do this.")
+    record_view(staff, case, what="case.export", reason=reason)
     archive = tempfile.TemporaryFile()  # noqa: SIM115
     _zip(archive, {**_records(case), **_attached(case)})
     archive.seek(0)
@@ -37,7 +36,7 @@ def export_case(staff: User, *, case_id: str, reason: str) -> IO[bytes]:
 
 
 def _attached(case: Case) -> dict[str, File]:
-    """Those of what was reported, as far as they are still there."""
+    """The files of the reported messages that still exist."""
     wanted = [
         attached["id"]
         for message in list_evidence(case)
@@ -50,21 +49,21 @@ def _attached(case: Case) -> dict[str, File]:
 
 def _records(case: Case) -> dict[str, bytes]:
     files = {
-        "case.json": _written(_case(case)),
-        "people.json": _written(_people(case)),
-        "messages.json": _written(list_evidence(case)),
-        "audit.json": _written([_entry(entry) for entry in list_audit(case)]),
+        "case.json": _to_json(_case(case)),
+        "people.json": _to_json(_people(case)),
+        "messages.json": _to_json(list_evidence(case)),
+        "audit.json": _to_json([_entry(entry) for entry in list_audit(case)]),
     }
     names = {
         report.pk: f"reports/{number}.json" for number, report in enumerate(case.reports.all(), 1)
     }
     for report in case.reports.all():
-        files[names[report.pk]] = _written(_report(report, names))
+        files[names[report.pk]] = _to_json(_report(report, names))
     return files
 
 
 def _report(report: Report, names: Mapping[int, str]) -> dict[str, Any]:
-    """The hash is of the evidence, which may be in the file of an earlier report."""
+    """`evidence_sha256` may refer to evidence in the file of an earlier report."""
     exported = {
         "reason": report.reason,
         "comment": report.comment,
@@ -113,27 +112,27 @@ def _entry(entry: Any) -> dict[str, Any]:
     return {name: getattr(entry, name) for name in names}
 
 
-def _written(content: Any) -> bytes:
+def _to_json(content: Any) -> bytes:
     text = json.dumps(content, ensure_ascii=False, indent=2, sort_keys=True, default=str)
     return (text + "\n").encode()
 
 
 def _zip(archive: IO[bytes], contents: Mapping[str, bytes | File]) -> None:
     sums = []
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as written:
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zip_file:
         for name, content in sorted(contents.items()):
-            sums.append(f"{_write(written, name, content)}  {name}\n")
-        _write(written, MANIFEST, "".join(sums).encode())
+            sums.append(f"{_write(zip_file, name, content)}  {name}\n")
+        _write(zip_file, MANIFEST, "".join(sums).encode())
 
 
 def _write(archive: zipfile.ZipFile, name: str, content: bytes | File) -> str:
-    """Its hash."""
+    """Writes one member and returns its SHA-256."""
     digest = hashlib.sha256()
     source = io.BytesIO(content) if isinstance(content, bytes) else open_file(content, FULL)
-    entry = zipfile.ZipInfo(name, NO_TIME)
+    entry = zipfile.ZipInfo(name, FIXED_TIME)
     entry.compress_type = zipfile.ZIP_DEFLATED
-    with source, archive.open(entry, "w") as to:
-        while chunk := source.read(CHUNK):
+    with source, archive.open(entry, "w") as member:
+        while chunk := source.read(CHUNK_BYTES):
             digest.update(chunk)
-            to.write(chunk)
+            member.write(chunk)
     return digest.hexdigest()

@@ -3,15 +3,17 @@ from typing import Any
 from django import forms
 
 from core.ids import is_id
-from moderation.actions import CARD, CASE_ACTIONS, PERSON
-from moderation.models import MAX_TEXT_CHARS, Case, Report
+from moderation.actions.interventions import CARD, CASE_ACTIONS, PERSON
+from moderation.labels import ANSWER_LABELS, REASON_LABELS
+from moderation.models import MAX_TEXT_CHARS, Case
 
-MAX_MUTE = 365
+MAX_MUTE_DAYS = 365
+NOT_A_MESSAGE = "Not a message."
 
 
 class ReportForm(forms.Form):
     reason = forms.ChoiceField(
-        choices=[("", "Choose one"), *Report.Reason.choices], label="What is wrong?"
+        choices=[("", "Choose one"), *REASON_LABELS.items()], label="What's wrong?"
     )
     comment = forms.CharField(
         required=False,
@@ -22,13 +24,13 @@ class ReportForm(forms.Form):
 
 
 class ReasonForm(forms.Form):
-    """Nothing is read or done without one."""
+    """Evidence is read and actions are taken only with a reason."""
 
     reason = forms.CharField(max_length=MAX_TEXT_CHARS)
 
 
 class ResolveForm(ReasonForm):
-    """One answer for each report that a person made."""
+    """Has one answer field for each report by a user."""
 
     def __init__(self, *args: Any, case: Case, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -37,11 +39,11 @@ class ResolveForm(ReasonForm):
             for report in case.reports.exclude(reporter=None).select_related("reporter")
         }
         for name in self.reports:
-            self.fields[name] = forms.ChoiceField(choices=Report.Answer.choices)
+            self.fields[name] = forms.ChoiceField(choices=list(ANSWER_LABELS.items()))
 
     def answer_fields(self) -> list[dict[str, Any]]:
         return [
-            {"name": name, "reporter": report.reporter, "choices": Report.Answer.choices}
+            {"name": name, "reporter": report.reporter, "choices": ANSWER_LABELS.items()}
             for name, report in self.reports.items()
         ]
 
@@ -61,28 +63,28 @@ class ReadForm(ReasonForm):
     def clean_before(self) -> str:
         before: str = self.cleaned_data["before"]
         if before and not is_id("msg", before):
-            raise forms.ValidationError("Not a message.")
+            raise forms.ValidationError(NOT_A_MESSAGE)
         return before
 
 
-class ActForm(ReasonForm):
+class CaseActionForm(ReasonForm):
     name = forms.ChoiceField(choices=[(name, name) for name in CASE_ACTIONS])
     target = forms.CharField(required=False)
     text = forms.CharField(required=False, max_length=MAX_TEXT_CHARS, strip=False)
-    days = forms.IntegerField(required=False, min_value=1, max_value=MAX_MUTE)
+    days = forms.IntegerField(required=False, min_value=1, max_value=MAX_MUTE_DAYS)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
         name, target = data.get("name", ""), data.get("target", "")
         if name.startswith("message.") and not is_id("msg", target):
-            self.add_error("target", "Not a message.")
+            self.add_error("target", NOT_A_MESSAGE)
         if name.startswith(f"{PERSON}.") and not is_id("usr", target):
             self.add_error("target", "Not a person.")
         if name.startswith(f"{CARD}.") and not is_id("card", target):
             self.add_error("target", "Not a card.")
-        for wanted, act in (("text", "message.redact"), ("days", "person.mute")):
-            if name == act and not data.get(wanted):
-                self.add_error(wanted, "This is missing.")
+        for field, action in (("text", "message.redact"), ("days", "person.mute")):
+            if name == action and not data.get(field):
+                self.add_error(field, "This field is required.")
         return data
 
     def arguments(self) -> dict[str, Any]:

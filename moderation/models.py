@@ -1,4 +1,4 @@
-"""Cases, what was reported, and the record of what staff did."""
+"""Cases, reports, notes and the audit."""
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
@@ -6,6 +6,7 @@ from django.db.models import Q
 
 from accounts.models import User
 from core.ids import new_id
+from moderation.labels import ABOUT_LABELS, ANSWER_LABELS, REASON_LABELS
 
 MAX_TEXT_CHARS = 2000
 
@@ -15,8 +16,8 @@ def new_case_id() -> str:
 
 
 class Case(models.Model):
-    """Something that staff have to look at. One is open at most for a thread, or, where no thread
-    is concerned, for a person: what is reported later joins it."""
+    """A matter for staff to review. At most one case is open per thread, or per person if no thread
+    is concerned; later reports join it."""
 
     class Status(models.TextChoices):
         NEW = "new"
@@ -39,7 +40,7 @@ class Case(models.Model):
     id = models.CharField(primary_key=True, max_length=32, default=new_case_id, editable=False)
     about = models.CharField(max_length=20, choices=About)
     thread_id = models.CharField(max_length=32, blank=True)
-    # Whom it is about, if it is about one of them.
+    # The reported user, if it is a single one.
     person = models.ForeignKey(User, models.PROTECT, null=True, related_name="cases")
     priority = models.PositiveSmallIntegerField(choices=Priority, default=Priority.NORMAL)
     status = models.CharField(max_length=10, choices=Status, default=Status.NEW)
@@ -70,13 +71,16 @@ class Case(models.Model):
     def __str__(self) -> str:
         return f"{self.get_about_display()}, {self.id}"
 
+    def get_about_display(self) -> str:
+        return ABOUT_LABELS.get(self.about, self.about)
+
     @property
     def is_open(self) -> bool:
         return self.status != self.Status.RESOLVED
 
 
 class Report(models.Model):
-    """What somebody reported, or the service itself, with what it was about as it was then."""
+    """A report by a user or by the service, with a copy of the evidence at that time."""
 
     class Reason(models.TextChoices):
         SPAM = "spam", "Spam or advertising"
@@ -88,7 +92,7 @@ class Report(models.Model):
         OTHER = "other", "Something else"
 
     class Answer(models.TextChoices):
-        """What the reporter is told; nothing about anybody's sanctions."""
+        """The answer to the reporter, which reveals nothing about sanctions."""
 
         ACTED = "acted", "We found a breach of our rules and acted on it."
         NO_BREACH = "no_breach", "We found no breach of our rules."
@@ -102,12 +106,12 @@ class Report(models.Model):
     message_id = models.CharField(max_length=32, blank=True)
     evidence = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
     evidence_hash = models.CharField(max_length=64)
-    # How much of the case's evidence this report stores; 0 if it stores none.
+    # Size of the evidence that this report stores; 0 if it stores none.
     evidence_bytes = models.PositiveIntegerField(default=0)
     # The report of the same case that stores the same evidence.
     same_evidence_as = models.ForeignKey("self", models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
-    # A repeat of the same finds this one.
+    # Idempotency key: a repeated report finds the existing row.
     key = models.CharField(max_length=80, unique=True)
     answer = models.CharField(max_length=10, choices=Answer, blank=True)
     answered_at = models.DateTimeField(null=True)
@@ -117,6 +121,13 @@ class Report(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_reason_display()}, {self.created_at:%d %b %Y}"
+
+    def get_reason_display(self) -> str:
+        return REASON_LABELS.get(self.reason, self.reason)
+
+    def get_answer_display(self) -> str:
+        answer = self.answer or self.Answer.REVIEWED
+        return ANSWER_LABELS.get(answer, answer)
 
 
 class CaseNote(models.Model):
@@ -133,12 +144,12 @@ class CaseNote(models.Model):
 
 
 class AuditEntry(models.Model):
-    """What staff looked at and did. The database itself lets nobody change or remove one; each
-    holds the hash of the one before, so that one that is gone all the same leaves a gap."""
+    """What staff viewed and did. Triggers make entries append-only; each holds the hash of the
+    previous one, so that a missing entry is detectable."""
 
     number = models.PositiveBigIntegerField(primary_key=True)
     at = models.DateTimeField()
-    # Ids as text: nothing that happens to people or cases may reach in here.
+    # Ids as text instead of foreign keys: changes to users and cases must not affect the audit.
     actor = models.CharField(max_length=32)
     act = models.CharField(max_length=40)
     case = models.CharField(max_length=32)
@@ -157,7 +168,7 @@ class AuditEntry(models.Model):
 
 
 class AuditHead(models.Model):
-    """The newest entry's number and hash: without it, entries missing at the end would not show."""
+    """Number and hash of the newest entry, so that entries missing at the end are detectable."""
 
     number = models.PositiveBigIntegerField(default=0)
     hash = models.CharField(max_length=64, blank=True)

@@ -1,4 +1,4 @@
-"""What reporters learn of their reports: a durable answer, and a live notice that there is one."""
+"""Answers to reporters: stored with the report, and announced with a live event."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from realtime.broadcast.events import ReportAnswered
 
 @dataclass(frozen=True)
 class ReportView:
-    """A report as its reporter sees it: nothing of the case but whether it is open."""
+    """A report as its reporter sees it, without details of the case."""
 
-    what: str
+    subject: str
     reason: str
     created_at: datetime
     is_open: bool
@@ -26,7 +26,7 @@ class ReportView:
 
 
 def answer_reports(case: Case, answers: Mapping[int, str]) -> list[str]:
-    """Called in the transaction that resolves the case. Returns the ids of the reporters."""
+    """Must run in the transaction that resolves the case. Returns the ids of the reporters."""
     reports = case.reports.exclude(reporter=None)
     for report in reports:
         report.answer = answers.get(report.pk, Report.Answer.REVIEWED)
@@ -38,13 +38,13 @@ def answer_reports(case: Case, answers: Mapping[int, str]) -> list[str]:
 
 
 def publish_answers(reporters: list[str]) -> None:
-    """To each reporter alone; the event says nothing but that there is an answer."""
+    """Publishes to each reporter separately that there is an answer, without its content."""
     if reporters:
         publish(ReportAnswered(type="report.answered"), to=reporters)
 
 
 def list_reports(user: User) -> list[ReportView]:
-    """Their own, newest first."""
+    """The reports of a user, newest first."""
     found = Report.objects.filter(reporter=user).select_related("case__person").order_by("-id")
     return [_view(report) for report in found]
 
@@ -56,7 +56,7 @@ def mark_answers_read(user: User) -> None:
 
 def _view(report: Report) -> ReportView:
     return ReportView(
-        what=_what(report),
+        subject=_describe_subject(report),
         reason=report.get_reason_display(),
         created_at=report.created_at,
         is_open=report.case.is_open,
@@ -66,12 +66,12 @@ def _view(report: Report) -> ReportView:
     )
 
 
-def _what(report: Report) -> str:
-    """From the report itself: the case may be about somebody else whom others reported."""
+def _describe_subject(report: Report) -> str:
+    """Taken from the report: the case may be about another user whom others reported."""
     if not report.case.thread_id:
-        return f"The profile of {report.case.person}" if report.case.person else "A profile"
+        return f"{report.case.person}'s profile" if report.case.person else "A profile"
     subject = report.evidence.get("thread", {}).get("subject", "")
     if not subject:
         return "A conversation"
-    place = f"“{subject}”"
-    return f"A message in {place}" if report.message_id else f"The conversation {place}"
+    quoted = f"“{subject}”"
+    return f"A message in {quoted}" if report.message_id else f"The conversation {quoted}"

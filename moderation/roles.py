@@ -1,4 +1,4 @@
-"""Who of the staff may do what: two groups, made with the tables."""
+"""Staff roles: two groups with permissions, created after each migration."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ ROLES = {
 }
 
 
-def make(sender: AppConfig, **_: Any) -> None:
-    # Otherwise they are made after us.
+def create_groups(sender: AppConfig, **_: Any) -> None:
+    # Django would create the permissions only after this receiver.
     create_permissions(sender, verbosity=0)
     for name, codenames in ROLES.items():
         group, _created = Group.objects.get_or_create(name=name)

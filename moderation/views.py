@@ -1,4 +1,4 @@
-"""Reporting, from the page of what is reported."""
+"""The report forms and the list of a user's own reports."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -7,22 +7,22 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
+from accounts.http import AuthenticatedRequest
 from accounts.queries import get_person
+from moderation.actions.reports import report_person, report_thread
 from moderation.forms import ReportForm
 from moderation.report_answers import list_reports, mark_answers_read
-from moderation.reports import report_person, report_thread
 from threads import queries
 from threads.rendering.messages import quote_text
-from threads.views.threads import AuthenticatedRequest
 
 THANKS = (
-    "Thank you. Our safety team will look at it, and you find their answer in Settings under "
-    "Your reports. Nobody else learns that you told us."
+    "Thank you. Our safety team will review it. You'll find their answer in Settings, under Your "
+    "reports. No one else will know you reported it."
 )
-FORMS = require_http_methods(["GET", "HEAD", "POST"])
+allow_form_methods = require_http_methods(["GET", "HEAD", "POST"])
 
 
-@FORMS
+@allow_form_methods
 @login_required
 def thread(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
     cached = queries.access_participants(request.user, thread_id)
@@ -32,10 +32,10 @@ def thread(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
     if form.is_valid():
         report_thread(request.user, thread_id=thread_id, **form.cleaned_data)
         return _thank(request, back)
-    return _ask(request, form, back, what=f"the conversation with {', '.join(others)}")
+    return _render_form(request, form, back, what=f"the conversation with {', '.join(others)}")
 
 
-@FORMS
+@allow_form_methods
 @login_required
 def message(request: AuthenticatedRequest, thread_id: str, message_id: str) -> HttpResponse:
     reported = queries.get_message(request.user, thread_id, message_id)
@@ -44,10 +44,10 @@ def message(request: AuthenticatedRequest, thread_id: str, message_id: str) -> H
     if form.is_valid():
         report_thread(request.user, thread_id=thread_id, message_id=message_id, **form.cleaned_data)
         return _thank(request, back)
-    return _ask(request, form, back, what="this message", quote=quote_text(reported))
+    return _render_form(request, form, back, what="this message", quote=quote_text(reported))
 
 
-@FORMS
+@allow_form_methods
 @login_required
 def person(request: AuthenticatedRequest, handle: str) -> HttpResponse:
     reported = get_person(handle)
@@ -58,19 +58,19 @@ def person(request: AuthenticatedRequest, handle: str) -> HttpResponse:
     if form.is_valid():
         report_person(request.user, person=reported, **form.cleaned_data)
         return _thank(request, back)
-    return _ask(request, form, back, what=reported.display_name)
+    return _render_form(request, form, back, what=reported.display_name)
 
 
 @require_safe
 @login_required
 def reports(request: AuthenticatedRequest) -> HttpResponse:
-    """What they reported and what came of it, for nobody but them."""
+    """The user's own reports and their answers."""
     context = {"reports": list_reports(request.user)}
     mark_answers_read(request.user)
     return render(request, "moderation/reports.html", context)
 
 
-def _ask(
+def _render_form(
     request: AuthenticatedRequest, form: ReportForm, back: str, *, what: str, quote: str = ""
 ) -> HttpResponse:
     context = {"form": form, "what": what, "quote": quote, "back": back}

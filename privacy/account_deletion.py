@@ -1,5 +1,5 @@
-"""Carries the deletion of an account to the table. Every step can be done again: whatever stops it,
-the relay begins anew and finds done what is done."""
+"""The outbox handler that deletes an account in DynamoDB. Every step is idempotent: after a failure
+the relay runs the handler again."""
 
 from accounts.models import User
 from core.outbox.claims import extend
@@ -22,8 +22,9 @@ from threads.models.profiles import build_person, update_person_copies
 from threads.queries import list_all_rows, list_invitations
 from threads.signals import account_deleted, thread_changed
 
-# Then they stay in it, without a name: nothing may be changed there, or nobody has let them in.
-STAYS = {"THREAD_LOCKED", "SAFETY_SOFT_BLOCK", "REQUEST_PENDING"}
+# Refusals after which the user stays a participant, without a name: the thread is read-only, or the
+# request was never accepted.
+REMAINS_CODES = {"THREAD_LOCKED", "SAFETY_SOFT_BLOCK", "REQUEST_PENDING"}
 
 
 def handle_deletion(entry: OutboxEntry) -> None:
@@ -36,7 +37,7 @@ def handle_deletion(entry: OutboxEntry) -> None:
     for row in list_all_rows(user.id):
         extend(entry)
         anonymise_messages(row.thread_id, user.id, names)
-        # First without a name, so that none is in what is said of their going.
+        # Before leaving, so that the system message about it has no name.
         update_person_copies(row, person)
         cache.invalidate(row.thread_id)
         _leave(user, row.thread_id)
@@ -44,12 +45,12 @@ def handle_deletion(entry: OutboxEntry) -> None:
         anonymise_messages(invitation.thread_id, user.id, names)
         invitation.delete()
         cache.invalidate(invitation.thread_id)
-    for thread_id in sorted({*_written_in(user), *_left(user)}):
+    for thread_id in sorted({*_list_written_threads(user), *_list_left_threads(user)}):
         extend(entry)
         anonymise_messages(thread_id, user.id, names)
-        _forget_name(thread_id, user, person)
+        _anonymise_former(thread_id, user, person)
     anonymise_cards(user)
-    _discard_belongings(user)
+    _delete_owned(user)
     OutboxEntry.objects.filter(pk=entry.pk).update(payload={"user": user.id})
 
 
@@ -59,22 +60,22 @@ def _leave(user: User, thread_id: str) -> None:
     except StoreUnavailable:
         raise
     except Refusal as refusal:
-        if refusal.code not in STAYS and refusal.code != "THREAD_NOT_FOUND":
+        if refusal.code not in REMAINS_CODES and refusal.code != "THREAD_NOT_FOUND":
             raise
 
 
-def _written_in(user: User) -> list[str]:
-    """Also where they left long ago: there it is only their words that lead to them."""
-    heard = account_deleted.send(sender=User, user_id=user.id)
-    return [thread_id for _, found in heard for thread_id in found or ()]
+def _list_written_threads(user: User) -> list[str]:
+    """Threads with messages of the user, also those they left long ago."""
+    responses = account_deleted.send(sender=User, user_id=user.id)
+    return [thread_id for _, found in responses for thread_id in found or ()]
 
 
-def _left(user: User) -> list[str]:
+def _list_left_threads(user: User) -> list[str]:
     items = query_all(keys.user_pk(user.id), Item.sk.startswith(keys.LEFT_THREADS))
     return [item.thread_id for item in items if isinstance(item, LeftThread)]
 
 
-def _forget_name(thread_id: str, user: User, person: dict[str, object]) -> None:
+def _anonymise_former(thread_id: str, user: User, person: dict[str, object]) -> None:
     pk, sk = keys.thread_pk(thread_id), keys.former_participant_sk(user.id)
     former = FormerParticipant(pk, sk)
     if update(former, Change(set={"person": person}), FormerParticipant.pk.exists()):
@@ -82,14 +83,14 @@ def _forget_name(thread_id: str, user: User, person: dict[str, object]) -> None:
     thread_changed.send(sender=User, thread_id=thread_id)
 
 
-def _discard_belongings(user: User) -> None:
-    """Profile, drafts, markers, devices; what was brought and not sent; what was to be taken along.
-    What was sent stays with those it was sent to."""
+def _delete_owned(user: User) -> None:
+    """Deletes the profile, drafts, markers, devices, unsent uploads and exports. Sent messages and
+    files are kept for their recipients."""
     for item in list(query_all(keys.user_pk(user.id))):
         if isinstance(item, UserConnection):
             Connection(keys.connection_pk(item.id), keys.METADATA).delete()
         item.delete()
-    # What a case needs goes when it is resolved, by the sweeper.
+    # Files that a case retains are deleted by cleanup once it is resolved.
     for file in exclude_retained(File.objects.filter(owner=user, uses=None, tab_use=None)):
         storage.delete(file)
         file.delete()

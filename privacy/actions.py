@@ -1,5 +1,5 @@
-"""Deleting an account: refused while something is open; then at once in SQL, where one signs in;
-and in the table by the outbox, step by step (privacy/account_deletion.py)."""
+"""Deleting an account: refused while something is open, then immediate in SQL, and in DynamoDB by
+the outbox (privacy/account_deletion.py)."""
 
 from django.db import transaction
 from django.db.models import Q
@@ -20,8 +20,7 @@ from threads.queries import list_all_rows
 
 
 def delete_account(user: User) -> None:
-    """Who it is, the caller has made sure of. Offers that wait are taken back first, since nobody
-    would be there to keep them."""
+    """The caller has confirmed the password. Pending offers are withdrawn or declined first."""
     check_can_delete_account(user)
     for offer in Offer.objects.filter(Q(buyer=user) | Q(seller=user), status=PENDING):
         answer = withdraw_offer if offer.proposed_by_id == user.id else decline_offer
@@ -30,9 +29,9 @@ def delete_account(user: User) -> None:
         person = User.objects.select_for_update().get(pk=user.pk)
         if person.deleted_at is not None:
             return
-        # Again: something may have been booked since.
+        # Again, since something may have been booked meanwhile.
         _check_bookings(person)
-        # For texts of earlier versions, which name people and say nothing about whom.
+        # System messages of earlier versions contain names without user ids.
         earlier = person.earlier_names.values_list("display_name", flat=True)
         names = [person.display_name, *earlier]
         anonymise_user(person)
@@ -43,8 +42,8 @@ def check_can_delete_account(user: User) -> None:
     if user.is_staff:
         raise Refusal(
             "DELETION_REFUSED",
-            "You are on the staff.",
-            hint="An administrator takes you off it first.",
+            "Staff accounts can't be deleted.",
+            hint="Ask an administrator to remove your staff access first.",
         )
     _check_bookings(user)
     _check_holds(user)
@@ -56,21 +55,23 @@ def _check_bookings(user: User) -> None:
         other = leg.seller if leg.buyer_id == user.id else leg.buyer
         what = f"{leg.service} with {other.display_name}"
         if leg.status == ON_HOLD:
-            _refuse(f"Your booking “{what}” is on hold.", "It has to be settled first.")
+            _refuse(
+                f"Your booking “{what}” is on hold.", "Settle it first, then delete your account."
+            )
         if leg.status == BOOKED and leg.ends_at > timezone.now():
             _refuse(
-                f"Your booking “{what}” is still to come.",
-                "See it through, or cancel it with them. Then you can go.",
+                f"Your booking “{what}” hasn't taken place yet.",
+                "Wait until it's over or cancel it, then delete your account.",
             )
         if _owes(user, leg):
             _refuse(
-                f"Your booking “{what}” is not settled.",
-                "What is open has to be paid, or given back, first.",
+                f"Your booking “{what}” has an outstanding balance.",
+                "Pay or refund it first, then delete your account.",
             )
 
 
 def _owes(user: User, leg: Leg) -> bool:
-    """Of a booking that is over it matters who has to pay: nobody has to wait for somebody else."""
+    """After a booking has ended only the user who owes money is refused, not the other one."""
     open_cents = get_balance(leg).open_cents
     if leg.status == BOOKED:
         return open_cents != 0
@@ -78,11 +79,11 @@ def _owes(user: User, leg: Leg) -> bool:
 
 
 def _check_holds(user: User) -> None:
-    places = [(row.pk, sk) for row in list_all_rows(user.id) for sk in (keys.THREAD, row.sk)]
-    if any(_is_on_hold(item) for item in get_many(places)):
+    item_keys = [(row.pk, sk) for row in list_all_rows(user.id) for sk in (keys.THREAD, row.sk)]
+    if any(_is_on_hold(item) for item in get_many(item_keys)):
         _refuse(
-            "A conversation of yours is on hold.",
-            "Our safety team is looking at it. You can go when they are done.",
+            "One of your conversations is on hold.",
+            "You can delete your account once our safety team has finished its review.",
         )
 
 

@@ -9,10 +9,10 @@ from contracts.amounts import AmountError, parse_amount
 
 
 class AmountField(forms.Field):
-    """An amount as people type it; its value is in cents."""
+    """An amount as text; its cleaned value is in cents."""
 
     widget = forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"})
-    # Set by the form, which knows the request's.
+    # Set by the form to the request's locale.
     locale = ""
 
     def to_python(self, value: Any) -> int | None:
@@ -24,12 +24,12 @@ class AmountField(forms.Field):
             raise ValidationError(str(error), code="invalid") from error
 
     def prepare_value(self, value: Any) -> Any:
-        """Cents as a plain number; what was typed, as it was typed."""
+        """Shows cents as a decimal number, and rejected text as it was entered."""
         return f"{value // 100}.{value % 100:02d}" if isinstance(value, int) else value
 
 
 class AmountForm(forms.Form):
-    """A form whose amounts are read in `locale`."""
+    """A form whose amounts are parsed in `locale`."""
 
     def __init__(self, *args: Any, locale: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -21,18 +21,18 @@ class ProjectsConfig(AppConfig):
         registry.page_sections.append(project_section)
         registry.file_viewers.append(can_view_in_panel)
         registry.cleanup_jobs.append(settle_pins)
-        thread_stopped.connect(_stop_clock, dispatch_uid="clock")
-        thread_resumed.connect(_start_clock, dispatch_uid="clock")
+        thread_stopped.connect(_pause_deadlines, dispatch_uid="clock")
+        thread_resumed.connect(_resume_deadlines, dispatch_uid="clock")
 
 
-def _stop_clock(thread_id: str, reason: str, **_: Any) -> None:
+def _pause_deadlines(thread_id: str, reason: str, **_: Any) -> None:
     from contracts.cards import deadlines
     from core.outbox.processing import process_now
 
     process_now(deadlines.pause_deadlines(thread_id, reason))
 
 
-def _start_clock(thread_id: str, reason: str, **_: Any) -> None:
+def _resume_deadlines(thread_id: str, reason: str, **_: Any) -> None:
     from contracts.cards import deadlines
     from core.outbox.processing import process_now
 

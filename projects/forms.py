@@ -1,4 +1,4 @@
-"""What people fill in when they agree: offers, signatures, deliveries."""
+"""Forms for offers, signatures, payments, deliveries and edits of tabs."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -8,12 +8,14 @@ from django.forms import BaseFormSet, formset_factory
 from django.utils import timezone
 
 from contracts.actions.manifests import MAX_LISTING_BYTES, MAX_TITLE_CHARS
+from contracts.cards.types.sign import signature_label
 from contracts.fields import MAX_MOMENT_CHARS
 from contracts.labels import label_legs
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION
 from contracts.models.fields import CURRENCIES
 from contracts.models.money import METHODS
+from contracts.refusals import DEPOSIT_TOO_LARGE, END_BEFORE_START
 from contracts.terms import MAX_LEGS, Terms
 from core.time_zones import local_time
 from projects.amount_field import AmountField, AmountForm
@@ -27,6 +29,9 @@ from threads.forms import (
     ThreadCommand,
 )
 from threads.models.tab import EDITABLE_TABS
+
+BOOKING_TITLE = "Booking title"
+CANCELLATION_POLICY = "Cancellation policy"
 
 
 class EditTab(ThreadCommand):
@@ -44,14 +49,14 @@ class EditTab(ThreadCommand):
     def clean_tab(self) -> str:
         tab: str = self.cleaned_data["tab"]
         if tab not in EDITABLE_TABS:
-            raise forms.ValidationError("Not a tab that one writes in.")
+            raise forms.ValidationError("This tab can't be edited.")
         return tab
 
     def clean_part(self) -> str:
         part: str = self.cleaned_data["part"]
-        # PostgreSQL, which is asked for the pictures of pins, keeps no null characters.
+        # The part is used in SQL queries, and PostgreSQL rejects null characters.
         if len(part) > 40 or not part.isprintable():
-            raise forms.ValidationError("Not a part of a tab.")
+            raise forms.ValidationError("This part doesn't exist.")
         return part
 
     def arguments(self) -> dict[str, Any]:
@@ -66,12 +71,12 @@ class AddProofs(ThreadCommand):
 
 class OfferForm(forms.Form):
     key = ClientIdField()
-    title = forms.CharField(max_length=120, label="What the booking is called")
+    title = forms.CharField(max_length=120, label=BOOKING_TITLE)
     currency = forms.ChoiceField(choices=[(code, code) for code in CURRENCIES])
 
 
 class MomentField(forms.DateTimeField):
-    """A date and a time; its length is bounded before it is parsed."""
+    """A date and time; the length of its text is limited before it is parsed."""
 
     widget = forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
 
@@ -81,7 +86,7 @@ class MomentField(forms.DateTimeField):
         return super().to_python(value)
 
     def prepare_value(self, value: Any) -> Any:
-        """In the current zone, without naming it."""
+        """Shows the time in the current time zone, without an offset."""
         if isinstance(value, datetime) and timezone.is_aware(value):
             return local_time(value, timezone.get_current_timezone()).replace(tzinfo=None)
         return value
@@ -95,7 +100,7 @@ class LegForm(AmountForm):
     price = AmountField(label="Price")
     deposit = AmountField(label="Deposit")
     cancellation = forms.ChoiceField(
-        label="If it is cancelled",
+        label=CANCELLATION_POLICY,
         choices=[(name, f"{name.capitalize()}: {text}") for name, text in CANCELLATION.items()],
         initial="moderate",
     )
@@ -108,9 +113,9 @@ class LegForm(AmountForm):
     def clean(self) -> dict[str, Any] | None:
         data = super().clean() or {}
         if data.get("ends_at") and data.get("starts_at") and data["ends_at"] <= data["starts_at"]:
-            self.add_error("ends_at", "The end has to come after the start.")
+            self.add_error("ends_at", END_BEFORE_START)
         if data.get("deposit") and data.get("price") and data["deposit"] > data["price"]:
-            self.add_error("deposit", "The deposit cannot be more than the price.")
+            self.add_error("deposit", DEPOSIT_TOO_LARGE)
         return data
 
 
@@ -135,15 +140,15 @@ def terms_of(legs: BaseFormSet, time_zone: str) -> list[Terms]:
     return [form.terms(time_zone) for form in legs.forms]
 
 
-def first_leg(subject: str, city: str) -> dict[str, Any]:
-    """Something to begin with: in two weeks, from ten to four."""
+def default_leg_initial(subject: str, city: str) -> dict[str, Any]:
+    """Initial values of a new offer: in two weeks, from ten to four."""
     start = timezone.localtime() + timedelta(days=14)
     start = start.replace(hour=10, minute=0, second=0, microsecond=0)
     end = start + timedelta(hours=6)
     return {"service": subject[:120], "place": city, "starts_at": start, "ends_at": end}
 
 
-def as_agreed(leg: Leg) -> dict[str, Any]:
+def leg_initial(leg: Leg) -> dict[str, Any]:
     return {
         "service": leg.service,
         "starts_at": leg.starts_at,
@@ -157,9 +162,11 @@ def as_agreed(leg: Leg) -> dict[str, Any]:
 
 class SignForm(forms.Form):
     number = forms.IntegerField(widget=forms.HiddenInput, min_value=1, max_value=10_000)
-    has_read = forms.BooleanField(required=False, label="I have read this contract to its end")
+    has_read = forms.BooleanField(required=False, label=signature_label("has_read"))
     legal_name = forms.CharField(
-        max_length=120, label="Your legal name", help_text="Typing it is your signature."
+        max_length=120,
+        label=signature_label("legal_name"),
+        help_text="Typing your name is your signature.",
     )
 
 
@@ -167,7 +174,7 @@ class PaymentForm(AmountForm):
     key = forms.CharField(max_length=48, widget=forms.HiddenInput)
     amount = AmountField(label="Amount")
     paid_on = forms.DateField(
-        label="Date of the payment",
+        label="Payment date",
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
     method = forms.ChoiceField(choices=list(METHODS.items()))
@@ -178,7 +185,7 @@ class PaymentForm(AmountForm):
 
 
 class ConfirmForm(forms.Form):
-    """Sent by a summary: the balance that it showed."""
+    """Sent by the summary page, with the balance that it showed."""
 
     outstanding = forms.IntegerField(min_value=-(2**53), max_value=2**53)
 
@@ -188,9 +195,9 @@ class ReversalForm(forms.Form):
 
 
 class LinkForm(forms.Form):
-    title = forms.CharField(max_length=120, label="What the booking is called")
+    title = forms.CharField(max_length=120, label=BOOKING_TITLE)
     leg_ids = forms.MultipleChoiceField(
-        label="Which bookings belong together", widget=forms.CheckboxSelectMultiple
+        label="Bookings to group", widget=forms.CheckboxSelectMultiple
     )
 
     def __init__(self, *args: Any, legs: list[Leg], **kwargs: Any) -> None:
@@ -202,12 +209,12 @@ class LinkForm(forms.Form):
 
 class DeliverForm(forms.Form):
     key = ClientIdField()
-    leg_id = forms.ChoiceField(label="Which booking")
-    title = forms.CharField(max_length=MAX_TITLE_CHARS, label="What it is")
+    leg_id = forms.ChoiceField(label="Booking")
+    title = forms.CharField(max_length=MAX_TITLE_CHARS, label="Title")
     listing = forms.CharField(
         max_length=MAX_LISTING_BYTES,
         widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false"}),
-        label="The files, one on a line: checksum (SHA-256), size in bytes, link, name",
+        label="Files, one per line: SHA-256 checksum, size in bytes, link, name",
     )
 
     def __init__(self, *args: Any, legs: list[Leg], **kwargs: Any) -> None:

@@ -1,7 +1,7 @@
-"""What waits for whom in a thread, as it is recorded: cards, offers, contracts to be signed.
+"""The pending actions of a thread: cards and offers to answer, contracts to sign.
 
-Every message about a record carries this list, as it is when the message is written
-(threads/sending/pending_actions.py). Commands rebuild it from the records and compare it.
+Each message about a record stores the current list (threads/sending/pending_actions.py). Commands
+compare it with the SQL records and rebuild it.
 """
 
 from collections import Counter
@@ -28,14 +28,14 @@ from threads.sending.pending_actions import (
 )
 from threads.sending.transaction import participant_condition
 
-# For one person in one thread. The next ones come when some of these are dealt with.
+# Per user and thread. Further ones are listed once some of these are done.
 MAX_PENDING_ACTIONS = 20
-# What is put right at once, of a hundred writes in a transaction.
-AT_ONCE = 40
+# Items repaired in one transaction, which allows a hundred writes.
+MAX_REPAIRS = 40
 
 
 def list_pending_actions(cached: CachedThread, *, this: str = "") -> list[PendingEntry]:
-    """The longest waiting first; `this` is the card whose message is being written."""
+    """Oldest first; `this` is the card whose message is being written."""
     thread_id = cached.thread.id
     found = [*_cards(thread_id, this), *_offers(thread_id), *_contracts(thread_id)]
     found.sort(key=lambda wait: wait["since"])
@@ -52,7 +52,7 @@ def _cards(thread_id: str, this: str) -> Iterator[PendingEntry]:
     for card in Card.objects.filter(thread_id=thread_id, is_open=True).order_by("id"):
         what = THIS_MESSAGE if card.id == this else card.message_id or _find_message(card)
         if what is None:
-            # Not in the conversation yet: it brings this along itself.
+            # The message of the card is not stored yet and will add its own entry.
             continue
         since = keys.iso(card.created_at)
         for user_id in card.waits_for:
@@ -60,7 +60,7 @@ def _cards(thread_id: str, this: str) -> Iterator[PendingEntry]:
 
 
 def _find_message(card: Card) -> str | None:
-    """It may be there all the same, and only its record not know it yet."""
+    """Finds the message of a card whose record does not have the message id yet."""
     sk = keys.sent_marker_sk(card.proposed_by_id, card.id)
     marker = SentMarker.find(keys.thread_pk(card.thread_id), sk)
     return marker.message_id if marker else None
@@ -73,7 +73,7 @@ def _offers(thread_id: str) -> Iterator[PendingEntry]:
 
 
 def _contracts(thread_id: str) -> Iterator[PendingEntry]:
-    """Once each, whatever the version: the one that counts is the one to sign."""
+    """One entry per contract and signer, for the current version."""
     for version, missing in list_unsigned(thread_id):
         since = keys.iso(version.issued_at)
         for user_id in missing:
@@ -81,27 +81,27 @@ def _contracts(thread_id: str) -> Iterator[PendingEntry]:
             yield {"user": user_id, "what": what, "type": "contract", "since": since}
 
 
-# --- Comparing, and making anew
+# --- Compare and rebuild
 
 
 def list_pending_action_problems(cached: CachedThread) -> Iterator[str]:
-    """Where the table says something else than the records."""
+    """Lists the differences between the stored pending actions and the SQL records."""
     thread, wanted = cached.thread, list_pending_actions(cached)
     if list(thread.waits or []) != wanted:
-        yield f"what waits is {thread.waits}"
+        yield f"its pending actions are {thread.waits}"
     for person in cached.people.values():
         should = {each["what"] for each in list_own_pending(wanted, person.user_id, person.folder)}
         has = {each["what"] for each in _items(person.user_id, thread.id)}
         if has != should:
-            yield f"{person.user_id} is told that {sorted(has)} waits, not {sorted(should)}"
+            yield f"{person.user_id} has the pending actions {sorted(has)}, not {sorted(should)}"
         if person.waiting_for != waiting_for(thread, wanted, person):
-            yield f"the row of {person.user_id} waits for {person.waiting_for}"
+            yield f"the inbox row of {person.user_id} waits for {person.waiting_for}"
 
 
 def waiting_for(
     thread: Thread, waits: list[PendingEntry], person: Participant | None = None
 ) -> str | None:
-    """Without anything that waits it is what the last words made it, which no record tells."""
+    """Without pending actions it depends on the last message, which SQL does not store."""
     users = list_awaited_users(waits)
     if not users:
         return "" if thread.waits else thread.waiting_for
@@ -109,7 +109,7 @@ def waiting_for(
 
 
 def rebuild_pending_actions(thread_id: str) -> bool:
-    """Whether something was wrong."""
+    """Returns whether something had to be repaired."""
     backoff, is_changed = Backoff(), False
     while True:
         cached = cache.reload(thread_id)
@@ -128,17 +128,17 @@ def rebuild_pending_actions(thread_id: str) -> bool:
 
 
 def _write(cached: CachedThread, wanted: list[PendingEntry]) -> Transaction:
-    """So many of the items at once; the next round finds the rest."""
+    """Repairs up to MAX_REPAIRS items; the next round repairs the rest."""
     thread, write = cached.thread, Transaction()
     for person in cached.people.values():
         should = list_own_pending(wanted, person.user_id, person.folder)
         update_own_items(write, thread.id, _items(person.user_id, thread.id), should)
-    del write.items[AT_ONCE:], write.names[AT_ONCE:]
+    del write.items[MAX_REPAIRS:], write.names[MAX_REPAIRS:]
     for person in cached.people.values():
         change = Change(set={"waiting_for": waiting_for(thread, wanted, person) or ""})
         condition = participant_condition(cached, person, sends=False)
         write.update(person.sk, person, change, condition)
-    # By its version every process that remembers the thread looks again before it writes there.
+    # The new version makes every process that cached the thread reload it before a write.
     values = {"waits": wanted, "waiting_for": waiting_for(thread, wanted) or ""}
     change = Change(set=values, add={"roster_version": 1})
     as_read = (Thread.roster_version == thread.roster_version) & (

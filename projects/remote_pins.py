@@ -1,5 +1,6 @@
-"""Fetches pictures that somebody pinned by their address, one after the other, in a thread of the
-server. What was not there in time, or is no picture, stays the link that it is."""
+"""Background worker that downloads the images of linked pins, one at a time.
+
+A link whose download fails or is not an image stays a link."""
 
 import tempfile
 import threading
@@ -30,26 +31,26 @@ from threads import cache
 from threads.actions.rate_limits import take_token, upload_limits
 
 log = structlog.get_logger(__name__)
-EVERY = 2.0
-# A refusal that may be none in a while; every other one is an answer.
-PASSING = ("SAFETY_SOFT_BLOCK", "THREAD_LOCKED", "TRY_AGAIN", "UPLOAD_QUARANTINED")
+INTERVAL_SECONDS = 2.0
+# Refusals that are retried; all others are final.
+TEMPORARY_REFUSALS = ("SAFETY_SOFT_BLOCK", "THREAD_LOCKED", "TRY_AGAIN", "UPLOAD_QUARANTINED")
 
 
 def run_remote_pins(stop: threading.Event) -> None:
-    """The server runs this in a thread of its own."""
+    """Runs in a thread of the server until `stop` is set."""
     while settings.FETCH_PINS and not stop.is_set():
         try:
             close_old_connections()
             while not stop.is_set() and fetch_next():
                 pass
         except Exception:
-            log.exception("fetcher_failed")
-        stop.wait(EVERY)
+            log.exception("remote_image_worker_failed")
+        stop.wait(INTERVAL_SECONDS)
     connection.close()
 
 
 def fetch_next() -> bool:
-    """Whether there was one."""
+    """Returns whether the queue had an entry."""
     wanted = claim_image()
     if wanted is None:
         return False
@@ -58,9 +59,9 @@ def fetch_next() -> bool:
     except DownloadFailed as error:
         _fail(wanted, str(error), is_permanent=error.is_permanent)
     except Refusal as refusal:
-        _fail(wanted, refusal.code, is_permanent=refusal.code not in PASSING)
+        _fail(wanted, refusal.code, is_permanent=refusal.code not in TEMPORARY_REFUSALS)
     except Exception as error:
-        log.exception("fetch_failed")
+        log.exception("remote_image_failed")
         _fail(wanted, type(error).__name__, is_permanent=False)
     else:
         dequeue(wanted)
@@ -68,15 +69,15 @@ def fetch_next() -> bool:
 
 
 def _fetch_for(wanted: OutsidePicture) -> None:
-    """Each step finds done what an attempt before this one has done."""
+    """Idempotent: each step skips what an earlier attempt has done."""
     if wanted.attempts > MAX_ATTEMPTS:
-        raise DownloadFailed("it never came to an end")
+        raise DownloadFailed("too many attempts")
     pin = _find_pin(wanted)
     if pin.get("link") != wanted.link:
-        raise DownloadFailed("its pin has gone")
+        raise DownloadFailed("its pin was removed")
     if "picture" in pin:
         return confirm_pin(wanted.part, thread_id=wanted.thread_id)
-    file = find_downloaded(wanted) or _bring(wanted)
+    file = find_downloaded(wanted) or _download(wanted)
     return show_fetched_image(
         wanted.owner,
         thread_id=wanted.thread_id,
@@ -92,15 +93,15 @@ def _find_pin(wanted: OutsidePicture) -> dict[str, Any]:
     return next((each for each in pins if each["id"] == wanted.part), {})
 
 
-def _bring(wanted: OutsidePicture) -> File:
-    """Through the same gate as what people bring themselves; pictures only."""
+def _download(wanted: OutsidePicture) -> File:
+    """Stores the image with the same limits and checks as an upload."""
     take_token(wanted.owner, upload_limits())
     with tempfile.TemporaryDirectory(prefix="parley-") as folder:
-        came = Path(folder) / "came"
-        download_image(wanted.link, came)
-        with came.open("rb") as content:
+        target = Path(folder) / "download"
+        download_image(wanted.link, target)
+        with target.open("rb") as content:
             if detect_file_type(content).kind != File.Kind.IMAGE:
-                raise DownloadFailed("not a picture")
+                raise DownloadFailed("not an image")
             content.seek(0)
             return accept_file(
                 wanted.owner,
@@ -112,8 +113,8 @@ def _bring(wanted: OutsidePicture) -> File:
 
 
 def _fail(wanted: OutsidePicture, why: str, *, is_permanent: bool) -> None:
-    """What was fetched for a pin that does not show it goes with what nobody sent."""
+    """Drops or requeues the entry. The cleanup of unused files removes what was downloaded."""
     is_over = is_permanent or wanted.attempts >= MAX_ATTEMPTS
     host = urlsplit(wanted.link).hostname
-    log.info("picture_not_fetched", host=host, why=why, is_over=is_over)
+    log.info("remote_image_skipped", host=host, why=why, is_over=is_over)
     (dequeue if is_over else retry_later)(wanted)

@@ -24,8 +24,8 @@ from core.refusals import Refusal
 from files.actions import accept_file
 from files.exports import request_export
 from files.models import File
-from moderation.actions import take_case
-from moderation.reports import report_thread
+from moderation.actions.cases import take_case
+from moderation.actions.reports import report_thread
 from privacy.export.worker import export_next
 from projects.actions.bookings import deliver_finals, link_bookings
 from realtime.sockets.commands import COMMANDS, handle_command
@@ -313,7 +313,7 @@ VIEWS |= {
         PARTIES, lambda scene, kind: [scene.agreed.leg.thread_id, "reschedule"]
     ),
     "projects:card": View(PARTIES, lambda scene, kind: [scene.agreed.card_id]),
-    "projects:card_move": View(
+    "projects:card_transition": View(
         PARTIES_POST,
         lambda scene, kind: [scene.agreed.card_id, "decline"],
         post=posting(version="1", key="decline-1"),

@@ -43,7 +43,7 @@ def test_looks_again_whether_redis_is_back(outage, monkeypatch):
     assert outage.is_on
     monkeypatch.setattr(kept, "_servers", [os.environ["PARLEY_TEST_REDIS_URL"]])
     kept._cache._servers, kept._cache._pools = kept._servers, {}
-    outage._next_look = 0.0
+    outage._next_probe = 0.0
     kept.set("tries", 2)
     assert not outage.is_on
     assert kept.get("tries") == 2

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.template.backends.django import Template
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
@@ -25,7 +26,12 @@ def visit(db):
     say(seller, thread, "Gladly")
     client = Client()
     client.force_login(buyer)
-    pages = {"inbox": "/inbox/", "thread": f"/threads/{thread}/"}
+    pages = {
+        "inbox": "/inbox/",
+        "thread": f"/threads/{thread}/",
+        "search": "/inbox/search/?q=gladly",
+        "shortcuts": "/inbox/keys/",
+    }
     for path in pages.values():
         client.get(path)
     settle()
@@ -47,11 +53,27 @@ def test_asks_the_table_a_counted_number_of_times(visit, page, most):
     assert len(requests) <= most, requests
 
 
+@pytest.mark.parametrize("page", ["inbox", "thread", "search", "shortcuts"])
+def test_templates_do_not_read(visit, page, monkeypatch):
+    reads: list[str] = []
+    render = Template.render
+
+    def render_counted(template, *args, **kwargs):
+        with count_requests() as requests, CaptureQueriesContext(connection) as sql:
+            html = render(template, *args, **kwargs)
+        reads.extend([*requests, *(query["sql"] for query in sql)])
+        return html
+
+    monkeypatch.setattr(Template, "render", render_counted)
+    assert visit(page).status_code == 200
+    assert reads == []
+
+
 def test_every_module_of_a_page_is_named_at_once(visit):
     text = visit("thread").content.decode()
     named = re.findall(r'rel="modulepreload" href="[^"]*/static/([^"]+)"', text)
     plain = {re.sub(r"\.[0-9a-f]{12}\.js$", ".js", name) for name in named}
-    assert plain == set(list_imports("site/page.js"))
+    assert plain == set(list_imports("site/main.js"))
     assert "threads/timeline.js" in plain
     assert all(re.search(r"\.[0-9a-f]{12}\.js$", name) for name in named), "By hash, for good."
 

@@ -7,8 +7,8 @@ from django.urls import get_resolver, reverse
 from contracts.models import DeliverableManifest
 from core import rate_limits
 from core.refusals import Refusal
+from moderation.actions.reports import report_person, report_thread
 from moderation.models import Report
-from moderation.reports import report_person, report_thread
 from projects.actions.bookings import deliver_finals
 from realtime.sockets.commands import COMMANDS, handle_command
 from tests.contracts.test_panel import brief

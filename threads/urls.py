@@ -1,7 +1,7 @@
 from django.urls import path
 
 from core import converters  # noqa: F401  (its ids are used in the paths)
-from threads.views import devices, files, threads
+from threads.views import devices, files, participants, threads
 
 app_name = "threads"
 urlpatterns = [
@@ -17,14 +17,14 @@ urlpatterns = [
     path("threads/<thread:thread_id>/files/", files.upload, name="upload"),
     path("files/<file:file_id>/", files.file, name="file"),
     path("threads/<thread:thread_id>/read/", threads.read, name="read"),
-    path("threads/<thread:thread_id>/accept/", threads.accept, name="accept"),
-    path("threads/<thread:thread_id>/decline/", threads.decline, name="decline"),
-    path("threads/<thread:thread_id>/add/", threads.add, name="add"),
-    path("threads/<thread:thread_id>/remove/", threads.remove, name="remove"),
+    path("threads/<thread:thread_id>/accept/", participants.accept, name="accept"),
+    path("threads/<thread:thread_id>/decline/", participants.decline, name="decline"),
+    path("threads/<thread:thread_id>/add/", participants.add, name="add"),
+    path("threads/<thread:thread_id>/remove/", participants.remove, name="remove"),
     path(
         "threads/<thread:thread_id>/safe-mode/<on_or_off:way>/", threads.safe_mode, name="safe_mode"
     ),
-    path("threads/<thread:thread_id>/leave/", threads.leave, name="leave"),
-    path("threads/<thread:thread_id>/block/", threads.block, name="block"),
-    path("threads/<thread:thread_id>/unblock/", threads.unblock, name="unblock"),
+    path("threads/<thread:thread_id>/leave/", participants.leave, name="leave"),
+    path("threads/<thread:thread_id>/block/", participants.block, name="block"),
+    path("threads/<thread:thread_id>/unblock/", participants.unblock, name="unblock"),
 ]

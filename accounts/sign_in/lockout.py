@@ -1,6 +1,6 @@
-"""Too many wrong passwords: this account is closed to this address for a while, to no other.
+"""Locks an account for one client address after too many wrong passwords.
 
-django-axes counts; here is what it counts by, and what it answers.
+django-axes counts the attempts; this module provides its keys and its response.
 """
 
 import ipaddress
@@ -25,22 +25,22 @@ def account_name(request: HttpRequest, credentials: Mapping[str, Any] | None) ->
 def client_address(request: HttpRequest) -> str | None:
     try:
         address = ipaddress.ip_address(get_adapter(request).get_client_ip(request))
-    except PermissionDenied:  # Not from the network: a session that a command or a test opens.
+    except PermissionDenied:  # No client address: the session was opened by a command or a test.
         return None
     if address.version == 4:
         return str(address)
-    # One line at home is a whole /64: whoever has one has as many addresses as they like.
+    # A single connection usually has a whole /64, so addresses in it count as one.
     return str(ipaddress.ip_network((address, 64), strict=False).network_address)
 
 
 def lockout_response(
-    request: HttpRequest, response: HttpResponse | None, credentials: Mapping[str, Any] | None
+    request: HttpRequest, original: HttpResponse | None, credentials: Mapping[str, Any] | None
 ) -> HttpResponse:
     seconds = _seconds_left(account_name(request, credentials), client_address(request))
     minutes = math.ceil(seconds / 60)
-    refused = render(request, "account/locked.html", {"minutes": minutes}, status=429)
-    refused["Retry-After"] = str(seconds)
-    return refused
+    response = render(request, "account/locked.html", {"minutes": minutes}, status=429)
+    response["Retry-After"] = str(seconds)
+    return response
 
 
 def _seconds_left(account: str, address: str | None) -> int:

@@ -1,4 +1,4 @@
-"""Sign-ins: which sessions a person has, and whether one still counts."""
+"""The sessions of a user, and whether they are still valid."""
 
 import hashlib
 from collections.abc import Collection
@@ -15,48 +15,48 @@ from accounts.models import SignIn, User
 
 SessionStore = import_module(settings.SESSION_ENGINE).SessionStore
 
-# A session key, and the id of the person who should be signed in by it.
+# A session key and the id of the user it should belong to.
 SessionOfUser = tuple[str, str]
 
 
 def session_hash(session_key: str) -> str:
-    """Names a session without giving it away."""
+    """Identifies a session without revealing its key."""
     return hashlib.sha256(session_key.encode()).hexdigest()[:32]
 
 
 def is_signed_in(session_key: str, user_id: str) -> bool:
-    """Looked up anew: signed out, suspended or with another password, it no longer counts."""
+    """False after a sign-out, a suspension or a password change. Not cached."""
     return bool(list_valid_sessions([(session_key, user_id)]))
 
 
-def list_valid_sessions(asked: Collection[SessionOfUser]) -> set[SessionOfUser]:
-    """Those that still count, with two queries however many are asked about."""
+def list_valid_sessions(sessions_of_users: Collection[SessionOfUser]) -> set[SessionOfUser]:
+    """The sessions that are still valid, with two queries in total."""
     stored = Session.objects.filter(
-        session_key__in={key for key, _ in asked}, expire_date__gt=timezone.now()
+        session_key__in={key for key, _ in sessions_of_users}, expire_date__gt=timezone.now()
     )
     sessions = {one.session_key: one.get_decoded() for one in stored}
     active = User.objects.filter(is_active=True)
-    users = active.in_bulk({user_id for _, user_id in asked}) if sessions else {}
+    users = active.in_bulk({user_id for _, user_id in sessions_of_users}) if sessions else {}
     return {
         (key, user_id)
-        for key, user_id in asked
-        if key in sessions and _counts(sessions[key], users.get(user_id))
+        for key, user_id in sessions_of_users
+        if key in sessions and _is_valid(sessions[key], users.get(user_id))
     }
 
 
-def _counts(data: dict[str, Any], user: User | None) -> bool:
+def _is_valid(data: dict[str, Any], user: User | None) -> bool:
     if user is None or data.get(SESSION_KEY) != user.id or BACKEND_SESSION_KEY not in data:
         return False
     return constant_time_compare(data.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash())
 
 
 def list_sign_ins(user: User) -> list[SignIn]:
-    """Newest first; those whose session is gone are forgotten."""
+    """Newest first. Sign-ins whose session has ended are deleted."""
     found = list(SignIn.objects.filter(user=user).order_by("-created_at"))
-    counting = list_valid_sessions([(one.session_key, user.id) for one in found])
-    gone = [one.pk for one in found if (one.session_key, user.id) not in counting]
-    SignIn.objects.filter(pk__in=gone).delete()
-    return [one for one in found if one.pk not in gone]
+    valid = list_valid_sessions([(one.session_key, user.id) for one in found])
+    ended = [one.pk for one in found if (one.session_key, user.id) not in valid]
+    SignIn.objects.filter(pk__in=ended).delete()
+    return [one for one in found if one.pk not in ended]
 
 
 def end_sign_in(sign_in: SignIn) -> None:

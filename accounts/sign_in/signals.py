@@ -1,4 +1,4 @@
-"""Notes every sign-in, so that people can see where they are signed in and end it."""
+"""Records sign-ins, so that users can see and end their sessions."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ from accounts.sign_in.user_agents import device_name
 
 
 @receiver(user_logged_in)
-def note_sign_in(sender: type[User], request: HttpRequest, user: User, **_: Any) -> None:
+def record_sign_in(sender: type[User], request: HttpRequest, user: User, **_: Any) -> None:
     if request.session.session_key is None:
-        # Somebody else was signed in here: the session is new, and not stored yet.
+        # Another user was signed in: the session was flushed and is not stored yet.
         request.session.save()
     SignIn.objects.update_or_create(
         session_key=request.session.session_key,
@@ -29,9 +29,9 @@ def note_sign_in(sender: type[User], request: HttpRequest, user: User, **_: Any)
 
 
 @receiver([password_changed, password_set])
-def keep_sign_in(sender: type[User], request: HttpRequest, user: User, **_: Any) -> None:
-    """The session has another key then. One that is not listed could not be ended elsewhere."""
+def update_sign_in(sender: type[User], request: HttpRequest, user: User, **_: Any) -> None:
+    """Follows the new session key, so that the session can still be ended from another device."""
     before = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
     mine = SignIn.objects.filter(user=user, session_key=before)
     if not mine.update(session_key=request.session.session_key):
-        note_sign_in(sender, request, user)
+        record_sign_in(sender, request, user)

@@ -1,5 +1,7 @@
-"""The site for staff. They sign in as everybody does, with the same lockout and a confirmed
-address, and with a second factor on top: who has none yet is led to set one up."""
+"""The admin site. Staff sign in like all users and additionally need a second factor.
+
+Staff without one are redirected to set it up.
+"""
 
 from typing import Any
 
@@ -17,19 +19,19 @@ from django.shortcuts import redirect, resolve_url
 from accounts.models import User
 
 SECOND_FACTOR = "mfa"
-NOT_FOR_STAFF = ("account", "mfa")
+HIDDEN_APPS = ("account", "mfa")
 
 
 class StaffSite(AdminSite):
-    site_header = "Parley, for staff"
+    site_header = "Parley staff"
     site_title = "Parley"
-    index_title = "Safety and people"
+    index_title = "Safety and users"
 
     def register(self, model_or_iterable: Any, *args: Any, **options: Any) -> None:
-        """Addresses are changed by their owners, and secrets of second factors are nobody's."""
-        given = model_or_iterable
-        models = given if isinstance(given, list | tuple) else [given]
-        shown = [model for model in models if model._meta.app_label not in NOT_FOR_STAFF]
+        """Skips email addresses and second factors, which staff must not see or change."""
+        is_many = isinstance(model_or_iterable, list | tuple)
+        models = model_or_iterable if is_many else [model_or_iterable]
+        shown = [model for model in models if model._meta.app_label not in HIDDEN_APPS]
         super().register(shown, *args, **options)
 
     def has_permission(self, request: HttpRequest) -> bool:
@@ -38,26 +40,26 @@ class StaffSite(AdminSite):
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         user = request.user
         if not user.is_authenticated:
-            asked = request.GET.get("next") or request.get_full_path()
-            return redirect_to_login(asked, resolve_url("account_login"))
+            next_url = request.GET.get("next") or request.get_full_path()
+            return redirect_to_login(next_url, resolve_url("account_login"))
         if not user.is_staff or not user.is_active:
             raise PermissionDenied
         if has_second_factor(request):
             return redirect("admin:index")
         if is_mfa_enabled(user):
-            # Set up since, on another device: this session was opened with a password alone.
+            # Set up on another device after this session was opened with a password.
             return redirect("mfa_reauthenticate")
-        messages.info(request, "Staff sign in with a second factor. Set yours up here.")
+        messages.info(request, "Staff need two-factor authentication. Set it up here.")
         return redirect("mfa_activate_totp")
 
 
 def has_second_factor(request: HttpRequest) -> bool:
-    """In this very session."""
+    """Whether this session was authenticated with a second factor."""
     records = get_authentication_records(request, request.user)
     return any(record.get("method") == SECOND_FACTOR for record in records)
 
 
 @receiver(authenticator_added)
-def note_second_factor(sender: Any, request: HttpRequest, user: User, **_: Any) -> None:
-    """Whoever has just set it up has shown a code."""
+def record_second_factor(sender: Any, request: HttpRequest, user: User, **_: Any) -> None:
+    """Setting it up includes entering a code, which authenticates the session."""
     record_authentication(request, user, SECOND_FACTOR)

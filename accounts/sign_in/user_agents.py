@@ -1,4 +1,4 @@
-"""What somebody uses, as far as it says so: enough to recognise one's own."""
+"""Device names from user agents, precise enough for users to recognise their own devices."""
 
 BROWSERS = (
     ("Edg/", "Edge"),
@@ -21,6 +21,6 @@ SYSTEMS = (
 
 
 def device_name(user_agent: str) -> str:
-    browser = next((name for mark, name in BROWSERS if mark in user_agent), "A browser")
-    system = next((name for mark, name in SYSTEMS if mark in user_agent), "")
+    browser = next((name for token, name in BROWSERS if token in user_agent), "Unknown browser")
+    system = next((name for token, name in SYSTEMS if token in user_agent), "")
     return f"{browser} on {system}" if system else browser

@@ -1,4 +1,4 @@
-"""For templates: {% load people %}, then {{ person.display_name|initials }} and the others."""
+"""Template filters for users: {% load people %}, then {{ person.display_name|initials }}."""
 
 from django import template
 
@@ -20,5 +20,5 @@ def tone(user_id: str) -> int:
 
 @register.filter
 def local_time(time_zone: str) -> time_zones.LocalTime:
-    """{{ person.time_zone|local_time|date:"H:i" }}: their time, not the reader's."""
+    """The current time in a zone: {{ person.time_zone|local_time|date:"H:i" }}."""
     return time_zones.time_in(time_zone)

@@ -1,4 +1,4 @@
-"""Contracts: a version issued, signed by both, or overtaken by the next."""
+"""Issues contract versions and records signatures."""
 
 import hashlib
 
@@ -11,6 +11,7 @@ from contracts.documents import pdf
 from contracts.documents.clauses import LATEST_TEMPLATE, render_clauses
 from contracts.models import Card, ContractDocument, ContractVersion, Leg, Signature
 from contracts.models.documents import IN_FORCE, VOID
+from contracts.refusals import not_found
 from contracts.status import SIGN, check_status
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
@@ -19,18 +20,18 @@ MAX_USER_AGENT_CHARS = 300
 
 
 def issue_version(leg: Leg) -> ContractVersion:
-    """In the transaction of what made it necessary. The one before, signed or not, is void."""
+    """Issues the next version in the caller's transaction and voids the previous one."""
     document, _ = ContractDocument.objects.get_or_create(leg=leg)
     last = document.versions.order_by("-number").first()
     document.versions.exclude(status=VOID).update(status=VOID)
-    # A card that asks for signatures under it has nothing to ask for any more: the clock voids it.
+    # An open signature card for the previous version becomes due, and its deadline voids it.
     Card.objects.filter(leg=leg, type="sign", is_open=True).update(due_at=timezone.now())
     version = ContractVersion(
         document=document,
         number=last.number + 1 if last else 1,
         template=LATEST_TEMPLATE,
         clauses=render_clauses(leg),
-        # PostgreSQL keeps microseconds, a page shows seconds: one time for both.
+        # Whole seconds, so that the stored time is the time shown.
         issued_at=timezone.now().replace(microsecond=0),
     )
     version.pdf = _print(version)
@@ -65,7 +66,7 @@ def sign_version(
     address: str | None,
     user_agent: str,
 ) -> list[OutboxEntry]:
-    """Once each. With the last signature the contract is in force, and its signed copy is made."""
+    """Signs once per party. The last signature puts the contract in force."""
     version = _lock(user, document_id, number)
     leg = version.document.leg
     if version.signatures.filter(user=user).exists():
@@ -81,35 +82,38 @@ def sign_version(
         address=address,
         user_agent=user_agent[:MAX_USER_AGENT_CHARS],
     )
-    says = f"{user.display_name} signed the contract: {leg.service}, version {number}."
+    text = f"{user.display_name} signed the contract: {leg.service}, version {number}."
     if version.signatures.count() == len(leg.parties):
         _put_in_force(version)
-        says += " Both have signed: it is in force."
+        text += " You've both signed, so it's now in force."
     return record_leg_change(
-        leg, by=user, key=f"{document_id}:{number}:signed:{user.id}", says=says
+        leg, by=user, key=f"{document_id}:{number}:signed:{user.id}", text=text
     )
 
 
 def _lock(user: User, document_id: str, number: int) -> ContractVersion:
-    # The leg first, as everybody who changes it does: its status stays what is checked here.
+    # Lock order: the leg first, so that its status cannot change after the check.
     legs = Leg.objects.select_for_update(of=("self",)).filter(contract=document_id)
     leg = legs.first()
     found = ContractVersion.objects.select_for_update(of=("self",)).select_related("document__leg")
     version = found.filter(document=document_id, number=number).first()
     if leg is None or version is None or user.id not in leg.parties:
-        raise Refusal("THREAD_NOT_FOUND", "There is no such document.")
+        raise not_found("document")
     return version
 
 
 def _check_can_be_signed(version: ContractVersion, legal_name: str, has_read: bool) -> None:
     if version.status == VOID:
         raise Refusal(
-            "ACTION_INVALID_STATE", "This version no longer counts. Read and sign the newest one."
+            "ACTION_INVALID_STATE",
+            "This version is no longer valid. Read and sign the current one.",
         )
     if len(legal_name.split()) < 2:
-        raise Refusal("SIGNATURE_INVALID", "Type your full legal name, as in your passport.")
+        raise Refusal(
+            "SIGNATURE_INVALID", "Enter your full legal name as it appears in your passport."
+        )
     if not has_read:
-        raise Refusal("SIGNATURE_INVALID", "Read the contract to its end before you sign it.")
+        raise Refusal("SIGNATURE_INVALID", "Read the contract to the end before you sign.")
 
 
 def _put_in_force(version: ContractVersion) -> None:
@@ -120,8 +124,8 @@ def _put_in_force(version: ContractVersion) -> None:
             "legal_name": signature.legal_name,
             "as": f"{roles[signature.user_id]} ({signature.user.display_name})",
             "signed": f"{signature.signed_at:%d %B %Y, %H:%M:%S} UTC",
-            "address": signature.address or "not known",
-            "browser": signature.user_agent or "not known",
+            "address": signature.address or "unknown",
+            "browser": signature.user_agent or "unknown",
             "document": f"SHA-256 {signature.sha256}",
         }
         for signature in version.signatures.select_related("user").order_by("id")

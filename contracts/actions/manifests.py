@@ -1,4 +1,4 @@
-"""Final deliverables: a list that is never changed. The files themselves stay where they are."""
+"""Manifests of final deliverables: immutable lists of files that are hosted elsewhere."""
 
 import re
 from typing import Any
@@ -11,18 +11,19 @@ from django.utils import timezone
 from accounts.models import User
 from contracts.actions.revisions import record_leg_change
 from contracts.models import DeliverableManifest, Leg
+from contracts.refusals import not_found
 from contracts.status import DELIVER, SHOW_PROOFS, check_any_status, check_status
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 
 MAX_ENTRIES = 2000
 MAX_LISTING_BYTES = 512 * 1024
-# With its folders.
+# Including folders.
 MAX_NAME_CHARS = 1024
 MAX_LINK_CHARS = 2048
 MAX_TITLE_CHARS = 120
 MAX_MANIFESTS_PER_BOOKING = 50
-# As `manage.py make_manifest` prints them, and close to what sha256sum does.
+# The output format of `manage.py make_manifest`, similar to sha256sum.
 ENTRY = re.compile(
     r"(?P<sha256>[0-9a-fA-F]{64})\s+(?P<size>\d{1,15})\s+(?P<link>\S+)\s+(?P<name>.+)"
 )
@@ -34,9 +35,9 @@ def add_manifest(
 ) -> tuple[DeliverableManifest, list[OutboxEntry]]:
     leg = Leg.objects.select_for_update().filter(pk=leg_id).first()
     if leg is None or user.id not in leg.parties:
-        raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
+        raise not_found("booking")
     if user.id != leg.seller_id:
-        raise Refusal("ACTION_FORBIDDEN", "The seller delivers the finals.")
+        raise Refusal("ACTION_FORBIDDEN", "Only the seller can deliver finals.")
     before = DeliverableManifest.objects.filter(made_by=user, key=key).first()
     if before is not None:
         return before, []
@@ -53,12 +54,12 @@ def add_manifest(
         made_at=timezone.now().replace(microsecond=0),
     )
     files = "1 file" if len(entries) == 1 else f"{len(entries)} files"
-    says = f"{user.display_name} delivered {files}: {manifest.title}."
-    return manifest, record_leg_change(leg, by=user, key=f"{manifest.id}:delivered", says=says)
+    text = f"{user.display_name} delivered {files}: {manifest.title}."
+    return manifest, record_leg_change(leg, by=user, key=f"{manifest.id}:delivered", text=text)
 
 
 def check_can_show_proofs(seller: User, thread_id: str) -> None:
-    """In the transaction that adds a proof to the files tab, or removes one from it."""
+    """Called in the transaction that adds a proof to the files tab or removes one."""
     here = Q(thread_id=thread_id) | Q(group__thread_id=thread_id)
     legs = Leg.objects.select_for_update(of=("self",)).filter(here, seller=seller)
     check_any_status(list(legs.order_by("pk")), SHOW_PROOFS)
@@ -69,7 +70,7 @@ def _check_count(leg: Leg) -> None:
         raise Refusal(
             "ACTION_INVALID_STATE",
             f"This booking already has {MAX_MANIFESTS_PER_BOOKING} deliveries.",
-            hint="What was delivered stays listed. Nothing was added.",
+            hint="Earlier deliveries stay listed. Nothing was added.",
         )
 
 
@@ -78,8 +79,8 @@ def _check_title(title: str) -> str:
     if len(title) > MAX_TITLE_CHARS:
         raise Refusal(
             "OFFER_INVALID",
-            f"The title has more than {MAX_TITLE_CHARS} characters.",
-            hint="Shorten it. Nothing was delivered yet.",
+            f"Use at most {MAX_TITLE_CHARS} characters for the title.",
+            hint="Shorten the title and try again. Nothing was delivered.",
         )
     return title
 
@@ -88,12 +89,12 @@ def read_listing(listing: str) -> list[dict[str, Any]]:
     if len(listing.encode()) > MAX_LISTING_BYTES:
         raise Refusal(
             "OFFER_INVALID",
-            f"This list is too long: at most {MAX_LISTING_BYTES // 1024} KB.",
-            hint="Deliver the files in several lists. Nothing was delivered yet.",
+            f"This list is larger than {MAX_LISTING_BYTES // 1024} KB.",
+            hint="Split it into several deliveries. Nothing was delivered.",
         )
     lines = [line.strip() for line in listing.splitlines() if line.strip()]
     if not 1 <= len(lines) <= MAX_ENTRIES:
-        raise Refusal("OFFER_INVALID", f"List 1 to {MAX_ENTRIES:,} files, one on a line.")
+        raise Refusal("OFFER_INVALID", f"List 1 to {MAX_ENTRIES:,} files, one per line.")
     entries = [_entry(number, line) for number, line in enumerate(lines, start=1)]
     if len({entry["name"] for entry in entries}) < len(entries):
         raise Refusal("OFFER_INVALID", "Two files have the same name.")
@@ -104,13 +105,14 @@ def _entry(number: int, line: str) -> dict[str, Any]:
     found = ENTRY.fullmatch(line)
     if found is None or not _is_link(found["link"]):
         raise Refusal(
-            "OFFER_INVALID", f"Line {number} is not checksum, size, link and name, in this order."
+            "OFFER_INVALID",
+            f"Line {number} must be a checksum, size, link and name, in this order.",
         )
     if len(found["link"]) > MAX_LINK_CHARS or len(found["name"]) > MAX_NAME_CHARS:
         raise Refusal(
             "OFFER_INVALID",
             f"The link or the name on line {number} is too long.",
-            hint=f"Links have at most {MAX_LINK_CHARS:,} characters, names {MAX_NAME_CHARS:,}.",
+            hint=f"Links can have {MAX_LINK_CHARS:,} characters and names {MAX_NAME_CHARS:,}.",
         )
     return {
         "name": found["name"],

@@ -1,4 +1,4 @@
-"""Offers: made, taken back, declined, accepted. Accepting is what makes a booking."""
+"""Makes, withdraws, declines and accepts offers. Accepting an offer creates its bookings."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -19,6 +19,7 @@ from contracts.actions.superseding import (
 from contracts.models import BookingGroup, Dossier, Leg, Offer
 from contracts.models.bookings import ACCEPTED, DECLINED, PENDING, SUPERSEDED, WITHDRAWN
 from contracts.models.fields import CURRENCIES
+from contracts.refusals import NOT_YOUR_DECISION, not_found
 from contracts.schedule import check_is_available, find_date_error, has_overlap, lock_seller
 from contracts.status import CHANGE, DECLINE_CHANGE, PROPOSE_CHANGE, WITHDRAW_CHANGE, check_status
 from contracts.terms import MAX_LEGS, Terms
@@ -29,7 +30,7 @@ ANSWERED = {
     ACCEPTED: "accepted",
     DECLINED: "declined",
     WITHDRAWN: "withdrawn",
-    SUPERSEDED: "closed, because another one was accepted",
+    SUPERSEDED: "closed because another one was accepted",
 }
 
 
@@ -67,16 +68,16 @@ def make_offer(
             "seller": seller,
             "title": title,
             "currency": currency,
-            "terms": [each.kept() for each in terms],
+            "terms": [each.to_json() for each in terms],
             "changes": changes,
         },
     )
     if not is_new:
         return _repeated(offer, thread_id, title, terms)
-    what = "proposed a change" if changes else "made an offer"
-    says = f"{proposer.display_name} {what}: {title}, {price_of(offer)}."
+    what = "suggested a change" if changes else "made an offer"
+    text = f"{proposer.display_name} {what}: {title}, {price_of(offer)}."
     return OfferResult(
-        offer, [record_change(thread_id, by=proposer, key=f"{offer.id}:made", says=says)]
+        offer, [record_change(thread_id, by=proposer, key=f"{offer.id}:made", text=text)]
     )
 
 
@@ -84,9 +85,9 @@ def check_terms(title: str, currency: str, terms: list[Terms], changes: Leg | No
     if not title.strip():
         raise Refusal("OFFER_INVALID", "Give the offer a title.")
     if currency not in CURRENCIES or (changes and changes.currency != currency):
-        raise Refusal("OFFER_INVALID", "That is not a currency we can book in.")
+        raise Refusal("OFFER_INVALID", "Choose one of the listed currencies.")
     if not 1 <= len(terms) <= (1 if changes else MAX_LEGS):
-        raise Refusal("OFFER_INVALID", f"An offer has one to {MAX_LEGS} parts.")
+        raise Refusal("OFFER_INVALID", f"An offer can have 1 to {MAX_LEGS} parts.")
     if changes:
         check_status(changes, PROPOSE_CHANGE)
     for each in terms:
@@ -95,7 +96,7 @@ def check_terms(title: str, currency: str, terms: list[Terms], changes: Leg | No
         if wrong:
             raise Refusal("OFFER_INVALID", wrong)
     if has_overlap([each.times for each in terms]):
-        raise Refusal("OFFER_INVALID", "Two parts of this offer are at the same time.")
+        raise Refusal("OFFER_INVALID", "Two parts of this offer overlap. Change one of the times.")
 
 
 def _times_of(leg: Leg) -> tuple[datetime, datetime]:
@@ -106,58 +107,60 @@ def _repeated(offer: Offer, thread_id: str, title: str, terms: list[Terms]) -> O
     same = (offer.thread_id, offer.title, offer.terms) == (
         thread_id,
         title,
-        [each.kept() for each in terms],
+        [each.to_json() for each in terms],
     )
     if not same:
-        raise Refusal("CLIENT_ID_REUSED", "This offer was already made with other terms.")
+        raise Refusal("CLIENT_ID_REUSED", "This offer was already sent with other terms.")
     return OfferResult(offer, _waiting(offer.thread_id))
 
 
 @transaction.atomic
 def decline_offer(user: User, *, offer_id: str) -> OfferResult:
-    return _turn_down(user, _access(user, offer_id), DECLINED)
+    return _close(user, _access(user, offer_id), DECLINED)
 
 
 @transaction.atomic
 def withdraw_offer(user: User, *, offer_id: str) -> OfferResult:
-    return _turn_down(user, _access(user, offer_id), WITHDRAWN)
+    return _close(user, _access(user, offer_id), WITHDRAWN)
 
 
-def _turn_down(user: User, offer: Offer, status: str) -> OfferResult:
+def _close(user: User, offer: Offer, status: str) -> OfferResult:
     if not _answer(user, offer, status):
         return OfferResult(offer, _waiting(offer.thread_id))
     if offer.changes is not None:
         action = WITHDRAW_CHANGE if status == WITHDRAWN else DECLINE_CHANGE
         check_status(Leg.objects.select_for_update().get(pk=offer.changes_id), action)
-    word = "took back" if status == WITHDRAWN else "declined"
-    says = f"{user.display_name} {word} the offer: {offer.title}."
+    word = "withdrew" if status == WITHDRAWN else "declined"
+    text = f"{user.display_name} {word} the offer: {offer.title}."
     return OfferResult(
-        offer, [record_change(offer.thread_id, by=user, key=f"{offer.id}:{status}", says=says)]
+        offer, [record_change(offer.thread_id, by=user, key=f"{offer.id}:{status}", text=text)]
     )
 
 
 @transaction.atomic
 def accept_offer(user: User, *, offer_id: str) -> OfferResult:
-    """The legs, their contracts, and what the thread is bound to, all at once or not at all."""
+    """Books all legs, issues their contracts and binds the thread in one transaction."""
     offer = _access(user, offer_id)
     if not _answer(user, offer, ACCEPTED):
         return OfferResult(offer, _waiting(offer.thread_id))
     if offer.changes is not None:
-        return OfferResult(offer, change_leg(offer.changes, Terms.read(offer.terms[0]), by=user))
-    terms = [Terms.read(kept) for kept in offer.terms]
+        return OfferResult(
+            offer, change_leg(offer.changes, Terms.from_json(offer.terms[0]), by=user)
+        )
+    terms = [Terms.from_json(stored) for stored in offer.terms]
     for each in terms:
         _check_can_be_booked(offer, each, user)
     legs = [_book(offer, each) for each in terms]
-    says = f"{user.display_name} accepted the offer: {offer.title}, {price_of(offer)}."
-    # The dossier is locked by this: what follows happens to one acceptance after the other.
-    entry = record_change(offer.thread_id, by=user, key=f"{offer.id}:accepted", says=says)
+    text = f"{user.display_name} accepted the offer: {offer.title}, {price_of(offer)}."
+    # This locks the dossier, so that concurrent acceptances run one after the other.
+    entry = record_change(offer.thread_id, by=user, key=f"{offer.id}:accepted", text=text)
     _bind(Dossier.objects.get(pk=offer.thread_id), offer, legs)
     return OfferResult(offer, [entry, *close_alternatives(offer, by=user)])
 
 
 def _lock_offers(offer_id: str) -> None:
-    """The seller first, then the open offers of the conversation in one order; legs and cards come
-    after them, so that two answers never wait for each other."""
+    """Lock order, to avoid deadlocks: seller, open offers of the thread by id, then legs and
+    cards."""
     found = Offer.objects.filter(pk=offer_id).values_list("seller_id", "thread_id").first()
     if found is None:
         return
@@ -170,7 +173,7 @@ def _lock_offers(offer_id: str) -> None:
 def _check_can_be_booked(offer: Offer, terms: Terms, user: User) -> None:
     wrong = find_date_error(terms.times)
     if wrong:
-        raise Refusal("ACTION_INVALID_STATE", wrong, hint="Decline it, and ask for another time.")
+        raise Refusal("ACTION_INVALID_STATE", wrong, hint="Decline it and ask for another time.")
     check_is_available(offer.seller, terms.times, asked_by=user)
 
 
@@ -178,15 +181,15 @@ def _access(user: User, offer_id: str) -> Offer:
     _lock_offers(offer_id)
     offer = Offer.objects.select_for_update().filter(pk=offer_id).first()
     if offer is None or user.id not in (offer.buyer_id, offer.seller_id):
-        raise Refusal("THREAD_NOT_FOUND", "There is no such offer.")
+        raise not_found("offer")
     return offer
 
 
 def _answer(user: User, offer: Offer, status: str) -> bool:
-    """Whether it is answered now; False if it was already, the same way by the same person."""
+    """Stores the answer. Returns False for a repeat of the same answer."""
     rightful = offer.proposed_by_id if status == WITHDRAWN else offer.answers
     if user.id != rightful:
-        raise Refusal("ACTION_FORBIDDEN", "This is for the other side to decide.")
+        raise Refusal("ACTION_FORBIDDEN", NOT_YOUR_DECISION)
     if offer.status == status:
         return False
     if offer.status != PENDING:
@@ -210,7 +213,7 @@ def _book(offer: Offer, terms: Terms) -> Leg:
 
 
 def _bind(dossier: Dossier, offer: Offer, legs: list[Leg]) -> None:
-    """One leg by itself, or a group as soon as there are several in this conversation."""
+    """Binds the thread to its only leg, or to a group once it has several."""
     first = dossier.leg
     if first is None and dossier.group is None and len(legs) == 1:
         dossier.leg = legs[0]
@@ -219,20 +222,20 @@ def _bind(dossier: Dossier, offer: Offer, legs: list[Leg]) -> None:
     if first is not None and first.group_id:
         raise Refusal(
             "ACTION_INVALID_STATE",
-            "The booking of this conversation belongs to a group. Start another conversation.",
+            "This booking is part of a group. Start a new conversation for another booking.",
         )
     group = dossier.group or BookingGroup.objects.create(
         title=offer.title, buyer=offer.buyer, thread_id=offer.thread_id
     )
-    together = [leg.pk for leg in (first, *legs) if leg is not None]
-    Leg.objects.filter(pk__in=together).update(group=group)
+    leg_ids = [leg.pk for leg in (first, *legs) if leg is not None]
+    Leg.objects.filter(pk__in=leg_ids).update(group=group)
     dossier.leg, dossier.group = None, group
     dossier.save()
 
 
 @transaction.atomic
 def change_leg(leg: Leg, terms: Terms, *, by: User, key: str = "") -> list[OutboxEntry]:
-    """Other terms for a leg: what was signed no longer counts, and a new version is issued."""
+    """Changes the terms of a leg and issues a new contract version, which voids the signatures."""
     lock_seller(leg.seller_id)
     leg = Leg.objects.select_for_update().get(pk=leg.pk)
     check_status(leg, CHANGE)
@@ -243,10 +246,10 @@ def change_leg(leg: Leg, terms: Terms, *, by: User, key: str = "") -> list[Outbo
         setattr(leg, name, value)
     leg.save()
     version = issue_version(leg)
-    says = f"The booking was changed: {leg.service}. Version {version.number} of its contract "
-    says += "has to be signed by both."
+    text = f"The booking was changed: {leg.service}. You both need to sign version "
+    text += f"{version.number} of the contract."
     key = key or f"{leg.id}:version:{version.number}"
-    return [*record_leg_change(leg, by=by, key=key, says=says), *close_changes(leg, by=by, key=key)]
+    return [*record_leg_change(leg, by=by, key=key, text=text), *close_changes(leg, by=by, key=key)]
 
 
 def _check_can_be_moved(leg: Leg, terms: Terms, by: User) -> None:

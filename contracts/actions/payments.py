@@ -1,5 +1,6 @@
-"""Money that moved, and the receipt for it. A payment provider would call `record_payment`: nothing
-else records that something was paid."""
+"""Records payments, repayments and reversals, and issues their receipts.
+
+`record_payment` is the only place that records a payment; a payment provider would call it."""
 
 from datetime import date, timedelta
 from zoneinfo import ZoneInfo
@@ -13,14 +14,15 @@ from contracts.actions.revisions import record_leg_change
 from contracts.fields import format_day
 from contracts.models import Amendment, LedgerEntry, Leg, Receipt
 from contracts.models.money import METHODS, PAYMENT, REFUND, REPAYMENT, REVERSAL
-from contracts.money import amount
+from contracts.money import format_amount
 from contracts.queries import format_outstanding, get_balance
+from contracts.refusals import ONLY_SELLER_RECORDS, not_found
 from contracts.status import RECORD_PAYMENT, RECORD_REPAYMENT, REVERSE_PAYMENT, check_status
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 
 ACTIONS = {PAYMENT: RECORD_PAYMENT, REPAYMENT: RECORD_REPAYMENT}
-# Before a booking was agreed on here it may have been paid for, but not years before.
+# A payment may predate the booking, but not by years.
 EARLIEST_PAYMENT = timedelta(days=365)
 
 
@@ -36,8 +38,8 @@ def record_payment(
     method: str,
     outstanding: int,
 ) -> tuple[Receipt, list[OutboxEntry]]:
-    """All or part of what is outstanding, or of what has to be repaid. `outstanding` is the balance
-    that the seller was shown: an entry is made only if it is still the same."""
+    """Records all or part of the outstanding amount or of the amount to repay. `outstanding` is the
+    balance that the seller confirmed; the entry is refused if it has changed."""
     leg = _lock(seller, leg_id)
     entry = LedgerEntry(
         leg=leg,
@@ -55,7 +57,7 @@ def record_payment(
     if open_cents != outstanding:
         raise Refusal(
             "ACTION_INVALID_STATE",
-            "The outstanding amount has changed meanwhile.",
+            "The outstanding amount has changed.",
             hint="Check the new amounts and confirm again.",
         )
     after = open_cents - cents if kind == PAYMENT else open_cents + cents
@@ -66,8 +68,8 @@ def record_payment(
 def check_payment(
     leg: Leg, open_cents: int, *, kind: str, cents: int, paid_on: date, method: str
 ) -> None:
-    """For the summary that is to be confirmed, and again when it is recorded. `open_cents` is what
-    is outstanding of the leg."""
+    """Called for the summary and again when the payment is recorded. `open_cents` is the
+    outstanding balance of the leg."""
     if kind not in ACTIONS or method not in METHODS:
         raise Refusal("BAD_FRAME")
     check_status(leg, ACTIONS[kind])
@@ -76,30 +78,30 @@ def check_payment(
 
 
 def _check_amount(leg: Leg, open_cents: int, kind: str, cents: int) -> None:
-    most = open_cents if kind == PAYMENT else -open_cents
+    limit = open_cents if kind == PAYMENT else -open_cents
     if cents <= 0:
         raise Refusal("PAYMENT_INVALID", "Enter an amount above zero.")
-    if most <= 0:
+    if limit <= 0:
         nothing = "outstanding" if kind == PAYMENT else "to be repaid"
         raise Refusal("PAYMENT_INVALID", f"Nothing is {nothing}.")
-    if cents > most:
-        said = "is outstanding" if kind == PAYMENT else "has to be repaid"
-        raise Refusal("PAYMENT_INVALID", f"Only {amount(most, leg.currency)} {said}.")
+    if cents > limit:
+        label = "is outstanding" if kind == PAYMENT else "has to be repaid"
+        raise Refusal("PAYMENT_INVALID", f"Only {format_amount(limit, leg.currency)} {label}.")
 
 
 def _check_date(leg: Leg, paid_on: date) -> None:
     today = timezone.now().astimezone(ZoneInfo(leg.seller.time_zone)).date()
     if paid_on > today:
-        raise Refusal("PAYMENT_INVALID", "The date of a payment cannot be in the future.")
+        raise Refusal("PAYMENT_INVALID", "The payment date can't be in the future.")
     if paid_on < (leg.created_at - EARLIEST_PAYMENT).date():
-        raise Refusal("PAYMENT_INVALID", "That date is too long before the booking.")
+        raise Refusal("PAYMENT_INVALID", "That date is more than a year before the booking.")
 
 
 @transaction.atomic
 def reverse_payment(
     seller: User, *, receipt_id: str, key: str
 ) -> tuple[Receipt, list[OutboxEntry]]:
-    """Corrects a mistake by a second entry with a receipt of its own: the first one stays."""
+    """Corrects an entry by a second one with its own receipt; the first entry stays."""
     receipt = Receipt.objects.filter(pk=receipt_id).first()
     leg = _lock(seller, receipt.leg_id if receipt else "")
     assert receipt is not None
@@ -122,12 +124,12 @@ def reverse_payment(
 
 
 def check_reversal(leg: Leg, entry: LedgerEntry) -> None:
-    """For the page that asks first, and again when it is recorded."""
+    """Called for the confirmation page and again when the reversal is recorded."""
     check_status(leg, REVERSE_PAYMENT)
     if entry.kind == REVERSAL:
         raise Refusal(
             "ACTION_INVALID_STATE",
-            "A reversal cannot be reversed.",
+            "You can't reverse a reversal.",
             hint="Record the payment again instead.",
         )
     reversal = LedgerEntry.objects.filter(reverses=entry).select_related("receipt").first()
@@ -153,7 +155,7 @@ def add_amendment(
     cents: int,
     card_id: str | None = None,
 ) -> Amendment:
-    """In the transaction of whatever agreed it, which also touches the dossier."""
+    """Called in the transaction of the agreement, which also records the change."""
     return Amendment.objects.create(
         leg=leg,
         kind=kind,
@@ -167,33 +169,32 @@ def add_amendment(
 
 
 def _lock(seller: User, leg_id: str) -> Leg:
-    # The seller first: receipts are numbered one after the other, and a number that was taken by
-    # a transaction which fails is free again. `no_key`, so that nobody else has to wait.
+    # Lock order: the seller first, so that receipt numbers have no gaps. `no_key` does not block
+    # inserts of rows that refer to the seller.
     list(User.objects.select_for_update(no_key=True).filter(pk=seller.pk))
     found = Leg.objects.select_for_update(of=("self",)).select_related("buyer", "seller")
     leg = found.filter(pk=leg_id).first()
     if leg is None or seller.id not in leg.parties:
-        raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
+        raise not_found("booking")
     if seller.id != leg.seller_id:
-        raise Refusal("ACTION_FORBIDDEN", "The seller records what has been paid.")
+        raise Refusal("ACTION_FORBIDDEN", ONLY_SELLER_RECORDS)
     return leg
 
 
 def _record(
     entry: LedgerEntry, after: int, *, what: str, details: str
 ) -> tuple[Receipt, list[OutboxEntry]]:
-    """`after` is what is outstanding with it."""
+    """`after` is the outstanding balance including the entry."""
     leg, seller = entry.leg, entry.leg.seller
     entry.currency, entry.recorded_by = leg.currency, seller
     entry.recorded_at = timezone.now().replace(microsecond=0)
     entry.save(force_insert=True)
     receipt = _issue_receipt(entry)
-    said = amount(entry.amount_cents, entry.currency)
-    says = f"{seller.display_name} recorded a {what} of {said}{details}. "
-    says += (
-        f"{format_outstanding(after, leg.currency)} Receipt {receipt.number} is in the expenses."
-    )
-    return receipt, record_leg_change(leg, by=seller, key=f"{receipt.id}:issued", says=says)
+    total = format_amount(entry.amount_cents, entry.currency)
+    text = f"{seller.display_name} recorded a {what} of {total}{details}. "
+    text += f"{format_outstanding(after, leg.currency)} "
+    text += f"Receipt {receipt.number} is in the Expenses tab."
+    return receipt, record_leg_change(leg, by=seller, key=f"{receipt.id}:issued", text=text)
 
 
 def _issue_receipt(entry: LedgerEntry) -> Receipt:

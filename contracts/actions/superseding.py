@@ -1,8 +1,7 @@
-"""Offers that are closed because another one was accepted.
+"""Closes offers because another one was accepted.
 
-An offer can have several parts, so several open offers for new bookings between the same two people
-in one conversation are alternatives: accepting one closes the others. A change of a booking closes
-the other open changes of the same booking.
+Open offers for new bookings between the same two users in one thread are alternatives: accepting
+one closes the others. Changing a booking closes its other open changes.
 """
 
 from django.db.models import QuerySet
@@ -12,14 +11,14 @@ from accounts.models import User
 from contracts.actions.revisions import record_change
 from contracts.models import Leg, Offer
 from contracts.models.bookings import PENDING, SUPERSEDED
-from contracts.money import amount
+from contracts.money import format_amount
 from core.outbox.models import OutboxEntry
 
 MAX_NAMED = 3
 
 
 def price_of(offer: Offer) -> str:
-    return amount(sum(leg["price_cents"] for leg in offer.terms), offer.currency)
+    return format_amount(sum(leg["price_cents"] for leg in offer.terms), offer.currency)
 
 
 def alternatives_of(offer: Offer) -> QuerySet[Offer]:
@@ -37,13 +36,13 @@ def close_alternatives(offer: Offer, *, by: User) -> list[OutboxEntry]:
     closed = _close(alternatives_of(offer), by)
     if not closed:
         return []
-    says = f"{_count(closed, 'offer')} closed, because {by.display_name} accepted another one: "
+    text = f"{_count(closed, 'offer')} closed because {by.display_name} accepted another one: "
     key = f"{offer.id}:superseded"
-    return [record_change(offer.thread_id, by=by, key=key, says=f"{says}{_named(closed)}.")]
+    return [record_change(offer.thread_id, by=by, key=key, text=f"{text}{_named(closed)}.")]
 
 
 def lock_changes(leg: Leg) -> None:
-    """Before the dossier is: whoever declines one of them locks in that order, too."""
+    """Lock order: before the dossier, like declining an offer does."""
     list(_open_changes(leg).select_for_update(of=("self",)).order_by("id").values_list("id"))
 
 
@@ -56,10 +55,10 @@ def close_changes(leg: Leg, *, by: User, key: str) -> list[OutboxEntry]:
     closed = _close(_open_changes(leg), by)
     if not closed:
         return []
-    says = f"{_count(closed, 'proposed change')} closed, because the booking was changed: "
+    text = f"{_count(closed, 'suggested change')} closed because the booking was changed: "
     return [
         record_change(
-            leg.thread_id, by=by, key=f"{key}:superseded", says=f"{says}{_named(closed)}."
+            leg.thread_id, by=by, key=f"{key}:superseded", text=f"{text}{_named(closed)}."
         )
     ]
 

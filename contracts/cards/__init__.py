@@ -1,7 +1,6 @@
-"""Action cards: agreements in the making. One engine, one table for each type.
+"""Action cards: proposals about a booking that another user answers.
 
-A type says in which states a card of it can be, who may move it from one to another, and what that
-changes (`table`, `types/`). The rules are the same for all of them (`proposing`, `moving`), the
-clock moves what is due (`clock`). To all of it a thread is a name; projects/cards/ shows it in the
-conversation.
+A card type declares its states, its transitions, who may apply them and what they change
+(`card_type`, `types/`). All types share the rules in `proposals` and `transitions`; `deadlines`
+applies the transitions that are due. A thread is only an id here; projects/cards/ shows its cards.
 """

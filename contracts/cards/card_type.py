@@ -1,4 +1,4 @@
-"""What a type of card is made of: its states, its moves, and what each needs and changes."""
+"""The definition of a card type: its states, its transitions, their input and their effects."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,13 +12,13 @@ from contracts.models import Leg
 from contracts.models.cards import Card
 from core.outbox.models import OutboxEntry
 
-# Who may do something with a card.
+# Roles that can apply a transition.
 BUYER, SELLER, EITHER = "buyer", "seller", "either"
 PROPOSER, ANSWERER = "proposer", "answerer"
-AWAITED = "waited for"
-DEADLINE, STAFF = "clock", "staff"
-# Nobody at all: it follows from something else.
-SYSTEM = "service"
+AWAITED = "awaited"
+DEADLINE, STAFF = "deadline", "staff"
+# Applied by the product as a consequence of another change.
+SYSTEM = "system"
 ROLES = (BUYER, SELLER, EITHER, PROPOSER, ANSWERER, AWAITED, DEADLINE, STAFF, SYSTEM)
 
 PENDING = "pending"
@@ -27,25 +27,25 @@ Payload = dict[str, Any]
 
 @dataclass
 class TransitionContext:
-    """A move as it happens, in its transaction. An effect does what it has to in the records, and
-    may say here what else comes of it than the table says."""
+    """A transition in progress, in its SQL transaction. Effects change the records and may override
+    the target state and who is awaited."""
 
     card: Card
     leg: Leg | None
-    # Nobody: the clock.
+    # None for a deadline.
     by: User | None
     given: Any
     at: datetime
     to: str
     key: str = ""
-    # Added to what the conversation is told.
-    adds: str = ""
+    # Appended to the system message.
+    extra_text: str = ""
     waits_for: list[str] | None = None
     entries: list[OutboxEntry] = field(default_factory=list)
 
     @property
     def booking(self) -> Leg:
-        assert self.leg is not None, "this type of card is always about a booking"
+        assert self.leg is not None, "this card type is always about a booking"
         return self.leg
 
 
@@ -55,46 +55,46 @@ class Transition:
     by: str
     sources: tuple[str, ...]
     to: str
-    # What the conversation is told; `name`, `what` and the booking's `status` are filled in.
-    says: str
-    # On its button. Without one it has none: the clock's, or a page of its own.
+    # The system message; `name`, `what` and the booking's `status` are filled in.
+    text: str
+    # The label of its button. Transitions without one are not offered on the card.
     label: str = ""
     tone: str = ""
-    # What one has to say with it.
-    needs: type[BaseModel] | None = None
+    # The form input that it requires.
+    input_model: type[BaseModel] | None = None
     effect: Callable[[TransitionContext], None] | None = None
-    # What one has to know before one presses: a page asks first.
-    asks: str = ""
-    # The type of the card that comes of it, made of what one says with it.
-    then: str = ""
-    # Whatever the state that it leads to, nobody has to act after it.
-    ends: bool = False
+    # Shown on a confirmation page first.
+    confirmation: str = ""
+    # The type of the follow-up card, created from the input.
+    next_type: str = ""
+    # Closes the card whatever its target state.
+    closes: bool = False
 
 
 def accept(
-    says: str, effect: Callable[[TransitionContext], None], *, by: str = ANSWERER
+    text: str, effect: Callable[[TransitionContext], None], *, by: str = ANSWERER
 ) -> Transition:
     return Transition(
-        "accept", by, (PENDING,), "accepted", says, "Accept", "primary", effect=effect
+        "accept", by, (PENDING,), "accepted", text, "Accept", "primary", effect=effect
     )
 
 
-def decline(says: str, *, by: str = ANSWERER) -> Transition:
-    return Transition("decline", by, (PENDING,), "declined", says, "Decline")
+def decline(text: str, *, by: str = ANSWERER) -> Transition:
+    return Transition("decline", by, (PENDING,), "declined", text, "Decline")
 
 
-def withdraw(says: str) -> Transition:
-    return Transition("withdraw", PROPOSER, (PENDING,), "withdrawn", says, "Take back")
+def withdraw(text: str) -> Transition:
+    return Transition("withdraw", PROPOSER, (PENDING,), "withdrawn", text, "Withdraw")
 
 
 def end_with_booking(*sources: str) -> Transition:
-    """For what nobody can answer any more once the booking is completed or cancelled."""
+    """Closes the card when its booking is completed or cancelled."""
     return Transition(
         "end",
         SYSTEM,
         sources or (PENDING,),
         "withdrawn",
-        "The booking is {status}, so that this needs no answer any more: {what}.",
+        "The booking is {status}, so this no longer needs a reply: {what}.",
     )
 
 
@@ -105,78 +105,85 @@ class CardType:
     icon: str
     by: str
     proposal: type[BaseModel]
-    moves: tuple[Transition, ...]
-    # What is kept of a proposal: computed here, never taken from whoever proposes.
-    write: Callable[[Leg, Any, User], Payload]
-    # In one line, for inboxes, searches and the line that tells of a move.
+    transitions: tuple[Transition, ...]
+    # Builds the stored payload. Amounts are computed here, never taken from the input.
+    build_payload: Callable[[Leg, Any, User], Payload]
+    # One line for inboxes, search and system messages.
     summary: Callable[[Payload], str]
-    # What its template shows.
+    # Values for its template.
     show: Callable[[Payload], dict[str, Any]]
     first: str = PENDING
-    # Of each open state, who has to act.
+    # The role that has to act in each open state.
     waits: dict[str, str] = field(default_factory=lambda: {PENDING: ANSWERER})
-    # What proposing it changes by itself, in its transaction.
+    # What proposing the card changes, in its transaction.
     effect: Callable[[TransitionContext], None] | None = None
-    # While it is open nobody writes in the conversation.
+    # No one can send messages in the thread while it is open.
     is_hold: bool = False
-    # When the clock makes the move that is the clock's, if the type has one.
+    # The deadline, for types with a deadline transition.
     due: Callable[[Leg, Payload, datetime], datetime] | None = None
-    # Who has to act at first, where it is not simply somebody of the table.
-    waiting: Callable[[Leg, Payload], list[str]] | None = None
-    # How many files come with it, at least and at most.
+    # The users who have to act first, where no single role describes them.
+    initially_awaited: Callable[[Leg, Payload], list[str]] | None = None
+    # Minimum and maximum number of files.
     files: tuple[int, int] = (0, 0)
     files_label: str = "Files"
-    # Only files of this kind; of pictures one may choose those that one brought before.
+    # Restricts files to this kind; for images the form also offers earlier uploads.
     file_kind: str = ""
-    # What one has to know before one proposes it.
+    # The outcome, shown in the proposal form.
     quote: Callable[[Leg, User], dict[str, Any]] | None = None
-    # What a form lets one choose from, by field.
+    # Options of the choice fields of the form.
     choices: dict[str, dict[str, str]] = field(default_factory=dict)
-    # What a form begins with.
+    # Initial values of the form.
     defaults: Callable[[Leg], dict[str, Any]] = lambda leg: {}
-    # Of a leg there is at most one open at a time.
-    is_alone: bool = False
-    proposes: str = "Propose"
-    # What it comes to is shown to whoever proposes it before it is sent.
+    # At most one open card of this type per leg.
+    is_exclusive: bool = False
+    propose_label: str = "Propose"
+    # Shown to its author for review before it is sent.
     needs_review: bool = False
 
     @property
     def states(self) -> tuple[str, ...]:
-        reached = [move.to for move in self.moves]
+        reached = [transition.to for transition in self.transitions]
         return tuple(dict.fromkeys([self.first, *self.waits, *reached]))
 
     @property
-    def calls_staff(self) -> bool:
-        """A dispute or a call for safety: it waits for staff."""
+    def needs_staff(self) -> bool:
+        """Whether the card waits for staff: a dispute or a safety request."""
         return STAFF in self.waits.values()
 
     @property
     def deadline_transition(self) -> Transition | None:
-        return next((move for move in self.moves if move.by == DEADLINE), None)
+        return next(
+            (transition for transition in self.transitions if transition.by == DEADLINE), None
+        )
 
     def staff_transition(self, state: str) -> Transition | None:
-        """What staff can do with a card in that state."""
-        return self._move_of(STAFF, state)
+        """The transition that staff can apply in a state."""
+        return self._transition_of(STAFF, state)
 
     def system_transition(self, state: str) -> Transition | None:
-        """What becomes of a card in that state when its booking is over."""
-        return self._move_of(SYSTEM, state)
+        """The transition in a state when the booking ends."""
+        return self._transition_of(SYSTEM, state)
 
-    def _move_of(self, role: str, state: str) -> Transition | None:
-        moves = (move for move in self.moves if move.by == role and state in move.sources)
-        return next(moves, None)
+    def _transition_of(self, role: str, state: str) -> Transition | None:
+        found = (
+            transition
+            for transition in self.transitions
+            if transition.by == role and state in transition.sources
+        )
+        return next(found, None)
 
-    def find(self, name: str) -> Transition | None:
-        return next((move for move in self.moves if move.name == name), None)
+    def find_transition(self, name: str) -> Transition | None:
+        return next(
+            (transition for transition in self.transitions if transition.name == name), None
+        )
 
     def is_open(self, state: str) -> bool:
         return state in self.waits
 
 
-def holds(role: str, user: User | None, card: Card) -> bool:
-    """Whether this person is the one whom the table means."""
+def has_role(role: str, user: User | None, card: Card) -> bool:
+    """Whether a user has a role for a card. `user` is None for a deadline."""
     if role == SYSTEM:
-        # Nobody can ask for it.
         return False
     if user is None or role == DEADLINE:
         return user is None and role == DEADLINE
@@ -194,6 +201,6 @@ def holds(role: str, user: User | None, card: Card) -> bool:
 
 
 def list_users_with_role(role: str, card: Card) -> list[str]:
-    """For buttons: whose they are."""
-    users = [user for user in (card.buyer, card.seller) if holds(role, user, card)]
+    """The parties who have a role, for the visibility of buttons."""
+    users = [user for user in (card.buyer, card.seller) if has_role(role, user, card)]
     return [user.id for user in users]

@@ -1,4 +1,4 @@
-"""Calling staff: a case opens, and from that moment no deadline of the thread runs."""
+"""Cards that need staff: they open a case and pause the deadlines of the thread."""
 
 from pydantic import BaseModel
 
@@ -8,18 +8,18 @@ from contracts.fields import Reason
 from core.outbox.models import OutboxEntry
 
 OPEN, RESOLVED = "open", "resolved"
-# Of each open state, who has to act.
+# The role that has to context in each open state.
 FOR_STAFF = {OPEN: STAFF}
 
 
 class Decision(BaseModel):
-    """What both are told."""
+    """The decision, shown to both parties."""
 
     reason: Reason
 
 
 def open_case(
-    act: TransitionContext,
+    context: TransitionContext,
     *,
     about: str,
     person: str,
@@ -27,9 +27,9 @@ def open_case(
     comment: str,
     **more: str | bool,
 ) -> None:
-    """What was said is the case's alone, unless the card's payload has it, too."""
-    card = act.card
-    act.entries += pause_deadlines(card.thread_id, CASE)
+    """The comment is visible to staff only, unless the card's payload contains it."""
+    card = context.card
+    context.entries += pause_deadlines(card.thread_id, CASE)
     payload = {
         "about": about,
         "thread": card.thread_id,
@@ -40,9 +40,9 @@ def open_case(
         "comment": comment,
         **more,
     }
-    act.entries.append(OutboxEntry.objects.create(kind="case", payload=payload))
+    context.entries.append(OutboxEntry.objects.create(kind="case", payload=payload))
 
 
-def record_decision(act: TransitionContext) -> None:
-    act.card.payload = act.card.payload | {"decision": act.given.reason}
-    act.adds = f" {act.given.reason}"
+def record_decision(context: TransitionContext) -> None:
+    context.card.payload = context.card.payload | {"decision": context.given.reason}
+    context.extra_text = f" {context.given.reason}"

@@ -1,10 +1,10 @@
-"""Cards that answer one another."""
+"""Chains of cards that answer each other."""
 
 from contracts.models.cards import Card
 
 
 def list_chain(card: Card) -> list[Card]:
-    """From the first to the newest; nothing if it stands by itself."""
+    """Lists the chain from the first to the newest card; empty for a single card."""
     chain = [card]
     while (before := chain[0].counters) is not None:
         chain.insert(0, before)

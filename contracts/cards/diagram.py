@@ -1,60 +1,61 @@
-"""The tables of all cards as a page for people: docs/cards.md. A test compares the two."""
+"""Generates docs/cards.md from the card types. A test compares the file with the output."""
 
-from contracts.cards.card_type import DEADLINE, SYSTEM, CardType, Transition
+from contracts.cards.card_type import AWAITED, DEADLINE, EITHER, SYSTEM, CardType, Transition
 from contracts.cards.types import TYPES
 from contracts.models.bookings import LEG_STATES
 from contracts.status import ALLOWED
 
 INTRO = """# Action cards
 
-A card is an agreement in the making, inside the conversation: somebody proposes, somebody
-answers, the booking changes. This page is made from the tables in `contracts/cards/types/` by
-`script/manage draw_cards > docs/cards.md`; a test compares it with them.
+A card is a proposal inside a thread: one party proposes, the other answers, and the booking
+changes. This page is generated from `contracts/cards/types/` by
+`script/manage draw_cards > docs/cards.md`; a test compares the two.
 
-How a step comes to be, whatever the type (`contracts/cards/proposals.py` and `moves.py`, then
-`projects/cards/outbox.py`):
+Every step of every type is processed in the same way (`contracts/cards/proposals.py` and
+`transitions.py`, then `projects/cards/outbox.py`):
 
-1. One SQL transaction, with the seller, the booking and the card locked in that order: who may,
-   from which state, at which version; what it changes of the booking; the card; the step that is
-   kept of it (`CardStep`, which the database lets nobody change); the dossier's next revision
-   and an outbox entry. A step is made once for each key of its maker; a repeat gets the same
-   answer.
-2. One transaction of the table, made from what the records say at that moment: the line that
-   tells of it, the message with the card as it is now, the shadow with its history, for whom it
-   waits (`ACTION#`, `waitingFor`). On the condition that the table has nothing newer.
-3. The tabs, then everybody is told: `message.sent`, `card.changed`, `panel.changed`,
-   `inbox.changed`. If the process dies anywhere in between, the relay goes on.
+1. One SQL transaction, which locks the seller, the booking and the card in that order. It checks
+   role, state and version, and stores the changes to the booking, the card, an immutable
+   `CardStep`, the next revision of the thread's records and an outbox entry. Each user's key is
+   processed once; a repeat gets the same result.
+2. One DynamoDB transaction, built from the current SQL records: the system message, the card's
+   message, the shadow with its history, and the pending actions (`ACTION#`, `waitingFor`). Its
+   condition is that nothing newer is stored.
+3. The tabs, and then the events `message.sent`, `card.changed`, `panel.changed` and
+   `inbox.changed`. After a crash at any point, the relay continues.
 
-Amounts are typed as text and read by one parser, `contracts/amounts.py`: at most 15 characters,
-no exponents, according to the locale that the browser states in `Accept-Language`. What can be
-read in two ways ("1,200" in German, or without a locale) is refused with both readings. A type
-with `needs_review` (extras, overtime, expense) is shown to its author as it will look, with the
-amounts that were read, before it is sent; the form is sent again with the seal of exactly what was
-shown (`contracts/cards/review.py`). Offers are reviewed in the same way. Whole numbers have at
-most 9 digits and dates at most 32 characters before they are parsed.
+Amounts are parsed by `contracts/amounts.py`: at most 15 characters, no exponents, in the locale of
+the `Accept-Language` header. Ambiguous amounts ("1,200" in German, or without a locale) are refused
+with both readings. Types with `needs_review` (extras, overtime, expense) are shown to their author
+with the parsed amounts before they are sent; the form is then sent again with the hash of exactly
+what was shown (`contracts/cards/review.py`). Offers are reviewed in the same way. Whole numbers are
+limited to 9 digits and dates to 32 characters before they are parsed.
 
-A new type is a file in `contracts/cards/types/`, named in its `__init__.py`, with a row for each of
-its moves in `contracts/status.py`, the templates
-`projects/cards/<type>.html` (what it shows) and `projects/cards/<type>_form.html` (what one fills
-in), and this page made again.
+Buttons have the same order on every card, whatever order the store returns: decline or withdraw,
+then transitions with a form, then the main one (`projects/cards/rendering.py`). On phones the
+main button is shown first.
 
-Refused is: whoever is not a party (`THREAD_NOT_FOUND`), the wrong one of the two
-(`ACTION_FORBIDDEN`), the wrong state or version (`ACTION_INVALID_STATE`, with what has
-happened), what came too late (`CARD_EXPIRED`), a payload that is not one (`CARD_INVALID`, part
-by part), a time at which the seller is busy (`ACTION_CONFLICT`).
+To add a type, add a module to `contracts/cards/types/` and list it in `__init__.py`, add a row for
+each transition to `contracts/status.py`, add the templates `projects/cards/<type>.html` (the card)
+and `projects/cards/<type>_form.html` (its form), and generate this page again.
+
+Refusals: `THREAD_NOT_FOUND` for users who are not a party, `ACTION_FORBIDDEN` for the wrong role,
+`ACTION_INVALID_STATE` for the wrong state or version, with what happened, `CARD_EXPIRED` after the
+deadline, `CARD_INVALID` for invalid input, by field, and `ACTION_CONFLICT` if the seller is not
+available at that time.
 """
 
 
-# Nobody makes these.
-WHEN = {DEADLINE: "when it is due", SYSTEM: "when the booking is over"}
+# Transitions that no user applies.
+WHEN = {DEADLINE: "at the deadline", SYSTEM: "when the booking ends"}
 
 
-STATUSES = """## What each status of a booking allows
+STATUSES = """## Actions by booking status
 
-From `contracts/status.py`. Every action checks it in its own transaction, with the booking locked;
-what is not allowed is refused with `ACTION_INVALID_STATE`, and a card does not offer it. What
-follows from the end of a booking (`end`) is no action. Completed is a booking whose work was
-accepted: its balance is due, and whether it was paid is for the seller to record.
+From `contracts/status.py`. Every action checks the status in its own transaction, with the booking
+locked. An action that is not allowed is refused with `ACTION_INVALID_STATE`, and cards do not show
+it. The transition `end` is not listed, because it follows from the end of the booking. A completed
+booking is one whose work was accepted: its balance is due, and the seller records payments.
 """
 
 
@@ -63,7 +64,7 @@ def page() -> str:
 
 
 def _statuses() -> str:
-    head = ["| action | " + " | ".join(_spaced(status) for status in LEG_STATES) + " |"]
+    head = ["| action | " + " | ".join(_humanize(status) for status in LEG_STATES) + " |"]
     head.append("| --- |" + " --- |" * len(LEG_STATES))
     rows = [
         f"| `{action}` | " + " | ".join("yes" if s in allowed else "" for s in LEG_STATES) + " |"
@@ -72,46 +73,52 @@ def _statuses() -> str:
     return "\n".join([STATUSES, *head, *rows, ""])
 
 
-def _spaced(name: str) -> str:
+def _humanize(name: str) -> str:
     return name.replace("_", " ")
 
 
 def _section(kind: CardType) -> str:
-    waits = "; ".join(f"`{state}` waits for the {role}" for state, role in kind.waits.items())
+    waits = "; ".join(
+        f"`{state}` waits for {_describe_role(role)}" for state, role in kind.waits.items()
+    )
     return "\n".join(
         [
             f"## {kind.name}",
             "",
-            f"{kind.label}. Proposed by {_spelled(kind.by)}. {waits[:1].upper()}{waits[1:]}.",
+            f"{kind.label}. Proposed by {_describe_role(kind.by)}. {waits[:1].upper()}{waits[1:]}.",
             "",
             "```mermaid",
             "stateDiagram-v2",
             f"  [*] --> {kind.first}: {kind.by} proposes",
-            *(f"  {line}" for move in kind.moves for line in _arrows(move)),
-            *(f"  {state} --> [*]" for state in kind.states if _may_end(kind, state)),
+            *(f"  {line}" for transition in kind.transitions for line in _arrows(transition)),
+            *(f"  {state} --> [*]" for state in kind.states if _can_end(kind, state)),
             "```",
             "",
-            "| move | by | from | to | says |",
+            "| transition | by | from | to | text |",
             "| --- | --- | --- | --- | --- |",
-            *(_row(move) for move in kind.moves),
+            *(_row(transition) for transition in kind.transitions),
             "",
         ]
     )
 
 
-def _may_end(kind: CardType, state: str) -> bool:
-    return not kind.is_open(state) or any(move.ends and move.to == state for move in kind.moves)
+def _can_end(kind: CardType, state: str) -> bool:
+    closing = (transition.to for transition in kind.transitions if transition.closes)
+    return not kind.is_open(state) or state in closing
 
 
-def _spelled(role: str) -> str:
-    return "either side" if role == "either" else f"the {role}"
+def _describe_role(role: str) -> str:
+    if role == AWAITED:
+        return "those who have not acted yet"
+    return "either party" if role == EITHER else f"the {role}"
 
 
-def _arrows(move: Transition) -> list[str]:
-    mark = WHEN.get(move.by, move.by)
-    return [f"{source} --> {move.to}: {move.name} ({mark})" for source in move.sources]
+def _arrows(transition: Transition) -> list[str]:
+    label = f"{transition.name} ({WHEN.get(transition.by, transition.by)})"
+    return [f"{source} --> {transition.to}: {label}" for source in transition.sources]
 
 
-def _row(move: Transition) -> str:
-    sources = ", ".join(f"`{source}`" for source in move.sources)
-    return f"| `{move.name}` | {move.by} | {sources} | `{move.to}` | {move.says} |"
+def _row(transition: Transition) -> str:
+    sources = ", ".join(f"`{source}`" for source in transition.sources)
+    cells = [f"`{transition.name}`", transition.by, sources, f"`{transition.to}`", transition.text]
+    return f"| {' | '.join(cells)} |"

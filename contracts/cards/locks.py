@@ -1,9 +1,10 @@
-"""Finding a card, and keeping everybody else from it until the transaction is over."""
+"""Access to cards, and row locks on cards and their bookings."""
 
 from accounts.models import User
 from contracts.cards.types import TYPES
 from contracts.models import Leg
 from contracts.models.cards import Card
+from contracts.refusals import not_found
 from contracts.schedule import lock_seller
 from core.refusals import Refusal
 
@@ -11,16 +12,16 @@ from core.refusals import Refusal
 def access_card(user: User | None, card_id: str) -> Card:
     card = Card.objects.filter(pk=card_id).first()
     if card is None or (user is not None and user.id not in card.parties):
-        raise Refusal("THREAD_NOT_FOUND", "There is no such card.")
+        raise not_found("card")
     if card.type not in TYPES:
-        # Stored by a newer version, while servers are being updated.
-        raise Refusal("TRY_AGAIN", "This can't be shown yet.")
+        # Stored by a newer version during a deployment.
+        raise Refusal("TRY_AGAIN", "This can't be shown yet. Try again in a moment.")
     return card
 
 
 def lock_leg(leg_id: str | None) -> Leg | None:
-    """The seller first, as payments do: then nobody else books, moves or bills what is theirs. Then
-    the leg, then all that is open in its thread: one card stops or ends others."""
+    """Lock order: the seller, like for payments, then the leg, then all open cards of the thread,
+    because a transition of one card can change others."""
     seller_id = Leg.objects.filter(pk=leg_id).values_list("seller_id", flat=True).first()
     if seller_id is None:
         return None

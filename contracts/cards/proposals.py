@@ -1,4 +1,4 @@
-"""Proposing a card: who may, about what, and once. All of it is one SQL transaction."""
+"""Proposes cards, in one SQL transaction with checks of role, status and idempotency key."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -10,14 +10,15 @@ from pydantic import BaseModel
 
 from accounts.models import User
 from contracts import status
-from contracts.cards.card_type import CardType, TransitionContext, holds, list_users_with_role
+from contracts.cards.card_type import CardType, TransitionContext, has_role, list_users_with_role
 from contracts.cards.deadlines import is_paused
 from contracts.cards.locks import lock_leg
-from contracts.cards.payloads import check_files, read, seal
-from contracts.cards.steps import CardResult, keep, list_unprocessed_entries, tell
+from contracts.cards.payloads import check_files, content_hash, parse_input
+from contracts.cards.steps import CardResult, list_unprocessed_entries, queue_update, record_step
 from contracts.cards.types import TYPES
 from contracts.models import Leg
 from contracts.models.cards import Card
+from contracts.refusals import not_found
 from core.refusals import Refusal
 
 PROPOSED = "propose"
@@ -33,53 +34,53 @@ def propose(
     key: str,
     given: dict[str, Any],
     files: Sequence[dict[str, Any]] = (),
-    also: Callable[[Card], None] | None = None,
+    on_created: Callable[[Card], None] | None = None,
     locale: str = "",
 ) -> CardResult:
-    """`files` as they are shown; `also` is what whoever keeps them does in this transaction."""
+    """`files` are stored descriptions; `on_created` reserves the files in the same transaction."""
     kind = get_card_type(type_name)
     leg = lock_leg(leg_id)
     if leg is None or leg.thread_id != thread_id or user.id not in leg.parties:
-        raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
-    proposal = read(kind.proposal, given, locale)
+        raise not_found("booking")
+    proposal = parse_input(kind.proposal, given, locale)
     before = Card.objects.filter(proposed_by=user, key=key).first()
     if before is not None:
-        return _proposed_before(before, kind, seal(proposal))
+        return _repeat(before, kind, content_hash(proposal))
     check_can_propose(kind, user, leg)
     check_files(kind, files)
-    done = create(kind, leg, user, key, proposal, files=files)
-    if also:
-        also(done.card)
+    done = create_card(kind, leg, user, key, proposal, files=files)
+    if on_created:
+        on_created(done.card)
     return done
 
 
 def get_card_type(name: str) -> CardType:
     kind = TYPES.get(name)
     if kind is None:
-        raise Refusal("THREAD_NOT_FOUND", "There is no such card.")
+        raise not_found("card")
     return kind
 
 
 def check_can_propose(kind: CardType, user: User, leg: Leg) -> None:
     draft = Card(buyer=leg.buyer, seller=leg.seller, proposed_by=user)
-    if not holds(kind.by, user, draft):
-        raise Refusal("ACTION_FORBIDDEN", f"This is for the {kind.by} to propose.")
-    status.check_status(leg, status.proposal(kind.name))
-    if kind.is_alone and Card.objects.filter(leg=leg, type=kind.name, is_open=True).exists():
+    if not has_role(kind.by, user, draft):
+        raise Refusal("ACTION_FORBIDDEN", f"Only the {kind.by} can propose this.")
+    status.check_status(leg, status.proposal_action(kind.name))
+    if kind.is_exclusive and Card.objects.filter(leg=leg, type=kind.name, is_open=True).exists():
         raise Refusal(
             "ACTION_INVALID_STATE",
-            "There is one of these already that is not answered.",
-            hint="Answer it or take it back first.",
+            "There's already an open proposal of this kind.",
+            hint="Answer or withdraw it first.",
         )
 
 
-def _proposed_before(card: Card, kind: CardType, seal: str) -> CardResult:
-    if (card.type, card.seal) != (kind.name, seal):
+def _repeat(card: Card, kind: CardType, proposal_hash: str) -> CardResult:
+    if (card.type, card.seal) != (kind.name, proposal_hash):
         raise Refusal("CLIENT_ID_REUSED", "This was already proposed with other terms.")
     return CardResult(card, list_unprocessed_entries(card))
 
 
-def create(
+def create_card(
     kind: CardType,
     leg: Leg,
     user: User,
@@ -89,7 +90,7 @@ def create(
     files: Sequence[dict[str, Any]] = (),
 ) -> CardResult:
     now = timezone.now()
-    payload = kind.write(leg, proposal, user)
+    payload = kind.build_payload(leg, proposal, user)
     if files:
         payload["files"] = list(files)
     if counters is not None and counters.type == kind.name:
@@ -102,7 +103,7 @@ def create(
         seller=leg.seller,
         proposed_by=user,
         key=key,
-        seal=seal(proposal),
+        seal=content_hash(proposal),
         payload=payload,
         state=kind.first,
         counters=counters,
@@ -111,21 +112,21 @@ def create(
     )
     if card.due_at and is_paused(card.thread_id):
         card.stopped_at = now
-    if kind.waiting:
-        card.waits_for = kind.waiting(leg, payload)
+    if kind.initially_awaited:
+        card.waits_for = kind.initially_awaited(leg, payload)
     else:
         card.waits_for = list_users_with_role(kind.waits[kind.first], card)
     card.save(force_insert=True)
-    act = TransitionContext(card, leg, user, proposal, now, card.state)
-    keep(card, "", PROPOSED, act, key, "")
-    # The card is in the conversation before what comes of it: a hold would keep it out.
-    entries = [tell(card, user, "")]
+    context = TransitionContext(card, leg, user, proposal, now, card.state)
+    record_step(card, "", PROPOSED, context, key, "")
+    # The card's entry comes before those of its effect: a hold would postpone it.
+    entries = [queue_update(card, user, "")]
     if kind.effect:
-        kind.effect(act)
-    return CardResult(card, entries + act.entries)
+        kind.effect(context)
+    return CardResult(card, entries + context.entries)
 
 
 def round_up_to_minute(moment: datetime) -> datetime:
-    """As it is shown: nothing is due at 23 seconds past."""
-    whole = moment.replace(second=0, microsecond=0)
-    return whole if whole == moment else whole + timedelta(minutes=1)
+    """Rounds up, because deadlines are shown to the minute."""
+    minute = moment.replace(second=0, microsecond=0)
+    return minute if minute == moment else minute + timedelta(minutes=1)

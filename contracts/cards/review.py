@@ -1,19 +1,19 @@
-"""What a proposal comes to, shown to its author before it is sent."""
+"""Review of a proposal by its author before it is sent."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from accounts.models import User
 from contracts.cards.card_type import CardType, Payload
-from contracts.cards.payloads import check_file_count, read, seal
+from contracts.cards.payloads import check_file_count, content_hash, parse_input
 from contracts.models import Leg
 
 
 @dataclass(frozen=True)
 class Review:
-    """`seal` names exactly what was shown: whoever confirms it sends it back."""
+    """`content_hash` identifies exactly what was shown; the confirmation sends it back."""
 
-    seal: str
+    content_hash: str
     payload: Payload
     shown: dict[str, Any]
     file_count: int
@@ -29,12 +29,12 @@ def review(
     file_count: int,
     confirmed: str,
 ) -> Review | None:
-    """None if nothing has to be reviewed, or exactly this was confirmed."""
+    """Returns None if no review is needed or exactly this proposal was confirmed."""
     if not kind.needs_review:
         return None
-    proposal = read(kind.proposal, given, locale)
+    proposal = parse_input(kind.proposal, given, locale)
     check_file_count(kind, file_count)
-    if (proposal_seal := seal(proposal)) == confirmed:
+    if (proposal_hash := content_hash(proposal)) == confirmed:
         return None
-    payload = kind.write(leg, proposal, user)
-    return Review(proposal_seal, payload, kind.show(payload), file_count)
+    payload = kind.build_payload(leg, proposal, user)
+    return Review(proposal_hash, payload, kind.show(payload), file_count)

@@ -1,8 +1,7 @@
-"""Moving a card: who may, from where to where, and once.
+"""Applies transitions to cards, with checks of role, state, version and idempotency key.
 
-All of a move is one SQL transaction: the card, the step that is kept of it, what it changes of the
-booking, and the outbox entry by which the conversation follows. Whoever comes second waits for the
-first, and then reads what has become of the card.
+A transition is one SQL transaction: the card, its step, the changes to the booking, and the outbox
+entry for DynamoDB. A concurrent transition waits for the lock and then sees the new state.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,27 +19,34 @@ from contracts.cards.card_type import (
     CardType,
     Transition,
     TransitionContext,
-    holds,
+    has_role,
     list_users_with_role,
 )
-from contracts.cards.deadlines import refresh
+from contracts.cards.deadlines import refresh_card
 from contracts.cards.locks import access_card, lock_card
-from contracts.cards.payloads import check_files, read
-from contracts.cards.proposals import create, round_up_to_minute
-from contracts.cards.steps import CardResult, get_step_text, keep, list_unprocessed_entries, tell
+from contracts.cards.payloads import check_files, parse_input
+from contracts.cards.proposals import create_card, round_up_to_minute
+from contracts.cards.steps import (
+    CardResult,
+    get_step_text,
+    list_unprocessed_entries,
+    queue_update,
+    record_step,
+)
 from contracts.cards.types import TYPES
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLED, COMPLETED
 from contracts.models.cards import Card, CardStep
+from contracts.refusals import NOT_YOUR_DECISION
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 
-OVER = (COMPLETED, CANCELLED)
-# How long the clock waits before it tries a move again that was refused.
-CLOCK_RETRY = timedelta(days=1)
+FINAL_STATUSES = (COMPLETED, CANCELLED)
+# The delay before a refused deadline transition is retried.
+DEADLINE_RETRY = timedelta(days=1)
 
 
-def move(
+def apply_transition(
     user: User | None,
     *,
     card_id: str,
@@ -49,27 +55,29 @@ def move(
     key: str,
     given: dict[str, Any] | None = None,
     files: Sequence[dict[str, Any]] = (),
-    also: Callable[[Card], None] | None = None,
+    on_created: Callable[[Card], None] | None = None,
     locale: str = "",
 ) -> CardResult:
-    """Once: whoever repeats it with the same key gets the same answer. `files` and `also` are for
-    the card that comes of it, as when one is proposed."""
+    """Applies a transition once per key; a repeat returns the same result. `files` and
+    `on_created` are for the follow-up card, as in `propose`."""
     card = access_card(user, card_id)
     if user is not None and is_due(card):
-        # The clock was first, whether or not anybody was there to see it.
+        # The deadline has passed, even if the worker has not processed it yet.
         apply_due_transition(card.id)
-    return _move(user, card_id, name, version, key, given or {}, files, also, locale)
+    return _apply(user, card_id, name, version, key, given or {}, files, on_created, locale)
 
 
-def decide(staff: User, *, card_id: str, name: str, key: str, given: dict[str, Any]) -> CardResult:
-    """By staff, who are no party to it. That they have a case, and the record of it, is for whoever
-    calls this to see to."""
+def apply_decision(
+    staff: User, *, card_id: str, name: str, key: str, given: dict[str, Any]
+) -> CardResult:
+    """Applies a staff decision. The caller checks that there is a case and writes the audit
+    entry."""
     card = access_card(None, card_id)
-    return _move(staff, card_id, name, card.version, key, given)
+    return _apply(staff, card_id, name, card.version, key, given)
 
 
 @transaction.atomic
-def _move(
+def _apply(
     user: User | None,
     card_id: str,
     name: str,
@@ -77,111 +85,121 @@ def _move(
     key: str,
     given: dict[str, Any],
     files: Sequence[dict[str, Any]] = (),
-    also: Callable[[Card], None] | None = None,
+    on_created: Callable[[Card], None] | None = None,
     locale: str = "",
 ) -> CardResult:
     card, leg = lock_card(card_id)
     kind = TYPES[card.type]
-    chosen = kind.find(name)
-    if chosen is None:
-        raise Refusal("THREAD_NOT_FOUND", "A card of this type has no such move.")
+    transition = kind.find_transition(name)
+    if transition is None:
+        raise Refusal("THREAD_NOT_FOUND", "This card doesn't have that action.")
     before = CardStep.objects.filter(card=card, by=user, key=key).first()
     if before is not None:
-        return _moved_before(card, before, name)
-    _check(card, leg, chosen, user, version)
-    act = TransitionContext(
+        return _repeat(card, before, name)
+    _check(card, leg, transition, user, version)
+    context = TransitionContext(
         card,
         leg,
         user,
-        read(chosen.needs, given, locale) if chosen.needs else None,
+        parse_input(transition.input_model, given, locale) if transition.input_model else None,
         timezone.now(),
-        chosen.to,
+        transition.to,
         key=f"{card.id}:{card.version + 1}:effect",
     )
-    entries = _make(chosen, act, key)
-    if chosen.then:
-        follower = _follow(TYPES[chosen.then], act, files)
-        entries += follower.entries
-        if also:
-            also(follower.card)
-    if leg is not None and leg.status in OVER:
-        entries += _end_others(card, leg, act)
+    entries = _store_step(transition, context, key)
+    if transition.next_type:
+        following = _create_next(TYPES[transition.next_type], context, files)
+        entries += following.entries
+        if on_created:
+            on_created(following.card)
+    if leg is not None and leg.status in FINAL_STATUSES:
+        entries += _end_others(card, leg, context)
     return CardResult(card, entries)
 
 
-def _make(chosen: Transition, act: TransitionContext, key: str) -> list[OutboxEntry]:
-    card, kind = act.card, TYPES[act.card.type]
-    if chosen.effect:
-        chosen.effect(act)
-    came_from = card.state
-    _store(card, kind, act, chosen)
-    says = _says(chosen, kind, act) + act.adds
-    keep(card, came_from, chosen.name, act, key, says)
-    return [tell(card, act.by, says, by_staff=chosen.by == STAFF), *act.entries]
+def _store_step(transition: Transition, context: TransitionContext, key: str) -> list[OutboxEntry]:
+    card, kind = context.card, TYPES[context.card.type]
+    if transition.effect:
+        transition.effect(context)
+    from_state = card.state
+    _store(card, kind, context, transition)
+    text = _make_text(transition, kind, context) + context.extra_text
+    record_step(card, from_state, transition.name, context, key, text)
+    return [queue_update(card, context.by, text, by_staff=transition.by == STAFF), *context.entries]
 
 
-def _store(card: Card, kind: CardType, act: TransitionContext, chosen: Transition) -> None:
-    card.state, card.version = act.to, card.version + 1
-    card.is_open = kind.is_open(act.to) and not chosen.ends
-    if act.waits_for is None:
-        act.waits_for = list_users_with_role(kind.waits[act.to], card) if card.is_open else []
-    card.waits_for = act.waits_for
-    clock = kind.deadline_transition
-    if not card.is_open or clock is None or card.state not in clock.sources:
+def _store(card: Card, kind: CardType, context: TransitionContext, transition: Transition) -> None:
+    card.state, card.version = context.to, card.version + 1
+    card.is_open = kind.is_open(context.to) and not transition.closes
+    if context.waits_for is None:
+        context.waits_for = (
+            list_users_with_role(kind.waits[context.to], card) if card.is_open else []
+        )
+    card.waits_for = context.waits_for
+    deadline = kind.deadline_transition
+    if not card.is_open or deadline is None or card.state not in deadline.sources:
         card.due_at = card.stopped_at = None
     card.save()
 
 
-def _follow(kind: CardType, act: TransitionContext, files: Sequence[dict[str, Any]]) -> CardResult:
-    """The next card of the chain, under a name that this version of this card gives to no other."""
-    assert act.by is not None
+def _create_next(
+    kind: CardType, context: TransitionContext, files: Sequence[dict[str, Any]]
+) -> CardResult:
+    """Creates the next card of the chain. Its key is unique to this version of the card."""
+    assert context.by is not None
     check_files(kind, files)
-    key = f"{act.card.id}:{act.card.version}"
-    return create(kind, act.booking, act.by, key, act.given, counters=act.card, files=files)
+    key = f"{context.card.id}:{context.card.version}"
+    return create_card(
+        kind, context.booking, context.by, key, context.given, counters=context.card, files=files
+    )
 
 
 def _check(
-    card: Card, leg: Leg | None, chosen: Transition, user: User | None, version: int
+    card: Card, leg: Leg | None, transition: Transition, user: User | None, version: int
 ) -> None:
-    if not holds(chosen.by, user, card):
-        raise Refusal("ACTION_FORBIDDEN", "This is for somebody else to decide.")
-    if card.state not in chosen.sources or not card.is_open:
-        raise _too_late(card)
+    if not has_role(transition.by, user, card):
+        raise Refusal("ACTION_FORBIDDEN", NOT_YOUR_DECISION)
+    if card.state not in transition.sources or not card.is_open:
+        raise _already_answered(card)
     if card.version != version:
-        raise Refusal("ACTION_INVALID_STATE", "This has changed since you looked at it.")
+        raise Refusal(
+            "ACTION_INVALID_STATE",
+            "This has changed since you opened it.",
+            hint="Reload the page and try again.",
+        )
     if user is not None and is_due(card):
         raise Refusal("CARD_EXPIRED")
     if leg is not None:
-        status.check_status(leg, status.move(card.type, chosen.name))
+        status.check_status(leg, status.transition_action(card.type, transition.name))
 
 
-def _too_late(card: Card) -> Refusal:
-    """Whoever comes second is told what happened."""
+def _already_answered(card: Card) -> Refusal:
+    """The refusal explains what happened in the meantime."""
     last = card.steps.last()
-    made = TYPES[card.type].find(last.move) if last else None
+    made = TYPES[card.type].find_transition(last.move) if last else None
     if last and made and made.by == DEADLINE:
         return Refusal("CARD_EXPIRED", last.says)
     happened = (
-        get_step_text(last) if last and last.says else f"It is {card.state.replace('_', ' ')}."
+        get_step_text(last) if last and last.says else f"It's {card.state.replace('_', ' ')}."
     )
-    return Refusal("ACTION_INVALID_STATE", f"Somebody was faster. {happened}")
+    return Refusal("ACTION_INVALID_STATE", f"This was already answered. {happened}")
 
 
-def _moved_before(card: Card, step: CardStep, name: str) -> CardResult:
+def _repeat(card: Card, step: CardStep, name: str) -> CardResult:
     if step.move != name:
-        raise Refusal("CLIENT_ID_REUSED", "This was already answered in another way.")
+        raise Refusal("CLIENT_ID_REUSED", "You already answered this differently.")
     return CardResult(card, list_unprocessed_entries(card))
 
 
-def _says(chosen: Transition, kind: CardType, act: TransitionContext) -> str:
-    return chosen.says.format(
-        name=act.by.display_name if act.by else "",
-        what=kind.summary(act.card.payload),
-        status=act.leg.status.replace("_", " ") if act.leg else "",
+def _make_text(transition: Transition, kind: CardType, context: TransitionContext) -> str:
+    return transition.text.format(
+        name=context.by.display_name if context.by else "",
+        what=kind.summary(context.card.payload),
+        status=context.leg.status.replace("_", " ") if context.leg else "",
     )
 
 
-# --- What nobody asks for
+# --- Transitions without a user
 
 
 def is_due(card: Card) -> bool:
@@ -189,17 +207,17 @@ def is_due(card: Card) -> bool:
 
 
 def apply_due_transition(card_id: str) -> CardResult | None:
-    """None if it is not due, or somebody was faster."""
+    """Applies the deadline transition. Returns None if the card is not due or changed meanwhile."""
     card = access_card(None, card_id)
-    chosen = TYPES[card.type].deadline_transition
-    if chosen is None or card.state not in chosen.sources or not is_due(card):
+    transition = TYPES[card.type].deadline_transition
+    if transition is None or card.state not in transition.sources or not is_due(card):
         return None
     try:
         with transaction.atomic():
             locked, _ = lock_card(card_id)
             if locked.version != card.version or not is_due(locked):
                 return None
-            return _move(None, card_id, chosen.name, card.version, f"clock-{card.version}", {})
+            return _apply(None, card_id, transition.name, card.version, f"clock-{card.version}", {})
     except Refusal:
         _postpone(card_id)
         return None
@@ -207,26 +225,25 @@ def apply_due_transition(card_id: str) -> CardResult | None:
 
 @transaction.atomic
 def _postpone(card_id: str) -> None:
-    """Something is in the way of the clock's move. Until it is tried again people can answer; the
-    relay shows them the new deadline."""
+    """Extends the deadline after a refusal, so that users can still answer. The outbox entry shows
+    them the new deadline."""
     card, _ = lock_card(card_id)
     if card.due_at is not None and is_due(card):
-        card.due_at = round_up_to_minute(timezone.now() + CLOCK_RETRY)
+        card.due_at = round_up_to_minute(timezone.now() + DEADLINE_RETRY)
         card.save(update_fields=["due_at"])
-        refresh(card)
+        refresh_card(card)
 
 
-def _end_others(card: Card, leg: Leg, act: TransitionContext) -> list[OutboxEntry]:
-    """What is open about a booking that is over waits for nobody any more. What waits for staff
-    goes on."""
+def _end_others(card: Card, leg: Leg, context: TransitionContext) -> list[OutboxEntry]:
+    """Closes the other open cards of a booking that ended, except those that wait for staff."""
     entries = []
     others = Card.objects.filter(leg=leg, is_open=True).exclude(pk=card.pk).order_by("id")
     for other in others.select_related("buyer", "seller", "proposed_by"):
         if other.type not in TYPES:
-            # Only a newer version knows how such a card ends.
+            # Only a newer version can close such a card.
             raise Refusal("TRY_AGAIN")
-        chosen = TYPES[other.type].system_transition(other.state)
-        if chosen is not None:
-            ending = TransitionContext(other, leg, None, None, act.at, chosen.to)
-            entries += _make(chosen, ending, f"{card.id}:{card.version}")
+        transition = TYPES[other.type].system_transition(other.state)
+        if transition is not None:
+            ending = TransitionContext(other, leg, None, None, context.at, transition.to)
+            entries += _store_step(transition, ending, f"{card.id}:{card.version}")
     return entries

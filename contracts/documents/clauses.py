@@ -1,5 +1,5 @@
-"""What a contract says: clauses with variables. A template that was used is never edited; a better
-wording is another one, with the next number."""
+"""Templates of contract clauses. A published template is never edited; a new wording gets the next
+number."""
 
 import re
 from datetime import datetime
@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION
-from contracts.money import amount
+from contracts.money import format_amount
 from core.refusals import Refusal
 from core.time_zones import local_time
 
@@ -66,7 +66,7 @@ PARTY_NAMES = ("buyer", "seller")
 
 
 def render_clauses(leg: Leg, template: int = LATEST_TEMPLATE) -> list[dict[str, str]]:
-    """The clauses with everything filled in; a contract with a hole is not issued."""
+    """Fills in all variables, and refuses if one is missing."""
     values = variables(leg)
     clauses = TEMPLATES[template]
     missing = sorted(
@@ -76,7 +76,7 @@ def render_clauses(leg: Leg, template: int = LATEST_TEMPLATE) -> list[dict[str, 
         if not values.get(name)
     )
     if missing:
-        raise Refusal("OFFER_INVALID", f"The contract still lacks: {', '.join(missing)}.")
+        raise Refusal("OFFER_INVALID", f"The contract is missing: {', '.join(missing)}.")
     return [{"title": c.title, "text": c.text.format_map(values)} for c in clauses]
 
 
@@ -85,8 +85,8 @@ def list_variable_names(text: str) -> list[str]:
 
 
 def list_differing_clauses(leg: Leg, template: int, clauses: list[dict[str, str]]) -> list[str]:
-    """Titles of the clauses that say something else than the booking. The names of the parties are
-    not compared: people may change theirs after they signed."""
+    """Titles of clauses that differ from the booking. Names are not compared, because users can
+    change them after signing."""
     values = variables(leg)
     written = {clause["title"]: clause["text"] for clause in clauses}
     return [
@@ -112,16 +112,16 @@ def variables(leg: Leg) -> dict[str, str]:
         "seller": leg.seller.display_name,
         "service": leg.service,
         "place": leg.place,
-        "starts": said(leg.starts_at, zone),
-        "ends": said(leg.ends_at, zone),
+        "starts": format_moment(leg.starts_at, zone),
+        "ends": format_moment(leg.ends_at, zone),
         "zone": leg.time_zone.replace("_", " "),
-        "price": amount(leg.price_cents, leg.currency),
-        "deposit": amount(leg.deposit_cents, leg.currency),
+        "price": format_amount(leg.price_cents, leg.currency),
+        "deposit": format_amount(leg.deposit_cents, leg.currency),
         "cancellation": CANCELLATION.get(leg.cancellation, ""),
     }
     return {name: re.sub(r"\s+", " ", value).strip() for name, value in found.items()}
 
 
-def said(moment: datetime, zone: ZoneInfo) -> str:
+def format_moment(moment: datetime, zone: ZoneInfo) -> str:
     at = local_time(moment, zone)
     return f"{at:%A} {at.day} {at:%B %Y}, {at:%H:%M}"

@@ -1,5 +1,5 @@
-"""Documents as PDF. The same content gives the same bytes, so that their checksum means something:
-no time of making, no chance, fonts of our own, and ids that follow from the content."""
+"""Renders documents as PDF. The same content always gives the same bytes, so that checksums can be
+compared: no creation time, no random ids, bundled fonts."""
 
 import logging
 from collections.abc import Iterable
@@ -18,12 +18,12 @@ from contracts.documents.fonts import (
 )
 
 GREY = 110
-# It says at length which glyphs it keeps.
+# It logs every glyph that it keeps.
 logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 
 class PdfDocument(FPDF):
-    """A4, one column, page numbers, and what it is at the foot of every page."""
+    """A4, one column, with the document id and page number in the footer."""
 
     def __init__(self, title: str, foot: str, made_at: datetime) -> None:
         super().__init__(format="A4")
@@ -76,7 +76,7 @@ class PdfDocument(FPDF):
         if missing:
             self.others += missing
             self.set_fallback_fonts(self.others, exact_match=False)
-            # Letters that join, and words from right to left in a line that runs from the left.
+            # Shapes joined letters, and right-to-left words in a left-to-right line.
             self.set_text_shaping(True, direction="ltr")
 
     def _render_styled_text_line(self, text_line: TextLine, *args: Any, **more: Any) -> bool:

@@ -1,15 +1,15 @@
-"""Records as one prints them."""
+"""Content of receipts, for the page and the PDF."""
 
 from contracts.documents import pdf
 from contracts.fields import format_day
 from contracts.models import LedgerEntry, Receipt
-from contracts.models.money import METHODS, PAYMENT, REVERSAL
-from contracts.money import amount
+from contracts.models.money import METHODS, PAYMENT, REPAYMENT, REVERSAL
+from contracts.money import format_amount
 
-RECORDED = "The seller recorded this payment. Parley keeps the record and moves no money itself."
+RECORDED = "The seller recorded this payment. Parley keeps the record and doesn't move any money."
 REVERSED = (
-    "The seller corrected an earlier entry with this one. Both stay on record. Parley moves no "
-    "money itself."
+    "The seller corrected an earlier entry with this one. Both stay on record. Parley doesn't move "
+    "any money."
 )
 
 
@@ -25,20 +25,27 @@ def receipt_foot(found: Receipt) -> str:
 def receipt_rows(found: Receipt) -> dict[str, str]:
     entry = found.entry
     rows = {
-        "Number": f"{found.number} of {found.seller_name}",
+        "Number": f"{found.number}, issued by {found.seller_name}",
         "Issued": f"{found.issued_at:%d %B %Y, %H:%M} UTC",
-        "From": found.seller_name,
-        "To": found.buyer_name,
+        **_parties(found),
         "For": found.subject,
-        "Amount": amount(found.amount_cents, found.currency),
+        "Amount": format_amount(found.amount_cents, found.currency),
     }
     if entry.paid_on:
         rows |= {"Paid on": format_day(entry.paid_on), "Method": METHODS[entry.method]}
     if entry.reverses:
-        rows["Reverses"] = f"{receipt_title(entry.reverses.receipt)}, which no longer counts"
+        rows["Reverses"] = f"{receipt_title(entry.reverses.receipt)} (void)"
     if reversal := find_reversal(entry):
-        rows["Reversed"] = f"By {receipt_title(reversal.receipt).lower()}: this no longer counts"
+        rows["Reversed"] = f"By {receipt_title(reversal.receipt).lower()}"
     return rows | {"Reference": found.id}
+
+
+def _parties(found: Receipt) -> dict[str, str]:
+    if found.kind == REVERSAL:
+        return {"Seller": found.seller_name, "Buyer": found.buyer_name}
+    if found.kind == REPAYMENT:
+        return {"Received by": found.buyer_name, "Paid by": found.seller_name}
+    return {"Received by": found.seller_name, "Paid by": found.buyer_name}
 
 
 def find_reversal(entry: LedgerEntry) -> LedgerEntry | None:

@@ -1,4 +1,4 @@
-"""Contractual truth. What must not change is protected in the database: see triggers.py."""
+"""Contractual records. Database triggers make some tables append-only: see triggers.py."""
 
 from contracts.models.bookings import BookingGroup, Dossier, Leg, Offer
 from contracts.models.cards import Card, CardStep, ClockStop

@@ -1,4 +1,4 @@
-"""What two people agree on: offers, the legs that they become, and legs that belong together."""
+"""Offers, the legs that accepted offers create, and groups of legs."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -23,7 +23,7 @@ CANCELLATION = {
 
 
 class BookingGroup(models.Model):
-    """Legs that belong together. Its thread is the one in which all its parties talk."""
+    """Legs of several sellers that are booked together, with a shared thread."""
 
     id = record_id("lbg")
     title = models.CharField(max_length=120)
@@ -36,11 +36,11 @@ class BookingGroup(models.Model):
 
 
 class Offer(models.Model):
-    """What one side proposes: terms of one or several legs, or other terms for one there is."""
+    """Proposed terms for one or several new legs, or new terms for an existing leg."""
 
     id = record_id("ofr")
     thread_id = thread()
-    # The proposer's own name for the attempt, so that a repeat makes no second one.
+    # The client's idempotency key.
     key = models.CharField(max_length=64)
     proposed_by = models.ForeignKey(User, models.PROTECT, related_name="offers_made")
     buyer = models.ForeignKey(User, models.PROTECT, related_name="offers_to_buy")
@@ -82,12 +82,12 @@ class Offer(models.Model):
 
     @property
     def answers(self) -> str:
-        """Whose answer it waits for."""
+        """The id of the user who has to answer."""
         return self.seller_id if self.proposed_by_id == self.buyer_id else self.buyer_id
 
 
 class Leg(models.Model):
-    """One seller's part of a booking, as agreed."""
+    """One seller's part of a booking, with the agreed terms."""
 
     id = record_id("leg")
     offer = models.ForeignKey(Offer, models.PROTECT, related_name="legs")
@@ -139,9 +139,9 @@ class Leg(models.Model):
 
 
 class Dossier(models.Model):
-    """All that is recorded of one thread: what it is bound to, and how often that has changed.
+    """The root of a thread's records: the leg or group it is bound to, and a revision counter.
 
-    The table's snapshots are made from what a dossier leads to, and name its revision.
+    Snapshots in DynamoDB are built from these records and store the revision.
     """
 
     thread_id = models.CharField(primary_key=True, max_length=31)

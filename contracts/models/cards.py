@@ -1,4 +1,4 @@
-"""Cards: agreements in the making. A card is what it is now; its steps are how it came to be so."""
+"""Cards and their steps. A card is the current state, its steps are the history."""
 
 from django.db import models
 from django.db.models import Q
@@ -9,9 +9,9 @@ from contracts.models.fields import record_id, thread
 
 
 class Card(models.Model):
-    """Somebody proposes, somebody answers, the booking changes. The table's shadow is made of it.
+    """A proposal about a booking that another user answers. DynamoDB stores a shadow of it.
 
-    Which states there are, and who moves it from which to which, is in contracts/cards/types.
+    contracts/cards/types defines the states and transitions.
     """
 
     id = record_id("card")
@@ -21,23 +21,23 @@ class Card(models.Model):
     buyer = models.ForeignKey(User, models.PROTECT, related_name="cards_as_buyer")
     seller = models.ForeignKey(User, models.PROTECT, related_name="cards_as_seller")
     proposed_by = models.ForeignKey(User, models.PROTECT, related_name="cards_proposed")
-    # The proposer's own name for the attempt, and what tells a repeat of it from another.
+    # The client's idempotency key, and a hash of the proposal that detects a reused key.
     key = models.CharField(max_length=64)
     seal = models.CharField(max_length=64)
     payload = models.JSONField()
     state = models.CharField(max_length=20)
     version = models.PositiveIntegerField(default=1)
-    # Ids of those without whom it does not go on.
+    # Ids of the users who have to act.
     waits_for = models.JSONField(default=list)
     is_open = models.BooleanField(default=True)
-    # When the clock moves it; and since when the clock stands, if it does.
+    # The deadline, and since when it is paused.
     due_at = models.DateTimeField(null=True, blank=True)
     stopped_at = models.DateTimeField(null=True, blank=True)
-    # The card that this one is the answer to.
+    # The card that this one answers.
     counters = models.OneToOneField(
         "self", models.PROTECT, null=True, blank=True, related_name="countered_by"
     )
-    # Its message in the table, once it is there.
+    # Its message in DynamoDB, once stored.
     message_id = models.CharField(max_length=31, blank=True)
     created_at = models.DateTimeField()
 
@@ -65,18 +65,18 @@ class Card(models.Model):
 
     @property
     def answerer_id(self) -> str:
-        """The other one than whoever proposed it."""
+        """The party who did not propose the card."""
         return self.seller_id if self.proposed_by_id == self.buyer_id else self.buyer_id
 
 
 class CardStep(models.Model):
-    """Who moved a card, when, from where to where, and why. Never changed."""
+    """One transition of a card: who, when, from, to and why. Append-only."""
 
     card = models.ForeignKey(Card, models.PROTECT, related_name="steps")
-    # The card's version after it.
+    # The card's version after the step.
     version = models.PositiveIntegerField()
     move = models.CharField(max_length=20)
-    # Nobody: the clock.
+    # Null for a deadline.
     by = models.ForeignKey(User, models.PROTECT, null=True, related_name="card_steps")
     key = models.CharField(max_length=64)
     at = models.DateTimeField()
@@ -97,7 +97,7 @@ class CardStep(models.Model):
 
 
 class ClockStop(models.Model):
-    """Why no card of a thread is due just now. When the last reason goes, their time goes on."""
+    """A reason why the deadlines of a thread are paused."""
 
     thread_id = thread()
     why = models.CharField(max_length=10)

@@ -1,4 +1,4 @@
-"""Contracts, word for word, and who signed which words."""
+"""Contracts, their versions and signatures, and manifests of deliverables."""
 
 from django.db import models
 from django.db.models import Q
@@ -12,7 +12,7 @@ VERSION_STATES = (ISSUED, IN_FORCE, VOID)
 
 
 class ContractDocument(models.Model):
-    """The contract of a leg, in all its versions."""
+    """The contract of a leg, with all its versions."""
 
     id = record_id("ctr")
     leg = models.OneToOneField(Leg, models.PROTECT, related_name="contract")
@@ -23,7 +23,7 @@ class ContractDocument(models.Model):
 
 
 class ContractVersion(models.Model):
-    """One wording of a contract. What was issued stays; only whether it counts can change."""
+    """One version of a contract. Its content is immutable; its status can change."""
 
     document = models.ForeignKey(ContractDocument, models.PROTECT, related_name="versions")
     number = models.PositiveIntegerField()
@@ -33,7 +33,7 @@ class ContractVersion(models.Model):
     sha256 = models.CharField(max_length=64)
     status = models.CharField(max_length=10, default=ISSUED)
     issued_at = models.DateTimeField()
-    # With the page of signatures, once all have signed.
+    # Includes the signature page; set once all parties have signed.
     signed_pdf = models.BinaryField(null=True, blank=True)
     signed_sha256 = models.CharField(max_length=64, blank=True)
 
@@ -55,7 +55,7 @@ class ContractVersion(models.Model):
 
 
 class Signature(models.Model):
-    """Somebody's name under one version, and the circumstances."""
+    """A user's signature on one version, with its time, address and browser."""
 
     version = models.ForeignKey(ContractVersion, models.PROTECT, related_name="signatures")
     user = models.ForeignKey(User, models.PROTECT, related_name="signatures")
@@ -75,7 +75,7 @@ class Signature(models.Model):
 
 
 class DeliverableManifest(models.Model):
-    """What was delivered at the end: names, sizes, checksums and where it is. Never changed."""
+    """The delivered files: names, sizes, checksums and links. Append-only."""
 
     id = record_id("mft")
     leg = models.ForeignKey(Leg, models.PROTECT, related_name="manifests")

@@ -1,4 +1,4 @@
-"""What several records have: an id that says what it is, a time, an amount."""
+"""Field factories and constraints shared by the models."""
 
 from functools import partial
 from typing import Any
@@ -8,12 +8,12 @@ from django.db import models
 from core.ids import new_id
 
 CURRENCIES = ("EUR", "USD", "GBP", "CHF")
-# Far above any job, far below what a 64-bit column holds when it is summed.
+# Far above any booking, and sums still fit into a 64-bit column.
 MAX_CENTS = 100_000_000_00
 
 
 def record_id(prefix: str) -> Any:
-    """Named for what it is, so that an id in a log says where to look."""
+    """A primary key with a prefix that names the record type."""
     return models.CharField(
         primary_key=True, max_length=31, default=partial(new_id, prefix), editable=False
     )
@@ -24,7 +24,7 @@ def currency() -> Any:
 
 
 def thread() -> Any:
-    """The conversation in which it was agreed. To this app it is a name and nothing more."""
+    """The id of the thread in which it was agreed. This app knows threads only by id."""
     return models.CharField(max_length=31, db_index=True)
 
 

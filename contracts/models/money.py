@@ -1,4 +1,4 @@
-"""Money: what was added to a price, what was paid, and the proof of it. Nothing here changes."""
+"""Amendments, ledger entries and receipts. All tables are append-only."""
 
 from django.db import models
 from django.db.models import Q
@@ -11,17 +11,17 @@ EXTRAS, OVERTIME, EXPENSE, REFUND = "extras", "overtime", "expense", "refund"
 AMENDMENT_KINDS = (EXTRAS, OVERTIME, EXPENSE, REFUND)
 PAYMENT, REPAYMENT, REVERSAL = "payment", "repayment", "reversal"
 ENTRY_KINDS = (PAYMENT, REPAYMENT, REVERSAL)
-# How money was paid. Entries from before methods were recorded have none.
+# Payment methods. Entries of earlier versions have none.
 METHODS = {
     "bank_transfer": "Bank transfer",
     "card": "Card",
     "cash": "Cash",
-    "other": "Another way",
+    "other": "Other",
 }
 
 
 class Amendment(models.Model):
-    """What was agreed on top of the price, or given back of it: then it is below zero."""
+    """An agreed addition to the price, or a refund, which is negative."""
 
     id = record_id("amd")
     leg = models.ForeignKey(Leg, models.PROTECT, related_name="amendments")
@@ -29,7 +29,7 @@ class Amendment(models.Model):
     items = models.JSONField()
     amount_cents = models.BigIntegerField()
     currency = currency()
-    # The card with which it was agreed: one card, one amendment.
+    # The card that agreed it; at most one amendment per card.
     card_id = models.CharField(max_length=31, unique=True, null=True, blank=True)
     made_by = models.ForeignKey(User, models.PROTECT, related_name="amendments")
     made_at = models.DateTimeField()
@@ -50,8 +50,8 @@ class Amendment(models.Model):
 
 
 class LedgerEntry(models.Model):
-    """Money that moved, as the seller recorded it, or the reversal of such an entry. There is no
-    payment provider behind this."""
+    """A payment or repayment as recorded by the seller, or the reversal of an entry. No payment
+    provider is involved."""
 
     leg = models.ForeignKey(Leg, models.PROTECT, related_name="ledger")
     key = models.CharField(max_length=80, unique=True)
@@ -95,7 +95,7 @@ class LedgerEntry(models.Model):
 
 
 class Receipt(models.Model):
-    """Proof of money. Numbered by seller without a gap; names and amounts as they were then."""
+    """The receipt of an entry, numbered per seller without gaps. Names are those of the time."""
 
     id = record_id("rcp")
     seller = models.ForeignKey(User, models.PROTECT, related_name="receipts_issued")

@@ -1,8 +1,7 @@
-"""Claims: who processes an entry. A claim is a lease that ends by itself when its holder dies.
+"""Claims on outbox entries. A claim is a lease, so it expires if the process that holds it dies.
 
-Only the first unfinished entry of an ordering key can be claimed, so that entries of one key are
-never processed at the same time or out of order. The servers' clocks have to agree to within a few
-seconds.
+Only the first pending entry of an ordering key can be claimed, so entries of one key are never
+processed concurrently or out of order. Server clocks must agree to within a few seconds.
 """
 
 import secrets
@@ -18,7 +17,7 @@ LEASE_SECONDS = 30.0
 
 
 class LeaseLost(Exception):
-    """Another process has taken the entry over. What this one still does is repeated there."""
+    """Another process has claimed the entry and repeats the work of this one."""
 
 
 def pending() -> QuerySet[OutboxEntry]:
@@ -32,15 +31,17 @@ def first_pending() -> QuerySet[OutboxEntry]:
 
 
 def list_due(limit: int) -> list[int]:
-    """Ids of the entries that can be claimed now, the longest due first."""
+    """Ids of the entries that can be claimed now, longest overdue first."""
     now = timezone.now()
     due = first_pending().filter(_unclaimed(now), due_at__lte=now)
     return list(due.order_by("due_at", "id").values_list("id", flat=True)[:limit])
 
 
 def claim(entry_id: int, *, at_once: bool = False) -> OutboxEntry | None:
-    """The entry, if it is its key's turn and nobody else is processing it. `at_once` does not wait
-    for `due_at`, unless the handler has failed before."""
+    """The claimed entry, or None if it is not the first of its key or another process holds it.
+
+    `at_once` ignores `due_at` unless the handler has failed before.
+    """
     now, token = timezone.now(), secrets.token_hex(8)
     ready = Q(due_at__lte=now) | (Q(failures=0) if at_once else Q())
     free = first_pending().filter(_unclaimed(now), ~_busy(now), ready, pk=entry_id)
@@ -51,7 +52,7 @@ def claim(entry_id: int, *, at_once: bool = False) -> OutboxEntry | None:
             claimed_by=token,
             claimed_until=now + timedelta(seconds=LEASE_SECONDS),
             attempts=F("attempts") + 1,
-            # A lease that ended without a release: its holder died while it ran the handler.
+            # The lease expired without a release: its process died while running the handler.
             failures=F("failures") + Case(When(claimed_until__isnull=False, then=1), default=0),
         )
     return OutboxEntry.objects.get(pk=entry_id) if is_claimed else None
@@ -62,20 +63,20 @@ def _unclaimed(now: datetime) -> Q:
 
 
 def _busy(now: datetime) -> Exists:
-    """A later entry is being processed: this one was a dead letter until a moment ago."""
+    """Whether a later entry of the key is being processed, because this one was a dead letter."""
     same_key = pending().filter(ordering_key=OuterRef("ordering_key"), claimed_until__gt=now)
     return Exists(same_key.exclude(pk=OuterRef("pk")))
 
 
 def _is_locked(entries: QuerySet[OutboxEntry]) -> bool:
-    """PostgreSQL would wait for a row that another transaction has locked; the relay must not."""
+    """Whether another transaction has locked the row; on PostgreSQL the update would block."""
     if not connection.features.has_select_for_update_skip_locked:
         return False
     return not entries.select_for_update(skip_locked=True).values_list("pk").first()
 
 
 def extend(entry: OutboxEntry) -> None:
-    """Called by long handlers between their steps, so that the lease does not end meanwhile."""
+    """Renews the lease. Long handlers call it between their steps."""
     now = timezone.now()
     if entry.claimed_until is None or entry.claimed_until - now > timedelta(
         seconds=LEASE_SECONDS * 2 / 3
@@ -93,8 +94,7 @@ def complete(entry: OutboxEntry) -> bool:
 
 
 def release(entry: OutboxEntry, *, due_at: datetime, failures: int, error: str = "") -> None:
-    """To be tried again. Later entries of its key cannot go before it: they are not looked at
-    until then either."""
+    """Schedules a retry. Later entries of the key cannot overtake it, so they are delayed too."""
     again = {"due_at": due_at, "failures": failures, "last_error": error}
     if _held(entry).update(claimed_by="", claimed_until=None, **again):
         followers = pending().filter(ordering_key=entry.ordering_key, due_at__lt=due_at)
@@ -102,7 +102,7 @@ def release(entry: OutboxEntry, *, due_at: datetime, failures: int, error: str =
 
 
 def mark_dead(entry: OutboxEntry, *, failures: int, error: str) -> None:
-    """Makes it a dead letter. Later entries of its key go on."""
+    """Makes the entry a dead letter, which unblocks later entries of its key."""
     dead = {"dead_at": timezone.now(), "failures": failures, "last_error": error}
     _held(entry).update(claimed_by="", claimed_until=None, **dead)
 

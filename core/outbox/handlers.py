@@ -1,7 +1,7 @@
-"""The registry of handlers, by kind of entry.
+"""The registry of outbox handlers, by kind of entry.
 
-A handler must be idempotent: after a crash its entry is processed again. It writes what is true
-now rather than what the entry says, so that a late or repeated run changes nothing.
+A handler must be idempotent, because an entry is processed again after a crash. It should write the
+current state rather than the payload, so that a late or repeated run has no effect.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ HANDLERS: dict[str, Handler] = {}
 
 
 class Postponed(Exception):
-    """Raised by a handler whose change is not possible yet, such as a line in a locked thread."""
+    """Raised by a handler if its change is not possible yet, as in a locked thread."""
 
 
 def register(kind: str, handler: Handler) -> None:

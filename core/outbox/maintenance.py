@@ -1,4 +1,4 @@
-"""Dead letters, how much waits, and the removal of entries that are done."""
+"""Dead letters, backlog size and deletion of processed entries."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ MAX_BATCH_SIZE = 1000
 class Backlog:
     pending: int
     dead: int
-    # Of the entry that is due for the longest time.
+    # Of the longest overdue entry.
     lag_seconds: float
 
 
@@ -33,20 +33,20 @@ def dead_letters() -> QuerySet[OutboxEntry]:
 
 
 def retry_dead_letters(entries: QuerySet[OutboxEntry]) -> int:
-    """Dead letters become due again, with as many attempts as a new entry has."""
+    """Makes dead letters due again, with their attempts reset."""
     fresh = {"dead_at": None, "due_at": timezone.now(), "attempts": 0, "failures": 0}
     return entries.filter(dead_at__isnull=False).update(**fresh)
 
 
 def make_due(ordering_keys: Collection[str]) -> int:
-    """What postponed these entries may be over: the relay tries them next."""
+    """Makes postponed entries due, because the reason for postponing them may have ended."""
     now = timezone.now()
     waiting = pending().filter(ordering_key__in=ordering_keys, due_at__gt=now)
     return waiting.update(due_at=now)
 
 
 def delete_done(older_than: timedelta) -> int:
-    """Entries that were done longer ago than that."""
+    """Deletes processed entries older than this, in batches."""
     before, deleted = timezone.now() - older_than, 0
     while True:
         old = OutboxEntry.objects.filter(done_at__lt=before).order_by("done_at")

@@ -1,4 +1,4 @@
-"""The rows of the outbox."""
+"""Outbox entries."""
 
 from typing import Any
 
@@ -9,18 +9,18 @@ IS_PENDING = models.Q(done_at__isnull=True, dead_at__isnull=True)
 
 
 class OutboxEntry(models.Model):
-    """A change of this database that has to reach the table, too; see core/outbox.
+    """A change in this database that must be applied to DynamoDB too; see core/outbox.
 
-    Written in the same transaction as the change. It is pending, then done, or a dead letter.
+    Written in the same transaction as the change. It is pending, done or a dead letter.
     """
 
     kind = models.CharField(max_length=20)
     payload = models.JSONField()
-    # Entries with the same key are processed one after the other.
+    # Entries with the same key are processed one at a time, in order.
     ordering_key = models.CharField(max_length=100)
     created_at = models.DateTimeField(auto_now_add=True)
     due_at = models.DateTimeField(default=timezone.now)
-    # Since it was written, or retried; of those, how often the handler failed or its process died.
+    # Attempts since it was written or retried, and how many failed or died with their process.
     attempts = models.PositiveIntegerField(default=0)
     failures = models.PositiveIntegerField(default=0)
     last_error = models.CharField(max_length=100, blank=True)
@@ -30,7 +30,7 @@ class OutboxEntry(models.Model):
     dead_at = models.DateTimeField(null=True)
 
     class Meta:
-        # Its table was made by an app that it no longer lives in.
+        # The table was created by the accounts app, where the model used to be.
         app_label = "accounts"
         verbose_name_plural = "outbox entries"
         indexes = [
@@ -58,14 +58,14 @@ class OutboxEntry(models.Model):
 
 
 def ordering_key_of(kind: str, payload: dict[str, Any]) -> str:
-    """What the entries of a kind have to keep their order about."""
+    """The key within which entries keep their order."""
     if kind == "case":
-        # Not the thread's: staff hear of a case while the thread's own entries are postponed.
+        # Not the thread's key: a case must reach staff while the thread's entries are postponed.
         return f"case:{payload.get('thread') or payload.get('person') or ''}"
     if "case" in payload:
         return f"case:{payload['case']}"
     if payload.get("by_staff"):
-        # Staff decisions are delivered whatever postpones the thread's other entries.
+        # Staff decisions must not wait for the thread's postponed entries.
         return f"staff:{payload['thread']}"
     if "thread" in payload:
         return f"thread:{payload['thread']}"

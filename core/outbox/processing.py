@@ -1,4 +1,4 @@
-"""Runs handlers: of entries that are due, for the relay; of its own entries, for an action."""
+"""Runs outbox handlers, for the relay (entries that are due) and for actions (their own)."""
 
 import random
 import time
@@ -20,13 +20,13 @@ from core.refusals import Refusal
 log = structlog.get_logger(__name__)
 
 MAX_BATCH_SIZE = 100
-# In a row, in one batch: then a store is away, and the others would not go through either.
+# Consecutive failures in one batch after which a store is considered unavailable.
 MAX_UNAVAILABLE = 3
-# A handler that fails so often makes its entry a dead letter.
+# After this many failures an entry becomes a dead letter.
 MAX_FAILURES = 10
 BACKOFF_SECONDS = 1.0
 MAX_BACKOFF_SECONDS = {"failed": 600.0, "postponed": 60.0, "unavailable": 30.0}
-# How long an action tries to see its own entries processed before it answers.
+# How long an action waits for its own entries to be processed.
 WAIT_SECONDS = 2.0
 POLL_SECONDS = 0.02
 
@@ -36,16 +36,16 @@ _running: ContextVar[frozenset[str]] = ContextVar("running", default=frozenset()
 class HandlerOutcome(StrEnum):
     DONE = "done"
     POSTPONED = "postponed"
-    # A store did not answer: not the entry's fault, however long it lasts.
+    # A store did not answer, which does not count as a failure of the entry.
     UNAVAILABLE = "unavailable"
     FAILED = "failed"
     DEAD = "dead"
-    # The lease ended before the handler did.
+    # The lease expired before the handler finished.
     LOST = "lost"
 
 
 def process_due(*, limit: int = MAX_BATCH_SIZE, stop: Callable[[], bool] = lambda: False) -> int:
-    """One entry of each key in turn, the longest due first; returns how many are done."""
+    """Processes one entry per key in turn, longest overdue first; returns how many are done."""
     tried = done = unavailable = 0
     while tried < limit:
         claimed = 0
@@ -66,8 +66,10 @@ def process_due(*, limit: int = MAX_BATCH_SIZE, stop: Callable[[], bool] = lambd
 
 
 def process_now(entries: Iterable[OutboxEntry]) -> None:
-    """By the action that wrote them, once they are committed. Never raises: what does not go
-    through is left to the relay."""
+    """Called by the action that wrote the entries, after the commit.
+
+    Never raises: the relay retries what fails here.
+    """
     last: dict[str, int] = {}
     for entry in entries:
         last[entry.ordering_key] = max(entry.pk, last.get(entry.ordering_key, 0))
@@ -83,7 +85,7 @@ def process_entry(entry: OutboxEntry) -> bool:
 
 
 def _process_key(key: str, last_id: int, deadline: float) -> None:
-    """In order, up to the action's own last entry."""
+    """Processes the entries of a key in order, up to the last one of the action."""
     while True:
         head = claims.pending().filter(ordering_key=key, pk__lte=last_id).order_by("id").first()
         if head is None or head.claimed_by in _running.get():
@@ -97,12 +99,12 @@ def _process_key(key: str, last_id: int, deadline: float) -> None:
         if time.monotonic() > deadline:
             return
         if entry is None:
-            # Somebody else is processing it, and will be done in a moment.
+            # Another process holds the claim and should finish soon.
             time.sleep(POLL_SECONDS)
 
 
 def process(entry: OutboxEntry) -> HandlerOutcome:
-    """Runs the handler of an entry that was claimed, and keeps what came of it."""
+    """Runs the handler of a claimed entry and stores the outcome."""
     token = _running.set(_running.get() | {entry.claimed_by})
     try:
         outcome, error = _run(entry)
@@ -133,7 +135,7 @@ def _run(entry: OutboxEntry) -> tuple[HandlerOutcome, str]:
         return HandlerOutcome.FAILED, refusal.code
     except Exception as error:
         log.exception("outbox_handler_failed", entry=entry.pk, kind=entry.kind)
-        # The name alone: what an error says may hold what people wrote.
+        # Only the type: the message of an error may contain text of users.
         return HandlerOutcome.FAILED, type(error).__name__
     return HandlerOutcome.DONE, ""
 
@@ -154,6 +156,6 @@ def _settle(entry: OutboxEntry, outcome: HandlerOutcome, error: str) -> HandlerO
 
 
 def backoff(attempts: int, longest: float) -> float:
-    """Twice as long after each attempt, up to a limit; between half of that and all of it."""
+    """Exponential back-off with a limit, and jitter between half of the delay and all of it."""
     wait = min(longest, BACKOFF_SECONDS * 2 ** min(attempts - 1, 20))
     return random.uniform(wait / 2, wait)

@@ -1,8 +1,8 @@
-"""Demo people and conversations: what a newcomer sees first.
+"""Demo users and conversations, computed from the JSON files in this directory.
 
-The words are in the JSON files beside this module. Times there are relative ("3h" after the message
-before, "2d" before now), and so are days: "{shoot:day}" in a text is the day that "dates" names, so
-that nobody writes in November about a Tuesday in March. Nothing here touches a store.
+Times in the files are relative ("3h" after the previous message, "2d" before now), and so are days:
+"{shoot:day}" in a text is the day defined under "dates", so that texts always match the calendar.
+Nothing here accesses a store.
 """
 
 import json
@@ -22,8 +22,8 @@ WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 SEASONS = ["winter", "spring", "summer", "autumn"]
 HOLIDAYS = [(12, 24), (12, 25), (12, 26), (12, 31), (1, 1)]
-SHOOT = 12  # the day of a job on which the pictures are taken
-# Somebody put the phone down: only at such a pause may a time move to a waking hour.
+SHOOT_DAY = 12  # day of a job on which photos are taken
+# Only gaps of at least this length may be extended to reach a waking hour.
 PAUSE = timedelta(hours=1)
 DAY = timedelta(days=1)
 
@@ -46,13 +46,13 @@ class DemoMessage:
     author: str
     text: str
     at: datetime
-    # By name, of those that pictures.py can draw.
+    # Names of images in pictures.py.
     pictures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class DemoConversation:
-    """People are named by key. `unread_for`: how many messages at the end a person has not read."""
+    """Users are referred to by key. `unread_for` is the number of unread messages per user."""
 
     key: str
     language: str
@@ -71,7 +71,7 @@ def people() -> list[Person]:
 
 
 def conversations(now: datetime) -> list[DemoConversation]:
-    """Every conversation as it stands at `now` (aware). The same `now` gives the same ones."""
+    """All conversations relative to `now` (aware). Deterministic for the same `now`."""
     now = now.astimezone(UTC)
     stories = [_read(path) for path in sorted(FOLDER.glob("conversations/*.json"))]
     short = [_conversation(story, _short_messages(story, now)) for story in stories]
@@ -89,8 +89,8 @@ def _read(name: str | Path) -> Any:
 
 
 def _conversation(story: dict[str, Any], messages: list[DemoMessage]) -> DemoConversation:
-    taken = DemoConversation.__dataclass_fields__.keys() - {"messages"}
-    return DemoConversation(**{name: story[name] for name in taken}, messages=messages)
+    names = DemoConversation.__dataclass_fields__.keys() - {"messages"}
+    return DemoConversation(**{name: story[name] for name in names}, messages=messages)
 
 
 # --- Times ------------------------------------------------------------------------------------
@@ -102,34 +102,34 @@ def _zones() -> dict[str, ZoneInfo]:
 
 
 def _times(lines: list[dict[str, Any]], end: datetime, rng: Random) -> list[datetime]:
-    """Backwards from the end, so that the last message is exactly there."""
+    """Computed backwards, so that the last message is exactly at the end."""
     both = {_zones()[line["from"]] for line in lines}
     times = [end]
     for line in reversed(lines[1:]):
         gap = duration(line["after"])
         at = times[-1] - gap
-        times.append(_waking(at, both, rng) if gap >= PAUSE else at)
+        times.append(_shift_to_waking_hour(at, both, rng) if gap >= PAUSE else at)
     return times[::-1]
 
 
-def _waking(at: datetime, zones: set[ZoneInfo], rng: Random) -> datetime:
-    """This moment if everybody is up, otherwise one before it, less than a day earlier."""
-    if _awake(at, zones):
+def _shift_to_waking_hour(at: datetime, zones: set[ZoneInfo], rng: Random) -> datetime:
+    """The moment itself if it is a waking hour in all zones, else one less than a day before."""
+    if _is_waking_hour(at, zones):
         return at
     moments = (at - timedelta(minutes=11 * step) for step in range(131))
-    good = [moment for moment in moments if _awake(moment, zones)]
+    good = [moment for moment in moments if _is_waking_hour(moment, zones)]
     return rng.choice(good[:40]) if good else at
 
 
-def _awake(at: datetime, zones: set[ZoneInfo]) -> bool:
+def _is_waking_hour(at: datetime, zones: set[ZoneInfo]) -> bool:
     return all(8 <= at.astimezone(zone).hour < 21 for zone in zones)
 
 
 def _end(story: dict[str, Any], now: datetime, rng: Random) -> datetime:
-    """Hours ago is exact; days ago moves to an hour at which people are up."""
+    """Hours ago is exact; days ago is shifted to a waking hour."""
     ago = duration(story["ended"])
     zones = {_zones()[story[side]] for side in ("buyer", "seller")}
-    return _waking(now - ago, zones, rng) if ago >= DAY else now - ago
+    return _shift_to_waking_hour(now - ago, zones, rng) if ago >= DAY else now - ago
 
 
 # --- Days in texts ----------------------------------------------------------------------------
@@ -157,20 +157,20 @@ def _calendar() -> Any:
 
 
 def _days(story: dict[str, Any], times: list[datetime], now: datetime) -> dict[str, Day]:
-    """A rule like "now +9 sat sep": from nine days on, the first Saturday in a September.
+    """A rule such as "now +9 sat sep": nine days later or more, the first Saturday in a September.
 
-    It counts from "now", the "end", a message ("m12") or a day that was named before.
+    The base is "now", the "end", a message ("m12") or a day defined before.
     """
     moments = {"now": now, "end": times[-1]} | {f"m{n}": at for n, at in enumerate(times, 1)}
     zone = _zones()[story["buyer"]]
-    known = {name: at.astimezone(zone).date() for name, at in moments.items()}
+    dates = {name: at.astimezone(zone).date() for name, at in moments.items()}
     for name, rule in story["dates"].items():
         base, offset, *names = rule.split()
-        day = known[base] + int(offset) * DAY
+        day = dates[base] + int(offset) * DAY
         while not set(names) <= {WEEKDAYS[day.weekday()], MONTHS[day.month - 1]}:
             day += DAY
-        known[name] = day
-    return {name: Day(known[name], story["language"]) for name in story["dates"]}
+        dates[name] = day
+    return {name: Day(dates[name], story["language"]) for name in story["dates"]}
 
 
 def _short_messages(story: dict[str, Any], now: datetime) -> list[DemoMessage]:
@@ -186,12 +186,12 @@ def _short_messages(story: dict[str, Any], now: datetime) -> list[DemoMessage]:
 
 # --- Two years of one conversation ------------------------------------------------------------
 #
-# Written as exchanges of a few lines each and put together job by job: the words of a job ({shoe},
-# {place}) stay the same from its brief to its invoice, and months pass before an exchange returns.
+# Written as short exchanges and combined job by job: the values of a job ({shoe}, {place}) are the
+# same from its brief to its invoice, and an exchange is reused only after months.
 
 
-class Words(dict[str, Any]):
-    """What a text may name. What is not the job's own comes from a pool, another one each time."""
+class JobValues(dict[str, Any]):
+    """Placeholders of a text: values of the job, or the next value of a pool."""
 
     def __init__(self, own: dict[str, Any], pools: dict[str, Iterator[str]]) -> None:
         super().__init__(own)
@@ -204,7 +204,7 @@ class Words(dict[str, Any]):
 class Job(NamedTuple):
     start: date
     shoot: date
-    words: Words
+    words: JobValues
 
 
 class Exchange(NamedTuple):
@@ -212,21 +212,21 @@ class Exchange(NamedTuple):
     phase: int
     minute: int
     lines: list[dict[str, Any]]
-    words: Words
+    words: JobValues
 
 
 def _long_messages(story: dict[str, Any], now: datetime) -> list[DemoMessage]:
     rng = Random(story["key"])
     end = _end(story, now, rng)
-    closing = _spoken(story["ending"], end, rng)
-    opening = _spoken(story["opening"], end - duration(story["lasted"]) + 15 * DAY, rng)
+    closing = _fixed_messages(story["ending"], end, rng)
+    opening = _fixed_messages(story["opening"], end - duration(story["lasted"]) + 15 * DAY, rng)
     jobs = _jobs(story, opening[-1].at + 3 * DAY, closing[0].at - DAY, rng)
     exchanges = sorted(_exchanges(story, jobs, rng), key=lambda e: (e.day, e.phase, e.minute))
-    middle = _told(exchanges, opening[-1].at, _zones()[story["seller"]], rng)
+    middle = _timed_messages(exchanges, opening[-1].at, _zones()[story["seller"]], rng)
     return [*opening, *middle, *closing]
 
 
-def _spoken(lines: list[dict[str, Any]], end: datetime, rng: Random) -> list[DemoMessage]:
+def _fixed_messages(lines: list[dict[str, Any]], end: datetime, rng: Random) -> list[DemoMessage]:
     times = _times(lines, end, rng)
     return [
         DemoMessage(line["from"], line["text"], at, _pictures(line))
@@ -244,15 +244,15 @@ def _jobs(story: dict[str, Any], first: datetime, last: datetime, rng: Random) -
     jobs = []
     for number, own in enumerate(story["jobs"]):
         start = (first + number * step).date()
-        shoot = _workday(start + SHOOT * DAY, DAY)
+        shoot = _workday(start + SHOOT_DAY * DAY, DAY)
         due = _workday(shoot + 9 * DAY, DAY)
-        words = Words({**own, "shoot": Day(shoot, "en"), "due": Day(due, "en")}, pools)
+        words = JobValues({**own, "shoot": Day(shoot, "en"), "due": Day(due, "en")}, pools)
         jobs.append(Job(start, shoot, words))
     return jobs
 
 
 def _deck(items: list[Any], rng: Random) -> Iterator[Any]:
-    """Endless and mixed anew each round, but by halves, so that nothing comes back soon."""
+    """Endless. Each half is shuffled separately, so that no item returns soon."""
     half = len(items) // 2
     while True:
         yield from rng.sample(items[:half], half)
@@ -267,7 +267,7 @@ def _workday(day: date, step: timedelta) -> date:
 
 def _exchanges(story: dict[str, Any], jobs: list[Job], rng: Random) -> list[Exchange]:
     decks = {topic: _deck(items, rng) for topic, items in story["exchanges"].items()}
-    # What happens once happens in the order in which it is written.
+    # Exchanges that occur once keep the order in the file.
     once = {phase["topic"] for phase in story["phases"] if phase["once"]}
     decks |= {topic: iter(story["exchanges"][topic]) for topic in once}
     made = []
@@ -287,11 +287,13 @@ def _notes(
     deck: Iterator[list[dict[str, str]]],
     rng: Random,
 ) -> list[Exchange]:
-    """Single lines, spread evenly, that bring it to the exact number."""
+    """Single lines, evenly spread, that fill up to the total number of messages."""
     written = len(story["opening"]) + len(story["ending"]) + sum(len(e.lines) for e in made)
     missing = story["total"] - written
     some = [jobs[number * len(jobs) // missing] for number in range(missing)]
-    return [_exchange(job, rng.randint(SHOOT + 1, 25), 0, (8, 16), next(deck), rng) for job in some]
+    return [
+        _exchange(job, rng.randint(SHOOT_DAY + 1, 25), 0, (8, 16), next(deck), rng) for job in some
+    ]
 
 
 def _weather(job: Job) -> str:
@@ -306,15 +308,15 @@ def _exchange(
     lines: list[dict[str, Any]],
     rng: Random,
 ) -> Exchange:
-    """Free days push what prepares the shoot before them, and what follows it behind them."""
-    if after < SHOOT:
+    """On days off, preparation moves to an earlier day and follow-up to a later one."""
+    if after < SHOOT_DAY:
         day = _workday(job.start + after * DAY, -DAY)
     else:
-        day = _workday(job.shoot + (after - SHOOT) * DAY, DAY)
+        day = _workday(job.shoot + (after - SHOOT_DAY) * DAY, DAY)
     return Exchange(day, phase, rng.randint(hours[0] * 60, hours[1] * 60), lines, job.words)
 
 
-def _told(
+def _timed_messages(
     exchanges: list[Exchange], clock: datetime, zone: ZoneInfo, rng: Random
 ) -> Iterator[DemoMessage]:
     for exchange in exchanges:
@@ -328,7 +330,7 @@ def _told(
 
 
 def _gap(line: dict[str, str], before: str | None, rng: Random) -> timedelta:
-    """People type on for some seconds, and answer after minutes."""
+    """Seconds between messages of one author, minutes before a reply."""
     if "after" in line:
         return duration(line["after"])
     return timedelta(
@@ -337,5 +339,5 @@ def _gap(line: dict[str, str], before: str | None, rng: Random) -> timedelta:
 
 
 def _vary(text: str, rng: Random) -> str:
-    """One of "<this|that>"."""
+    """Chooses one of the options in "<this|that>"."""
     return re.sub("<([^>]*)>", lambda found: rng.choice(found[1].split("|")), text)

@@ -1,4 +1,4 @@
-"""Pictures for demo conversations, drawn here: nobody's photographs, and nothing to carry along."""
+"""Draws images for demo conversations, so that no photos have to be licensed or shipped."""
 
 import io
 from collections.abc import Callable
@@ -7,22 +7,22 @@ from random import Random
 
 from PIL import Image, ImageChops, ImageDraw, ImageFilter
 
-# Drawn larger, so that edges are soft when it is made smaller.
-TIMES = 2
+# Drawn larger and scaled down, for smooth edges.
+SCALE = 2
 
 
 @cache
 def draw(name: str) -> bytes:
-    """The same picture each time, as a JPEG."""
+    """The JPEG of that name; always the same bytes."""
     out = io.BytesIO()
     picture = PICTURES[name](Random(name))
-    size = (picture.width // TIMES, picture.height // TIMES)
+    size = (picture.width // SCALE, picture.height // SCALE)
     _grained(picture.resize(size, Image.Resampling.LANCZOS)).save(out, "JPEG", quality=88)
     return out.getvalue()
 
 
 def _grained(picture: Image.Image) -> Image.Image:
-    """As film has it; what is drawn looks less drawn."""
+    """Adds film grain, so that the image looks less like a drawing."""
     noise = Image.effect_noise(picture.size, 14).convert("RGB")
     return ImageChops.overlay(
         picture, Image.blend(Image.new("RGB", picture.size, "#808080"), noise, 0.35)
@@ -32,14 +32,14 @@ def _grained(picture: Image.Image) -> Image.Image:
 def _canvas(
     width: int, height: int, top: str, bottom: str
 ) -> tuple[Image.Image, ImageDraw.ImageDraw]:
-    size = (width * TIMES, height * TIMES)
+    size = (width * SCALE, height * SCALE)
     shade = Image.linear_gradient("L").resize(size)
     picture = Image.composite(Image.new("RGB", size, bottom), Image.new("RGB", size, top), shade)
     return picture, ImageDraw.Draw(picture)
 
 
 def _shadow(picture: Image.Image, *boxes: tuple[float, float, float, float]) -> None:
-    # What is soft can be drawn small.
+    # Drawn small, because it is blurred anyway.
     small = Image.new("L", (picture.width // 8, picture.height // 8), 0)
     pen = ImageDraw.Draw(small)
     for box in boxes:
@@ -49,7 +49,7 @@ def _shadow(picture: Image.Image, *boxes: tuple[float, float, float, float]) -> 
 
 
 def _column(picture: Image.Image, x: int, ground: int, wide: int, tall: int, colour: str) -> None:
-    """A plinth: a standing cylinder with light from the left."""
+    """A plinth: a standing cylinder lit from the left."""
     _shadow(picture, (x - wide * 0.2, ground - wide * 0.2, x + wide * 1.7, ground + wide * 0.28))
     light = Image.linear_gradient("L").rotate(90).resize((wide, tall + wide // 2))
     body = Image.composite(
@@ -101,7 +101,7 @@ def _hairline(rng: Random) -> Image.Image:
 
 
 def _route(rng: Random) -> Image.Image:
-    """A map, as one draws it on a napkin."""
+    """A hand-drawn map."""
     image, pen = _canvas(1200, 900, "#f5efe2", "#efe6d4")
     pen.polygon(
         [(0, 1500), (700, 1400), (1500, 1560), (2400, 1420), (2400, 1800), (0, 1800)],
@@ -121,7 +121,7 @@ def _route(rng: Random) -> Image.Image:
 
 
 def _palette(rng: Random) -> Image.Image:
-    """46 leathers by colour, pale ones first."""
+    """46 leather samples, from pale to dark."""
     image, pen = _canvas(1400, 800, "#efe9de", "#e4dccd")
     places = [(130 + n % 12 * 212, 120 + n // 12 * 356) for n in range(46)]
     _shadow(image, *((x + 10, y + 200, x + 190, y + 320) for x, y in places))
@@ -197,7 +197,7 @@ def _boot(pen: ImageDraw.ImageDraw, x: int, y: int, fill: str) -> None:
 
 
 def _frame_118(rng: Random) -> Image.Image:
-    """The ramp in late light, and somebody in the air."""
+    """A ramp in evening light and a skater in the air."""
     image, pen = _canvas(1200, 800, "#f2b880", "#7d8d9c")
     pen.ellipse((1650, 250, 1930, 530), fill="#fff0cf")
     pen.rectangle((0, 980, 2400, 1600), fill="#50667a")

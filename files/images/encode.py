@@ -1,7 +1,7 @@
-"""The program that decodes pictures. The worker starts it: `python -m files.images.encode`.
+"""The program that re-encodes images. The worker starts it: `python -m files.images.encode`.
 
-It knows nothing of the service: it gets a path and a format, looks at the size before it decodes,
-and leaves pictures made anew, in which nothing is left of what the file carried besides the image.
+It uses nothing else of this project. It gets a path and a format, checks the size before decoding,
+and writes new images without metadata or anything else that the file contained.
 """
 
 import io
@@ -15,60 +15,60 @@ from typing import Any
 from PIL import Image, ImageCms, ImageOps
 
 MAX_MEMORY_BYTES = 2 << 30
-FULL, THUMB, BLUR = 2560, 720, 24
+FULL_SIDE, THUMB_SIDE, BLUR_SIDE = 2560, 720, 24
 SRGB = ImageCms.createProfile("sRGB")
 
 
-def answer(question: dict[str, Any]) -> dict[str, Any]:
+def handle(request: dict[str, Any]) -> dict[str, Any]:
     try:
-        return _reencode(question)
+        return _reencode(request)
     except MemoryError:
         return {"refused": "too_large"}
-    except Exception as error:  # Decoders raise whatever comes to their minds.
+    except Exception as error:  # Decoders raise all kinds of exceptions.
         return {"refused": "damaged", "why": f"{type(error).__name__}"}
 
 
-def _reencode(question: dict[str, Any]) -> dict[str, Any]:
-    # Sizes are judged by our own limits, below, and before anything is decoded.
+def _reencode(request: dict[str, Any]) -> dict[str, Any]:
+    # `_check_size` applies our own limits before anything is decoded.
     Image.MAX_IMAGE_PIXELS = None
-    format_ = question["format"]
+    format_ = request["format"]
     if format_ == "HEIF":
-        _learn_heif()
-    with Image.open(question["path"], formats=[format_]) as image:
-        refused = _judge_size(image.size, question)
+        _register_heif()
+    with Image.open(request["path"], formats=[format_]) as image:
+        refused = _check_size(image.size, request)
         if refused:
             return {"refused": refused}
-        image.draft("RGB", (FULL, FULL))
-        picture = _plain(image)
-    return _save_all(picture, Path(question["folder"]))
+        image.draft("RGB", (FULL_SIDE, FULL_SIDE))
+        picture = _normalise(image)
+    return _save_all(picture, Path(request["folder"]))
 
 
-def _judge_size(size: tuple[int, int], question: dict[str, Any]) -> str:
-    """Why a picture of this size is not decoded by this worker, or nothing."""
+def _check_size(size: tuple[int, int], request: dict[str, Any]) -> str:
+    """The reason not to decode an image of this size in this worker, or an empty string."""
     megapixels = size[0] * size[1] / 1_000_000
-    if max(size) > question["most_pixels"] or min(size) < 1:
+    if max(size) > request["most_pixels"] or min(size) < 1:
         return "too_large"
     # A JPEG is decoded at a fraction of its size.
-    if question["format"] != "JPEG" and megapixels > question["most_megapixels"]:
+    if request["format"] != "JPEG" and megapixels > request["most_megapixels"]:
         return "too_many_megapixels"
-    return "for_large_worker" if megapixels > question["small_megapixels"] else ""
+    return "for_large_worker" if megapixels > request["small_megapixels"] else ""
 
 
-def _learn_heif() -> None:
+def _register_heif() -> None:
     from pillow_heif import register_heif_opener
 
     register_heif_opener(thumbnails=False)
 
 
-def _plain(image: Image.Image) -> Image.Image:
-    """Upright, in sRGB, eight bits; of something that moves the first picture."""
+def _normalise(image: Image.Image) -> Image.Image:
+    """Upright, in sRGB, eight bits; of an animation the first frame."""
     profile = image.info.get("icc_profile")
-    # Smaller first: what follows then costs little, however large the original is.
-    image.thumbnail((FULL, FULL), Image.Resampling.LANCZOS, reducing_gap=2.0)
+    # Scaled down first, so that the following steps are cheap for large images too.
+    image.thumbnail((FULL_SIDE, FULL_SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
     upright = ImageOps.exif_transpose(image)
     picture = upright.convert("RGBA" if upright.has_transparency_data else "RGB")
     if picture.mode == "RGBA" and picture.getchannel("A").getextrema()[0] == 255:
-        picture = picture.convert("RGB")  # It could be seen through, and nowhere is.
+        picture = picture.convert("RGB")  # The alpha channel is opaque everywhere.
     return _in_srgb(picture, profile) if profile else picture
 
 
@@ -83,9 +83,9 @@ def _in_srgb(picture: Image.Image, profile: bytes) -> Image.Image:
 
 def _save_all(picture: Image.Image, folder: Path) -> dict[str, Any]:
     is_opaque = picture.mode == "RGB"
-    for name, side in (("full", FULL), ("thumb", THUMB), ("blur", BLUR)):
+    for name, side in (("full", FULL_SIDE), ("thumb", THUMB_SIDE), ("blur", BLUR_SIDE)):
         copy = Image.new(picture.mode, picture.size)
-        copy.paste(picture)  # A new picture carries nothing along.
+        copy.paste(picture)  # A new image has no metadata.
         copy.thumbnail((side, side), Image.Resampling.LANCZOS)
         if is_opaque:
             copy.save(folder / name, "JPEG", quality=88, optimize=True, progressive=True)
@@ -97,11 +97,11 @@ def _save_all(picture: Image.Image, folder: Path) -> dict[str, Any]:
 
 def main() -> None:
     os.nice(int(sys.argv[1]))
-    if sys.platform != "darwin":  # It does not keep to it, and refuses to be told.
+    if sys.platform != "darwin":  # macOS does not support this limit.
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 20, 64 << 20))
     for line in sys.stdin:
-        print(json.dumps(answer(json.loads(line))), flush=True)
+        print(json.dumps(handle(json.loads(line))), flush=True)
 
 
 if __name__ == "__main__":

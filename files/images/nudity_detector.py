@@ -4,7 +4,7 @@ import json
 import sys
 from typing import Any
 
-# What the model calls what it sees, and how sure it has to be.
+# Class names of the model, and the minimum score.
 EXPLICIT = {
     "FEMALE_GENITALIA_EXPOSED",
     "MALE_GENITALIA_EXPOSED",
@@ -17,18 +17,18 @@ SUGGESTIVE = {
     "FEMALE_BREAST_COVERED",
     "FEMALE_GENITALIA_COVERED",
 }
-SURE_ENOUGH = 0.45
+MIN_SCORE = 0.45
 
 
 def band_of(found: list[dict[str, Any]]) -> int:
-    seen = {one["class"] for one in found if one["score"] >= SURE_ENOUGH}
-    if seen & EXPLICIT:
+    classes = {one["class"] for one in found if one["score"] >= MIN_SCORE}
+    if classes & EXPLICIT:
         return 2
-    return 1 if seen & SUGGESTIVE else 0
+    return 1 if classes & SUGGESTIVE else 0
 
 
 def main() -> None:
-    from nudenet import NudeDetector  # Optional, and slow to load: only this process has it.
+    from nudenet import NudeDetector  # Optional, and slow to load: only this process imports it.
 
     detector = NudeDetector()
     for line in sys.stdin:

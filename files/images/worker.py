@@ -1,7 +1,7 @@
-"""Work on what strangers sent is done in a process of its own: it has a time limit, it may use only
-so much memory, and if it dies of what it was given, the next one gets a new process.
+"""Runs programs on untrusted files in separate processes, with limits on time and memory. After a
+crash the next request gets a new process.
 
-A program reads one JSON object a line and answers each with one; see files/images/encode.py.
+A program reads one JSON object per line and writes one for each; see files/images/encode.py.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class WorkerFailed(Exception):
-    """It died or took too long; whatever it was given cannot be judged."""
+    """The process crashed or timed out."""
 
 
 class WorkersBusy(Exception):
@@ -35,19 +35,19 @@ class Worker:
     def __init__(self, module: str, *, niceness: int = 0) -> None:
         self.module, self.niceness = module, niceness
         self._process: subprocess.Popen[bytes] | None = None
-        # One after the other: two pictures at once would be twice the memory.
+        # One request at a time: two images at once would need twice the memory.
         self._lock = threading.Lock()
 
-    def run(self, question: dict[str, Any], *, seconds: float) -> dict[str, Any]:
+    def run(self, request: dict[str, Any], *, seconds: float) -> dict[str, Any]:
         with self._lock:
             process = self._running()
             try:
-                answer = self._exchange(process, question, time.monotonic() + seconds)
+                response = self._exchange(process, request, time.monotonic() + seconds)
             except (OSError, ValueError, TimeoutError) as error:
                 self._end()
                 log.warning("worker_failed", module=self.module, why=type(error).__name__)
                 raise WorkerFailed(self.module) from error
-            return answer
+            return response
 
     @property
     def pid(self) -> int | None:
@@ -61,23 +61,23 @@ class Worker:
                 cwd=ROOT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                # Nothing of ours that it could give away: no secret, no address of a store.
+                # No secrets and no addresses of stores in the environment.
                 env={"PYTHONDONTWRITEBYTECODE": "1"},
             )
         return self._process
 
     def _exchange(
-        self, process: subprocess.Popen[bytes], question: dict[str, Any], deadline: float
+        self, process: subprocess.Popen[bytes], request: dict[str, Any], deadline: float
     ) -> dict[str, Any]:
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(json.dumps(question).encode() + b"\n")
+        process.stdin.write(json.dumps(request).encode() + b"\n")
         process.stdin.flush()
-        said = b""
-        while not said.endswith(b"\n"):
-            said += _read_some(process.stdout.fileno(), deadline)
-        answer: dict[str, Any] = json.loads(said)
-        return answer
+        received = b""
+        while not received.endswith(b"\n"):
+            received += _read_some(process.stdout.fileno(), deadline)
+        response: dict[str, Any] = json.loads(received)
+        return response
 
     def _end(self) -> None:
         process, self._process = self._process, None
@@ -92,7 +92,7 @@ class Worker:
 
 
 class WorkerPool:
-    """Several workers of one kind. The last one used is used next, so that few are started."""
+    """Several workers of one program. The one used last is used next, so that few are started."""
 
     def __init__(self, module: str, *, size: int, niceness: int = 0) -> None:
         self.size = size
@@ -101,15 +101,15 @@ class WorkerPool:
             self._free.put(Worker(module, niceness=niceness))
 
     def run(
-        self, question: dict[str, Any], *, seconds: float, queue_seconds: float
+        self, request: dict[str, Any], *, seconds: float, queue_seconds: float
     ) -> dict[str, Any]:
-        """The answer of the next free worker, for which it waits `queue_seconds` at most."""
+        """Waits at most `queue_seconds` for a free worker."""
         try:
             worker = self._free.get(timeout=queue_seconds)
         except Empty:
             raise WorkersBusy from None
         try:
-            return worker.run(question, seconds=seconds)
+            return worker.run(request, seconds=seconds)
         finally:
             self._free.put(worker)
 
@@ -119,12 +119,12 @@ class WorkerPool:
 
     @property
     def pid(self) -> int | None:
-        """Of the worker that is used next."""
+        """The process id of the worker that is used next."""
         return self._free.queue[-1].pid if self._free.queue else None
 
     @contextlib.contextmanager
     def reserved(self) -> Iterator[None]:
-        """Keeps every worker from others for a while."""
+        """Takes all workers, so that other requests have to wait."""
         workers = [self._free.get() for _ in range(self.size)]
         try:
             yield
@@ -139,5 +139,5 @@ def _read_some(pipe: int, deadline: float) -> bytes:
         raise TimeoutError
     some = os.read(pipe, 65536)
     if not some:
-        raise ValueError("it has gone")
+        raise ValueError("the process ended")
     return some

@@ -1,8 +1,7 @@
-"""Getting one picture from somewhere on the web, for somebody whom nobody vouches for.
+"""Downloads one image from a URL that an untrusted user chose.
 
-Whoever gives an address chooses where we go: so only by https, only to public addresses, each
-looked at before it is connected to and again after every redirect, without cookies, credentials or
-proxies, and within limits of size and time that no server can stretch.
+Against server-side request forgery: only https, only public addresses, checked before connecting
+and again after every redirect; no cookies, credentials or proxies; fixed limits of size and time.
 """
 
 import contextlib
@@ -22,18 +21,18 @@ from django.conf import settings
 
 from files.remote_images.addresses import is_public
 
-CHUNK = 1 << 16
+CHUNK_BYTES = 1 << 16
 MAX_REDIRECTS = 3
 MAX_ADDRESSES = 4
 REDIRECTS = (301, 302, 303, 307, 308)
-# What may be different in a while.
-LATER = (408, 425, 429, 500, 502, 503, 504)
-UNNAMED = ("", "application/octet-stream", "binary/octet-stream")
-_NAME = re.compile(r"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")
+# Status codes worth a retry.
+RETRYABLE = (408, 425, 429, 500, 502, 503, 504)
+UNSPECIFIC_TYPES = ("", "application/octet-stream", "binary/octet-stream")
+_HOST = re.compile(r"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")
 
 
 class DownloadFailed(Exception):
-    """There is no picture, or none for us; if it is not for good, there may be one later."""
+    """The image cannot be downloaded; unless it is permanent, a retry may succeed."""
 
     def __init__(self, why: str, *, is_permanent: bool = True) -> None:
         super().__init__(why)
@@ -47,13 +46,13 @@ def resolve(host: str) -> list[str]:
 
 @dataclass(frozen=True)
 class DownloadRules:
-    """How one gets out. No setting changes them: what is different in tests, tests replace."""
+    """Limits and dependencies of a download. There is no setting for them; tests replace them."""
 
     port: int = 443
     seconds: float = 15.0
     resolve: Callable[[str], list[str]] = resolve
     trust: Callable[[], ssl.SSLContext] = ssl.create_default_context
-    # Taken for public, whatever they are.
+    # Addresses accepted although they are not public.
     exempt: frozenset[str] = field(default=frozenset())
 
 
@@ -62,11 +61,11 @@ RULES = DownloadRules()
 
 class RequestTarget(NamedTuple):
     host: str
-    target: str
+    path: str
 
 
 def download_image(link: str, to: Path) -> None:
-    """What is behind the link, onto our disk; what it is has yet to be found out."""
+    """Downloads to the local disk. The caller has to detect the file type."""
     deadline = time.monotonic() + RULES.seconds
     try:
         _follow(link, to, deadline)
@@ -80,17 +79,17 @@ def download_image(link: str, to: Path) -> None:
 
 def _follow(link: str, to: Path, deadline: float) -> None:
     for _ in range(1 + MAX_REDIRECTS):
-        place = parse_link(link)
-        with contextlib.closing(_connect(place.host, deadline)) as connection:
-            answer = _ask(connection, place, deadline)
-            if answer.status not in REDIRECTS:
-                return _read(answer, to)
-            link = urljoin(link, answer.headers.get("Location", ""))
+        target = parse_link(link)
+        with contextlib.closing(_connect(target.host, deadline)) as connection:
+            response = _request(connection, target, deadline)
+            if response.status not in REDIRECTS:
+                return _read(response, to)
+            link = urljoin(link, response.headers.get("Location", ""))
     raise DownloadFailed("redirects")
 
 
 def is_downloadable(link: str) -> bool:
-    """Whether it is worth trying, by what it says."""
+    """Whether the link itself is acceptable, without a request."""
     try:
         parse_link(link)
     except (DownloadFailed, ValueError):
@@ -99,62 +98,62 @@ def is_downloadable(link: str) -> bool:
 
 
 def parse_link(link: str) -> RequestTarget:
-    """Where we would go, if we go there at all."""
+    """Raises DownloadFailed for a link that must not be requested."""
     parts = urlsplit(link)
     host = (parts.hostname or "").encode("idna").decode().lower()
-    if parts.scheme != "https" or "@" in parts.netloc or not _NAME.fullmatch(host):
+    if parts.scheme != "https" or "@" in parts.netloc or not _HOST.fullmatch(host):
         raise DownloadFailed("address")
     if (parts.port or RULES.port) != RULES.port:
         raise DownloadFailed("port")
-    target = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~")
+    path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~")
     if parts.query:
-        target += "?" + quote(parts.query, safe="/%:@!$&'()*+,;=~?")
-    return RequestTarget(host, target)
+        path += "?" + quote(parts.query, safe="/%:@!$&'()*+,;=~?")
+    return RequestTarget(host, path)
 
 
 def _connect(host: str, deadline: float) -> ssl.SSLSocket:
-    """To an address that was looked at: asked for once, so that no second answer can be another."""
+    """Connects to the address that was checked: a second DNS lookup could give another one."""
     addresses = RULES.resolve(host)
     if not addresses or not all(is_public(each) or each in RULES.exempt for each in addresses):
         raise DownloadFailed("address")
     *others, last = addresses[:MAX_ADDRESSES]
     for address in others:
-        # One of the two kinds of address may lead nowhere from here.
+        # IPv4 or IPv6 may be unreachable from here.
         with contextlib.suppress(OSError):
             return _secure(address, host, deadline)
     return _secure(last, host, deadline)
 
 
 def _secure(address: str, host: str, deadline: float) -> ssl.SSLSocket:
-    plain = socket.create_connection((address, RULES.port), timeout=_left(deadline))
+    plain = socket.create_connection((address, RULES.port), timeout=_remaining(deadline))
     try:
-        plain.settimeout(_left(deadline))
+        plain.settimeout(_remaining(deadline))
         return RULES.trust().wrap_socket(plain, server_hostname=host)
     except BaseException:
         plain.close()
         raise
 
 
-def _ask(connection: ssl.SSLSocket, place: RequestTarget, deadline: float) -> HTTPResponse:
-    host = f"[{place.host}]" if ":" in place.host else place.host
+def _request(connection: ssl.SSLSocket, target: RequestTarget, deadline: float) -> HTTPResponse:
+    host = f"[{target.host}]" if ":" in target.host else target.host
     lines = [
-        f"GET {place.target} HTTP/1.1",
+        f"GET {target.path} HTTP/1.1",
         f"Host: {host}",
         "User-Agent: Parley",
         "Accept: image/*",
         "Accept-Encoding: identity",
         "Connection: close",
     ]
-    connection.settimeout(_left(deadline))
+    connection.settimeout(_remaining(deadline))
     connection.sendall("\r\n".join([*lines, "", ""]).encode("ascii"))
-    timed: Any = _Timed(connection, deadline)
-    answer = HTTPResponse(timed, method="GET")
-    answer.begin()
-    return answer
+    reader: Any = _DeadlineReader(connection, deadline)
+    response = HTTPResponse(reader, method="GET")
+    response.begin()
+    return response
 
 
-class _Timed(io.RawIOBase):
-    """Reads until the deadline: a socket's own time-out begins anew with every byte that comes."""
+class _DeadlineReader(io.RawIOBase):
+    """Reads until the deadline: the timeout of a socket restarts with every byte."""
 
     def __init__(self, connection: ssl.SSLSocket, deadline: float) -> None:
         self.connection, self.deadline = connection, deadline
@@ -166,39 +165,41 @@ class _Timed(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        self.connection.settimeout(_left(self.deadline))
+        self.connection.settimeout(_remaining(self.deadline))
         return self.connection.recv_into(buffer)
 
 
-def _left(deadline: float) -> float:
-    left = deadline - time.monotonic()
-    if left <= 0:
+def _remaining(deadline: float) -> float:
+    remaining = deadline - time.monotonic()
+    if remaining <= 0:
         raise TimeoutError
-    return left
+    return remaining
 
 
-def _read(answer: HTTPResponse, to: Path) -> None:
-    if answer.status != 200:
-        raise DownloadFailed(f"status {answer.status}", is_permanent=answer.status not in LATER)
-    kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if not kind.startswith("image/") and kind not in UNNAMED:
+def _read(response: HTTPResponse, to: Path) -> None:
+    if response.status != 200:
+        raise DownloadFailed(
+            f"status {response.status}", is_permanent=response.status not in RETRYABLE
+        )
+    kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if not kind.startswith("image/") and kind not in UNSPECIFIC_TYPES:
         raise DownloadFailed("type")
-    if answer.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
+    if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
         raise DownloadFailed("encoding")
-    most = settings.FILES["most_bytes"]
-    size = answer.length or 0
-    if size > most:
+    max_bytes = settings.FILES["most_bytes"]
+    size = response.length or 0
+    if size > max_bytes:
         raise DownloadFailed("size")
-    _copy(answer, to, most)
+    _copy(response, to, max_bytes)
 
 
-def _copy(answer: HTTPResponse, to: Path, most: int) -> None:
+def _copy(response: HTTPResponse, to: Path, max_bytes: int) -> None:
     size = 0
     with to.open("wb") as copy:
-        while chunk := answer.read(CHUNK):
+        while chunk := response.read(CHUNK_BYTES):
             size += len(chunk)
-            if size > most:
+            if size > max_bytes:
                 raise DownloadFailed("size")
             copy.write(chunk)
-    if answer.length:
+    if response.length:
         raise DownloadFailed("cut off", is_permanent=False)

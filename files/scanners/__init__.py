@@ -1,7 +1,6 @@
-"""Whether a file may be shown: each scanner looks at it in turn, and one no is enough.
+"""Scanners of uploads. Each can refuse a file, and a file that a scanner cannot check is refused.
 
-Built in: its limits, and its being made anew. By settings: clamd, and NudeNet. What one of them
-cannot judge is not shown either.
+Built in: limits and re-encoding of images. Enabled by settings: clamd and NudeNet.
 """
 
 from django.conf import settings
@@ -15,7 +14,7 @@ __all__ = ["Sample", "Scanner", "list_scanners"]
 
 
 def list_scanners() -> list[Scanner]:
-    # clamd first: it looks at what came, before anything is decoded.
+    # clamd first: it checks the upload before anything is decoded.
     scanners: list[Scanner] = (
         [ClamdScanner(settings.FILES["clamd"])] if settings.FILES["clamd"] else []
     )

@@ -1,4 +1,4 @@
-"""Always there: pictures are made anew within limits, and nothing else of them is kept."""
+"""Re-encodes images within limits, and stores nothing else of them. Always enabled."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from files.images.worker import WorkerFailed, WorkerPool, WorkersBusy
 from files.models import BLUR, FULL, THUMB, File
 from files.scanners.sample import Sample
 
-# Large pictures have a worker of their own, which gives way to others: one that takes seconds must
-# not hold up the small pictures of everybody else.
+# Large images have a separate worker with low priority: one that takes seconds must not delay the
+# small images of other users.
 reencoder = WorkerPool("files.images.encode", size=2)
 large_reencoder = WorkerPool("files.images.encode", size=1, niceness=10)
 LARGE = {"small_megapixels": 1_000_000}
@@ -22,29 +22,27 @@ class BuiltInScanner:
             sample.content_type = sample.kind.content_type
             sample.variants = {FULL: sample.path}
             return
-        answer = self._ask(sample)
-        match answer.get("refused"):
+        response = self._encode(sample)
+        match response.get("refused"):
             case "too_large":
-                most = settings.FILES["most_pixels"]
-                raise _too_large(f"A picture can have at most {most:,} pixels a side.")
+                limit = settings.FILES["most_pixels"]
+                raise _too_large(f"Photos can have up to {limit:,} pixels per side.")
             case "too_many_megapixels":
-                most = settings.FILES["most_megapixels"]
-                raise _too_large(
-                    f"A picture can have at most {most} megapixels, unless it's a JPEG."
-                )
+                limit = settings.FILES["most_megapixels"]
+                raise _too_large(f"Photos can have up to {limit} megapixels, except JPEGs.")
             case "damaged":
                 raise Refusal(
                     "UPLOAD_TYPE",
-                    "This picture is damaged, or is something else.",
-                    hint="Open it, save it again and try that.",
+                    "We couldn't read this photo.",
+                    hint="Open it, save it again and attach the new file.",
                 )
-        sample.content_type = answer["content_type"]
-        sample.width, sample.height = answer["width"], answer["height"]
+        sample.content_type = response["content_type"]
+        sample.width, sample.height = response["width"], response["height"]
         sample.variants = {variant: sample.folder / variant for variant in (FULL, THUMB, BLUR)}
 
-    def _ask(self, sample: Sample) -> dict[str, Any]:
+    def _encode(self, sample: Sample) -> dict[str, Any]:
         limits = settings.FILES
-        question = {
+        request = {
             "path": str(sample.path),
             "format": sample.kind.format,
             "folder": str(sample.folder),
@@ -55,19 +53,19 @@ class BuiltInScanner:
         }
         waits = {"seconds": limits["seconds"], "queue_seconds": limits["queue_seconds"]}
         try:
-            answer = reencoder.run(question, **waits)
-            if answer.get("refused") == "for_large_worker":
-                answer = large_reencoder.run(question | LARGE, **waits)
+            response = reencoder.run(request, **waits)
+            if response.get("refused") == "for_large_worker":
+                response = large_reencoder.run(request | LARGE, **waits)
         except WorkerFailed as error:
             raise Refusal("UPLOAD_QUARANTINED") from error
         except WorkersBusy as error:
             raise Refusal(
                 "UPLOAD_QUARANTINED",
-                "Many pictures are being processed right now.",
+                "We're processing many photos right now.",
                 hint="Try again in a minute.",
                 retry_after=60,
             ) from error
-        return answer
+        return response
 
 
 def _too_large(message: str) -> Refusal:

@@ -10,8 +10,8 @@ from core.refusals import Refusal
 from files.scanners.sample import Sample
 
 log = structlog.get_logger(__name__)
-CHUNK = 64 * 1024
-SECONDS = 30.0
+CHUNK_BYTES = 64 * 1024
+TIMEOUT_SECONDS = 30.0
 
 
 class ClamdScanner:
@@ -21,41 +21,41 @@ class ClamdScanner:
 
     def scan(self, sample: Sample) -> None:
         try:
-            answer = self._stream(sample)
+            reply = self._stream(sample)
         except OSError as error:
-            log.error("clamd_away", why=str(error))
+            log.error("clamd_unavailable", why=str(error))
             raise Refusal("UPLOAD_QUARANTINED") from error
-        if answer.endswith("FOUND"):
-            log.warning("upload_infected", found=answer)
+        if reply.endswith("FOUND"):
+            log.warning("upload_infected", found=reply)
             raise Refusal(
                 "UPLOAD_QUARANTINED",
-                "This file carries something harmful and was not taken.",
-                hint="Check your device, and send another file.",
+                "This file contains malware and wasn't uploaded.",
+                hint="Scan your device for viruses, or choose another file.",
             )
-        if answer != "stream: OK":
-            log.error("clamd_cannot_tell", answer=answer)
+        if reply != "stream: OK":
+            log.error("clamd_scan_failed", reply=reply)
             raise Refusal("UPLOAD_QUARANTINED")
 
     def _stream(self, sample: Sample) -> str:
-        with self._connect() as link, sample.path.open("rb") as content:
-            link.sendall(b"zINSTREAM\0")
-            while chunk := content.read(CHUNK):
-                link.sendall(struct.pack("!L", len(chunk)) + chunk)
-            link.sendall(struct.pack("!L", 0))
-            said = b""
-            while not said.endswith(b"\0"):
-                some = link.recv(4096)
-                if not some:
-                    raise ConnectionError("clamd said nothing")
-                said += some
-        return said.rstrip(b"\0").decode(errors="replace")
+        with self._connect() as connection, sample.path.open("rb") as content:
+            connection.sendall(b"zINSTREAM\0")
+            while chunk := content.read(CHUNK_BYTES):
+                connection.sendall(struct.pack("!L", len(chunk)) + chunk)
+            connection.sendall(struct.pack("!L", 0))
+            received = b""
+            while not received.endswith(b"\0"):
+                part = connection.recv(4096)
+                if not part:
+                    raise ConnectionError("clamd closed the connection")
+                received += part
+        return received.rstrip(b"\0").decode(errors="replace")
 
     def _connect(self) -> socket.socket:
         if self.address.scheme == "unix":
-            link = socket.socket(socket.AF_UNIX)
-            link.settimeout(SECONDS)
-            link.connect(self.address.path)
-            return link
+            connection = socket.socket(socket.AF_UNIX)
+            connection.settimeout(TIMEOUT_SECONDS)
+            connection.connect(self.address.path)
+            return connection
         return socket.create_connection(
-            (self.address.hostname, self.address.port or 3310), timeout=SECONDS
+            (self.address.hostname, self.address.port or 3310), timeout=TIMEOUT_SECONDS
         )

@@ -1,4 +1,4 @@
-"""Which band a picture is in, by NudeNet, which has to be installed: requirements-nudenet.txt."""
+"""Classifies images with NudeNet, which is optional: requirements-nudenet.txt."""
 
 from django.conf import settings
 
@@ -14,9 +14,9 @@ class NudityScanner:
     def scan(self, sample: Sample) -> None:
         if sample.kind.kind != File.Kind.IMAGE:
             return
-        question = {"path": str(sample.variants[FULL])}
+        request = {"path": str(sample.variants[FULL])}
         try:
-            answer = detector.run(question, seconds=settings.FILES["seconds"])
+            response = detector.run(request, seconds=settings.FILES["seconds"])
         except WorkerFailed as error:
             raise Refusal("UPLOAD_QUARANTINED") from error
-        sample.band = max(sample.band, int(answer["band"]))
+        sample.band = max(sample.band, int(response["band"]))

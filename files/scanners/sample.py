@@ -7,20 +7,20 @@ from files.file_types import FileType
 
 @dataclass
 class Sample:
-    """An upload on the bench: what came, and what the scanners made of it so far."""
+    """An upload that is being scanned, and the results so far."""
 
     path: Path
     kind: FileType
-    # Where the scanners leave what they make.
+    # Where scanners write their output.
     folder: Path
     content_type: str = ""
     width: int = 0
     height: int = 0
     band: int = 0
-    # By variant: what will be kept.
+    # The content to store, by variant.
     variants: dict[str, Path] = field(default_factory=dict)
 
 
 class Scanner(Protocol):
     def scan(self, sample: Sample) -> None:
-        """Raises a refusal for what must not be shown, or cannot be judged."""
+        """Raises a refusal for a file that must not be shown or cannot be checked."""

@@ -1,4 +1,4 @@
-"""One thread in the index of search: what is new in it, what was changed, and who may find it."""
+"""Indexes one thread: its new and changed messages, and the users who can search it."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -16,21 +16,21 @@ from threads.dynamodb.table import Item, get_many, query_all
 from threads.models import Message, Thread
 from threads.models.message import SYSTEM
 
-BATCH = 500
-# The revision of a thread of which not everything is taken in.
+BATCH_SIZE = 500
+# The revision of a thread that is not completely indexed yet.
 NOT_INDEXED = -1
-# Of its time a feeder works a twentieth: people who write come first, and what waits is not lost.
-# The more has come meanwhile, the less a message costs.
+# The indexer works a twentieth of the time, so that sends are not slowed down. The longer the
+# queue, the less each message costs.
 PAUSE_RATIO = 19.0
 MAX_PAUSE_SECONDS = 2.0
-# Left out, so that a word is a word; rendering every message would cost more than all the rest.
+# Markdown characters to remove; rendering every message would cost more than indexing it.
 MARKUP = str.maketrans("", "", "*_`~>#")
 
 Pause = Callable[[float], object]
 
 
 def no_pause(seconds: float) -> None:
-    """For whoever waits until it is done."""
+    """For callers that wait for the result."""
 
 
 def throttle(pause: Pause, began: float) -> None:
@@ -40,11 +40,11 @@ def throttle(pause: Pause, began: float) -> None:
 def index_thread(
     thread_id: str, changed: Collection[str] | None = None, *, pause: Pause = no_pause
 ) -> None:
-    """What is new, and the changes that are known: a message each, as often as it was changed.
-    None: they are not known, and every message is looked at.
+    """Indexes new messages and those in `changed`, which has one entry for each change. Without
+    `changed`, every message is compared.
 
-    In short transactions, since SQLite lets one write at a time. How far it got is written last: a
-    thread that was left half is found to differ, and looked at again."""
+    Uses short transactions, since SQLite allows one writer at a time. The progress is stored last:
+    a thread that was interrupted still differs from the table and is indexed again."""
     cached = cache.load(thread_id)
     if cached is None:
         remove_thread(thread_id)
@@ -60,8 +60,8 @@ def index_thread(
     )
     if changed is None or thread.rev + len(changed) >= cached.thread.rev:
         thread.rev = cached.thread.rev
-    # Otherwise somebody else has changed something, who may have died before it was taken in: the
-    # numbers go on differing, until all of it is looked at.
+    # Otherwise another process changed something and may have crashed before indexing it: `rev`
+    # keeps differing until the whole thread is compared.
     thread.save(update_fields=["seq", "rev", "last_at"])
 
 
@@ -90,7 +90,7 @@ def _later(thread: Thread, before: IndexedThread) -> Iterator[Message]:
 
 
 def _messages(pk: str, floor: str) -> Iterator[Message]:
-    """As they are in the table: an archive is opened only for those that are taken in."""
+    """Without the content of archived messages, which is loaded only for those to be indexed."""
     where = Item.sk.between(floor, f"{keys.MESSAGES}~")
     found = query_all(pk, where, with_contents=False)
     return (item for item in found if isinstance(item, Message))
@@ -122,7 +122,7 @@ def _put_thread(cached: CachedThread, before: IndexedThread | None) -> IndexedTh
         thread.people.update_or_create(
             user_id=user_id, defaults={"from_seq": person.visible_from_seq}
         )
-        # Under a new name, if they have one, they have said what they said before.
+        # Their earlier messages are found by their new name.
         name = normalise(_named(person.person))
         thread.messages.filter(author_id=user_id).exclude(author=name).update(author=name)
     return thread
@@ -136,23 +136,23 @@ def _put_all(
     thread: IndexedThread, cached: CachedThread, messages: Iterator[Message], pause: Pause
 ) -> None:
     began = time.monotonic()
-    while chunk := list(islice(messages, BATCH)):
+    while chunk := list(islice(messages, BATCH_SIZE)):
         _put(thread, cached, chunk)
-        if len(chunk) == BATCH:
-            # Of a long history it rests after each part, too.
+        if len(chunk) == BATCH_SIZE:
+            # A long history is throttled after each batch.
             throttle(pause, began)
             began = time.monotonic()
 
 
 @transaction.atomic
 def _put(thread: IndexedThread, cached: CachedThread, messages: list[Message]) -> None:
-    """By their ids, so that twice is once. What was removed or hidden goes."""
+    """Replaces messages by id, so it is idempotent. Removed and hidden messages are deleted."""
     latest = {message.id: message for message in messages}
     IndexedMessage.objects.filter(message_id__in=list(latest)).delete()
     shown = [one for one in latest.values() if one.type != SYSTEM and not one.is_redacted]
     Message.load_contents(shown)
     indexed = [_indexed(thread, cached, message) for message in shown]
-    IndexedMessage.objects.bulk_create(indexed, batch_size=BATCH)
+    IndexedMessage.objects.bulk_create(indexed, batch_size=BATCH_SIZE)
 
 
 def _indexed(thread: IndexedThread, cached: CachedThread, message: Message) -> IndexedMessage:
@@ -172,16 +172,16 @@ def _indexed(thread: IndexedThread, cached: CachedThread, message: Message) -> I
 
 
 def text_of(message: Message) -> str:
-    """What one can find it by."""
+    """The searchable text: body and names of attachments."""
     names = " ".join(str(file.get("name", "")) for file in message.attachments or [])
     return normalise(f"{(message.body or '').translate(MARKUP)} {names}".strip())
 
 
 def remove_person(user_id: str) -> list[str]:
-    """Their name, under what they wrote and on the threads they were in; and which those are."""
+    """Removes a user's name from the index. Returns the threads that they wrote in."""
     written = IndexedMessage.objects.filter(author_id=user_id)
     threads = list(written.order_by().values_list("thread_id", flat=True).distinct())
     written.exclude(author="").update(author="")
-    # Taken in anew with the names of those who are there.
+    # Makes the indexer update the names of these threads.
     IndexedThread.objects.filter(pk__in=threads).update(roster_version=NOT_INDEXED)
     return threads

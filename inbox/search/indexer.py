@@ -1,8 +1,8 @@
-"""How the index of search gets what it holds: after the fact, from the table, never while sending.
+"""Updates the search index in the background, from DynamoDB, never as part of a send.
 
-Whoever changes a thread in this process notes it (`noting`); a thread of the server takes in what
-was noted (`indexing`), a moment later. What a crash forgot, or another program wrote, is found by
-comparing with the table (`comparing`).
+Every change of a thread in this process enqueues the thread (queue.py); `run_indexer` indexes it a
+moment later. Changes that a crash lost or another program made are found by comparing the index
+with the table (reconcile.py).
 """
 
 import threading
@@ -17,43 +17,43 @@ from inbox.search.reconcile import reconcile_index
 
 log = structlog.get_logger(__name__)
 
-EVERY = 1.0
-COMPARE_EVERY = 600.0
+INTERVAL_SECONDS = 1.0
+RECONCILE_INTERVAL_SECONDS = 600.0
 
 
 def run_indexer(stop: threading.Event) -> None:
-    """The server runs this in a thread of its own."""
-    next_comparison = 0.0
+    """The server runs this in a separate thread."""
+    next_reconcile = 0.0
     while not stop.is_set():
         try:
             close_old_connections()
             index_queued(stop.wait)
-            if time.monotonic() >= next_comparison:
+            if time.monotonic() >= next_reconcile:
                 reconcile_index(stop.wait)
-                next_comparison = time.monotonic() + COMPARE_EVERY
+                next_reconcile = time.monotonic() + RECONCILE_INTERVAL_SECONDS
         except Exception:
-            log.exception("search_feeder_failed")
-        stop.wait(EVERY)
+            log.exception("indexer_failed")
+        stop.wait(INTERVAL_SECONDS)
     connection.close()
 
 
 def index_queued(pause: Pause = no_pause) -> int:
-    """Takes in what was noted; what fails waits for the next round."""
-    round_of_all = take_queued()
+    """Indexes the queued threads; a failed one is retried in the next round."""
+    batch = take_queued()
     slowest = 0.0
-    for noted in round_of_all:
+    for queued in batch:
         began = time.monotonic()
-        _take_in(noted, pause)
-        slowest = max(slowest, mark_done(noted))
+        _index_one(queued, pause)
+        slowest = max(slowest, mark_done(queued))
         throttle(pause, began)
-    if round_of_all:
-        log.info("search_fed", threads=len(round_of_all), lag_seconds=round(slowest, 3))
-    return len(round_of_all)
+    if batch:
+        log.info("search_indexed", threads=len(batch), lag_seconds=round(slowest, 3))
+    return len(batch)
 
 
-def _take_in(noted: QueuedThread, pause: Pause) -> None:
+def _index_one(queued: QueuedThread, pause: Pause) -> None:
     try:
-        index_thread(noted.thread_id, noted.changed, pause=pause)
+        index_thread(queued.thread_id, queued.changed, pause=pause)
     except Exception:
-        log.exception("search_feed_failed", thread=noted.thread_id)
-        requeue(noted)
+        log.exception("search_index_failed", thread=queued.thread_id)
+        requeue(queued)

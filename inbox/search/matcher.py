@@ -1,8 +1,8 @@
-"""The port: which messages of the index hold these words, parts of words included.
+"""Finds indexed messages that contain words or parts of words, on both databases.
 
-PostgreSQL has trigrams over the text, SQLite a full-text table of trigrams. A word of one or two
-letters, as Chinese and Japanese have many, has no trigram: then the text itself is looked through,
-of one's own threads only.
+PostgreSQL has a trigram index on the text, SQLite a full-text table of trigrams. A word of one or
+two letters, common in Chinese and Japanese, has no trigram: it is searched in the text itself, of
+the user's own threads only.
 """
 
 from django.db import connection
@@ -32,6 +32,6 @@ def filter_by_words(
 
 
 def without_own_name(user: User, field: str = "about") -> Replace:
-    """What a thread is about, to one who is in it: their own name is in all of theirs."""
+    """The text that `in:` searches without the user's own name, which is in all their threads."""
     own = normalise(f"{user.display_name} {user.handle}")
     return Replace(field, Value(own), Value(""), output_field=TextField())

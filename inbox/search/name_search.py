@@ -1,7 +1,7 @@
-"""Finding somebody, or a conversation, by a few letters of a name or subject.
+"""Finds people and threads by a few letters of a name or subject.
 
-Among one's own conversations, by the index of search; the table decides. Somebody else is found by
-the whole handle alone: nobody can leaf through the people there are.
+Searches the user's own threads in the search index, and reads every match from the table. Other
+people are found only by their complete handle, so that users cannot be enumerated.
 """
 
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ from threads.queries import get_rows
 
 MAX_QUERY_CHARS = 80
 MAX_WORDS = 5
-# So many are looked at, the newest first; so many of them are shown.
-MAX_ROWS = 50
-SHOWN = 7
-SHOWN_PEOPLE = 4
+# The newest matches are ranked, and the best of them shown.
+MAX_CANDIDATES = 50
+MAX_SHOWN_ROWS = 7
+MAX_SHOWN_PEOPLE = 4
 
 
 @dataclass
@@ -32,18 +32,19 @@ class NameMatches:
 
 
 def search_names(user: User, text: str) -> NameMatches:
-    """Names that begin so come first, then the newest. For no text, the newest of the inbox."""
-    # PostgreSQL takes no null characters, not even to compare with.
+    """Names that begin with the words first, then the newest. Without text, the newest of the
+    inbox."""
+    # PostgreSQL rejects null characters, also in comparisons.
     text = text[:MAX_QUERY_CHARS].replace("\x00", "")
     words = normalise(text).replace("@", " ").split()[:MAX_WORDS]
     if not words:
-        latest = list_folder(user, INBOX, size=SHOWN).rows
+        latest = list_folder(user, INBOX, size=MAX_SHOWN_ROWS).rows
         return NameMatches([row_of(user, row) for row in latest], [])
     rows = sorted(_rows(user, words), key=lambda row: _rank(row, words))
     people = {row.other_side["id"]: row.other_side for row in rows if _is_named(row, words)}
     people |= _by_handle(user, text)
-    shown = [row_of(user, row) for row in rows[:SHOWN]]
-    return NameMatches(shown, list(people.values())[:SHOWN_PEOPLE])
+    shown = [row_of(user, row) for row in rows[:MAX_SHOWN_ROWS]]
+    return NameMatches(shown, list(people.values())[:MAX_SHOWN_PEOPLE])
 
 
 def _rows(user: User, words: list[str]) -> list[Participant]:
@@ -52,7 +53,7 @@ def _rows(user: User, words: list[str]) -> list[Participant]:
     )
     for word in words:
         threads = threads.filter(others__contains=word)
-    found = threads.order_by("-last_at", "-pk").values_list("pk", flat=True)[:MAX_ROWS]
+    found = threads.order_by("-last_at", "-pk").values_list("pk", flat=True)[:MAX_CANDIDATES]
     return get_rows(user, list(found))
 
 

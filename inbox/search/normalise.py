@@ -1,9 +1,9 @@
-"""Text as search compares it: without case, accents and width; and where that was before."""
+"""Normalises text for comparison (case, accents, width), and excerpts the original text."""
 
 import unicodedata
 from dataclasses import dataclass
 
-AROUND = 60
+CONTEXT_CHARS = 60
 
 
 @dataclass(frozen=True)
@@ -19,15 +19,15 @@ def normalise(text: str) -> str:
 
 
 def _normalise_letter(letter: str) -> str:
-    # By letter, so that each folded one has a place in the original.
-    apart = unicodedata.normalize("NFKD", letter)
-    kept = "".join(part for part in apart if not unicodedata.combining(part))
-    # Korean comes apart into its sounds; together again it can be found by syllables.
+    # Letter by letter, so that each result maps to a position in the original.
+    decomposed = unicodedata.normalize("NFKD", letter)
+    kept = "".join(part for part in decomposed if not unicodedata.combining(part))
+    # Composed again, so that Korean can be found by syllables.
     return unicodedata.normalize("NFC", kept).casefold()
 
 
 def excerpt(text: str, words: list[str]) -> list[Piece]:
-    """A line of the text around the first match, in pieces, with the matches marked."""
+    """The text around the first match, in pieces, with the matches marked."""
     marks = _marks(text, words)
     first = marks.index(True) if True in marks else 0
     begin, end = _cut(text, first)
@@ -43,44 +43,44 @@ def excerpt(text: str, words: list[str]) -> list[Piece]:
 
 
 def _cut(text: str, first: int) -> tuple[int, int]:
-    """Between words, if there are any: some scripts put no space between them."""
-    begin, end = max(0, first - AROUND), min(len(text), first + 2 * AROUND)
+    """Cuts between words where the script has spaces."""
+    begin, end = max(0, first - CONTEXT_CHARS), min(len(text), first + 2 * CONTEXT_CHARS)
     if begin:
         begin = max(begin, text.find(" ", begin - 1, first) + 1)
     if end < len(text):
-        last = text.rfind(" ", first + AROUND, end + 1)
+        last = text.rfind(" ", first + CONTEXT_CHARS, end + 1)
         end = last if last > 0 else end
     return begin, end
 
 
 def _marks(text: str, words: list[str]) -> list[bool]:
-    folded, origin = "", []
-    for place, letter in enumerate(text):
+    normalised, origin = "", []
+    for position, letter in enumerate(text):
         part = _normalise_letter(letter)
-        folded += part
-        origin += [place] * len(part)
+        normalised += part
+        origin += [position] * len(part)
     marks = [False] * len(text)
     for word in words:
-        start = folded.find(word)
+        start = normalised.find(word)
         while word and start >= 0:
-            for place in origin[start : start + len(word)]:
-                marks[place] = True
-            start = folded.find(word, start + len(word))
+            for position in origin[start : start + len(word)]:
+                marks[position] = True
+            start = normalised.find(word, start + len(word))
     return marks
 
 
 def count_whole(text: str, words: list[str]) -> int:
-    """How many of the words stand there by themselves, and not only inside others."""
-    folded = f" {normalise(text)} "
-    return sum(_is_whole(folded, word) for word in words)
+    """The number of query words that occur as whole words."""
+    normalised = f" {normalise(text)} "
+    return sum(_is_whole(normalised, word) for word in words)
 
 
-def _is_whole(folded: str, word: str) -> bool:
-    start = folded.find(word)
+def _is_whole(normalised: str, word: str) -> bool:
+    start = normalised.find(word)
     while start >= 0:
-        # A quoted word may begin or end with the blank at an edge, beyond which there is nothing.
-        before, after = folded[start - 1 : start], folded[start + len(word) :][:1]
+        # A quoted phrase may begin or end with a space at the edge of the text.
+        before, after = normalised[start - 1 : start], normalised[start + len(word) :][:1]
         if not before.isalnum() and not after.isalnum():
             return True
-        start = folded.find(word, start + 1)
+        start = normalised.find(word, start + 1)
     return False

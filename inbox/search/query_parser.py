@@ -1,4 +1,4 @@
-"""What somebody types into the search box: words, and filters such as `from:mara has:file`."""
+"""Parses a search query: words, and filters such as `from:mara has:file`."""
 
 import re
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ MAX_QUERY_CHARS = 200
 MAX_WORDS = 8
 TOKEN = re.compile(r'(?:(from|in|has|card|kind|before|after):)?(?:"([^"]*)"|(\S+))')
 HAS = ("image", "file", "card")
-# Of days in filters.
+# The years that date filters accept.
 MIN_YEAR, MAX_YEAR = 1970, 2999
 
 
@@ -24,8 +24,8 @@ class SearchQuery:
     kind: str = ""
     before: date | None = None
     after: date | None = None
-    # What could not be understood, to say so.
-    unclear: list[str] = field(default_factory=list)
+    # Invalid filters, which the page lists.
+    ignored_filters: list[str] = field(default_factory=list)
 
     @property
     def is_empty(self) -> bool:
@@ -34,34 +34,34 @@ class SearchQuery:
 
 
 def parse_query(text: str) -> SearchQuery:
-    question = SearchQuery()
-    # PostgreSQL takes no null characters, not even to compare with.
+    query = SearchQuery()
+    # PostgreSQL rejects null characters, also in comparisons.
     text = text[:MAX_QUERY_CHARS].replace("\x00", "")
     for name, quoted, plain in TOKEN.findall(text):
         value = quoted or plain
         if not name:
-            question.words.append(normalise(value))
-        elif not _take(question, name, value):
-            question.unclear.append(f"{name}:{value}")
-    question.words = [word for word in dict.fromkeys(question.words) if word.strip()][:MAX_WORDS]
-    return question
+            query.words.append(normalise(value))
+        elif not _apply_filter(query, name, value):
+            query.ignored_filters.append(f"{name}:{value}")
+    query.words = [word for word in dict.fromkeys(query.words) if word.strip()][:MAX_WORDS]
+    return query
 
 
-def _take(question: SearchQuery, name: str, value: str) -> bool:
+def _apply_filter(query: SearchQuery, name: str, value: str) -> bool:
     match name:
         case "from":
-            question.by = normalise(value).removeprefix("@")
+            query.by = normalise(value).removeprefix("@")
         case "in":
-            question.within = normalise(value)
+            query.within = normalise(value)
         case "card":
-            question.card = value.lower()
+            query.card = value.lower()
         case "kind" if value in ("inquiry", "project"):
-            question.kind = value
+            query.kind = value
         case "has" if value in HAS:
-            question.has.append(value)
+            query.has.append(value)
         case "before" | "after":
             day = _day(value)
-            setattr(question, name, day)
+            setattr(query, name, day)
             return day is not None
         case _:
             return False
@@ -69,7 +69,7 @@ def _take(question: SearchQuery, name: str, value: str) -> bool:
 
 
 def _day(text: str) -> date | None:
-    """Not at the edges of the calendar, where the day has no midnight in every zone."""
+    """Excludes the ends of the calendar, where a day has no midnight in some time zones."""
     try:
         day = date.fromisoformat(text)
     except ValueError:

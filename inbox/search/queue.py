@@ -1,4 +1,4 @@
-"""What search does not know yet: noted by whoever changes a thread, kept until it is taken in."""
+"""The in-memory queue of threads that the search indexer has to process."""
 
 import threading
 import time
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from core.metrics import SEARCH_LAG
 
 _lock = threading.Lock()
-# By thread: since when it waits, and which of its messages were changed, once for each change.
-_since: dict[str, float] = {}
+# By thread: when it was enqueued, and the changed messages, one entry for each change.
+_waiting_since: dict[str, float] = {}
 _changed: dict[str, list[str]] = defaultdict(list)
-# Those that are being taken in.
-_taking: dict[str, float] = {}
+# Threads that are being indexed.
+_in_progress: dict[str, float] = {}
 
 
 @dataclass(frozen=True)
@@ -23,42 +23,43 @@ class QueuedThread:
 
 
 def enqueue(thread_id: str, changed: str | None = None) -> None:
-    """Cheap, and all that happens on the path of whoever changes something."""
+    """Called on every change, so it must be cheap."""
     with _lock:
-        _since.setdefault(thread_id, time.monotonic())
+        _waiting_since.setdefault(thread_id, time.monotonic())
         if changed is not None:
             _changed[thread_id].append(changed)
 
 
 def take_queued() -> list[QueuedThread]:
-    """All that waits. Each of them is to be called done, or put back."""
+    """Takes the whole queue. The caller must call `mark_done` for each entry."""
     with _lock:
-        noted = [
-            QueuedThread(each, since, _changed.pop(each, [])) for each, since in _since.items()
+        queued = [
+            QueuedThread(each, since, _changed.pop(each, []))
+            for each, since in _waiting_since.items()
         ]
-        _taking.update(_since)
-        _since.clear()
-    return noted
+        _in_progress.update(_waiting_since)
+        _waiting_since.clear()
+    return queued
 
 
-def requeue(noted: QueuedThread) -> None:
-    """It has waited since it was noted first, whatever came meanwhile."""
+def requeue(queued: QueuedThread) -> None:
+    """Keeps the time when the thread was first enqueued."""
     with _lock:
-        _since[noted.thread_id] = noted.since
-        _changed[noted.thread_id] += noted.changed
+        _waiting_since[queued.thread_id] = queued.since
+        _changed[queued.thread_id] += queued.changed
 
 
-def mark_done(noted: QueuedThread) -> float:
-    """How long it had to wait."""
+def mark_done(queued: QueuedThread) -> float:
+    """Returns the seconds since it was enqueued."""
     with _lock:
-        del _taking[noted.thread_id]
-    return time.monotonic() - noted.since
+        del _in_progress[queued.thread_id]
+    return time.monotonic() - queued.since
 
 
 def lag_seconds() -> float:
-    """Seconds that the oldest change waits which search does not know yet: it grows if it stops."""
+    """Age of the oldest change that is not indexed yet. It grows while the indexer is stopped."""
     with _lock:
-        waiting = [*_since.values(), *_taking.values()]
+        waiting = [*_waiting_since.values(), *_in_progress.values()]
     return time.monotonic() - min(waiting) if waiting else 0.0
 
 

@@ -1,6 +1,6 @@
-"""All threads: those that differ from what the index has of them, and all of them anew.
+"""Finds threads whose index differs from the table, and rebuilds the whole index.
 
-The archive's work list names the threads that had messages on a day, so that nothing is scanned.
+The archive's work list has the threads with messages on each day, so no Scan is needed.
 """
 
 import time
@@ -17,26 +17,26 @@ from threads.dynamodb.table import get_many, query_all
 from threads.models import Thread
 from threads.queries import list_all_rows
 
-AT_ONCE = 100
+BATCH_SIZE = 100
 
 
 def reconcile_index(pause: Pause = no_pause) -> int:
-    """Threads with messages since the day that was checked last; those that differ are taken in."""
+    """Indexes the threads with messages since the last check whose index differs from the table."""
     checked = Checked.objects.first()
     today = timezone.now().date()
     if checked is None:
-        taken = rebuild_index(pause)
+        indexed = rebuild_index(pause)
     else:
-        # A day more: what was sent just before midnight may have been missed.
+        # One day more: messages just before midnight may have been missed.
         since = date.fromisoformat(checked.day) - timedelta(days=1)
         days = [since + timedelta(days=n) for n in range((today - since).days + 1)]
-        taken = _take_in_different(_due(days), pause)
+        indexed = _index_differing(_due(days), pause)
     Checked.objects.update_or_create(pk=1, defaults={"day": today.isoformat()})
-    return taken
+    return indexed
 
 
 def rebuild_index(pause: Pause = no_pause) -> int:
-    """Anew, thread by thread: what is there stays findable meanwhile."""
+    """Rebuilds thread by thread, so that the others can be searched meanwhile."""
     threads = set(_all_threads())
     for thread_id in IndexedThread.objects.exclude(pk__in=threads).values_list("pk", flat=True):
         remove_thread(thread_id)
@@ -49,7 +49,7 @@ def rebuild_index(pause: Pause = no_pause) -> int:
 
 
 def _all_threads() -> Iterator[str]:
-    """Through the people and their folders: there is no Scan."""
+    """Goes through the folders of all users, without a Scan."""
     for user_id in User.objects.values_list("pk", flat=True).iterator():
         yield from (row.thread_id for row in list_all_rows(user_id))
 
@@ -62,27 +62,27 @@ def _due(days: list[date]) -> Iterator[str]:
                 yield due.sk.removeprefix(keys.PAIR_THREADS)
 
 
-def _take_in_different(thread_ids: Iterable[str], pause: Pause) -> int:
+def _index_differing(thread_ids: Iterable[str], pause: Pause) -> int:
     wanted = sorted(set(thread_ids))
-    taken = 0
-    for start in range(0, len(wanted), AT_ONCE):
-        for thread_id in _differing(wanted[start : start + AT_ONCE]):
+    indexed = 0
+    for start in range(0, len(wanted), BATCH_SIZE):
+        for thread_id in _differing(wanted[start : start + BATCH_SIZE]):
             began = time.monotonic()
             index_thread(thread_id, pause=pause)
-            taken += 1
+            indexed += 1
             throttle(pause, began)
-    return taken
+    return indexed
 
 
 def _differing(thread_ids: list[str]) -> Iterator[str]:
-    known = {each.pk: each for each in IndexedThread.objects.filter(pk__in=thread_ids)}
+    indexed = {each.pk: each for each in IndexedThread.objects.filter(pk__in=thread_ids)}
     for thread in get_many((keys.thread_pk(thread_id), keys.THREAD) for thread_id in thread_ids):
-        if isinstance(thread, Thread) and _differs(thread, known.get(thread.id)):
+        if isinstance(thread, Thread) and _differs(thread, indexed.get(thread.id)):
             yield thread.id
 
 
-def _differs(thread: Thread, known: IndexedThread | None) -> bool:
-    if known is None:
+def _differs(thread: Thread, indexed: IndexedThread | None) -> bool:
+    if indexed is None:
         return True
     now = (thread.last_seq, thread.rev, thread.roster_version)
-    return now != (known.seq, known.rev, known.roster_version)
+    return now != (indexed.seq, indexed.rev, indexed.roster_version)

@@ -1,5 +1,4 @@
-"""Django's PostgreSQL backend with bounded waits: during an outage callers get an error soon, and
-all but one a second get it at once."""
+"""Django's PostgreSQL backend with timeouts: during an outage most callers fail immediately."""
 
 import time
 from typing import Any
@@ -14,7 +13,7 @@ from messaging_site.postgresql.connection import outage
 
 class DatabaseWrapper(base.DatabaseWrapper):
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        """Waits for a connection in use by others, but not for a server that does not answer."""
+        """Waits while all connections are in use, but not while the server does not answer."""
         deadline = time.monotonic() + settings.DATABASE_POOL_TIMEOUT
         while outage.can_try():
             try:

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL that wait a limited time, and whether the server answers at all."""
+"""PostgreSQL connections with timeouts, and detection of outages."""
 
 import threading
 import time
@@ -9,13 +9,13 @@ import structlog
 
 log = structlog.get_logger(__name__)
 
-# The pool sends an empty statement before it hands a connection out; this is its time limit.
+# Timeout of the empty statement with which the pool checks a connection before handing it out.
 CHECK_SECONDS = 0.75
 PROBE_SECONDS = 1.0
 
 
 class DatabaseOutage:
-    """Whether the server answers. While it does not, one caller a second tries; others fail."""
+    """Whether the server is unavailable. Then one caller per second tries; the others fail."""
 
     def __init__(self) -> None:
         self.is_on = False
@@ -32,50 +32,50 @@ class DatabaseOutage:
     def begin(self, error: Exception) -> None:
         with self._lock:
             if not self.is_on:
-                log.warning("database_away", error=str(error))
+                log.warning("database_unavailable", error=str(error))
             self.is_on = True
             self._next_probe = time.monotonic() + PROBE_SECONDS
 
     def end(self) -> None:
         with self._lock:
             if self.is_on:
-                log.info("database_back")
+                log.info("database_restored")
             self.is_on = False
 
 
 outage = DatabaseOutage()
 
 
-class NoAnswer(psycopg.OperationalError):
-    """A statement took longer than its time limit, or the server does not respond."""
+class StatementTimeout(psycopg.OperationalError):
+    """A statement exceeded its timeout, or the server does not respond."""
 
 
 class BoundedConnection(psycopg.Connection[Any]):
-    """Waits for an answer for a limited time, also when the server has stopped responding."""
+    """Enforces timeouts on the client, so that they work when the server stops responding."""
 
-    # No limit for commands such as migrations; a server process sets one.
+    # None for commands such as migrations; servers set a timeout.
     statement_seconds: float | None = None
 
     @classmethod
-    def connect(cls, *given: Any, **named: Any) -> Any:
+    def connect(cls, *args: Any, **kwargs: Any) -> Any:
         try:
-            connection = super().connect(*given, **named)
+            connection = super().connect(*args, **kwargs)
         except psycopg.OperationalError as error:
             outage.begin(error)
             raise
         outage.end()
         return connection
 
-    def execute(self, query: Any, *given: Any, **named: Any) -> Any:
+    def execute(self, query: Any, *args: Any, **kwargs: Any) -> Any:
         if query != "":
-            return super().execute(query, *given, **named)
-        return self._check(*given, **named)
+            return super().execute(query, *args, **kwargs)
+        return self._check(*args, **kwargs)
 
-    def _check(self, *given: Any, **named: Any) -> Any:
+    def _check(self, *args: Any, **kwargs: Any) -> Any:
         self.statement_seconds = CHECK_SECONDS
         try:
-            done = super().execute("", *given, **named)
-        except NoAnswer as error:
+            done = super().execute("", *args, **kwargs)
+        except StatementTimeout as error:
             outage.begin(error)
             raise
         finally:
@@ -90,6 +90,6 @@ class BoundedConnection(psycopg.Connection[Any]):
         try:
             return super().wait(gen, interval, limit)
         except psycopg.errors._WaitTimeout as error:
-            # What became of the statement is unknown: the connection cannot be used again.
+            # The outcome of the statement is unknown, so the connection cannot be reused.
             self.pgconn.finish()
-            raise NoAnswer(f"no answer within {limit} s") from error
+            raise StatementTimeout(f"no answer within {limit} s") from error

@@ -1,4 +1,4 @@
-"""Small parts of pages that are one line each."""
+"""Template tags for icons and scripts, and a filter for time zones."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -16,7 +16,7 @@ register = template.Library()
 @register.simple_tag
 @cache
 def icon(name: str, size: str = "") -> SafeString:
-    """A drawing beside words: it says nothing of its own to a screen reader."""
+    """An icon next to text, hidden from screen readers."""
     return format_html(
         '<svg class="icon {}" aria-hidden="true"><use href="#i-{}"></use></svg>', size, name
     )
@@ -24,24 +24,24 @@ def icon(name: str, size: str = "") -> SafeString:
 
 @register.simple_tag
 def module(name: str) -> SafeString:
-    """A script, and before it the names of all that it imports, so that they come at once."""
-    others = _ahead(list_imports(name))
-    return format_html('{}<script type="module" src="{}"></script>', others, static(name))
+    """A module script, preceded by preload links for all its imports."""
+    links = _preload_links(list_imports(name))
+    return format_html('{}<script type="module" src="{}"></script>', links, static(name))
 
 
 @register.simple_tag
 def preload_module(name: str, after: str) -> SafeString:
-    """What the script `after` will import by a call on this page: on its way before it asks."""
-    known = {after, *list_imports(after)}
-    return _ahead(other for other in (name, *list_imports(name)) if other not in known)
+    """Preload links for a module that the script `after` imports dynamically."""
+    loaded = {after, *list_imports(after)}
+    return _preload_links(other for other in (name, *list_imports(name)) if other not in loaded)
 
 
-def _ahead(names: Iterable[str]) -> SafeString:
+def _preload_links(names: Iterable[str]) -> SafeString:
     links = ((static(name),) for name in names)
     return format_html_join("", '<link rel="modulepreload" href="{}">', links)
 
 
 @register.filter
 def zone_city(time_zone: str) -> str:
-    """Where a clock hangs: Europe/Lisbon is "Lisbon", as people say it."""
+    """The city of a time zone: "Lisbon" for Europe/Lisbon."""
     return time_zone.rsplit("/", 1)[-1].replace("_", " ")

@@ -1,1 +1,1 @@
-"""What somebody takes with them: conversations with their files, and all that is theirs."""
+"""Data exports: a single thread with its files, or everything of an account."""

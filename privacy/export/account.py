@@ -1,4 +1,4 @@
-"""All that is somebody's own: who they are here, their conversations, what they agreed."""
+"""The export of an account: profile, threads, bookings and documents."""
 
 import re
 from typing import Any
@@ -21,29 +21,29 @@ from threads.models.participant import request_cutoff
 FORMAT = "parley-person-1"
 
 
-def write_account(parcel: ExportZip, user: User) -> None:
-    parcel.add_json("person.json", describe_person(user))
-    conversations = _write_conversations(parcel, user)
+def write_account(export_zip: ExportZip, user: User) -> None:
+    export_zip.add_json("person.json", describe_person(user))
+    conversations = _write_conversations(export_zip, user)
     legs = _list_legs(user)
-    parcel.add_json("bookings.json", _describe_bookings(user, legs))
-    add_documents(parcel, user, legs, "")
+    export_zip.add_json("bookings.json", _describe_bookings(user, legs))
+    add_documents(export_zip, user, legs, "")
     context = {"person": user, "conversations": conversations, "now": timezone.now()}
-    parcel.add_text("index.html", render_to_string("privacy/export/index.html", context))
+    export_zip.add_text("index.html", render_to_string("privacy/export/index.html", context))
 
 
-def _write_conversations(parcel: ExportZip, user: User) -> list[dict[str, str]]:
+def _write_conversations(export_zip: ExportZip, user: User) -> list[dict[str, str]]:
     written = []
     for number, row in enumerate(queries.list_all_rows(user.id), 1):
         if row.request_state == "pending" and row.last_message_at < request_cutoff():
             continue
-        called = re.sub(r"[^\w-]+", "-", row.subject)[:40].strip("-")
-        folder = f"conversations/{number:04d}-{called or 'conversation'}/"
+        slug = re.sub(r"[^\w-]+", "-", row.subject)[:40].strip("-")
+        folder = f"conversations/{number:04d}-{slug or 'conversation'}/"
         try:
-            subject = write_thread(parcel, user, row.thread_id, folder)
+            subject = write_thread(export_zip, user, row.thread_id, folder)
         except Refusal as refusal:
             if refusal.code != "THREAD_NOT_FOUND":
                 raise
-            continue  # They left it just now.
+            continue  # They left it meanwhile.
         written.append({"folder": folder, "subject": subject, "with": row.other_side["name"]})
     return written
 

@@ -1,4 +1,4 @@
-"""One conversation, as one of its people sees it: a page to read, data for a machine, the files."""
+"""The export of a thread as one participant sees it: an HTML page, JSON data and the files."""
 
 import json
 import tempfile
@@ -30,19 +30,19 @@ from threads.rendering.labels import time_label
 from threads.rendering.markdown import to_html
 
 FORMAT = "parley-conversation-1"
-AT_ONCE = 200
-SAFE_MODE = "not included: safe mode does not show it"
-GONE = "not included: it is no longer there"
+PAGE_SIZE = 200
+HIDDEN_BY_SAFE_MODE = "not included: hidden by safe mode"
+UNAVAILABLE = "not included: no longer available"
 
 
 @dataclass
 class ThreadExport:
-    """A thread on its way into a parcel, under a folder of its own."""
+    """The state of writing one thread into a folder of the ZIP file."""
 
     user: User
     opened: OpenedThread
     folder: str = ""
-    # By their names in the parcel; they follow what is said.
+    # By path in the ZIP file; written after the messages.
     files: dict[str, File] = field(default_factory=dict)
     count: int = 0
 
@@ -55,44 +55,44 @@ class ThreadExport:
         return self.opened.cached.thread.safe_mode_required or self.user.safe_mode
 
 
-def write_thread(parcel: ExportZip, user: User, thread_id: str, folder: str = "") -> str:
-    """Its subject. Nothing from before they came, nothing that was removed, and no file that they
-    could not open."""
-    conversation = ThreadExport(user, queries.open_thread(user, thread_id), folder)
-    _write_messages(parcel, conversation)
-    for name, file in conversation.files.items():
-        with storage.open_file(file, FULL) as kept:
+def write_thread(export_zip: ExportZip, user: User, thread_id: str, folder: str = "") -> str:
+    """Returns the subject. Leaves out messages from before the user joined, removed messages, and
+    files that the user cannot open."""
+    export = ThreadExport(user, queries.open_thread(user, thread_id), folder)
+    _write_messages(export_zip, export)
+    for name, file in export.files.items():
+        with storage.open_file(file, FULL) as content:
             is_packed = file.kind != File.Kind.TEXT
-            parcel.add_stream(f"{folder}{name}", kept, is_packed=is_packed)
-    if has_panel(conversation.opened.cached, user.id):
-        _add_agreed(parcel, conversation)
-    return str(conversation.opened.cached.thread.subject)
+            export_zip.add_stream(f"{folder}{name}", content, is_packed=is_packed)
+    if has_panel(export.opened.cached, user.id):
+        _add_project(export_zip, export)
+    return str(export.opened.cached.thread.subject)
 
 
-def _write_messages(parcel: ExportZip, conversation: ThreadExport) -> None:
-    """The page goes straight into the parcel, the data follows from a file of its own: a zip takes
-    one at a time."""
-    head = _head(conversation)
+def _write_messages(export_zip: ExportZip, export: ThreadExport) -> None:
+    """Writes the HTML page directly and the JSON data by way of a temporary file, since a ZIP file
+    has one open entry at a time."""
+    head = _head(export)
     with tempfile.TemporaryFile("w+", encoding="utf-8") as data:
         data.write(json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}"))
         data.write(',\n "messages": [')
-        with parcel.writing(f"{conversation.folder}conversation.html") as write:
-            write(render_to_string("privacy/export/head.html", _page(conversation, head)))
-            for described in _described(conversation, parcel.heartbeat):
-                data.write(("," if conversation.count else "") + "\n  ")
+        with export_zip.writing(f"{export.folder}conversation.html") as write:
+            write(render_to_string("privacy/export/head.html", _page(export, head)))
+            for described in _describe_messages(export, export_zip.heartbeat):
+                data.write(("," if export.count else "") + "\n  ")
                 data.write(json.dumps(described.data, ensure_ascii=False))
                 write(render_to_string("privacy/export/message.html", described.page))
-                conversation.count += 1
-            write(render_to_string("privacy/export/foot.html", {"count": conversation.count}))
+                export.count += 1
+            write(render_to_string("privacy/export/foot.html", {"count": export.count}))
         data.write("\n ]\n}\n")
         data.seek(0)
-        with parcel.writing(f"{conversation.folder}conversation.json") as write:
+        with export_zip.writing(f"{export.folder}conversation.json") as write:
             while chunk := data.read(1 << 20):
                 write(chunk)
 
 
-def _head(conversation: ThreadExport) -> dict[str, Any]:
-    cached, user = conversation.opened.cached, conversation.user
+def _head(export: ThreadExport) -> dict[str, Any]:
+    cached, user = export.opened.cached, export.user
     thread = cached.thread
     people = [
         {"id": one.user_id, "name": one.person["name"], "handle": one.person["handle"]}
@@ -117,59 +117,61 @@ def _head(conversation: ThreadExport) -> dict[str, Any]:
     }
 
 
-def _page(conversation: ThreadExport, head: dict[str, Any]) -> dict[str, Any]:
-    now = timezone.now().astimezone(_zone(conversation))
+def _page(export: ThreadExport, head: dict[str, Any]) -> dict[str, Any]:
+    now = timezone.now().astimezone(_zone(export))
     return head | {
-        "zone": conversation.user.time_zone,
+        "zone": export.user.time_zone,
         "now": now,
-        "style": "../" * conversation.folder.count("/") + "style.css",
+        "style": "../" * export.folder.count("/") + "style.css",
     }
 
 
 @dataclass
-class Described:
+class DescribedMessage:
     data: dict[str, Any]
     page: dict[str, Any]
 
 
-def _described(conversation: ThreadExport, heard: Callable[[], None]) -> Iterator[Described]:
+def _describe_messages(
+    export: ThreadExport, heartbeat: Callable[[], None]
+) -> Iterator[DescribedMessage]:
     day = ""
-    for messages in _pages(conversation):
-        heard()
+    for messages in _pages(export):
+        heartbeat()
         wanted = [
             one["id"]
             for message in messages
             for one in _attachments(message)
             if one["kind"] != LINK
         ]
-        kept = {file.id: file for file in list_visible_files(wanted)}
+        files = {file.id: file for file in list_visible_files(wanted)}
         for message in messages:
-            at = keys.parse_iso(message.created_at).astimezone(_zone(conversation))
+            at = keys.parse_iso(message.created_at).astimezone(_zone(export))
             label = f"{at:%A} {at.day} {at:%B %Y}"
-            described = _describe(conversation, message, kept)
+            described = _describe(export, message, files)
             described.page |= {"day": label if label != day else "", "time": time_label(at)}
             day = label
             yield described
 
 
-def _pages(conversation: ThreadExport) -> Iterator[list[Message]]:
-    """All that this person may see, oldest first."""
-    pk, from_seq = conversation.opened.cached.thread.pk, conversation.opened.me.visible_from_seq
+def _pages(export: ThreadExport) -> Iterator[list[Message]]:
+    """All messages that the user can see, oldest first."""
+    pk, from_seq = export.opened.cached.thread.pk, export.opened.me.visible_from_seq
     where, after = Item.sk.startswith(keys.MESSAGES), None
     while True:
-        page = query(pk, where, limit=AT_ONCE, after=after)
+        page = query(pk, where, limit=PAGE_SIZE, after=after)
         yield [message for message in page.of(Message) if message.seq >= from_seq]
         after = page.next_key
         if after is None:
             return
 
 
-def _describe(conversation: ThreadExport, message: Message, kept: dict[str, File]) -> Described:
-    cached = conversation.opened.cached
+def _describe(export: ThreadExport, message: Message, files: dict[str, File]) -> DescribedMessage:
+    cached = export.opened.cached
     name = cached.get_person(message.author_id)["name"] if message.author_id else "Parley"
     body = "" if message.is_redacted else message.body or ""
     attachments = [
-        _attach(conversation, message, number, one, kept)
+        _attach(export, message, number, one, files)
         for number, one in enumerate(_attachments(message), 1)
     ]
     reactions = {} if message.is_redacted else message.reactions or {}
@@ -191,12 +193,12 @@ def _describe(conversation: ThreadExport, message: Message, kept: dict[str, File
         "reactions": named,
         "attachments": attachments,
     }
-    return Described(
+    return DescribedMessage(
         data,
         data
         | {
             "html": to_html(body),
-            "is_mine": message.author_id == conversation.user.id,
+            "is_mine": message.author_id == export.user.id,
             "is_system": message.type == SYSTEM,
         },
     )
@@ -207,57 +209,57 @@ def _attachments(message: Message) -> list[dict[str, Any]]:
 
 
 def _attach(
-    conversation: ThreadExport,
+    export: ThreadExport,
     message: Message,
     number: int,
     one: dict[str, Any],
-    kept: dict[str, File],
+    files: dict[str, File],
 ) -> dict[str, Any]:
     if one["kind"] == LINK:
         return {"kind": LINK, "url": one["url"], "name": one["title"]}
     described = {"kind": one["kind"], "name": one["name"], "type": one["type"], "size": one["size"]}
-    file = kept.get(one["id"])
+    file = files.get(one["id"])
     if file is None:
-        return described | {"missing": GONE}
-    if conversation.is_in_safe_mode and max(file.band, message.nsfw_band) >= EXPLICIT:
-        return described | {"missing": SAFE_MODE}
+        return described | {"missing": UNAVAILABLE}
+    if export.is_in_safe_mode and max(file.band, message.nsfw_band) >= EXPLICIT:
+        return described | {"missing": HIDDEN_BY_SAFE_MODE}
     path = f"files/{message.seq:06d}-{number}-{file.name}"
-    conversation.files[path] = file
+    export.files[path] = file
     return described | {"path": path}
 
 
-def _add_agreed(parcel: ExportZip, conversation: ThreadExport) -> None:
-    """The panel as it stands, and the papers of this person's own bookings."""
-    tabs = conversation.opened.cached.tabs
-    parcel.add_json(
-        f"{conversation.folder}panel.json",
+def _add_project(export_zip: ExportZip, export: ThreadExport) -> None:
+    """The current panel, and the documents of the user's own bookings."""
+    tabs = export.opened.cached.tabs
+    export_zip.add_json(
+        f"{export.folder}panel.json",
         {name: read_full_snapshot(tab) for name, tab in sorted(tabs.items())},
     )
-    uses = TabUse.objects.filter(file__thread_id=conversation.thread_id).select_related("file")
+    uses = TabUse.objects.filter(file__thread_id=export.thread_id).select_related("file")
     visible = {file.id for file in exclude_hidden([use.file for use in uses])}
     for number, use in enumerate(uses.order_by("created_at", "pk"), 1):
-        is_left_out = conversation.is_in_safe_mode and use.file.band >= EXPLICIT
-        if use.file_id in visible and not is_left_out:
-            name = f"{conversation.folder}files/{use.tab}-{number:03d}-{use.file.name}"
-            with storage.open_file(use.file, FULL) as kept:
-                parcel.add_stream(name, kept, is_packed=True)
-    legs = Leg.objects.filter(thread_id=conversation.thread_id)
-    add_documents(parcel, conversation.user, list(legs), conversation.folder)
+        is_excluded = export.is_in_safe_mode and use.file.band >= EXPLICIT
+        if use.file_id in visible and not is_excluded:
+            name = f"{export.folder}files/{use.tab}-{number:03d}-{use.file.name}"
+            with storage.open_file(use.file, FULL) as content:
+                export_zip.add_stream(name, content, is_packed=True)
+    legs = Leg.objects.filter(thread_id=export.thread_id)
+    add_documents(export_zip, export.user, list(legs), export.folder)
 
 
-def add_documents(parcel: ExportZip, user: User, legs: list[Leg], folder: str) -> None:
-    """Contracts, signed where they are, and receipts. Of one's own bookings only."""
+def add_documents(export_zip: ExportZip, user: User, legs: list[Leg], folder: str) -> None:
+    """Contracts, the signed version if there is one, and receipts; own bookings only."""
     for leg in legs:
         if user.id not in leg.parties:
             continue
         for version in leg.contract.versions.order_by("number"):
             content = bytes(version.signed_pdf or version.pdf)
             name = f"contract-{leg.contract.id}-{version.number}.pdf"
-            parcel.add_bytes(f"{folder}documents/{name}", content)
+            export_zip.add_bytes(f"{folder}documents/{name}", content)
         for receipt in leg.receipts.order_by("number"):
             name = receipt_title(receipt).lower().replace(" ", "-")
-            parcel.add_bytes(f"{folder}documents/{name}-{receipt.id}.pdf", receipt_pdf(receipt))
+            export_zip.add_bytes(f"{folder}documents/{name}-{receipt.id}.pdf", receipt_pdf(receipt))
 
 
-def _zone(conversation: ThreadExport) -> ZoneInfo:
-    return ZoneInfo(conversation.user.time_zone)
+def _zone(export: ThreadExport) -> ZoneInfo:
+    return ZoneInfo(export.user.time_zone)

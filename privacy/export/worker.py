@@ -1,5 +1,5 @@
-"""Makes what people asked for, one after the other, in a thread of the server. What a server that
-was stopped had begun, another one makes anew."""
+"""Writes requested exports one after the other, in a thread of the server. An export whose server
+was stopped is taken over by another one."""
 
 import tempfile
 import threading
@@ -18,71 +18,71 @@ from privacy.export.thread import write_thread
 from privacy.export.zip_file import ExportZip
 
 log = structlog.get_logger(__name__)
-EVERY = 2.0
+POLL_SECONDS = 2.0
 
 
 class ClaimLost(Exception):
-    """Another one makes it, or nobody wants it any more."""
+    """Another worker has taken over, or the export was deleted."""
 
 
 def run_export_worker(stop: threading.Event) -> None:
-    """The server runs this in a thread of its own."""
+    """The server runs this in a separate thread."""
     while not stop.is_set():
         try:
             close_old_connections()
             while not stop.is_set() and export_next():
                 pass
         except Exception:
-            log.exception("exporter_failed")
-        stop.wait(EVERY)
+            log.exception("export_worker_failed")
+        stop.wait(POLL_SECONDS)
     connection.close()
 
 
 def export_next() -> bool:
-    """Whether there was one."""
+    """False if no export is waiting."""
     export = claim_export()
     if export is None:
         return False
     try:
-        if _make(export):
-            _tell(export)
+        if _write(export):
+            _send_mail(export)
     except ClaimLost:
-        log.info("export_lost", export=export.id)
+        log.info("export_claim_lost", export=export.id)
     except Exception:
         log.exception("export_failed", export=export.id)
         retry_later(export)
     return True
 
 
-def _make(export: Export) -> bool:
-    def heard() -> None:
+def _write(export: Export) -> bool:
+    def heartbeat() -> None:
         if not renew_claim(export):
             raise ClaimLost
 
     with tempfile.TemporaryDirectory(prefix="parley-export-") as folder:
-        made = Path(folder) / "export.zip"
-        with ExportZip(made, heard) as parcel:
-            parcel.add_style()
+        path = Path(folder) / "export.zip"
+        with ExportZip(path, heartbeat) as export_zip:
+            export_zip.add_style()
             if export.thread_id:
-                _write_one(parcel, export)
+                _write_thread(export_zip, export)
             else:
-                write_account(parcel, export.owner)
-        return finish_export(export, made)
+                write_account(export_zip, export.owner)
+        return finish_export(export, path)
 
 
-def _write_one(parcel: ExportZip, export: Export) -> None:
+def _write_thread(export_zip: ExportZip, export: Export) -> None:
     try:
-        write_thread(parcel, export.owner, export.thread_id)
+        write_thread(export_zip, export.owner, export.thread_id)
     except Refusal as refusal:
         if refusal.code != "THREAD_NOT_FOUND":
             raise
-        # They left it since they asked: there is nothing to take along any more.
+        # They left the thread after requesting the export.
         export.delete()
         raise ClaimLost from refusal
 
 
-def _tell(export: Export) -> None:
-    """That a mail does not go out takes nothing away from what was made."""
+def _send_mail(export: Export) -> None:
+    """Must not raise: the export is finished."""
     try:
         text = render_to_string("privacy/export/mail.txt", {"export": export})
         send_mail("Your export is ready", text, None, [export.owner.email])

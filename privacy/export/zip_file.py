@@ -1,4 +1,4 @@
-"""The zip that somebody gets, written piece by piece: no conversation is too long for memory."""
+"""The ZIP file of an export, written as a stream: a thread may not fit into memory."""
 
 import json
 import shutil
@@ -15,10 +15,10 @@ STYLE = "threads/export.css"
 
 
 class ExportZip:
-    def __init__(self, path: Path, heard: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, path: Path, heartbeat: Callable[[], None] = lambda: None) -> None:
         self._zip = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False)
-        # Said now and then, so that nobody takes us for dead.
-        self.heartbeat = heard
+        # Called regularly, to renew the claim of the worker.
+        self.heartbeat = heartbeat
 
     def __enter__(self) -> "ExportZip":
         return self
@@ -41,7 +41,7 @@ class ExportZip:
         self._zip.writestr(name, content)
 
     def add_stream(self, name: str, content: IO[bytes], *, is_packed: bool) -> None:
-        """What is packed by itself does not get smaller."""
+        """`is_packed` content is stored without compression."""
         entry = _entry(name)
         entry.compress_type = zipfile.ZIP_STORED if is_packed else zipfile.ZIP_DEFLATED
         with self._zip.open(entry, "w", force_zip64=True) as into:

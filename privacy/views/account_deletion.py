@@ -1,4 +1,4 @@
-"""Deleting one's account: what goes and what stays, the password once more, and out."""
+"""The page that deletes an account, after confirming the password."""
 
 from allauth.core import ratelimit
 from django import forms
@@ -9,15 +9,15 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from accounts.http import AuthenticatedRequest
 from accounts.models import User
 from core.refusals import Refusal
 from privacy.actions import check_can_delete_account, delete_account
-from threads.views.threads import AuthenticatedRequest
 
 
 class DeleteForm(forms.Form):
     password = forms.CharField(
-        label="Your password",
+        label="Confirm your password",
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
     )
 
@@ -28,7 +28,7 @@ class DeleteForm(forms.Form):
     def clean_password(self) -> str:
         password: str = self.cleaned_data["password"]
         if not self.user.check_password(password):
-            raise forms.ValidationError("This is not your password.")
+            raise forms.ValidationError("Incorrect password.")
         return password
 
 
@@ -41,23 +41,23 @@ def delete(request: AuthenticatedRequest) -> HttpResponse:
         if request.method == "POST" and _is_confirmed(request, form):
             delete_account(request.user)
             logout(request)
-            messages.success(request, "Your account is deleted. Thank you for having been here.")
+            messages.success(request, "Your account has been deleted.")
             return redirect("welcome")
     except Refusal as refusal:
         if refusal.code != "DELETION_REFUSED":
             raise
-        return _page(request, form, refusal)
-    return _page(request, form)
+        return _render(request, form, refusal)
+    return _render(request, form)
 
 
 def _is_confirmed(request: AuthenticatedRequest, form: DeleteForm) -> bool:
-    """Nobody tries passwords here either."""
+    """Rate-limited like signing in, so that passwords cannot be guessed here."""
     if not ratelimit.consume(request, action="reauthenticate", user=request.user):
         raise Refusal("RATE_LIMITED", retry_after=60)
     return form.is_valid()
 
 
-def _page(
+def _render(
     request: AuthenticatedRequest, form: DeleteForm, refusal: Refusal | None = None
 ) -> HttpResponse:
     described = refusal.as_dict(request.corr_id) if refusal else None

@@ -1,4 +1,4 @@
-"""The page "Your data": taking it along, and deleting the account."""
+"""The page "Your data": exports and account deletion."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -12,14 +12,14 @@ from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.http import AuthenticatedRequest
 from files.exports import access_export, list_exports, request_export
 from files.storage import get_storage, signed_url
 from threads import queries
 from threads.models.packs import allow_placeholders
-from threads.views.threads import AuthenticatedRequest
 
 ZIP = "application/zip"
-CHUNK = 1 << 18
+CHUNK_BYTES = 1 << 18
 
 
 @require_safe
@@ -32,7 +32,7 @@ def data(request: AuthenticatedRequest) -> HttpResponse:
 @login_required
 def export_everything(request: AuthenticatedRequest) -> HttpResponse:
     request_export(request.user, about="All your data")
-    return _see_it_come(request)
+    return _redirect_to_data(request)
 
 
 @require_POST
@@ -41,18 +41,18 @@ def export_thread(request: AuthenticatedRequest, thread_id: str) -> HttpResponse
     with allow_placeholders():
         thread = queries.open_thread(request.user, thread_id).cached.thread
     request_export(request.user, thread_id=thread_id, about=thread.subject[:200])
-    return _see_it_come(request)
+    return _redirect_to_data(request)
 
 
-def _see_it_come(request: AuthenticatedRequest) -> HttpResponse:
-    messages.success(request, "We are putting it together. It appears here when it is ready.")
+def _redirect_to_data(request: AuthenticatedRequest) -> HttpResponse:
+    messages.success(request, "We're preparing your export. It will appear here when it's ready.")
     return redirect("privacy:data")
 
 
 @require_safe
 @login_required
 def export(request: AuthenticatedRequest, export_id: str) -> HttpResponseBase:
-    """Whoever asked for it, and nobody else, however the address came to them."""
+    """Only for the user who requested it, even if the URL was shared."""
     found = access_export(request.user, export_id)
     name = f"parley-{slugify(found.about)[:60] or 'export'}.zip"
     disposition = content_disposition_header(True, name) or "attachment"
@@ -70,10 +70,10 @@ def export(request: AuthenticatedRequest, export_id: str) -> HttpResponseBase:
 
 
 async def _chunks(content: Any) -> AsyncIterator[bytes]:
-    """Bit by bit, however large it is: a plain iterator would be read whole first."""
+    """An async iterator, since Django reads a plain one completely before sending."""
     read = sync_to_async(content.read, thread_sensitive=False)
     try:
-        while chunk := await read(CHUNK):
+        while chunk := await read(CHUNK_BYTES):
             yield chunk
     finally:
         content.close()

@@ -1,7 +1,7 @@
-"""What people do with the records of a thread: the record first, then the conversation follows.
+"""Actions on the offers, bookings, contracts and payments of a thread.
 
-A record that was written is carried to the table at once; if that does not go through, the relay
-does it in its own time, and the answer to the person is the same.
+Each action stores the record in SQL and then processes its outbox entries, which update the thread
+in DynamoDB. If that fails, the relay retries it later; the result for the user is the same.
 """
 
 from collections.abc import Callable
@@ -12,13 +12,14 @@ from contracts.actions import documents, groups, manifests, offers, payments
 from contracts.cards import transitions
 from contracts.models import BookingGroup, Card, DeliverableManifest, Leg, Offer, Receipt
 from contracts.queries import access_leg, access_offer, access_receipt
+from contracts.refusals import not_found
 from contracts.terms import Terms
 from core.outbox.processing import process_now
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from threads import cache, policy
-from threads.actions.messages import check_can_write, check_not_held
 from threads.cache import CachedThread
+from threads.permissions import check_can_write, check_not_held
 
 
 def make_offer(
@@ -58,7 +59,7 @@ def review_offer(
     terms: list[Terms],
     changes: str = "",
 ) -> None:
-    """Checks what `make_offer` checks, and makes nothing."""
+    """Runs the checks of `make_offer` without storing an offer."""
     _, leg = _check_offer(user, thread_id, title, terms, changes)
     offers.check_terms(title, currency, terms, leg)
 
@@ -66,15 +67,15 @@ def review_offer(
 def _check_offer(
     user: User, thread_id: str, title: str, terms: list[Terms], changes: str
 ) -> tuple[CachedThread, Leg | None]:
-    cached = _of_two(user, thread_id)
+    cached = _access_as_principal(user, thread_id)
     check_rate_limit("proposal", user.id)
-    said = [text for each in terms for text in (each.service, each.place)]
-    policy.check_text(cached.thread, title, *said)
-    return cached, _leg_of_thread(user, thread_id, changes) if changes else None
+    texts = [text for each in terms for text in (each.service, each.place)]
+    policy.check_text(cached.thread, title, *texts)
+    return cached, _access_leg_of_thread(user, thread_id, changes) if changes else None
 
 
-def _of_two(user: User, thread_id: str) -> CachedThread:
-    """Offers are between the two principals, where both may write."""
+def _access_as_principal(user: User, thread_id: str) -> CachedThread:
+    """Offers are made by the buyer or the seller, where they can send messages."""
     cached = cache.reload(thread_id)
     check_can_write(cached, user.id)
     if user.id not in (cached.thread.buyer_id, cached.thread.seller_id):
@@ -82,10 +83,10 @@ def _of_two(user: User, thread_id: str) -> CachedThread:
     return cached
 
 
-def _leg_of_thread(user: User, thread_id: str, leg_id: str) -> Leg:
+def _access_leg_of_thread(user: User, thread_id: str, leg_id: str) -> Leg:
     leg = access_leg(user, leg_id)
     if leg.thread_id != thread_id:
-        raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
+        raise not_found("booking")
     return leg
 
 
@@ -110,7 +111,7 @@ def _answer(action: Callable[..., offers.OfferResult], user: User, offer_id: str
 
 
 def sign_contract(user: User, *, document_id: str, number: int, **signature: Any) -> None:
-    """By way of the card that asks for it, if there is one: it must not go on asking."""
+    """Signs through the open signature card, if there is one, so that the card closes as well."""
     card = Card.objects.filter(
         type="sign", is_open=True, payload__document=document_id, payload__number=number
     ).first()
@@ -120,7 +121,7 @@ def sign_contract(user: User, *, document_id: str, number: int, **signature: Any
         )
         return
     key = f"sign-{card.version}"
-    done = transitions.move(
+    done = transitions.apply_transition(
         user, card_id=card.id, name="sign", version=card.version, key=key, given=signature
     )
     process_now(done.entries)

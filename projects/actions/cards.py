@@ -1,4 +1,4 @@
-"""What people do with cards: the record first, then the conversation follows."""
+"""Actions on cards: each stores the record in SQL, then processes its outbox entries."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,12 +9,13 @@ from contracts.cards.locks import access_card
 from contracts.cards.types import TYPES
 from contracts.models import Card
 from core.outbox.processing import process_now
+from contracts.refusals import not_found
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from threads import cache
 from threads.actions.attachments import MessageAttachments, collect_attachments
-from threads.actions.messages import check_can_write
 from threads.actions.staff import lift_soft_block
+from threads.permissions import check_can_write
 
 
 def propose_card(
@@ -30,8 +31,8 @@ def propose_card(
 ) -> Card:
     if not Card.objects.filter(proposed_by=user, key=key).exists():
         check_rate_limit("proposal", user.id)
-        # A repeat may find the conversation on hold by what it repeats.
-        check_can_write(cache.reload(thread_id), user.id, despite_hold=calls_staff(type_name))
+        # Skipped for a repeat: the first attempt may itself have put the thread on hold.
+        check_can_write(cache.reload(thread_id), user.id, despite_hold=needs_staff(type_name))
     attached = _attach(user, file_ids, thread_id)
     done = proposals.propose(
         user,
@@ -40,27 +41,27 @@ def propose_card(
         leg_id=leg_id,
         key=key,
         given=given,
-        files=attached.described,
-        also=_reserve(attached),
+        files=attached.descriptions,
+        on_created=_reserve(attached),
         locale=locale,
     )
     process_now(done.entries)
     return done.card
 
 
-def calls_staff(type_name: str) -> bool:
+def needs_staff(type_name: str) -> bool:
     kind = TYPES.get(type_name)
-    return kind is not None and kind.calls_staff
+    return kind is not None and kind.needs_staff
 
 
 def _attach(user: User, file_ids: Sequence[str], thread_id: str) -> MessageAttachments:
-    """Named by the card, once there is one."""
+    """The client id is set once the card exists."""
     return collect_attachments(user, file_ids, [], thread_id=thread_id, client_id="")
 
 
 def _reserve(attached: MessageAttachments) -> Callable[[Card], None]:
     def reserve(card: Card) -> None:
-        # Under the name that its message will have: whatever happens, they find each other.
+        # The client id of the card's message, so that a retry finds the reserved files.
         attached.client_id = card.id
         attached.reserve()
 
@@ -71,30 +72,30 @@ def transition_card(
     user: User,
     *,
     card_id: str,
-    move: str,
+    transition: str,
     version: int,
     key: str,
     given: dict[str, Any] | None = None,
     file_ids: Sequence[str] = (),
     locale: str = "",
 ) -> Card:
-    """`file_ids` are for the card that comes of it."""
+    """`file_ids` belong to the follow-up card, if the transition creates one."""
     card = access_card(user, card_id)
     if not card.steps.filter(by=user, key=key).exists():
-        # A repeat may find that nobody writes there any more.
-        chosen = TYPES[card.type].find(move)
-        despite_hold = chosen is not None and calls_staff(chosen.then)
+        # Skipped for a repeat: the thread may have been locked since the first attempt.
+        chosen = TYPES[card.type].find_transition(transition)
+        despite_hold = chosen is not None and needs_staff(chosen.next_type)
         check_can_write(cache.reload(card.thread_id), user.id, despite_hold=despite_hold)
     attached = _attach(user, file_ids, card.thread_id)
-    done = transitions.move(
+    done = transitions.apply_transition(
         user,
         card_id=card_id,
-        name=move,
+        name=transition,
         version=version,
         key=key,
         given=given,
-        files=attached.described,
-        also=_reserve(attached),
+        files=attached.descriptions,
+        on_created=_reserve(attached),
         locale=locale,
     )
     process_now(done.entries)
@@ -102,19 +103,19 @@ def transition_card(
 
 
 def decide_card(staff: User, *, thread_id: str, card_id: str, reason: str) -> None:
-    """By staff, under a case: what was opened for them. `reason` is what both are told."""
+    """Applies a staff decision under a case. Both parties see `reason`."""
     card = access_card(None, card_id)
     kind = TYPES[card.type]
     chosen = kind.staff_transition(card.state)
     if card.thread_id != thread_id:
-        raise Refusal("THREAD_NOT_FOUND", "There is no such card.")
+        raise not_found("card")
     if chosen is None:
-        raise Refusal("ACTION_INVALID_STATE", "This is decided already.")
+        raise Refusal("ACTION_INVALID_STATE", "This has already been decided.")
     if kind.is_hold:
-        # First: after an interruption the card is still open and can be decided again.
-        lift_soft_block(thread_id=thread_id, says="")
+        # Before the decision: after a crash the card is still open and can be decided again.
+        lift_soft_block(thread_id=thread_id, text="")
     key = f"{chosen.name}-{card.version}"
-    done = transitions.decide(
+    done = transitions.apply_decision(
         staff, card_id=card_id, name=chosen.name, key=key, given={"reason": reason}
     )
     process_now(done.entries)

@@ -1,4 +1,4 @@
-"""Editing a tab that people write themselves."""
+"""Edits of the tabs that users write: brief, moodboard and shot list."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,10 +15,10 @@ from projects.panel.events import publish_tabs
 from projects.panel.large_tabs import read_full_snapshot
 from projects.panel.storage import write_tabs
 from threads import cache
-from threads.actions.messages import check_can_write
 from threads.cache import CachedThread
 from threads.dynamodb import keys
 from threads.models import TabSnapshot
+from threads.permissions import check_can_write
 from threads.rendering.attachments import describe_in_tab
 from threads.sending.revision import now
 
@@ -36,9 +36,9 @@ def edit_tab(
     place: int = 0,
     picture: str = "",
 ) -> int:
-    """The version of the tab after it; the same one as before if it was so already."""
+    """Returns the version of the tab after the edit, unchanged if the edit changed nothing."""
     check_rate_limit("panel", user.id)
-    # What is added gets its id once, so that a second attempt does not add it twice.
+    # A new item gets its id before the first attempt, so that a retry does not add it twice.
     part = part or (new_part_id() if op == "add" else "")
     edit = Edit(tab, op, version, user.id, now(), part, name, text, place)
     if (tab, op) == (pins.MOODBOARD, "add"):
@@ -58,7 +58,7 @@ def _pin(user: User, edit: Edit, thread_id: str, picture: str) -> int:
 
 
 def _link(user: User, edit: Edit, thread_id: str) -> int:
-    """Saves the link at once; projects/remote_pins.py fetches the picture behind it later."""
+    """Saves the link immediately; projects/remote_pins.py fetches its image later."""
     is_theirs = has_panel(cache.get(thread_id), user.id)
     wanted = pins.queue_remote_image(user, edit, thread_id=thread_id) if is_theirs else None
     try:
@@ -71,7 +71,7 @@ def _link(user: User, edit: Edit, thread_id: str) -> int:
 
 
 def show_fetched_image(user: User, *, thread_id: str, part: str, link: str, file: File) -> None:
-    """What the link of a pin led to, in the name of whoever pinned it."""
+    """Adds the fetched image of a linked pin as an edit by the user who pinned it."""
     reserve_for_tab(file, tab=pins.MOODBOARD, part=part)
     shown = describe_in_tab(file)
     edit = Edit(pins.MOODBOARD, "picture", 0, user.id, now(), part, text=link, picture=shown)
@@ -96,10 +96,10 @@ def _write(user: User, edit: Edit, thread_id: str) -> int:
         check_can_edit(cached, user.id)
         before = cached.tabs.get(tab)
         if before is None:
-            raise Refusal("TRY_AGAIN", "The panel is being prepared.")
+            raise Refusal("TRY_AGAIN", "The panel isn't ready yet. Try again in a moment.")
         seen = before.version
         if version > seen:
-            raise Refusal("BAD_FRAME", hint="There is no such version yet.")
+            raise Refusal("BAD_FRAME", hint="This version does not exist yet.")
         whole = read_full_snapshot(before)
         try:
             after = apply(whole, edit, before.version + 1)
@@ -112,7 +112,7 @@ def _write(user: User, edit: Edit, thread_id: str) -> int:
     cached = write_tabs(thread_id, plan, editor=user.id)
     if cached is None:
         return seen
-    # A shot shows its pin.
+    # Shots show their moodboard pins.
     publish_tabs(cached, [tab, "shotlist"] if tab == pins.MOODBOARD else [tab])
     return int(cached.tabs[tab].version)
 
@@ -138,7 +138,7 @@ def check_can_edit(cached: CachedThread, user_id: str) -> None:
 
 
 def check_has_panel(cached: CachedThread, user_id: str) -> None:
-    """Those whose booking it is; for everybody else there is no panel."""
+    """Only the parties of the booking have a panel."""
     if not has_panel(cached, user_id):
         raise Refusal("THREAD_NOT_FOUND")
 

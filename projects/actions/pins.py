@@ -1,7 +1,8 @@
-"""Pictures that somebody brought to a moodboard: kept in SQL as long as their pin is there.
+"""Images of moodboard pins.
 
-The pin is in the table and the picture in SQL: what a crash leaves between the two is settled by
-the next who asks for the picture (threads/file_access.py), or by the sweeper.
+The pin is stored in DynamoDB and its file in SQL, where it is kept as long as the pin exists. A
+crash between the two writes is repaired by the next request for the file (threads/file_access.py)
+or by the cleanup job.
 """
 
 from typing import Any
@@ -31,20 +32,20 @@ MOODBOARD = "moodboard"
 
 
 def pin_id_for(file_id: str) -> str:
-    """The pin's id follows from the picture's: pinned twice, it is one pin."""
+    """Derives the pin's id from the file's, so that pinning a file twice makes one pin."""
     return file_id[-12:].lower()
 
 
 def reserve_image(user: User, file_id: str, *, thread_id: str) -> dict[str, Any]:
     (file,) = list_usable_files(user, [file_id], thread_id=thread_id)
     if file.kind != File.Kind.IMAGE:
-        raise Refusal("UPLOAD_TYPE", "Only pictures can be pinned.")
+        raise Refusal("UPLOAD_TYPE", "Only photos can be pinned.")
     reserve_for_tab(file, tab=MOODBOARD, part=pin_id_for(file_id))
     return describe_in_tab(file)
 
 
 def queue_remote_image(user: User, edit: Edit, *, thread_id: str) -> OutsidePicture | None:
-    """Before the pin is written, where there may be a picture behind its link."""
+    """Queues the download of a link's image before the pin is written; None if it has none."""
     link = edit.text.strip()
     if not settings.FETCH_PINS or len(link) > MAX_LINK_CHARS or not is_downloadable(link):
         return None
@@ -57,12 +58,12 @@ def cancel_remote_image(wanted: OutsidePicture | None) -> None:
 
 
 def start_remote_image(wanted: OutsidePicture | None) -> None:
-    """What fails here is found a minute later."""
+    """Must not raise: the worker picks up entries that were not started after a minute."""
     try:
         if wanted is not None:
             queue.mark_due(wanted)
     except DatabaseError:
-        log.exception("picture_not_begun", thread=wanted and wanted.thread_id)
+        log.exception("remote_image_start_failed", thread=wanted and wanted.thread_id)
 
 
 def prepare_removal(part: str, *, thread_id: str) -> None:
@@ -73,14 +74,14 @@ def confirm_pin(part: str, *, thread_id: str) -> None:
     try:
         settle_in_tab(part, thread_id=thread_id)
     except DatabaseError:
-        log.exception("pin_not_settled", thread=thread_id, part=part)
+        log.exception("pin_settle_failed", thread=thread_id, part=part)
 
 
 def release_image(part: str, *, thread_id: str) -> None:
-    """The pin is gone; what fails here, the sweeper does."""
+    """Must not raise: the pin is already removed, and the cleanup job retries."""
     try:
         use = find_in_tab(part, thread_id=thread_id)
         if use is not None:
             release_from_tab(use)
     except DatabaseError:
-        log.exception("picture_not_released", thread=thread_id, part=part)
+        log.exception("image_release_failed", thread=thread_id, part=part)

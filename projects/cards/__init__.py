@@ -1,1 +1,1 @@
-"""Cards in the conversation: carried to the table, and shown there."""
+"""Cards in a thread: the outbox handler that stores them in DynamoDB, and their rendering."""

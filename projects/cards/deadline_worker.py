@@ -1,5 +1,7 @@
-"""Runs without anybody online: moves the cards that are due, and lets a clock go on that a crash
-left standing. Whatever an outage kept from being moved is moved when it is over: due is due."""
+"""Background worker for card deadlines.
+
+It applies the transitions of cards that are due, and resumes deadlines that a crash left paused.
+Cards that became due during an outage are processed after it."""
 
 import threading
 
@@ -15,12 +17,12 @@ from threads.models import Thread
 
 log = structlog.get_logger(__name__)
 
-# Shown to the minute, kept well within it.
-EVERY = 10.0
+# Deadlines are shown to the minute.
+INTERVAL_SECONDS = 10.0
 
 
 def process_due_cards() -> int:
-    """How many were moved. One that cannot be holds up no other."""
+    """Returns how many cards changed. A card that fails does not delay the others."""
     return sum(_move(card_id) for card_id in deadlines.list_due_cards())
 
 
@@ -29,13 +31,13 @@ def _move(card_id: str) -> bool:
         thread_id = access_card(None, card_id).thread_id
         holds = _holds(thread_id)
         for why in holds:
-            # The hold came first; only its word did not get here.
+            # The hold was placed earlier, but its signal was lost.
             process_now(deadlines.pause_deadlines(thread_id, why))
         if holds:
             return False
         done = apply_due_transition(card_id)
     except Exception:
-        log.exception("card_not_moved", card=card_id)
+        log.exception("card_deadline_failed", card=card_id)
         return False
     if done is None:
         return False
@@ -44,7 +46,7 @@ def _move(card_id: str) -> bool:
 
 
 def _holds(thread_id: str) -> set[str]:
-    """Why nothing may happen in a thread just now; empty if it may."""
+    """Reasons why the deadlines of a thread must be paused now."""
     thread = Thread.find(keys.thread_pk(thread_id), keys.THREAD)
     if thread is None:
         return {deadlines.LOCK}
@@ -53,20 +55,20 @@ def _holds(thread_id: str) -> set[str]:
 
 
 def resume_stale_pauses() -> None:
-    """Where the hold is over, and only the clock was not told. A case speaks for itself."""
+    """Resumes deadlines whose hold or lock has ended. Cases resume them on their own."""
     for thread_id, why in deadlines.list_pauses():
         if why != deadlines.CASE and why not in _holds(thread_id):
             process_now(deadlines.resume_deadlines(thread_id, why))
 
 
 def run_deadlines(stop: threading.Event) -> None:
-    """The server runs this in a thread of its own."""
+    """Runs in a thread of the server until `stop` is set."""
     while not stop.is_set():
         try:
             close_old_connections()
             resume_stale_pauses()
             process_due_cards()
         except Exception:
-            log.exception("clock_failed")
-        stop.wait(EVERY)
+            log.exception("deadline_worker_failed")
+        stop.wait(INTERVAL_SECONDS)
     connection.close()

@@ -1,4 +1,4 @@
-"""Pictures of a card: those that it shows, with what was said of them, and those one can show."""
+"""Images of a card: those it shows, with selections and notes, and those a form offers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ Picture = dict[str, Any]
 
 
 def list_card_images(payload: dict[str, Any]) -> list[Picture]:
-    """Of each whether it was chosen, and what should change."""
+    """Lists the images of a card with their selection and requested changes."""
     chosen, notes = payload.get("chosen", ()), payload.get("notes", {})
     return [
         _picture(file) | {"is_chosen": file["id"] in chosen, "note": notes.get(file["id"], "")}
@@ -22,10 +22,10 @@ def list_card_images(payload: dict[str, Any]) -> list[Picture]:
     ]
 
 
-def list_selectable_images(user: User, thread_id: str, brought: Sequence[str]) -> list[Picture]:
-    """What they have shown in this conversation, and what they `brought` with this form."""
-    files = exclude_hidden(list_images(user, thread_id=thread_id, also=brought))
-    return [_picture(describe(file)) | {"is_chosen": file.id in brought} for file in files]
+def list_selectable_images(user: User, thread_id: str, uploaded: Sequence[str]) -> list[Picture]:
+    """Lists the images the user shared in this thread, including those `uploaded` with the form."""
+    files = exclude_hidden(list_images(user, thread_id=thread_id, also=uploaded))
+    return [_picture(describe(file)) | {"is_chosen": file.id in uploaded} for file in files]
 
 
 def _picture(described: dict[str, Any]) -> Picture:

@@ -1,7 +1,7 @@
-"""Makes the table follow a card: its message, its shadow, what waits for whom, the line that tells.
+"""Outbox handler for cards: stores a card's message, shadow, pending actions and system message.
 
-All of a step is one transaction, made from what the records say when it is written, on the
-condition that the table has nothing newer. The line's own marker makes it come once.
+Each step is one DynamoDB transaction. It is built from the current SQL records, on the condition
+that nothing newer is stored. The idempotency marker of the system message prevents duplicates.
 """
 
 from dataclasses import replace
@@ -35,25 +35,25 @@ def handle_card(
     *,
     version: int,
     key: str,
-    says: str,
+    text: str,
     named: dict[str, str] | None = None,
     by_staff: bool = False,
 ) -> None:
-    """A staff decision is stored whatever the state of the thread, with the card it is about."""
+    """Stores the current state of a card. A staff decision is stored even in a locked thread."""
     message_id = _write_message(card_id, by_staff=by_staff)
     if version == 0:
         _refresh(card_id, message_id)
     elif version > 1:
-        move = NewMessage(
+        update = NewMessage(
             key,
-            escape_markdown(says),
-            says[:PREVIEW_LENGTH],
+            escape_markdown(text),
+            text[:PREVIEW_LENGTH],
             type=SYSTEM,
-            hashed_text=says,
+            hashed_text=text,
             named=named,
         )
-        move.by_staff = by_staff
-        _write_move(card_id, message_id, move)
+        update.by_staff = by_staff
+        _write_transition(card_id, message_id, update)
 
 
 def read_card(card_id: str) -> Card:
@@ -61,7 +61,7 @@ def read_card(card_id: str) -> Card:
     return Card.objects.select_related(*related).get(pk=card_id)
 
 
-# --- The card itself, as a message of whoever proposed it
+# --- The card message, authored by its proposer
 
 
 def _write_message(card_id: str, *, by_staff: bool) -> str:
@@ -87,13 +87,13 @@ def _write_message(card_id: str, *, by_staff: bool) -> str:
             waits=list_pending_actions(cached, this=card.id),
             extra_writes=lambda write, message: _write(write, cached, card, message.id, rev=0),
             by_staff=by_staff,
-            despite_hold=TYPES[card.type].calls_staff,
+            despite_hold=TYPES[card.type].needs_staff,
         )
         return line, RosterChange()
 
     appended = append(card.thread_id, plan)
     FileUse.objects.filter(client_id=card_id, message_id="").update(message_id=appended.message.id)
-    # Last: with it nobody carries the message again.
+    # Last: once this is set, the message is not written again.
     Card.objects.filter(pk=card_id).update(message_id=appended.message.id)
     publish_message(appended)
     return appended.message.id
@@ -110,22 +110,22 @@ def _check_is_open(cached: CachedThread) -> None:
 
 
 def _check_may_write(cached: CachedThread, card: Card) -> None:
-    """The card is on record; it is shown when its proposer may write there again."""
+    """Postpones the message until the proposer can send messages in the thread again."""
     author = cached.people.get(card.proposed_by_id)
     if author is None:
         return
     is_blocked = bool(author.blocked_by) and not cached.is_group
-    is_held = bool(author.sending_hold) and not TYPES[card.type].calls_staff
+    is_held = bool(author.sending_hold) and not TYPES[card.type].needs_staff
     if is_blocked or is_held or author.request_state or (author.blocked_until or "") > keys.now():
         raise Postponed
 
 
-# --- A move of it
+# --- A transition of it
 
 
-def _write_move(card_id: str, message_id: str, move: NewMessage) -> None:
+def _write_transition(card_id: str, message_id: str, update: NewMessage) -> None:
     def plan(cached: CachedThread) -> tuple[NewMessage, RosterChange]:
-        if not move.by_staff:
+        if not update.by_staff:
             _check_is_open(cached)
         card = read_card(card_id)
         rev = cached.thread.rev + 1
@@ -134,7 +134,10 @@ def _write_move(card_id: str, message_id: str, move: NewMessage) -> None:
             _write_with_message(write, cached, card, message_id, rev)
 
         return replace(
-            move, thread_changes={"rev": rev}, waits=list_pending_actions(cached), extra_writes=also
+            update,
+            thread_changes={"rev": rev},
+            waits=list_pending_actions(cached),
+            extra_writes=also,
         ), RosterChange()
 
     appended = append(read_card(card_id).thread_id, plan)
@@ -144,7 +147,7 @@ def _write_move(card_id: str, message_id: str, move: NewMessage) -> None:
 
 
 def _refresh(card_id: str, message_id: str) -> None:
-    """What changed without anybody moving it: its clock. Whoever may write there or not."""
+    """Stores a change without a transition, such as a paused deadline, even in a locked thread."""
     thread_id = read_card(card_id).thread_id
     backoff = Backoff()
     with cache.write_lock(thread_id):
@@ -165,7 +168,7 @@ def _refresh(card_id: str, message_id: str) -> None:
 
 
 def publish_card(cached: CachedThread, message_id: str) -> None:
-    """The card as it is now, to those who can see its message."""
+    """Publishes the current card to the participants who can see its message."""
     message = Message.find(cached.thread.pk, keys.message_sk(message_id))
     if message is None or message.action is None:
         return
@@ -184,7 +187,7 @@ def publish_card(cached: CachedThread, message_id: str) -> None:
     publish(event, to=[one.user_id for one in people if one.visible_from_seq <= message.seq])
 
 
-# --- What is written with either
+# --- Shared by both
 
 
 def _write_with_message(

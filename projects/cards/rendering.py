@@ -1,5 +1,5 @@
-"""A card as the conversation shows it: the same for every reader. What is for one of them only is
-named by their id, and shown or not on the page and in the browser."""
+"""The view of a card in a thread. The fragment is the same for every viewer: parts for one user
+carry that user's id, and the page or the browser shows or hides them."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from threads.dynamodb.unknown_kinds import record_unknown
 from threads.models import Message
 from threads.rendering.attachments import attachment_views
 
-# How a state looks; those that are neither good nor bad look like nothing in particular.
+# CSS tone of each state; other states have none.
 TONES = {
     "pending": "waiting",
     "open": "waiting",
@@ -29,11 +29,17 @@ TONES = {
     "disputed": "danger",
     "changes_requested": "waiting",
 }
+# Other states are shown by their name.
+STATE_LABELS = {
+    "auto_accepted": "accepted automatically",
+    "countered": "replaced",
+    "voided": "void",
+}
 UNKNOWN_LABEL, UNKNOWN_ICON = "Action", "info"
 
 
 def make_card_action(card: Card) -> dict[str, Any]:
-    """What a message keeps of its card, so that opening a thread reads nothing else."""
+    """What a message stores of its card, so that opening a thread needs no other read."""
     kind = TYPES[card.type]
     before = card.counters
     last = card.steps.last()
@@ -50,7 +56,8 @@ def make_card_action(card: Card) -> dict[str, Any]:
         "isStopped": card.stopped_at is not None,
         "isOnHold": card.is_open and card.leg is not None and card.leg.status == ON_HOLD,
         "moves": {
-            move.name: list_users_with_role(move.by, card) for move in _open_moves(kind, card)
+            transition.name: list_users_with_role(transition.by, card)
+            for transition in _open_transitions(kind, card)
         },
         "answers": _before(before) if before else None,
         "said": get_step_text(last) if last else "",
@@ -58,12 +65,8 @@ def make_card_action(card: Card) -> dict[str, Any]:
     }
 
 
-def get_state_label(card: Card) -> str:
-    return spell(card.state)
-
-
-def spell(state: str) -> str:
-    return state.replace("_", " ")
+def get_state_label(state: str) -> str:
+    return STATE_LABELS.get(state, state.replace("_", " "))
 
 
 def _before(card: Card) -> dict[str, Any]:
@@ -71,19 +74,20 @@ def _before(card: Card) -> dict[str, Any]:
     return {"id": card.id, "type": card.type, "what": what}
 
 
-def _open_moves(kind: CardType, card: Card) -> list[Transition]:
+def _open_transitions(kind: CardType, card: Card) -> list[Transition]:
     if not card.is_open:
         return []
     return [
-        move
-        for move in kind.moves
-        if move.label and card.state in move.sources and _allows(card, move)
+        transition
+        for transition in kind.transitions
+        if transition.label and card.state in transition.sources and _allows(card, transition)
     ]
 
 
-def _allows(card: Card, move: Transition) -> bool:
-    """A booking on hold offers nothing that would bind somebody."""
-    return card.leg is None or is_allowed(card.leg.status, status.move(card.type, move.name))
+def _allows(card: Card, transition: Transition) -> bool:
+    """A booking on hold allows no binding transition."""
+    action = status.transition_action(card.type, transition.name)
+    return card.leg is None or is_allowed(card.leg.status, action)
 
 
 def card_view(message: Message, cached: CachedThread) -> dict[str, Any] | None:
@@ -105,7 +109,7 @@ def make_card_view(action: dict[str, Any], cached: CachedThread) -> dict[str, An
         "what": kind.summary(action["payload"]),
         "shown": kind.show(action["payload"]),
         **_files(kind, action["payload"]),
-        "word": spell(action["state"]),
+        "word": get_state_label(action["state"]),
         "tone": TONES.get(action["state"], ""),
         "proposer": cached.get_person(action["by"])["name"],
         "waiting_names": [cached.get_person(user_id)["name"] for user_id in action["waitsFor"]],
@@ -116,7 +120,7 @@ def make_card_view(action: dict[str, Any], cached: CachedThread) -> dict[str, An
 
 
 def _unknown(action: dict[str, Any]) -> dict[str, Any]:
-    """A placeholder for a card of a type that only a newer version can show."""
+    """A placeholder for a card type that only a newer version knows."""
     record_unknown(f"card {action['type']}")
     state = str(action.get("state", ""))
     return {
@@ -128,31 +132,40 @@ def _unknown(action: dict[str, Any]) -> dict[str, Any]:
         "label": UNKNOWN_LABEL,
         "icon": UNKNOWN_ICON,
         "template": "projects/cards/unknown.html",
-        "word": spell(state),
+        "word": get_state_label(state),
     }
 
 
 def _files(kind: CardType, payload: dict[str, Any]) -> dict[str, Any]:
-    """A type that is about pictures shows them itself."""
+    """The template of an image type renders the images itself."""
     if kind.file_kind:
         return {"pictures": list_card_images(payload)}
     return {"files": attachment_views(payload.get("files"))}
 
 
 def _buttons(kind: CardType, action: dict[str, Any]) -> list[dict[str, Any]]:
-    """In the order of the type, the primary one last. A stored map has no order of its own."""
-    people = action["moves"]
-    moves = [move for move in kind.moves if move.name in people]
-    ordered = sorted(moves, key=lambda move: move.tone == "primary")
-    return [_button(move, people[move.name], action) for move in ordered]
+    """Sorted by rank, then as declared: DynamoDB returns a stored map in no particular order."""
+    users = action["moves"]
+    transitions = sorted(
+        (transition for transition in kind.transitions if transition.name in users),
+        key=_button_rank,
+    )
+    return [_button(transition, users[transition.name], action) for transition in transitions]
 
 
-def _button(move: Any, people: list[str], action: dict[str, Any]) -> dict[str, Any]:
+def _button_rank(transition: Transition) -> int:
+    """Decline and withdraw first, then transitions with a form, the main one last."""
+    if transition.tone:
+        return 2
+    return 1 if transition.input_model else 0
+
+
+def _button(transition: Transition, users: list[str], action: dict[str, Any]) -> dict[str, Any]:
     return {
-        "move": move.name,
-        "label": move.label,
-        "tone": move.tone,
-        "people": people,
-        "asks_first": bool(move.needs or move.asks),
-        "key": f"{move.name}-{action['version']}",
+        "transition": transition.name,
+        "label": transition.label,
+        "tone": transition.tone,
+        "users": users,
+        "has_form": bool(transition.input_model or transition.confirmation),
+        "key": f"{transition.name}-{action['version']}",
     }

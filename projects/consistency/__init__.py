@@ -1,1 +1,1 @@
-"""Whether the relational database and the table agree, in both directions. Changes nothing."""
+"""Read-only checks that SQL and DynamoDB agree, in both directions."""

@@ -1,7 +1,7 @@
-"""From the table to the records: items about something that does not exist.
+"""Finds DynamoDB items that refer to something that does not exist.
 
-Reads the whole table, a page at a time: maintenance, like the removal of expired items. What looks
-wrong is read once more before it is reported, since people go on using the service meanwhile.
+Scans the whole table page by page, as maintenance. A suspicious item is read again before it is
+reported, because the service stays in use during the scan.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from projects.consistency.references import References, ordering_keys_of
 from threads.dynamodb.table import Item, connection, get_many, parse_item
 
 PAGE_SIZE = 1000
-# All that the checks need of an item: never what people wrote.
+# The attributes that the checks need; never message content.
 ATTRIBUTES = [
     *("pk", "sk", "ttl", "kind", "legId", "lbgId", "buyerUserId", "sellerUserId", "cardId"),
     *("blockedBy", "type", "createdAt", "archiveId"),
@@ -31,7 +31,7 @@ def find_orphans() -> Iterator[str]:
                 items.append(item)
         yield from _confirmed(items)
     if unknown:
-        yield f"{unknown} items are of no kind that is known"
+        yield f"{unknown} items are of an unknown kind"
 
 
 def _confirmed(items: list[Item]) -> Iterator[str]:
@@ -40,7 +40,7 @@ def _confirmed(items: list[Item]) -> Iterator[str]:
         again = get_many(suspicious, with_contents=False)
         for item, problem in _check(again):
             if pending().filter(ordering_key__in=ordering_keys_of(item)).exists():
-                # The records changed just now, and the outbox is about to change the item.
+                # The outbox still has to update the item.
                 continue
             yield f"{item.pk} {item.sk}: {problem}"
 

@@ -1,4 +1,4 @@
-"""From the records to the table: what is recorded in SQL has to be there."""
+"""Checks that SQL records are present in DynamoDB."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -28,7 +28,7 @@ def compare_profiles() -> Iterator[str]:
         there = {item.pk for item in found if isinstance(item, Profile)}
         for user in users:
             if keys.user_pk(user.id) not in there and not _is_pending(f"user:{user.id}"):
-                yield f"{user.id}: has no profile in the table"
+                yield f"{user.id}: has no profile in DynamoDB"
 
 
 def compare_blocks() -> Iterator[str]:
@@ -41,11 +41,11 @@ def compare_blocks() -> Iterator[str]:
                 continue
             first, second = sorted((block.blocker_id, block.blocked_id))
             if not _is_pending(f"pair:{first}:{second}"):
-                yield f"{block.blocker_id}: the block of {block.blocked_id} is not in the table"
+                yield f"{block.blocker_id}: the block of {block.blocked_id} is not in DynamoDB"
 
 
 def _is_pending(ordering_key: str) -> bool:
-    """It is still on its way, by the outbox."""
+    """Whether the outbox still has to process a change."""
     return pending().filter(ordering_key=ordering_key).exists()
 
 

@@ -1,4 +1,4 @@
-"""What items refer to, and whether it exists: looked up for a page of items at once."""
+"""Looks up what the items of one page refer to, in batches."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
@@ -47,15 +47,15 @@ class References:
 
     def problems_of(self, item: Item) -> Iterator[str]:
         if isinstance(item, OF_THREAD) and thread_of(item) not in self._threads:
-            yield "there is no such thread"
+            yield "its thread does not exist"
             return
         for user_id in users_of(item) - self._users:
-            yield f"there is no user {user_id}"
+            yield f"user {user_id} does not exist"
         for kind, check in CHECKS.items():
             if isinstance(item, kind):
                 yield from check(self, item)
 
-    # --- Looked up once for all of them
+    # --- Batch lookups
 
     @cached_property
     def _threads(self) -> set[str]:
@@ -94,7 +94,7 @@ class References:
         rows = Block.objects.filter(blocker__in=users)
         return set(rows.values_list("blocker_id", "blocked_id"))
 
-    # --- By kind
+    # --- Checks by item type
 
     def check_thread(self, thread: Thread) -> Iterator[str]:
         if thread.leg_id and not Leg.objects.filter(pk=thread.leg_id).exists():
@@ -102,18 +102,18 @@ class References:
         if thread.group_id and not BookingGroup.objects.filter(pk=thread.group_id).exists():
             yield f"is bound to {thread.group_id}, which does not exist"
         if thread.is_project and thread.id not in self._dossiers:
-            yield "is a project of which nothing is recorded"
+            yield "is a project without SQL records"
 
     def check_tab(self, tab: TabSnapshot) -> Iterator[str]:
         if thread_of(tab) not in self._dossiers:
-            yield "is a tab of a thread of which nothing is recorded"
+            yield "is a tab of a thread without SQL records"
 
     def check_card(self, shadow: CardShadow) -> Iterator[str]:
         card = self._cards.get(shadow.card_id)
         if card is None:
-            yield f"there is no card {shadow.card_id}"
+            yield f"card {shadow.card_id} does not exist"
         elif card.thread_id != thread_of(shadow) or card.message_id not in ("", shadow.message_id):
-            yield f"card {card.id} is in another place"
+            yield f"card {card.id} belongs to another message"
 
     def check_profile(self, profile: Profile) -> Iterator[str]:
         if users_of(profile) & self._deleted:
@@ -121,7 +121,7 @@ class References:
 
     def check_wait(self, wait: PendingAction) -> Iterator[str]:
         if not _is_open(wait):
-            yield f"nothing like this is open: {wait.type}"
+            yield f"no open {wait.type} matches it"
 
     def check_pair(self, pair: Pair) -> Iterator[str]:
         first, second = _users_of_pair(pair.pk)
@@ -170,7 +170,7 @@ def users_of(item: Item) -> set[str]:
 
 
 def ordering_keys_of(item: Item) -> set[str]:
-    """Of outbox entries by which the table may still follow the records."""
+    """Ordering keys of outbox entries that may still update the item."""
     users = sorted(users_of(item) | _blockers(item))
     found = {f"user:{user_id}" for user_id in users} | {"pair:" + ":".join(users)}
     if isinstance(item, (*OF_THREAD, Thread)):

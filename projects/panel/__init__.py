@@ -1,1 +1,1 @@
-"""The project panel: tabs beside a project thread, each a snapshot with a version."""
+"""The project panel: tabs next to a project thread, each stored as a versioned snapshot."""

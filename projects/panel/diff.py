@@ -1,4 +1,4 @@
-"""The difference between two versions of a tab that people write: only the parts that changed."""
+"""The changed parts between two versions of an editable tab."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ ORDER = "order"
 
 
 def diff(before: Snapshot, after: Snapshot) -> list[Snapshot]:
-    """One entry for each changed part, with its changed values before and after.
+    """Lists one entry for each changed part, with its changed values before and after.
 
     `None` on one side means that the part did not exist there.
     """
@@ -35,7 +35,7 @@ def _entry(part: str, old: Snapshot | None, new: Snapshot | None) -> Snapshot:
 
 
 def _reordered(old: dict[str, Snapshot], new: dict[str, Snapshot]) -> list[Snapshot]:
-    """The order of the items, if those that both versions have changed places."""
+    """The order of the items, if the items in both versions were reordered."""
     kept = [part for part in old if part in new], [part for part in new if part in old]
     if kept[0] == kept[1]:
         return []

@@ -1,8 +1,8 @@
-"""Tabs that people write themselves: brief, moodboard, shot list. What an edit makes of each.
+"""The tabs that users edit, brief, moodboard and shot list, and the operations on them.
 
-A part that can be edited carries the tab's version at which it was changed last, and by whom. An
-edit names the version it was made on: if the same part is newer than that, somebody was faster,
-and both texts go back to the editor. Edits of different parts do not disturb each other.
+Each editable part stores its author and the tab version of its last change. An edit names the
+version it is based on. If the part has changed since, the edit is refused as a conflict that
+contains both texts. Edits of different parts do not conflict.
 """
 
 import copy
@@ -16,7 +16,7 @@ from core.refusals import Refusal
 from projects.panel.large_tabs import measure_bytes
 
 Snapshot = dict[str, Any]
-# What a tab may weigh in all, since every edit writes all of it.
+# Size limit of a tab, because every edit writes the whole tab.
 MAX_TAB_BYTES = 100 * 1024
 MAX_TEXT_CHARS = 4000
 MAX_LINE_CHARS = 200
@@ -41,7 +41,7 @@ TAGS = ("todo", "done")
 
 @dataclass(frozen=True)
 class Edit:
-    """What somebody asks of a tab. `part` is the field of a brief, or the id of an item."""
+    """An edit of a tab. `part` is the name of a brief field or the id of an item."""
 
     tab: str
     op: str
@@ -52,22 +52,22 @@ class Edit:
     name: str = ""
     text: str = ""
     place: int = 0
-    # What is pinned, if it is a picture that somebody brought.
+    # The uploaded image of a pin.
     picture: dict[str, Any] | None = None
 
 
 def make_initial_snapshot(tab: str, *, title: str) -> Snapshot:
-    """What a tab holds before anybody wrote in it."""
+    """The content of a tab before its first edit."""
     if tab == "brief":
         return {"fields": {"title": {"text": title[:MAX_LINE_CHARS], "version": 0}}}
     return {"items": []}
 
 
 def apply(snapshot: Snapshot, edit: Edit, new_version: int) -> Snapshot | None:
-    """The tab after the edit; None if it is so already."""
+    """Returns the tab after the edit, or None if the edit changes nothing."""
     change = OPERATIONS.get((edit.tab, edit.op))
     if change is None:
-        raise Refusal("PANEL_INVALID", "We do not know what to do with that.")
+        raise Refusal("PANEL_INVALID", "This edit isn't supported. Reload the page and try again.")
     after = copy.deepcopy(snapshot)
     change(after, edit, new_version)
     if after == snapshot:
@@ -81,20 +81,20 @@ def _stamp(part: Snapshot, edit: Edit, version: int) -> None:
     part |= {"version": version, "by": edit.by, "at": edit.at}
 
 
-def _write(part: Snapshot, name: str, edit: Edit, version: int, longest: int) -> None:
+def _write(part: Snapshot, name: str, edit: Edit, version: int, max_chars: int) -> None:
     text = edit.text.replace("\r\n", "\n").replace("\x00", "").strip()
     if part.get(name, "") == text:
         return
     if part.get("version", 0) > edit.version:
         raise EditConflict(edit, part.get(name, ""), part)
-    if len(text) > longest:
-        raise Refusal("PANEL_INVALID", f"At most {longest:,} characters fit here.")
+    if len(text) > max_chars:
+        raise Refusal("PANEL_INVALID", f"Use at most {max_chars:,} characters.")
     part[name] = text
     _stamp(part, edit, version)
 
 
 class EditConflict(Refusal):
-    """Somebody was faster: what they wrote, and what was about to be saved."""
+    """The part was changed since the version of the edit; carries both texts."""
 
     def __init__(self, edit: Edit, theirs: str, part: Snapshot) -> None:
         super().__init__("PANEL_VERSION_CONFLICT")
@@ -113,10 +113,10 @@ class EditConflict(Refusal):
 
 def _edit_brief(tab: Snapshot, edit: Edit, version: int) -> None:
     if edit.part not in BRIEF_FIELDS:
-        raise Refusal("PANEL_INVALID", "A brief has no such part.")
+        raise Refusal("PANEL_INVALID", "This part of the brief doesn't exist.")
     field = tab["fields"].setdefault(edit.part, {"text": "", "version": 0})
-    longest = MAX_LINE_CHARS if edit.part == "title" else MAX_TEXT_CHARS
-    _write(field, "text", edit, version, longest)
+    max_chars = MAX_LINE_CHARS if edit.part == "title" else MAX_TEXT_CHARS
+    _write(field, "text", edit, version, max_chars)
 
 
 # --- Items: pins of a moodboard, entries of a shot list
@@ -126,7 +126,7 @@ def _find(tab: Snapshot, edit: Edit) -> Snapshot:
     for item in tab["items"]:
         if item["id"] == edit.part:
             return dict_of(item)
-    raise Refusal("PANEL_INVALID", "Somebody has removed this meanwhile.")
+    raise Refusal("PANEL_INVALID", "This was removed in the meantime.")
 
 
 def dict_of(item: Any) -> Snapshot:
@@ -138,7 +138,7 @@ def _add(tab: Snapshot, item: Snapshot, edit: Edit, version: int) -> None:
     if any(each["id"] == item["id"] for each in tab["items"]):
         return
     if len(tab["items"]) >= MAX_ITEMS:
-        raise Refusal("PANEL_INVALID", f"At most {MAX_ITEMS} fit here.")
+        raise Refusal("PANEL_INVALID", f"You can add up to {MAX_ITEMS}. Remove something first.")
     _stamp(item, edit, version)
     tab["items"].append(item)
 
@@ -148,7 +148,7 @@ def _remove(tab: Snapshot, edit: Edit, version: int) -> None:
 
 
 def _move(tab: Snapshot, edit: Edit, version: int) -> None:
-    """To a place among the others. Whoever moves last has the last word."""
+    """Moves an item to a position. The last write wins."""
     item = _find(tab, edit)
     others = [each for each in tab["items"] if each is not item]
     tab["items"] = [*others[: edit.place], item, *others[edit.place :]]
@@ -172,23 +172,23 @@ def _edit_shot(tab: Snapshot, edit: Edit, version: int) -> None:
     if edit.name == "name":
         _line(edit.text, "A shot")
     if edit.name not in ("name", "notes", "owner", "pin"):
-        raise Refusal("PANEL_INVALID", "A shot has no such part.")
+        raise Refusal("PANEL_INVALID", "This part of a shot doesn't exist.")
     _write(item, edit.name, edit, version, MAX_LINE_CHARS if edit.name == "name" else 1000)
 
 
 def _tick(tab: Snapshot, edit: Edit, version: int) -> None:
     item = _find(tab, edit)
     if edit.text not in TAGS:
-        raise Refusal("PANEL_INVALID", "A shot is done, or still to do.")
+        raise Refusal("PANEL_INVALID", "A shot is either done or to do.")
     if item["done"] != (edit.text == "done"):
         item["done"] = edit.text == "done"
         item |= {"doneBy": edit.by, "at": edit.at}
 
 
 def _add_template(tab: Snapshot, edit: Edit, version: int) -> None:
-    """What of it is not there yet, so that pressing twice changes nothing."""
+    """Adds the missing shots of a template, so that repeating it is a no-op."""
     if edit.text not in TEMPLATES:
-        raise Refusal("PANEL_INVALID", "There is no such list.")
+        raise Refusal("PANEL_INVALID", "This template doesn't exist.")
     there = {each["name"] for each in tab["items"]}
     for name in TEMPLATES[edit.text]:
         if name not in there:
@@ -203,13 +203,13 @@ def _add_pin(tab: Snapshot, edit: Edit, version: int) -> None:
     link = edit.text.strip()
     site = _site_of(link)
     if not site:
-        raise Refusal("PANEL_INVALID", "A pin needs an address that begins with https://.")
+        raise Refusal("PANEL_INVALID", "Enter a link that starts with https://.")
     item = {"id": edit.part or new_part_id(), "link": link, "site": site, "caption": ""}
     return _add(tab, item, edit, version)
 
 
 def _site_of(link: str) -> str:
-    """The host of a web address; empty if it is none."""
+    """The host of a web link; empty if it is not one."""
     try:
         parts = urlsplit(link) if len(link) <= MAX_LINK_CHARS else None
     except ValueError:
@@ -218,10 +218,10 @@ def _site_of(link: str) -> str:
 
 
 def _show_picture(tab: Snapshot, edit: Edit, version: int) -> None:
-    """What the link of a pin led to. Nobody wrote anything, so nobody's words are older now."""
+    """Adds the fetched image of a link. The version of the pin stays, so no edit conflicts."""
     pin = _find(tab, edit)
     if not edit.picture or pin.get("link") != edit.text:
-        raise Refusal("PANEL_INVALID", "This is not where the pin leads.")
+        raise Refusal("PANEL_INVALID", "This image doesn't belong to the pin.")
     pin["picture"] = edit.picture
 
 

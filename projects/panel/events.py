@@ -1,4 +1,4 @@
-"""`panel.changed`, to those whose panel it is and who are still there."""
+"""Publishes `panel.changed` to the parties of the booking who are participants of the thread."""
 
 from collections.abc import Iterable
 

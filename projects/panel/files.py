@@ -1,4 +1,4 @@
-"""Files in a project panel: who may see them, and what a crash left open about them."""
+"""Files in a project panel: permission to view them, and cleanup of unsettled reservations."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from threads.models import TabSnapshot, Thread
 
 
 def settle_pins() -> int:
-    """Files reserved for a pin belong to it if it was stored, and are free again if it was not."""
+    """Settles files reserved for a pin: kept if the pin was stored, released otherwise."""
     pins = list_unsettled_tab_uses(MIN_AGE)
     for pin in pins:
         if not settle_pin(pin.file, pin):
@@ -29,7 +29,7 @@ def can_view_in_panel(user: User, thread: Thread, file: File) -> bool:
 
 
 def settle_pin(file: File, use: TabUse) -> bool:
-    """Whether its pin is there, if a crash has left that open."""
+    """Whether the pin of a file exists; settles the reservation if a crash left it open."""
     if use.settled_at:
         return True
     tab = TabSnapshot.find(keys.thread_pk(file.thread_id), keys.tab_sk(use.tab))
@@ -42,5 +42,5 @@ def settle_pin(file: File, use: TabUse) -> bool:
 
 
 def _shows(pin: dict[str, Any], use: TabUse) -> bool:
-    """A pin may still be the link that its picture was fetched from."""
+    """Whether the pin shows this file. A linked pin may not have its image yet."""
     return pin["id"] == use.part and pin.get("picture", {}).get("id") == use.file_id

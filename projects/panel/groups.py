@@ -1,4 +1,4 @@
-"""The conversation of a booking group: everybody in it from the first line on."""
+"""The thread of a booking group, which starts with all parties as participants."""
 
 from accounts.models import User
 from projects.panel.record_tabs import ThreadRecords
@@ -18,26 +18,26 @@ from threads.sending.new_message import make_archive_due, make_marker
 
 
 def open_group_thread(
-    truth: ThreadRecords, *, key: str, says: str, named: dict[str, str] | None = None
+    records: ThreadRecords, *, key: str, text: str, named: dict[str, str] | None = None
 ) -> None:
-    """Its id and its first message's follow from the record: a repeat finds it there."""
-    group = truth.dossier.group
+    """Idempotent: the ids of the thread and of its first message derive from the record."""
+    group = records.dossier.group
     if group is None:
         return
-    line = NewMessage(
+    new_message = NewMessage(
         client_id=key,
-        body=escape_markdown(says),
-        preview=says[:PREVIEW_LENGTH],
+        body=escape_markdown(text),
+        preview=text[:PREVIEW_LENGTH],
         type=SYSTEM,
         named=named,
     )
-    cached, message = _new_thread(truth, group.thread_id, group.title, line)
+    cached, message = _new_thread(records, group.thread_id, group.title, new_message)
     write = Transaction()
     write.put("thread", cached.thread, Thread.pk.does_not_exist())
     for person in cached.people.values():
         write.put(person.sk, person)
     write.put("message", message)
-    write.put("marker", make_marker(message, line))
+    write.put("marker", make_marker(message, new_message))
     write.put("archive", make_archive_due(message))
     try:
         write.commit()
@@ -50,21 +50,21 @@ def open_group_thread(
 
 
 def _new_thread(
-    truth: ThreadRecords, thread_id: str, title: str, line: NewMessage
+    records: ThreadRecords, thread_id: str, title: str, new_message: NewMessage
 ) -> tuple[CachedThread, Message]:
-    binding = truth.binding
+    binding = records.binding
     assert binding is not None
-    made_at = truth.dossier.group.created_at  # type: ignore[union-attr]
+    made_at = records.dossier.group.created_at  # type: ignore[union-attr]
     message_id = keys.next_message_id(None, int(made_at.timestamp() * 1000))
     at = keys.iso(keys.message_time(message_id))
-    buyer_id = truth.legs[0].buyer_id
+    buyer_id = records.legs[0].buyer_id
     thread = Thread(
         keys.thread_pk(thread_id),
         keys.THREAD,
         kind=PROJECT,
         subject=title,
         buyer_id=buyer_id,
-        seller_id=truth.legs[0].seller_id,
+        seller_id=records.legs[0].seller_id,
         participants=binding.party_ids,
         roster_version=1,
         status=OPEN,
@@ -75,7 +75,7 @@ def _new_thread(
         last_tally=0,
         last_message_id=message_id,
         last_message_at=at,
-        last_message=line.summary,
+        last_message=new_message.summary,
         rev=0,
     )
     binding.change(thread).apply(thread)
@@ -84,17 +84,17 @@ def _new_thread(
         keys.message_sk(message_id),
         seq=1,
         tally=0,
-        client_id=line.client_id,
+        client_id=new_message.client_id,
         type=SYSTEM,
-        body=line.body,
-        named=line.named,
+        body=new_message.body,
+        named=new_message.named,
         receiver_ids=binding.party_ids,
         created_at=at,
     )
-    return CachedThread(thread, _everybody(thread, binding.party_ids)), message
+    return CachedThread(thread, _make_participants(thread, binding.party_ids)), message
 
 
-def _everybody(thread: Thread, party_ids: list[str]) -> dict[str, Participant]:
+def _make_participants(thread: Thread, party_ids: list[str]) -> dict[str, Participant]:
     users = User.objects.in_bulk(party_ids)
     buyer = users[thread.buyer_id]
     first_seller = users[thread.seller_id]

@@ -1,7 +1,7 @@
-"""Tabs that are too large to be read with every opening of their thread.
+"""Tabs that are too large to be read whenever their thread is opened.
 
-What such a tab holds is an item of its own, under the tab's version, which only the tab reads. With
-the thread comes what is needed before anybody looks at it.
+The content of such a tab is a separate item under the tab's version, read only to show the tab. The
+snapshot in the thread holds just the indicator that the page shows.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from threads.dynamodb import keys
 from threads.models import TabEdit, TabSnapshot
 
 Snapshot = dict[str, Any]
-# What an item of a thread may weigh, since whoever opens the thread reads all of it.
+# Size limit of an inline snapshot, which is read whenever the thread is opened.
 MAX_INLINE_BYTES = 24 * 1024
 MAX_READS = 4
 
@@ -28,7 +28,7 @@ def _written_down(snapshot: Snapshot) -> bytes:
 
 
 def make_inline_snapshot(name: str, whole: Snapshot) -> Snapshot:
-    """As the thread carries it: all of it, or what a page says of a tab that it does not show."""
+    """The snapshot stored with the thread: complete, or just the indicator of a large tab."""
     if measure_bytes(whole) <= MAX_INLINE_BYTES:
         return whole
     digest = hashlib.sha256(_written_down(whole)).hexdigest()
@@ -41,7 +41,7 @@ def is_large(tab: TabSnapshot) -> bool:
 
 
 def read_full_snapshot(tab: TabSnapshot) -> Snapshot:
-    """One request more if it is large; none otherwise."""
+    """Returns the complete snapshot; a large tab costs one more read."""
     found: TabSnapshot | None = tab
     for _ in range(MAX_READS):
         if found is None or not is_large(found):
@@ -49,7 +49,7 @@ def read_full_snapshot(tab: TabSnapshot) -> Snapshot:
         item = TabEdit.find(found.pk, keys.edit_sk(found.name, found.version))
         if item is not None and item.snapshot is not None:
             return item.snapshot
-        # Somebody changed it since the thread was read.
+        # The tab changed since the thread was read.
         found = TabSnapshot.find(tab.pk, tab.sk)
     if found is None or is_large(found):
         raise Refusal("TRY_AGAIN")
@@ -57,12 +57,12 @@ def read_full_snapshot(tab: TabSnapshot) -> Snapshot:
 
 
 def get_tab_indicator(tab: TabSnapshot) -> Any:
-    """What stands in the header of the thread, or on the tab."""
+    """The number shown on the tab or in the thread header."""
     return tab.snapshot["told"] if is_large(tab) else INDICATORS[tab.name](tab.snapshot)
 
 
 def percent_done(snapshot: Snapshot) -> int | None:
-    """Of a shot list; None while there is nothing to do."""
+    """The progress of a shot list; None if it is empty."""
     items = snapshot.get("items", [])
     if not items:
         return None
@@ -76,7 +76,7 @@ def count_pending(snapshot: Snapshot) -> int:
 
 
 def count_unlisted(snapshot: Snapshot) -> int:
-    """Those that wait and are not listed."""
+    """Pending actions that the tab counts but does not list."""
     more = snapshot.get("more", {})
     return sum(more.get(name, 0) for name in ("offers", "signing", "cards"))
 

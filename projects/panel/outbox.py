@@ -1,7 +1,6 @@
-"""Makes a thread follow its dossier: bound to what was booked, told what happened, its tabs made.
+"""Outbox handler for bookings: binds a thread to its booking, adds the system message, makes tabs.
 
-Each step leaves what is done already as it is, so that an entry of the outbox which a crash left
-half-way is simply carried again.
+Each step is idempotent, so that an entry that was interrupted by a crash can be processed again.
 """
 
 from typing import Any
@@ -21,57 +20,59 @@ from threads.models.message import PREVIEW_LENGTH, SYSTEM
 from threads.rendering.markdown import escape_markdown
 from threads.sending import NewMessage, NothingToDo, RosterChange, append
 
-OPENS = "The project panel is open."
+PANEL_OPENED = "The project panel is open."
 
 
 def handle_booking(entry: OutboxEntry) -> None:
     thread_id = entry.payload["thread"]
-    truth = read_records(thread_id)
-    if truth is None:
+    records = read_records(thread_id)
+    if records is None:
         return
     card = entry.payload.get("card")
     if card is not None:
         by_staff = entry.payload.get("by_staff", False)
-        handle_card(card["id"], version=card["version"], by_staff=by_staff, **_line_of(entry))
+        handle_card(
+            card["id"], version=card["version"], by_staff=by_staff, **_message_fields(entry)
+        )
     elif cache.load(thread_id) is None:
-        open_group_thread(truth, **_line_of(entry))
+        open_group_thread(records, **_message_fields(entry))
     else:
-        _say(thread_id, truth, **_line_of(entry))
+        _append_message(thread_id, records, **_message_fields(entry))
     extend(entry)
     refresh_tabs(thread_id)
 
 
-def _line_of(entry: OutboxEntry) -> dict[str, Any]:
+def _message_fields(entry: OutboxEntry) -> dict[str, Any]:
     payload = entry.payload
-    return {"key": payload["key"], "says": payload["says"], "named": payload.get("named")}
+    return {"key": payload["key"], "text": payload["says"], "named": payload.get("named")}
 
 
-def _say(
-    thread_id: str, truth: ThreadRecords, *, key: str, says: str, named: dict[str, str] | None
+def _append_message(
+    thread_id: str, records: ThreadRecords, *, key: str, text: str, named: dict[str, str] | None
 ) -> None:
-    """Line and binding are one transaction: there is no project of which nobody was told."""
+    """Appends the system message and binds the thread in one transaction."""
 
     def plan(cached: CachedThread) -> tuple[NewMessage, RosterChange]:
         if cached.thread.is_locked or cached.thread.soft_block:
             raise Postponed
-        binding = truth.binding
+        binding = records.binding
         if binding is not None and binding.holds(cached.thread):
             binding = None
-        text = " ".join(filter(None, [says, OPENS if binding else ""]))
-        if not text:
+        body = " ".join(filter(None, [text, PANEL_OPENED if binding else ""]))
+        if not body:
             raise NothingToDo
-        line = NewMessage(
+        message = NewMessage(
             client_id=key,
-            body=escape_markdown(text),
-            preview=text[:PREVIEW_LENGTH],
+            body=escape_markdown(body),
+            preview=body[:PREVIEW_LENGTH],
             type=SYSTEM,
             named=named,
             binding=binding,
             waits=list_pending_actions(cached),
-            # Carried again, it no longer opens anything; it is the same line all the same.
-            hashed_text=says,
+            # Without PANEL_OPENED: a repeat no longer binds the thread but is the same message.
+            hashed_text=text,
         )
-        return line, RosterChange()
+        return message, RosterChange()
 
     try:
         appended = append(thread_id, plan)

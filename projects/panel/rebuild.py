@@ -1,10 +1,10 @@
-"""Snapshots are disposable: thrown away and made again, they are the same; and whether they are."""
+"""Rebuilds the snapshots of a thread from SQL, and compares them with it."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from core.refusals import Refusal
-from projects.cards.consistency import list_card_problems
+from projects.cards.consistency import list_card_problems, update_wording
 from projects.panel.large_tabs import is_large, make_inline_snapshot, read_full_snapshot
 from projects.panel.record_tabs import make_snapshots, read_records
 from projects.panel.refresh import find_last_edit, refresh_tabs
@@ -19,25 +19,25 @@ from threads.models.thread import Thread
 
 
 def rebuild(thread_id: str) -> bool:
-    """False if the table does not know the thread. Whoever has it open is told what came of it."""
+    """Rebuilds a thread and publishes its tabs. Returns False if the thread does not exist."""
     cached = cache.load(thread_id)
     if cached is None:
         return False
-    _throw_away(cached)
+    _delete_tabs(cached)
     cache.invalidate(thread_id)
     refresh_tabs(thread_id)
     rebuild_pending_actions(thread_id)
     return True
 
 
-def _throw_away(cached: CachedThread) -> None:
-    """At the version that was read: what somebody writes meanwhile stays."""
+def _delete_tabs(cached: CachedThread) -> None:
+    """Deletes tabs at the version that was read, so that a concurrent edit is kept."""
     for tab in cached.tabs.values():
         write = Transaction()
         write.delete(tab.sk, tab, TabSnapshot.version == tab.version)
         if is_large(tab) and tab.records_revision is not None:
             write.delete("aside", TabEdit(tab.pk, keys.edit_sk(tab.name, tab.version)))
-        # So that a page which is catching up at this moment looks again.
+        # A page that is syncing now has to sync again.
         change = Change(add={"rev": 1})
         write.update("thread", cached.thread, change, Thread.pk.exists())
         try:
@@ -47,39 +47,45 @@ def _throw_away(cached: CachedThread) -> None:
 
 
 def list_differences(thread_id: str) -> Iterator[str]:
-    """Where the table and the records do not say the same."""
-    truth = read_records(thread_id)
+    """Lists the differences between a thread in DynamoDB and its SQL records."""
+    records = read_records(thread_id)
     cached = cache.load(thread_id)
-    if truth is None:
+    if records is None:
         return
     if cached is None:
-        yield "there is no such thread in the table"
+        yield "the thread does not exist in DynamoDB"
         return
-    binding = truth.binding
+    binding = records.binding
     if binding is not None and not binding.holds(cached.thread):
-        yield "it is not bound to what was booked"
+        yield "the thread is not bound to its booking"
     if binding is None and cached.thread.is_project:
-        yield "it is a project without a booking"
+        yield "the thread is a project without a booking"
     yield from list_card_problems(cached)
     yield from list_pending_action_problems(cached)
-    for name, snapshot in make_snapshots(truth).items():
+    for name, snapshot in make_snapshots(records).items():
         tab = cached.tabs.get(name)
         if tab is None or not _holds(tab, snapshot):
-            yield f"{name} is not what is recorded"
-        elif tab.records_revision != truth.dossier.revision:
-            yield f"{name} is of revision {tab.records_revision}, not {truth.dossier.revision}"
+            yield f"{name} differs from its SQL records"
+        elif tab.records_revision != records.dossier.revision:
+            yield f"{name} is of revision {tab.records_revision}, not {records.dossier.revision}"
     for name in ("brief", "moodboard", "shotlist"):
         tab, last = cached.tabs.get(name), find_last_edit(thread_id, name)
         if last is not None and (tab is None or not _holds(tab, last.snapshot or {})):
-            yield f"{name} is not what was written last"
+            yield f"{name} differs from its last edit"
 
 
 def _holds(tab: TabSnapshot, whole: dict[str, Any]) -> bool:
-    """Both the thread's copy and, if it is large, what is kept aside."""
+    """Compares the content, and the inline snapshot of a large tab with its content."""
     try:
-        return (
-            tab.snapshot == make_inline_snapshot(tab.name, whole)
-            and read_full_snapshot(tab) == whole
-        )
+        content = read_full_snapshot(tab)
     except Refusal:
         return False
+    is_inline_current = tab.snapshot == make_inline_snapshot(tab.name, content)
+    return is_inline_current and _comparable(content) == _comparable(whole)
+
+
+def _comparable(snapshot: dict[str, Any]) -> dict[str, Any]:
+    if "cards" not in snapshot:
+        return snapshot
+    cards = [card | {"what": update_wording(card["what"])} for card in snapshot["cards"]]
+    return snapshot | {"cards": cards}

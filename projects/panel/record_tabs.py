@@ -1,7 +1,7 @@
-"""Tabs that follow the relational records: what each holds, made from what is recorded now.
+"""The tabs that are derived from SQL records.
 
-In a conversation of several sellers the fragment is the same for all of them, so that it names no
-amount and no checksum: what two have agreed is theirs.
+A thread with several sellers has one fragment for all of them. It contains no amounts and no
+checksums, because the terms are private to each buyer and seller.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ from threads.sending import Binding
 
 MAX_CLOSED = 10
 MAX_APPROVED = 5
-# The tab in which files are proofs.
+# The tab that holds the proofs.
 PROOFS = "files"
 
 Snapshot = dict[str, Any]
@@ -44,14 +44,14 @@ Snapshot = dict[str, Any]
 
 @dataclass
 class ThreadRecords:
-    """All that is recorded of a thread, read once."""
+    """The SQL records of a thread, read once."""
 
     dossier: Dossier
     legs: list[Leg]
     offers: list[Offer]
     proofs: list[TabUse]
     cards: list[Card] = field(default_factory=list)
-    # Rounds of proofs that were approved.
+    # Approved rounds of proofs.
     approved: list[Card] = field(default_factory=list)
     # Open cards that are not among `cards`.
     more_cards: int = 0
@@ -92,24 +92,24 @@ def read_records(thread_id: str) -> ThreadRecords | None:
     )
 
 
-def make_snapshots(truth: ThreadRecords) -> dict[str, Snapshot]:
-    """Before a booking there is nothing but what waits for an answer."""
-    if not truth.dossier.is_bound:
-        return {"actions": trim(_actions(truth))}
-    return {tab: trim(MAKERS[tab](truth)) for tab in RECORD_TABS}
+def make_snapshots(records: ThreadRecords) -> dict[str, Snapshot]:
+    """Makes all tabs; before a booking there is only the actions tab."""
+    if not records.dossier.is_bound:
+        return {"actions": trim(_actions(records))}
+    return {tab: trim(MAKERS[tab](records)) for tab in RECORD_TABS}
 
 
 def _newest(records: QuerySet[Any], *order: str) -> tuple[list[Any], int]:
-    """The newest records, oldest first, and how many there are besides."""
+    """The newest records, oldest first, and the number of older ones."""
     newest = list(records.order_by(*(f"-{name}" for name in order))[:MAX_LISTED])
     return newest[::-1], max(0, records.count() - MAX_LISTED)
 
 
-def _docs(truth: ThreadRecords) -> Snapshot:
-    return {"documents": [_document(leg, truth) for leg in truth.legs]}
+def _docs(records: ThreadRecords) -> Snapshot:
+    return {"documents": [_document(leg, records) for leg in records.legs]}
 
 
-def _document(leg: Leg, truth: ThreadRecords) -> Snapshot:
+def _document(leg: Leg, records: ThreadRecords) -> Snapshot:
     versions = leg.contract.versions.prefetch_related("signatures").order_by("-number")
     newest, *older = versions[: MAX_LISTED + 1]
     shown: Snapshot = {
@@ -121,7 +121,7 @@ def _document(leg: Leg, truth: ThreadRecords) -> Snapshot:
         "legStatus": leg.status,
         "signatures": [_signature(each) for each in newest.signatures.order_by("id")],
     }
-    if truth.is_shared:
+    if records.is_shared:
         return shown
     return shown | {
         "id": leg.contract.id,
@@ -139,10 +139,10 @@ def _signature(signature: Any) -> Snapshot:
     return {"user": signature.user_id, "at": keys.iso(signature.signed_at)}
 
 
-def _expenses(truth: ThreadRecords) -> Snapshot:
-    if truth.is_shared:
-        return {"shared": True, "group": truth.dossier.group_id}
-    legs = [_account(leg) for leg in truth.legs]
+def _expenses(records: ThreadRecords) -> Snapshot:
+    if records.is_shared:
+        return {"shared": True, "group": records.dossier.group_id}
+    legs = [_account(leg) for leg in records.legs]
     sums: dict[str, Snapshot] = {}
     for leg in legs:
         total = sums.setdefault(leg["currency"], {"total": 0, "paid": 0, "due": 0, "open": 0})
@@ -200,13 +200,13 @@ def _receipt(receipt: Receipt) -> Snapshot:
     return shown
 
 
-def _files(truth: ThreadRecords) -> Snapshot:
-    finals = DeliverableManifest.objects.filter(leg__in=truth.legs)
+def _files(records: ThreadRecords) -> Snapshot:
+    finals = DeliverableManifest.objects.filter(leg__in=records.legs)
     manifests, more = _newest(finals, "made_at", "id")
     shown: Snapshot = {
         "proofs": [
             describe_in_tab(each.file) | {"by": each.file.owner_id, "at": keys.iso(each.created_at)}
-            for each in truth.proofs
+            for each in records.proofs
         ],
         "manifests": [
             {
@@ -220,16 +220,16 @@ def _files(truth: ThreadRecords) -> Snapshot:
             }
             for each in manifests
         ],
-        "sellers": sorted(truth.sellers),
+        "sellers": sorted(records.sellers),
     }
     count_more(shown, "manifests", more)
-    if truth.approved:
-        shown["approved"] = [_approved(each) for each in truth.approved]
+    if records.approved:
+        shown["approved"] = [_approved(each) for each in records.approved]
     return shown
 
 
 def _approved(card: Card) -> Snapshot:
-    """The ones that were chosen; all of them, if none was."""
+    """The selected images, or all of them if none was selected."""
     chosen, files = card.payload["chosen"], card.payload["files"]
     last = card.steps.last()
     assert last is not None
@@ -244,19 +244,19 @@ def _approved(card: Card) -> Snapshot:
     }
 
 
-def _actions(truth: ThreadRecords) -> Snapshot:
-    offers = [_offer(each) for each in truth.offers]
+def _actions(records: ThreadRecords) -> Snapshot:
+    offers = [_offer(each) for each in records.offers]
     is_open = [each for each in offers if each["status"] == PENDING]
     closed = [each for each in offers if each["status"] != PENDING]
-    signing = [each for leg in truth.legs for each in _to_sign(leg, truth)]
+    signing = [each for leg in records.legs for each in _to_sign(leg, records)]
     shown: Snapshot = {
         "offers": is_open,
         "signing": signing,
         "closed": closed[:MAX_CLOSED],
-        # A card of a type that only a newer version knows is listed by that version.
-        "cards": [_card(each) for each in truth.cards if each.type in TYPES],
+        # Card types that only a newer version knows are left to that version.
+        "cards": [_card(each) for each in records.cards if each.type in TYPES],
     }
-    count_more(shown, "cards", truth.more_cards)
+    count_more(shown, "cards", records.more_cards)
     return shown
 
 
@@ -289,12 +289,12 @@ def _offer(offer: Offer) -> Snapshot:
     }
 
 
-def _to_sign(leg: Leg, truth: ThreadRecords) -> list[Snapshot]:
+def _to_sign(leg: Leg, records: ThreadRecords) -> list[Snapshot]:
     version: ContractVersion | None = leg.contract.versions.exclude(status=VOID).first()
     if version is None or not is_allowed(leg.status, SIGN):
         return []
     signed = set(version.signatures.values_list("user_id", flat=True))
-    link = "" if truth.is_shared else leg.contract.id
+    link = "" if records.is_shared else leg.contract.id
     return [
         {"document": link, "service": leg.service, "version": version.number, "waitsFor": user_id}
         for user_id in leg.parties

@@ -1,4 +1,4 @@
-"""Making snapshots from the truth: when records change, and when somebody threw them away."""
+"""Updates the tabs of a thread from its SQL records and its last edits."""
 
 from projects.panel.editable_tabs import make_initial_snapshot
 from projects.panel.events import publish_tabs
@@ -13,14 +13,14 @@ from threads.models.tab import EDITABLE_TABS
 
 
 def refresh_tabs(thread_id: str) -> None:
-    """What the records say now, and empty tabs to write in where there are none yet."""
+    """Stores the tabs derived from records, and creates missing editable tabs."""
     changed: list[str] = []
 
     def plan(cached: CachedThread) -> list[TabSnapshot]:
-        truth = read_records(thread_id)
-        if truth is None:
+        records = read_records(thread_id)
+        if records is None:
             return []
-        wanted = [*_recorded(truth, cached), *_missing(truth, cached)]
+        wanted = [*_recorded(records, cached), *_missing(records, cached)]
         changed[:] = [tab.name for tab in wanted if _differs(cached.tabs.get(tab.name), tab)]
         return wanted
 
@@ -29,8 +29,8 @@ def refresh_tabs(thread_id: str) -> None:
         publish_tabs(cached, changed)
 
 
-def _recorded(truth: ThreadRecords, cached: CachedThread) -> list[TabSnapshot]:
-    dossier = truth.dossier
+def _recorded(records: ThreadRecords, cached: CachedThread) -> list[TabSnapshot]:
+    dossier = records.dossier
     made = [
         TabSnapshot(
             cached.thread.pk,
@@ -41,7 +41,7 @@ def _recorded(truth: ThreadRecords, cached: CachedThread) -> list[TabSnapshot]:
             updated_at=keys.iso(dossier.changed_at),
             records_revision=dossier.revision,
         )
-        for name, snapshot in make_snapshots(truth).items()
+        for name, snapshot in make_snapshots(records).items()
     ]
     return [tab for tab in made if _is_older(cached.tabs.get(tab.name), dossier.revision)]
 
@@ -50,23 +50,23 @@ def _is_older(tab: TabSnapshot | None, revision: int) -> bool:
     return tab is None or (tab.records_revision or 0) < revision
 
 
-def _missing(truth: ThreadRecords, cached: CachedThread) -> list[TabSnapshot]:
-    if not truth.dossier.is_bound:
+def _missing(records: ThreadRecords, cached: CachedThread) -> list[TabSnapshot]:
+    if not records.dossier.is_bound:
         return []
-    return [_written(name, truth, cached) for name in EDITABLE_TABS if name not in cached.tabs]
+    return [_written(name, records, cached) for name in EDITABLE_TABS if name not in cached.tabs]
 
 
-def _written(name: str, truth: ThreadRecords, cached: CachedThread) -> TabSnapshot:
-    """From its last edit; before the first one, as it is when a panel opens."""
+def _written(name: str, records: ThreadRecords, cached: CachedThread) -> TabSnapshot:
+    """Restores an editable tab from its last edit, or makes the initial one."""
     last = find_last_edit(cached.thread.id, name)
-    title = truth.legs[0].offer.title
+    title = records.legs[0].offer.title
     return TabSnapshot(
         cached.thread.pk,
         keys.tab_sk(name),
         version=last.version if last else 0,
         snapshot=last.snapshot if last else make_initial_snapshot(name, title=title),
-        updated_by=last.edited_by if last else truth.legs[0].buyer_id,
-        updated_at=last.edited_at if last else keys.iso(truth.legs[0].created_at),
+        updated_by=last.edited_by if last else records.legs[0].buyer_id,
+        updated_at=last.edited_at if last else keys.iso(records.legs[0].created_at),
     )
 
 

@@ -1,5 +1,5 @@
-"""A tab as the panel shows it: one template for the page and for the socket, the same for everybody
-who has the panel. What differs between them is decided in the browser, by their id."""
+"""Rendering of tabs. Page and socket share one template, and its fragment is the same for all
+viewers: the browser shows or hides the parts that carry a user's id."""
 
 from collections.abc import Callable
 from datetime import UTC, date
@@ -12,9 +12,9 @@ from contracts.cards.types import TYPES
 from contracts.models.bookings import BOOKED, ON_HOLD
 from contracts.models.documents import ISSUED
 from contracts.models.money import METHODS, PAYMENT, REPAYMENT, REVERSAL
-from contracts.money import amount
+from contracts.money import format_amount
 from contracts.status import PROPOSE_CHANGE, RECORD_PAYMENT, SIGN, is_allowed
-from projects.cards.rendering import UNKNOWN_ICON, UNKNOWN_LABEL
+from projects.cards.rendering import UNKNOWN_ICON, UNKNOWN_LABEL, get_state_label
 from projects.panel.editable_tabs import BRIEF_FIELDS, TEMPLATES
 from projects.panel.large_tabs import (
     count_unlisted,
@@ -41,15 +41,15 @@ LABELS = {
 
 
 def render_tab(cached: CachedThread, name: str) -> str:
-    """In UTC, whoever's request this is: each browser says the times in its own zone. A large one
-    is fetched by those who look at it: a frame has no room for it."""
+    """Renders in UTC; each browser formats the times in its own zone. A large tab is rendered as a
+    placeholder, because it does not fit into a frame."""
     shown = make_tab_view(cached, name, whole=False)
     with timezone.override(UTC):
         return get_template(shown["template"]).render({"p": shown["context"]})
 
 
 def make_tab_view(cached: CachedThread, name: str, *, whole: bool) -> dict[str, Any]:
-    """Template and context; of a large one only if it is asked for, which is one more request."""
+    """Template and context of a tab. A large tab is read only if `whole`: one more request."""
     tab = cached.tabs.get(name)
     if tab is None or whole or not is_large(tab):
         return {
@@ -91,7 +91,7 @@ def _changed(tab: TabSnapshot | None, cached: CachedThread) -> dict[str, Any]:
 
 
 def get_shot_progress(cached: CachedThread) -> int | None:
-    """Of the shot list, for the header of the thread."""
+    """The progress of the shot list, for the thread header."""
     tab = cached.tabs.get("shotlist")
     return get_tab_indicator(tab) if tab else None
 
@@ -104,14 +104,14 @@ def list_tab_links(cached: CachedThread, current: str) -> list[dict[str, Any]]:
 
 
 def _mark(cached: CachedThread, name: str) -> dict[str, Any]:
-    """How many wait, on the tab that lists them."""
+    """The number of pending actions, on the actions tab."""
     tab = cached.tabs.get(name)
     if name != "actions" or tab is None:
         return {}
     return {"count": get_tab_indicator(tab)}
 
 
-# --- What each template is given
+# --- Template contexts
 
 
 def _brief(snapshot: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
@@ -224,7 +224,7 @@ def _expenses(snapshot: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
     legs = [_account(leg, cached) for leg in snapshot.get("legs", [])]
     totals = [
         {
-            name: amount(total[name], total["currency"])
+            name: format_amount(total[name], total["currency"])
             for name in ("total", "paid", "due", "open")
             if name in total
         }
@@ -237,10 +237,10 @@ def _expenses(snapshot: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
 
 def _account(leg: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
     def money(cents: int) -> str:
-        return amount(cents, leg["currency"])
+        return format_amount(cents, leg["currency"])
 
     shown = {name: money(leg[name]) for name in ("price", "deposit", "total", "paid", "open")}
-    # Snapshots that were made before there was a status have none.
+    # Snapshots made by earlier versions have no status.
     status = leg.get("status", BOOKED)
     may_record = is_allowed(status, RECORD_PAYMENT)
     return {
@@ -261,7 +261,7 @@ def _account(leg: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
 
 
 def _receipt(receipt: dict[str, Any], money: Callable[[int], str]) -> dict[str, Any]:
-    """With a minus if it makes less outstanding."""
+    """The sign is a minus if the entry reduces the outstanding amount."""
     kind, reversed_kind = receipt["kind"], receipt.get("reversesKind")
     is_less = kind == PAYMENT or reversed_kind == REPAYMENT
     return receipt | {
@@ -278,7 +278,7 @@ def _actions(snapshot: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
     def shown(entry: dict[str, Any]) -> dict[str, Any]:
         more: dict[str, Any] = {}
         if "cents" in entry:
-            more["amount"] = amount(entry["cents"], entry["currency"])
+            more["amount"] = format_amount(entry["cents"], entry["currency"])
             more["moment"] = keys.parse_iso(entry["at"])
             more["author"] = cached.get_person(entry["by"])["name"]
         return entry | more | {"waits_for": cached.get_person(entry["waitsFor"])["name"]}
@@ -300,7 +300,7 @@ def _card(card: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
     return card | {
         "label": kind.label if kind else UNKNOWN_LABEL,
         "icon": kind.icon if kind else UNKNOWN_ICON,
-        "word": card["state"].replace("_", " "),
+        "word": get_state_label(card["state"]),
         "author": cached.get_person(card["by"])["name"],
         "waits_for": ", ".join(cached.get_person(user_id)["name"] for user_id in card["waitsFor"]),
         "moment": keys.parse_iso(card["at"]),

@@ -1,4 +1,4 @@
-"""Writing tabs: each with its version, and the thread's `rev` with them, in one transaction."""
+"""Writes tabs with their versions and the thread's `rev` in one transaction."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -20,13 +20,13 @@ from threads.models.thread import LOCKED
 from threads.sending.revision import now
 from threads.sending.transaction import can_write
 
-# The tabs as they should be, of the thread as it is; none if they are so already.
+# Returns the tabs to write for the current thread; empty if nothing changes.
 Plan = Callable[[CachedThread], list[TabSnapshot]]
 
 
 def write_tabs(thread_id: str, plan: Plan, *, editor: str | None = None) -> CachedThread | None:
-    """The thread with these tabs, or None if there was nothing to do. `editor` is who wrote them:
-    somebody who has to be there, and free to write. Records are carried whoever is."""
+    """Returns the thread with the new tabs, or None if nothing changed. `editor` must be a
+    participant who can send messages; without one the tabs are derived from records."""
     backoff = Backoff()
     with cache.write_lock(thread_id):
         while True:
@@ -40,13 +40,13 @@ def write_tabs(thread_id: str, plan: Plan, *, editor: str | None = None) -> Cach
                 cache.invalidate(thread_id)
                 backoff.wait()
             except StoreUnavailable as error:
-                # It may have been written: looking will tell.
+                # It may have been written: the next attempt reads the thread again.
                 cache.invalidate(thread_id)
                 backoff.wait_after(error)
 
 
 def _prepare(thread_id: str, plan: Plan) -> tuple[CachedThread, list[TabSnapshot]]:
-    """That it is refused, or done already, is never said from memory alone."""
+    """Plans from the cache, but confirms a refusal or a no-op with a fresh read."""
     believed = cache.peek(thread_id)
     if believed is not None:
         try:
@@ -72,7 +72,7 @@ def _build(cached: CachedThread, tabs: list[TabSnapshot], editor: str | None) ->
             write.put(f"edit {tab.name}", edit, TabEdit.pk.does_not_exist())
             _shorten_previous(write, before)
         elif tab.records_revision is not None:
-            _keep_aside(write, before, tab, edit)
+            _store_content(write, before, tab, edit)
     change = Change(set={"rev": rev, "updated_at": now()})
     write.update("thread", cached.thread, change, _as_is(cached, editor))
     if editor:
@@ -82,7 +82,7 @@ def _build(cached: CachedThread, tabs: list[TabSnapshot], editor: str | None) ->
 
 
 def _shorten_previous(write: Transaction, before: TabSnapshot | None) -> None:
-    """The edit before keeps only what it changed, and expires; the newest holds the whole tab."""
+    """Reduces the previous edit to its changes, with an expiry; the newest holds the whole tab."""
     if before is None or not before.version:
         return
     expires = int(time.time()) + settings.TAB_EDIT_DAYS * 24 * 3600
@@ -92,10 +92,10 @@ def _shorten_previous(write: Transaction, before: TabSnapshot | None) -> None:
     write.update(f"before {before.name}", previous, Change(set=about, remove=("snapshot",)))
 
 
-def _keep_aside(
+def _store_content(
     write: Transaction, before: TabSnapshot | None, tab: TabSnapshot, edit: TabEdit
 ) -> None:
-    """What a large one holds. Of those that follow the records, no earlier one is needed."""
+    """Stores the content of a large tab. Tabs derived from records keep no earlier content."""
     if before is not None and is_large(before) and before.version != tab.version:
         write.delete(f"before {tab.name}", _edit_of(before))
     if is_large(tab):

@@ -1,6 +1,6 @@
-"""A bound for tabs that follow the records: the newest records are listed, the others counted.
+"""Size limit of tabs derived from records: the newest records are listed, the others counted.
 
-`more` next to a list says how many of its entries are not listed. Totals are made before.
+`more` next to a list counts its unlisted entries. Totals include all records.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ Snapshot = dict[str, Any]
 MAX_RECORDED_BYTES = 100 * 1024
 # Records of one kind that are read for a tab.
 MAX_LISTED = 100
-# Lists with the oldest entry first; in the others it is the last.
+# Order of the lists, which decides the end that is trimmed.
 OLDEST_FIRST = {"manifests", "proofs", "amendments", "receipts"}
 NEWEST_FIRST = {"approved", "documents", "earlier", "legs", "offers", "signing", "closed", "cards"}
 
@@ -23,13 +23,13 @@ def trim(snapshot: Snapshot) -> Snapshot:
     while measure_bytes(snapshot) > MAX_RECORDED_BYTES:
         lists = [each for each in _lists(snapshot) if each[0][each[1]]]
         if not lists:
-            raise ValueError("a tab without records is above its bound")
+            raise ValueError("a tab without records exceeds its size limit")
         _halve(*max(lists, key=_own_bytes))
     return snapshot
 
 
 def _own_bytes(place: tuple[Snapshot, str]) -> int:
-    """What a list weighs without the lists inside it."""
+    """The size of a list without its nested lists."""
     holder, name = place
     inner = [each for entry in holder[name] if isinstance(entry, dict) for each in _lists(entry)]
     return _bytes(holder[name]) - sum(_bytes(within[inside]) for within, inside in inner)
@@ -53,7 +53,7 @@ def _halve(holder: Snapshot, name: str) -> None:
         dropped, holder[name] = entries[:cut], entries[cut:]
     else:
         holder[name], dropped = entries[:kept], entries[kept:]
-    # Of cards, only those that are open are counted.
+    # Closed cards are not counted.
     count_more(holder, name, sum(_counts(each) for each in dropped))
 
 

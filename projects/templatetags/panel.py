@@ -1,4 +1,4 @@
-"""Small parts of the panel."""
+"""Formatting of times, amounts and sizes in the panel."""
 
 from datetime import datetime
 
@@ -16,7 +16,7 @@ register = template.Library()
 
 @register.simple_tag
 def moment(at: datetime) -> SafeString:
-    """In the reader's zone on a page; what is pushed is in UTC, and the browser says it anew."""
+    """In the viewer's time zone on a page. Pushed fragments are in UTC."""
     local = local_time(at, timezone.get_current_timezone())
     label = f"{day_label(local.date(), timezone.localdate())}, {time_label(local)}"
     return format_html('<time datetime="{}" data-moment>{}</time>', at.isoformat(), label)
@@ -24,12 +24,12 @@ def moment(at: datetime) -> SafeString:
 
 @register.filter
 def amount(cents: int, currency: str) -> str:
-    return money.amount(cents, currency)
+    return money.format_amount(cents, currency)
 
 
 @register.filter
 def filesize(size: int) -> str:
-    """As people say it: 1.4 GB."""
+    """For example 1.4 GB."""
     value = float(size)
     for unit in ("bytes", "KB", "MB", "GB"):
         if value < 1000 or unit == "GB":

@@ -1,4 +1,4 @@
-"""Cards: filling one in, looking at it, answering it; and the booking for one's calendar."""
+"""Pages to propose, view and answer cards, and the calendar file of a booking."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,11 +8,14 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
+from pydantic import BaseModel
 
+from accounts.http import AuthenticatedRequest
+from accounts.models import User
 from accounts.sign_in.lockout import client_address
 from contracts import status
 from contracts.calendar import calendar_of
-from contracts.cards.card_type import CardType, Transition, holds
+from contracts.cards.card_type import CardType, Transition, has_role
 from contracts.cards.chains import list_chain
 from contracts.cards.locks import access_card
 from contracts.cards.proposals import check_can_propose, get_card_type
@@ -22,6 +25,7 @@ from contracts.cards.types import TYPES
 from contracts.labels import label_legs
 from contracts.models import Card, Leg
 from contracts.queries import access_leg, list_legs_between
+from contracts.refusals import NOT_YOUR_DECISION, not_found
 from core.locales import locale_of
 from core.refusals import Refusal
 from projects.actions.cards import propose_card, transition_card
@@ -32,15 +36,14 @@ from threads.forms import MAX_ATTACHMENTS
 from threads.models.packs import allow_placeholders
 from threads.rendering.messages import message_url
 from threads.views.files import upload_files
-from threads.views.threads import AuthenticatedRequest
 
 MAX_KEY_CHARS = 64
-# Of files in one form: more than any type takes.
-MAX_NAMED = 60
-# Fields that begin with what was agreed for the booking.
-OF_THE_LEG = ("starts_at", "ends_at", "until", "how")
-# Without one of these a row of a form is empty.
-WRITTEN = ("title", "unit", "note")
+# Files in one form; more than any card type allows.
+MAX_FILE_IDS = 60
+# Fields whose defaults come from the booking.
+LEG_FIELDS = ("starts_at", "ends_at", "until", "how")
+# A form row without a value in one of these is empty.
+ROW_FIELDS = ("title", "unit", "note")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -53,7 +56,7 @@ def new(request: AuthenticatedRequest, thread_id: str, type_name: str) -> HttpRe
     wanted = request.POST.get("leg") or request.GET.get("leg") or (legs or every_leg)[0].id
     leg = next((each for each in every_leg if each.id == wanted), None)
     if leg is None:
-        raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
+        raise not_found("booking")
     given = _given(request)
     if request.method != "POST":
         check_can_propose(kind, request.user, leg)
@@ -61,7 +64,7 @@ def new(request: AuthenticatedRequest, thread_id: str, type_name: str) -> HttpRe
     if "more" in request.POST:
         return _form(request, kind, leg, _with_one_more(given), legs=legs)
     if request.POST.get("shown_leg", leg.id) != leg.id:
-        # The amounts, terms and times of the form were another booking's: shown again with its own.
+        # Another booking was selected: show the form again with its amounts, terms and times.
         return _form(request, kind, leg, _for_other_leg(kind, leg, given), legs=legs)
     file_ids = _file_ids(request, kind, thread_id)
     try:
@@ -69,7 +72,7 @@ def new(request: AuthenticatedRequest, thread_id: str, type_name: str) -> HttpRe
             check_can_propose(kind, request.user, leg)
             shown = kind.defaults(leg) | given
             return _form(
-                request, kind, leg, shown, legs=legs, brought=file_ids, to_review=to_review
+                request, kind, leg, shown, legs=legs, uploaded=file_ids, to_review=to_review
             )
         card = propose_card(
             request.user,
@@ -85,18 +88,18 @@ def new(request: AuthenticatedRequest, thread_id: str, type_name: str) -> HttpRe
         if refusal.status == 404:
             raise
         shown = kind.defaults(leg) | given
-        return _form(request, kind, leg, shown, legs=legs, refusal=refusal, brought=file_ids)
+        return _form(request, kind, leg, shown, legs=legs, refusal=refusal, uploaded=file_ids)
     return _to_card(card)
 
 
 def _open_to(kind: CardType, legs: list[Leg]) -> list[Leg]:
-    """Those that this can be proposed for; a form offers no others."""
-    return [leg for leg in legs if status.is_allowed(leg.status, status.proposal(kind.name))]
+    """The bookings for which this type can be proposed now."""
+    return [leg for leg in legs if status.is_allowed(leg.status, status.proposal_action(kind.name))]
 
 
 def _for_other_leg(kind: CardType, leg: Leg, given: dict[str, Any]) -> dict[str, Any]:
-    """What was typed stays, except what is another booking's."""
-    kept = {name: value for name, value in given.items() if name not in OF_THE_LEG}
+    """Keeps the input, except for fields that depend on the booking."""
+    kept = {name: value for name, value in given.items() if name not in LEG_FIELDS}
     return kind.defaults(leg) | kept
 
 
@@ -107,7 +110,7 @@ def card(request: AuthenticatedRequest, card_id: str) -> HttpResponse:
     with allow_placeholders():
         opened = queries.open_thread(request.user, found.thread_id)
     steps = [
-        {"says": get_step_text(step) or f"{step.by} proposed it.", "at": step.at, "why": step.why}
+        {"text": get_step_text(step) or f"{step.by} proposed this.", "at": step.at, "why": step.why}
         for step in found.steps.select_related("by")
     ]
     context = {
@@ -121,7 +124,7 @@ def card(request: AuthenticatedRequest, card_id: str) -> HttpResponse:
             {
                 "id": each.id,
                 "what": TYPES[each.type].summary(each.payload),
-                "word": get_state_label(each),
+                "word": get_state_label(each.state),
             }
             for each in list_chain(found)
         ],
@@ -131,26 +134,26 @@ def card(request: AuthenticatedRequest, card_id: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def move(request: AuthenticatedRequest, card_id: str, move_name: str) -> HttpResponse:
-    """With one press; or, where one has to say more or to know more first, by a form."""
+def transition(request: AuthenticatedRequest, card_id: str, transition_name: str) -> HttpResponse:
+    """Applies a transition directly, or by a form if it needs input or a confirmation."""
     found = access_card(request.user, card_id)
     kind = TYPES[found.type]
-    chosen = kind.find(move_name)
+    chosen = kind.find_transition(transition_name)
     if chosen is None or not chosen.label:
         raise Refusal("THREAD_NOT_FOUND")
     given = _given(request)
     if request.method != "POST" or "more" in request.POST:
-        if not holds(chosen.by, request.user, found):
-            raise Refusal("ACTION_FORBIDDEN", "This is for somebody else to decide.")
+        if not has_role(chosen.by, request.user, found):
+            raise Refusal("ACTION_FORBIDDEN", NOT_YOUR_DECISION)
         if found.leg is not None:
-            status.check_status(found.leg, status.move(found.type, move_name))
+            status.check_status(found.leg, status.transition_action(found.type, transition_name))
         start = _with_one_more(given) if given else _start(kind, chosen, found)
         return _form(request, kind, found.leg, start, card=found, chosen=chosen)
-    follower = _follower(chosen)
-    file_ids = _file_ids(request, follower, found.thread_id)
+    next_type = _next_type(chosen)
+    file_ids = _file_ids(request, next_type, found.thread_id)
     try:
-        if follower and found.leg:
-            to_review = _review(request, follower, found.leg, given, file_ids)
+        if next_type and found.leg:
+            to_review = _review(request, next_type, found.leg, given, file_ids)
             if to_review:
                 return _form(
                     request,
@@ -159,13 +162,13 @@ def move(request: AuthenticatedRequest, card_id: str, move_name: str) -> HttpRes
                     given,
                     card=found,
                     chosen=chosen,
-                    brought=file_ids,
+                    uploaded=file_ids,
                     to_review=to_review,
                 )
-        moved = transition_card(
+        changed = transition_card(
             request.user,
             card_id=card_id,
-            move=move_name,
+            transition=transition_name,
             version=_version(request),
             key=_key(request),
             given=given,
@@ -173,8 +176,8 @@ def move(request: AuthenticatedRequest, card_id: str, move_name: str) -> HttpRes
             locale=locale_of(request),
         )
     except Refusal as refusal:
-        # What can be mended is mended where it was typed.
-        if refusal.status != 400 and not (chosen.needs and refusal.code == "ACTION_CONFLICT"):
+        # Errors that the user can correct are shown in the form.
+        if refusal.status != 400 and not (chosen.input_model and refusal.code == "ACTION_CONFLICT"):
             raise
         return _form(
             request,
@@ -184,11 +187,11 @@ def move(request: AuthenticatedRequest, card_id: str, move_name: str) -> HttpRes
             card=found,
             chosen=chosen,
             refusal=refusal,
-            brought=file_ids,
+            uploaded=file_ids,
         )
     if "application/json" in request.headers.get("Accept", ""):
-        return JsonResponse({"state": moved.state, "version": moved.version})
-    return _to_card(moved)
+        return JsonResponse({"state": changed.state, "version": changed.version})
+    return _to_card(changed)
 
 
 def _review(
@@ -209,23 +212,23 @@ def _review(
     )
 
 
-def _follower(chosen: Transition | None) -> CardType | None:
-    return TYPES[chosen.then] if chosen and chosen.then else None
+def _next_type(chosen: Transition | None) -> CardType | None:
+    return TYPES[chosen.next_type] if chosen and chosen.next_type else None
 
 
 def _file_ids(request: AuthenticatedRequest, kind: CardType | None, thread_id: str) -> list[str]:
-    """Those that were brought before, those that were chosen, and those that come with the form."""
+    """Files uploaded earlier, selected in the form, and uploaded with it."""
     if kind is None or not kind.files[1]:
         return []
     if len(request.FILES.getlist("files")) > MAX_ATTACHMENTS:
-        raise Refusal("UPLOAD_TOO_LARGE", f"At most {MAX_ATTACHMENTS} files come at once.")
+        raise Refusal("UPLOAD_TOO_LARGE", f"You can upload up to {MAX_ATTACHMENTS} files at once.")
     before = [*request.POST.get("file_ids", "").split(), *request.POST.getlist("picture")]
-    return list(dict.fromkeys([*before[:MAX_NAMED], *upload_files(request, thread_id)]))
+    return list(dict.fromkeys([*before[:MAX_FILE_IDS], *upload_files(request, thread_id)]))
 
 
 def _start(kind: CardType, chosen: Transition, card: Card) -> dict[str, Any]:
-    follower = _follower(chosen)
-    return follower.defaults(card.leg) if follower and card.leg else {}
+    next_type = _next_type(chosen)
+    return next_type.defaults(card.leg) if next_type and card.leg else {}
 
 
 def _form(
@@ -238,12 +241,12 @@ def _form(
     card: Card | None = None,
     chosen: Transition | None = None,
     refusal: Refusal | None = None,
-    brought: Sequence[str] = (),
+    uploaded: Sequence[str] = (),
     to_review: Review | None = None,
 ) -> HttpResponse:
-    name = kind.name if chosen is None else chosen.then or f"{kind.name}_{chosen.name}"
+    name = kind.name if chosen is None else chosen.next_type or f"{kind.name}_{chosen.name}"
     errors = refusal.details.get("errors", {}) if refusal else {}
-    made = _follower(chosen) or kind
+    made = _next_type(chosen) or kind
     thread_id = card.thread_id if card else leg.thread_id if leg else ""
     context = {
         "kind": kind,
@@ -251,24 +254,26 @@ def _form(
         "legs": label_legs(legs or []),
         "given": _marked(given, errors),
         "card": card,
-        "move": chosen,
+        "transition": chosen,
         "made": made,
         "choices": made.choices,
         "fields": f"projects/cards/{name}_form.html" if _has_fields(chosen) else "",
         "about": f"projects/cards/{kind.name}.html",
-        "title": chosen.label if chosen else kind.proposes,
+        "title": chosen.label if chosen else kind.propose_label,
         "quote": kind.quote(leg, request.user) if kind.quote and leg and not card else None,
         "shown": kind.show(card.payload) if card else None,
         "payload": card.payload if card else None,
-        "takes_files": made.files[1] if chosen is None or chosen.then else 0,
-        "brought": " ".join(brought),
+        "takes_files": made.files[1] if chosen is None or chosen.next_type else 0,
+        "uploaded": " ".join(uploaded),
         "asked": [one for one in list_card_images(card.payload) if one["note"]] if card else [],
-        "pictures": _pictures(request, made, chosen, card, thread_id, brought),
+        "pictures": _pictures(request, made, chosen, card, thread_id, uploaded),
         "key": request.POST.get("key") or str(uuid4()),
         "version": card.version if card else 1,
         "thread_id": thread_id,
         "refusal": refusal.as_dict(request.corr_id) if refusal else None,
         "errors": errors,
+        "labels": _labels(chosen.input_model if chosen else None),
+        "other_name": _other_name(request.user, leg),
         "review": to_review,
         "preview": f"projects/cards/{made.name}.html",
     }
@@ -282,29 +287,39 @@ def _pictures(
     chosen: Transition | None,
     card: Card | None,
     thread_id: str,
-    brought: Sequence[str],
+    uploaded: Sequence[str],
 ) -> list[dict[str, Any]]:
-    """To choose from for a new one; of one that is there, to say something of."""
+    """Images to select for a new card, or images of an existing card to comment on."""
     if not made.file_kind:
         return []
-    if card is not None and chosen and not chosen.then:
-        return list_card_images(card.payload | _said(request))
-    return list_selectable_images(request.user, thread_id, brought)
+    if card is not None and chosen and not chosen.next_type:
+        return list_card_images(card.payload | _submitted_notes(request))
+    return list_selectable_images(request.user, thread_id, uploaded)
 
 
-def _said(request: AuthenticatedRequest) -> dict[str, Any]:
-    """What was chosen and noted in a form that comes back."""
+def _submitted_notes(request: AuthenticatedRequest) -> dict[str, Any]:
+    """Selections and notes of a form that is shown again."""
     rows = _given(request).get("notes", [])
     notes = {row.get("id", ""): row.get("note", "") for row in rows if isinstance(row, dict)}
     return {"chosen": request.POST.getlist("chosen"), "notes": notes}
 
 
+def _labels(model: type[BaseModel] | None) -> dict[str, str]:
+    return {name: field.title or "" for name, field in model.model_fields.items()} if model else {}
+
+
+def _other_name(user: User, leg: Leg | None) -> str:
+    if leg is None:
+        return ""
+    return (leg.seller if user.id == leg.buyer_id else leg.buyer).display_name
+
+
 def _has_fields(chosen: Transition | None) -> bool:
-    return chosen is None or chosen.needs is not None
+    return chosen is None or chosen.input_model is not None
 
 
 def _given(request: AuthenticatedRequest) -> dict[str, Any]:
-    """Fields as they are named: `items-0-title` is the title of the first of the items."""
+    """Parses the form fields: `items-0-title` is the title of the first item."""
     given: dict[str, Any] = {}
     for name in request.POST:
         values = request.POST.getlist(name)
@@ -316,19 +331,19 @@ def _given(request: AuthenticatedRequest) -> dict[str, Any]:
             given[name] = values if len(values) > 1 else values[0]
     for name, value in given.items():
         if isinstance(value, dict):
-            # Rows in which nothing was written are not rows.
+            # Empty rows are dropped.
             rows = [value[number] for number in sorted(value)]
-            written = [row for row in rows if any(row.get(part) for part in WRITTEN)]
+            written = [row for row in rows if any(row.get(part) for part in ROW_FIELDS)]
             given[name] = written or rows[:1]
     if given:
-        # Of whoever signs: known here, and not to be said by themselves.
+        # Recorded with a signature; never taken from the form.
         given["address"] = client_address(request)
         given["user_agent"] = request.headers.get("User-Agent", "")
     return given
 
 
 def _marked(given: dict[str, Any], errors: dict[str, str]) -> dict[str, Any]:
-    """What is wrong with a row, with the row."""
+    """Adds the errors of a row to the row."""
     for place, sentence in errors.items():
         match place.split("."):
             case [name, number, part] if isinstance(given.get(name), list):
@@ -360,7 +375,7 @@ def _to_card(card: Card) -> HttpResponse:
 
 
 def _message_url(card: Card) -> str:
-    """Where it stands in the conversation; its own page until it does."""
+    """The URL of the card's message, or of its own page before the message is stored."""
     if card.message_id:
         return message_url(card.thread_id, card.message_id)
     return f"/cards/{card.id}/"

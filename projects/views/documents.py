@@ -1,4 +1,4 @@
-"""Contracts, deliveries and groups: for the parties, and for nobody else."""
+"""Pages of contracts, deliveries and booking groups, which only the parties can open."""
 
 from typing import Any
 from uuid import uuid4
@@ -8,10 +8,11 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from accounts.http import AuthenticatedRequest
 from accounts.sign_in.lockout import client_address
 from contracts.models import ContractVersion, Leg
 from contracts.models.documents import ISSUED
-from contracts.money import amount
+from contracts.money import format_amount
 from contracts.queries import (
     access_document,
     access_group,
@@ -26,9 +27,8 @@ from core.refusals import Refusal
 from projects.actions.bookings import deliver_finals, link_bookings, sign_contract
 from projects.forms import DeliverForm, LinkForm, SignForm
 from threads import queries
-from threads.views.threads import AuthenticatedRequest
 
-# More than anybody agrees on, and less than a column of the database holds.
+# More than any contract has, and within the range of the database column.
 MAX_VERSIONS = 100_000
 
 # --- Contracts
@@ -93,7 +93,7 @@ def sign(request: AuthenticatedRequest, document_id: str) -> HttpResponse:
 @require_safe
 @login_required
 def contract_pdf(request: AuthenticatedRequest, document_id: str, number: int) -> HttpResponse:
-    """The signed copy once there is one: the bytes whose checksum the page shows."""
+    """Downloads the signed copy if it exists: the bytes whose checksum the page shows."""
     document = access_document(request.user, document_id)
     number = min(number, MAX_VERSIONS)
     version = ContractVersion.objects.filter(document=document, number=number).first()
@@ -118,7 +118,7 @@ def download_pdf(content: bytes, name: str) -> HttpResponse:
 @login_required
 def booking_group(request: AuthenticatedRequest, group_id: str) -> HttpResponse:
     group, legs = access_group(request.user, group_id)
-    rows = [(leg, _figures(leg)) for leg in legs]
+    rows = [(leg, _amounts(leg)) for leg in legs]
     sums: dict[str, dict[str, int]] = {}
     for leg in legs:
         balance = get_balance(leg)
@@ -128,19 +128,20 @@ def booking_group(request: AuthenticatedRequest, group_id: str) -> HttpResponse:
         total["due"] += balance.due_cents
         total["open"] += balance.open_cents
     totals = [
-        {name: amount(value, code) for name, value in sums[code].items()} for code in sorted(sums)
+        {name: format_amount(value, code) for name, value in sums[code].items()}
+        for code in sorted(sums)
     ]
     context = {"group": group, "rows": rows, "totals": totals}
     return render(request, "projects/booking_group.html", context)
 
 
-def _figures(leg: Leg) -> dict[str, str]:
+def _amounts(leg: Leg) -> dict[str, str]:
     balance = get_balance(leg)
     return {
-        "total": amount(balance.total_cents, leg.currency),
-        "paid": amount(balance.paid_cents, leg.currency),
-        "due": amount(balance.due_cents, leg.currency),
-        "open": amount(balance.open_cents, leg.currency),
+        "total": format_amount(balance.total_cents, leg.currency),
+        "paid": format_amount(balance.paid_cents, leg.currency),
+        "due": format_amount(balance.due_cents, leg.currency),
+        "open": format_amount(balance.open_cents, leg.currency),
     }
 
 
@@ -149,7 +150,7 @@ def _figures(leg: Leg) -> dict[str, str]:
 def link(request: AuthenticatedRequest, leg_id: str) -> HttpResponse:
     leg = access_leg(request.user, leg_id)
     if leg.buyer_id != request.user.id:
-        raise Refusal("ACTION_FORBIDDEN", "The buyer brings bookings together.")
+        raise Refusal("ACTION_FORBIDDEN", "Only the buyer can group bookings.")
     if request.method != "POST":
         check_status(leg, LINK)
     others = list_linkable(request.user, leg)

@@ -1,4 +1,4 @@
-"""Offers: drafting one, looking at it, answering it."""
+"""Pages to make, view and answer offers."""
 
 from typing import Any
 from uuid import uuid4
@@ -10,10 +10,11 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from contracts.documents.clauses import said
+from accounts.http import AuthenticatedRequest
+from contracts.documents.clauses import format_moment
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION, PENDING
-from contracts.money import amount
+from contracts.money import format_amount
 from contracts.queries import access_leg, access_offer
 from contracts.status import CHANGE, is_allowed
 from contracts.terms import Terms, hash_terms
@@ -28,11 +29,18 @@ from projects.actions.bookings import (
     review_offer,
     withdraw_offer,
 )
-from projects.forms import LegForms, OfferForm, as_agreed, first_leg, terms_of
+from projects.forms import (
+    CANCELLATION_POLICY,
+    LegForms,
+    OfferForm,
+    default_leg_initial,
+    leg_initial,
+    terms_of,
+)
 from threads import queries
+from threads.cache import CachedThread
 from threads.models.packs import allow_placeholders
 from threads.models.thread import Thread
-from threads.views.threads import AuthenticatedRequest
 
 ANSWERS = {"accept": accept_offer, "decline": decline_offer, "withdraw": withdraw_offer}
 
@@ -41,16 +49,19 @@ ANSWERS = {"accept": accept_offer, "decline": decline_offer, "withdraw": withdra
 @login_required
 def new(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
     with allow_placeholders():
-        thread = queries.open_thread(request.user, thread_id).cached.thread
+        cached = queries.open_thread(request.user, thread_id).cached
     leg = _leg_to_change(request, thread_id)
     zone = leg.time_zone if leg else request.user.time_zone
-    # Times are typed in the zone that the form names.
+    # Times in the form are in the zone that the form names.
     with timezone.override(zone_of(zone)):
-        return _new(request, thread, leg, zone)
+        return _new(request, cached, leg, zone)
 
 
-def _new(request: AuthenticatedRequest, thread: Thread, leg: Leg | None, zone: str) -> HttpResponse:
-    first = as_agreed(leg) if leg else first_leg(thread.subject, thread.city or "")
+def _new(
+    request: AuthenticatedRequest, cached: CachedThread, leg: Leg | None, zone: str
+) -> HttpResponse:
+    thread = cached.thread
+    first = leg_initial(leg) if leg else default_leg_initial(thread.subject, thread.city or "")
     currency = leg.currency if leg else "EUR"
     start = {"key": str(uuid4()), "title": thread.subject[:120], "currency": currency}
     data = _with_one_more(request.POST) if request.method == "POST" else None
@@ -58,6 +69,7 @@ def _new(request: AuthenticatedRequest, thread: Thread, leg: Leg | None, zone: s
     form = OfferForm(data, initial=start)
     legs = LegForms(data, initial=[first], form_kwargs=locale)
     context = {"form": form, "legs": legs, "thread": thread, "zone": zone, "changes": leg}
+    context["other_name"] = _other_name(request, cached, leg)
     if data is None or "more" in data:
         return render(request, "projects/offer_new.html", context)
     if not (form.is_valid() and legs.is_valid()):
@@ -66,31 +78,41 @@ def _new(request: AuthenticatedRequest, thread: Thread, leg: Leg | None, zone: s
     return _send(request, thread.id, fields, context)
 
 
+def _other_name(request: AuthenticatedRequest, cached: CachedThread, leg: Leg | None) -> str:
+    thread = cached.thread
+    buyer_id, seller_id = leg.parties if leg else (thread.buyer_id, thread.seller_id)
+    other_id = seller_id if request.user.id == buyer_id else buyer_id
+    return str(cached.get_person(other_id)["name"])
+
+
 def _send(
     request: AuthenticatedRequest, thread_id: str, fields: dict[str, Any], context: dict[str, Any]
 ) -> HttpResponse:
-    """Makes the offer, if exactly this was reviewed; else shows it for review."""
+    """Makes the offer if exactly these terms were reviewed; otherwise shows them for review."""
     what = {name: value for name, value in fields.items() if name != "key"}
     try:
-        digest = hash_terms(fields["title"], fields["currency"], fields["terms"])
-        if request.POST.get("reviewed") == digest:
+        terms_hash = hash_terms(fields["title"], fields["currency"], fields["terms"])
+        if request.POST.get("reviewed") == terms_hash:
             offer = make_offer(request.user, thread_id=thread_id, **fields)
             return redirect("projects:offer", offer.id)
         review_offer(request.user, thread_id=thread_id, **what)
     except Refusal as error:
         context["refusal"] = error.as_dict(request.corr_id)
         return render(request, "projects/offer_new.html", context, status=error.status)
-    context["review"] = _review(fields["terms"], fields["currency"]) | {"digest": digest}
+    context["review"] = _review(fields["terms"], fields["currency"]) | {"terms_hash": terms_hash}
     return render(request, "projects/offer_new.html", context)
 
 
 def _review(terms: list[Terms], currency: str) -> dict[str, Any]:
     total = sum(each.price_cents for each in terms)
-    return {"legs": [_shown(each, currency) for each in terms], "total": amount(total, currency)}
+    return {
+        "legs": [_describe_terms(each, currency) for each in terms],
+        "total": format_amount(total, currency),
+    }
 
 
 def _with_one_more(posted: QueryDict) -> QueryDict:
-    """One more part, if that button was pressed."""
+    """Adds one more part, if that button was pressed."""
     data = posted.copy()
     if "more" in data:
         count = str(data.get("form-TOTAL_FORMS", ""))
@@ -113,17 +135,17 @@ def _leg_to_change(request: AuthenticatedRequest, thread_id: str) -> Leg | None:
 @login_required
 def offer(request: AuthenticatedRequest, offer_id: str) -> HttpResponse:
     found = access_offer(request.user, offer_id)
-    legs = [_shown(Terms.read(kept), found.currency) for kept in found.terms]
-    before = _shown(_terms_of(found.changes), found.currency) if found.changes else None
+    legs = [_describe_terms(Terms.from_json(stored), found.currency) for stored in found.terms]
+    before = _describe_terms(_terms_of(found.changes), found.currency) if found.changes else None
     context = {
         "offer": found,
         "legs": legs,
         "before": before,
-        "total": amount(sum(leg["price_cents"] for leg in found.terms), found.currency),
+        "total": format_amount(sum(leg["price_cents"] for leg in found.terms), found.currency),
         "is_mine": found.proposed_by_id == request.user.id,
         "other": found.seller if request.user.id == found.buyer_id else found.buyer,
         "is_pending": found.status == PENDING,
-        "may_accept": found.changes is None or is_allowed(found.changes.status, CHANGE),
+        "can_accept": found.changes is None or is_allowed(found.changes.status, CHANGE),
     }
     return render(request, "projects/offer.html", context)
 
@@ -133,18 +155,18 @@ def _terms_of(leg: Leg) -> Terms:
     return Terms(**{name: getattr(leg, name) for name in names})
 
 
-def _shown(terms: Terms, currency: str) -> dict[str, Any]:
+def _describe_terms(terms: Terms, currency: str) -> dict[str, Any]:
     zone = ZoneInfo(terms.time_zone)
     return {
         "service": terms.service,
         "rows": [
-            ("Start", said(terms.starts_at, zone)),
-            ("End", said(terms.ends_at, zone)),
+            ("Start", format_moment(terms.starts_at, zone)),
+            ("End", format_moment(terms.ends_at, zone)),
             ("Time zone", terms.time_zone.replace("_", " ")),
             ("Place", terms.place),
-            ("Price", amount(terms.price_cents, currency)),
-            ("Deposit", amount(terms.deposit_cents, currency)),
-            ("If it is cancelled", CANCELLATION[terms.cancellation]),
+            ("Price", format_amount(terms.price_cents, currency)),
+            ("Deposit", format_amount(terms.deposit_cents, currency)),
+            (CANCELLATION_POLICY, CANCELLATION[terms.cancellation]),
         ],
     }
 

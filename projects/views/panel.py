@@ -1,4 +1,4 @@
-"""The panel as a page of its own, and edits of the tabs that people write."""
+"""The panel as a page, edits of its tabs, and proofs."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
+from accounts.http import AuthenticatedRequest
 from core.refusals import Refusal
 from projects.actions.panel import check_has_panel, edit_tab
 from projects.actions.proofs import add_proofs, check_can_add_proofs, remove_proof
@@ -15,8 +16,7 @@ from threads import queries
 from threads.models.packs import allow_placeholders
 from threads.models.tab import TAB_NAMES
 from threads.views.files import upload_files
-from threads.views.thread_page import thread_page
-from threads.views.threads import AuthenticatedRequest
+from threads.views.thread_page import sidebar_context, thread_page
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -36,6 +36,7 @@ def _show(
         opened = queries.open_thread(request.user, thread_id)
     check_has_panel(opened.cached, request.user.id)
     context = thread_page(request.user, opened, current_tab=tab, at_panel=True)
+    context |= sidebar_context(request, thread_id)
     if refusal is not None:
         described = refusal.as_dict(request.corr_id)
         has_both = refusal.code == "PANEL_VERSION_CONFLICT"
@@ -45,7 +46,7 @@ def _show(
 
 
 def _edit(request: AuthenticatedRequest, thread_id: str, tab: str) -> HttpResponse:
-    """For a script the version that it made, or why not; for a form the tab as it is now."""
+    """Returns the new version or the refusal to a script, and the current tab to a form."""
     arguments = EditTab.parse({**request.POST.dict(), "thread": thread_id, "tab": tab})
     by_script = _is_script(request)
     try:
@@ -64,7 +65,7 @@ def _is_script(request: AuthenticatedRequest) -> bool:
 
 
 def _edit_with_files(request: AuthenticatedRequest, arguments: dict[str, Any]) -> int:
-    """Pictures that came with the form, where no script brought them before."""
+    """Also pins the images uploaded with a form, which is how it works without a script."""
     if arguments["tab"] != "moodboard" or not request.FILES:
         return edit_tab(request.user, **arguments)
     version = 0

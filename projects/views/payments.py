@@ -1,7 +1,6 @@
-"""Recording what was paid, reversing it, and the receipts: for the parties, and for nobody else.
+"""Pages to record and reverse payments, and receipts, which only the parties can open.
 
-A payment is recorded in two steps that work without JavaScript: a form, then a summary of what will
-be recorded, which has to be confirmed.
+Recording a payment takes two steps that work without JavaScript: a form, then a summary to confirm.
 """
 
 from typing import Any
@@ -13,20 +12,21 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
+from accounts.http import AuthenticatedRequest
 from contracts.actions.payments import ACTIONS, check_payment, check_reversal
 from contracts.documents import receipts
 from contracts.fields import format_day
 from contracts.models import Leg, Receipt
 from contracts.models.money import METHODS, PAYMENT, REPAYMENT
-from contracts.money import amount
+from contracts.money import format_amount
 from contracts.queries import Balance, access_leg, access_receipt, get_balance
+from contracts.refusals import ONLY_SELLER_RECORDS
 from contracts.status import REVERSE_PAYMENT, check_status, is_allowed
 from core.locales import locale_of
 from core.refusals import Refusal
 from projects.actions.bookings import record_payment, reverse_payment
 from projects.forms import ConfirmForm, PaymentForm, ReversalForm
 from projects.views.documents import download_pdf
-from threads.views.threads import AuthenticatedRequest
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -53,7 +53,7 @@ def payment(request: AuthenticatedRequest, leg_id: str) -> HttpResponse:
 def _own_leg(request: AuthenticatedRequest, leg_id: str) -> Leg:
     leg = access_leg(request.user, leg_id)
     if leg.seller_id != request.user.id:
-        raise Refusal("ACTION_FORBIDDEN", "The seller records what has been paid.")
+        raise Refusal("ACTION_FORBIDDEN", ONLY_SELLER_RECORDS)
     return leg
 
 
@@ -91,11 +91,11 @@ def _summary(
     rows = {
         "Booking": leg.service,
         "Paid by" if kind == PAYMENT else "Paid to": leg.buyer.display_name,
-        "Amount": amount(cents, leg.currency),
+        "Amount": format_amount(cents, leg.currency),
         "Date": format_day(paid_on),
         "Method": METHODS[method],
-        _left(kind, "now"): amount(abs(before), leg.currency),
-        _left(kind, "afterwards"): amount(abs(after), leg.currency),
+        _left(kind, "now"): format_amount(abs(before), leg.currency),
+        _left(kind, "afterwards"): format_amount(abs(after), leg.currency),
     }
     fields = {"key": key, "amount": _typed(cents), "paid_on": paid_on, "method": method}
     return {
@@ -125,8 +125,8 @@ def _form_page(
         "form": form,
         "is_payment": kind == PAYMENT,
         "has_balance": balance.open_cents != 0,
-        "outstanding": amount(abs(balance.open_cents), leg.currency),
-        "due": amount(balance.due_cents, leg.currency) if balance.due_cents else "",
+        "outstanding": format_amount(abs(balance.open_cents), leg.currency),
+        "due": format_amount(balance.due_cents, leg.currency) if balance.due_cents else "",
         "refusal": refusal.as_dict(request.corr_id) if refusal else None,
     }
     status = refusal.status if refusal else 400 if form.is_bound else 200
@@ -171,7 +171,7 @@ def receipt_pdf(request: AuthenticatedRequest, receipt_id: str) -> HttpResponse:
 def reverse(request: AuthenticatedRequest, receipt_id: str) -> HttpResponse:
     found = access_receipt(request.user, receipt_id)
     if found.seller_id != request.user.id:
-        raise Refusal("ACTION_FORBIDDEN", "The seller reverses what they have recorded.")
+        raise Refusal("ACTION_FORBIDDEN", "Only the seller can reverse a payment.")
     form = ReversalForm(request.POST or None, initial={"key": str(uuid4())})
     if form.is_valid():
         made = reverse_payment(request.user, receipt_id=found.id, **form.cleaned_data)
@@ -184,5 +184,5 @@ def reverse(request: AuthenticatedRequest, receipt_id: str) -> HttpResponse:
 def _after_reversal(found: Receipt) -> str:
     sign = 1 if found.kind == PAYMENT else -1
     cents = get_balance(found.leg).open_cents + sign * found.amount_cents
-    said = "is outstanding" if cents >= 0 else "has to be repaid"
-    return f"{amount(abs(cents), found.currency)} {said}"
+    label = "outstanding" if cents >= 0 else "to be repaid"
+    return f"{format_amount(abs(cents), found.currency)} {label}"

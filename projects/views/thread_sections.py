@@ -1,4 +1,4 @@
-"""What a booking adds to the thread page: offers, proposals and the panel."""
+"""The thread page section of a booking: offers, proposals and the panel."""
 
 from typing import Any
 
@@ -28,14 +28,14 @@ def project_section(
 
 
 def _can_offer(user: User, opened: OpenedThread) -> bool:
-    """Between the two principals; in a group of several sellers it is agreed with each alone."""
+    """Offers are made in threads of one buyer and one seller."""
     thread = opened.cached.thread
     is_of_two = thread.group_id is None or len(thread.parties) == 2
     return is_of_two and user.id in (thread.buyer_id, thread.seller_id)
 
 
 def _open_offers(user: User, opened: OpenedThread) -> list[dict[str, Any]]:
-    """Above the messages, until there is a panel: for the two it is about."""
+    """Open offers, shown to the parties above the messages until the thread has a panel."""
     cached = opened.cached
     if (
         cached.thread.is_project
@@ -47,14 +47,14 @@ def _open_offers(user: User, opened: OpenedThread) -> list[dict[str, Any]]:
 
 
 def _proposals(user: User, opened: OpenedThread) -> list[dict[str, Any]]:
-    """What one can propose here, by who one is; whether it goes just now is said when one does."""
+    """Card types that the user's role can propose. The status is checked when one is proposed."""
     thread = opened.cached.thread
     is_of_two = thread.is_project and len(thread.parties) == 2
     if not is_of_two or user.id not in (thread.buyer_id, thread.seller_id):
         return []
     role = BUYER if user.id == thread.buyer_id else SELLER
     return [
-        {"type": kind.name, "label": kind.proposes, "icon": kind.icon}
+        {"type": kind.name, "label": kind.propose_label, "icon": kind.icon}
         for kind in TYPES.values()
         if kind.by in (role, EITHER)
     ]

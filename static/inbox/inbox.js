@@ -1,19 +1,19 @@
-// The list of conversations: what happens elsewhere moves its row, without a reload.
+// The list of threads, updated live: an event moves or changes the row of its thread.
 
 import { fetchFragment } from "../site/fragments.js";
 import { rowLabel } from "../site/labels.js";
-import { Press } from "../site/press.js";
-import { Pace } from "../realtime/pace.js";
-import { Counts } from "./counts.js";
+import { DeferredUpdates } from "../site/deferred_updates.js";
+import { Throttle } from "../realtime/throttle.js";
+import { UnreadCounts } from "./unread_counts.js";
 
-const A_MINUTE = 60_000;
+const MINUTE = 60_000;
 
 export class Inbox {
   #fetching = new Set(); // threads
-  #onTheWay = new Set(); // what was heard since each request that is not answered yet
-  #counts = new Counts();
-  #refreshing = new Pace(1_000, () => this.refresh());
-  #press;
+  #received = new Set(); // per request in progress: events received since, by thread
+  #counts = new UnreadCounts();
+  #refreshing = new Throttle(1_000, () => this.refresh());
+  #updates;
 
   /** `key` is the folder, or the filter of the inbox, that is shown. */
   constructor(list, socket) {
@@ -21,13 +21,13 @@ export class Inbox {
     this.folder = list.dataset.folder;
     this.key = list.dataset.key;
     this.me = document.documentElement.dataset.me;
-    this.#press = new Press(list);
+    this.#updates = new DeferredUpdates(list);
     socket.addEventListener("inbox.changed", ({ detail }) => {
-      this.#press.after(() => this.change(detail));
+      this.#updates.run(() => this.change(detail));
     });
     this.loadMore();
-    this.#settle();
-    setInterval(() => this.#endMutes(), A_MINUTE);
+    this.#showEmptyState();
+    setInterval(() => this.#expireMutes(), MINUTE);
   }
 
   row(thread) {
@@ -35,11 +35,11 @@ export class Inbox {
   }
 
   change(event) {
-    for (const heard of this.#onTheWay) heard.set(event.thread, event);
+    for (const events of this.#received) events.set(event.thread, event);
     const row = this.row(event.thread);
-    if (countsMayChange(event, row)) this.#counts.later();
+    if (countsMayChange(event, row)) this.#counts.refresh();
     if (!this.#belongs(event, row)) return this.#remove(row);
-    // What waits for somebody is known to the server alone.
+    // Only the server knows which threads require an action.
     if (this.key === "action-required") this.#refreshing.push("");
     if (!row && this.key === "action-required") return;
     if (!row || event.unread === null || event.pinned !== "pinned" in row.dataset) {
@@ -64,7 +64,7 @@ export class Inbox {
     this.#place(row);
   }
 
-  /** In the folder that is shown, and let through by the filter. */
+  /** Whether the thread is in the folder and the filter that are shown. */
   #belongs(event, row) {
     if (event.folder !== this.folder) return false;
     if (this.key === "projects" && event.kind !== "project") return false;
@@ -72,35 +72,35 @@ export class Inbox {
     return event.unread > 0 || this.#isMarked(event, row);
   }
 
-  /** Only what one does oneself says so outright; whoever writes has read. */
+  /** Only the user's own actions set the mark explicitly; sending a message clears it. */
   #isMarked({ marked_unread: marked, last_message: { author } }, row) {
     return marked ?? (author !== this.me && row !== null && "marked" in row.dataset);
   }
 
-  #endMutes() {
+  #expireMutes() {
     for (const row of this.list.querySelectorAll("[data-muted]")) {
       const { muted } = row.dataset;
       if (muted && new Date(muted) <= new Date()) delete row.dataset.muted;
     }
   }
 
-  /** After having been away, if only since the page was made: what changed, in one request. */
+  /** Fetches all rows that are shown in one request, after a time without events. */
   async refresh() {
-    this.#counts.later();
+    this.#counts.refresh();
     const shown = Math.min(999, this.list.querySelectorAll("[data-thread]").length);
     const address = `/inbox/rows/?folder=${this.key}&shown=${shown}`;
-    await this.#take(address, (page) => page && this.#replace(page));
+    await this.#fetchRows(address, (page) => page && this.#replace(page));
   }
 
-  /** What was heard meanwhile may be newer than the answer: it is heard once more. */
-  async #take(address, put) {
-    const heard = new Map();
-    this.#onTheWay.add(heard);
+  /** Events received during the request may be newer than the response: they are applied again. */
+  async #fetchRows(address, show) {
+    const events = new Map();
+    this.#received.add(events);
     const page = await fetchFragment(address).catch(() => null);
-    await new Promise((lifted) => this.#press.after(lifted));
-    this.#onTheWay.delete(heard);
-    put(page);
-    for (const event of heard.values()) this.change(event);
+    await new Promise((resolve) => this.#updates.run(resolve));
+    this.#received.delete(events);
+    show(page);
+    for (const event of events.values()) this.change(event);
   }
 
   loadMore() {
@@ -110,7 +110,7 @@ export class Inbox {
       if (!isIntersecting) return;
       watcher.disconnect();
       const { href } = more.querySelector("a");
-      this.#take(href, (page) => page && this.#append(page, more));
+      this.#fetchRows(href, (page) => page && this.#append(page, more));
     });
     watcher.observe(more);
   }
@@ -126,33 +126,33 @@ export class Inbox {
   #replace(page) {
     const rows = [...page.querySelectorAll("[data-thread]")];
     const isAll = !page.querySelector("[data-rows-more]");
-    const here = new Set(rows.map((row) => row.dataset.thread));
+    const ids = new Set(rows.map((row) => row.dataset.thread));
     for (const row of this.list.querySelectorAll("[data-thread]")) {
-      // What should be among these and is not has gone elsewhere.
-      const isMissing = isAll || isAbove(row, rows.at(-1));
-      if (isMissing && !here.has(row.dataset.thread)) row.remove();
+      // A row that belongs among these and is missing was moved to another folder.
+      const belongsHere = isAll || isAbove(row, rows.at(-1));
+      if (belongsHere && !ids.has(row.dataset.thread)) row.remove();
     }
     for (const row of rows) this.#put(row);
     this.#markCurrent();
-    this.#settle();
+    this.#showEmptyState();
   }
 
-  /** In place of the one that is there, so that the focus stays. */
+  /** Replaces the row of the same thread and keeps its focus and selection. */
   #put(row) {
     const before = this.row(row.dataset.thread);
     const hadFocus = before?.contains(document.activeElement);
-    const wasPicked = before?.querySelector("[name=thread]").checked;
+    const wasSelected = before?.querySelector("[name=thread]").checked;
     before?.remove();
     this.#place(row);
-    if (wasPicked) row.querySelector("[name=thread]").checked = true;
+    if (wasSelected) row.querySelector("[name=thread]").checked = true;
     if (hadFocus) row.querySelector("a").focus({ preventScroll: true });
   }
 
   async #fetch(thread) {
-    // One request for a burst: what is heard meanwhile asks again, once.
+    // One request for a burst of events; #fetchRows applies those received meanwhile.
     if (this.#fetching.has(thread)) return;
     this.#fetching.add(thread);
-    await this.#take(`/inbox/rows/${thread}/?folder=${this.key}`, (page) => {
+    await this.#fetchRows(`/inbox/rows/${thread}/?folder=${this.key}`, (page) => {
       this.#fetching.delete(thread);
       const row = page?.querySelector("[data-thread]");
       if (row) this.#put(row);
@@ -168,16 +168,16 @@ export class Inbox {
     const place = before ?? this.list.querySelector("[data-rows-more]");
     if (row.nextElementSibling !== place || !row.parentElement) this.list.insertBefore(row, place);
     focused?.focus({ preventScroll: true });
-    this.#settle();
+    this.#showEmptyState();
   }
 
   #remove(row) {
     row?.remove();
-    this.#settle();
+    this.#showEmptyState();
   }
 
-  /** Whether there is anything. */
-  #settle() {
+  /** Shows the empty state if there are no rows. */
+  #showEmptyState() {
     const isEmpty = !this.list.querySelector("[data-thread]");
     this.list.hidden = isEmpty;
     const empty = document.querySelector("[data-rows-empty]");
@@ -193,13 +193,13 @@ export class Inbox {
 
 function countsMayChange({ unread, folder, marked_unread: marked, last_message: last }, row) {
   if (!row || unread === null || folder !== "inbox") return true;
-  // The service says so when an offer was made or answered.
+  // A system message means that an offer was made or answered.
   if (last.type !== "text") return true;
   const was = Number(row.dataset.unread) > 0 || "marked" in row.dataset;
   return was !== (unread > 0 || (marked ?? "marked" in row.dataset));
 }
 
-/** Pinned first, then the newest. */
+/** Pinned threads first, then the newest. */
 function isAbove(row, other) {
   const pinned = ("pinned" in row.dataset) - ("pinned" in other.dataset);
   if (pinned) return pinned > 0;

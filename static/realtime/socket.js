@@ -1,17 +1,17 @@
-// The page's one connection to the server. It comes back by itself, with growing and jittered
-// waits, and says what state it is in; who listens decides what to do about it.
+// The page's WebSocket connection. It reconnects with exponential back-off and jitter, dispatches
+// each frame as an event of its type, and dispatches "state" when its state changes.
 
-// What this page understands. A server that speaks a newer one asks for a newer page.
+// The newest protocol that this page supports; a server with a newer one requires a reload.
 const PROTOCOL = 2;
 const HEARTBEAT = 25_000;
-const FIRST_BEAT = 3_500; // What was missed just before may show in an index only a little later.
-const SILENCE = 10_000; // After a ping: longer than this without an answer is a dead connection.
-const FIRST_WAIT = 500;
-const LONGEST_WAIT = 15_000;
+const FIRST_HEARTBEAT = 3_500; // An index shows what was missed before connecting only after a delay.
+const PONG_TIMEOUT = 10_000;
+const MIN_DELAY = 500;
+const MAX_DELAY = 15_000;
 const SIGNED_OUT = 4401;
 const REPLACED = 4409;
-const LEAVING = 1001;
-const TOO_MANY = 4429;
+const GOING_AWAY = 1001;
+const RATE_LIMITED = 4429;
 
 export class Socket extends EventTarget {
   #url;
@@ -20,7 +20,7 @@ export class Socket extends EventTarget {
   #timers = {};
   state = "connecting"; // connecting, live, away, closed, replaced, outdated
   wasLive = false;
-  /** What the page shows, for the heartbeat: thread, seq and rev. */
+  /** Returns the thread, seq and rev that the page shows, for the heartbeat. */
   shown = () => ({});
 
   constructor({ user, url = socketUrl() }) {
@@ -28,7 +28,7 @@ export class Socket extends EventTarget {
     this.user = user;
     this.#url = url;
     addEventListener("online", () => this.#retryNow());
-    addEventListener("offline", () => this.#socket && this.#giveUp());
+    addEventListener("offline", () => this.#socket && this.#abandon());
     document.addEventListener("visibilitychange", () => {
       if (document.visibilityState === "visible") this.#retryNow();
     });
@@ -39,7 +39,7 @@ export class Socket extends EventTarget {
     return this.state === "live";
   }
 
-  /** Whether it was handed over; what happened to it, only an answer can say. */
+  /** Returns whether the frame was written to the socket; only a reply confirms its arrival. */
   send(frame) {
     if (!this.isLive || this.#socket.readyState !== WebSocket.OPEN) return false;
     this.#socket.send(JSON.stringify(frame));
@@ -59,72 +59,71 @@ export class Socket extends EventTarget {
   }
 
   #receive(event) {
-    clearTimeout(this.#timers.silence);
-    if (event.type === "hello" && !this.#greeted(event)) return;
+    clearTimeout(this.#timers.pong);
+    if (event.type === "hello" && !this.#acceptHello(event)) return;
     this.dispatchEvent(new CustomEvent(event.type, { detail: event }));
   }
 
-  #greeted({ protocol, user }) {
-    // Somebody else signed in meanwhile, or the page is too old: it has to be loaded again.
+  #acceptHello({ protocol, user }) {
+    // The page is too old, or another user has signed in since: it has to be reloaded.
     if (protocol > PROTOCOL || user !== this.user) {
-      this.#become("outdated");
+      this.#setState("outdated");
       return false;
     }
     this.#attempts = 0;
     this.wasLive = true;
-    this.#become("live");
-    clearTimeout(this.#timers.beat);
-    this.#timers.beat = setTimeout(() => this.#beat(), FIRST_BEAT);
+    this.#setState("live");
+    clearTimeout(this.#timers.heartbeat);
+    this.#timers.heartbeat = setTimeout(() => this.#heartbeat(), FIRST_HEARTBEAT);
     return true;
   }
 
-  #beat() {
-    this.#timers.beat = setTimeout(() => this.#beat(), HEARTBEAT);
-    this.#check();
+  #heartbeat() {
+    this.#timers.heartbeat = setTimeout(() => this.#heartbeat(), HEARTBEAT);
+    this.#ping();
   }
 
-  /** A ping that has to be answered. */
-  #check() {
+  #ping() {
     if (!this.send({ type: "ping", t: Date.now(), ...this.shown() })) return;
-    clearTimeout(this.#timers.silence);
-    this.#timers.silence = setTimeout(() => this.#giveUp(), SILENCE);
+    clearTimeout(this.#timers.pong);
+    this.#timers.pong = setTimeout(() => this.#abandon(), PONG_TIMEOUT);
   }
 
-  #giveUp() {
-    const dead = this.#socket;
+  #abandon() {
+    const socket = this.#socket;
     this.#closed();
-    dead.close();
+    socket.close();
   }
 
   #closed(code) {
     this.#socket = null;
-    clearTimeout(this.#timers.beat);
-    clearTimeout(this.#timers.silence);
-    if (code === SIGNED_OUT) return this.#become("closed");
-    if (code === REPLACED) return this.#become("replaced");
+    clearTimeout(this.#timers.heartbeat);
+    clearTimeout(this.#timers.pong);
+    if (code === SIGNED_OUT) return this.#setState("closed");
+    if (code === REPLACED) return this.#setState("replaced");
     if (this.state === "outdated") return;
-    this.#become("away");
-    this.#timers.retry = setTimeout(() => this.#open(), waitAfter(code, this.#attempts++));
+    this.#setState("away");
+    this.#timers.retry = setTimeout(() => this.#open(), reconnectDelay(code, this.#attempts++));
   }
 
   #retryNow() {
     if (this.state === "away" && !this.#socket) this.#open();
-    else this.#check();
+    else this.#ping();
   }
 
-  #become(state) {
+  #setState(state) {
     if (state === this.state) return;
     this.state = state;
     this.dispatchEvent(new CustomEvent("state", { detail: state }));
   }
 }
 
-/** Growing, and never all at once. */
-export function waitAfter(code, attempts, random = Math.random()) {
-  if (code === LEAVING && !attempts) return 500 + random * 4_500;
-  const first = code === TOO_MANY ? LONGEST_WAIT / 2 : FIRST_WAIT;
-  const most = Math.min(LONGEST_WAIT, first * 2 ** attempts);
-  return most / 2 + (random * most) / 2;
+/** Exponential back-off with jitter, so that clients do not reconnect all at once. */
+export function reconnectDelay(code, attempts, random = Math.random()) {
+  if (code === GOING_AWAY && !attempts) return 500 + random * 4_500;
+  const base = code === RATE_LIMITED ? MAX_DELAY / 2 : MIN_DELAY;
+  const delay = Math.min(MAX_DELAY, base * 2 ** attempts);
+  return delay / 2 + (random * delay) / 2;
 }
 
 function socketUrl() {

@@ -1,25 +1,25 @@
-// Parts of pages as the server makes them: no script holds markup of its own.
+// HTML fragments rendered by the server. Scripts contain no markup of their own.
 
 export function fragment(html) {
-  const holder = document.createElement("template");
-  holder.innerHTML = html;
-  return holder.content;
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  return template.content;
 }
 
-/** A copy of what a template of the page holds. */
+/** Clones the content of a <template> of the page. */
 export function fromTemplate(id) {
   return document.getElementById(id).content.firstElementChild.cloneNode(true);
 }
 
-/** Throws when there is no answer, or none that one can use. */
+/** Throws when the request fails, is refused or is redirected. */
 export async function fetchFragment(url) {
-  const answer = await fetch(url, { headers: { "X-Fragment": "1" } });
-  if (!answer.ok || answer.redirected) throw new Error(answer.status);
-  return fragment(await answer.text());
+  const response = await fetch(url, { headers: { "X-Fragment": "1" } });
+  if (!response.ok || response.redirected) throw new Error(response.status);
+  return fragment(await response.text());
 }
 
 export async function fetchPage(url) {
-  const answer = await fetch(url);
-  if (!answer.ok || answer.redirected) throw new Error(answer.status);
-  return new DOMParser().parseFromString(await answer.text(), "text/html");
+  const response = await fetch(url);
+  if (!response.ok || response.redirected) throw new Error(response.status);
+  return new DOMParser().parseFromString(await response.text(), "text/html");
 }

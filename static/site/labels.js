@@ -1,4 +1,9 @@
-// Dates as people say them, in the reader's zone. threads/rendering/labels.py says the same.
+// Texts used by several modules, and dates in the viewer's time zone, formatted as
+// threads/rendering/labels.py does.
+
+export const OFFLINE = "You're offline. Try again when you reconnect.";
+export const REQUEST_FAILED = "That didn't work. Try again in a moment.";
+export const UNDO = "Undo";
 
 const zone = document.documentElement.dataset.zone || undefined;
 const parts = new Intl.DateTimeFormat("en-GB", {
@@ -13,7 +18,7 @@ const parts = new Intl.DateTimeFormat("en-GB", {
 });
 const plainDate = new Intl.DateTimeFormat("en-CA", { timeZone: zone });
 
-/** The day of a moment in the reader's zone, as 2026-05-14. */
+/** The date in the viewer's time zone, as 2026-05-14. */
 export const dayOf = (moment) => plainDate.format(moment);
 
 export function timeLabel(moment) {
@@ -22,22 +27,22 @@ export function timeLabel(moment) {
 }
 
 export function dayLabel(moment, now = new Date()) {
-  const distance = daysBetween(moment, now);
-  if (distance === 0) return "Today";
-  if (distance === 1) return "Yesterday";
+  const days = daysBetween(moment, now);
+  if (days === 0) return "Today";
+  if (days === 1) return "Yesterday";
   const { weekday, day, month, year } = split(moment);
   return `${weekday} ${day} ${month}${year === split(now).year ? "" : ` ${year}`}`;
 }
 
 export function rowLabel(moment, now = new Date()) {
-  const distance = daysBetween(moment, now);
-  if (distance === 0) return timeLabel(moment);
-  if (distance === 1) return "Yesterday";
+  const days = daysBetween(moment, now);
+  if (days === 0) return timeLabel(moment);
+  if (days === 1) return "Yesterday";
   const { day, month, year } = split(moment);
   return `${day} ${month}${year === split(now).year ? "" : ` ${year}`}`;
 }
 
-/** How long ago somebody was there: a hint, so not to the minute. */
+/** Rounded, so that presence does not reveal the exact minute. */
 export function presenceLabel(online, seenAt, now = new Date()) {
   if (online) return "Online";
   if (!seenAt) return "";
@@ -51,8 +56,8 @@ export function presenceLabel(online, seenAt, now = new Date()) {
 }
 
 function split(moment) {
-  const found = Object.fromEntries(parts.formatToParts(moment).map((p) => [p.type, p.value]));
-  return { ...found, month: found.month.slice(0, 3) };
+  const values = Object.fromEntries(parts.formatToParts(moment).map((p) => [p.type, p.value]));
+  return { ...values, month: values.month.slice(0, 3) };
 }
 
 function daysBetween(moment, now) {

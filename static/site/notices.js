@@ -1,31 +1,31 @@
-// What is said to the person beside the page itself: toasts, and a voice for screen readers.
+// Toasts, and announcements for screen readers.
 
 import { fromTemplate } from "./fragments.js";
 
-const STAYS = 5_000;
+const VISIBLE_MS = 5_000;
 
-/** With something that can be done about it, if `act` is given: { label, run }. */
-export function toast(text, act = null) {
+/** `action` adds a button: { label, run }. */
+export function toast(text, action = null) {
   const note = fromTemplate("toast");
   note.querySelector("[data-toast-text]").textContent = text;
   const button = note.querySelector("[data-toast-act]");
-  button.hidden = !act;
-  button.textContent = act?.label ?? "";
+  button.hidden = !action;
+  button.textContent = action?.label ?? "";
   button.addEventListener("click", () => {
     note.remove();
-    act.run();
+    action.run();
   });
   document.querySelector("[data-toasts]").append(note);
-  setTimeout(() => note.remove(), STAYS);
+  setTimeout(() => note.remove(), VISIBLE_MS);
   return note;
 }
 
-/** Read aloud once, and not shown. */
+/** Read aloud by screen readers, and not shown. */
 export function announce(text) {
   const region = document.querySelector("[data-announcer]");
   if (!region) return;
   const line = document.createElement("p");
   line.textContent = text;
   region.append(line);
-  setTimeout(() => line.remove(), STAYS);
+  setTimeout(() => line.remove(), VISIBLE_MS);
 }

@@ -1,5 +1,5 @@
-// What has to outlive the page: messages on their way, drafts, and files not sent yet. A thin layer over IndexedDB; in
-// a browser that has none to give (some private windows), memory does, as long as the page lives.
+// IndexedDB stores for unsent messages, drafts and uploads. Where IndexedDB is unavailable, as in
+// some private windows, they are kept in memory while the page is open.
 
 const NAME = "parley";
 const STORES = { outbox: "client", drafts: ["user", "thread"], uploads: "key" };
@@ -11,14 +11,14 @@ function open() {
   opening ??= new Promise((resolve, reject) => {
     const request = indexedDB.open(NAME, 2);
     request.onupgradeneeded = () => {
-      const there = request.result.objectStoreNames;
+      const existing = request.result.objectStoreNames;
       for (const [name, keyPath] of Object.entries(STORES)) {
-        if (there.contains(name)) continue;
+        if (existing.contains(name)) continue;
         request.result.createObjectStore(name, { keyPath }).createIndex("user", "user");
       }
     };
     request.onsuccess = () => {
-      // Another tab with a newer page wants to change the shape: make room, and open again later.
+      // Another tab is upgrading the schema: close, so that it can; the next call opens again.
       request.result.onversionchange = () => request.result.close();
       request.result.onclose = () => (opening = null);
       resolve(request.result);
@@ -28,12 +28,12 @@ function open() {
   return opening;
 }
 
-async function run(store, mode, work, instead) {
+async function run(store, mode, work, fallback) {
   let database;
   try {
     database = await open();
   } catch {
-    return instead(memory[store]);
+    return fallback(memory[store]);
   }
   return new Promise((resolve, reject) => {
     const transaction = database.transaction(store, mode);
@@ -69,7 +69,7 @@ export const get = (store, key) =>
     (items) => items.get(JSON.stringify([key].flat())),
   );
 
-export const ofUser = (store, user) =>
+export const listByUser = (store, user) =>
   run(
     store,
     "readonly",

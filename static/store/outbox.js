@@ -1,12 +1,12 @@
-// Messages that are not stored by the server yet. They survive a reload, a crash and being offline;
-// all tabs of a person share them, and nobody else who signs in on this browser sees them.
+// Messages that the server has not stored yet. They survive a reload, a crash and being offline.
+// All tabs of a user share them; other users of this browser do not see them.
 
-import { get, ofUser, put, remove } from "./database.js";
+import { get, listByUser, put, remove } from "./database.js";
 
-// As long as the server remembers a client id: later, sending again could store it twice.
-export const LIVES = 30 * 24 * 3_600_000;
+// The server keeps a client id this long; a later retry could store the message twice.
+export const MAX_AGE = 30 * 24 * 3_600_000;
 
-let newest = 0;
+let lastOrder = 0;
 
 export class Outbox extends EventTarget {
   #channel = globalThis.BroadcastChannel ? new BroadcastChannel("parley outbox") : null;
@@ -19,29 +19,29 @@ export class Outbox extends EventTarget {
     });
   }
 
-  /** An entry with a name and a place of its own; not kept yet. */
-  make({ thread, replyTo = null, quote = null, seenSeq = 0, at = Date.now(), ...said }) {
-    // In the order in which they were written, even if the clock was put back meanwhile.
-    newest = Math.max(newest + 1, at);
-    const { body, attachments = [], links = [] } = said;
-    const what = { thread, body, attachments, links, replyTo, quote, seenSeq };
-    return { client: newId(), user: this.user, ...what, at, order: newest };
+  /** Returns a new entry with a client id; `add` stores it. */
+  make({ thread, replyTo = null, quote = null, seenSeq = 0, at = Date.now(), ...content }) {
+    // Keeps the order of writing even if the clock was set back.
+    lastOrder = Math.max(lastOrder + 1, at);
+    const { body, attachments = [], links = [] } = content;
+    const message = { thread, body, attachments, links, replyTo, quote, seenSeq };
+    return { client: newId(), user: this.user, ...message, at, order: lastOrder };
   }
 
   async add(entry) {
     await put("outbox", entry);
-    this.#tell(entry, "added");
+    this.#publish(entry, "added");
   }
 
-  /** Of one conversation, in the order in which they were written. */
+  /** The entries of a thread, in the order of writing. */
   async list(thread) {
-    const mine = await ofUser("outbox", this.user);
+    const mine = await listByUser("outbox", this.user);
     return mine.filter((one) => one.thread === thread).sort((a, b) => a.order - b.order);
   }
 
-  /** Conversations in which something waits to be sent. */
+  /** Threads with messages to send. */
   async threads() {
-    const mine = await ofUser("outbox", this.user);
+    const mine = await listByUser("outbox", this.user);
     return [...new Set(mine.filter((one) => !one.failed && !isTooOld(one)).map((one) => one.thread))];
   }
 
@@ -50,12 +50,12 @@ export class Outbox extends EventTarget {
     return entry?.user === this.user ? entry : null;
   }
 
-  /** It is stored, or was taken back: `why` is for the other tabs. */
-  async remove(client, why = "stored") {
+  /** `reason` is "stored" or "discarded", for the other tabs. */
+  async remove(client, reason = "stored") {
     const entry = await this.find(client);
     if (!entry) return null;
     await remove("outbox", client);
-    this.#tell(entry, why);
+    this.#publish(entry, reason);
     return entry;
   }
 
@@ -63,7 +63,7 @@ export class Outbox extends EventTarget {
     const entry = await this.find(client);
     if (!entry) return;
     await put("outbox", { ...entry, failed: { code, message } });
-    this.#tell(entry, "failed");
+    this.#publish(entry, "failed");
   }
 
   async retry(client) {
@@ -71,24 +71,24 @@ export class Outbox extends EventTarget {
     if (!entry) return;
     const { failed: _, ...again } = entry;
     await put("outbox", again);
-    this.#tell(entry, "retried");
+    this.#publish(entry, "retried");
   }
 
-  #tell({ user, thread, client }, what) {
-    this.#channel?.postMessage({ user, thread, client, what });
+  #publish({ user, thread, client }, change) {
+    this.#channel?.postMessage({ user, thread, client, change });
   }
 }
 
-export const isTooOld = (entry, now = Date.now()) => now - entry.at > LIVES;
+export const isTooOld = (entry, now = Date.now()) => now - entry.at > MAX_AGE;
 
-/** Only one tab at a time does it; where there are no locks, twice does no harm either. */
-export function alone(name, work) {
+/** Runs in one tab at a time. Without the Web Locks API, running twice is harmless. */
+export function withLock(name, work) {
   return navigator.locks ? navigator.locks.request(name, work) : work();
 }
 
 export function newId() {
   if (crypto.randomUUID) return crypto.randomUUID();
-  // Plain http on a local network has no randomUUID, but has random numbers.
+  // randomUUID requires a secure context; plain http on a local network is none.
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;
   bytes[8] = (bytes[8] & 0x3f) | 0x80;

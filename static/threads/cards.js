@@ -1,11 +1,11 @@
-// Cards: answered with one press, filled in in a dialog. Forms and pages are the server's; without
-// this they are simply followed.
+// Cards: buttons submit in place, and forms open in a dialog. Without scripts they are pages of
+// their own.
 
-import { dayLabel, timeLabel } from "../site/labels.js";
+import { dayLabel, REQUEST_FAILED, timeLabel } from "../site/labels.js";
 import { toast } from "../site/notices.js";
 
-/** What a reader of their own sees of it; the same whenever it is asked again. */
-export function dressCard(card, me) {
+/** Adapts a card to the viewer; idempotent. */
+export function personaliseCard(card, me) {
   card.classList.toggle("to-answer", (card.dataset.waitsFor ?? "").split(" ").includes(me));
   for (const part of card.querySelectorAll("[data-for]")) {
     part.hidden = !part.dataset.for.split(" ").includes(me);
@@ -32,8 +32,8 @@ export class Cards {
     document.addEventListener("submit", (event) => this.#submitted(event));
     document.addEventListener("click", (event) => this.#clicked(event));
     this.#dialog?.addEventListener("change", ({ target }) => {
-      // Times, terms and amounts of the form are those of the booking that is chosen.
-      if (target.name === "leg") this.#fill(`${target.form.action}?leg=${target.value}`);
+      // Times, terms and amounts depend on the booking.
+      if (target.name === "leg") this.#load(`${target.form.action}?leg=${target.value}`);
     });
   }
 
@@ -52,42 +52,42 @@ export class Cards {
 
   #submitted(event) {
     const form = event.target;
-    if (form.matches("[data-card-move]")) {
+    if (form.matches("[data-card-transition]")) {
       event.preventDefault();
-      this.#move(form);
+      this.#submitTransition(form);
     } else if (form.matches("#card-dialog [data-card-form]")) {
       event.preventDefault();
-      this.#send(form, event.submitter);
+      this.#submitForm(form, event.submitter);
     }
   }
 
-  /** One press. What comes of it is told to everybody, us too. */
-  async #move(form) {
+  /** The event that all participants receive updates the card. */
+  async #submitTransition(form) {
     const button = form.querySelector("button");
     if (button.disabled) return;
     button.disabled = true;
     const headers = { Accept: "application/json" };
     try {
-      const answer = await fetch(form.action, { method: "POST", body: new FormData(form), headers });
-      if (answer.ok) return;
-      const { message } = await answer.json();
+      const response = await fetch(form.action, { method: "POST", body: new FormData(form), headers });
+      if (response.ok) return;
+      const { message } = await response.json();
       toast(message);
     } catch {
-      toast("That did not get through. Try again in a moment.");
+      toast(REQUEST_FAILED);
     }
     button.disabled = false;
   }
 
   async #open(url) {
-    if (await this.#fill(url)) this.#dialog.showModal();
+    if (await this.#load(url)) this.#dialog.showModal();
   }
 
-  async #fill(url) {
-    const answer = await fetch(url).catch(() => null);
-    return (answer?.ok && this.#show(await answer.text())) || location.assign(url);
+  async #load(url) {
+    const response = await fetch(url).catch(() => null);
+    return (response?.ok && this.#show(await response.text())) || location.assign(url);
   }
 
-  /** The form of a page, in the dialog; false if the page has none. */
+  /** Shows the form of a page in the dialog; returns false if the page has none. */
   #show(html) {
     const page = new DOMParser().parseFromString(html, "text/html");
     const form = page.querySelector("[data-card-form]");
@@ -98,16 +98,16 @@ export class Cards {
     return true;
   }
 
-  async #send(form, button) {
+  async #submitForm(form, button) {
     const body = new FormData(form, button);
     button.disabled = true;
     try {
-      const answer = await fetch(form.action, { method: "POST", body });
-      if (answer.redirected && answer.ok) return this.#dialog.close();
-      if (!this.#show(await answer.text())) throw new Error(answer.status);
+      const response = await fetch(form.action, { method: "POST", body });
+      if (response.redirected && response.ok) return this.#dialog.close();
+      if (!this.#show(await response.text())) throw new Error(response.status);
       this.#dialog.querySelector("[data-review]")?.focus();
     } catch {
-      toast("That did not get through. Try again in a moment.");
+      toast(REQUEST_FAILED);
       button.disabled = false;
     }
   }

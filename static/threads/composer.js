@@ -1,11 +1,11 @@
-// The box one writes in: grows, counts, sends on Enter, and keeps what was typed until it is stored.
+// The message composer: counts characters, sends on Enter, and shows what is being replied to.
 
-const MOST = 8_000;
-const COUNT_FROM = 7_000;
+const MAX_LENGTH = 8_000;
+const COUNTER_FROM = 7_000;
 
 export class Composer extends EventTarget {
   #replyTo = null;
-  #isWaiting = false; // for files that are still on their way
+  #isWaiting = false; // for uploads in progress
 
   constructor(form, { tray, onSend }) {
     super();
@@ -19,9 +19,9 @@ export class Composer extends EventTarget {
     form.addEventListener("submit", (event) => this.#submit(event));
     this.box.addEventListener("keydown", (event) => this.#key(event));
     this.box.addEventListener("input", () => this.#changed());
-    this.replying.querySelector("button").addEventListener("click", () => this.answer(null));
+    this.replying.querySelector("button").addEventListener("click", () => this.replyTo(null));
     tray.addEventListener("change", () => this.#trayChanged());
-    form.querySelector("[data-tray-hold]").addEventListener("click", () => this.#wait(false));
+    form.querySelector("[data-cancel-send]").addEventListener("click", () => this.#wait(false));
     form.querySelector("[data-enter-hint]")?.removeAttribute("hidden");
     this.#count();
   }
@@ -30,7 +30,7 @@ export class Composer extends EventTarget {
     return this.box.value;
   }
 
-  /** Puts a text into the box; the cursor stays where it was in what one is writing. */
+  /** Sets the text; the cursor stays, shifted by the length inserted before it. */
   write(text, { before = 0 } = {}) {
     const { selectionStart, selectionEnd } = this.box;
     this.box.value = text;
@@ -40,20 +40,20 @@ export class Composer extends EventTarget {
     this.#count();
   }
 
-  /** Gives back what could not be sent, without taking what was typed since. */
+  /** Puts an unsent text before the text typed since. */
   restore(text) {
     this.box.value = [text, this.box.value].filter((part) => part.trim()).join("\n\n");
     this.#changed();
     this.box.focus();
   }
 
-  /** Says above the box what is being answered: { id, url, name, text }, or null. */
-  answer(quote) {
-    this.#answering(quote);
+  /** Shows what is being replied to: { id, url, name, text }, or null. */
+  replyTo(quote) {
+    this.#showReply(quote);
     this.box.focus();
   }
 
-  #answering(quote) {
+  #showReply(quote) {
     this.#replyTo = quote;
     this.form.elements.reply_to.value = quote?.id ?? "";
     this.replying.hidden = !quote;
@@ -61,10 +61,10 @@ export class Composer extends EventTarget {
     this.replying.querySelector("[data-reply-text]").textContent = quote?.text ?? "";
   }
 
-  /** What is written can be taken along, and not be sent. */
+  /** Messages can no longer be sent; the text stays readable for copying. */
   close() {
     this.box.readOnly = true;
-    this.#answering(null);
+    this.#showReply(null);
     this.form.querySelector(".send").hidden = true;
     this.form.hidden = !this.text;
   }
@@ -77,8 +77,8 @@ export class Composer extends EventTarget {
   #submit(event) {
     const text = this.text.trim();
     const { attachments, links } = this.tray.ready;
-    const isNothing = !text && !attachments.length && !links.length && !this.tray.isBusy;
-    if (isNothing || text.length > MOST || this.box.readOnly) {
+    const isEmpty = !text && !attachments.length && !links.length && !this.tray.isBusy;
+    if (isEmpty || text.length > MAX_LENGTH || this.box.readOnly) {
       event.preventDefault();
       this.box.focus();
       return;
@@ -90,21 +90,21 @@ export class Composer extends EventTarget {
     const replyTo = this.#replyTo?.id ?? null;
     if (this.onSend({ body: text, attachments, links, quote: this.#replyTo, replyTo })) {
       event.preventDefault();
-      this.tray.sent();
+      this.tray.clearSent();
       this.place?.replaceChildren();
       this.box.value = "";
       this.#count();
-      this.answer(null);
+      this.replyTo(null);
       this.dispatchEvent(new CustomEvent("sent", { detail: text }));
     } else {
       this.form.elements.attachments.value = attachments.map(({ id }) => id).join(" ");
       this.form.elements.links.value = JSON.stringify(links);
-      this.tray.sent();
+      this.tray.clearSent();
       this.dispatchEvent(new Event("posted"));
     }
   }
 
-  /** It goes out by itself when the files are there; meanwhile nothing is added to it. */
+  /** The message is sent once its files are uploaded; until then it is read-only. */
   #wait(isWaiting) {
     if (this.#isWaiting === isWaiting) return;
     this.#isWaiting = isWaiting;
@@ -120,9 +120,9 @@ export class Composer extends EventTarget {
   }
 
   #key(event) {
-    // 229: some input methods end a word with an Enter that is theirs.
+    // 229: Enter confirms a word in some input methods.
     const isComposing = event.isComposing || event.keyCode === 229;
-    if (event.key === "Escape" && this.#replyTo) return this.answer(null);
+    if (event.key === "Escape" && this.#replyTo) return this.replyTo(null);
     if (event.key !== "Enter" || event.shiftKey || event.altKey || isComposing) return;
     if (matchMedia("(pointer: coarse)").matches && !event.ctrlKey) return;
     event.preventDefault();
@@ -136,12 +136,12 @@ export class Composer extends EventTarget {
 
   #count() {
     const length = this.text.length;
-    this.counter.hidden = length < COUNT_FROM;
-    const over = length - MOST;
+    this.counter.hidden = length < COUNTER_FROM;
+    const over = length - MAX_LENGTH;
     this.counter.textContent =
       over > 0
-        ? `${over.toLocaleString("en")} characters too many`
-        : `${length.toLocaleString("en")} of ${MOST.toLocaleString("en")} characters`;
+        ? `${over.toLocaleString("en")} characters over the limit`
+        : `${length.toLocaleString("en")} of ${MAX_LENGTH.toLocaleString("en")} characters`;
     this.counter.classList.toggle("over", over > 0);
     this.form.querySelector(".send").toggleAttribute("disabled", over > 0);
   }

@@ -1,29 +1,30 @@
-// What somebody is writing: kept in this browser at once, on the server a little later, and never
-// at the cost of a different text that was written on another device.
+// The draft of a message: stored in this browser at once and on the server a little later. A
+// different draft written on another device is never overwritten.
 
-import { Pace } from "../realtime/pace.js";
+import { Throttle } from "../realtime/throttle.js";
 import { get, put } from "../store/database.js";
+import { DraftJournal } from "../store/draft_journal.js";
 
-const HERE = 300;
-const THERE = 2_000;
+const LOCAL_SAVE_INTERVAL = 300;
+const SERVER_SAVE_DELAY = 2_000;
 
 /**
- * What to do about a draft that the server tells of. `synced` is the text that we last agreed on,
- * `saving` the one that we have just sent, null if none, and `posted` the text of a message that
- * the server's draft may not know of yet.
+ * Merges the text in the box (`typed`) with the server's draft (`remote`). `synced` is the text
+ * that both last agreed on, `saving` the text of a save in progress or null, and `posted` the text
+ * of a sent message that the server's draft may not include yet.
  */
-export function reconcile({ typed, synced, saving, posted = "" }, told) {
-  if (told === typed) return { text: typed, agreed: true };
-  // The server has only what was there before it became a message, or was cleared, here.
-  if (told === synced || (posted && posted.startsWith(told))) return { text: typed, agreed: true };
-  if (saving !== null && told === saving) return { text: typed, agreed: true };
-  // Another device was faster: the server has put ours behind its text. What was typed since stays.
-  if (saving && told.endsWith(saving)) {
-    const before = told.slice(0, -saving.length);
-    return { text: typed.startsWith(saving) ? before + typed : told, agreed: true };
+export function reconcile({ typed, synced, saving, posted = "" }, remote) {
+  if (remote === typed) return { text: typed, agreed: true };
+  // The server still has the text from before it was sent or cleared here.
+  if (remote === synced || (posted && posted.startsWith(remote))) return { text: typed, agreed: true };
+  if (saving !== null && remote === saving) return { text: typed, agreed: true };
+  // Another device saved first, and the server appended our text to that device's text.
+  if (saving && remote.endsWith(saving)) {
+    const before = remote.slice(0, -saving.length);
+    return { text: typed.startsWith(saving) ? before + typed : remote, agreed: true };
   }
-  if (typed === synced || !typed.trim()) return { text: told, agreed: true };
-  // Ours differs and is not saved: on the old version, so that the server keeps both.
+  if (typed === synced || !typed.trim()) return { text: remote, agreed: true };
+  // Both changed: saving on the old version makes the server keep both texts.
   return { text: typed, agreed: false };
 }
 
@@ -32,19 +33,22 @@ export class Draft extends EventTarget {
   #synced = "";
   #saving = null;
   #posted = "";
-  #keeping = new Pace(HERE, () => this.#keep());
-  #saveLater = null;
+  #journal;
+  #storing = new Throttle(LOCAL_SAVE_INTERVAL, () => this.#store());
+  #saveTimer = null;
   #isOpen = false;
-  #restored; // until then the box is empty only because nobody has looked
+  #isRestored = false;
+  #isTouched = false; // Until restored, an untouched box is empty only because nothing was loaded.
+  #restored;
 
   constructor(socket, { user, thread, read, write }) {
     super();
     Object.assign(this, { socket, user, thread, read, write });
-    addEventListener("pagehide", () => this.#keep());
-    document.addEventListener("visibilitychange", () => this.#keep());
+    this.#journal = new DraftJournal(user, thread);
+    addEventListener("pagehide", () => this.#store());
     socket.addEventListener("state", () => (this.#saving = null));
     socket.addEventListener("draft.changed", ({ detail }) => {
-      if (detail.thread === thread) this.#told(detail);
+      if (detail.thread === thread) this.#receive(detail);
     });
   }
 
@@ -54,49 +58,73 @@ export class Draft extends EventTarget {
   }
 
   async #restore() {
-    const kept = await get("drafts", [this.user, this.thread]);
-    if (!kept) return;
-    this.#version = kept.version;
-    this.#synced = kept.synced;
-    this.#posted = kept.posted ?? "";
-    // What a refused form gave back is newer than what was kept.
-    if (!this.read()) this.write(kept.text);
+    const journaled = this.#journal.read();
+    const stored = { ...(await get("drafts", [this.user, this.thread])), ...journaled };
+    this.#isRestored = true;
+    if (stored.text === undefined) return;
+    this.#version = stored.version ?? 0;
+    this.#synced = stored.synced ?? "";
+    // A text returned by a refused form, or a message sent meanwhile, is newer.
+    if (!this.read() && !this.#posted) this.write(stored.text);
+    this.#posted ||= stored.posted ?? "";
+    if (journaled) this.#storing.push("");
   }
 
   changed() {
-    this.#keeping.push("");
-    clearTimeout(this.#saveLater);
-    this.#saveLater = setTimeout(() => this.#save(), THERE);
+    this.#touch();
+    this.#schedule();
   }
 
-  /** What was written was sent: at once, or a reload would bring it back. */
+  /** The text was sent as a message, so a reload must not restore it. */
   async sent(text) {
     this.#posted = text;
-    await this.#keep();
+    this.#touch();
+    await this.#store();
     this.#save();
   }
 
-  /** The form takes the text along, and brings it back if it is refused. */
+  /** The browser posts the form; a refused form returns the text. */
   posted() {
     this.read = () => "";
-    this.#keep();
+    this.#touch();
+    this.#store();
   }
 
-  /** The thread was caught up with: whatever was written while away goes to the server, too. */
+  /** The thread is synced: text written while offline is saved on the server, too. */
   synced() {
     this.#isOpen = true;
-    this.changed();
+    this.#schedule();
   }
 
-  async #keep() {
+  #schedule() {
+    this.#storing.push("");
+    clearTimeout(this.#saveTimer);
+    this.#saveTimer = setTimeout(() => this.#save(), SERVER_SAVE_DELAY);
+  }
+
+  #touch() {
+    this.#isTouched = true;
+    this.#writeJournal();
+  }
+
+  #writeJournal() {
+    const [text, posted] = [this.read(), this.#posted];
+    if (this.#isRestored) {
+      return this.#journal.write({ text, posted, version: this.#version, synced: this.#synced });
+    }
+    return this.#isTouched && this.#journal.write({ text, posted });
+  }
+
+  async #store() {
     await this.#restored;
     const { user, thread } = this;
-    const [version, synced, posted] = [this.#version, this.#synced, this.#posted];
-    return put("drafts", { user, thread, text: this.read(), version, synced, posted });
+    const entry = this.#writeJournal();
+    await put("drafts", { user, thread, ...JSON.parse(entry) });
+    this.#journal.remove(entry);
   }
 
   async #save() {
-    clearTimeout(this.#saveLater);
+    clearTimeout(this.#saveTimer);
     await this.#restored;
     const text = this.read();
     if (!this.#isOpen || this.#saving !== null || text === this.#synced) return;
@@ -105,20 +133,20 @@ export class Draft extends EventTarget {
     if (this.socket.send(frame)) this.#saving = text;
   }
 
-  async #told({ text: told, version }) {
+  async #receive({ text: remote, version }) {
     await this.#restored;
     if (version < this.#version) return;
     const typed = this.read();
     const mine = { typed, synced: this.#synced, saving: this.#saving, posted: this.#posted };
-    const { text, agreed } = reconcile(mine, told);
-    if (told === typed) this.#posted = "";
+    const { text, agreed } = reconcile(mine, remote);
+    if (remote === typed) this.#posted = "";
     if (agreed) {
       this.#version = version;
-      this.#synced = told;
+      this.#synced = remote;
     }
     this.#saving = null;
     if (text !== typed) this.write(text, { before: text.length - typed.length });
-    if (text === told) this.#keep();
+    if (text === remote) this.#store();
     else this.changed();
   }
 }

@@ -1,9 +1,9 @@
-// Pictures of the conversation and of its panel, large: with the mouse, by keyboard, by swipe.
+// Photos of the conversation and its panel in full size, by mouse, keyboard and swipe.
 
-const SWIPE = 60;
+const MIN_SWIPE = 60;
 
 export class Lightbox {
-  #at = null; // the link that is shown
+  #current = null; // the link of the photo shown
   #startX = null;
 
   constructor() {
@@ -22,16 +22,16 @@ export class Lightbox {
     stage.addEventListener("pointerup", ({ x }) => this.#swiped(x));
   }
 
-  /** A picture, or the button that asks for one that safe mode blurs. */
-  press(target) {
+  /** Opens a photo, or reveals one that safe mode blurs. */
+  click(target) {
     const link = target.closest("[data-picture]");
     const picture = target.closest(".picture");
     if (isHidden(picture)) return reveal(picture);
-    this.list = target.closest("[data-timeline], [data-tab]"); // Those that one leafs through.
+    this.list = target.closest("[data-timeline], [data-tab]"); // The photos to step through.
     if (link) this.#open(link);
   }
 
-  /** What safe mode hides is not leafed through either. */
+  /** Without photos that safe mode hides. */
   get #links() {
     const links = [...this.list.querySelectorAll("[data-picture]")];
     return links.filter((link) => !isHidden(link.closest(".picture")));
@@ -43,23 +43,23 @@ export class Lightbox {
   }
 
   #show(link) {
-    this.#at = link;
+    this.#current = link;
     const links = this.#links;
-    const place = links.indexOf(link);
+    const index = links.indexOf(link);
     this.image.src = link.href;
     this.image.alt = link.dataset.name;
-    const say = (name, text) => (this.dialog.querySelector(`[data-${name}]`).textContent = text);
-    say("name", link.dataset.name);
-    const of = links.length > 1 ? ` · ${place + 1} of ${links.length}` : "";
-    say("detail", `${link.dataset.detail}${of}`);
+    const setText = (name, text) => (this.dialog.querySelector(`[data-${name}]`).textContent = text);
+    setText("name", link.dataset.name);
+    const position = links.length > 1 ? ` · ${index + 1} of ${links.length}` : "";
+    setText("detail", `${link.dataset.detail}${position}`);
     this.dialog.querySelector("[data-download]").href = link.dataset.download;
-    this.dialog.querySelector("[data-before]").disabled = place === 0;
-    this.dialog.querySelector("[data-after]").disabled = place === links.length - 1;
+    this.dialog.querySelector("[data-before]").disabled = index === 0;
+    this.dialog.querySelector("[data-after]").disabled = index === links.length - 1;
   }
 
   #step(by) {
     const links = this.#links;
-    const next = links[links.indexOf(this.#at) + by];
+    const next = links[links.indexOf(this.#current) + by];
     if (next) this.#show(next);
   }
 
@@ -74,20 +74,20 @@ export class Lightbox {
   #swiped(x) {
     const by = x - (this.#startX ?? x);
     this.#startX = null;
-    if (Math.abs(by) > SWIPE) this.#step(by > 0 ? -1 : 1);
+    if (Math.abs(by) > MIN_SWIPE) this.#step(by > 0 ? -1 : 1);
   }
 
   #closed() {
     this.image.removeAttribute("src");
-    this.#at?.focus({ preventScroll: true });
-    this.#at = null;
+    this.#current?.focus({ preventScroll: true });
+    this.#current = null;
   }
 }
 
 const isHidden = (picture) =>
   picture.dataset.band !== "0" && !("shown" in picture.dataset) && Boolean(picture.closest("[data-safe-mode]"));
 
-/** Asked for: this picture, on this page, until it is left. */
+/** Reveals this photo until the page is left. */
 function reveal(picture) {
   if (picture.dataset.band !== "1") return;
   const link = picture.querySelector("[data-picture]");

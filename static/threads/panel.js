@@ -1,130 +1,137 @@
-// The project panel: shows what changed, saves what is typed, and loses nothing when two people
-// write at once. Every tab is made by the server; nothing here holds markup of its own.
+// The project panel: shows changes live, saves input automatically, and keeps both texts when two
+// users edit the same field. The server renders every tab.
 
 import { fetchPage, fragment, fromTemplate } from "../site/fragments.js";
-import { dayLabel, timeLabel } from "../site/labels.js";
+import { dayLabel, REQUEST_FAILED, timeLabel } from "../site/labels.js";
 import { toast } from "../site/notices.js";
-import { Bringing, takeDrops } from "./bringing.js";
-import { Sorting } from "./sorting.js";
+import { acceptDrops, PanelUploads } from "./panel_uploads.js";
+import { DragReorder } from "./drag_reorder.js";
 
-const PAUSE = 700; // after the last letter
-const AGAIN = 4_000;
+const SAVE_DELAY = 700; // After the last input.
+const RETRY_DELAY = 4_000;
 
 export class Panel {
   #timers = new Map(); // form -> timer
-  #bringing = new WeakMap(); // form -> what it brings
-  #held = new Map(); // tab -> what it will show when nothing in it is in somebody's hand
+  #uploads = new WeakMap(); // form -> PanelUploads
+  #deferred = new Map(); // tab -> fragment to show once no item of it is dragged
 
   constructor(thread, { onFold }) {
     Object.assign(this, { thread, onFold });
     this.root = document.querySelector("[data-panel]");
     this.me = document.documentElement.dataset.me;
     document.addEventListener("click", (event) => this.#clicked(event));
-    this.root.addEventListener("input", ({ target }) => this.#typed(target.form));
+    this.root.addEventListener("input", ({ target }) => this.#inputChanged(target.form));
     this.root.addEventListener("change", ({ target }) => target.matches("select") && this.#save(target.form));
-    this.root.addEventListener("focusout", ({ target }) => target.form && this.#leave(target.form));
+    this.root.addEventListener("focusout", ({ target }) => target.form && this.#focusLeft(target.form));
     this.root.addEventListener("submit", (event) => this.#submitted(event));
-    this.sorting = new Sorting(this.root, {
+    this.reorder = new DragReorder(this.root, {
       onMove: (item, place) => this.#move(item, place),
-      onRest: () => this.#catchUp(),
+      onEnd: () => this.#showDeferred(),
     });
-    takeDrops(this.root, (tab) => this.#bringing.get(tab?.querySelector("[data-bring]:not([hidden])")));
+    acceptDrops(this.root, (tab) => this.#uploads.get(tab?.querySelector("[data-panel-upload]:not([hidden])")));
     addEventListener("pagehide", () => this.#saveAll());
-    this.#settle(this.root);
+    this.#personalise(this.root);
     this.#restore();
   }
 
-  // --- What others did
+  // --- Changes by others
 
-  hear(event) {
+  receive(event) {
     if (event.type === "panel.changed") this.#changed(event);
-    else if (event.type === "thread.synced") this.#compare(event.tabs);
-    else if (event.kind === "project" && this.root.hidden) this.#open();
+    else if (event.type === "thread.synced") this.#refreshIfStale(event.tabs);
+    else if (event.kind === "project" && this.root.hidden) this.#refresh();
   }
 
   #changed({ tab, html }) {
-    if (this.root.hidden) return this.#open();
+    if (this.root.hidden) return this.#refresh();
     const body = this.#body(tab);
-    if (body) this.#put(body, fragment(html));
+    if (body) this.#replace(body, fragment(html));
   }
 
-  /** The new tab in place of the old one; but what somebody is writing in stays as they left it. */
-  #put(body, fresh) {
-    if (versionOf(fresh) < Math.max(versionOf(body), versionOf(this.#held.get(body)))) return;
+  /** Replaces a tab, except for forms that the user is editing. */
+  #replace(body, fresh) {
+    if (versionOf(fresh) < Math.max(versionOf(body), versionOf(this.#deferred.get(body)))) return;
     if (isLarge(fresh) && !isLarge(body)) return void this.#load(body);
-    if (this.sorting.isIn(body)) return void this.#held.set(body, fresh);
+    if (this.reorder.isIn(body)) return void this.#deferred.set(body, fresh);
     const open = [...body.querySelectorAll("details[open]")].map(keyOf);
     const focused = body.contains(document.activeElement) ? document.activeElement : null;
     const range = focused && [focused.selectionStart, focused.selectionEnd];
     for (const form of body.querySelectorAll("[data-edit]")) {
       const next = fresh.querySelector(`[data-edit="${CSS.escape(form.dataset.edit)}"]`);
       if (!next) continue;
-      if (isBusy(form)) next.replaceWith(form);
-      // That it was saved stays said, whether the answer or the echo was faster.
-      else if (textOf(next) === textOf(form)) state(next, stateOf(form));
+      // A page fetched before the last save must not undo it.
+      const isNewer = Number(form.elements.version.value) > versionOf(fresh);
+      if (isNewer || isBusy(form)) next.replaceWith(form);
+      // "Saved" stays, whether the response or the event arrives first.
+      else if (textOf(next) === textOf(form)) setStatus(next, statusOf(form));
     }
-    // What is on its way goes on, whatever others do meanwhile.
-    const bringing = body.querySelector("[data-bring]");
-    if (bringing) fresh.querySelector("[data-bring]")?.replaceWith(bringing);
+    // Uploads in progress, and the text of an item that is not added yet.
+    for (const kept of ["[data-panel-upload]", "[data-reset-on-success]"]) {
+      const form = body.querySelector(kept);
+      const next = form && fresh.querySelector(kept);
+      if (!next) continue;
+      form.elements.version.value = next.elements.version.value;
+      next.replaceWith(form);
+    }
     for (const details of fresh.querySelectorAll("details")) details.open = open.includes(keyOf(details));
     body.replaceChildren(...fresh.childNodes);
-    this.#settle(body);
+    this.#personalise(body);
     if (focused?.isConnected && document.activeElement !== focused) {
       focused.focus({ preventScroll: true });
       if (range[0] !== undefined && range[0] !== null) focused.setSelectionRange(...range);
     }
   }
 
-  #catchUp() {
-    const held = [...this.#held];
-    this.#held.clear();
-    for (const [body, fresh] of held) this.#put(body, fresh);
+  #showDeferred() {
+    const deferred = [...this.#deferred];
+    this.#deferred.clear();
+    for (const [body, fresh] of deferred) this.#replace(body, fresh);
   }
 
-  /** After being away: tabs whose version is another one are fetched. */
-  #compare(tabs) {
+  /** Fetches the tabs if one is stale. */
+  #refreshIfStale(tabs) {
     const names = Object.keys(tabs);
     if (!names.length) return;
     const stale = names.some((name) => versionOf(this.#body(name)) < tabs[name]);
-    if (stale) this.#open();
+    if (stale) this.#refresh();
   }
 
-  async #open() {
+  async #refresh() {
     const page = await fetchPage(`/threads/${this.thread}/`).catch(() => null);
     const fresh = page?.querySelector("[data-panel]");
     if (!fresh) return;
     if (this.root.hidden || !this.root.childElementCount) {
-      if (fresh.hidden) return this.#banners(page);
+      if (fresh.hidden) return this.#replaceSections(page);
       this.root.replaceChildren(...fresh.childNodes);
       this.root.hidden = false;
       document.body.classList.add("has-panel");
-      this.#settle(this.root);
+      this.#personalise(this.root);
     } else {
       for (const body of fresh.querySelectorAll("[data-tab-body]")) {
         const mine = this.#body(body.dataset.tabBody);
-        if (mine) this.#put(mine, body);
+        if (mine) this.#replace(mine, body);
       }
     }
-    this.#banners(page);
+    this.#replaceSections(page);
   }
 
-  /** What is too large to come with every page, when somebody looks at it. */
+  /** Loads a tab that is too large to be part of every page. */
   async #load(body) {
     const tab = body.dataset.tabBody;
     const page = await fetchPage(`/threads/${this.thread}/panel/${tab}/`).catch(() => null);
     const fresh = page?.querySelector(`[data-tab-body="${tab}"]`);
-    if (fresh) this.#put(body, fresh);
+    if (fresh) this.#replace(body, fresh);
   }
 
-  /** An offer that waits stands above the messages until there is a panel. */
-  #banners(page) {
+  /** Replaces sections that depend on whether there is a panel. */
+  #replaceSections(page) {
     for (const name of ["banners", "head-panel", "proposals"]) {
       const [old, fresh] = [document, page].map((where) => where.querySelector(`[data-part="${name}"]`));
       if (old && fresh) old.replaceChildren(...fresh.childNodes);
     }
   }
 
-  #settle(where) {
+  #personalise(where) {
     for (const form of where.querySelectorAll('form[method="post"]')) {
       if (!form.elements.csrfmiddlewaretoken) form.append(this.#token());
     }
@@ -139,31 +146,31 @@ export class Panel {
       part.hidden = !part.dataset.for.split(" ").includes(this.me);
     }
     for (const field of where.querySelectorAll("[data-edit] :is(textarea, select)")) {
-      // As the server made it: somebody may have begun to write before this was here.
+      // The server's value: the user may have typed before this module was loaded.
       field.form.dataset.saved ??= field.defaultValue ?? field.value;
     }
-    for (const form of where.querySelectorAll("[data-bring]:not([hidden])")) this.#bring(form);
+    for (const form of where.querySelectorAll("[data-panel-upload]:not([hidden])")) this.#initUploads(form);
     for (const tab of where.querySelectorAll("[data-large]")) if (!tab.parentElement.hidden) void this.#load(tab.parentElement);
-    this.#count();
+    this.#showCounts();
   }
 
-  #bring(form) {
-    if (this.#bringing.has(form)) return;
+  #initUploads(form) {
+    if (this.#uploads.has(form)) return;
     const post = (to, fields) => {
       const data = new FormData(to);
       data.delete("files");
       for (const [name, value] of Object.entries(fields)) data.set(name, value);
       return this.#post(to, data);
     };
-    this.#bringing.set(form, new Bringing(form, { thread: this.thread, user: this.me, post }));
+    this.#uploads.set(form, new PanelUploads(form, { thread: this.thread, user: this.me, post }));
   }
 
-  #count() {
-    const waiting = this.root.querySelector("[data-open]")?.dataset.open;
+  #showCounts() {
+    const open = this.root.querySelector("[data-open]")?.dataset.open;
     const count = this.root.querySelector("[data-tab-count]");
-    if (count && waiting !== undefined) {
-      count.textContent = waiting;
-      count.hidden = waiting === "0";
+    if (count && open !== undefined) {
+      count.textContent = open;
+      count.hidden = open === "0";
     }
     const percent = this.root.querySelector("[data-percent]")?.dataset.percent;
     const shown = document.querySelector("[data-progress]");
@@ -178,19 +185,19 @@ export class Panel {
     return input;
   }
 
-  // --- Writing: saved by itself, kept here until it is
+  // --- Editing: saved automatically, and kept in this browser until then
 
-  #typed(form) {
+  #inputChanged(form) {
     if (!form?.matches("[data-edit]")) return;
-    keep(this.thread, form);
+    storeLocally(this.thread, form);
     const mine = form.querySelector("[data-conflict-mine]");
     if (mine) return void (mine.textContent = form.elements.text.value);
-    state(form, "");
+    setStatus(form, "");
     clearTimeout(this.#timers.get(form));
-    this.#timers.set(form, setTimeout(() => this.#save(form), PAUSE));
+    this.#timers.set(form, setTimeout(() => this.#save(form), SAVE_DELAY));
   }
 
-  #leave(form) {
+  #focusLeft(form) {
     if (form.matches("[data-edit]") && isDirty(form)) this.#save(form);
   }
 
@@ -204,41 +211,41 @@ export class Panel {
     if (!isDirty(form) || form.dataset.saving || form.querySelector(".conflict")) return;
     const sent = text.value;
     form.dataset.saving = "yes";
-    state(form, "Saving");
-    const answer = await this.#post(form, new FormData(form), keepalive);
+    setStatus(form, "Saving…");
+    const response = await this.#post(form, new FormData(form), keepalive);
     delete form.dataset.saving;
-    if (answer.ok) return this.#saved(form, sent, answer.version);
-    if (answer.code === "PANEL_VERSION_CONFLICT") return this.#conflict(form, answer);
-    state(form, answer.message ?? "Not saved yet: trying again", true);
-    if (!answer.code || answer.code === "TRY_AGAIN") {
-      this.#timers.set(form, setTimeout(() => this.#save(form), AGAIN));
+    if (response.ok) return this.#saved(form, sent, response.version);
+    if (response.code === "PANEL_VERSION_CONFLICT") return this.#showConflict(form, response);
+    setStatus(form, response.message ?? "Not saved yet. Trying again…", true);
+    if (!response.code || response.code === "TRY_AGAIN") {
+      this.#timers.set(form, setTimeout(() => this.#save(form), RETRY_DELAY));
     }
   }
 
   #saved(form, sent, version) {
     form.dataset.saved = sent;
     form.elements.version.value = version;
-    state(form, "Saved");
-    if (isDirty(form)) this.#typed(form);
-    else localStorage.removeItem(slot(this.thread, form));
+    setStatus(form, "Saved");
+    if (isDirty(form)) this.#inputChanged(form);
+    else localStorage.removeItem(storageKey(this.thread, form));
   }
 
   async #post(form, data, keepalive = false) {
     try {
-      const answer = await fetch(form.action, {
+      const response = await fetch(form.action, {
         method: "POST",
         body: new URLSearchParams(data),
         headers: { Accept: "application/json" },
         keepalive,
       });
-      return { ok: answer.ok, ...(await answer.json()) };
+      return { ok: response.ok, ...(await response.json()) };
     } catch {
       return { ok: false };
     }
   }
 
-  /** Both stand there until one of them is chosen; who goes on writing changes their own. */
-  #conflict(form, { theirs, by_name, current }) {
+  /** Shows both texts until the user chooses; typing changes the user's own. */
+  #showConflict(form, { theirs, by_name, current }) {
     const block = fromTemplate("conflict");
     block.querySelector("[data-conflict-by]").textContent = by_name;
     block.querySelector("[data-conflict-theirs]").textContent = theirs;
@@ -254,27 +261,27 @@ export class Panel {
       if (choice === "both") text.value = `${theirs}\n\n${text.value}`;
       text.focus();
       if (choice === "theirs") {
-        localStorage.removeItem(slot(this.thread, form));
-        state(form, "");
+        localStorage.removeItem(storageKey(this.thread, form));
+        setStatus(form, "");
       } else if (choice === "mine") this.#save(form);
-      else this.#typed(form);
+      else this.#inputChanged(form);
     });
     form.append(block);
-    state(form, "Not saved: two versions", true);
+    setStatus(form, "Not saved. Choose a version.", true);
   }
 
-  /** What a closed page had not saved yet, and what was typed before this ran. */
+  /** Restores input that a closed page had not saved, and saves input typed before this ran. */
   #restore() {
     for (const form of this.root.querySelectorAll("[data-edit]")) {
       const { text, version } = form.elements;
-      const kept = JSON.parse(localStorage.getItem(slot(this.thread, form)) ?? "null");
-      const lacks = kept && !isDirty(form) && kept.text !== text.value;
-      if (lacks) [text.value, version.value] = [kept.text, kept.version];
-      if (isDirty(form)) this.#typed(form);
+      const stored = JSON.parse(localStorage.getItem(storageKey(this.thread, form)) ?? "null");
+      const isMissing = stored && !isDirty(form) && stored.text !== text.value;
+      if (isMissing) [text.value, version.value] = [stored.text, stored.version];
+      if (isDirty(form)) this.#inputChanged(form);
     }
   }
 
-  // --- Pressing
+  // --- Submitting
 
   async #submitted(event) {
     const form = event.target;
@@ -282,27 +289,29 @@ export class Panel {
       event.preventDefault();
       return this.#save(form);
     }
-    if (!form.matches("[data-press]")) return;
+    if (!form.matches("[data-async-form]")) return;
     event.preventDefault();
-    const answer = await this.#post(form, new FormData(form, event.submitter));
-    if (!answer.ok) return toast(answer.message ?? "That did not go through. Try again.");
-    if (form.matches("[data-clears]")) form.reset();
+    const { text } = form.elements;
+    const sent = text?.value;
+    const response = await this.#post(form, new FormData(form, event.submitter));
+    if (!response.ok) return toast(response.message ?? REQUEST_FAILED);
+    if (form.matches("[data-reset-on-success]") && text.value === sent) form.reset();
   }
 
   #move(item, place) {
-    const form = item.querySelector("[data-press] [name=op][value=remove]").form;
+    const form = item.querySelector("[data-async-form] [name=op][value=remove]").form;
     const data = new FormData(form);
     data.set("op", "move");
     data.set("place", place);
-    this.#post(form, data).then((answer) => {
-      if (!answer.ok) {
-        toast(answer.message ?? "That could not be moved. Try again.");
-        this.#open();
+    this.#post(form, data).then((response) => {
+      if (!response.ok) {
+        toast(response.message ?? REQUEST_FAILED);
+        this.#refresh();
       }
     });
   }
 
-  // --- Moving about
+  // --- Navigation
 
   #clicked(event) {
     const link = event.target.closest("[data-show-tab], [data-panel-open], [data-panel-close], [data-panel-fold]");
@@ -338,17 +347,17 @@ const versionOf = (place) => Number(place?.querySelector("[data-version]")?.data
 const isLarge = (place) => !!place.querySelector("[data-large]");
 const keyOf = (details) => details.closest("[data-item]")?.dataset.item;
 const textOf = (form) => form.querySelector("[name=text]").value;
-const stateOf = (form) => form.querySelector("[data-edit-state]").textContent;
+const statusOf = (form) => form.querySelector("[data-edit-state]").textContent;
 const isDirty = (form) => form.elements.text.value !== form.dataset.saved;
 const isBusy = (form) => isDirty(form) || form.contains(document.activeElement) || form.querySelector(".conflict");
-const slot = (thread, form) => `panel ${thread} ${form.closest("[data-tab]").dataset.tab} ${form.dataset.edit}`;
+const storageKey = (thread, form) => `panel ${thread} ${form.closest("[data-tab]").dataset.tab} ${form.dataset.edit}`;
 
-function keep(thread, form) {
+function storeLocally(thread, form) {
   const { text, version } = form.elements;
-  localStorage.setItem(slot(thread, form), JSON.stringify({ text: text.value, version: version.value }));
+  localStorage.setItem(storageKey(thread, form), JSON.stringify({ text: text.value, version: version.value }));
 }
 
-function state(form, text, failed = false) {
+function setStatus(form, text, failed = false) {
   const place = form.querySelector("[data-edit-state]");
   place.textContent = text;
   place.classList.toggle("failed", failed);

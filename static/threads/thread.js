@@ -1,60 +1,62 @@
-// An open conversation: what arrives is shown in order, gaps are asked for, and only then is what
-// waits sent. The parts do the rest.
+// The open thread: shows messages in order, requests missing ones, and sends pending messages only
+// once it is synced. The imported modules do the rest.
 
+import { OFFLINE } from "../site/labels.js";
 import { announce, toast } from "../site/notices.js";
-import { Actions } from "./actions.js";
-import { Changing } from "./changing.js";
 import { Cards } from "./cards.js";
-import { Company } from "./company.js";
-import { Pages } from "./pages.js";
-import { refreshParts, showBanner } from "./parts.js";
-import { Project } from "./project.js";
-import { Reading } from "./reading.js";
-import { Sending } from "./sending.js";
-import { Sources } from "./sources.js";
+import { ComposerArea } from "./composer_area.js";
+import { MessageActions } from "./message_actions.js";
+import { MessageEdits } from "./message_edits.js";
+import { MessageSources } from "./message_sources.js";
+import { refreshSections, showBanner } from "./page_sections.js";
+import { Pagination } from "./pagination.js";
+import { PanelLoader } from "./panel_loader.js";
+import { PendingMessages } from "./pending_messages.js";
+import { Presence } from "./presence.js";
+import { ReadTracker } from "./read_tracking.js";
 import { Timeline } from "./timeline.js";
-import { Writing } from "./writing.js";
+import { TypingIndicator } from "./typing_indicator.js";
 
-const AGAIN = 500;
-const ECHO = 1_500; // After this a stored message should have come back to its author.
-const UNANSWERED = 8_000;
-const SPOKEN_AT_ONCE = 3;
+const RESYNC_DELAY = 500;
+const ECHO_TIMEOUT = 1_500; // Within it, a stored message returns to its author as an event.
+const SYNC_TIMEOUT = 8_000;
+const MAX_ANNOUNCED = 3;
 
 export class Thread extends EventTarget {
-  #asked = false; // the answer to come is whole: everything after what is here
-  #toEnd = false; // the next answer is the newest page, in place of what is here
+  #isSyncing = false; // The next thread.synced answers a request of this page, and is complete.
+  #isJumping = false; // The next thread.synced is the newest page and replaces what is shown.
   #timers = {};
   #hasLeft = false;
   isSynced = false;
 
-  constructor(list, socket, outbox, courier) {
+  constructor(list, socket, outbox, sendQueue) {
     super();
-    Object.assign(this, { socket, outbox, courier });
+    Object.assign(this, { socket, outbox, sendQueue });
     this.timeline = new Timeline(list);
     this.id = this.timeline.thread;
-    this.pages = new Pages(this.timeline, { onEnd: () => this.#open() });
-    this.reading = new Reading(this.timeline, socket, { onJump: () => this.#jump() });
-    this.company = new Company(this.id, socket);
-    new Project(this.id, socket);
-    this.changing = new Changing(this.timeline, socket, new Sources(this.timeline, socket));
-    this.writing = new Writing(this.id, socket, this.company, {
+    this.pagination = new Pagination(this.timeline, { onNewest: () => this.#sync() });
+    this.readTracker = new ReadTracker(this.timeline, socket, { onJump: () => this.#jump() });
+    this.presence = new Presence(this.id, socket);
+    new PanelLoader(this.id, socket);
+    this.edits = new MessageEdits(this.timeline, socket, new MessageSources(this.timeline, socket));
+    this.composer = new ComposerArea(this.id, socket, new TypingIndicator(this.id, socket), {
       user: outbox.user,
       onSend: (message) => this.#send(message),
     });
-    this.sending = new Sending(this.timeline, outbox, courier, {
-      onDiscard: (entry) => this.writing.giveBack(entry),
-      onLate: (entry) => this.writing.giveBackLate(entry),
+    this.pending = new PendingMessages(this.timeline, outbox, sendQueue, {
+      onDiscard: (entry) => this.composer.restore(entry),
+      onExpired: (entry) => this.composer.restoreExpired(entry),
     });
-    new Actions(this.timeline, {
-      onReply: (quote) => this.writing.answer(quote),
-      onReact: (...given) => this.changing.react(...given),
-      onEdit: (message) => this.changing.edit(message),
-      onRemove: (message) => this.changing.remove(message),
+    new MessageActions(this.timeline, {
+      onReply: (quote) => this.composer.replyTo(quote),
+      onReact: (...args) => this.edits.react(...args),
+      onEdit: (message) => this.edits.edit(message),
+      onRemove: (message) => this.edits.remove(message),
     });
     new Cards();
-    showLarge();
-    outbox.addEventListener("change", ({ detail: { thread, what } }) => {
-      if (thread === this.id && what === "added") this.writing.sentElsewhere();
+    bindLightbox();
+    outbox.addEventListener("change", ({ detail: { thread, change } }) => {
+      if (thread === this.id && change === "added") this.composer.refreshTray();
     });
     this.#listen();
     this.#start();
@@ -63,114 +65,114 @@ export class Thread extends EventTarget {
   /** For the heartbeat. */
   get shown() {
     if (!this.isSynced || !this.timeline.hasEnd) return {};
-    const { seq, rev } = this.timeline.held;
+    const { seq, rev } = this.timeline.sync;
     return { thread: this.id, seq, rev };
   }
 
   #listen() {
-    this.socket.addEventListener("hello", () => this.#open());
-    // What was told while the servers could not hear each other is asked for.
-    this.socket.addEventListener("live.changed", ({ detail }) => detail.live && this.#open());
-    this.socket.addEventListener("state", ({ detail }) => detail !== "live" && this.#away());
-    this.courier.addEventListener("stored", ({ detail }) => this.#expectEcho(detail));
-    const ofThis = (type, heard) =>
-      this.socket.addEventListener(type, ({ detail }) => detail.thread === this.id && heard(detail));
-    ofThis("thread.synced", (event) => this.#synced(event));
-    ofThis("message.sent", (event) => this.#sent(event));
+    this.socket.addEventListener("hello", () => this.#sync());
+    // Events published while the servers were disconnected from each other are missing.
+    this.socket.addEventListener("live.changed", ({ detail }) => detail.live && this.#sync());
+    this.socket.addEventListener("state", ({ detail }) => detail !== "live" && this.#disconnected());
+    this.sendQueue.addEventListener("stored", ({ detail }) => this.#expectEcho(detail));
+    const on = (type, handle) =>
+      this.socket.addEventListener(type, ({ detail }) => detail.thread === this.id && handle(detail));
+    on("thread.synced", (event) => this.#synced(event));
+    on("message.sent", (event) => this.#sent(event));
     for (const what of ["edited", "removed", "hidden", "reacted"]) {
-      ofThis(`message.${what}`, (event) => this.#revised(event));
+      on(`message.${what}`, (event) => this.#messageChanged(event));
     }
-    ofThis("card.changed", (event) => this.#revised(event));
-    ofThis("panel.changed", (event) => this.#heardChange(event.rev));
-    ofThis("cursor.moved", (event) => this.#moved(event));
-    ofThis("thread.changed", (event) => this.#changed(event));
+    on("card.changed", (event) => this.#messageChanged(event));
+    on("panel.changed", (event) => this.#receiveChange(event.rev));
+    on("cursor.moved", (event) => this.#moved(event));
+    on("thread.changed", (event) => this.#changed(event));
     this.socket.addEventListener("error", ({ detail: { code, client_id, message_id, message } }) => {
-      if (code !== "THREAD_NOT_FOUND" || client_id || message_id || !this.#asked) return;
+      if (code !== "THREAD_NOT_FOUND" || client_id || message_id || !this.#isSyncing) return;
       this.#left(message);
     });
   }
 
   async #start() {
-    if (!this.#goToTarget()) this.reading.openAtLine();
-    await this.sending.restore();
+    if (!this.#goToTarget()) this.readTracker.scrollToUnread();
+    await this.pending.restore();
   }
 
   #send(message) {
-    // Without a socket the form itself is posted: nothing is held back for want of being live.
+    // Until a socket was open once, the browser posts the form.
     if (!this.socket.wasLive && !this.timeline.firstPending && navigator.onLine) return false;
     if (!this.timeline.hasEnd) this.#jump();
-    this.reading.answered();
-    this.sending.add({ ...message, seenSeq: this.reading.seenSeq });
+    this.readTracker.replied();
+    this.pending.add({ ...message, seenSeq: this.readTracker.seenSeq });
     return true;
   }
 
-  // --- Catching up: open, take what is missing, then the inbox, then send what waits
+  // --- Sync: open the thread, add missing messages, then the inbox, then send pending messages
 
-  #open() {
-    const { oldest, newest, held } = this.timeline;
-    const has = newest
-      ? { after: newest.dataset.message, oldest: oldest.dataset.message, rev: held.rev }
+  #sync() {
+    const { oldest, newest, sync } = this.timeline;
+    const range = newest
+      ? { after: newest.dataset.message, oldest: oldest.dataset.message, rev: sync.rev }
       : {};
-    this.#ask(has);
+    this.#request(range);
   }
 
-  #ask(has) {
-    this.#asked = this.socket.send({ type: "thread.open", thread: this.id, ...has });
-    clearTimeout(this.#timers.asked);
-    this.#timers.asked = setTimeout(() => this.#asked && this.#open(), UNANSWERED);
-    return this.#asked;
+  #request(range) {
+    this.#isSyncing = this.socket.send({ type: "thread.open", thread: this.id, ...range });
+    clearTimeout(this.#timers.sync);
+    this.#timers.sync = setTimeout(() => this.#isSyncing && this.#sync(), SYNC_TIMEOUT);
+    return this.#isSyncing;
   }
 
-  #away() {
+  #disconnected() {
     this.isSynced = false;
-    this.#asked = false;
-    this.#toEnd = false;
+    this.#isSyncing = false;
+    this.#isJumping = false;
     document.documentElement.dataset.live = "no";
   }
 
   #synced(event) {
-    const isWhole = this.#asked;
-    const { rev } = this.timeline.held;
-    this.#asked = false;
-    const fresh = this.#take(event.messages, { isWhole });
-    for (const change of event.changed) this.timeline.revise(change);
+    const isComplete = this.#isSyncing;
+    const { rev } = this.timeline.sync;
+    this.#isSyncing = false;
+    const added = this.#addMessages(event.messages, { isComplete });
+    for (const change of event.changed) this.timeline.replace(change);
     if (event.window_from && event.window_from !== this.timeline.oldest?.dataset.message) {
       this.timeline.dropBefore(event.window_from);
-      this.pages.startAt(this.timeline.oldest);
+      this.pagination.startAt(this.timeline.oldest);
     }
-    this.#takeCursors(event.cursors);
-    if (event.more && this.timeline.hasEnd) return this.#open();
-    if (isWhole) {
-      this.timeline.held.caughtUp(event.rev);
-      // Not only messages change: it may have been locked meanwhile.
+    this.#applyCursors(event.cursors);
+    if (event.more && this.timeline.hasEnd) return this.#sync();
+    if (isComplete) {
+      this.timeline.sync.completeSync(event.rev);
+      // Not only messages change: the thread may have been locked.
       if (event.rev > rev) this.#refresh();
-    } else if (event.rev > this.timeline.held.rev) return this.#open();
-    this.#speak(fresh);
-    this.#becomeLive();
-    this.#lookAgain();
+    } else if (event.rev > this.timeline.sync.rev) return this.#sync();
+    this.#announce(added);
+    this.#setLive();
+    this.#resyncIfBehind();
   }
 
-  #take(messages, { isWhole }) {
+  #addMessages(messages, { isComplete }) {
     const { timeline } = this;
-    if (!messages.length || !this.#makeRoom(messages[0].seq, isWhole)) return [];
+    if (!messages.length || !this.#clearIfDisjoint(messages[0].seq, isComplete)) return [];
     const shown = messages.map((message) => this.#show(message)).filter(Boolean);
-    if (this.#toEnd) {
-      this.#toEnd = false;
-      this.pages.startAt(timeline.oldest);
+    if (this.#isJumping) {
+      this.#isJumping = false;
+      this.pagination.startAt(timeline.oldest);
       timeline.jumpToEnd();
       history.replaceState(null, "", `/threads/${this.id}/`);
-      this.reading.leapt();
+      this.readTracker.jumped();
     }
     return shown;
   }
 
-  /** Whether these messages belong on this page; it is begun anew where they do not join on. */
-  #makeRoom(first, isWhole) {
+  /** Returns whether to show these messages; clears the page if they do not continue it. */
+  #clearIfDisjoint(first, isComplete) {
     const { timeline } = this;
-    if (!timeline.hasEnd && !this.#toEnd) return false;
-    const { seq } = timeline.held;
-    if (this.#toEnd || (isWhole && seq && first > seq + 1)) {
-      this.#toEnd = true;
+    if (!timeline.hasEnd && !this.#isJumping) return false;
+    const { seq } = timeline.sync;
+    if (this.#isJumping || (isComplete && seq && first > seq + 1)) {
+      this.#isJumping = true;
       timeline.clear();
     }
     return true;
@@ -178,58 +180,58 @@ export class Thread extends EventTarget {
 
   #show(event) {
     const { timeline } = this;
-    const is = timeline.held.hear(event.seq);
-    if (is === "known") timeline.settle(event);
-    if (is !== "next") return null;
-    const message = timeline.place(event);
-    if (event.author && event.author !== timeline.me) this.reading.arrived(message);
-    else this.reading.look();
+    const status = timeline.sync.receive(event.seq);
+    if (status === "duplicate") timeline.removePending(event);
+    if (status !== "next") return null;
+    const message = timeline.add(event);
+    if (event.author && event.author !== timeline.me) this.readTracker.arrived(message);
+    else this.readTracker.check();
     return message;
   }
 
-  #takeCursors(cursors) {
+  #applyCursors(cursors) {
     const { timeline } = this;
     const mine = cursors.find(({ user }) => user === timeline.me);
     timeline.cursors.replace(cursors.filter((cursor) => cursor !== mine));
     timeline.showTicks();
-    if (mine) this.reading.begin(mine);
+    if (mine) this.readTracker.start(mine);
   }
 
-  #becomeLive() {
+  #setLive() {
     document.documentElement.dataset.live = "yes";
     if (this.isSynced) return;
     this.isSynced = true;
-    this.writing.synced();
+    this.composer.synced();
     this.dispatchEvent(new Event("synced"));
   }
 
-  /** What was heard while the answer was on its way may not have been in it. */
-  #lookAgain() {
-    clearTimeout(this.#timers.again);
-    if (!this.timeline.held.isBehind || !this.timeline.hasEnd) return;
-    this.#timers.again = setTimeout(() => this.timeline.held.isBehind && this.#open(), AGAIN);
+  /** Events received during the request may be missing from its response. */
+  #resyncIfBehind() {
+    clearTimeout(this.#timers.resync);
+    if (!this.timeline.sync.isBehind || !this.timeline.hasEnd) return;
+    this.#timers.resync = setTimeout(() => this.timeline.sync.isBehind && this.#sync(), RESYNC_DELAY);
   }
 
-  // --- What happens meanwhile
+  // --- Events
 
   #sent(event) {
-    if (!this.timeline.hasEnd || !this.isSynced) return void this.timeline.held.note(event.seq);
+    if (!this.timeline.hasEnd || !this.isSynced) return void this.timeline.sync.expect(event.seq);
     const message = this.#show(event);
-    if (message) this.#speak([message]);
-    else if (this.timeline.held.isBehind && !this.#asked) this.#open();
+    if (message) this.#announce([message]);
+    else if (this.timeline.sync.isBehind && !this.#isSyncing) this.#sync();
   }
 
-  #revised(event) {
-    this.timeline.revise(event);
-    this.#heardChange(event.rev);
+  #messageChanged(event) {
+    this.timeline.replace(event);
+    this.#receiveChange(event.rev);
   }
 
-  #heardChange(rev) {
-    if (!this.timeline.held.hearChange(rev) && this.isSynced && !this.#asked) this.#open();
+  #receiveChange(rev) {
+    if (!this.timeline.sync.receiveChange(rev) && this.isSynced && !this.#isSyncing) this.#sync();
   }
 
   #moved(event) {
-    if (event.user === this.timeline.me) return this.reading.moved(event);
+    if (event.user === this.timeline.me) return this.readTracker.moved(event);
     this.timeline.cursors.move(event);
     this.timeline.showTicks();
   }
@@ -237,18 +239,18 @@ export class Thread extends EventTarget {
   async #changed({ status, banner, rev }) {
     if (status === "left") return this.#left(banner);
     if (this.#hasLeft) return location.reload();
-    this.timeline.held.hearChange(rev);
-    // Whose cursors count and who may be seen may be different now.
-    this.company.forget();
-    if (this.isSynced) this.#open();
+    this.timeline.sync.receiveChange(rev);
+    // The participants, and who may see whose presence, may have changed.
+    this.presence.clear();
+    if (this.isSynced) this.#sync();
     await this.#refresh();
   }
 
-  /** Who is there and what may be done, as the server would show it now. */
+  /** Fetches the server's current sections and composer. */
   async #refresh() {
-    const place = await refreshParts(this.id);
-    if (place) this.writing.place(place);
-    this.company.showPresence();
+    const area = await refreshSections(this.id);
+    if (area) this.composer.update(area);
+    this.presence.show();
   }
 
   #left(banner) {
@@ -256,31 +258,31 @@ export class Thread extends EventTarget {
     this.#hasLeft = true;
     document.querySelector(".room").classList.add("left");
     showBanner(banner);
-    this.writing.close();
+    this.composer.close();
   }
 
   #expectEcho({ thread, seq }) {
     if (thread !== this.id) return;
     setTimeout(() => {
-      if (this.isSynced && this.timeline.hasEnd && this.timeline.held.seq < seq) this.#open();
-    }, ECHO);
+      if (this.isSynced && this.timeline.hasEnd && this.timeline.sync.seq < seq) this.#sync();
+    }, ECHO_TIMEOUT);
   }
 
-  #speak(messages) {
+  #announce(messages) {
     const theirs = messages.filter((one) => one.dataset.author && !one.matches(".mine"));
-    if (theirs.length > SPOKEN_AT_ONCE) return announce(`${theirs.length} new messages`);
-    for (const message of theirs) announce(spoken(message));
+    if (theirs.length > MAX_ANNOUNCED) return announce(`${theirs.length} new messages`);
+    for (const message of theirs) announce(spokenText(message));
   }
 
-  // --- Moving about
+  // --- Navigation
 
   #jump() {
     if (this.timeline.hasEnd) {
       this.timeline.jumpToEnd();
-      return this.reading.leapt();
+      return this.readTracker.jumped();
     }
-    this.#toEnd = this.#ask({});
-    if (!this.#toEnd) toast("You are not connected just now.");
+    this.#isJumping = this.#request({});
+    if (!this.#isJumping) toast(OFFLINE);
   }
 
   #goToTarget() {
@@ -293,8 +295,8 @@ export class Thread extends EventTarget {
   }
 }
 
-/** Pictures, large. What shows them is fetched with the first that somebody wants to see. */
-function showLarge() {
+/** Loads the lightbox when a photo is first opened. */
+function bindLightbox() {
   let lightbox = null;
   document.addEventListener("click", (event) => {
     const { target } = event;
@@ -303,13 +305,13 @@ function showLarge() {
     event.preventDefault();
     lightbox ??= import("./lightbox.js").then(({ Lightbox }) => new Lightbox());
     lightbox.then(
-      (box) => box.press(target),
+      (box) => box.click(target),
       () => location.assign(target.closest("a").href),
     );
   });
 }
 
-function spoken(message) {
+function spokenText(message) {
   const name = message.querySelector(".message-name")?.textContent ?? "";
   const text = message.querySelector(".prose")?.textContent ?? "";
   return `${name}: ${[message.dataset.label, text].filter(Boolean).join(". ")}`.trim();

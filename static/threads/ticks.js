@@ -1,16 +1,16 @@
-// How far a message of mine has got: stored, delivered to all others, read by all others.
+// Ticks of the user's own messages: sent, delivered to all others, read by all others.
 
 import { fromTemplate } from "../site/fragments.js";
 
 export class Cursors {
-  #of = new Map(); // user -> { delivered, read }
+  #byUser = new Map(); // user -> { delivered, read }
 
   constructor(cursors = []) {
     for (const cursor of cursors) this.move(cursor);
   }
 
-  /** As the page writes them: user:delivered:read, one after the other. */
-  static read(text) {
+  /** Parses the page's format: user:delivered:read, separated by spaces. */
+  static parse(text) {
     const each = text.split(" ").filter(Boolean).map((one) => one.split(":"));
     return new Cursors(
       each.map(([user, delivered, read]) => ({
@@ -21,24 +21,24 @@ export class Cursors {
     );
   }
 
-  /** They move forward only, in whatever order the news comes. */
+  /** Cursors only move forward, in whatever order events arrive. */
   move({ user, delivered_seq: delivered, read_seq: read }) {
-    const before = this.#of.get(user) ?? { delivered: 0, read: 0 };
-    this.#of.set(user, {
+    const before = this.#byUser.get(user) ?? { delivered: 0, read: 0 };
+    this.#byUser.set(user, {
       delivered: Math.max(before.delivered, delivered, read),
       read: Math.max(before.read, read),
     });
   }
 
-  /** All there are now: whoever left no longer counts. */
+  /** Removes the cursors of users who have left. */
   replace(cursors) {
     const here = new Set(cursors.map(({ user }) => user));
-    for (const user of this.#of.keys()) if (!here.has(user)) this.#of.delete(user);
+    for (const user of this.#byUser.keys()) if (!here.has(user)) this.#byUser.delete(user);
     for (const cursor of cursors) this.move(cursor);
   }
 
   tickOf(seq) {
-    const all = [...this.#of.values()];
+    const all = [...this.#byUser.values()];
     if (!all.length) return "sent";
     if (all.every(({ read }) => read >= seq)) return "read";
     return all.every(({ delivered }) => delivered >= seq) ? "delivered" : "sent";

@@ -1,40 +1,40 @@
-// The list of messages. The server's fragments are put in as they are; what differs between readers
-// (mine or theirs, ticks, times in my zone, days, what joins what) is decided here from data.
+// The list of messages. It contains the server's fragments, which are the same for all users; what
+// depends on the viewer (own messages, ticks, local times, days, grouping) is applied here.
 
 import { fragment, fromTemplate } from "../site/fragments.js";
 import { dayLabel, dayOf, timeLabel } from "../site/labels.js";
 import { Cursors, showTick } from "./ticks.js";
-import { Sequence } from "./sequence.js";
-import { dressCard } from "./cards.js";
+import { SyncState } from "./sync_state.js";
+import { personaliseCard } from "./cards.js";
 
-const JOINS_WITHIN = 5 * 60_000;
-const ALONE = ["system", "action"]; // stand by themselves, whoever wrote them
-const AT_THE_END = 80;
-const QUOTED = 140;
-const anchors = CSS.supports("overflow-anchor", "auto");
+const GROUP_INTERVAL = 5 * 60_000;
+const UNGROUPED = ["system", "action"];
+const END_MARGIN = 80;
+const QUOTE_LENGTH = 140;
+const hasScrollAnchoring = CSS.supports("overflow-anchor", "auto");
 
 export class Timeline {
-  #unavailable = null;
+  #archiveRetry = null;
 
   constructor(list) {
     this.list = list;
     this.scroller = list.closest("[data-scroller]");
     this.me = list.dataset.me;
     this.thread = list.dataset.thread;
-    this.cursors = Cursors.read(list.dataset.cursors);
+    this.cursors = Cursors.parse(list.dataset.cursors);
     const newest = this.newest;
-    this.held = new Sequence(Number(newest?.dataset.seq ?? 0), Number(list.dataset.rev));
-    for (const message of this.stored) this.dress(message);
+    this.sync = new SyncState(Number(newest?.dataset.seq ?? 0), Number(list.dataset.rev));
+    for (const message of this.stored) this.personalise(message);
   }
 
-  /** False while a place in the past is open: what is newest is then not here. */
+  /** False while an older range is shown, without the newest messages. */
   get hasEnd() {
     return !this.scroller.querySelector("[data-newer]");
   }
 
   get isAtEnd() {
     // The scroller is reversed by CSS: 0 at the newest, negative above it.
-    return this.hasEnd && -this.scroller.scrollTop < AT_THE_END;
+    return this.hasEnd && -this.scroller.scrollTop < END_MARGIN;
   }
 
   get stored() {
@@ -62,82 +62,84 @@ export class Timeline {
   }
 
   pending(clientId) {
-    const mark = CSS.escape(clientId ?? "");
-    return this.list.querySelector(`.message.sending[data-client="${mark}"]`);
+    const id = CSS.escape(clientId ?? "");
+    return this.list.querySelector(`.message.sending[data-client="${id}"]`);
   }
 
-  /** Puts the next message at the end; a pending one with its client id makes room for it. */
-  place({ html, client_id: clientId, author }) {
+  /** Appends the next message, in place of the pending one with the same client id. */
+  add({ html, client_id: clientId, author }) {
     const wasAtEnd = this.isAtEnd;
     const message = fragment(html).firstElementChild;
-    this.#keepingPlace(() => {
+    this.#keepScrollPosition(() => {
       if (author === this.me) this.pending(clientId)?.remove();
       this.list.insertBefore(message, this.firstPending);
-      this.dress(message);
-      if (this.firstPending) this.dress(this.firstPending);
+      this.personalise(message);
+      if (this.firstPending) this.personalise(this.firstPending);
     });
     if (wasAtEnd) this.jumpToEnd();
     return message;
   }
 
-  /** It is here already: only the one on its way has to make room. */
-  settle({ client_id: clientId, author }) {
+  /** The message is shown already: removes its pending one. */
+  removePending({ client_id: clientId, author }) {
     if (author === this.me) this.pending(clientId)?.remove();
   }
 
   addPending(message) {
     this.list.append(message);
-    this.dress(message);
+    this.personalise(message);
   }
 
-  /** A message that was edited, removed or reacted to; and where it is quoted. */
-  revise({ message: id, rev, html }) {
-    const now = fragment(html).firstElementChild;
-    const before = this.byId(id);
-    if (before && Number(before.dataset.rev) < rev) this.#keepingPlace(() => this.#swap(before, now));
+  /** Replaces a message that was edited, removed or reacted to, and its text in quotes. */
+  replace({ message: id, rev, html }) {
+    const fresh = fragment(html).firstElementChild;
+    const shown = this.byId(id);
+    if (shown && Number(shown.dataset.rev) < rev) this.swap(shown, fresh);
     for (const quote of this.list.querySelectorAll(`[data-quote="${CSS.escape(id)}"]`)) {
-      quoteIn(quote, now);
+      updateQuote(quote, fresh);
     }
-    return before ? now : null;
+    return shown ? fresh : null;
   }
 
-  /** The same message, with the content that could not be loaded before. */
-  complete(before, now) {
-    this.#keepingPlace(() => this.#swap(before, now));
+  /** Replaces the element of a message. */
+  swap(shown, fresh) {
+    this.#keepScrollPosition(() => this.#swap(shown, fresh));
   }
 
   #watchUnavailable() {
-    this.#unavailable ??= import("./unavailable.js").then(({ Unavailable }) => new Unavailable(this));
-    this.#unavailable.then((unavailable) => unavailable.watch());
+    this.#archiveRetry ??= import("./archive_retry.js").then(
+      ({ ArchiveRetry }) => new ArchiveRetry(this),
+    );
+    this.#archiveRetry.then((retry) => retry.watch());
   }
 
-  #swap(before, now) {
-    const hadFocus = before.contains(document.activeElement);
-    now.tabIndex = before.tabIndex;
-    this.list.dispatchEvent(new CustomEvent("revising", { detail: { before, now } }));
-    before.replaceWith(now);
-    this.dress(now);
-    if (hadFocus && !now.contains(document.activeElement)) now.focus({ preventScroll: true });
+  #swap(shown, fresh) {
+    const hadFocus = shown.contains(document.activeElement);
+    fresh.tabIndex = shown.tabIndex;
+    this.list.dispatchEvent(new CustomEvent("replacing", { detail: { shown, fresh } }));
+    shown.replaceWith(fresh);
+    this.personalise(fresh);
+    if (hadFocus && !fresh.contains(document.activeElement)) fresh.focus({ preventScroll: true });
   }
 
-  /** Older messages above what is there; the scroller keeps its place by itself. */
+  /** Adds older messages; the reversed scroller keeps its position. */
   prepend(items) {
     const first = this.list.firstElementChild;
     const fresh = items.filter((item) => !this.#has(item));
     this.list.prepend(...fresh);
     if (first?.matches(".day")) first.remove();
-    for (const item of fresh) if (item.matches(".message")) this.dress(item);
+    for (const item of fresh) if (item.matches(".message")) this.personalise(item);
     let junction = fresh.at(-1)?.nextElementSibling;
     while (junction && !junction.matches(".message")) junction = junction.nextElementSibling;
-    if (junction) this.dress(junction);
+    if (junction) this.personalise(junction);
   }
 
   append(items) {
     for (const item of items) {
       if (item.matches(".day") || this.#has(item)) continue;
       this.list.insertBefore(item, this.firstPending);
-      this.dress(item);
-      this.held.startAt(Number(item.dataset.seq));
+      this.personalise(item);
+      this.sync.resetTo(Number(item.dataset.seq));
     }
   }
 
@@ -145,53 +147,53 @@ export class Timeline {
     return item.matches(".message") && this.bySeq(item.dataset.seq) !== null;
   }
 
-  /** Begins anew: what was here has no connection with what comes. */
+  /** Removes all stored messages shown another range is shown. */
   clear() {
     for (const item of [...this.list.children]) if (!item.matches(".sending")) item.remove();
-    this.held.startAt(0);
+    this.sync.resetTo(0);
   }
 
-  /** Forgets what is above a message: it may be out of date, and can be loaded again. */
+  /** Removes the messages above one: they may be stale, and can be loaded again. */
   dropBefore(id) {
     const first = this.byId(id);
     if (!first) return;
     while (first.previousElementSibling) first.previousElementSibling.remove();
-    this.dress(first);
+    this.personalise(first);
   }
 
-  /** What a reader of their own sees of it; the same whenever it is asked again. */
-  dress(message) {
+  /** Applies what depends on the viewer and on the previous message; idempotent. */
+  personalise(message) {
     const at = new Date(message.dataset.at);
-    const before = previousMessage(message);
-    const sameDay = before && dayOf(new Date(before.dataset.at)) === dayOf(at);
+    const previous = previousMessage(message);
+    const sameDay = previous && dayOf(new Date(previous.dataset.at)) === dayOf(at);
     const isMine = message.dataset.author === this.me;
     message.classList.toggle("mine", isMine);
-    message.classList.toggle("joins", Boolean(sameDay && joins(before, message, at)));
+    message.classList.toggle("grouped", Boolean(sameDay && isGrouped(previous, message, at)));
     for (const time of message.querySelectorAll("time:not([data-moment])")) time.textContent = timeLabel(at);
-    for (const reaction of message.querySelectorAll("[data-users]")) this.#press(reaction);
+    for (const reaction of message.querySelectorAll("[data-users]")) this.#showPressed(reaction);
     const card = message.querySelector("[data-card]");
-    if (card) dressCard(card, this.me);
-    if (isMine && message.dataset.seq) this.#tick(message);
+    if (card) personaliseCard(card, this.me);
+    if (isMine && message.dataset.seq) this.#showTick(message);
     if (message.querySelector("[data-unavailable]")) this.#watchUnavailable();
-    if (sameDay) separatorOf(message)?.remove();
-    else this.#separate(message, at);
+    if (sameDay) daySeparatorOf(message)?.remove();
+    else this.#addDaySeparator(message, at);
   }
 
-  #press(reaction) {
+  #showPressed(reaction) {
     const isMine = reaction.dataset.users.split(" ").includes(this.me);
     reaction.setAttribute("aria-pressed", String(isMine));
   }
 
-  #tick(message) {
+  #showTick(message) {
     showTick(message, this.cursors.tickOf(Number(message.dataset.seq)));
   }
 
   showTicks() {
-    for (const message of this.stored) if (message.matches(".mine")) this.#tick(message);
+    for (const message of this.stored) if (message.matches(".mine")) this.#showTick(message);
   }
 
-  #separate(message, at) {
-    let day = separatorOf(message);
+  #addDaySeparator(message, at) {
+    let day = daySeparatorOf(message);
     if (!day) {
       day = fromTemplate("day-separator");
       const line = message.previousElementSibling;
@@ -204,9 +206,9 @@ export class Timeline {
     this.scroller.scrollTop = 0;
   }
 
-  /** Where a browser does not hold on to what one reads by itself. */
-  #keepingPlace(change) {
-    if (anchors || this.isAtEnd) return change();
+  /** For browsers without scroll anchoring. */
+  #keepScrollPosition(change) {
+    if (hasScrollAnchoring || this.isAtEnd) return change();
     const { scrollHeight } = this.scroller;
     change();
     this.scroller.scrollTop -= this.scroller.scrollHeight - scrollHeight;
@@ -214,39 +216,39 @@ export class Timeline {
 }
 
 function previousMessage(message) {
-  let before = message.previousElementSibling;
-  while (before && !before.matches(".message")) before = before.previousElementSibling;
-  return before;
+  let previous = message.previousElementSibling;
+  while (previous && !previous.matches(".message")) previous = previous.previousElementSibling;
+  return previous;
 }
 
-function separatorOf(message) {
-  let before = message.previousElementSibling;
-  if (before?.matches(".unread-line")) before = before.previousElementSibling;
-  return before?.matches(".day") ? before : null;
+function daySeparatorOf(message) {
+  let previous = message.previousElementSibling;
+  if (previous?.matches(".unread-line")) previous = previous.previousElementSibling;
+  return previous?.matches(".day") ? previous : null;
 }
 
-function joins(before, message, at) {
-  if ([before, message].some(({ dataset }) => ALONE.includes(dataset.type))) return false;
-  const close = at - new Date(before.dataset.at) <= JOINS_WITHIN;
-  return before.dataset.author === message.dataset.author && close;
+function isGrouped(previous, message, at) {
+  if ([previous, message].some(({ dataset }) => UNGROUPED.includes(dataset.type))) return false;
+  const isClose = at - new Date(previous.dataset.at) <= GROUP_INTERVAL;
+  return previous.dataset.author === message.dataset.author && isClose;
 }
 
-/** As the server shortens it for a quote: one line, without the marks. */
+/** The text of a quote as the server renders it: one line, without formatting. */
 export function quotedText(message) {
   const body = message.querySelector("[data-body]");
   if (!body) return message.querySelector(".message-removed")?.innerText ?? "";
-  const text = words(body).split(/\s+/).filter(Boolean).join(" ");
-  const said = [message.dataset.label, text].filter(Boolean).join(" · ");
-  return [...said].slice(0, QUOTED).join("");
+  const text = plainText(body).split(/\s+/).filter(Boolean).join(" ");
+  const content = [message.dataset.label, text].filter(Boolean).join(" · ");
+  return [...content].slice(0, QUOTE_LENGTH).join("");
 }
 
-function words(node) {
+function plainText(node) {
   if (node.nodeType === Node.TEXT_NODE) return node.data;
-  const inside = [...node.childNodes].map(words).join("");
+  const inside = [...node.childNodes].map(plainText).join("");
   return /^(A|STRONG|EM|CODE)$/.test(node.nodeName) ? inside : ` ${inside} `;
 }
 
-function quoteIn(quote, message) {
+function updateQuote(quote, message) {
   const place = quote.querySelector("[data-quote-text]");
   if (place && !("linkOnly" in quote.dataset)) place.textContent = quotedText(message);
 }

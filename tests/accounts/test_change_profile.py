@@ -96,7 +96,7 @@ def test_refuses_a_handle_that_somebody_takes_just_now(mara, tomas, monkeypatch)
 def test_the_settings_page_saves_and_says_so(client, mara):
     sign_in(client, mara)
     answer = client.post("/settings/", profile_of(mara, handle="@Mara-L"), follow=True)
-    assert "Your profile is saved." in answer.content.decode()
+    assert "Your profile has been saved." in answer.content.decode()
     assert User.objects.get(pk=mara.pk).handle == "mara-l"
 
 

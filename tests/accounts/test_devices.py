@@ -87,7 +87,7 @@ def test_says_since_when_and_from_where(desk):
     reader.feed(desk.get("/settings/devices/").content.decode())
     words = " ".join(" ".join(reader.words).split())
     assert f"from {device.address}" in words
-    assert "not open" in words
+    assert "not active" in words
 
 
 def test_lists_nobody_elses(desk, make_client, tomas):
@@ -122,8 +122,8 @@ def test_somebody_else_in_the_same_browser_is_listed_too(desk, mara, tomas, make
     [
         (DESK, "Firefox on Linux"),
         (PHONE, "Safari on iPhone"),
-        ("", "A browser"),
-        ("<script>alert(1)</script>" * 100, "A browser"),
+        ("", "Unknown browser"),
+        ("<script>alert(1)</script>" * 100, "Unknown browser"),
         ("Mozilla/5.0 (Windows NT 10.0) Chrome/150.0 Safari/537.36 Edg/150.0", "Edge on Windows"),
         ("Mozilla/5.0 (Linux; Android 17) Chrome/150.0 Mobile Safari/537.36", "Chrome on Android"),
     ],
@@ -176,7 +176,7 @@ def test_one_device_is_signed_out_and_its_sockets_are_told(desk, phone, mara, to
     other = listed(desk)[1]
     told.clear()
     answer = desk.post(f"/settings/devices/{other.id}/", follow=True)
-    assert "Safari on iPhone is signed out." in answer.content.decode()
+    assert "Safari on iPhone was signed out." in answer.content.decode()
     assert not is_signed_in(phone)
     assert is_signed_in(desk)
     assert names(desk) == [("Firefox on Linux", True)]
@@ -262,7 +262,7 @@ def test_says_which_are_open_now(desk, phone, mara):
     connect(phone, mara, "conn_1", alive=True)
     connect(phone, mara, "conn_2", alive=True)
     assert [device.open_pages for device in listed(desk)] == [0, 2]
-    assert "open now" in desk.get("/settings/devices/").content.decode()
+    assert "active now" in desk.get("/settings/devices/").content.decode()
 
 
 def test_what_a_server_left_behind_that_died_is_not_open(desk, mara):

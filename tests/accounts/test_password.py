@@ -55,7 +55,7 @@ def test_asking_for_an_unknown_address_looks_the_same(client, make_client, mara)
     known, unknown = ask_for_reset(client, mara.email), ask_for_reset(client, "no@example.org")
     assert (known.status_code, known.url) == (unknown.status_code, unknown.url)
     assert [message.to for message in mail.outbox] == [[mara.email], ["no@example.org"]]
-    assert "no account with this address" in mail.outbox[1].body
+    assert "no account uses this address" in mail.outbox[1].body
 
 
 def test_the_mail_about_an_unknown_address_does_not_name_who_asked(client, mara):

@@ -40,7 +40,7 @@ def test_a_wrong_password_and_an_unknown_address_get_the_same_answer(client, mar
     mara.email = "nobody@example.org"
     unknown = sign_in(client, mara, "a wrong password")
     errors = [answer.context["form"].non_field_errors() for answer in (known, unknown)]
-    assert errors[0] == errors[1] == ["This address and password do not go together."]
+    assert errors[0] == errors[1] == ["Wrong email address or password."]
 
 
 def test_too_many_wrong_passwords_close_the_account_to_this_address(client, mara):

@@ -85,7 +85,7 @@ def test_a_sign_up_with_a_known_address_looks_like_any_other(client, make_client
     assert page_after(client, zoe) == page_after(other, mara.email)
     assert len(mail.outbox) == 2
     assert mail.outbox[1].to == [mara.email]
-    assert "already is an account" in mail.outbox[1].body
+    assert "already has an account" in mail.outbox[1].body
     assert User.objects.filter(email=mara.email).count() == 1
 
 

@@ -115,7 +115,7 @@ def test_an_upload_can_be_cancelled_and_the_rest_goes_on(visit, pair):
 
 def test_what_could_not_be_checked_can_be_tried_again_by_itself(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair), expected_status=503))
-    answer = {"code": "UPLOAD_QUARANTINED", "message": "This file could not be checked."}
+    answer = {"code": "UPLOAD_QUARANTINED", "message": "This file couldn't be scanned."}
     buyer.route("**/files/", lambda route: route.fulfill(status=503, json=answer), times=1)
     attach(buyer, photo("one.jpg"), photo("two.jpg"))
     all_there(buyer, 1)
@@ -179,7 +179,7 @@ def test_offline_in_the_middle_it_starts_again_and_goes_out_once(visit, pair):
     go_offline(buyer)
     for route in held.routes:
         route.abort("internetdisconnected")
-    expect(buyer.locator(TRAY)).to_contain_text("Waiting for the connection")
+    expect(buyer.locator(TRAY)).to_contain_text("Waiting for connection")
     write(buyer, "From the tunnel")
     held.is_open = True
     go_online(buyer)
@@ -219,9 +219,9 @@ def test_a_picture_can_be_dropped_on_the_conversation(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair)))
     given = transfer(buyer, photo("dropped.jpg"))
     buyer.dispatch_event(".scroller", "dragenter", {"dataTransfer": given})
-    expect(buyer.locator(".room")).to_have_class(re.compile("dropping"))
+    expect(buyer.locator(".room")).to_have_class(re.compile("drag-over"))
     buyer.dispatch_event(".scroller", "drop", {"dataTransfer": given})
-    expect(buyer.locator(".room")).not_to_have_class(re.compile("dropping"))
+    expect(buyer.locator(".room")).not_to_have_class(re.compile("drag-over"))
     all_there(buyer, 1)
     expect(buyer.locator(TRAY)).to_contain_text("dropped.jpg")
 
@@ -287,7 +287,7 @@ def test_film_and_sound_are_links_with_a_title(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair)))
     seller = live(visit(pair.seller, thread_of(pair)))
     buyer.get_by_role("button", name="Attach").click()
-    buyer.get_by_role("button", name="Link to film or sound").click()
+    buyer.get_by_role("button", name="Link to video or audio").click()
     buyer.get_by_label("Address").fill("https://video.example/walk/7")
     buyer.get_by_label("Title").fill("The walk, first cut")
     buyer.get_by_role("dialog").get_by_role("button", name="Attach").click()
@@ -391,14 +391,14 @@ def test_safe_mode_does_not_show_what_is_explicit_until_it_is_off_for_all(visit,
     seller = live(visit(pair.seller, thread_of(pair), expected_status=403))
     name = f"{pair.thread}-two.jpg"
     send_judged(buyer, site, name, 2)
-    hidden = seller.get_by_text("Safe mode does not show this picture.")
+    hidden = seller.get_by_text("Hidden by safe mode.")
     expect(hidden).to_be_visible()
     image = seller.locator(f'{PICTURES}[alt="{name}"]')
     expect(image).to_be_hidden()
     url = seller.locator("[data-picture]").get_attribute("href")
     assert seller.request.get(f"{url}?show=1").status == 403
     # Off for the conversation, and still on for this person.
-    buyer.get_by_role("button", name="What you can do with this conversation").click()
+    buyer.get_by_role("button", name="Conversation options").click()
     buyer.get_by_role("button", name="Turn safe mode off").click()
     line = seller.get_by_role("list", name="Messages").get_by_text("turned safe mode off")
     expect(line).to_be_visible()

@@ -8,7 +8,7 @@ from tests.browser.test_safety import fold, moderator, open_case  # noqa: F401
 
 
 def waits_for_us(page: Page) -> Locator:
-    return page.locator("section", has=page.get_by_role("heading", name="Waits for us"))
+    return page.locator("section", has=page.get_by_role("heading", name="Needs a decision"))
 
 
 def test_a_dispute_is_seen_by_both_decided_by_staff_and_the_booking_moves_again(
@@ -19,14 +19,14 @@ def test_a_dispute_is_seen_by_both_decided_by_staff_and_the_booking_moves_again(
 ):
     buyer, seller = booked
     dialog = propose(buyer, "Open a dispute")
-    dialog.get_by_label("It is not what was agreed").check()
+    dialog.get_by_label("Not as agreed").check()
     dialog.get_by_label("What happened").fill("Half of it is missing.")
     dialog.get_by_role("button", name="Open a dispute").click()
     expect(dialog).to_be_hidden()
     for page in booked:
         shown = card(page, "open")
         expect(shown).to_contain_text("Half of it is missing.")
-        expect(shown).to_contain_text("Our safety team is looking at it")
+        expect(shown).to_contain_text("Our safety team is reviewing this")
         expect(page.get_by_role("button", name="Send")).to_be_visible()
 
     staff = visit(moderator, "/admin/moderation/case/")
@@ -43,7 +43,7 @@ def test_a_dispute_is_seen_by_both_decided_by_staff_and_the_booking_moves_again(
         expect(said).to_be_visible()
 
     dialog = propose(seller, "Propose overtime")
-    dialog.get_by_label("How many minutes").fill("60")
+    dialog.get_by_label("Minutes").fill("60")
     dialog.get_by_role("button", name="Review").click()
     dialog.get_by_role("button", name="Propose overtime").click()
     card(buyer, "pending").get_by_role("button", name="Accept").click()
@@ -57,10 +57,10 @@ def test_a_call_for_safety_stops_the_conversation_until_staff_have_acted(
     moderator,  # noqa: F811
 ):
     buyer, seller = booked
-    dialog = propose(buyer, "Call our safety team")
+    dialog = propose(buyer, "Get help from our safety team")
     dialog.get_by_label("Harassment or insults").check()
     dialog.get_by_label("What happened").fill("He shouts at me.")
-    dialog.get_by_role("button", name="Call our safety team").click()
+    dialog.get_by_role("button", name="Get help from our safety team").click()
     for page in booked:
         expect(card(page, "open")).to_contain_text("Our safety team was called")
         expect(page.locator("[data-banners]")).to_contain_text("on hold")

@@ -22,7 +22,7 @@ def test_completed_work_is_accepted_by_itself_and_due_and_not_paid(site, pair, b
     expect(dialog).to_contain_text("EUR 1,200.00 is outstanding.")
     dialog.get_by_role("button", name="Mark as completed").click()
     expect(dialog).to_be_hidden()
-    expect(card(buyer, "pending")).to_contain_text("It records no payment.")
+    expect(card(buyer, "pending")).to_contain_text("It doesn't record a payment.")
     row = buyer.locator(".row", has_text="Waiting for you")
     expect(row.first).to_be_visible()
     # Another server, in whose world the time is over. Nobody presses anything.

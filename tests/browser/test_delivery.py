@@ -59,7 +59,7 @@ def test_written_while_offline_arrives_once_and_in_order(visit, pair):
     buyer.get_by_role("textbox", name="Your message").press_sequentially("tence")
     buyer.get_by_role("button", name="Send").click()
     expect(buyer.locator(SENDING)).to_have_count(2)
-    expect(buyer.locator("[data-connection]")).to_contain_text("What you write is kept")
+    expect(buyer.locator("[data-connection]")).to_contain_text("Messages will be sent")
     go_online(buyer)
     wait_until_sent(buyer)
 
@@ -146,7 +146,7 @@ def test_what_is_discarded_in_one_tab_goes_in_the_other(visit, pair):
     press_in_menu(seller, "Block")
     write(first, "Into the wall")
     expect(first.locator(".message.failed")).to_have_count(1)
-    expect(second.locator(".message.failed")).to_contain_text("You cannot write to each other.")
+    expect(second.locator(".message.failed")).to_contain_text("You can't message each other.")
     first.get_by_role("button", name="Discard").click()
     expect(second.locator(SENDING)).to_have_count(0)
 
@@ -156,9 +156,9 @@ def test_a_failed_one_keeps_its_reason_over_a_reload_and_can_be_sent_again(visit
     seller = visit(pair.seller, thread_of(pair))
     press_in_menu(seller, "Block")
     write(page, "Not yet")
-    expect(page.locator(".message.failed")).to_contain_text("You cannot write to each other.")
+    expect(page.locator(".message.failed")).to_contain_text("You can't message each other.")
     page.reload()
-    expect(page.locator(".message.failed")).to_contain_text("You cannot write to each other.")
+    expect(page.locator(".message.failed")).to_contain_text("You can't message each other.")
     press_in_menu(seller, "Unblock")
     page.get_by_role("button", name="Try again").click()
     wait_until_sent(page)
@@ -166,7 +166,7 @@ def test_a_failed_one_keeps_its_reason_over_a_reload_and_can_be_sent_again(visit
 
 
 def press_in_menu(page: Page, name: str) -> None:
-    page.get_by_role("button", name="What you can do with this conversation").click()
+    page.get_by_role("button", name="Conversation options").click()
     page.locator("#thread-menu").get_by_role("button", name=re.compile(f"^{name}")).click()
     page.wait_for_load_state()
 

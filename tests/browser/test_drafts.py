@@ -17,6 +17,16 @@ KEPT = """() => new Promise((done) => {
     };
 })"""
 
+# A transaction that stays open until the page is left, as on a slow disk: no other can write.
+BUSY = """() => new Promise((done) => {
+    indexedDB.open("parley").onsuccess = ({ target: { result: database } }) => {
+      const drafts = database.transaction("drafts", "readwrite").objectStore("drafts");
+      const again = () => (drafts.count().onsuccess = again);
+      again();
+      done();
+    };
+})"""
+
 
 def thread_of(pair) -> str:
     return f"/threads/{pair.thread}/"
@@ -39,6 +49,28 @@ def test_a_draft_survives_a_reload_even_offline(visit, pair):
     page.context.set_offline(False)
     page.reload()
     expect(box(page)).to_have_value("Not finis")
+
+
+def test_text_typed_just_before_a_reload_is_kept(visit, pair):
+    page = live(visit(pair.buyer, thread_of(pair)))
+    page.evaluate(BUSY)
+    box(page).press_sequentially("The last letters")
+    page.evaluate("location.reload()")
+    live(page)
+    expect(box(page)).to_have_value("The last letters")
+
+
+def test_a_message_sent_just_before_a_reload_does_not_come_back_as_a_draft(visit, pair):
+    page = live(visit(pair.buyer, thread_of(pair)))
+    box(page).press_sequentially("Sent at once")
+    kept(page, "Sent at once")
+    page.evaluate("""() => {
+        document.querySelector("[data-composer]").requestSubmit();
+        location.reload();
+    }""")
+    live(page)
+    expect(page.locator(".message .prose").last).to_have_text("Sent at once")
+    expect(box(page)).to_have_value("")
 
 
 def test_a_draft_follows_to_another_device_and_goes_when_it_was_sent(visit, pair):

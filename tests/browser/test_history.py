@@ -93,7 +93,7 @@ def test_times_are_in_the_readers_zone_not_the_browsers(visit, site, long_talk):
     script = "from accounts.models import User; User.objects.filter(pk='{}').update(time_zone='{}')"
     site.manage("shell", "-v", "0", "-c", script.format(long_talk.seller.id, "Asia/Tokyo"))
     page = visit(long_talk.seller, f"/threads/{long_talk.thread}/", timezone_id="America/Lima")
-    time = page.locator(".message:not(.joins) time").first
+    time = page.locator(".message:not(.grouped) time").first
     at = time.get_attribute("datetime")
     assert at.endswith("+09:00")
     expect(time).to_have_text(at[11:16])

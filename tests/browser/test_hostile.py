@@ -25,8 +25,8 @@ from django.contrib.auth.models import Group
 from accounts.models import User
 from contracts.models import Card, Leg
 from inbox.search.indexer import index_queued
-from moderation.actions import note, take_case
-from moderation.reports import report_person, report_thread
+from moderation.actions.cases import note, take_case
+from moderation.actions.reports import report_person, report_thread
 from tests.contracts.card_scenes import GIVEN, answer, new_time, propose
 from tests.contracts.conftest import pay, terms
 from tests.files.conftest import picture

@@ -64,7 +64,7 @@ def test_what_is_done_on_one_page_shows_on_the_other(visit, many):
 
 def test_marked_as_unread_stays_so_until_one_looks_again(visit, many):
     elsewhere = live(visit(many.seller, "/inbox/unread/"))
-    expect(elsewhere.get_by_text("Everything is read")).to_be_visible()
+    expect(elsewhere.get_by_text("You're all caught up")).to_be_visible()
     page = live(visit(many.seller, f"/threads/{many.thread}/"))
     page.get_by_role("button", name="What you can do").click()
     page.get_by_role("button", name="Mark as unread").click()
@@ -73,7 +73,7 @@ def test_marked_as_unread_stays_so_until_one_looks_again(visit, many):
     expect(row(elsewhere, many.thread)).to_be_visible()
     expect(elsewhere.locator('.tabs [data-count="unread"]')).to_have_text("1")
     row(page, many.thread).locator("a").click()
-    expect(elsewhere.get_by_text("Everything is read")).to_be_visible()
+    expect(elsewhere.get_by_text("You're all caught up")).to_be_visible()
     expect(elsewhere.locator('.tabs [data-count="unread"]')).to_be_hidden()
 
 
@@ -220,7 +220,7 @@ def test_an_offer_and_a_contract_ask_for_action_live_on_both_screens(visit, many
     """List, number and chip say the same, and a page that is loaded anew says it too."""
     there = live(visit(many.buyer, "/inbox/action-required/"))
     beside = live(visit(many.buyer))
-    expect(there.get_by_text("Nothing waits for you")).to_be_visible()
+    expect(there.get_by_text("Nothing needs your attention")).to_be_visible()
     seller = live(visit(many.seller, f"/threads/{many.thread}/"))
     make_offer(seller)
     for page in (there, beside):
@@ -239,7 +239,7 @@ def test_an_offer_and_a_contract_ask_for_action_live_on_both_screens(visit, many
     for page in (there, beside):
         expect(counted(page, "action-required")).to_have_text("1")
     buyer = live(visit(many.buyer, f"/threads/{many.thread}/"))
-    buyer.get_by_role("link", name="Look and answer").click()
+    buyer.get_by_role("link", name="Review offer").click()
     buyer.get_by_role("button", name="Accept").click()
     # Now both have to sign.
     for page in (there, beside, seller):
@@ -255,10 +255,10 @@ def test_an_offer_that_is_declined_leaves_nothing_waiting(visit, many):
     make_offer(seller)
     expect(row(there, many.thread)).to_be_visible()
     buyer = live(visit(many.buyer, f"/threads/{many.thread}/"))
-    buyer.get_by_role("link", name="Look and answer").click()
+    buyer.get_by_role("link", name="Review offer").click()
     buyer.get_by_role("button", name="Decline").click()
     expect(row(there, many.thread)).to_have_count(0)
-    expect(there.get_by_text("Nothing waits for you")).to_be_visible()
+    expect(there.get_by_text("Nothing needs your attention")).to_be_visible()
     expect(counted(there, "action-required")).to_be_hidden()
     for waits in ("Waiting for you", "Waiting for them"):
         expect(row(seller, many.thread).get_by_text(waits)).to_be_hidden()
@@ -271,7 +271,7 @@ def test_what_is_booked_appears_among_the_projects_of_both_by_itself(visit, many
     seller = live(visit(many.seller, f"/threads/{many.thread}/"))
     make_offer(seller)
     buyer = live(visit(many.buyer, f"/threads/{many.thread}/"))
-    buyer.get_by_role("link", name="Look and answer").click()
+    buyer.get_by_role("link", name="Review offer").click()
     buyer.get_by_role("button", name="Accept").click()
     for page in (mine, theirs):
         expect(row(page, many.thread).get_by_text("Project", exact=True)).to_be_visible()

@@ -117,7 +117,7 @@ def test_n_opens_what_is_unread(visit, many):
     buyer = live(visit(many.buyer, f"/threads/{many.thread}/"))
     page = live(visit(many.seller))
     page.keyboard.press("n")
-    expect(page.get_by_text("Everything is read.")).to_be_visible()
+    expect(page.get_by_text("You're all caught up.")).to_be_visible()
     write(buyer, "Are you there?")
     expect(row(page, many.thread)).to_have_attribute("data-unread", "1")
     page.keyboard.press("n")
@@ -158,7 +158,7 @@ def test_a_question_mark_lists_them_and_they_can_be_turned_off(visit, many):
     page = live(visit(many.seller))
     page.keyboard.press("?")
     listed = page.get_by_role("dialog", name="Keyboard")
-    expect(listed.get_by_text("Open the next unread one")).to_be_visible()
+    expect(listed.get_by_text("Open the next unread conversation")).to_be_visible()
     assert Axe().run(page, "#keys").response["violations"] == []
     listed.get_by_label("Use single letters").uncheck()
     page.keyboard.press("Escape")
@@ -212,7 +212,7 @@ def test_ctrl_k_finds_a_conversation_by_a_name_while_one_writes(named, many):
     expect(box).to_have_value(name.lower())
     expect(page.get_by_role("option").first).to_contain_text(name)
     expect(page.get_by_role("group", name="People").get_by_role("option")).to_have_count(1)
-    assert Axe().run(page, "#finder").response["violations"] == []
+    assert Axe().run(page, "#palette").response["violations"] == []
     first, second = page.get_by_role("option").all()[:2]
     expect(first).to_have_attribute("aria-selected", "true")
     page.keyboard.press("ArrowDown")
@@ -243,10 +243,10 @@ def test_without_a_word_the_latest_and_for_no_match_a_sentence(named):
         page.get_by_role("group", name="Latest conversations").get_by_role("option")
     ).to_have_count(4)
     page.keyboard.type("zzzz")
-    expect(page.locator("[data-finder-status]")).to_have_text("Nobody and nothing of that name.")
+    expect(page.locator("[data-palette-status]")).to_have_text("No people or conversations found.")
     expect(page.get_by_role("option")).to_have_count(0)
     page.keyboard.press("Escape")
-    expect(page.locator("#finder")).to_be_hidden()
+    expect(page.locator("#palette")).to_be_hidden()
     page.keyboard.press("Control+k")
     expect(page.get_by_role("combobox", name="Find a person")).to_have_value("")
     expect(page.get_by_role("option")).to_have_count(4)

@@ -70,15 +70,15 @@ def _serve(route: Route) -> None:
 
 def test_shows_the_next_asks_for_a_gap_and_knows_what_it_has(logic):
     heard = logic.evaluate("""async () => {
-        const { Sequence } = await import("/threads/sequence.js");
-        const held = new Sequence(7, 3);
-        const told = [8, 8, 10].map((seq) => held.hear(seq));
+        const { SyncState } = await import("/threads/sync_state.js");
+        const held = new SyncState(7, 3);
+        const told = [8, 8, 10].map((seq) => held.receive(seq));
         const behind = held.isBehind;
-        told.push(held.hear(9), held.hear(10));
+        told.push(held.receive(9), held.receive(10));
         return { told, behind, after: held.isBehind, seq: held.seq };
     }""")
     assert heard == {
-        "told": ["next", "known", "gap", "next", "next"],
+        "told": ["next", "duplicate", "gap", "next", "next"],
         "behind": True,
         "after": False,
         "seq": 10,
@@ -88,8 +88,8 @@ def test_shows_the_next_asks_for_a_gap_and_knows_what_it_has(logic):
 def test_a_page_without_messages_takes_whatever_comes_first(logic):
     assert (
         logic.evaluate("""async () => {
-        const { Sequence } = await import("/threads/sequence.js");
-        return new Sequence(0, 0).hear(41);
+        const { SyncState } = await import("/threads/sync_state.js");
+        return new SyncState(0, 0).receive(41);
     }""")
         == "next"
     )
@@ -97,10 +97,10 @@ def test_a_page_without_messages_takes_whatever_comes_first(logic):
 
 def test_a_change_that_follows_another_that_was_lost_leaves_the_page_behind(logic):
     assert logic.evaluate("""async () => {
-        const { Sequence } = await import("/threads/sequence.js");
-        const held = new Sequence(7, 3);
-        const told = [held.hearChange(4), held.hearChange(6), held.isBehind];
-        held.caughtUp(6);
+        const { SyncState } = await import("/threads/sync_state.js");
+        const held = new SyncState(7, 3);
+        const told = [held.receiveChange(4), held.receiveChange(6), held.isBehind];
+        held.completeSync(6);
         return [...told, held.isBehind];
     }""") == [True, False, True, False]
 
@@ -109,7 +109,7 @@ def test_a_tick_counts_only_when_everybody_has_got_that_far(logic):
     assert logic.evaluate("""async () => {
         const { Cursors } = await import("/threads/ticks.js");
         const nobody = new Cursors().tickOf(1);
-        const two = Cursors.read("usr_a:5:5 usr_b:3:0 ");
+        const two = Cursors.parse("usr_a:5:5 usr_b:3:0 ");
         const seen = [two.tickOf(6), two.tickOf(4), two.tickOf(3)];
         two.move({ user: "usr_b", delivered_seq: 5, read_seq: 4 });
         two.move({ user: "usr_b", delivered_seq: 2, read_seq: 2 });
@@ -153,26 +153,26 @@ def test_what_is_unsent_is_there_after_a_reload(page):
 
 SENDS = """async (story) => {
     const { Outbox } = await import("/store/outbox.js");
-    const { Courier } = await import("/store/courier.js");
+    const { SendQueue } = await import("/store/send_queue.js");
     const socket = new FakeSocket();
     const outbox = new Outbox("usr_me");
-    const courier = new Courier(socket, outbox);
+    const sendQueue = new SendQueue(socket, outbox);
     const sent = () => socket.said.filter((frame) => frame.type === "message.send");
     const bodies = () => sent().map((frame) => frame.body);
     const accept = (frame) => socket.hear("message.accepted", { client_id: frame.client_id });
     const left = async () => (await outbox.list("thrd_1")).map((one) => one.body);
     for (const body of ["one", "two"]) await outbox.add(outbox.make({ thread: "thrd_1", body }));
-    return await (%s)({ socket, outbox, courier, sent, bodies, accept, left });
+    return await (%s)({ socket, outbox, sendQueue, sent, bodies, accept, left });
 }"""
 
 
 def test_nothing_is_sent_before_the_conversation_was_caught_up_with(page):
     assert page.evaluate(
         SENDS
-        % """async ({ courier, bodies }) => {
-            await courier.flush("thrd_1");
+        % """async ({ sendQueue, bodies }) => {
+            await sendQueue.flush("thrd_1");
             const before = bodies();
-            courier.ready("thrd_1");
+            sendQueue.ready("thrd_1");
             await until(() => bodies().length);
             return [before, bodies()];
         }"""
@@ -182,8 +182,8 @@ def test_nothing_is_sent_before_the_conversation_was_caught_up_with(page):
 def test_the_second_goes_only_when_the_first_is_answered(page):
     assert page.evaluate(
         SENDS
-        % """async ({ courier, sent, bodies, accept, left }) => {
-            courier.ready("thrd_1");
+        % """async ({ sendQueue, sent, bodies, accept, left }) => {
+            sendQueue.ready("thrd_1");
             await until(() => sent().length === 1);
             await new Promise((resolve) => setTimeout(resolve, 50));
             const first = bodies();
@@ -199,14 +199,14 @@ def test_the_second_goes_only_when_the_first_is_answered(page):
 def test_what_was_handed_over_when_the_connection_broke_is_sent_again_by_the_same_name(page):
     assert page.evaluate(
         SENDS
-        % """async ({ socket, courier, sent, left }) => {
-            courier.ready("thrd_1");
+        % """async ({ socket, sendQueue, sent, left }) => {
+            sendQueue.ready("thrd_1");
             await until(() => sent().length === 1);
             socket.become("away");
             await new Promise((resolve) => setTimeout(resolve, 50));
             const meanwhile = sent().length;
             socket.become("live");
-            courier.ready("thrd_1");
+            sendQueue.ready("thrd_1");
             await until(() => sent().length === 2);
             return [meanwhile, sent()[0].client_id === sent()[1].client_id, await left()];
         }"""
@@ -216,8 +216,8 @@ def test_what_was_handed_over_when_the_connection_broke_is_sent_again_by_the_sam
 def test_the_echo_does_for_an_answer(page):
     assert page.evaluate(
         SENDS
-        % """async ({ socket, courier, sent, bodies, left }) => {
-            courier.ready("thrd_1");
+        % """async ({ socket, sendQueue, sent, bodies, left }) => {
+            sendQueue.ready("thrd_1");
             await until(() => sent().length === 1);
             socket.hear("message.sent", { author: "usr_me", client_id: sent()[0].client_id });
             await until(() => sent().length === 2);
@@ -229,8 +229,8 @@ def test_the_echo_does_for_an_answer(page):
 def test_a_refused_one_stays_with_its_reason_and_the_next_goes_on(page):
     assert page.evaluate(
         SENDS
-        % """async ({ socket, outbox, courier, sent, bodies }) => {
-            courier.ready("thrd_1");
+        % """async ({ socket, outbox, sendQueue, sent, bodies }) => {
+            sendQueue.ready("thrd_1");
             await until(() => sent().length === 1);
             const { client_id } = sent()[0];
             socket.hear("error", { client_id, code: "MSG_TOO_LONG", message: "Too long." });
@@ -245,8 +245,8 @@ def test_a_refused_one_stays_with_its_reason_and_the_next_goes_on(page):
 def test_one_that_the_server_cannot_take_now_is_tried_again_and_nothing_overtakes_it(page):
     assert page.evaluate(
         SENDS
-        % """async ({ socket, courier, sent, bodies }) => {
-            courier.ready("thrd_1");
+        % """async ({ socket, sendQueue, sent, bodies }) => {
+            sendQueue.ready("thrd_1");
             await until(() => sent().length === 1);
             const { client_id } = sent()[0];
             socket.hear("error", { client_id, code: "RATE_LIMITED", retry_after: 0.1 });
@@ -262,12 +262,12 @@ def test_two_tabs_do_not_send_the_same_at_once(page):
     other.goto(f"{ORIGIN}/")
     begin = """async (add) => {
         const { Outbox } = await import("/store/outbox.js");
-        const { Courier } = await import("/store/courier.js");
+        const { SendQueue } = await import("/store/send_queue.js");
         globalThis.socket = new FakeSocket();
         const outbox = new Outbox("usr_me");
         if (add) await outbox.add(outbox.make({ thread: "thrd_1", body: "once" }));
-        globalThis.courier = new Courier(socket, outbox);
-        courier.ready("thrd_1");
+        globalThis.sendQueue = new SendQueue(socket, outbox);
+        sendQueue.ready("thrd_1");
     }"""
     page.evaluate(begin, True)
     page.evaluate("until(() => socket.said.length === 1)")
@@ -288,11 +288,11 @@ def test_a_tab_whose_connection_is_gone_lets_another_send(page):
     other.goto(f"{ORIGIN}/")
     begin = """async (add) => {
         const { Outbox } = await import("/store/outbox.js");
-        const { Courier } = await import("/store/courier.js");
+        const { SendQueue } = await import("/store/send_queue.js");
         globalThis.socket = new FakeSocket();
         const outbox = new Outbox("usr_me");
         if (add) await outbox.add(outbox.make({ thread: "thrd_1", body: "once" }));
-        new Courier(socket, outbox).ready("thrd_1");
+        new SendQueue(socket, outbox).ready("thrd_1");
     }"""
     page.evaluate(begin, True)
     page.evaluate("until(() => socket.said.length === 1)")
@@ -347,12 +347,12 @@ def test_a_draft_from_elsewhere_never_takes_what_was_typed(
 
 def test_waits_before_coming_back_grow_and_are_spread(logic):
     waits = logic.evaluate("""async () => {
-        const { waitAfter } = await import("/realtime/socket.js");
+        const { reconnectDelay } = await import("/realtime/socket.js");
         return {
-          first: [waitAfter(1006, 0, 0), waitAfter(1006, 0, 1)],
-          later: waitAfter(1006, 20, 1),
-          leaving: [waitAfter(1001, 0, 0), waitAfter(1001, 0, 1)],
-          tooMany: waitAfter(4429, 0, 0),
+          first: [reconnectDelay(1006, 0, 0), reconnectDelay(1006, 0, 1)],
+          later: reconnectDelay(1006, 20, 1),
+          leaving: [reconnectDelay(1001, 0, 0), reconnectDelay(1001, 0, 1)],
+          tooMany: reconnectDelay(4429, 0, 0),
         };
     }""")
     assert waits == {
@@ -365,13 +365,13 @@ def test_waits_before_coming_back_grow_and_are_spread(logic):
 
 def test_at_most_one_a_while_and_of_several_the_newest(logic):
     assert logic.evaluate("""async () => {
-        const { Pace } = await import("/realtime/pace.js");
+        const { Throttle } = await import("/realtime/throttle.js");
         const done = [];
-        const pace = new Pace(80, (value) => done.push(value));
-        pace.push("a", 1);
-        pace.push("b", 10);
+        const throttle = new Throttle(80, (value) => done.push(value));
+        throttle.push("a", 1);
+        throttle.push("b", 10);
         await new Promise((resolve) => setTimeout(resolve, 30));
-        for (const value of [2, 3, 4]) pace.push("a", value);
+        for (const value of [2, 3, 4]) throttle.push("a", value);
         const early = [...done];
         await until(() => done.length === 3);
         return [early, done];
@@ -409,6 +409,6 @@ def test_times_are_said_as_people_say_them(logic, call, said):
 
 def test_says_who_is_typing(logic):
     assert logic.evaluate("""async () => {
-        const { typingLabel } = await import("/threads/company.js");
+        const { typingLabel } = await import("/threads/typing_indicator.js");
         return [[], ["Mara"], ["Mara", "Jonas"], ["A", "B", "C"]].map(typingLabel);
     }""") == ["", "Mara is typing", "Mara and Jonas are typing", "Several people are typing"]

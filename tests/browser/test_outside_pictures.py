@@ -52,7 +52,7 @@ def test_a_pasted_address_becomes_a_picture_on_both_screens(visit, pair, web):
     book(buyer, seller)
     board, other = tab(buyer, "moodboard"), tab(seller, "moodboard")
     for count, address in enumerate((link, web.link("/missing.jpg")), 1):
-        board.get_by_label("Address of a pin").fill(address)
+        board.get_by_label("Link to pin").fill(address)
         board.get_by_role("button", name="Pin", exact=True).click()
         expect(board.locator(".pin")).to_have_count(count)
     for shown in (board, other):

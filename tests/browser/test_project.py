@@ -4,7 +4,7 @@ import hashlib
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 
 from tests.browser.booking import book, make_offer
 from tests.browser.conftest import PHONE, live, write
@@ -27,8 +27,8 @@ def fill_in_offer(seller: Page) -> None:
     seller.get_by_label("Deposit").fill("400")
     seller.get_by_role("button", name="Review").click()
     expect(seller.locator(".review")).to_contain_text("EUR 1,200.00")
-    seller.get_by_role("button", name="Make the offer").click()
-    seller.get_by_role("link", name="To the conversation").click()
+    seller.get_by_role("button", name="Send offer").click()
+    seller.get_by_role("link", name="Back to the conversation").click()
 
 
 def tab(page: Page, name: str):
@@ -41,13 +41,13 @@ def test_an_accepted_offer_opens_the_panel_on_both_screens(two):
     expect(buyer.locator("[data-panel]")).to_be_hidden()
     fill_in_offer(seller)
     here = seller.url
-    expect(buyer.locator(".banner", has_text="waits for you")).to_be_visible()
-    buyer.get_by_role("link", name="Look and answer").click()
+    expect(buyer.locator(".banner", has_text="New offer")).to_be_visible()
+    buyer.get_by_role("link", name="Review offer").click()
     buyer.get_by_role("button", name="Accept").click()
     expect(seller.locator("[data-panel] [data-tab-body=brief]")).to_be_visible()
     expect(seller.locator(".message", has_text="accepted the offer")).to_be_visible()
     expect(buyer.locator("[data-panel] [data-tab-body=brief]")).to_be_visible()
-    expect(seller.locator(".banner", has_text="not answered")).to_have_count(0)
+    expect(seller.locator(".banner", has_text="hasn't replied")).to_have_count(0)
     assert seller.url == here
 
 
@@ -83,7 +83,7 @@ def test_both_write_the_brief_at_once_and_nothing_is_lost(visit, pair):
     conflict = seller.locator(".conflict")
     expect(conflict).to_contain_text("Warm light")
     expect(conflict).to_contain_text("Hard light")
-    conflict.get_by_role("button", name="Put together").click()
+    conflict.get_by_role("button", name="Keep both").click()
     expect(his).to_have_value("Warm light\n\nHard light")
     expect(seller.locator("[data-edit=goals] [data-edit-state]")).to_have_text("Saved")
     expect(hers).to_have_value("Warm light\n\nHard light")
@@ -106,7 +106,7 @@ def test_what_is_typed_and_told_before_the_panel_runs_is_not_lost(two):
     buyer, seller = two
     book(buyer, seller)
     on_the_way: list[Route] = []
-    buyer.route(re.compile(r"/threads/panel[.\w]*\.js"), lambda route: on_the_way.append(route))
+    buyer.route(re.compile(r"/threads/panel(\.\w+)?\.js"), lambda route: on_the_way.append(route))
     buyer.reload(wait_until="commit")
     # The socket is open, and what it says about the panel has nobody to hear it yet.
     expect(buyer.locator("html[data-live=yes]")).to_be_attached()
@@ -128,7 +128,7 @@ def test_a_pin_dragged_on_one_screen_moves_on_the_other(two):
     book(buyer, seller)
     board, other = tab(buyer, "moodboard"), tab(seller, "moodboard")
     for name in ("one", "two", "three"):
-        board.get_by_label("Address of a pin").fill(f"https://{name}.example/")
+        board.get_by_label("Link to pin").fill(f"https://{name}.example/")
         board.get_by_role("button", name="Pin", exact=True).click()
         expect(board.locator(".pin", has_text=f"{name}.example")).to_be_visible()
     expect(other.locator(".pin")).to_have_count(3)
@@ -141,7 +141,7 @@ def test_the_shot_list_counts_in_the_header_of_both(two):
     buyer, seller = two
     book(buyer, seller)
     shots = tab(buyer, "shotlist")
-    shots.get_by_label("Another shot").fill("The door")
+    shots.get_by_label("Add a shot").fill("The door")
     shots.get_by_role("button", name="Add").click()
     expect(shots.locator(".shot")).to_have_count(1)
     shots.get_by_role("button", name="The door: done").click()
@@ -150,7 +150,7 @@ def test_the_shot_list_counts_in_the_header_of_both(two):
 
 
 def sign(page: Page, name: str) -> None:
-    tab(page, "docs").get_by_role("link", name="Read and sign").click()
+    tab(page, "docs").get_by_role("link", name="Review and sign").click()
     page.locator("[data-read-end]").scroll_into_view_if_needed()
     page.get_by_label("Your legal name").fill(name)
     page.get_by_role("button", name="Sign").click()
@@ -165,7 +165,7 @@ def test_both_sign_and_the_file_is_the_one_whose_checksum_is_shown(two):
     expect(seller.locator(".chip", has_text="In force")).to_be_visible()
     shown = seller.locator(".checksum code").inner_text()
     with seller.expect_download() as download:
-        seller.get_by_role("link", name="Download the PDF").click()
+        seller.get_by_role("link", name="Download PDF").click()
     with open(download.value.path(), "rb") as file:
         assert hashlib.sha256(file.read()).hexdigest() == shown
 
@@ -173,7 +173,7 @@ def test_both_sign_and_the_file_is_the_one_whose_checksum_is_shown(two):
 def test_a_contract_can_be_signed_only_after_its_end_was_seen(visit, pair, two):
     buyer, seller = two
     book(buyer, seller)
-    link = tab(buyer, "docs").get_by_role("link", name="Read and sign").get_attribute("href")
+    link = tab(buyer, "docs").get_by_role("link", name="Review and sign").get_attribute("href")
     small = visit(pair.buyer, link, **PHONE)
     button = small.get_by_role("button", name="Sign")
     expect(button).to_be_disabled()
@@ -193,8 +193,9 @@ def test_what_was_paid_adds_up_on_both_screens(two):
     pay(seller.locator("[data-tab-body=expenses]"), "300.50", left="EUR 499.50")
     seller.locator("[data-tab-body=expenses]").get_by_role("link", name="Receipt 1").click()
     seller.get_by_role("link", name="Reverse").click()
-    expect(seller.locator("tr", has_text="Afterwards")).to_contain_text("EUR 899.50 is outstanding")
-    seller.get_by_role("button", name="Reverse it").click()
+    after = seller.locator("tr", has_text="Balance afterwards")
+    expect(after).to_contain_text("EUR 899.50 outstanding")
+    seller.get_by_role("button", name="Reverse").click()
     expect(seller.get_by_role("heading", name="Reversal receipt 3")).to_be_visible()
     expect(seller.get_by_role("link", name="Reverse")).to_have_count(0)
     expect(hers.locator("tr", has_text="Reversal receipt 3")).to_contain_text("+EUR 400.00")
@@ -211,7 +212,7 @@ def pay(account: Locator, amount: str, *, left: str = "") -> None:
     account.get_by_role("link", name="Record a payment").click()
     page.get_by_label("Amount").fill(amount)
     page.get_by_role("button", name="Continue").click()
-    expect(page.get_by_role("heading", name="Check before you record it")).to_be_visible()
+    expect(page.get_by_role("heading", name="Check before you record")).to_be_visible()
     if left:
         expect(page.locator("tr", has_text="Outstanding afterwards")).to_contain_text(left)
     page.get_by_role("button", name="Record EUR").click()
@@ -235,7 +236,7 @@ def test_without_a_script_one_reads_the_panel_and_answers_an_offer(visit, pair):
     seller, buyer = visit(pair.seller, path), visit(pair.buyer, path, java_script_enabled=False)
     fill_in_offer(seller)
     buyer.reload()
-    buyer.get_by_role("link", name="Look and answer").click()
+    buyer.get_by_role("link", name="Review offer").click()
     buyer.get_by_role("button", name="Accept").click()
     buyer.locator("[data-panel-open]").click()
     goals = buyer.get_by_label("Goals")
@@ -260,13 +261,15 @@ def test_pictures_are_pinned_captioned_and_sorted_on_both_screens(two):
     buyer, seller = two
     book(buyer, seller)
     board, other = tab(buyer, "moodboard"), tab(seller, "moodboard")
-    board.locator("[data-bring-input]").set_input_files([photo("one.jpg"), photo("two.jpg", "red")])
+    board.locator("[data-panel-upload-input]").set_input_files(
+        [photo("one.jpg"), photo("two.jpg", "red")]
+    )
     for here in (board, other):
         expect(here.locator(".pin .picture img")).to_have_count(2)
     expect(board.locator(".tray-item")).to_have_count(0)
     is_drawn(seller, ".pin img")
-    board.get_by_label("What about one.jpg").fill("This light")
-    board.get_by_label("What about one.jpg").blur()
+    board.get_by_label("Caption for one.jpg").fill("This light")
+    board.get_by_label("Caption for one.jpg").blur()
     expect(other.locator(".pin textarea").first).to_have_value("This light")
     board.locator(".pin").nth(1).drag_to(board.locator(".pin").nth(0))
     expect(other.locator(".pin img").first).to_have_attribute("alt", "two.jpg")
@@ -274,7 +277,7 @@ def test_pictures_are_pinned_captioned_and_sorted_on_both_screens(two):
     large = seller.get_by_role("dialog", name="Picture")
     expect(large).to_contain_text("two.jpg")
     expect(large).to_contain_text("1 of 2")
-    large.get_by_role("button", name="Next picture").click()
+    large.get_by_role("button", name="Next photo").click()
     expect(large).to_contain_text("This light")
 
 
@@ -283,8 +286,10 @@ def test_proofs_appear_on_both_screens_and_a_bad_one_takes_no_other_with_it(visi
     buyer, seller = visit(pair.buyer, path), visit(pair.seller, path, expected_status=415)
     book(buyer, seller)
     hers, his = tab(buyer, "files"), tab(seller, "files")
-    expect(hers.locator("[data-bring]")).to_be_hidden()
-    his.locator("[data-bring-input]").set_input_files([photo("first.jpg"), PAGE, photo("last.jpg")])
+    expect(hers.locator("[data-panel-upload]")).to_be_hidden()
+    his.locator("[data-panel-upload-input]").set_input_files(
+        [photo("first.jpg"), PAGE, photo("last.jpg")]
+    )
     for here in (hers, his):
         expect(here.locator(".proof-name")).to_have_text(["first.jpg", "last.jpg"])
     expect(buyer.locator(".message", has_text="added 2 proofs")).to_be_visible()
@@ -301,12 +306,12 @@ def test_without_a_script_a_picture_is_pinned_and_a_proof_shown(visit, pair, two
         pair.seller, f"/threads/{pair.thread}/panel/moodboard/", java_script_enabled=False
     )
     board = plain.locator("[data-tab-body=moodboard]")
-    board.locator("[data-bring-input]").set_input_files([photo("plain.jpg")])
+    board.locator("[data-panel-upload-input]").set_input_files([photo("plain.jpg")])
     board.get_by_role("button", name="Upload").click()
     expect(board.locator(".pin img")).to_have_attribute("alt", "plain.jpg")
     plain.goto(f"{plain.url.split('/threads/')[0]}/threads/{pair.thread}/panel/files/")
     proofs = plain.locator("[data-tab-body=files]")
-    proofs.locator("[data-bring-input]").set_input_files([photo("proof.jpg")])
+    proofs.locator("[data-panel-upload-input]").set_input_files([photo("proof.jpg")])
     proofs.get_by_role("button", name="Upload").click()
     expect(proofs.locator(".proof-name")).to_have_text(["proof.jpg"])
     expect(tab(buyer, "files").locator(".proof-name")).to_have_text(["proof.jpg"])
@@ -323,3 +328,57 @@ def test_that_it_was_saved_stays_said_while_others_write(two):
     buyer.get_by_label("Must-haves").blur()
     expect(seller.get_by_label("Must-haves")).to_have_value("The blue door")
     expect(said).to_have_text("Saved")
+
+
+def test_an_item_being_typed_survives_changes_by_others(two):
+    buyer, seller = two
+    book(buyer, seller)
+    mine, theirs = tab(buyer, "shotlist"), tab(seller, "shotlist")
+    mine.get_by_label("Another shot").press_sequentially("The do")
+    theirs.get_by_label("Another shot").fill("The window")
+    theirs.get_by_role("button", name="Add").click()
+    expect(mine.locator(".shot")).to_have_count(1)
+    buyer.keyboard.type("or")
+    expect(mine.get_by_label("Another shot")).to_have_value("The door")
+    mine.get_by_role("button", name="Add").click()
+    expect(theirs.locator(".shot")).to_have_count(2)
+    expect(mine.get_by_label("Another shot")).to_have_value("")
+
+
+def test_an_item_typed_while_the_one_before_is_being_added_is_kept(two):
+    buyer, seller = two
+    book(buyer, seller)
+    shots = tab(buyer, "shotlist")
+    in_flight: list[Route] = []
+    buyer.route(re.compile("/panel/shotlist/"), lambda route: in_flight.append(route))
+    shots.get_by_label("Another shot").fill("The door")
+    with buyer.expect_request(re.compile("/panel/shotlist/")):
+        shots.get_by_role("button", name="Add").click()
+    shots.get_by_label("Another shot").fill("The window")
+    with buyer.expect_response(re.compile("/panel/shotlist/")):
+        in_flight[0].continue_()
+    expect(shots.locator(".shot")).to_have_count(1)
+    expect(shots.get_by_label("Another shot")).to_have_value("The window")
+
+
+def test_a_page_fetched_before_a_save_does_not_undo_it(visit, pair):
+    """The page's events are lost, so that only what it fetched could show the text again."""
+    path = f"/threads/{pair.thread}/"
+    buyer = visit(pair.buyer, path)
+    seller = visit(pair.seller, path, deaf_to=("panel.changed",))
+    book(buyer, seller)
+    buyer.get_by_label("Must-haves").fill("The blue door")
+    buyer.get_by_label("Must-haves").blur()
+    expect(buyer.locator("[data-edit=musts] [data-edit-state]")).to_have_text("Saved")
+    fetched: list[tuple[Route, APIResponse]] = []
+    seller.route(path, lambda route: fetched.append((route, route.fetch())))
+    with seller.expect_request(lambda request: request.url.endswith(path)):
+        seller.evaluate("sockets.at(-1).close()")
+    seller.get_by_label("Goals").fill("Warm light")
+    seller.get_by_label("Goals").blur()
+    expect(seller.locator("[data-edit=goals] [data-edit-state]")).to_have_text("Saved")
+    seller.unroute(path)
+    for route, response in fetched:
+        route.fulfill(response=response)
+    expect(seller.get_by_label("Must-haves")).to_have_value("The blue door")
+    expect(seller.get_by_label("Goals")).to_have_value("Warm light")

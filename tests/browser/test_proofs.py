@@ -10,13 +10,13 @@ from tests.browser.test_project import tab
 
 
 def show_proofs(seller: Page) -> None:
-    dialog = propose(seller, "Show proofs")
-    dialog.get_by_label("Pictures from this device").set_input_files(
+    dialog = propose(seller, "Share proofs")
+    dialog.get_by_label("Photos from this device").set_input_files(
         [photo("door.jpg"), photo("stairs.jpg", "red"), photo("roof.jpg", "green")]
     )
-    dialog.get_by_label("How many can be chosen").fill("1")
+    dialog.get_by_label("Maximum selections").fill("1")
     dialog.get_by_label("Note").fill("The first looks.")
-    dialog.get_by_role("button", name="Show proofs").click()
+    dialog.get_by_role("button", name="Share proofs").click()
     expect(dialog).to_be_hidden()
 
 
@@ -28,40 +28,40 @@ def test_proofs_go_back_and_forth_until_they_are_approved(booked):  # noqa: F811
     expect(first.get_by_text("Waiting for you")).to_be_visible()
     is_drawn(buyer, ".gallery img")
 
-    first.get_by_role("link", name="Ask for changes").click()
+    first.get_by_role("link", name="Request changes").click()
     dialog = shown_dialog(buyer)
     dialog.get_by_label("stairs.jpg").fill("Less contrast, please.")
-    dialog.get_by_role("button", name="Ask for changes").click()
+    dialog.get_by_role("button", name="Request changes").click()
     asked = card(seller, "changes_requested")
     expect(asked).to_contain_text("Less contrast, please.")
     expect(asked.get_by_text("Waiting for you")).to_be_visible()
     expect(card(buyer, "changes_requested")).to_contain_text("Waiting for")
 
-    asked.get_by_role("link", name="Show another round").click()
+    asked.get_by_role("link", name="Share another round").click()
     dialog = shown_dialog(seller)
     expect(dialog).to_contain_text("Less contrast, please.")
     for name in ("door.jpg", "roof.jpg"):
         dialog.get_by_role("checkbox", name=name).check()
-    dialog.get_by_label("Pictures from this device").set_input_files(
+    dialog.get_by_label("Photos from this device").set_input_files(
         [photo("stairs again.jpg", "blue")]
     )
-    dialog.get_by_label("How many can be chosen").fill("2")
-    dialog.get_by_role("button", name="Show another round").click()
+    dialog.get_by_label("Maximum selections").fill("2")
+    dialog.get_by_role("button", name="Share another round").click()
     second = card(buyer, "pending")
-    expect(second).to_contain_text("In place of")
+    expect(second).to_contain_text("Replaces")
     expect(second.locator(".proof-name")).to_have_count(3)
     expect(card(buyer, "changes_requested").locator("summary")).to_be_visible()
     expect(
-        card(seller, "changes_requested").get_by_role("link", name="Show another")
+        card(seller, "changes_requested").get_by_role("link", name="Share another")
     ).to_be_hidden()
 
-    second.get_by_role("link", name="Choose and approve").click()
+    second.get_by_role("link", name="Approve").click()
     dialog = shown_dialog(buyer)
     box = dialog.get_by_role("checkbox", name="stairs again.jpg")
     box.focus()
     buyer.keyboard.press("Space")
     expect(box).to_be_checked()
-    dialog.get_by_role("button", name="Choose and approve").click()
+    dialog.get_by_role("button", name="Approve").click()
     for page in booked:
         done = card(page, "approved")
         expect(done.locator("summary")).to_contain_text("round 2")
@@ -79,15 +79,15 @@ def test_proofs_are_shown_and_approved_without_a_script(booked, visit, pair):  #
     plain = {"java_script_enabled": False, **PHONE}
     seller, buyer = visit(pair.seller, path, **plain), visit(pair.buyer, path, **plain)
     seller.goto(f"{path}cards/proofs/")
-    seller.get_by_label("Pictures from this device").set_input_files(
+    seller.get_by_label("Photos from this device").set_input_files(
         [photo("door.jpg"), photo("roof.jpg")]
     )
-    seller.get_by_role("button", name="Show proofs").click()
+    seller.get_by_role("button", name="Share proofs").click()
     expect(card(seller, "pending")).to_be_visible()
     buyer.goto(path)
-    card(buyer, "pending").get_by_role("link", name="Choose and approve").click()
+    card(buyer, "pending").get_by_role("link", name="Approve").click()
     buyer.get_by_role("checkbox", name="roof.jpg").check()
-    buyer.get_by_role("button", name="Choose and approve").click()
+    buyer.get_by_role("button", name="Approve").click()
     expect(card(buyer, "approved")).to_be_visible()
     buyer.goto(f"{path}panel/files/")
     approved = buyer.get_by_label("Approved proofs")

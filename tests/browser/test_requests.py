@@ -49,7 +49,7 @@ def test_a_request_arrives_quietly_and_is_accepted(visit, strangers):
     there = live(visit(seller))
     title = there.title()
     buyer = ask(visit, strangers)
-    expect(buyer.get_by_text("has not accepted your request yet")).to_be_visible()
+    expect(buyer.get_by_text("hasn't accepted your request yet")).to_be_visible()
     # Not in the inbox, and no number in the title: only the requests say so.
     expect(there.locator(".requests-link")).to_contain_text("1")
     expect(there.locator(".row")).to_have_count(1)
@@ -89,7 +89,7 @@ def test_a_declined_one_is_gone_and_the_other_cannot_tell(visit, strangers):
     shown = room_of(buyer)
     there = open_request(visit(seller))
     there.get_by_role("button", name="Decline").click()
-    expect(there.get_by_text("Declined. They are not told.")).to_be_visible()
+    expect(there.get_by_text("Declined. They won't be notified.")).to_be_visible()
     expect(there.get_by_text("No requests")).to_be_visible()
     buyer.reload()
     live(buyer)
@@ -128,7 +128,7 @@ def test_a_reported_one_is_with_staff_and_the_other_cannot_tell(visit, strangers
     shown = room_of(buyer)
     there = open_request(visit(seller))
     there.get_by_role("link", name="Report").first.click()
-    there.get_by_label("What is wrong?").select_option("spam")
+    there.get_by_label("What's wrong?").select_option("spam")
     there.get_by_role("button", name="Report").click()
     expect(there.get_by_text("Thank you")).to_be_visible()
     buyer.reload()
@@ -142,7 +142,7 @@ def test_blocked_or_spam_on_the_same_screen(visit, strangers, how):
     ask(visit, strangers)
     there = open_request(visit(seller, **PHONE))
     there.get_by_role("button", name=how).click()
-    expect(there.get_by_text("They are not told.")).to_be_visible()
+    expect(there.get_by_text("They won't be notified.")).to_be_visible()
     there.goto("/inbox/spam/" if how == "Spam" else "/inbox/archived/")
     expect(there.locator(".row")).to_have_count(1)
 
@@ -152,7 +152,9 @@ def require(visit, seller: Account, *what: str) -> None:
     for one in what:
         settings.get_by_label(one).check()
     settings.get_by_role("region", name="First messages").get_by_role("button").click()
-    expect(settings.get_by_text("Your requirements for first messages are saved.")).to_be_visible()
+    expect(
+        settings.get_by_text("Your settings for first messages have been saved.")
+    ).to_be_visible()
 
 
 def test_somebody_who_asks_for_a_date_and_a_budget_gets_both(visit, strangers):
@@ -175,7 +177,7 @@ def test_somebody_who_asks_for_a_date_and_a_budget_gets_both(visit, strangers):
 
 def test_who_wants_to_hear_from_verified_people_only_does(visit, strangers, site):
     buyer, seller, handle = strangers
-    require(visit, seller, "Only people whom we have verified")
+    require(visit, seller, "Verified people only")
     page = visit(buyer, f"/people/{handle}/start/", expected_status=403)
     page.get_by_label("What is it about?").fill("Portraits")
     page.get_by_label("Message").fill("Hello")
@@ -206,7 +208,7 @@ def test_nobody_answers_and_it_expires_when_the_clock_says_so(visit, strangers, 
         expect(there.get_by_role("heading", name="This request has expired")).to_be_visible()
         expect(there.get_by_role("button", name="Accept")).to_have_count(0)
         here = visit(buyer, f"{later.url}{asked}")
-        expect(here.get_by_text("did not answer your request, and it has expired")).to_be_visible()
+        expect(here.get_by_text("didn't answer your request, and it has expired")).to_be_visible()
         expect(here.get_by_role("textbox", name="Your message")).to_have_count(0)
         # Then one may ask once more, and be accepted.
         here.goto(f"{later.url}/people/{handle}/start/")
@@ -230,7 +232,7 @@ def test_one_may_not_ask_twice_and_those_who_talked_need_not_ask(visit, stranger
     again.get_by_label("What is it about?").fill("Portraits")
     again.get_by_label("Message").fill("Hello again")
     again.get_by_role("button", name="Send").click()
-    expect(again.get_by_role("alert").first).to_contain_text("has not accepted your request yet")
+    expect(again.get_by_role("alert").first).to_contain_text("hasn't accepted your request yet")
     expect(again.get_by_label("Message")).to_have_value("Hello again")
     there = open_request(visit(seller))
     there.get_by_role("button", name="Accept").click()
@@ -250,7 +252,7 @@ def test_a_blocked_one_cannot_tell_and_cannot_ask_again(visit, strangers):
     shown = room_of(buyer)
     there = open_request(visit(seller))
     there.get_by_role("button", name="Block").click()
-    expect(there.get_by_text("They are not told.")).to_be_visible()
+    expect(there.get_by_text("They won't be notified.")).to_be_visible()
     buyer.reload()
     live(buyer)
     assert room_of(buyer) == shown
@@ -258,7 +260,7 @@ def test_a_blocked_one_cannot_tell_and_cannot_ask_again(visit, strangers):
     again.get_by_label("What is it about?").fill("Portraits")
     again.get_by_label("Message").fill("Hello again")
     again.get_by_role("button", name="Send").click()
-    expect(again.get_by_role("alert").first).to_contain_text("has not accepted your request yet")
+    expect(again.get_by_role("alert").first).to_contain_text("hasn't accepted your request yet")
     expect(again.get_by_label("Message")).to_have_value("Hello again")
 
 

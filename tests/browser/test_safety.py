@@ -43,10 +43,10 @@ def moderator(site: Site) -> Account:
 
 def report_last(page: Page) -> None:
     act(page, last(page), "Report")
-    page.get_by_label("What is wrong?").select_option("harassment")
+    page.get_by_label("What's wrong?").select_option("harassment")
     page.get_by_label("What should we know?").fill("He insults me")
     page.get_by_role("button", name="Report").click()
-    expect(page.get_by_text("Our safety team will look at it")).to_be_visible()
+    expect(page.get_by_text("Our safety team will review it")).to_be_visible()
 
 
 def fold(page: Page, place, label: str, **fields: str) -> None:
@@ -69,7 +69,7 @@ def open_case(page: Page, thread: str) -> None:
 
 
 def conversation_of(page: Page) -> Locator:
-    return page.locator("section", has=page.get_by_role("heading", name="The conversation"))
+    return page.locator("section", has=page.get_by_role("heading", name="Conversation", exact=True))
 
 
 def test_staff_hide_a_reported_message_and_it_disappears_on_both_screens(
@@ -90,7 +90,7 @@ def test_staff_hide_a_reported_message_and_it_disappears_on_both_screens(
     expect(reported).to_contain_text("You utter fool")
     fold(staff, reported, "Hide", reason="An insult")
     for page in (buyer, seller):
-        expect(last(page)).to_contain_text("Our safety team has hidden this message.")
+        expect(last(page)).to_contain_text("Our safety team hid this message.")
         assert "You utter fool" not in page.locator("[data-timeline]").inner_text()
 
     conversation = conversation_of(staff)
@@ -125,9 +125,9 @@ def test_a_block_is_seen_live_on_every_page_of_both(visit, pair, two):
     second = live(visit(pair.buyer, f"/threads/{pair.thread}/"))
     seller.locator("[popovertarget=thread-menu]").click()
     seller.locator("#thread-menu").get_by_role("button", name=re.compile("^Block")).click()
-    expect(seller.locator("[data-banners]")).to_contain_text("You have blocked")
+    expect(seller.locator("[data-banners]")).to_contain_text("You blocked")
     for page in (buyer, second):
-        expect(page.get_by_text("You cannot write to each other.")).to_be_visible()
+        expect(page.get_by_text("You can't message each other.")).to_be_visible()
         expect(page.get_by_role("button", name="Send")).to_be_hidden()
     seller.locator("[data-banners]").get_by_role("button", name="Unblock").click()
     for page in (buyer, second):
@@ -157,8 +157,8 @@ def test_from_a_word_to_a_pause_to_a_block_with_the_author_told_why(visit, pair,
     expect(failed).to_contain_text("it protects you both")
     # What was typed is still there. Its author waits for staff, and nobody else does.
     expect(failed).to_contain_text("me@lumenfold.example")
-    expect(seller.get_by_text("You can't write here for now.")).to_be_visible()
+    expect(seller.get_by_text("You can't send messages here for now.")).to_be_visible()
     write(buyer, "Are you still there?")
     expect(last(seller)).to_contain_text("Are you still there?")
-    expect(buyer.get_by_text("You can't write here for now.")).to_have_count(0)
+    expect(buyer.get_by_text("You can't send messages here for now.")).to_have_count(0)
     assert "me@lumenfold.example" not in buyer.locator("[data-timeline]").inner_text()

@@ -162,7 +162,7 @@ def test_a_refused_message_stays_says_why_and_can_be_taken_back(visit, pair):
 
     write(buyer, "Are you there?")
     failed = buyer.locator(".message.failed")
-    expect(failed).to_contain_text("You cannot write to each other.")
+    expect(failed).to_contain_text("You can't message each other.")
     failed.get_by_role("button", name="Discard").click()
     expect(failed).to_have_count(0)
     expect(buyer.get_by_role("textbox", name="Your message")).to_have_value("Are you there?")

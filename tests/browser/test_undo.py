@@ -26,11 +26,11 @@ ACTS = {
     "Archive": ("Archived", None),
     "Move to spam": ("Moved to spam", None),
     "Pin to the top": ("Pinned", None),
-    "Unpin": ("No longer pinned", PINNED),
+    "Unpin": ("Unpinned", PINNED),
     "Mute for an hour": ("Muted", None),
     "Mute until tomorrow": ("Muted", None),
-    "Mute for good": ("Muted", None),
-    "Unmute": ("No longer muted", MUTED),
+    "Mute indefinitely": ("Muted", None),
+    "Unmute": ("Unmuted", MUTED),
     "Mark as unread": ("Marked as unread", None),
     "Mark as read": ("Marked as read", MARKED),
 }
@@ -66,7 +66,7 @@ def test_each_is_taken_back_for_one_and_for_all_of_those_picked(visit, many):
     """Whatever they were before; on the other page of the same person, too."""
     page, beside = live(visit(many.seller)), live(visit(many.seller))
     threads = [each[0] for each in says(page)]
-    for number, what in enumerate(("Pin to the top", "Mute for good", "Mark as unread"), 1):
+    for number, what in enumerate(("Pin to the top", "Mute indefinitely", "Mark as unread"), 1):
         act(page, [threads[number]], what)
     before = says(page)
     for what, (said, taken_from) in ACTS.items():

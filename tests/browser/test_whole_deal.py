@@ -22,8 +22,8 @@ def offer(page: Page, path: str, *, service: str, price: str, deposit: str, show
     page.get_by_label("Deposit").fill(deposit)
     page.get_by_role("button", name="Review").click()
     expect(page.locator(".review")).to_contain_text(shown)
-    page.get_by_role("button", name="Make the offer").click()
-    page.get_by_role("link", name="To the conversation").click()
+    page.get_by_role("button", name="Send offer").click()
+    page.get_by_role("link", name="Back to the conversation").click()
     live(page)
 
 
@@ -55,7 +55,7 @@ def test_from_the_first_offer_to_the_last_payment(visit, pair):
     offer(seller, path, service="Portraits", price="1,200", deposit="400", shown="EUR 1,200.00")
     says(both, "made an offer: ")
     offer(buyer, path, service="Portraits", price="1100.00", deposit="300", shown="EUR 1,100.00")
-    seller.get_by_role("link", name="Look and answer").first.click()
+    seller.get_by_role("link", name="Review offer").first.click()
     expect(seller.locator(".sum-line")).to_contain_text("EUR 1,100.00")
     seller.get_by_role("button", name="Accept").click()
     for page in both:
@@ -63,26 +63,26 @@ def test_from_the_first_offer_to_the_last_payment(visit, pair):
         live(page)
         expect(page.locator("[data-panel] [data-tab-body=brief]")).to_be_visible()
     says(both, "accepted the offer: ")
-    expect(buyer.locator(".banner", has_text="waits for you")).to_have_count(0)
+    expect(buyer.locator(".banner", has_text="New offer")).to_have_count(0)
     adds_up(both, "Portraits", {"Total": "EUR 1,100.00", "Outstanding": "EUR 1,100.00"})
 
     # Signed by both: the deposit is due.
     sign(buyer, "Beatrice Buyer")
     sign(seller, "Samuel Seller")
-    contract = pdf_text(seller, seller.get_by_role("link", name="Download the PDF"))
+    contract = pdf_text(seller, seller.get_by_role("link", name="Download PDF"))
     assert "EUR 1,100.00" in contract
     assert "EUR 300.00" in contract
     for page in both:
         page.goto(path)
         live(page)
-    says(both, "Both have signed: it is in force.")
+    says(both, "You've both signed, so it's now in force.")
     adds_up(both, "Portraits", {"Outstanding": "EUR 1,100.00", "Due now": "EUR 300.00"})
 
     # Extras add to it.
     dialog = propose(seller, "Propose extras")
-    dialog.get_by_label("What").fill("Retouching")
-    dialog.get_by_label("How many").fill("3")
-    dialog.get_by_label("Price of one").fill("25.50")
+    dialog.get_by_label("Description").fill("Retouching")
+    dialog.get_by_label("Quantity").fill("3")
+    dialog.get_by_label("Unit price").fill("25.50")
     dialog.get_by_role("button", name="Review").click()
     expect(dialog.locator("[data-review]")).to_contain_text("EUR 76.50")
     dialog.get_by_role("button", name="Propose extras").click()
@@ -91,18 +91,18 @@ def test_from_the_first_offer_to_the_last_payment(visit, pair):
     adds_up(both, "Portraits", {"Total": "EUR 1,176.50", "Outstanding": "EUR 1,176.50"})
 
     # Approved proofs, then completion: all of it is due, and nothing is recorded as paid.
-    dialog = propose(seller, "Show proofs")
-    dialog.get_by_label("Pictures from this device").set_input_files([photo("door.jpg")])
-    dialog.get_by_role("button", name="Show proofs").click()
+    dialog = propose(seller, "Share proofs")
+    dialog.get_by_label("Photos from this device").set_input_files([photo("door.jpg")])
+    dialog.get_by_role("button", name="Share proofs").click()
     expect(dialog).to_be_hidden()
-    card(buyer, "pending").get_by_role("link", name="Choose and approve").click()
+    card(buyer, "pending").get_by_role("link", name="Approve").click()
     dialog = shown_dialog(buyer)
-    dialog.get_by_role("button", name="Choose and approve").click()
+    dialog.get_by_role("button", name="Approve").click()
     expect(card(seller, "approved")).to_be_visible()
     dialog = propose(seller, "Mark as completed")
     dialog.get_by_role("button", name="Mark as completed").click()
     expect(dialog).to_be_hidden()
-    expect(card(buyer, "pending")).to_contain_text("It records no payment")
+    expect(card(buyer, "pending")).to_contain_text("It doesn't record a payment")
     card(buyer, "pending").get_by_role("button", name="Accept").click()
     says(both, "accepted the work: Portraits.")
     adds_up(both, "Portraits", {"Paid": "EUR 0.00", "Due now": "EUR 1,176.50"})
@@ -113,10 +113,11 @@ def test_from_the_first_offer_to_the_last_payment(visit, pair):
     adds_up(both, "Portraits", {"Paid": "EUR 1,176.50", "Outstanding": "EUR 0.00"})
     seller.locator("[data-tab-body=expenses]").get_by_role("link", name="Receipt 1").click()
     seller.get_by_role("link", name="Reverse").click()
-    expect(seller.locator("tr", has_text="Afterwards")).to_contain_text("EUR 400.00 is outstanding")
-    seller.get_by_role("button", name="Reverse it").click()
+    after = seller.locator("tr", has_text="Balance afterwards")
+    expect(after).to_contain_text("EUR 400.00 outstanding")
+    seller.get_by_role("button", name="Reverse").click()
     expect(seller.get_by_role("heading", name="Reversal receipt 3")).to_be_visible()
-    reversal = pdf_text(seller, seller.get_by_role("link", name="Download as PDF"))
+    reversal = pdf_text(seller, seller.get_by_role("link", name="Download PDF"))
     assert "EUR 400.00" in reversal
     assert "Reverses" in reversal
     seller.goto(path)
@@ -124,7 +125,7 @@ def test_from_the_first_offer_to_the_last_payment(visit, pair):
 
     # Another booking, cancelled before it begins.
     offer(seller, path, service="A second day", price="500", deposit="100", shown="EUR 500.00")
-    tab(buyer, "actions").get_by_role("link", name="Look and answer").click()
+    tab(buyer, "actions").get_by_role("link", name="Review offer").click()
     buyer.get_by_role("button", name="Accept").click()
     for page in both:
         page.goto(path)

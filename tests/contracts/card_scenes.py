@@ -115,7 +115,7 @@ def make_completable(leg: Leg) -> None:
         leg.refresh_from_db()
         # Tabs show the times, also where what is proposed next is refused.
         with transaction.atomic():
-            entries = record_leg_change(leg, by=leg.seller, key=f"{leg.id}:over", says="")
+            entries = record_leg_change(leg, by=leg.seller, key=f"{leg.id}:over", text="")
         process_now(entries)
 
 
@@ -151,7 +151,7 @@ def files_for(type_name: str, leg: Leg, by: User) -> list[str]:
 
 def answer(by: User, card: Card, move: str, **more: Any) -> Card:
     fields = {"version": card.version, "key": f"{move}-{card.version}"} | more
-    return transition_card(by, card_id=card.id, move=move, **fields)
+    return transition_card(by, card_id=card.id, transition=move, **fields)
 
 
 def rightful(role: str, card: Card) -> list[User]:
@@ -173,7 +173,7 @@ def given_with(card: Card, move: Transition) -> dict[str, Any]:
 
 
 def files_with(card: Card, move: Transition, by: User) -> list[str]:
-    return files_for(move.then, card.leg, by) if move.then else []
+    return files_for(move.next_type, card.leg, by) if move.next_type else []
 
 
 def let_be_due(card: Card) -> None:
@@ -239,7 +239,7 @@ def bring_to(state: str, leg: Leg, type_name: str) -> Card | None:
                 while card.state != move.to:
                     make(card, move)
             return card
-        for move in kind.moves:
+        for move in kind.transitions:
             if at in move.sources and move.to not in seen:
                 seen.add(move.to)
                 ways.append((move.to, [*way, move]))

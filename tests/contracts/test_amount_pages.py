@@ -167,7 +167,7 @@ def test_what_was_changed_after_the_review_is_reviewed_again(send, what, form):
 def test_a_counter_is_reviewed_too(leg, client):
     card = propose("extras", leg)
     client.force_login(leg.buyer)
-    page = reverse("projects:card_move", args=[card.id, "counter"])
+    page = reverse("projects:card_transition", args=[card.id, "counter"])
     data = {"key": "k", "version": "1"} | extras("1 200")
     shown = client.post(page, data).content.decode()
     assert "EUR 1,200.00" in shown

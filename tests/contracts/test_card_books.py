@@ -72,7 +72,7 @@ def take(legs: list[Leg], what: str, chance: int) -> None:
         cards = list(Card.objects.filter(leg=leg, is_open=True).order_by("id"))
         if cards:
             card = cards[chance // 4 % len(cards)]
-            moves = TYPES[card.type].moves
+            moves = TYPES[card.type].transitions
             move = moves[chance // 64 % len(moves)]
             # Most of the time by somebody who may, or hardly anything would come of it.
             may = rightful(move.by, card) if chance // 4096 % 4 else []

@@ -6,7 +6,8 @@ from django.test import Client
 from contracts.models import Card, Leg
 from contracts.models.cards import ClockStop
 from core.refusals import Refusal
-from moderation.actions import resolve_case, take_action
+from moderation.actions.cases import resolve_case
+from moderation.actions.interventions import take_action
 from moderation.models import AuditEntry, Case
 from projects.panel.rebuild import list_differences
 from tests.contracts.card_scenes import GIVEN, answer, propose
@@ -136,7 +137,7 @@ def test_safety_holds_the_conversation_and_tells_the_other_side_nothing(leg, buy
     for told in (kept, *shown):
         assert "at my door" not in told
         assert "sexual" not in told.lower()
-    assert all("Our safety team was called" in each for each in shown)
+    assert all("Our safety team has been asked for help" in each for each in shown)
     assert list(list_differences(thread)) == []
 
 
@@ -156,7 +157,7 @@ def test_deciding_lets_the_conversation_go_on(leg, buyer, seller, thread, modera
     card = propose("safety", leg, seller)
     decide(moderator, taken(moderator, case_of(card)), card)
     assert thread_item(thread).soft_block is None
-    assert "the conversation goes on" in messages_of(thread)[-1].body
+    assert "You can message each other again" in messages_of(thread)[-1].body
     say(buyer, thread, "Good")
     assert_agrees(thread)
 

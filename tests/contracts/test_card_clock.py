@@ -13,8 +13,8 @@ from contracts.models import Card, Leg
 from contracts.queries import get_balance
 from core.outbox.processing import process_due
 from core.refusals import Refusal
+from moderation.actions.reports import report_thread
 from moderation.models import Case
-from moderation.reports import report_thread
 from projects.cards import deadline_worker as sweeping
 from projects.cards.deadline_worker import process_due_cards, resume_stale_pauses
 from projects.panel.rebuild import list_differences
@@ -112,7 +112,7 @@ def test_one_that_cannot_be_moved_holds_up_no_other(leg, make_leg, monkeypatch):
 
 
 def test_an_answer_that_comes_too_late_is_refused_before_anybody_swept(ticking, leg):
-    move = next(move for move in TYPES[ticking.type].moves if move.by != DEADLINE)
+    move = next(move for move in TYPES[ticking.type].transitions if move.by != DEADLINE)
     with later(ticking), pytest.raises(Refusal) as refused:
         make(ticking, move)
     assert refused.value.code == "CARD_EXPIRED"
@@ -125,7 +125,7 @@ def test_an_answer_that_comes_too_late_is_refused_before_anybody_swept(ticking, 
 
 
 def test_an_answer_a_second_before_counts(ticking):
-    move = next(move for move in TYPES[ticking.type].moves if move.by != DEADLINE)
+    move = next(move for move in TYPES[ticking.type].transitions if move.by != DEADLINE)
     with later(ticking, seconds=-1):
         make(ticking, move)
     assert ticking.state == move.to

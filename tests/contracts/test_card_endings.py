@@ -9,7 +9,8 @@ from django.utils import timezone
 from contracts.cards.types import TYPES
 from contracts.models import Card
 from core.refusals import Refusal
-from moderation.actions import resolve_case, take_action
+from moderation.actions.cases import resolve_case
+from moderation.actions.interventions import take_action
 from moderation.models import Case
 from projects.cards.deadline_worker import process_due_cards
 from projects.panel.rebuild import list_differences
@@ -40,7 +41,7 @@ def test_what_is_open_ends_with_the_booking_and_says_why(type_name, leg, thread)
     assert (card.state, card.is_open, card.waits_for, card.due_at) == ("withdrawn", False, [], None)
     leg.refresh_from_db()
     said = [one.body for one in messages_of(thread) if one.type == "system"]
-    assert said[-1].startswith(f"The booking is {leg.status}, so that this needs no answer")
+    assert said[-1].startswith(f"The booking is {leg.status}, so this no longer needs a reply")
     assert card.steps.last().by is None
     for person in (leg.buyer, leg.seller):
         assert waiting(person) == []

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from accounts.models import User
 from contracts.cards.card_type import ANSWERER, AWAITED, DEADLINE, STAFF, SYSTEM, Transition
-from contracts.cards.deadlines import refresh
+from contracts.cards.deadlines import refresh_card
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
 from core.outbox.processing import process_now
@@ -67,7 +67,7 @@ class Deed:
             return not (kind.effect or kind.files[0] or self.type_name == "reschedule")
         if self.move.by == SYSTEM:
             return self.type_name != "extras"
-        return not (self.move.effect or self.move.then)
+        return not (self.move.effect or self.move.next_type)
 
     def __str__(self) -> str:
         name = self.move.name if self.move else "propose"
@@ -89,7 +89,7 @@ class Scene:
 def all_deeds() -> list[Deed]:
     deeds = [Deed(name) for name in TYPES]
     for kind in TYPES.values():
-        for move in kind.moves:
+        for move in kind.transitions:
             deeds += [Deed(kind.name, move, source) for source in move.sources]
             if move.by == AWAITED and move.effect:
                 deeds.append(Deed(kind.name, move, move.sources[0], made=1))
@@ -125,7 +125,7 @@ def _move(deed: Deed, move: Transition, leg: Leg) -> Scene:
     if move.by == DEADLINE:
         let_be_due(card)
         with transaction.atomic():
-            entry = refresh(card)
+            entry = refresh_card(card)
         process_now([entry])
         return Scene(leg, None, card)
     if move.by == SYSTEM:
@@ -154,7 +154,7 @@ def do(deed: Deed, scene: Scene) -> tuple[str, int]:
         _decide(scene.by, card)
     else:
         card = transition_card(
-            scene.by, card_id=card.id, move=scene.move, key="once", **scene.given
+            scene.by, card_id=card.id, transition=scene.move, key="once", **scene.given
         )
     found = Card.objects.get(pk=card.pk)
     return found.state, found.version

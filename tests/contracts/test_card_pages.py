@@ -78,11 +78,11 @@ def test_each_is_proposed_by_a_form_and_shown_where_it_is_answered(type_name, le
 def test_each_move_that_asks_first_has_its_page(type_name, leg, client):
     kind = TYPES[type_name]
     card = bring_to(kind.first, leg, type_name)
-    for move in kind.moves:
+    for move in kind.transitions:
         if not move.label or kind.first not in move.sources:
             continue
         client.force_login(rightful(move.by, card)[0])
-        shown = client.get(reverse("projects:card_move", args=[card.id, move.name]))
+        shown = client.get(reverse("projects:card_transition", args=[card.id, move.name]))
         assert shown.status_code == 200
         assert move.label in shown.content.decode()
 
@@ -94,7 +94,7 @@ def test_a_slip_that_is_missing_is_said_where_it_belongs(leg, thread, client):
     del fields["files"]
     answer = client.post(page, fields)
     assert answer.status_code == 400
-    assert "1 to 3 files belong to it." in answer.content.decode()
+    assert "Add a file." in answer.content.decode()
     assert not Card.objects.exists()
 
 
@@ -125,9 +125,17 @@ def test_buttons_stand_in_the_same_order_however_the_store_returns_them(leg):
     for names in permutations(action["moves"]):
         shuffled = action | {"moves": {name: action["moves"][name] for name in names}}
         buttons = make_card_view(shuffled, state)["buttons"]
-        orders.add(tuple(button["move"] for button in buttons))
-    assert len(orders) == 1
+        orders.add(tuple(button["transition"] for button in buttons))
+    assert orders == {("decline", "withdraw", "counter", "accept")}
     assert buttons[-1]["tone"] == "primary"
+
+
+@pytest.mark.parametrize("type_name", sorted(TYPES))
+def test_the_main_button_is_last_on_every_card(type_name, leg):
+    card = propose(type_name, leg)
+    view = make_card_view(make_card_action(card), cache.reload(card.thread_id))
+    tones = [bool(button["tone"]) for button in view["buttons"]]
+    assert tones == sorted(tones)
 
 
 def test_the_actions_tab_counts_what_is_open(leg, client):

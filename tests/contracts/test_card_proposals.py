@@ -8,7 +8,7 @@ from contracts.cards.card_type import BUYER, EITHER
 from contracts.cards.types import TYPES
 from contracts.models import Leg
 from contracts.models.bookings import LEG_STATES
-from contracts.status import is_allowed, proposal
+from contracts.status import is_allowed, proposal_action
 from tests.contracts.card_scenes import GIVEN, files_for, make_completable, propose, proposer_of
 from tests.contracts.kills import assert_agree
 from tests.contracts.outcomes import everything
@@ -51,7 +51,7 @@ def test_every_proposal_of_everybody(type_name, status):
     rightful = may(type_name, leg)
     for who in {leg.buyer, leg.seller} - set(rightful):
         assert code_of(propose, type_name, leg, who, **given) == "ACTION_FORBIDDEN"
-    is_possible = is_allowed(status, proposal(type_name))
+    is_possible = is_allowed(status, proposal_action(type_name))
     if not is_possible:
         for who in rightful:
             assert code_of(propose, type_name, leg, who, **given) == "ACTION_INVALID_STATE"
@@ -83,7 +83,7 @@ def test_what_is_not_right_about_a_proposal(type_name):
         assert everything(leg) == before
     if kind.files[0]:
         assert code_of(propose, type_name, leg, by, file_ids=[]) == "CARD_INVALID"
-    if kind.is_alone:
+    if kind.is_exclusive:
         propose(type_name, leg, by)
         before = everything(leg)
         code = code_of(propose, type_name, leg, by, file_ids=[])

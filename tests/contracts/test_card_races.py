@@ -189,7 +189,7 @@ def test_two_sweepers_move_each_card_once(again):
             assert (settled(card).state, card.version) == ("auto_accepted", 2)
             assert not card.leg.ledger.exists()
             said = [one.body or "" for one in messages_of(card.thread_id)]
-            assert sum("is over, and the work is accepted" in body for body in said) == 1
+            assert sum("has ended and the work is accepted" in body for body in said) == 1
 
     again(once)
 

@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 STATES = [(kind.name, state) for kind in TYPES.values() for state in kind.states]
 # Under what name one says why.
 WHY = ("reason", "note", "details")
-NAMES = {move.name for kind in TYPES.values() for move in kind.moves}
+NAMES = {move.name for kind in TYPES.values() for move in kind.transitions}
 
 
 def new_leg(*others: User) -> Leg:
@@ -60,10 +60,10 @@ def attempt(card: Card, move: Transition, by: User | None, **changes: Any) -> Ca
     fields = {"version": card.version, "key": "an attempt", "given": given_with(card, move)}
     fields |= changes
     if by is None:
-        return transitions.move(None, card_id=card.id, name=move.name, **fields).card
+        return transitions.apply_transition(None, card_id=card.id, name=move.name, **fields).card
     if by in rightful(move.by, card):
         fields["file_ids"] = files_with(card, move, by)
-    return transition_card(by, card_id=card.id, move=move.name, **fields)
+    return transition_card(by, card_id=card.id, transition=move.name, **fields)
 
 
 def expected_code(card: Card, move: Transition, by: User | None) -> str:
@@ -76,7 +76,7 @@ def expected_code(card: Card, move: Transition, by: User | None) -> str:
         return "ACTION_FORBIDDEN"
     if card.state in move.sources:
         return ""
-    made = TYPES[card.type].find(card.steps.last().move)
+    made = TYPES[card.type].find_transition(card.steps.last().move)
     return "CARD_EXPIRED" if made and made.by == DEADLINE else "ACTION_INVALID_STATE"
 
 
@@ -89,8 +89,8 @@ def test_every_move_of_everybody(type_name, state):
     assert card is not None, "no moves lead to this state"
     card.refresh_from_db()
     before = everything(leg)
-    allowed = [(move, staff) for move in kind.moves if move == kind.staff_transition(state)]
-    for move in kind.moves:
+    allowed = [(move, staff) for move in kind.transitions if move == kind.staff_transition(state)]
+    for move in kind.transitions:
         _staff_are_refused(card, move, staff, is_theirs=(move, staff) in allowed)
         # By the door of everybody else staff are nobody special.
         for who in (leg.buyer, leg.seller, other, stranger, staff, None):
@@ -110,7 +110,9 @@ def test_every_move_of_everybody(type_name, state):
 def _staff_are_refused(card: Card, move: Transition, staff: User, *, is_theirs: bool) -> None:
     if is_theirs:
         return
-    code = code_of(transitions.decide, staff, card_id=card.id, name=move.name, key="one", given={})
+    code = code_of(
+        transitions.apply_decision, staff, card_id=card.id, name=move.name, key="one", given={}
+    )
     assert code == ("ACTION_INVALID_STATE" if move.by == STAFF else "ACTION_FORBIDDEN")
 
 
@@ -118,19 +120,19 @@ def _only_as_it_should_be(card: Card, move: Transition, who: User | None) -> Non
     """By whom it is allowed, and still not at another version, nor without what belongs to it."""
     if move.by == STAFF:
         code = code_of(
-            transitions.decide, who, card_id=card.id, name=move.name, key="one", given={}
+            transitions.apply_decision, who, card_id=card.id, name=move.name, key="one", given={}
         )
         assert code == "CARD_INVALID"
         return
     for version in (card.version - 1, card.version + 1):
         assert code_of(attempt, card, move, who, version=version) == "ACTION_INVALID_STATE"
-    if move.needs and _is_wrong(move, {}):
+    if move.input_model and _is_wrong(move, {}):
         assert code_of(attempt, card, move, who, given={}) == "CARD_INVALID"
 
 
 def _is_wrong(move: Transition, given: dict[str, Any]) -> bool:
     try:
-        move.needs.model_validate(given)
+        move.input_model.model_validate(given)
     except ValidationError:
         return True
     return False
@@ -141,10 +143,13 @@ def test_what_is_no_move_of_a_type_is_nothing_at_all(type_name):
     leg, kind = new_leg(), TYPES[type_name]
     card = bring_to(kind.first, leg, type_name)
     before = everything(leg)
-    for name in NAMES - {move.name for move in kind.moves} | {"", "propose"}:
+    for name in NAMES - {move.name for move in kind.transitions} | {"", "propose"}:
         for who in (leg.buyer, leg.seller):
             fields = {"name": name, "version": 1, "key": "an attempt"}
-            assert code_of(transitions.move, who, card_id=card.id, **fields) == "THREAD_NOT_FOUND"
+            assert (
+                code_of(transitions.apply_transition, who, card_id=card.id, **fields)
+                == "THREAD_NOT_FOUND"
+            )
     assert everything(leg) == before
 
 
@@ -189,7 +194,7 @@ def _is_made_once(card: Card, move: Transition, who: User, *, version: int) -> N
     before = everything(card.leg)
     again = attempt(card, move, who, version=version)
     assert (again.id, again.state, again.version) == (card.id, card.state, card.version)
-    for other in TYPES[card.type].moves:
+    for other in TYPES[card.type].transitions:
         if other != move:
             assert code_of(attempt, card, other, who, version=version) == "CLIENT_ID_REUSED"
     assert everything(card.leg) == before
@@ -197,13 +202,13 @@ def _is_made_once(card: Card, move: Transition, who: User, *, version: int) -> N
 
 @pytest.mark.parametrize("kind", TYPES.values(), ids=lambda kind: kind.name)
 def test_the_tables_are_sound(kind):
-    for move in kind.moves:
+    for move in kind.transitions:
         assert move.by in ROLES
         assert set(move.sources) <= set(kind.waits), "a closed card is closed"
         assert move.label or move.by in (DEADLINE, STAFF, SYSTEM), (
             "somebody has to be able to press it"
         )
-    assert len({move.name for move in kind.moves}) == len(kind.moves)
+    assert len({move.name for move in kind.transitions}) == len(kind.transitions)
     assert kind.deadline_transition or not kind.due
     for state, role in kind.waits.items():
         # A booking is not completed while a cancellation is open.

@@ -3,7 +3,10 @@
 from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
+from accounts.models import User
+from contracts.cards.steps import get_step_text
 from contracts.models import Amendment, Card, CardStep, Leg
 from contracts.queries import get_balance
 from core.refusals import Refusal
@@ -12,10 +15,11 @@ from tests.contracts.card_scenes import answer, new_time, propose, some_extras
 from tests.contracts.conftest import IN_MAY, book, terms
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, start, thread_item
+from threads import cache
 from threads.actions.staff import lock_thread
 from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query
-from threads.models import CardShadow, PendingAction
+from threads.models import CardShadow, PendingAction, TabSnapshot
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
 
@@ -230,3 +234,20 @@ def test_whoever_comes_second_is_told_what_happened(leg, buyer, seller, thread):
         answer(seller, card, "withdraw")
     assert refused.value.code == "ACTION_INVALID_STATE"
     assert "accepted the extras" in refused.value.message
+
+
+def test_a_step_stored_by_an_earlier_release_does_not_name_a_deleted_account(leg):
+    card = propose("extras", leg)
+    deleted = User(display_name="Deleted account", deleted_at=timezone.now())
+    step = CardStep(card=card, by=deleted, move="withdraw", says="Sol took the extras back.")
+    assert get_step_text(step) == "Deleted account took the extras back."
+
+
+def test_a_tab_with_the_wording_of_an_earlier_release_is_no_difference(leg):
+    card = propose("cancel", leg)
+    tab = TabSnapshot.find(keys.thread_pk(card.thread_id), keys.tab_sk("actions"))
+    for listed in tab.snapshot["cards"]:
+        listed["what"] = listed["what"].replace("still due", "stays due")
+    tab.save()
+    cache.invalidate(card.thread_id)
+    assert list(list_differences(card.thread_id)) == []

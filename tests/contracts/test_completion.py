@@ -60,7 +60,7 @@ def ready(leg: Leg) -> Leg:
 
 def test_before_its_end_it_needs_approved_proofs(leg, buyer):
     sign_both(leg)
-    assert "not over yet" in refused(leg)
+    assert "hasn't ended yet" in refused(leg)
     assert "No proofs" in refused(leg, how="milestone")
     answer(buyer, propose("proofs", leg), "approve", given={"chosen": []})
     card = mark_completed(leg, how="milestone")
@@ -70,9 +70,9 @@ def test_before_its_end_it_needs_approved_proofs(leg, buyer):
 
 def test_without_a_contract_in_force_it_is_not_completed(leg, buyer):
     let_it_be_over(leg)
-    assert "not signed by both" in refused(leg)
+    assert "haven't both signed" in refused(leg)
     sign(buyer, leg)
-    assert "not signed by both" in refused(leg)
+    assert "haven't both signed" in refused(leg)
     sign(leg.seller, leg)
     mark_completed(leg)
 
@@ -80,7 +80,7 @@ def test_without_a_contract_in_force_it_is_not_completed(leg, buyer):
 @pytest.mark.parametrize("type_name", ["extras", "expense", "overtime", "cancel", "proofs"])
 def test_what_is_open_is_listed_and_settled_first(type_name, ready, buyer, seller):
     card = propose(type_name, ready)
-    assert "still open" in refused(ready)
+    assert "still has open actions" in refused(ready)
     moves = {"proofs": (buyer, "approve")}
     who, move = moves.get(type_name, (seller, "withdraw"))
     answer(who, card, move, given={})
@@ -117,7 +117,7 @@ def test_accepting_makes_the_balance_due_and_records_no_payment(ready, thread, b
 def test_what_was_opened_meanwhile_is_not_accepted_away(ready, buyer):
     card = propose("complete", ready)
     extras = propose("extras", ready)
-    with pytest.raises(Refusal, match="still open"):
+    with pytest.raises(Refusal, match="still has open actions"):
         answer(buyer, card, "accept")
     extras.refresh_from_db()
     card.refresh_from_db()

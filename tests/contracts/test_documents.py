@@ -49,7 +49,7 @@ def test_both_sign_and_it_is_in_force(leg, thread, buyer, seller):
     assert signature.sha256 == version.sha256
     document = open_thread(buyer, thread).cached.tabs["docs"].snapshot["documents"][0]
     assert (document["status"], document["sha256"]) == ("in_force", version.signed_sha256)
-    assert messages_of(thread)[-1].body.endswith("Both have signed: it is in force.")
+    assert messages_of(thread)[-1].body.endswith("You've both signed, so it's now in force.")
 
 
 def test_the_same_content_gives_the_same_bytes_in_another_process(leg):
@@ -128,7 +128,7 @@ def test_every_variable_of_every_template_is_known(leg):
 
 def test_a_contract_with_a_hole_is_not_issued(leg):
     leg.place = " "
-    with pytest.raises(Refusal, match="lacks: place"):
+    with pytest.raises(Refusal, match="is missing: place"):
         render_clauses(leg)
 
 
@@ -136,12 +136,12 @@ def test_a_contract_with_a_hole_is_not_issued(leg):
 def test_verify_documents_finds_a_changed_byte(leg, thread, buyer, seller):
     sign(buyer, leg)
     sign(seller, leg)
-    assert "as they were issued" in verify()
+    assert "versions are unchanged" in verify()
     version = newest(leg)
     for column in ("pdf", "signed_pdf"):
         content = bytearray(getattr(version, column))
         content[len(content) // 2] ^= 1
-        with pytest.raises(CommandError, match="are not as they were issued"):
+        with pytest.raises(CommandError, match="contracts differ from what was issued"):
             verify_with(version, column, bytes(content))
 
 
@@ -185,7 +185,7 @@ def test_verify_documents_accepts_agreed_changes_and_new_names(leg, thread, buye
     offer = offer_in(thread, buyer, terms(place="Porto"), changes=leg.id)
     accept_offer(seller, offer_id=offer.id)
     User.objects.filter(pk=buyer.pk).update(display_name="Beatrice (née Bea), and others")
-    assert "as they were issued" in verify()
+    assert "versions are unchanged" in verify()
 
 
 @pytest.mark.storage
@@ -237,7 +237,7 @@ def test_a_folder_is_compared_with_a_manifest(leg, seller, buyer, thread, tmp_pa
     files = open_thread(buyer, thread).cached.tabs["files"].snapshot["manifests"]
     assert [(each["count"], each["bytes"]) for each in files] == [(2, 6)]
     (tmp_path / "a one.jpg").write_bytes(b"eno")
-    with pytest.raises(CommandError, match="1 of 2 differ"):
+    with pytest.raises(CommandError, match="1 of 2 files differ"):
         call_command("verify_manifest", manifest.id, str(tmp_path), stdout=io.StringIO())
 
 

@@ -63,7 +63,7 @@ def answer_card(user, leg, file_id):
     transition_card(
         leg.buyer if user == leg.seller else leg.seller,
         card_id=card.id,
-        move="counter",
+        transition="counter",
         version=card.version,
         key="counter",
         given=given,

@@ -197,7 +197,7 @@ def test_opening_the_thread_of_a_group():
         legs[0].refresh_from_db()
         group = legs[0].group
         assert_agree(group.thread_id)
-        assert said(group.thread_id, "brought everybody") == 1
+        assert said(group.thread_id, "grouped these bookings") == 1
         assert all(said(thread, "part of a group") == 1 for thread in threads)
 
     at_every_step(prepare, act, judge)

@@ -185,7 +185,7 @@ def test_what_was_kept_aside_and_is_lost_is_noticed_and_made_again(leg, thread, 
     many_extras(leg, 60)
     tab = tab_of(buyer, thread, "expenses")
     TabEdit(tab.pk, keys.edit_sk("expenses", tab.version)).delete()
-    assert "expenses is not what is recorded" in list(list_differences(thread))
+    assert "expenses differs from its SQL records" in list(list_differences(thread))
     with pytest.raises(Refusal, match="TRY_AGAIN"):
         read_full_snapshot(tab)
     call_command("rebuild_snapshots", "--thread", thread, verbosity=0)

@@ -225,7 +225,7 @@ def test_check_stores_says_what_differs(leg, thread, buyer):
     tab.snapshot = {"documents": []}
     tab.save()
     cache.invalidate(thread)
-    assert list(list_differences(thread)) == ["docs is not what is recorded"]
+    assert list(list_differences(thread)) == ["docs differs from its SQL records"]
 
 
 def contents(user, thread):

@@ -261,5 +261,5 @@ def test_links_and_pictures_stand_beside_each_other(leg, thread, buyer, seller, 
     link = "https://light.example/door"
     edit_tab(seller, thread_id=thread, tab="moodboard", op="add", version=0, text=link)
     told = [e["html"] for e in delivered.to(buyer, "panel.changed") if e["tab"] == "moodboard"]
-    assert 'aria-label="What about light.example"' in told[-1]
-    assert 'aria-label="What about a.jpg"' in told[-1]
+    assert 'aria-label="Caption for light.example"' in told[-1]
+    assert 'aria-label="Caption for a.jpg"' in told[-1]

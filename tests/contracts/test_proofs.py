@@ -62,7 +62,7 @@ def test_what_was_chosen_is_shown_among_the_files(card, leg, buyer, pictures, th
     assert [one["id"] for one in entry["pictures"]] == [pictures[0], pictures[2]]
     assert (entry["by"], entry["chosen"], entry["count"]) == (buyer.id, 2, 3)
     said = messages_of(thread)[-1].body
-    assert said.endswith("Chosen: 2 of 3.")
+    assert said.endswith("Selected: 2 of 3.")
     # What was agreed on is there: completing it begins with that.
     assert COMPLETE.defaults(leg) == {"how": "milestone"}
     assert list(list_differences(thread)) == []
@@ -126,7 +126,7 @@ def test_a_round_is_answered_once(card, buyer, seller, pictures):
 def test_changes_have_to_be_named(card, buyer):
     with pytest.raises(Refusal) as refused:
         answer(buyer, card, "request_changes", given={"note": " ", "notes": []})
-    assert refused.value.message == "Say what should change, for a picture or for all of them."
+    assert refused.value.message == "Describe the changes, for one photo or for all of them."
 
 
 def test_proofs_that_nobody_answers_expire_when_the_seller_said(card, leg):
@@ -147,7 +147,7 @@ def test_only_pictures_are_proofs(leg, thread):
     words = bring(leg.seller, thread, b"Words", name="a.txt").id
     with pytest.raises(Refusal) as refused:
         propose("proofs", leg, file_ids=[words])
-    assert refused.value.details["errors"] == {"files": "Only pictures belong to it."}
+    assert refused.value.details["errors"] == {"files": "You can only attach photos here."}
 
 
 def test_nobody_but_the_parties_sees_them(card, buyer, seller, stranger, pictures):
@@ -202,7 +202,7 @@ def test_a_form_that_comes_back_has_what_was_brought_and_chosen(leg, thread, sel
     answered = client.post(page, fields)
     shown = answered.content.decode()
     assert answered.status_code == 400
-    assert "That is not a date and a time." in shown
+    assert "Enter a valid date and time." in shown
     assert "Mind the light." in shown
     file_id = seller.files.get().id
     assert f'name="picture" value="{file_id}" checked' in shown
@@ -211,11 +211,11 @@ def test_a_form_that_comes_back_has_what_was_brought_and_chosen(leg, thread, sel
 
 
 def test_buyer_and_seller_answer_by_plain_forms(card, buyer, seller, pictures, client):
-    page = reverse("projects:card_move", args=[card.id, "request_changes"])
+    page = reverse("projects:card_transition", args=[card.id, "request_changes"])
     assert "look 1.jpg" in form(client, buyer, page)
     fields = {"key": "once", "version": 1, "note": ""}
     empty = client.post(page, fields | {"notes-0-id": pictures[0], "notes-0-note": ""})
-    assert "Say what should change" in empty.content.decode()
+    assert "Describe the changes" in empty.content.decode()
     rows = {}
     for number, file_id in enumerate(pictures):
         rows |= {f"notes-{number}-id": file_id, f"notes-{number}-note": "Softer." * (number == 1)}
@@ -223,18 +223,18 @@ def test_buyer_and_seller_answer_by_plain_forms(card, buyer, seller, pictures, c
     card.refresh_from_db()
     assert card.payload["notes"] == {pictures[1]: "Softer."}
 
-    page = reverse("projects:card_move", args=[card.id, "answer"])
+    page = reverse("projects:card_transition", args=[card.id, "answer"])
     assert "Softer." in form(client, seller, page)
     fields = {"key": "once", "version": 2, **GIVEN["proofs"](card.leg), "picture": pictures[1:]}
     assert client.post(page, fields).status_code == 302
     second = Card.objects.get(counters=card)
 
-    page = reverse("projects:card_move", args=[second.id, "approve"])
+    page = reverse("projects:card_transition", args=[second.id, "approve"])
     assert f'name="chosen" value="{pictures[1]}"' in form(client, buyer, page)
     both = {"key": "once", "version": 1, "chosen": pictures[1:]}
     refused = client.post(page, both)
     assert refused.status_code == 400
-    assert "At most 1 can be chosen." in refused.content.decode()
+    assert "You can select up to 1." in refused.content.decode()
     assert client.post(page, both | {"chosen": pictures[1]}).status_code == 302
     second.refresh_from_db()
     assert second.payload["chosen"] == [pictures[1]]

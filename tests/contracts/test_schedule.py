@@ -67,12 +67,12 @@ def test_the_form_of_an_offer_refuses_an_impossible_date(thread, seller, client)
 
 def test_an_offer_whose_start_has_passed_is_not_accepted(thread, buyer, seller):
     offer = offer_in(thread, seller)
-    past = at(timezone.now() - HOUR).kept()
+    past = at(timezone.now() - HOUR).to_json()
     Offer.objects.filter(pk=offer.pk).update(terms=[past])
     refusal = refused(lambda: accept_offer(buyer, offer_id=offer.id))
     assert (refusal.code, refusal.message) == (
         "ACTION_INVALID_STATE",
-        "The start has to be in the future.",
+        "The start must be in the future.",
     )
     assert status_of(offer) == ["pending"]
     assert not Leg.objects.exists()
@@ -213,12 +213,12 @@ def test_accepting_one_of_several_offers_closes_the_others(thread, buyer, seller
     assert status_of(elsewhere) == ["pending"]
     said = [message.body or "" for message in messages_of(thread)]
     closed = (
-        "2 other offers were closed, because Bea accepted another one: "
+        "2 other offers were closed because Bea accepted another one: "
         "Plan B, EUR 1,200.00; Plan C, EUR 1,200.00."
     )
     assert closed in said
     refusal = refused(lambda: accept_offer(seller, offer_id=second.id))
-    assert refusal.message == "This offer was already closed, because another one was accepted."
+    assert refusal.message == "This offer was already closed because another one was accepted."
     refused(lambda: withdraw_offer(seller, offer_id=third.id))
     actions = open_thread(buyer, thread).cached.tabs["actions"].snapshot
     assert actions["offers"] == []
@@ -246,7 +246,7 @@ def test_a_change_that_is_accepted_closes_the_other_changes_of_that_booking(thre
     accept_offer(seller, offer_id=first.id)
     assert status_of(first, second, other, more) == ["accepted", SUPERSEDED, "pending", "pending"]
     said = [message.body or "" for message in messages_of(thread)]
-    closed = "1 other proposed change was closed, because the booking was changed: "
+    closed = "1 other suggested change was closed because the booking was changed: "
     assert f"{closed}Team portraits, EUR 1,200.00." in said
     assert_consistent(thread)
 
@@ -278,7 +278,7 @@ def test_impossible_dates_from_before_are_shown_and_break_nothing(
     times = {"starts_at": start_, "ends_at": start_ + HOUR, "time_zone": zone}
     Leg.objects.filter(pk=leg.pk).update(**times)
     Offer.objects.filter(pk=offer.pk).update(
-        terms=[terms(**times).kept()], created_at=timezone.now()
+        terms=[terms(**times).to_json()], created_at=timezone.now()
     )
     rebuild(thread)
     buyer.time_zone = zone

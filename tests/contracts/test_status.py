@@ -181,11 +181,11 @@ FUNCTIONS = {
 
 def card_actions() -> Iterator[tuple[str, str, Transition | None]]:
     for kind in TYPES.values():
-        yield status.proposal(kind.name), kind.name, None
-        for move in kind.moves:
+        yield status.proposal_action(kind.name), kind.name, None
+        for move in kind.transitions:
             # What follows from the end of a booking is no action of anybody.
             if move.by != SYSTEM:
-                yield status.move(kind.name, move.name), kind.name, move
+                yield status.transition_action(kind.name, move.name), kind.name, move
 
 
 CARDS = {action: (type_name, move) for action, type_name, move in card_actions()}
@@ -220,9 +220,11 @@ def move_record(card: Card, move: Transition, by: User | None) -> Card:
     if move.by == STAFF:
         assert by is not None
         said = {"reason": "Decided."}
-        return transitions.decide(by, card_id=card.id, name=move.name, key="k", given=said).card
-    files = [{"id": "file_9", "kind": "image"}] if move.then == "proofs" else []
-    return transitions.move(
+        return transitions.apply_decision(
+            by, card_id=card.id, name=move.name, key="k", given=said
+        ).card
+    files = [{"id": "file_9", "kind": "image"}] if move.next_type == "proofs" else []
+    return transitions.apply_transition(
         by,
         card_id=card.id,
         name=move.name,
@@ -239,7 +241,7 @@ def prepare_card(type_name: str, move: Transition | None, leg: Leg) -> Run:
         return lambda: propose_record(type_name, leg)
     card, kind = propose_record(type_name, leg), TYPES[type_name]
     while card.state not in move.sources:
-        step = next(m for m in kind.moves if card.state in m.sources and m.to in move.sources)
+        step = next(m for m in kind.transitions if card.state in m.sources and m.to in move.sources)
         card = move_record(card, step, rightful(step.by, card)[0])
     by = make_staff() if move.by == STAFF else None
     if move.by not in (STAFF, DEADLINE):
@@ -337,12 +339,12 @@ def test_a_dispute_takes_the_buttons_away_and_its_decision_brings_them_back(leg,
     for card in (extras, overtime):
         assert set(_shown(card)["moves"]) == {"decline", "withdraw"}
         assert ">Accept<" not in _html(card)
-        assert "the booking is on hold" in _html(card)
+        assert "booking on hold" in _html(card)
     assert "Sign: " not in render_tab(reload(thread), "actions")
     assert "Record a payment" not in render_tab(reload(thread), "expenses")
     docs = render_tab(reload(thread), "docs")
     assert "and sign" not in docs
-    assert "Propose a change" not in docs
+    assert "Suggest a change" not in docs
     staff = make_staff()
     _decide(staff, dispute)
     assert not list(list_differences(thread))

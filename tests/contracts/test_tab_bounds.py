@@ -47,7 +47,7 @@ def test_thousands_of_manifests(leg, thread, buyer):
     assert 0 < listed <= MAX_LISTED
     assert whole["more"]["manifests"] == 3000 - listed
     html = page(buyer, thread, "files")
-    assert f"Not listed here: {3000 - listed} earlier deliveries." in html
+    assert f"Not shown: {3000 - listed} earlier deliveries." in html
 
 
 def test_thousands_of_open_cards_are_all_counted(leg, thread):

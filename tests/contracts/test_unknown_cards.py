@@ -24,12 +24,12 @@ def card(thread, buyer, seller):
 def test_its_page_and_its_moves_ask_to_try_again(client, card, buyer, stranger):
     addresses = [
         reverse("projects:card", args=[card.id]),
-        reverse("projects:card_move", args=[card.id, "accept"]),
+        reverse("projects:card_transition", args=[card.id, "accept"]),
     ]
     client.force_login(buyer)
     assert [client.get(address).status_code for address in addresses] == [503, 503]
     with pytest.raises(Refusal, match="TRY_AGAIN"):
-        transition_card(buyer, card_id=card.id, move="accept", version=card.version, key="1")
+        transition_card(buyer, card_id=card.id, transition="accept", version=card.version, key="1")
     client.force_login(stranger)
     assert [client.get(address).status_code for address in addresses] == [404, 404]
 
@@ -43,5 +43,7 @@ def test_a_booking_is_not_ended_without_it(card):
     leg, other = card.leg, propose("cancel", card.leg)
     answerer = leg.seller if other.proposed_by == leg.buyer else leg.buyer
     with pytest.raises(Refusal, match="TRY_AGAIN"):
-        transition_card(answerer, card_id=other.id, move="accept", version=other.version, key="1")
+        transition_card(
+            answerer, card_id=other.id, transition="accept", version=other.version, key="1"
+        )
     assert Card.objects.get(pk=other.pk).state == other.state

@@ -44,9 +44,34 @@ def test_comments_and_indentation_are_removed_and_names_are_kept():
     assert _minified(source) == "function later(seconds){return seconds*1e3}"
 
 
+ROW = """<div class="buttons">
+  <form><button class="button primary">Accept</button></form>
+  <button class="button">Decline</button>
+  <a class="button quiet" href="">Suggest a change</a>
+</div>"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "place"), [(1280, -1), (360, 0)])
+def test_the_primary_button_is_last_on_desktop_and_first_on_phones(browser: Browser, width, place):
+    page = browser.new_page(viewport={"width": width, "height": 600})
+    try:
+        sheets = [STATIC / "site" / f"{name}.css" for name in ("tokens", "base", "components")]
+        style = "".join(sheet.read_text() for sheet in sheets)
+        page.set_content(f"<style>{style}</style>{ROW}")
+        buttons = [(box.bounding_box(), box.inner_text()) for box in page.locator(".button").all()]
+        in_order = sorted((box["y"], box["x"], text) for box, text in buttons if box)
+        assert in_order[place][2] == "Accept"
+    finally:
+        page.close()
+
+
 def test_our_scripts_are_collected_minified_and_everything_else_as_it_is():
-    assert b"\n" not in _collected("site/page.js")
-    assert _collected("site/keys.css") == (STATIC / "site" / "keys.css").read_bytes()
+    assert b"\n" not in _collected("site/main.js")
+    assert (
+        _collected("site/keyboard_shortcuts.css")
+        == (STATIC / "site" / "keyboard_shortcuts.css").read_bytes()
+    )
     name = "admin/js/core.js"
     assert _collected(name) == (Path(admin).parent / "static" / name).read_bytes()
 
@@ -70,9 +95,9 @@ def test_styles_and_scripts_of_the_thread_page_are_light():
     pages = (ROOT / "templates" / "base.html", ROOT / "templates" / "inbox" / "shell.html")
     text = "".join(path.read_text() for path in pages)
     links = set(re.findall(r"stylesheet.*'(site/\w+)\.css'", text))
-    styles = {f"{name}.css" for name in links | {"site/keys"}} - {"site/pages.css"}
+    styles = {f"{name}.css" for name in links | {"site/keyboard_shortcuts"}} - {"site/pages.css"}
     scripts = frozenset[Path]()
-    for name in ("site/page.js", "threads/panel.js", "inbox/keys.js"):
+    for name in ("site/main.js", "threads/panel.js", "inbox/keyboard_shortcuts.js"):
         scripts = _imported(STATIC / name, scripts)
     names = styles | {str(path.relative_to(STATIC)) for path in scripts}
     assert len(names) > 40

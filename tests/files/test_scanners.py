@@ -57,7 +57,7 @@ def test_clamd_lets_good_files_through_and_no_others(buyer, thread, tmp_path, mo
         assert bring(buyer, thread).state == File.State.READY
         with pytest.raises(Refusal, match="UPLOAD_QUARANTINED: This file carries"):
             bring(buyer, thread, EICAR, "a.txt")
-        with pytest.raises(Refusal, match="UPLOAD_QUARANTINED: This file could not"):
+        with pytest.raises(Refusal, match="UPLOAD_QUARANTINED: This file couldn't"):
             bring(buyer, thread, b"HUGE", "a.txt")
     assert File.objects.count() == 1
 

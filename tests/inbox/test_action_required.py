@@ -149,7 +149,7 @@ def test_it_comes_back_with_what_happens_in_an_archived_one(thread, buyer, selle
     say(seller, other)
     sent = [OutgoingMessage(seller, each, str(uuid4()), "And this?") for each in (thread, other)]
     send_batch(sent)
-    assert [bool(one.waiting.appended) for one in sent] == [False, True]
+    assert [bool(one.batch_entry.appended) for one in sent] == [False, True]
     sent[0].run()
     assert waits(buyer, thread) == ["offer"]
     assert_in_step(thread)

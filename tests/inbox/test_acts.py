@@ -76,7 +76,7 @@ def test_what_is_so_already_offers_no_way_back(thread, buyer):
 def test_one_that_is_gone_keeps_nobody_from_the_others(thread, buyer, stranger):
     theirs = start(stranger, make_person("Una"))
     outcome = run_action(buyer, "archive", [theirs, thread])
-    assert outcome.said == "Archived"
+    assert outcome.message == "Archived"
     assert outcome.undo == [{"act": "restore", "thread": [thread]}]
 
 

@@ -194,13 +194,13 @@ def test_files_and_cards_are_found_by_what_they_are(thread, buyer, seller):
 
 def test_a_day_at_the_edge_of_the_calendar_is_not_a_day(thread, seller):
     for text in ("after:9999-12-31", "before:0001-01-01", "after:0001-01-01"):
-        assert query_parser.parse_query(text).unclear == [text]
+        assert query_parser.parse_query(text).ignored_filters == [text]
         assert find(seller, f"light {text}") == []
 
 
 def test_what_is_not_understood_is_said():
     question = query_parser.parse_query('light kind:party before:soon has:fun from:"Mara L"')
-    assert question.unclear == ["kind:party", "before:soon", "has:fun"]
+    assert question.ignored_filters == ["kind:party", "before:soon", "has:fun"]
     assert (question.words, question.by) == (["light"], "mara l")
     assert query_parser.parse_query("   ").is_empty
     assert query_parser.parse_query('""').is_empty

@@ -208,7 +208,7 @@ def test_the_command_makes_it_anew_and_forgets_what_is_no_longer_there(
     IndexedMessage.objects.filter(thread=thread).update(folded="something else")
     IndexedThread.objects.create(pk="thrd_gone", seq=0, rev=0, roster_version=0, kind="inquiry")
     call_command("rebuild_search")
-    assert "Took in 1 conversations." in capsys.readouterr().out
+    assert "Indexed 1 conversations." in capsys.readouterr().out
     assert snapshot(thread) == grown
     assert not IndexedThread.objects.filter(pk="thrd_gone").exists()
 
@@ -270,7 +270,7 @@ def test_it_rests_in_the_middle_of_a_long_history(thread, buyer, monkeypatch):
     for number in range(8):
         say(buyer, thread, f"Number {number}")
     count = len(messages_of(thread))
-    monkeypatch.setattr(index, "BATCH", 3)
+    monkeypatch.setattr(index, "BATCH_SIZE", 3)
     rests: list[float] = []
     index.index_thread(thread, pause=rests.append)
     assert len(rests) == count // 3

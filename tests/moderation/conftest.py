@@ -6,9 +6,9 @@ from django.contrib.auth.models import Group
 from django.test import Client
 
 from accounts.models import User
-from moderation.actions import take_case
+from moderation.actions.cases import take_case
+from moderation.actions.reports import report_thread
 from moderation.models import Case
-from moderation.reports import report_thread
 from tests.threads.conftest import *  # noqa: F403
 from tests.threads.conftest import make_person
 

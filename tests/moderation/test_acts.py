@@ -5,7 +5,8 @@ from django.test import Client
 
 from accounts.models import User
 from core.refusals import Refusal
-from moderation.actions import add_note, resolve_case, take_action, take_case
+from moderation.actions.cases import add_note, resolve_case, take_case
+from moderation.actions.interventions import take_action
 from moderation.models import AuditEntry, Case
 from tests.moderation.conftest import BACKEND, make_staff, report, taken
 from tests.threads.checker import assert_consistent

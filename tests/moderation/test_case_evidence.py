@@ -13,20 +13,25 @@ from django.urls import reverse
 
 from core.outbox import processing
 from core.outbox.models import OutboxEntry
-from moderation import case_evidence
-from moderation.case_evidence import MAX_CASE_EVIDENCE_BYTES, MAX_REPORTER_EVIDENCE_BYTES
-from moderation.evidence import MAX_EVIDENCE_BYTES, MAX_MESSAGE_BYTES, count_bytes, limit_evidence
+from moderation.actions.reports import report_person
+from moderation.evidence import storage
+from moderation.evidence.limits import (
+    MAX_EVIDENCE_BYTES,
+    MAX_MESSAGE_BYTES,
+    count_bytes,
+    limit_evidence,
+)
+from moderation.evidence.storage import MAX_CASE_EVIDENCE_BYTES, MAX_REPORTER_EVIDENCE_BYTES
 from moderation.export import export_case
 from moderation.models import Report
 from moderation.report_answers import list_reports
-from moderation.reports import report_person
 from tests.moderation.conftest import make_person, report, sign_in, taken
 from tests.threads.conftest import say, start
 
 pytestmark = pytest.mark.storage
 
-LEFT_OUT = "already holds enough evidence"
-SAME = "The same evidence as"
+LEFT_OUT = "has reached its limit"
+SAME = "Same evidence as"
 
 
 def page(staff, case) -> str:
@@ -53,8 +58,8 @@ def text_of(length, letter="a") -> dict:
 @pytest.fixture
 def small_case(monkeypatch):
     """Room for one report of a few messages."""
-    monkeypatch.setattr(case_evidence, "MAX_CASE_EVIDENCE_BYTES", 2000)
-    monkeypatch.setattr(case_evidence, "MAX_REPORTER_EVIDENCE_BYTES", 2000)
+    monkeypatch.setattr(storage, "MAX_CASE_EVIDENCE_BYTES", 2000)
+    monkeypatch.setattr(storage, "MAX_REPORTER_EVIDENCE_BYTES", 2000)
 
 
 # --- One report
@@ -111,9 +116,9 @@ def test_equal_evidence_is_stored_once(thread, buyer, seller, moderator):
     assert one["evidence"]["messages"]
     assert other["same_evidence_as"] == "reports/1.json"
     assert one["evidence_sha256"] == other["evidence_sha256"]
-    assert case_evidence.hash_content(one["evidence"]) == one["evidence_sha256"]
-    assert [each.what for each in list_reports(buyer)] == [list_reports(buyer)[0].what] * 2
-    assert "A message in" in list_reports(buyer)[0].what
+    assert storage.hash_content(one["evidence"]) == one["evidence_sha256"]
+    assert [each.subject for each in list_reports(buyer)] == [list_reports(buyer)[0].subject] * 2
+    assert "A message in" in list_reports(buyer)[0].subject
 
 
 def test_profiles_reported_by_many_are_stored_once(seller):
@@ -146,14 +151,14 @@ def test_beyond_the_bound_a_report_says_everything_but_copies_nothing(
     assert made.evidence["omitted"] is True
     assert made.evidence["thread"]["id"] == thread
     assert "messages" not in made.evidence
-    assert case_evidence.hash_content(made.evidence) == made.evidence_hash
+    assert storage.hash_content(made.evidence) == made.evidence_hash
     text = page(moderator, taken(moderator, case))
     assert text.count(LEFT_OUT) == 1
     assert "He threatens me" in text
     assert last.id in text
     archive = zipfile.ZipFile(export_case(moderator, case_id=case.id, reason="For the police"))
     assert json.loads(archive.read("reports/2.json"))["evidence"]["omitted"] is True
-    assert [each.what.split(" in ")[0] for each in list_reports(buyer)] == ["A message"] * 2
+    assert [each.subject.split(" in ")[0] for each in list_reports(buyer)] == ["A message"] * 2
 
 
 def test_what_no_longer_fits_whole_is_copied_without_its_context(small_case, thread, buyer, seller):

@@ -5,7 +5,7 @@ import pytest
 from contracts.cards import proposals
 from contracts.models import Card, Leg
 from core.outbox.processing import process_due, process_now
-from moderation.actions import take_action
+from moderation.actions.interventions import take_action
 from moderation.models import Case
 from tests.contracts.card_scenes import GIVEN, propose
 from tests.contracts.conftest import *  # noqa: F403

@@ -8,7 +8,8 @@ import zipfile
 import pytest
 
 from files.actions import accept_file
-from moderation.actions import add_note, take_action
+from moderation.actions.cases import add_note
+from moderation.actions.interventions import take_action
 from moderation.export import export_case
 from moderation.models import AuditEntry
 from tests.moderation.conftest import report, taken

@@ -12,7 +12,8 @@ from core.refusals import Refusal
 from files.actions import accept_file
 from files.cleanup import delete_unused_files
 from files.models import File
-from moderation.actions import resolve_case, take_action
+from moderation.actions.cases import resolve_case
+from moderation.actions.interventions import take_action
 from moderation.models import AuditEntry
 from privacy.actions import delete_account
 from tests.moderation.conftest import make_staff, report, sign_in, taken

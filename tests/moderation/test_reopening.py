@@ -9,8 +9,10 @@ from accounts.models import User
 from contracts.models.cards import ClockStop
 from core.refusals import Refusal
 from files.actions import accept_file
-from moderation import actions, export
-from moderation.actions import resolve_case, take_action, take_case
+from moderation import export
+from moderation.actions import cases as actions
+from moderation.actions.cases import resolve_case, take_case
+from moderation.actions.interventions import take_action
 from moderation.models import AuditEntry, Case
 from tests.moderation.conftest import make_staff, report, sign_in, taken
 from tests.threads.conftest import say, thread_item

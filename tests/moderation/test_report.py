@@ -9,9 +9,9 @@ from django.test import Client
 from core.outbox import processing
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
-from moderation.actions import resolve_case
+from moderation.actions.cases import resolve_case
+from moderation.actions.reports import report_person
 from moderation.models import Case, Report
-from moderation.reports import report_person
 from tests.moderation.conftest import BACKEND, make_person, report, taken
 from tests.threads.conftest import add_friend, row, say, start, thread_item
 from threads.actions.revisions import edit_message

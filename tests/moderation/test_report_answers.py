@@ -4,8 +4,9 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from moderation.actions import reopen_case, resolve_case, take_action
-from moderation.reports import report_person
+from moderation.actions.cases import reopen_case, resolve_case
+from moderation.actions.interventions import take_action
+from moderation.actions.reports import report_person
 from tests.moderation.conftest import BACKEND, report, sign_in, taken
 from tests.threads.conftest import say
 
@@ -34,7 +35,7 @@ def close(staff, case, answer: str, outcome: str = "Muted Sam for a week") -> No
 def test_the_reporter_is_told_the_outcome_and_nothing_of_sanctions(
     case, thread, buyer, seller, moderator, delivered
 ):
-    assert "We are looking at it." in page(buyer)
+    assert "We're reviewing it." in page(buyer)
     take_action(
         moderator, case_id=case.id, name="person.mute", target=seller.id, reason="Rude", days=7
     )
@@ -42,14 +43,14 @@ def test_the_reporter_is_told_the_outcome_and_nothing_of_sanctions(
     assert [event["type"] for event in delivered.to(buyer, "report.answered")] == [
         "report.answered"
     ]
-    assert "has answered a report of yours" in page(buyer, "/inbox/")
+    assert "answered your report" in page(buyer, "/inbox/")
     assert "New answer" in page(buyer, "/settings/")
     shown = page(buyer)
-    assert "We found a breach of our rules and acted on it." in shown
+    assert "We found a breach of our rules and took action." in shown
     assert "A message in “A wedding in May”" in shown
     for secret in ("Muted", "week", "Rude", "A secret of mine", moderator.display_name, case.id):
         assert secret not in shown
-    assert "has answered a report of yours" not in page(buyer, "/inbox/"), "It has been read."
+    assert "answered your report" not in page(buyer, "/inbox/"), "It has been read."
 
 
 def test_nobody_else_learns_that_there_was_a_report(
@@ -58,7 +59,7 @@ def test_nobody_else_learns_that_there_was_a_report(
     close(moderator, case, "acted")
     for other in (seller, stranger):
         assert delivered.to(other, "report.answered") == []
-        assert "have not reported anything" in page(other)
+        assert "haven't reported anything" in page(other)
         assert "has answered" not in page(other, "/inbox/")
     assert "report" not in str(delivered.to(seller, "thread.changed"))
 
@@ -70,10 +71,10 @@ def test_of_two_who_reported_each_other_each_sees_their_own_answer(
     one, other = case.reports.all()
     answers = {one.pk: "acted", other.pk: "no_breach"}
     resolve_case(moderator, case_id=case.id, reason="Done", answers=answers)
-    assert "acted on it" in page(buyer)
+    assert "took action" in page(buyer)
     assert "no breach" not in page(buyer)
     assert "no breach" in page(seller)
-    assert "acted on it" not in page(seller)
+    assert "took action" not in page(seller)
     assert buyer.display_name not in page(seller).split("<h1>")[1].split("</main>")[0]
 
 
@@ -81,18 +82,18 @@ def test_a_reopened_case_is_in_review_again_and_answered_again(case, buyer, mode
     close(moderator, case, "no_breach")
     page(buyer)
     reopen_case(moderator, case_id=case.id, reason="More came to light")
-    assert "We are looking at it again." in page(buyer)
+    assert "We're reviewing it again." in page(buyer)
     assert "no breach" not in page(buyer)
     close(moderator, case, "acted")
     assert User.objects.get(pk=buyer.pk).has_new_report_answer
-    assert "acted on it" in page(buyer)
+    assert "took action" in page(buyer)
 
 
 def test_a_report_about_a_profile_is_answered(buyer, seller, moderator):
     case = taken(moderator, report_person(buyer, person=seller, reason="fraud", comment=""))
     close(moderator, case, "unclear")
-    assert f"The profile of {seller.display_name}" in page(buyer)
-    assert "We could not tell" in page(buyer)
+    assert f"{seller.display_name}&#x27;s profile" in page(buyer)
+    assert "tell from what we have" in page(buyer)
 
 
 def test_staff_choose_an_answer_for_each_reporter(case, buyer, moderator):

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from core.refusals import Refusal
-from moderation.evidence import MAX_EVIDENCE_BYTES, limit_evidence
+from moderation.actions.reports import MAX_REPORTS_PER_CASE, report_thread
+from moderation.evidence.limits import MAX_EVIDENCE_BYTES, limit_evidence
 from moderation.models import Report
-from moderation.reports import MAX_REPORTS_PER_CASE, report_thread
 from tests.threads.conftest import say
 
 pytestmark = pytest.mark.storage

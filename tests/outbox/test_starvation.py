@@ -34,7 +34,7 @@ def deliver(seller, thread, count):
     for number in range(count):
         with transaction.atomic():
             entry = record_change(
-                thread, by=seller, key=f"delivery-{number}", says=f"Delivery {number}"
+                thread, by=seller, key=f"delivery-{number}", text=f"Delivery {number}"
             )
         process_now([entry])
 

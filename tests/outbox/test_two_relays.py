@@ -39,7 +39,7 @@ def conversation():
 def announce(thread, seller, count):
     with transaction.atomic():
         return [
-            record_change(thread, by=seller, key=f"line-{number}", says=f"Line {number}")
+            record_change(thread, by=seller, key=f"line-{number}", text=f"Line {number}")
             for number in range(count)
         ]
 

@@ -56,10 +56,10 @@ def test_counts_what_happens(measured, site):
     assert grown('parley_commands_total{type="message.send"}') == 2
     assert grown('parley_commands_total{type="unknown"}') == 1
     assert grown('parley_refusals_total{code="BAD_FRAME"}') == 2
-    assert grown("parley_send_seconds_count") == grown("parley_group_size_count") == 1
+    assert grown("parley_send_seconds_count") == grown("parley_send_batch_size_count") == 1
     assert grown("parley_delivery_seconds_count") == 2, "To both of them."
     assert grown('parley_dynamodb_requests_total{operation="TransactWriteItems"}') >= 1
-    assert grown('parley_dynamodb_units_total{operation="TransactWriteItems"}') >= 10
+    assert grown('parley_dynamodb_capacity_units_total{operation="TransactWriteItems"}') >= 10
     assert after["parley_search_lag_seconds"] >= 0
 
 
@@ -70,12 +70,12 @@ def test_a_gap_that_a_client_reports_is_counted(measured, site):
         buyer.hear("hello")
         buyer.say("thread.open", thread=pair.thread)
         first = buyer.hear("thread.synced")["messages"][0]
-        before = figures(url)["parley_repairs_total"]
+        before = figures(url)["parley_sync_gaps_total"]
         buyer.say("thread.open", thread=pair.thread, after=first["message"])
         buyer.hear("thread.synced")
         buyer.say("ping", t=1)
         buyer.hear("pong")
-        assert figures(url)["parley_repairs_total"] == before + 1
+        assert figures(url)["parley_sync_gaps_total"] == before + 1
 
 
 def test_the_public_address_does_not_tell(measured):
@@ -97,7 +97,7 @@ def test_search_knows_what_is_said_within_seconds_and_says_how_far_behind_it_is(
         message="The search index has not caught up.",
     )
     assert finds(server, pair, "number 0")
-    rounds = [json.loads(line) for line in server.logs().splitlines() if "search_fed" in line]
+    rounds = [json.loads(line) for line in server.logs().splitlines() if "search_indexed" in line]
     lags = [each["lag_seconds"] for each in rounds]
     print(
         f"search knew the last of 40 messages {time.monotonic() - said_at:.1f} s after it was "

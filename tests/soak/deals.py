@@ -87,7 +87,7 @@ def _command(env: dict[str, str], name: str) -> str:
     done = subprocess.run(
         [sys.executable, "manage.py", name], cwd=ROOT, env=env, capture_output=True, text=True
     )
-    waits = "still on their way" in done.stdout
+    waits = "entries are pending" in done.stdout
     if done.returncode or waits:
         return f"{name}: {done.stdout[-300:]} {done.stderr[-300:]}"
     return ""

@@ -16,7 +16,7 @@ from accounts.models import User
 from core.refusals import Refusal
 from demo import history
 from files.actions import accept_file
-from moderation import evidence
+from moderation.evidence import snapshots
 from tests.contracts import kills
 from tests.threads.conftest import messages_of, read_up_to, say
 from threads import cache
@@ -192,8 +192,8 @@ def test_jumping_quoting_and_opening_where_reading_stopped(buyer, seller):
     opened = open_thread(seller, thread)
     assert opened.messages[-1].id == said.id
     assert opened.cached.quoted[at.id].body == at.body
-    assert evidence.read_around(thread, at.id)[0].body == messages[72].body
-    assert evidence.read_page(thread, before=at.id)[-1].body == messages[76].body
+    assert snapshots.read_around(thread, at.id)[0].body == messages[72].body
+    assert snapshots.read_page(thread, before=at.id)[-1].body == messages[76].body
 
 
 def test_opens_at_the_first_unread_far_back(buyer, seller):
@@ -253,7 +253,7 @@ def test_removing_takes_it_out_of_the_object_and_keeps_it_for_staff(
     assert_settled(thread, objects)
     assert all(said[1].id not in packs.read_pack(thread, pack.id) for pack in list_packs(thread))
     assert delivered.to(buyer, "message.removed")
-    kept = evidence.read_messages(thread, [said[1].id])[said[1].id]
+    kept = snapshots.read_messages(thread, [said[1].id])[said[1].id]
     assert (kept.body, bool(kept.removed_at), kept.archive_ref) == ("Line 1", True, None)
     assert [one.body for one in messages_of(thread)][-2:] == ["Line 1", "Line 2"]
     # And it does not go back there.
@@ -438,7 +438,7 @@ def test_the_command_goes_by_the_work_list_and_forgets_what_is_done(buyer, selle
     assert due_days(thread) == []
     call_command("verify_archive")
     call_command("restore_messages", "--thread", thread)
-    assert "Brought back 60 messages of 1 conversations." in capsys.readouterr().out
+    assert "Restored 60 messages of 1 conversations." in capsys.readouterr().out
     assert facts(stored(thread)) == facts(before)
     assert list_packs(thread) == []
     assert len(due_days(thread)) == 30

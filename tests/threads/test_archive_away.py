@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from core.refusals import Refusal
-from moderation import evidence
+from moderation.evidence import snapshots
 from realtime.sockets.sync import open_and_sync
 from tests.threads.conftest import messages_of, say
 from tests.threads.test_archive import archive, objects_of, stored, tell
@@ -128,7 +128,7 @@ def test_everybody_else_is_told_to_try_again(buyer, old_thread, broken):
     with pytest.raises(StoreUnavailable):
         open_thread(buyer, old_thread)
     with pytest.raises(Refusal, match="TRY_AGAIN"):
-        evidence.collect_evidence(buyer, old_thread, message.id)
+        snapshots.collect_evidence(buyer, old_thread, message.id)
     with pytest.raises(Refusal, match="TRY_AGAIN"):
         remove_message(buyer, thread_id=old_thread, message_id=message.id)
     assert stored(old_thread)[2].archive_ref

@@ -14,7 +14,8 @@ from contracts.models import Card
 from core.outbox import processing
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
-from moderation.actions import resolve_case, take_action
+from moderation.actions.cases import resolve_case
+from moderation.actions.interventions import take_action
 from moderation.models import Case
 from projects.actions.bookings import decline_offer
 from projects.actions.cards import propose_card

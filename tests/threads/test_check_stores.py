@@ -126,12 +126,12 @@ def profile(user: str) -> Item:
 
 
 ORPHANS = {
-    "card": (lambda b: card(b["thread"]), "there is no card card_01JZZZ"),
-    "card without thread": (lambda b: card(NOWHERE), "there is no such thread"),
-    "tab": (lambda b: tab(NOWHERE), "there is no such thread"),
-    "wait": (lambda b: waiting(b["buyer"].id, b["thread"]), "nothing like this is open: proofs"),
-    "wait elsewhere": (lambda b: waiting(b["buyer"].id, NOWHERE), "there is no such thread"),
-    "profile": (lambda b: profile(NOBODY), f"there is no user {NOBODY}"),
+    "card": (lambda b: card(b["thread"]), "card card_01JZZZ"),
+    "card without thread": (lambda b: card(NOWHERE), "its thread does not exist"),
+    "tab": (lambda b: tab(NOWHERE), "its thread does not exist"),
+    "wait": (lambda b: waiting(b["buyer"].id, b["thread"]), "no open proofs matches it"),
+    "wait elsewhere": (lambda b: waiting(b["buyer"].id, NOWHERE), "its thread does not exist"),
+    "profile": (lambda b: profile(NOBODY), f"user {NOBODY} does not exist"),
     "draft": (
         lambda b: Draft(
             keys.user_pk(b["buyer"].id),
@@ -140,7 +140,7 @@ ORPHANS = {
             version=1,
             updated_at=keys.now(),
         ),
-        "there is no such thread",
+        "its thread does not exist",
     ),
     "pair": (
         lambda b: Pair(
@@ -173,7 +173,7 @@ def test_a_participant_who_does_not_exist_is_found(busy, capsys):
     found = Participant.find(keys.thread_pk(busy["thread"]), keys.participant_sk(busy["buyer"].id))
     found.sk = keys.participant_sk(NOBODY)
     found.save()
-    assert any(f"there is no user {NOBODY}" in line for line in check(capsys))
+    assert any(f"user {NOBODY} does not exist" in line for line in check(capsys))
 
 
 @pytest.mark.storage
@@ -181,8 +181,8 @@ def test_records_that_the_table_lacks_are_found(busy, capsys):
     profile(busy["stranger"].id).delete()
     Block.objects.create(blocker=busy["seller"], blocked=busy["stranger"])
     problems = check(capsys)
-    assert f"{busy['stranger'].id}: has no profile in the table" in problems
-    blocked = f"{busy['seller'].id}: the block of {busy['stranger'].id} is not in the table"
+    assert f"{busy['stranger'].id}: has no profile in DynamoDB" in problems
+    blocked = f"{busy['seller'].id}: the block of {busy['stranger'].id} is not in DynamoDB"
     assert blocked in problems
     assert len(problems) == 2
 
@@ -191,7 +191,7 @@ def test_what_is_still_in_the_outbox_is_not_a_difference(busy, capsys):
     profile(busy["stranger"].id).delete()
     add_profile_entry(busy["stranger"])
     call_command("check_stores")
-    assert "1 changes are still on their way" in capsys.readouterr().out
+    assert "1 outbox entries are pending" in capsys.readouterr().out
 
 
 @pytest.mark.storage
@@ -200,7 +200,7 @@ def test_the_profile_of_a_deleted_account_and_a_dead_letter_are_found(busy, caps
     OutboxEntry.objects.create(kind="deletion", payload={"user": "usr_1"}, dead_at=timezone.now())
     lines = check(capsys)
     assert any("is the profile of a deleted account" in line for line in lines)
-    assert any("1 changes were given up" in line for line in lines)
+    assert any("1 outbox entries are dead letters" in line for line in lines)
 
 
 @pytest.mark.storage

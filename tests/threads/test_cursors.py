@@ -381,7 +381,7 @@ def long_thread(buyer, seller, monkeypatch) -> str:
 
     What is read at once is made smaller than in life, so that this is far back.
     """
-    monkeypatch.setattr(cursors_module, "WINDOW", 100)
+    monkeypatch.setattr(cursors_module, "WINDOW_PAGE_SIZE", 100)
     began = datetime.now(UTC) - timedelta(days=3)
     said = [
         PastMessage(

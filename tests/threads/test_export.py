@@ -17,7 +17,7 @@ from core.refusals import Refusal
 from files import exports
 from files.actions import accept_file
 from files.exports import claim_export, delete_expired_exports, request_export
-from files.models import Export
+from files.models import Export, ExportState
 from files.storage import get_storage
 from privacy.export import worker
 from privacy.export.worker import export_next
@@ -45,7 +45,7 @@ def make_all() -> None:
 
 def opened(export: Export) -> zipfile.ZipFile:
     export.refresh_from_db()
-    assert export.state == Export.State.READY
+    assert export.state == ExportState.READY
     with get_storage().open(export.path) as kept:
         return zipfile.ZipFile(io.BytesIO(kept.read()))
 
@@ -190,7 +190,7 @@ def test_the_person_gets_it_from_their_settings_and_nobody_else_does(buyer, sell
     mine = signed_in(buyer)
     asked = mine.post(reverse("privacy:export_thread", args=[thread]))
     assert asked["Location"] == reverse("privacy:data")
-    assert "Being put together" in mine.get(reverse("privacy:data")).text
+    assert "In progress" in mine.get(reverse("privacy:data")).text
     make_all()
     export = Export.objects.get(owner=buyer)
     url = reverse("privacy:export", args=[export.id])
@@ -255,6 +255,6 @@ def test_what_cannot_be_made_is_tried_again_and_then_said(buyer, thread, monkeyp
         with time_machine.travel(now + attempt * timedelta(minutes=1)):
             make_all()
             asked.refresh_from_db()
-            assert asked.is_coming == (attempt < 4)
-    assert asked.state == Export.State.FAILED
+            assert asked.is_unfinished == (attempt < 4)
+    assert asked.state == ExportState.FAILED
     assert "could not be made" in signed_in(buyer).get(reverse("privacy:data")).text

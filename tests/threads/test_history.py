@@ -48,7 +48,7 @@ def really_send(past: PastThread) -> str:
     """The same, message by message; people read when what they have read is the newest."""
     people = {person.id: person for person in (past.buyer, past.seller)}
     thread = ""
-    for seq, said in enumerate(past.said, 1):
+    for seq, said in enumerate(past.messages, 1):
         with time_machine.travel(said.at, tick=False):
             if seq == 1:
                 thread = start_thread(
@@ -143,7 +143,9 @@ def test_leaves_exactly_what_sending_would_have(buyer, seller, case):
     sent = really_send(past)
     assert stored(past.id) == stored(sent)
     assert (
-        days_due(past.id) == days_due(sent) == sorted({s.at.date().isoformat() for s in past.said})
+        days_due(past.id)
+        == days_due(sent)
+        == sorted({s.at.date().isoformat() for s in past.messages})
     )
     for person in (buyer, seller):
         assert row(past.id, person).unread == fields["unread"].get(person.id, 0)
@@ -169,8 +171,8 @@ def test_ids_are_of_their_time_and_in_order(buyer, seller):
     messages = messages_of(past.id)
     assert [m.seq for m in messages] == list(range(1, 9))
     assert [m.id for m in messages] == sorted({m.id for m in messages})
-    assert [m.created_at for m in messages] == [keys.iso(said.at) for said in past.said]
-    assert [keys.message_time(m.id) for m in messages] == [said.at for said in past.said]
+    assert [m.created_at for m in messages] == [keys.iso(said.at) for said in past.messages]
+    assert [keys.message_time(m.id) for m in messages] == [said.at for said in past.messages]
     assert len({UUID(m.client_id) for m in messages}) == 8
 
 
@@ -301,7 +303,7 @@ def test_an_interrupted_write_shows_nothing_and_is_finished_by_the_next(buyer, s
         raise KeyboardInterrupt
 
     with monkeypatch.context() as interrupted:
-        interrupted.setattr(history, "_let_appear", die)
+        interrupted.setattr(history, "_write_threads", die)
         with pytest.raises(KeyboardInterrupt):
             write_history([past])
     assert not list_folder(buyer, "inbox").rows
@@ -349,11 +351,11 @@ def test_a_store_that_takes_nothing_is_said_to_be_unavailable(buyer, seller, mon
 
 def test_refuses_what_could_not_have_happened(buyer, seller, stranger):
     for order in ("", "sb"):
-        with pytest.raises(ValueError, match="buyer begins"):
+        with pytest.raises(ValueError, match="buyer must send"):
             past_thread(buyer, seller, order)
-    with pytest.raises(ValueError, match="two people"):
+    with pytest.raises(ValueError, match="two participants"):
         past_thread(buyer, buyer)
-    with pytest.raises(ValueError, match="two people"):
+    with pytest.raises(ValueError, match="two participants"):
         PastThread("thrd_x", buyer, seller, "Hats", [PastMessage(stranger.id, "Hello", BEGAN)])
     with pytest.raises(ValueError, match="more unread"):
         write_history([past_thread(buyer, seller, "bsb", unread={buyer.id: 2})])

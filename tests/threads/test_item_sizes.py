@@ -116,7 +116,8 @@ def model_bytes(model: type[BaseModel] | None, *, without: tuple[str, ...] = ())
 def card_bytes(name: str) -> int:
     """A payload, and what its moves add to it; the last two are known to the server."""
     kind = TYPES[name]
-    moves = sum(model_bytes(move.needs, without=("address", "user_agent")) for move in kind.moves)
+    known = ("address", "user_agent")
+    moves = sum(model_bytes(move.input_model, without=known) for move in kind.transitions)
     files = kind.files[1] * item_bytes({"file": {"M": {"": {"S": str(FILE) * 2}}}})
     return 2 * KB + model_bytes(kind.proposal) + moves + files
 
@@ -327,7 +328,7 @@ def test_every_field_of_a_card_has_a_limit(name):
 def test_a_card_cannot_be_moved_for_ever(name):
     """Its history is bounded, because no move leads back to an earlier state."""
     kind = TYPES[name]
-    moves = [move for move in kind.moves if not move.ends]
+    moves = [move for move in kind.transitions if not move.closes]
     edges = {(source, move.to) for move in moves for source in move.sources}
 
     def longest(state: str, seen: tuple[str, ...]) -> int:

@@ -52,7 +52,7 @@ def test_so_many_messages_at_once_and_then_one_after_the_other(
         say(buyer, thread)
     refusal = refused(lambda: say(buyer, thread))
     assert (refusal.code, refusal.retry_after) == ("RATE_LIMITED", 10)
-    assert refusal.message.endswith("You can write again in 10 seconds.")
+    assert refusal.message.endswith("Try again in 10 seconds.")
     # Whoever writes less is not held up by it.
     say(seller, thread)
     now += 10
@@ -98,7 +98,7 @@ def test_by_form_what_was_typed_stays_in_the_box(thread, buyer, three_a_minute):
     assert int(answer["Retry-After"]) in range(1, 11)
     page = answer.content.decode()
     assert "Every word of it</textarea>" in page
-    assert "You write faster than people read." in page
+    assert "sending too quickly." in page
 
 
 def test_those_who_do_nothing_are_forgotten_so_that_memory_has_an_end(monkeypatch, settings):
@@ -120,7 +120,7 @@ def test_so_many_searches(thread, buyer, three_a_minute):
     answer = client.get(address, {"q": "four"})
     assert answer.status_code == 429
     assert int(answer["Retry-After"]) in range(1, 11)
-    assert "searched a lot" in answer.content.decode()
+    assert "searching too quickly" in answer.content.decode()
     # The empty page asks nothing of anybody.
     assert client.get(address).status_code == 200
 

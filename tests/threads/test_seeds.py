@@ -230,7 +230,7 @@ def killed_at(operation: str, number: int) -> Iterator[None]:
     ],
 )
 def test_what_was_interrupted_is_finished_later(few, monkeypatch, installation, operation, number):
-    monkeypatch.setattr(history, "AT_ONCE", SHORT // 2)
+    monkeypatch.setattr(history, "MAX_BATCH_SIZE", SHORT // 2)
     with killed_at(operation, number), pytest.raises(Killed):
         run("seed_demo")
 
@@ -414,7 +414,7 @@ def test_says_it_in_words_without_json():
 
 @pytest.mark.parametrize("options", [(0, 1), (1, 0), (-1, 5)])
 def test_refuses_less_than_one(options):
-    with pytest.raises(CommandError, match="one is the least"):
+    with pytest.raises(CommandError, match="must be at least 1"):
         run("seed_load", f"--pairs={options[0]}", f"--messages={options[1]}")
     assert not User.objects.exists()
 
@@ -449,7 +449,7 @@ def test_demo_bookings_leave_what_people_did_with_the_cards():
     run("seed_bookings")
     card = Card.objects.get(type="reschedule")
     seller = card.leg.seller
-    transition_card(seller, card_id=card.id, move="decline", version=card.version, key="no")
+    transition_card(seller, card_id=card.id, transition="decline", version=card.version, key="no")
     before = shown_cards()
     run("seed_bookings")
     assert shown_cards() == before

@@ -1,7 +1,7 @@
 """Files and links of a message that is being sent.
 
-The message is in the table and its files are in SQL: what a crash leaves between the two is settled
-by the next who asks for one (threads/file_access.py), or by the sweeper.
+The message is stored in DynamoDB and its files in SQL. After a crash between the two writes the
+next request for a file (threads/file_access.py) or the hourly cleanup resolves the difference.
 """
 
 from collections.abc import Sequence
@@ -28,13 +28,13 @@ class MessageAttachments:
     links: list[dict[str, str]] = field(default_factory=list)
 
     @property
-    def described(self) -> list[dict[str, Any]]:
+    def descriptions(self) -> list[dict[str, Any]]:
         links = [{"kind": LINK, **link} for link in self.links]
         return [describe(file) for file in self.files] + links
 
     @property
     def hash_parts(self) -> list[str]:
-        """By content: the same file brought twice is the same message."""
+        """By content, so that uploading the same file again gives the same message hash."""
         return [file.digest for file in self.files] + [
             f"{link['url']}\n{link['title']}" for link in self.links
         ]
@@ -49,8 +49,8 @@ class MessageAttachments:
         try:
             bind_files(self.files, client_id=self.client_id, message_id=message.id)
         except DatabaseError:
-            # It is sent all the same; the first who asks for a file settles it.
-            log.exception("files_not_bound", message=message.id)
+            # The message is stored; the first request for one of its files binds it.
+            log.exception("file_binding_failed", message=message.id)
 
 
 def collect_attachments(

@@ -1,4 +1,4 @@
-"""One person wants nothing to do with another: at once, both ways, in all that they share."""
+"""Blocking a user: effective immediately, in both directions, in every thread that both share."""
 
 from django.db import transaction
 
@@ -11,22 +11,22 @@ from core.refusals import Refusal
 
 def block_person(blocker: User, *, blocked: User) -> None:
     if blocker.id == blocked.id:
-        raise Refusal("ACTION_FORBIDDEN", "You cannot block yourself.")
+        raise Refusal("ACTION_FORBIDDEN", "You can't block yourself.")
     with transaction.atomic():
         lock_users([blocker.id, blocked.id])
         Block.objects.get_or_create(blocker=blocker, blocked=blocked)
-        entry = _tell_the_table(blocker, blocked)
+        entry = _add_outbox_entry(blocker, blocked)
     processing.process_entry(entry)
 
 
 def unblock_person(blocker: User, *, blocked: User) -> None:
     with transaction.atomic():
         Block.objects.filter(blocker=blocker, blocked=blocked).delete()
-        entry = _tell_the_table(blocker, blocked)
+        entry = _add_outbox_entry(blocker, blocked)
     processing.process_entry(entry)
 
 
-def _tell_the_table(blocker: User, blocked: User) -> OutboxEntry:
+def _add_outbox_entry(blocker: User, blocked: User) -> OutboxEntry:
     return OutboxEntry.objects.create(
         kind="block", payload={"blocker": blocker.id, "blocked": blocked.id}
     )

@@ -1,4 +1,4 @@
-"""Live connections, kept in both directions; and ending the sign-ins that they belong to."""
+"""Items of live connections, by connection and by user, and signing out a device."""
 
 import time
 from typing import Any
@@ -13,21 +13,21 @@ from threads.dynamodb.transactions import update
 from threads.models import Connection, Profile, UserConnection
 from threads.sending.new_message import now_ms
 
-LIFE = 24 * 3600
+LIFETIME_SECONDS = 24 * 3600
 MAX_CONNECTIONS = 200
 
 
 def record_connection(
     user: User, *, connection_id: str, device: str, session: str, since: str
 ) -> None:
-    """On connecting, and hourly from then on."""
+    """Called on connecting and hourly afterwards."""
     values: dict[str, Any] = {
         "user_id": user.id,
         "connected_at": since,
         "last_seen_at": now(),
         "device": device,
         "session_hash": session,
-        "ttl": int(time.time()) + LIFE,
+        "ttl": int(time.time()) + LIFETIME_SECONDS,
     }
     put_many(
         [
@@ -43,7 +43,7 @@ def remove_connection(user: User, *, connection_id: str) -> None:
 
 
 def record_last_seen(user: User) -> None:
-    """When the last of their connections ended. Somebody without a profile is not made one."""
+    """Called when the last connection of a user ends. Never creates a profile item."""
     profile = Profile(keys.user_pk(user.id), keys.PROFILE)
     update(profile, Change(set={"last_seen_at": now()}), Profile.pk.exists())
 
@@ -54,7 +54,7 @@ def list_connections(user: User) -> list[UserConnection]:
 
 
 def sign_out_device(user: User, *, sign_in: SignIn) -> None:
-    """Effective at once, on its open sockets too."""
+    """Ends the session and closes its open websockets."""
     ended = session_hash(sign_in.session_key)
     end_sign_in(sign_in)
     end_session(user.id, ended)

@@ -1,8 +1,9 @@
-"""Whether somebody may be added to a conversation, and whether they have to be asked first.
+"""Whether a user can be added to a thread, and whether they have to accept an invitation first.
 
-Blocks are checked between whoever comes and everybody who is there. A transaction takes 100 items
-and a thread has up to 50 people, so it does not check every pair: it checks that the block version
-of whoever comes is as it was before their blocks were read. Every block and unblock raises it.
+There must be no block between the added user and any participant. A transaction takes 100 items and
+a thread has up to 50 participants, so the transaction does not check every pair: it checks that the
+block version of the added user is the one read before their blocks. Every block and unblock
+increments it.
 """
 
 from dataclasses import dataclass
@@ -18,11 +19,12 @@ from threads.dynamodb.table import Item, ItemT, Key, get_many
 from threads.dynamodb.transactions import Transaction
 from threads.models import BlockVersion, FormerParticipant, Message, Pair
 from threads.models.participant import ADMIN, request_cutoff
+from threads.permissions import check_is_verified, request_pending
 
 
 @dataclass
 class Consent:
-    """What is known of two people before one of them adds the other. Read before every attempt."""
+    """What is stored about two users before one adds the other. Read again for every attempt."""
 
     adder: User
     added: User
@@ -34,14 +36,14 @@ class Consent:
 
     @property
     def is_given(self) -> bool:
-        """They share an accepted thread, and did not leave this one."""
+        """They share an accepted thread, and the added user has not left this one."""
         has_left = self.former is not None and self.former.has_left
         return bool(self.pair.accepted) and not has_left
 
     def check(self, cached: CachedThread) -> None:
-        """Somebody who waits for an answer can't tell being blocked from waiting."""
+        """To a user with an open request, a block must look the same as no answer."""
         if not self.pair.accepted:
-            self._check_not_asked()
+            self._check_not_requested()
         if list_blocks_between(self.added.id, side_ids(cached)):
             raise Refusal(
                 "ACTION_FORBIDDEN",
@@ -55,49 +57,40 @@ class Consent:
         if self.pair.accepted:
             return
         take_token_in(write, self.adder, self.limits, self.found)
-        if not self._is_asked_by_other:
-            self._note_request(write, message)
+        if not self._is_requested_by_other:
+            self._write_request(write, message)
 
     @property
-    def _is_asked_by_other(self) -> bool:
+    def _is_requested_by_other(self) -> bool:
         is_recent = (self.pair.requested_at or "") >= request_cutoff()
         return is_recent and self.pair.requested_by == self.added.id
 
-    def _note_request(self, write: Transaction, message: Message) -> None:
-        asked = Pair.requested_at
-        read_at = self.pair.requested_at
-        as_read = asked == read_at if read_at else asked.does_not_exist()
-        not_yet = Pair.accepted.does_not_exist() | (Pair.accepted == False)  # noqa: E712
+    def _write_request(self, write: Transaction, message: Message) -> None:
+        stored, read = Pair.requested_at, self.pair.requested_at
+        unchanged = stored == read if read else stored.does_not_exist()
+        not_accepted = Pair.accepted.does_not_exist() | (Pair.accepted == False)  # noqa: E712
         change = Change(set={"requested_by": self.adder.id, "requested_at": message.created_at})
-        write.update("request", Pair(self.pair.pk, keys.STATE), change, not_yet & as_read)
+        write.update("request", Pair(self.pair.pk, keys.STATE), change, not_accepted & unchanged)
 
-    def _check_not_asked(self) -> None:
-        """One request at a time, whatever became of it: declining stays unnoticed."""
+    def _check_not_requested(self) -> None:
+        """One request at a time, also after it was declined: the sender must not notice that."""
         is_mine = self.pair.requested_by == self.adder.id
         has_blocked = self.adder.id in (self.pair.blocked_by or ())
         if is_mine and not has_blocked and (self.pair.requested_at or "") >= request_cutoff():
-            raise Refusal(
-                "REQUEST_PENDING", f"{self.added.display_name} has not accepted your request yet."
-            )
+            raise request_pending(self.added.display_name)
 
     def _check_requirements(self) -> None:
-        name = self.added.display_name
-        if self.added.requires_verified and not self.adder.verified:
-            raise Refusal(
-                "MSG_GATE_REQUIRED",
-                f"{name} only accepts requests from verified accounts.",
-                hint="Verify your account, then try again.",
-            )
+        check_is_verified(self.adder, self.added)
         if self.added.requires_date or self.added.requires_budget:
             raise Refusal(
                 "MSG_GATE_REQUIRED",
-                f"{name} wants to know more before a first conversation.",
-                hint="Write to them from their profile first. You can add them once they accept.",
+                f"{self.added.display_name} asks for more details before a first conversation.",
+                hint="Message them from their profile first. You can add them once they accept.",
             )
 
 
 def read_consent(adder: User, added: User, thread_id: str) -> Consent:
-    """One request. The block version is read before the blocks themselves."""
+    """Makes one request. The block version must be read before the blocks themselves."""
     pair_pk = keys.pair_pk(adder.id, added.id)
     limits = start_limits(adder)
     wanted = [(pair_pk, keys.STATE), version_key(added.id), former_key(thread_id, added.id)]
@@ -114,7 +107,7 @@ def read_consent(adder: User, added: User, thread_id: str) -> Consent:
 
 
 def side_ids(cached: CachedThread) -> list[str]:
-    """Everybody who is there, except staff, with whom nobody can have a block."""
+    """All participants except staff, who cannot be blocked."""
     return [person.user_id for person in cached.people.values() if person.role != ADMIN]
 
 
@@ -131,7 +124,7 @@ def version_key(user_id: str) -> Key:
 
 
 def check_blocks_unchanged(write: Transaction, user_id: str, version: BlockVersion | None) -> None:
-    """Nobody has blocked or unblocked this person, and they nobody, since `version` was read."""
+    """Adds the condition that no block of this user, by or against them, changed since the read."""
     number = BlockVersion.version
-    as_read = number == version.version if version else number.does_not_exist()
-    write.check("block version", BlockVersion(*version_key(user_id)), as_read)
+    unchanged = number == version.version if version else number.does_not_exist()
+    write.check("block version", BlockVersion(*version_key(user_id)), unchanged)

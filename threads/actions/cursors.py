@@ -1,4 +1,4 @@
-"""What has been delivered and read: cursors that move forward only, and never beyond what is."""
+"""Delivery and read cursors. They only move forward, and never past the newest message."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -20,11 +20,11 @@ from threads.models import Message, Participant, Thread
 from threads.sending.new_message import now_ms
 from threads.sending.rows import CAUGHT_UP_REMOVED_FIELDS
 
-WINDOW = 1000
+WINDOW_PAGE_SIZE = 1000
 
 
 class CursorPosition(NamedTuple):
-    """Where a client says that it has got to."""
+    """How far a client claims to have got. Checked against the store before it is used."""
 
     thread_id: str
     message_id: str
@@ -32,15 +32,21 @@ class CursorPosition(NamedTuple):
     tally: int
 
 
-# From one's own item, and that message with what came after it: what moves, if anything does.
-Earlier = Callable[[Participant, list[Message], CursorPosition], Change | None]
+# Computes the change for a message that is not the newest, from the participant's item and the
+# messages from that one on; None if the cursor is already there or further.
+EarlierChange = Callable[[Participant, list[Message], CursorPosition], Change | None]
 
-NO_UNREAD = ("unread_pk", "unread_sk")
-NO_PENDING = ("first_undelivered_seq", "first_undelivered_message_id", "pending_pk", "pending_sk")
+UNREAD_FIELDS = ("unread_pk", "unread_sk")
+UNDELIVERED_FIELDS = (
+    "first_undelivered_seq",
+    "first_undelivered_message_id",
+    "pending_pk",
+    "pending_sk",
+)
 
 
 def mark_read(user: User, *, thread_id: str, message_id: str, seq: int, tally: int) -> None:
-    """Everything up to that message was seen. `seq` and `tally` are checked, never believed."""
+    """Marks everything up to a message as read. `seq` and `tally` are conditions of the write."""
     newest = Change(
         set={
             "last_read_seq": seq,
@@ -56,68 +62,68 @@ def mark_read(user: User, *, thread_id: str, message_id: str, seq: int, tally: i
 
 
 def mark_all_read(user: User, *, thread_id: str) -> Participant | None:
-    """Said of a whole conversation, from the list. The row as it was, if anything was unread."""
+    """Returns the row as it was before, or None if nothing was unread."""
     pk = keys.thread_pk(thread_id)
     found = get_many([(pk, keys.participant_sk(user.id)), (pk, keys.THREAD)])
     match sorted(found, key=lambda item: item.sk):
         case [Participant() as person, Thread() as thread]:
-            place = thread.last_message_id, thread.last_seq, thread.last_tally
+            newest = thread.last_message_id, thread.last_seq, thread.last_tally
         case _:
             raise Refusal("THREAD_NOT_FOUND")
     if not person.has_unread:
         return None
-    message_id, seq, tally = place
+    message_id, seq, tally = newest
     mark_read(user, thread_id=thread_id, message_id=message_id, seq=seq, tally=tally)
     return person
 
 
 def mark_delivered(user: User, *, thread_id: str, message_id: str, seq: int, tally: int) -> None:
-    """A device has it. The pending row goes only when there is nothing newer."""
-    newest = Change(set={"delivered_seq": seq}, remove=NO_PENDING)
+    """The item stays in the index of undelivered messages while there is a newer message."""
+    newest = Change(set={"delivered_seq": seq}, remove=UNDELIVERED_FIELDS)
     _move(user, CursorPosition(thread_id, message_id, seq, tally), newest, _delivered_earlier)
 
 
-def _move(user: User, place: CursorPosition, newest: Change, earlier: Earlier) -> None:
-    """One update if it is the newest message; otherwise one looks, then moves."""
-    person = Participant(keys.thread_pk(place.thread_id), keys.participant_sk(user.id))
+def _move(user: User, position: CursorPosition, newest: Change, earlier: EarlierChange) -> None:
+    """Makes one update for the newest message; for an earlier one a read, then the update."""
+    person = Participant(keys.thread_pk(position.thread_id), keys.participant_sk(user.id))
     moved = None
-    if not _is_known_to_be_earlier(user, place):
-        moved = _update(person, newest, _is_newest(place))
+    if not _is_cached_as_earlier(user, position):
+        moved = _update(person, newest, _is_newest(position))
     backoff = Backoff()
     while True:
         if moved is not None:
-            _tell(user, moved)
+            _publish(user, moved)
             return
-        current, after = _look(person, place)
-        change = earlier(current, after, place)
-        moved = _update(person, change, _as_read(current)) if change else current
+        current, after = _read(person, position)
+        change = earlier(current, after, position)
+        moved = _update(person, change, _cursors_unchanged(current)) if change else current
         if moved is None:
             # Another process changes the row faster than this one reads it.
             backoff.wait()
 
 
-def _is_known_to_be_earlier(user: User, place: CursorPosition) -> bool:
-    """Then trying the newest would be in vain. Of a stranger nothing is known."""
-    believed = cache.peek(place.thread_id)
-    if believed is None or user.id not in believed.people:
+def _is_cached_as_earlier(user: User, position: CursorPosition) -> bool:
+    """Saves an update that would fail. False for a user who is not a cached participant."""
+    cached = cache.peek(position.thread_id)
+    if cached is None or user.id not in cached.people:
         return False
-    return place.seq < believed.thread.last_seq
+    return position.seq < cached.thread.last_seq
 
 
-def _is_newest(place: CursorPosition) -> Condition:
+def _is_newest(position: CursorPosition) -> Condition:
     return (
-        (Participant.last_seq == place.seq)
-        & (Participant.last_tally == place.tally)
-        & (Participant.last_message_at == keys.message_created_at(place.message_id))
+        (Participant.last_seq == position.seq)
+        & (Participant.last_tally == position.tally)
+        & (Participant.last_message_at == keys.message_created_at(position.message_id))
     )
 
 
 def _read_earlier(
-    current: Participant, after: list[Message], place: CursorPosition
+    current: Participant, after: list[Message], position: CursorPosition
 ) -> Change | None:
-    if place.seq < current.last_read_seq:
+    if position.seq < current.last_read_seq:
         return None
-    message = _checked(current, after, place)
+    message = _check_position(current, after, position)
     own = sum(later.author_id == current.user_id for later in after[1:])
     change = Change(
         set={
@@ -130,44 +136,46 @@ def _read_earlier(
         remove=("marked_unread",),
     )
     if message.seq > current.delivered_seq:
-        _take_delivery(change, current, after)
+        _move_delivered(change, current, after)
     if message.tally + own == current.last_tally:
-        change.remove += NO_UNREAD
+        change.remove += UNREAD_FIELDS
     return change
 
 
 def _delivered_earlier(
-    current: Participant, after: list[Message], place: CursorPosition
+    current: Participant, after: list[Message], position: CursorPosition
 ) -> Change | None:
-    if place.seq <= current.delivered_seq:
+    if position.seq <= current.delivered_seq:
         return None
-    _checked(current, after, place)
+    _check_position(current, after, position)
     change = Change()
-    _take_delivery(change, current, after)
+    _move_delivered(change, current, after)
     return change
 
 
-def _take_delivery(change: Change, current: Participant, after: list[Message]) -> None:
-    """What is still pending begins after it; the row goes only when nothing is."""
+def _move_delivered(change: Change, current: Participant, after: list[Message]) -> None:
+    """Moves the first undelivered message behind this one, or clears it at the newest."""
     message = after[0]
     change.set["delivered_seq"] = message.seq
     if message.seq == current.last_seq:
-        change.remove += NO_PENDING
+        change.remove += UNDELIVERED_FIELDS
     elif current.first_undelivered_seq and current.first_undelivered_seq <= message.seq:
         change.set["first_undelivered_seq"] = after[1].seq
         change.set["first_undelivered_message_id"] = after[1].id
 
 
-def _checked(current: Participant, after: list[Message], place: CursorPosition) -> Message:
+def _check_position(
+    current: Participant, after: list[Message], position: CursorPosition
+) -> Message:
     message = after[0] if after else None
-    if message is None or (message.id, message.seq, message.tally) != place[1:]:
+    if message is None or (message.id, message.seq, message.tally) != position[1:]:
         raise Refusal("BAD_FRAME")
     if message.seq < current.visible_from_seq:
         raise Refusal("BAD_FRAME")
     return message
 
 
-def _as_read(current: Participant) -> Condition:
+def _cursors_unchanged(current: Participant) -> Condition:
     return (
         (Participant.last_seq == current.last_seq)
         & (Participant.last_read_seq == current.last_read_seq)
@@ -175,22 +183,22 @@ def _as_read(current: Participant) -> Condition:
     )
 
 
-def _look(person: Participant, place: CursorPosition) -> tuple[Participant, list[Message]]:
-    """One's own item, and that message with what came after it: one Query, if not far back."""
-    where = Item.sk.between(keys.message_sk(place.message_id), person.sk)
-    page = query(person.pk, where, limit=WINDOW, newest_first=True, with_contents=False)
+def _read(person: Participant, position: CursorPosition) -> tuple[Participant, list[Message]]:
+    """The user's own item and the messages from the given one on: one Query, if they fit in it."""
+    where = Item.sk.between(keys.message_sk(position.message_id), person.sk)
+    page = query(person.pk, where, limit=WINDOW_PAGE_SIZE, newest_first=True, with_contents=False)
     mine = [item for item in page.of(Participant) if item.sk == person.sk]
     if not mine:
         raise Refusal("THREAD_NOT_FOUND")
     messages = page.of(Message)
-    # Not below what is claimed, and not at all below what was read: an id from long ago must not
-    # make us read the whole thread.
-    is_behind = place.seq < mine[0].last_read_seq
-    while page.next_key and not is_behind and messages[-1].seq > place.seq:
+    # Stops at the claimed message, and reads no further page for one before the read cursor: the
+    # id of an old message must not cause a read of the whole thread.
+    is_behind = position.seq < mine[0].last_read_seq
+    while page.next_key and not is_behind and messages[-1].seq > position.seq:
         page = query(
             person.pk,
             where,
-            limit=WINDOW,
+            limit=WINDOW_PAGE_SIZE,
             newest_first=True,
             after=page.next_key,
             with_contents=False,
@@ -200,17 +208,17 @@ def _look(person: Participant, place: CursorPosition) -> tuple[Participant, list
 
 
 def _update(person: Participant, change: Change, condition: Condition) -> Participant | None:
-    """None if the condition did not hold, whatever the reason."""
+    """None if the condition failed."""
     if not update(person, change, condition):
         return None
     cache.update_participant(person)
     return person
 
 
-def _tell(user: User, person: Participant) -> None:
+def _publish(user: User, person: Participant) -> None:
     cached = cache.get(person.thread_id)
     if cached.thread.last_seq < person.last_seq:
-        # Another process wrote here: whoever it removed must not hear of this.
+        # Another process wrote here; it may have removed participants, who must not get the event.
         cached = cache.reload(person.thread_id)
     moved = CursorMoved(
         type="cursor.moved",
@@ -221,7 +229,7 @@ def _tell(user: User, person: Participant) -> None:
         read_tally=person.last_read_tally,
         own_since_read=person.own_since_read,
     )
-    # Nothing passes between two who blocked each other, nor before a request is accepted.
+    # Activity is hidden after a block and before a request is accepted.
     hides_activity = person.hides_activity and not cached.is_group
     publish(moved, to=[user.id] if hides_activity else list(cached.people))
     publish(full_inbox_changed(person), to=[user.id])

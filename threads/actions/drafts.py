@@ -1,4 +1,4 @@
-"""What somebody was writing, kept over their devices. A different draft is never overwritten."""
+"""Drafts, shared by the devices of a user. A conflicting draft is merged, never overwritten."""
 
 from accounts.models import User
 from core.refusals import Refusal
@@ -12,12 +12,13 @@ from threads.models import Draft, Participant
 from threads.models.message import MAX_BODY_LENGTH
 from threads.sending.new_message import now_ms
 
-# More than a message may have: whoever wrote too much has to shorten it somewhere.
+# More than a message can have, so that a text that is too long can be saved and shortened.
 MAX_DRAFT_CHARS = 2 * MAX_BODY_LENGTH
 
 
 def save_draft(user: User, *, thread_id: str, text: str, version: int) -> None:
-    """On the version that it was written on; if another device was faster, both texts stay."""
+    """Saves on condition of the version that was edited. On a conflict with another device the
+    draft keeps both texts."""
     backoff = Backoff()
     kept = text
     while True:
@@ -39,16 +40,16 @@ def save_draft(user: User, *, thread_id: str, text: str, version: int) -> None:
 
 
 def _build(user: User, thread_id: str, text: str, version: int) -> Transaction:
-    """An empty one stays as a version, so that an older text of another device cannot come back."""
+    """An empty draft keeps its version, so that another device cannot restore an older text."""
     draft = Draft(keys.user_pk(user.id), keys.draft_sk(thread_id))
     person = Participant(keys.thread_pk(thread_id), keys.participant_sk(user.id))
-    as_read = Draft.version == version if version else Draft.version.does_not_exist()
+    unchanged = Draft.version == version if version else Draft.version.does_not_exist()
     now = keys.iso(keys.datetime_from_ms(now_ms()))
     change = Change(set={"text": text, "version": version + 1, "updated_at": now})
     write = Transaction()
-    # Whoever goes takes the draft along: it must not come back after them.
+    # Leaving a thread deletes the draft: it must not be written afterwards.
     write.check("person", person, Participant.pk.exists())
-    write.update("draft", draft, change, as_read)
+    write.update("draft", draft, change, unchanged)
     return write
 
 

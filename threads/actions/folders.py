@@ -1,6 +1,6 @@
-"""Where a conversation stands in one person's own inbox: folder, pin, mute, marked as unread.
+"""A thread in one user's own inbox: folder, pin, mute, marked as unread.
 
-Each returns the row as it was, for whoever wants to take it back, or None if nothing changed.
+Each action returns the row as it was before, for undo, or None if nothing changed.
 """
 
 from collections.abc import Callable
@@ -29,52 +29,52 @@ from threads.models.participant import (
 from threads.sending.pending_actions import list_own_pending, update_own_items
 from threads.sending.rows import read_cursor_unchanged, unread_index_keys
 
-# By Python names; None removes.
+# Attribute names of a participant; the value None removes the attribute.
 Wanted = dict[str, object]
 
 
 def pin_thread(user: User, *, thread_id: str) -> Participant | None:
-    return _place(user, thread_id, lambda person: {"pinned": True})
+    return _change_row(user, thread_id, lambda person: {"pinned": True})
 
 
 def unpin_thread(user: User, *, thread_id: str) -> Participant | None:
-    return _place(user, thread_id, lambda person: {"pinned": False})
+    return _change_row(user, thread_id, lambda person: {"pinned": False})
 
 
 def archive_thread(user: User, *, thread_id: str) -> Participant | None:
-    return _place(user, thread_id, lambda person: {"folder": ARCHIVED_FOLDER})
+    return _change_row(user, thread_id, lambda person: {"folder": ARCHIVED_FOLDER})
 
 
 def restore_thread(user: User, *, thread_id: str) -> Participant | None:
-    """A request goes back to where those wait, while it can still be accepted."""
-    return _place(user, thread_id, lambda person: {"folder": home_folder(person)})
+    """Moves a request back to the requests folder while it can still be accepted."""
+    return _change_row(user, thread_id, lambda person: {"folder": home_folder(person)})
 
 
 def home_folder(person: Participant) -> str:
-    waits = (
+    is_open = (
         person.request_state in (REQUEST_RECEIVED, REQUEST_DECLINED)
         and not person.is_request_expired
     )
-    return REQUESTS if waits else INBOX
+    return REQUESTS if is_open else INBOX
 
 
 def mark_spam(user: User, *, thread_id: str) -> Participant | None:
-    """Unlike an archived one it stays there, whatever is written."""
-    return _place(user, thread_id, lambda person: {"folder": SPAM})
+    """Unlike an archived thread, it stays there when a new message arrives."""
+    return _change_row(user, thread_id, lambda person: {"folder": SPAM})
 
 
 def mute_thread(user: User, *, thread_id: str, until: str | None = None) -> Participant | None:
-    """Until a time, or for good."""
-    return _place(user, thread_id, lambda person: {"muted": True, "muted_until": until})
+    """Without `until`, until it is unmuted."""
+    return _change_row(user, thread_id, lambda person: {"muted": True, "muted_until": until})
 
 
 def unmute_thread(user: User, *, thread_id: str) -> Participant | None:
-    return _place(user, thread_id, lambda person: {"muted": False, "muted_until": None})
+    return _change_row(user, thread_id, lambda person: {"muted": False, "muted_until": None})
 
 
 def mark_unread(user: User, *, thread_id: str) -> Participant | None:
-    """A flag of its own: no cursor moves. What is unread anyway needs none."""
-    return _place(
+    """Sets a flag and moves no cursor. A thread with unread messages needs no flag."""
+    return _change_row(
         user, thread_id, lambda person: {"marked_unread": True} if _is_read(person) else {}
     )
 
@@ -83,10 +83,11 @@ def _is_read(person: Participant) -> bool:
     return not person.unread
 
 
-def _place(
+def _change_row(
     user: User, thread_id: str, wanted: Callable[[Participant], Wanted]
 ) -> Participant | None:
-    """On what was read: a send in between would have moved the row, and is looked at again."""
+    """Writes on condition that the row is unchanged since the read, and retries after a conflict,
+    for example with a message that was sent in between."""
     backoff = Backoff()
     while True:
         person, thread = _read(user, thread_id)
@@ -114,14 +115,15 @@ def _read(user: User, thread_id: str) -> tuple[Participant, Thread]:
 
 
 def _write(person: Participant, thread: Thread, changes: Wanted) -> bool:
-    """What waits for them is listed while the row is in the inbox: both change, or neither."""
-    change, waits = placement_change(person, changes), thread.waits or []
-    before = list_own_pending(waits, person.user_id, person.folder)
-    after = list_own_pending(waits, person.user_id, str(change.set["folder"]))
+    """Pending actions are listed only while the row is in the inbox, so both change in one
+    transaction."""
+    change, pending = placement_change(person, changes), thread.waits or []
+    before = list_own_pending(pending, person.user_id, person.folder)
+    after = list_own_pending(pending, person.user_id, str(change.set["folder"]))
     if before == after:
-        return update(person, change, _as_read(person))
+        return update(person, change, _row_unchanged(person))
     write = Transaction()
-    write.update(person.sk, person, change, _as_read(person))
+    write.update(person.sk, person, change, _row_unchanged(person))
     write.check("thread", thread, Thread.roster_version == thread.roster_version)
     update_own_items(write, thread.id, before, after)
     try:
@@ -132,8 +134,8 @@ def _write(person: Participant, thread: Thread, changes: Wanted) -> bool:
     return True
 
 
-def _as_read(person: Participant) -> Condition:
-    """With the read cursor, since whether the row is listed as unread depends on it."""
+def _row_unchanged(person: Participant) -> Condition:
+    """Includes the read cursor: whether the row is in the unread index depends on it."""
     return (
         (Participant.last_seq == person.last_seq)
         & (Participant.folder == person.folder)
@@ -143,7 +145,7 @@ def _as_read(person: Participant) -> Condition:
 
 
 def placement_change(person: Participant, wanted: Wanted) -> Change:
-    """The row's place in the indexes follows from its folder, its pin and what is unread."""
+    """Updates the index keys, which depend on the folder, the pin and the unread messages."""
     folder = str(wanted.get("folder", person.folder))
     pinned = bool(wanted.get("pinned", person.pinned))
     change = Change(

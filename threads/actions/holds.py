@@ -1,7 +1,7 @@
-"""Holding one author's sending in one thread until staff decide about a blocked message.
+"""Sending holds: one author cannot send in one thread until staff decide about a blocked message.
 
 The hold is an attribute of the author's participant item and a condition of everything they write.
-It changes nothing of the thread: the others write on, and nothing published tells them of it.
+The thread itself does not change, and no event tells the other participants.
 """
 
 from threads import cache
@@ -17,7 +17,7 @@ Holder = Participant | FormerParticipant
 
 
 def hold_author(*, thread_id: str, user_id: str, reason: str, case_id: str) -> None:
-    """The first hold stays: a repeat changes nothing."""
+    """Keeps the first hold: a repeat changes nothing."""
     hold = Change(set_if_absent={"sending_hold": {"reason": reason, "case": case_id}})
     _change(thread_id, user_id, hold)
 
@@ -28,7 +28,7 @@ def release_author(*, thread_id: str, user_id: str) -> None:
 
 
 def release_case(*, thread_id: str, case_id: str) -> None:
-    """Everybody who is held under the case, also if they have left."""
+    """Releases every author held under the case, including former participants."""
     for holder in list_held(thread_id):
         if (holder.sending_hold or {}).get("case") == case_id:
             release_author(thread_id=thread_id, user_id=holder.user_id)
@@ -46,9 +46,9 @@ def list_held(thread_id: str) -> list[Holder]:
 
 def _change(thread_id: str, user_id: str, change: Change) -> None:
     pk = keys.thread_pk(thread_id)
-    there = Participant(pk, keys.participant_sk(user_id))
-    gone = FormerParticipant(pk, keys.former_participant_sk(user_id))
-    update(there, change, Participant.pk.exists())
-    update(gone, change, FormerParticipant.pk.exists())
+    participant = Participant(pk, keys.participant_sk(user_id))
+    former = FormerParticipant(pk, keys.former_participant_sk(user_id))
+    update(participant, change, Participant.pk.exists())
+    update(former, change, FormerParticipant.pk.exists())
     cache.invalidate(thread_id)
     publish_thread_changed_to(thread_id, to=user_id)

@@ -1,4 +1,4 @@
-"""Answering an invitation: accepting joins the conversation, declining tells nobody anything."""
+"""Accepting and declining an invitation. Declining publishes nothing to other users."""
 
 from accounts.blocks import list_blocks_between
 from accounts.models import User
@@ -14,7 +14,6 @@ from threads.actions.consent import (
     version_key,
 )
 from threads.actions.folders import placement_change
-from threads.actions.messages import check_thread_open
 from threads.actions.participants import (
     change_roster,
     joining_participant,
@@ -29,11 +28,14 @@ from threads.dynamodb.transactions import update
 from threads.events import full_inbox_changed
 from threads.models import BlockVersion, FormerParticipant, Invitation, Pair
 from threads.models.participant import ARCHIVED_FOLDER, REQUEST_DECLINED, SPAM
+from threads.permissions import check_thread_open
 from threads.sending import NewMessage, NothingToDo, RosterChange
+
+EXPIRED_HINT = "Someone in the conversation can invite you again."
 
 
 def accept_invitation(user: User, *, thread_id: str) -> None:
-    """They see the conversation from here on, and need not be asked by who invited them again."""
+    """The user sees messages from here on; the inviter can add them elsewhere without asking."""
 
     def plan(cached: CachedThread) -> tuple[NewMessage, RosterChange]:
         if user.id in cached.people:
@@ -43,7 +45,7 @@ def accept_invitation(user: User, *, thread_id: str) -> None:
             raise Refusal("THREAD_NOT_FOUND")
         check_thread_open(cached)
         inviter = _check_is_valid(cached, invitation)
-        # The version before the blocks themselves.
+        # The block version must be read before the blocks themselves.
         found = get_many([version_key(user.id), former_key(thread_id, user.id)])
         version, former = find_of_type(BlockVersion, found), find_of_type(FormerParticipant, found)
         _check_blocks(cached, user)
@@ -51,16 +53,16 @@ def accept_invitation(user: User, *, thread_id: str) -> None:
         joining = joining_participant(cached, user, role=role, other=inviter, former=former)
         pair = Pair(keys.pair_pk(user.id, inviter.id), keys.STATE)
         roster = RosterChange(joining=[joining], uninviting=[invitation], accepts=pair)
-        line = new_system_message(cached, f"join:{user.id}", f"{user.display_name} joined.")
-        line.named = {user.id: user.display_name}
-        line.extra_writes = lambda write, _: check_blocks_unchanged(write, user.id, version)
-        return line, with_pair_blocks(cached, roster)
+        message = new_system_message(cached, f"join:{user.id}", f"{user.display_name} joined.")
+        message.named = {user.id: user.display_name}
+        message.extra_writes = lambda write, _: check_blocks_unchanged(write, user.id, version)
+        return message, with_pair_blocks(cached, roster)
 
     change_roster(thread_id, plan)
 
 
 def decline_invitation(user: User, *, thread_id: str, as_spam: bool = False) -> None:
-    """For the others nothing changes: they see an invitation until it expires."""
+    """To the others the invitation looks open until it expires."""
     backoff = Backoff()
     folder = SPAM if as_spam else ARCHIVED_FOLDER
     while True:
@@ -68,8 +70,8 @@ def decline_invitation(user: User, *, thread_id: str, as_spam: bool = False) -> 
         if invitation is None:
             return
         change = placement_change(invitation, {"folder": folder, "request_state": REQUEST_DECLINED})
-        as_read = (Invitation.last_seq == invitation.last_seq) & Invitation.pk.exists()
-        if update(invitation, change, as_read):
+        unchanged = (Invitation.last_seq == invitation.last_seq) & Invitation.pk.exists()
+        if update(invitation, change, unchanged):
             publish(full_inbox_changed(invitation), to=[user.id])
             cache.invalidate(thread_id)
             return
@@ -82,7 +84,7 @@ def _check_is_valid(cached: CachedThread, invitation: Invitation) -> User:
         raise Refusal(
             "ACTION_FORBIDDEN",
             "This invitation has expired.",
-            hint="Somebody in the conversation can invite you again.",
+            hint=EXPIRED_HINT,
         )
     return inviter
 
@@ -94,7 +96,7 @@ def _check_blocks(cached: CachedThread, user: User) -> None:
         name = cached.get_person(mine[0])["name"]
         raise Refusal(
             "ACTION_FORBIDDEN",
-            f"You have blocked {name}, who is in this conversation.",
+            f"You blocked {name}, who is in this conversation.",
             hint=f"Unblock {name} to join.",
         )
     if blocks:

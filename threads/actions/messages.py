@@ -1,4 +1,4 @@
-"""Saying something in a thread."""
+"""Sending messages in a thread, one at a time or as a batch."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from threads.cache import CachedThread
 from threads.dynamodb import keys
 from threads.dynamodb.transactions import TransactionSteps, commit_steps
 from threads.events import publish_message
-from threads.models import Message, Participant, SentMarker
+from threads.models import Message, SentMarker
 from threads.models.message import ASSET, MAX_BODY_LENGTH, TEXT
-from threads.models.participant import REQUEST_SENT
+from threads.permissions import can_quote, check_can_write
 from threads.rendering.attachments import preview_of
 from threads.sending import (
     Appended,
@@ -27,17 +27,16 @@ from threads.sending import (
     append_batch,
     find_stored_message,
 )
-from threads.sending.new_message import now_ms
 
 log = structlog.get_logger(__name__)
 
-# Judged and rendered in a few milliseconds; and so are those before it, if nobody has judged them.
-QUICK_BODY, QUICK_BEFORE = 600, 4_000
+# Text up to these lengths is checked against the policy and rendered in a few milliseconds.
+MAX_BATCHED_BODY_CHARS, MAX_BATCHED_HISTORY_CHARS = 600, 4_000
 
 
 @dataclass
 class OutgoingMessage:
-    """A message on its way: what has to hold for it, and what became of it."""
+    """A send in progress: its input, its checks and its result."""
 
     sender: User
     thread_id: str
@@ -47,10 +46,11 @@ class OutgoingMessage:
     reply_to: str | None = None
     attachments: Sequence[str] = ()
     links: Sequence[dict[str, str]] = ()
-    # One of the two, once it is done.
+    # One of these is set once the send is done.
     message: Message | None = None
     refusal: Refusal | None = None
-    waiting: BatchEntry | None = None
+    # Set once the message has been part of a batch.
+    batch_entry: BatchEntry | None = None
     is_rate_checked: bool = False
 
     @property
@@ -58,16 +58,18 @@ class OutgoingMessage:
         return self.message is not None or self.refusal is not None
 
     @property
-    def is_quick(self) -> bool:
-        """Files are looked up in SQL and what is answered in the table; much text, this one's or
-        what its author said before, is read for a while. Nobody else waits for that."""
+    def can_batch(self) -> bool:
+        """Attachments and replies need further reads, and the policy check takes long for much
+        text, of this message or of the author's recent ones: other senders must not wait for it."""
         if self.attachments or self.links or self.reply_to:
             return False
-        before = policy.list_recent_texts(self.thread_id, self.sender.id)
-        return len(self.body) <= QUICK_BODY and sum(map(len, before)) <= QUICK_BEFORE
+        if len(self.body) > MAX_BATCHED_BODY_CHARS:
+            return False
+        recent = policy.list_recent_texts(self.thread_id, self.sender.id)
+        return sum(map(len, recent)) <= MAX_BATCHED_HISTORY_CHARS
 
     def prepare(self) -> None:
-        """What can be said and read without the thread."""
+        """Builds and reads everything that does not depend on the thread."""
         self.attached = collect_attachments(
             self.sender,
             self.attachments,
@@ -75,7 +77,7 @@ class OutgoingMessage:
             thread_id=self.thread_id,
             client_id=self.client_id,
         )
-        self.line = new_text_message(
+        self.new_message = new_text_message(
             self.sender.id,
             client_id=self.client_id,
             body=self.body,
@@ -86,35 +88,35 @@ class OutgoingMessage:
         self.quoted = _find_quoted(self.thread_id, self.reply_to)
 
     def check_rate_limit(self) -> None:
-        """Counted once, however often it is tried."""
+        """Counts the message once, however often sending it is attempted."""
         if not self.is_rate_checked:
             check_rate_limit("message", self.sender.id)
             self.is_rate_checked = True
 
     def plan(self, cached: CachedThread) -> tuple[NewMessage, RosterChange]:
         check_can_write(cached, self.sender.id)
-        if self.reply_to and not _can_quote(self.quoted, cached.people[self.sender.id]):
-            raise Refusal("BAD_FRAME", "The message that you answer is not there.")
-        return policy.apply_policy(self.line, cached), RosterChange()
+        if self.reply_to and not can_quote(self.quoted, cached.people[self.sender.id]):
+            raise Refusal("BAD_FRAME", "The message you're replying to no longer exists.")
+        return policy.apply_policy(self.new_message, cached), RosterChange()
 
     def run(self) -> Message:
-        """By itself; whatever was tried together with others before."""
-        unconfirmed = self.waiting.unconfirmed if self.waiting else None
+        """Sends the message in a transaction of its own, also after an attempt in a batch."""
+        unconfirmed = self.batch_entry.unconfirmed if self.batch_entry else None
         try:
-            # Before the text is parsed and files are looked up.
+            # Before the text is parsed and files are read.
             self.check_rate_limit()
         except Refusal:
             stored = self._find_repeated()
             if stored is None:
                 raise
             return stored
-        if self.waiting is None:
+        if self.batch_entry is None:
             self.prepare()
         try:
             self.attached.reserve()
             appended = append(self.thread_id, self.plan, unconfirmed=unconfirmed)
         except Refusal as refusal:
-            stored = find_stored_message(self.thread_id, self.line)
+            stored = find_stored_message(self.thread_id, self.new_message)
             if stored is None:
                 if isinstance(refusal, policy.PolicyBlocked):
                     sender = self.sender.id
@@ -125,27 +127,27 @@ class OutgoingMessage:
         return self.finish(appended)
 
     def _find_repeated(self) -> Message | None:
-        """The message that an earlier attempt stored. Without its marker nothing is parsed."""
+        """Finds the message that an earlier attempt stored; parses nothing if it has no marker."""
         marker_sk = keys.sent_marker_sk(self.sender.id, self.client_id)
         if SentMarker.find(keys.thread_pk(self.thread_id), marker_sk) is None:
             return None
         self.prepare()
-        stored = find_stored_message(self.thread_id, self.line)
+        stored = find_stored_message(self.thread_id, self.new_message)
         if stored is not None:
             self.attached.bind(stored)
         return stored
 
     def finish_or_log(self, appended: Appended) -> None:
-        """It is stored, and so are the others: whatever goes wrong with one is no reason not to
-        tell of them. Pages find by seq what they were not told."""
+        """Must not raise: the message is stored, and the others of the batch are still to be
+        published. Clients detect an event that they missed by its seq."""
         try:
             self.finish(appended)
         except Exception:
-            log.exception("not_told", thread=self.thread_id)
+            log.exception("publish_failed", thread=self.thread_id)
             self.message = appended.message
 
     def finish(self, appended: Appended) -> Message:
-        # Before anybody is told: whoever hears of it asks for the files.
+        # Before the event is published: its recipients request the files at once.
         self.attached.bind(appended.message)
         if self.quoted is not None:
             appended.cached.quoted[self.quoted.id] = self.quoted
@@ -166,58 +168,55 @@ def send_message(
     attachments: Sequence[str] = (),
     links: Sequence[dict[str, str]] = (),
 ) -> Message:
-    """Stores a message once, however often it is sent with the same client id, and tells people."""
+    """Stores and publishes a message once, however often it is sent with the same client id."""
     return OutgoingMessage(
         sender, thread_id, client_id, body, seen_seq, reply_to, attachments, links
     ).run()
 
 
-def send_batch(sendings: list[OutgoingMessage]) -> None:
-    """The same for several that wait, in one transaction where that can be. Those that are not done
-    then have to be run, one by one."""
-    commit_steps(send_batch_steps(sendings))
+def send_batch(outgoing: list[OutgoingMessage]) -> None:
+    """Sends several messages in as few transactions as possible. The caller must run those that
+    are not done afterwards one by one."""
+    commit_steps(send_batch_steps(outgoing))
 
 
-def send_batch_steps(sendings: list[OutgoingMessage]) -> TransactionSteps:
-    """Waits for nothing but the transactions that it asks for."""
-    ready = list(_each_waiting(sendings))
-    yield from append_batch([waiting for _, waiting in ready])
-    for sending, waiting in ready:
-        if waiting.appended is not None:
-            sending.finish_or_log(waiting.appended)
+def send_batch_steps(outgoing: list[OutgoingMessage]) -> TransactionSteps:
+    """Does no I/O besides the transactions that it yields."""
+    ready = list(_prepare_batch(outgoing))
+    yield from append_batch([entry for _, entry in ready])
+    for one, entry in ready:
+        if entry.appended is not None:
+            one.finish_or_log(entry.appended)
 
 
-def _each_waiting(sendings: list[OutgoingMessage]) -> Iterator[tuple[OutgoingMessage, BatchEntry]]:
-    alone: set[str] = set()
-    for sending in sendings:
-        if not sending.is_quick or sending.thread_id in alone:
-            # What comes after it waits, too.
-            alone.add(sending.thread_id)
+def _prepare_batch(
+    outgoing: list[OutgoingMessage],
+) -> Iterator[tuple[OutgoingMessage, BatchEntry]]:
+    # Threads with a message that is sent on its own: later messages must not overtake it.
+    excluded: set[str] = set()
+    for one in outgoing:
+        if not one.can_batch or one.thread_id in excluded:
+            excluded.add(one.thread_id)
             continue
         try:
-            sending.check_rate_limit()
+            one.check_rate_limit()
         except Refusal:
-            # Unless it was stored before, which is for it to find out by itself.
-            alone.add(sending.thread_id)
+            # `run` finds out whether this is a repeat of a stored message.
+            excluded.add(one.thread_id)
             continue
         try:
-            sending.prepare()
+            one.prepare()
         except Refusal as refusal:
-            sending.refusal = refusal
+            one.refusal = refusal
             continue
-        sending.waiting = BatchEntry(sending.thread_id, sending.plan)
-        yield sending, sending.waiting
+        one.batch_entry = BatchEntry(one.thread_id, one.plan)
+        yield one, one.batch_entry
 
 
 def _find_quoted(thread_id: str, reply_to: str | None) -> Message | None:
     if reply_to is None:
         return None
     return Message.find(keys.thread_pk(thread_id), keys.message_sk(reply_to))
-
-
-def _can_quote(quoted: Message | None, person: Participant) -> bool:
-    """Only what they may see themselves."""
-    return quoted is not None and quoted.seq >= person.visible_from_seq
 
 
 def new_text_message(
@@ -229,7 +228,7 @@ def new_text_message(
     reply_to: str | None = None,
     attached: MessageAttachments | None = None,
 ) -> NewMessage:
-    attachments = attached.described if attached else []
+    attachments = attached.descriptions if attached else []
     body = clean_body(body, may_be_empty=bool(attachments))
     return NewMessage(
         client_id=client_id,
@@ -245,84 +244,10 @@ def new_text_message(
 
 
 def clean_body(body: str, *, may_be_empty: bool = False) -> str:
-    """One newline for every kind, nothing that no one could have typed, and not too much."""
+    """Normalises newlines, removes null characters and checks the length."""
     body = body.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").strip()
     if not body and not may_be_empty:
         raise Refusal("MSG_EMPTY")
     if len(body) > MAX_BODY_LENGTH:
         raise Refusal("MSG_TOO_LONG")
     return body
-
-
-def check_can_write(cached: CachedThread, user_id: str, *, despite_hold: bool = False) -> None:
-    """`despite_hold` is for calling staff, which somebody whose sending is held may do."""
-    person = cached.people.get(user_id)
-    if person is None:
-        raise Refusal("THREAD_NOT_FOUND")
-    check_thread_open(cached)
-    # Who has asked cannot tell being blocked from waiting.
-    still_waits = person.request_state == REQUEST_SENT and user_id not in (person.blocked_by or ())
-    if person.blocked_by and not cached.is_group and not still_waits:
-        raise Refusal("MSG_BLOCKED_BY_USER")
-    if person.request_state:
-        raise pending_refusal(cached, person)
-    if not despite_hold:
-        check_not_held(person)
-    check_not_paused(person.blocked_until)
-
-
-def check_not_held(person: Participant) -> None:
-    if person.sending_hold:
-        raise Refusal(
-            "SAFETY_SOFT_BLOCK",
-            f"You can't write here for now. {person.sending_hold['reason']}",
-            hint="Our safety team is reviewing it, and you can write again once they are done.",
-        )
-
-
-def check_not_paused(until: str | None) -> None:
-    wait = seconds_until(until)
-    if wait > 0:
-        raise Refusal(
-            "RATE_LIMITED", f"You can write again in {format_duration(wait)}.", retry_after=wait
-        )
-
-
-def format_duration(seconds: int) -> str:
-    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1)):
-        # Rounded up, and in the largest unit of which there are two.
-        if seconds >= 2 * length or length == 1:
-            count = -(-seconds // length)
-            return f"{count} {unit}{'s' if count > 1 else ''}"
-    return ""
-
-
-def pending_refusal(cached: CachedThread, person: Participant) -> Refusal:
-    """For both sides: whoever was asked has to answer first, whoever asked has to wait."""
-    name = person.other_side["name"]
-    if person.request_state != REQUEST_SENT:
-        return Refusal(
-            "REQUEST_PENDING",
-            f"You have not accepted {name}'s request.",
-            hint="Accept it to write back.",
-        )
-    if person.is_request_expired:
-        return Refusal(
-            "REQUEST_PENDING",
-            f"{name} did not answer your request, and it has expired.",
-            hint="You can start a new conversation from their profile.",
-        )
-    return Refusal("REQUEST_PENDING", f"{name} has not accepted your request yet.")
-
-
-def check_thread_open(cached: CachedThread) -> None:
-    if cached.thread.is_locked:
-        raise Refusal("THREAD_LOCKED")
-    if cached.thread.soft_block:
-        raise Refusal("SAFETY_SOFT_BLOCK")
-
-
-def seconds_until(moment: str | None) -> int:
-    if moment is None:
-        return 0
-    return round(keys.parse_iso(moment).timestamp() - now_ms() / 1000 + 0.5)

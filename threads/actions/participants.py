@@ -1,12 +1,10 @@
-"""Who is in a thread: adding, removing, leaving. Each is a line of its own in the conversation."""
+"""Adding and removing participants, and leaving. Each change appends a system message."""
 
 from accounts.models import User
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from realtime.broadcast.delivery import publish
 from threads.actions.consent import read_consent
-from threads.actions.messages import check_not_held, check_thread_open
-from threads.actions.participant_permissions import check_can_add, check_can_remove
 from threads.actions.start import new_participant
 from threads.cache import CachedThread
 from threads.dynamodb import keys
@@ -17,14 +15,20 @@ from threads.models.message import SYSTEM
 from threads.models.participant import ADMIN, BUYER, REQUEST_RECEIVED, REQUESTS, SELLER
 from threads.models.profiles import build_person
 from threads.models.thread import MAX_PARTICIPANTS
+from threads.permissions import (
+    check_can_add,
+    check_can_remove,
+    check_not_held,
+    check_thread_open,
+)
 from threads.sending import Appended, NewMessage, NothingToDo, Plan, RosterChange, append
 
 INVITED, ADDED = "invited", "added"
 
 
 def add_participant(actor: User, *, thread_id: str, user: User) -> str:
-    """Whether they were added or only invited. Somebody who shares no accepted thread with `actor`,
-    or has left this one, comes only when they accept; they see the conversation from then on."""
+    """Returns ADDED or INVITED. A user who shares no accepted thread with `actor`, or has left this
+    one, is invited and joins on accepting. They see messages from when they join."""
     outcome = ADDED
 
     def plan(cached: CachedThread) -> tuple[NewMessage, RosterChange]:
@@ -45,33 +49,33 @@ def add_participant(actor: User, *, thread_id: str, user: User) -> str:
         else:
             roster.inviting = [_invitation(cached, user, actor)]
         text = f"{actor.display_name} {outcome} {user.display_name}."
-        line = new_system_message(cached, f"add:{user.id}", text, by=actor)
-        line.named = {actor.id: actor.display_name, user.id: user.display_name}
-        line.extra_writes = consent.write
-        return line, roster
+        message = new_system_message(cached, f"add:{user.id}", text, by=actor)
+        message.named = {actor.id: actor.display_name, user.id: user.display_name}
+        message.extra_writes = consent.write
+        return message, roster
 
     check_rate_limit("people", actor.id)
     appended = change_roster(thread_id, plan)
     if appended is not None and outcome == INVITED:
-        _tell_invited(appended, user)
+        _publish_invitation(appended, user)
     return outcome
 
 
 def _check_is_new(cached: CachedThread, user: User) -> None:
     invitation = cached.invited.get(user.id)
     is_invited = invitation is not None and not invitation.is_request_expired
-    # An invitation that was declined looks like one that waits, and is not renewed before it ends.
+    # A declined invitation looks like an open one, so it cannot be renewed before it expires.
     if user.id in cached.people or is_invited:
         raise NothingToDo
-    waiting = [one for one in cached.invited.values() if not one.is_request_expired]
-    if len(cached.people) + len(waiting) >= MAX_PARTICIPANTS:
+    pending = [one for one in cached.invited.values() if not one.is_request_expired]
+    if len(cached.people) + len(pending) >= MAX_PARTICIPANTS:
         raise Refusal(
             "ACTION_FORBIDDEN", f"A conversation can have at most {MAX_PARTICIPANTS} people."
         )
 
 
-def _tell_invited(appended: Appended, user: User) -> None:
-    """Their row of requests alone: nothing of the conversation."""
+def _publish_invitation(appended: Appended, user: User) -> None:
+    """Publishes the row in the requests folder, and nothing of the thread."""
     if appended.is_new and user.id in appended.cached.invited:
         publish(full_inbox_changed(appended.cached.invited[user.id]), to=[user.id])
 
@@ -84,9 +88,9 @@ def remove_participant(actor: User, *, thread_id: str, user_id: str) -> None:
             raise NothingToDo
         check_can_remove(cached, actor.id, person)
         text = f"{actor.display_name} removed {person.person['name']}."
-        line = new_system_message(cached, f"remove:{user_id}", text, by=actor)
-        line.named = {actor.id: actor.display_name, user_id: person.person["name"]}
-        return line, with_pair_blocks(cached, _departure(person, is_by_choice=False))
+        message = new_system_message(cached, f"remove:{user_id}", text, by=actor)
+        message.named = {actor.id: actor.display_name, user_id: person.person["name"]}
+        return message, with_pair_blocks(cached, _departure(person, is_by_choice=False))
 
     check_rate_limit("people", actor.id)
     change_roster(thread_id, plan)
@@ -99,9 +103,9 @@ def leave_thread(actor: User, *, thread_id: str) -> None:
             raise Refusal("THREAD_NOT_FOUND")
         check_thread_open(cached)
         check_not_held(person)
-        line = new_system_message(cached, f"leave:{actor.id}", f"{actor.display_name} left.")
-        line.named = {actor.id: actor.display_name}
-        return line, with_pair_blocks(cached, _departure(person, is_by_choice=True))
+        message = new_system_message(cached, f"leave:{actor.id}", f"{actor.display_name} left.")
+        message.named = {actor.id: actor.display_name}
+        return message, with_pair_blocks(cached, _departure(person, is_by_choice=True))
 
     change_roster(thread_id, plan)
 
@@ -119,7 +123,7 @@ def change_roster(thread_id: str, plan: Plan) -> Appended | None:
 def new_system_message(
     cached: CachedThread, about: str, text: str, *, by: User | None = None
 ) -> NewMessage:
-    # With the roster's version, so that adding the same person again later is another line.
+    # The roster version makes adding the same user again later another message.
     actor_id = by.id if by else None
     key = ":".join(filter(None, [about, actor_id, str(cached.thread.roster_version)]))
     return NewMessage(client_id=key, body=text, preview=text, actor_id=actor_id, type=SYSTEM)
@@ -135,13 +139,13 @@ def joining_participant(
 ) -> Participant:
     thread = cached.thread
     person = new_participant(thread, user, role=role, other=other)
-    # Both cursors stand before the line that says they came, which is the first that they see.
+    # Both cursors are before the system message about joining, which is the first they can see.
     seq = thread.last_seq
     person.last_read_seq = person.delivered_seq = seq
     person.last_read_tally = thread.last_tally
     person.last_read_message_id = thread.last_message_id
     person.visible_from_seq = seq + 1
-    # What held them when they went holds them again.
+    # A hold outlasts leaving and joining again.
     person.sending_hold = former.sending_hold if former else None
     return person
 
@@ -151,8 +155,8 @@ def _side_of(cached: CachedThread, actor: User) -> str:
 
 
 def _invitation(cached: CachedThread, user: User, actor: User) -> Invitation:
-    """A row among their requests, which says who invited them and to what; no word of what was
-    said. The cursors are those of somebody who has read everything."""
+    """A row in the requests folder with the inviter and the subject, and without message text.
+    Its cursors are those of a user who has read everything."""
     thread = cached.thread
     text = "Invited you to this conversation."
     return Invitation(
@@ -173,16 +177,16 @@ def _invitation(cached: CachedThread, user: User, actor: User) -> Invitation:
 
 
 def _departure(person: Participant, *, is_by_choice: bool) -> RosterChange:
-    """Somebody who goes keeps neither a draft nor a card that waits for them here."""
+    """Leaving deletes the draft and the pending actions of the user in this thread."""
     pk = keys.user_pk(person.user_id)
     draft = Draft(pk, keys.draft_sk(person.thread_id))
     prefix = keys.pending_action_sk(person.thread_id, "")
-    waiting = query(pk, Item.sk.startswith(prefix), limit=40).of(PendingAction)
-    return RosterChange(leaving=[person], owned_items=[draft, *waiting], is_by_choice=is_by_choice)
+    pending = query(pk, Item.sk.startswith(prefix), limit=40).of(PendingAction)
+    return RosterChange(leaving=[person], owned_items=[draft, *pending], is_by_choice=is_by_choice)
 
 
 def with_pair_blocks(cached: CachedThread, roster: RosterChange) -> RosterChange:
-    """Of three, two who did not begin it may be left: what holds between them has to hold here."""
+    """Applies the blocks of the two users who remain once a group of three becomes a pair."""
     people = [*cached.people.values(), *roster.joining]
     sides = [p.user_id for p in people if p.role != ADMIN and p.user_id not in roster.leaving_ids]
     if len(sides) == 2:

@@ -1,4 +1,4 @@
-"""Answering a first contact: accepting opens the conversation, declining tells nobody anything."""
+"""Accepting and declining a request. Declining publishes nothing to its sender."""
 
 from collections.abc import Callable
 
@@ -30,21 +30,21 @@ from threads.sending.rows import read_cursor_unchanged
 
 
 def accept_request(user: User, *, thread_id: str) -> None:
-    """From here on both may write, and these two need not ask again."""
+    """Both users can send from here on, and need no further request between them."""
 
     def build(cached: CachedThread, me: Participant) -> Transaction:
         if me.is_request_expired:
             raise Refusal(
                 "ACTION_FORBIDDEN",
                 "This request has expired.",
-                hint="You can write to them from their profile.",
+                hint="You can message them from their profile.",
             )
-        asker = _asker(cached)
+        sender = _sender(cached)
         write = Transaction()
-        write.update("me", me, _placed(me, folder=INBOX, request_state=None), _as_read(me))
-        asked = Change(remove=("request_state",))
-        write.update("asker", asker, asked, Participant.request_state == REQUEST_SENT)
-        pair = Pair(keys.pair_pk(me.user_id, asker.user_id), keys.STATE)
+        write.update("me", me, _move(me, folder=INBOX, request_state=None), _row_unchanged(me))
+        answered = Change(remove=("request_state",))
+        write.update("sender", sender, answered, Participant.request_state == REQUEST_SENT)
+        pair = Pair(keys.pair_pk(me.user_id, sender.user_id), keys.STATE)
         accepted = Change(set={"accepted": True}, remove=("requested_by", "requested_at"))
         write.update("pair", pair, accepted, Pair.blocked_by.does_not_exist())
         return write
@@ -53,24 +53,24 @@ def accept_request(user: User, *, thread_id: str) -> None:
     if user.id in cached.invited:
         accept_invitation(user, thread_id=thread_id)
     elif _answer(user, cached, build):
-        _tell_accepted(thread_id)
+        _publish_accepted(thread_id)
 
 
 def decline_request(user: User, *, thread_id: str, as_spam: bool = False) -> None:
-    """For the one who asked nothing changes: it stays unanswered until it expires."""
+    """To the sender the request looks unanswered until it expires."""
 
     def build(cached: CachedThread, me: Participant) -> Transaction:
         folder = SPAM if as_spam else ARCHIVED_FOLDER
         write = Transaction()
-        change = _placed(me, folder=folder, request_state=REQUEST_DECLINED)
-        write.update("me", me, change, _as_read(me))
+        change = _move(me, folder=folder, request_state=REQUEST_DECLINED)
+        write.update("me", me, change, _row_unchanged(me))
         return write
 
     cached = cache.reload(thread_id)
     if user.id in cached.invited:
         decline_invitation(user, thread_id=thread_id, as_spam=as_spam)
     elif _answer(user, cached, build):
-        # To oneself alone, and no frame that the other could tell it by.
+        # Only to the recipient: no event must let the sender notice.
         publish(full_inbox_changed(cache.reload(thread_id).people[user.id]), to=[user.id])
 
 
@@ -78,7 +78,7 @@ Build = Callable[[CachedThread, Participant], Transaction]
 
 
 def _answer(user: User, cached: CachedThread, build: Build) -> bool:
-    """On what was just read. False: there is nothing to answer any more, as a repeat finds."""
+    """Writes on condition of the state just read. False if the request is already answered."""
     backoff, thread_id = Backoff(), cached.thread.id
     while True:
         me = cached.people.get(user.id)
@@ -93,7 +93,7 @@ def _answer(user: User, cached: CachedThread, build: Build) -> bool:
                 raise Refusal("MSG_BLOCKED_BY_USER") from cancelled
             backoff.wait()
         except StoreUnavailable as error:
-            # It may have been written: looking again will tell.
+            # It may have been written: the next read shows it.
             cache.invalidate(thread_id)
             backoff.wait_after(error)
         else:
@@ -101,25 +101,25 @@ def _answer(user: User, cached: CachedThread, build: Build) -> bool:
         cached = cache.reload(thread_id)
 
 
-def _tell_accepted(thread_id: str) -> None:
-    """Rows of both, as they are now; open pages look again at what they may do."""
+def _publish_accepted(thread_id: str) -> None:
+    """Publishes the rows of both users, and lets open pages refresh their permissions."""
     for person in cache.reload(thread_id).people.values():
         publish(full_inbox_changed(person), to=[person.user_id])
     publish_thread_changed(thread_id)
 
 
-def _asker(cached: CachedThread) -> Participant:
+def _sender(cached: CachedThread) -> Participant:
     for person in cached.people.values():
         if person.request_state == REQUEST_SENT:
             return person
-    raise Refusal("ACTION_FORBIDDEN", "Nobody waits for an answer here any more.")
+    raise Refusal("ACTION_FORBIDDEN", "This request has already been answered.")
 
 
-def _placed(me: Participant, *, folder: str, request_state: str | None) -> Change:
+def _move(me: Participant, *, folder: str, request_state: str | None) -> Change:
     return placement_change(me, {"folder": folder, "request_state": request_state})
 
 
-def _as_read(me: Participant) -> Condition:
+def _row_unchanged(me: Participant) -> Condition:
     return (
         (Participant.last_seq == me.last_seq)
         & (Participant.folder == me.folder)

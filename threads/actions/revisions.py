@@ -1,7 +1,7 @@
-"""Changing what was said: editing, removing, reacting. What it was before is kept for staff.
+"""Changing a stored message: editing, removing, reacting. Earlier versions are kept for staff.
 
-None of these is a send: each adds one to the thread's `rev` and stamps it on the message, which is
-how a client that was away finds it.
+Each change increments the thread's `rev` and stores it in the message, by which a client that
+reconnects finds what changed.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from files.actions import release_files
 from threads import cache, policy
-from threads.actions.messages import check_can_write, clean_body
+from threads.actions.messages import clean_body
 from threads.archive.archiver import try_check
 from threads.cache import CachedThread
 from threads.dynamodb import keys
@@ -25,24 +25,25 @@ from threads.dynamodb.transactions import TransactionCancelled
 from threads.events import publish_revision
 from threads.models import Message
 from threads.models.message import ACTION, ASSET, EDIT_WINDOW_SECONDS, REACTIONS, TEXT
+from threads.permissions import check_can_write, check_is_author
 from threads.sending.new_message import now_ms
 from threads.sending.revision import Revision, now
 
-# What an item can hold has an end, and whoever opens the thread reads all of it.
+# Items have a maximum size, and opening the thread reads all of it.
 MAX_HISTORY_BYTES = 200 * 1024
 
-# What becomes of the message, or None if it is so already.
+# Returns the change of the message, or None if it already has it.
 Decide = Callable[[Message], Change | None]
-Kind = Literal["message.edited", "message.removed", "message.reacted", "message.hidden"]
+EventType = Literal["message.edited", "message.removed", "message.reacted", "message.hidden"]
 
 
 def edit_message(user: User, *, thread_id: str, message_id: str, body: str) -> None:
     body = clean_body(body)
-    # Counted once, although a lost race decides again.
+    # Counted once, although `decide` runs again after a conflict.
     check_rate = functools.cache(lambda: check_rate_limit("edit", user.id))
 
     def decide(message: Message) -> Change | None:
-        _check_is_mine(user, message)
+        check_is_author(user, message)
         if message.body == body:
             return None
         age = now_ms() / 1000 - keys.parse_iso(message.created_at).timestamp()
@@ -50,7 +51,9 @@ def edit_message(user: User, *, thread_id: str, message_id: str, body: str) -> N
             raise Refusal("MSG_NOT_EDITABLE")
         check_rate()
         policy.check_text(cache.get(thread_id).thread, body, what="Not saved: this")
-        return Change(set={"body": body, "edited_at": now(), "earlier_bodies": _kept(message)})
+        return Change(
+            set={"body": body, "edited_at": now(), "earlier_bodies": _earlier_bodies(message)}
+        )
 
     revise_message(user, thread_id, message_id, decide, "message.edited")
 
@@ -59,10 +62,10 @@ def remove_message(user: User, *, thread_id: str, message_id: str) -> None:
     def decide(message: Message) -> Change | None:
         if message.author_id == user.id and message.removed_at:
             return None
-        _check_is_mine(user, message)
+        check_is_author(user, message)
         if message.type == ACTION:
             raise Refusal(
-                "MSG_NOT_EDITABLE", "A card cannot be removed.", hint="Take it back instead."
+                "MSG_NOT_EDITABLE", "A card can't be removed.", hint="Withdraw it instead."
             )
         return Change(set={"removed_at": now()})
 
@@ -73,12 +76,12 @@ def remove_message(user: User, *, thread_id: str, message_id: str) -> None:
 
 def set_reaction(user: User, *, thread_id: str, message_id: str, reaction: str, on: bool) -> None:
     if reaction not in REACTIONS:
-        raise Refusal("BAD_FRAME", hint="That is not one of the reactions.")
+        raise Refusal("BAD_FRAME", hint="Choose one of the available reactions.")
     check_rate = functools.cache(lambda: check_rate_limit("reaction", user.id))
 
     def decide(message: Message) -> Change | None:
         if message.is_redacted or not message.has_author:
-            raise Refusal("MSG_NOT_EDITABLE", "There is nothing to react to any more.")
+            raise Refusal("MSG_NOT_EDITABLE", "You can no longer react to this message.")
         given = dict(message.reactions or {})
         people = given.get(reaction, [])
         if on == (user.id in people):
@@ -90,35 +93,30 @@ def set_reaction(user: User, *, thread_id: str, message_id: str, reaction: str, 
     revise_message(user, thread_id, message_id, decide, "message.reacted")
 
 
-def _check_is_mine(user: User, message: Message) -> None:
-    if message.author_id != user.id or message.is_redacted:
-        raise Refusal("MSG_NOT_EDITABLE")
-
-
-def _kept(message: Message) -> list[dict[str, str]]:
+def _earlier_bodies(message: Message) -> list[dict[str, str]]:
     since = message.edited_at or message.created_at
-    kept = [*(message.earlier_bodies or []), {"body": message.body or "", "since": since}]
-    if sum(len(earlier["body"].encode()) for earlier in kept) > MAX_HISTORY_BYTES:
-        raise Refusal("MSG_NOT_EDITABLE", "This message was edited too often.")
-    return kept
+    bodies = [*(message.earlier_bodies or []), {"body": message.body or "", "since": since}]
+    if sum(len(earlier["body"].encode()) for earlier in bodies) > MAX_HISTORY_BYTES:
+        raise Refusal("MSG_NOT_EDITABLE", "This message was edited too often to change it again.")
+    return bodies
 
 
 def revise_message(
-    user: User | None, thread_id: str, message_id: str, decide: Decide, kind: Kind
+    user: User | None, thread_id: str, message_id: str, decide: Decide, event_type: EventType
 ) -> Message:
-    """By one of its people, or, without a user, by staff. A repeat finds it done; then people are
-    told again, which harms nobody."""
+    """By a participant, or by staff if `user` is None. A repeat changes nothing and publishes the
+    event again, which is harmless."""
     with cache.write_lock(thread_id):
-        revision = _until_stored(user, thread_id, message_id, decide)
+        revision = _store(user, thread_id, message_id, decide)
         cached = revision.cached.copy()
     cached.quoted = revision.quoted
-    publish_revision(kind, cached, revision.message)
+    publish_revision(event_type, cached, revision.message)
     if revision.check is not None:
         try_check(revision.check)
     return revision.message
 
 
-def _until_stored(user: User | None, thread_id: str, message_id: str, decide: Decide) -> Revision:
+def _store(user: User | None, thread_id: str, message_id: str, decide: Decide) -> Revision:
     backoff = Backoff()
     while True:
         revision = _prepare(user, thread_id, message_id, decide)
@@ -131,29 +129,29 @@ def _until_stored(user: User | None, thread_id: str, message_id: str, decide: De
             cache.invalidate(thread_id)
             backoff.wait()
         except StoreUnavailable as error:
-            # It may have been written: looking will tell.
+            # It may have been written: the next read shows it.
             cache.invalidate(thread_id)
             backoff.wait_after(error)
 
 
 def _prepare(user: User | None, thread_id: str, message_id: str, decide: Decide) -> Revision:
-    """That it is refused, or done already, is never said from memory alone."""
-    believed = cache.peek(thread_id)
-    if believed is not None:
+    """Uses the cache only for a change that is to be written; a refusal needs a fresh read."""
+    cached = cache.peek(thread_id)
+    if cached is not None:
         with contextlib.suppress(Refusal):
-            revision = _decided(user, believed, message_id, decide)
+            revision = _build(user, cached, message_id, decide)
             if not revision.is_done:
                 return revision
-    return _decided(user, cache.reload(thread_id), message_id, decide)
+    return _build(user, cache.reload(thread_id), message_id, decide)
 
 
-def _decided(user: User | None, cached: CachedThread, message_id: str, decide: Decide) -> Revision:
+def _build(user: User | None, cached: CachedThread, message_id: str, decide: Decide) -> Revision:
     if user is not None:
         check_can_write(cached, user.id)
     message = _find(cached, message_id)
     from_seq = cached.people[user.id].visible_from_seq if user else 0
     if message is None or message.seq < from_seq:
-        raise Refusal("THREAD_NOT_FOUND", "There is no such message.")
+        raise Refusal("THREAD_NOT_FOUND", "This message doesn't exist.")
     revision = Revision(cached, message, decide(message) or Change())
     quoted = _find(cached, message.reply_to) if message.reply_to else None
     if quoted is not None:

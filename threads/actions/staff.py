@@ -1,6 +1,7 @@
-"""What staff do in a thread. Who may, and the record of it, is the moderation app's; here is what
-changes, and that people see it at once. None of it needs to be in the thread, and none is refused
-because it is locked."""
+"""Changes of a thread by staff, who need not be participants and may change a locked thread.
+
+The moderation app checks permissions and writes the audit log.
+"""
 
 import contextlib
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from threads.sending import NewMessage, NothingToDo, RosterChange, append
 from threads.sending.revision import now
 from threads.signals import thread_resumed, thread_stopped
 
-# Why a conversation is stopped.
+# Reasons in the signals `thread_stopped` and `thread_resumed`.
 LOCK, SOFT_BLOCK = "lock", "hold"
 REDACTED = "█████"
 
@@ -44,16 +45,16 @@ def unhide_message(*, thread_id: str, message_id: str) -> None:
 
 
 def redact_message(*, thread_id: str, message_id: str, text: str) -> None:
-    """Blacks out every occurrence of a text, for good: in what it says and in what it said."""
+    """Replaces every occurrence of a text, also in earlier versions. It cannot be undone."""
 
     def decide(message: Message) -> Change | None:
         if message.type == ACTION:
-            raise Refusal("BAD_FRAME", "A card cannot be blacked out.", hint="Hide it instead.")
+            raise Refusal("BAD_FRAME", "A card can't be redacted.", hint="Hide it instead.")
         bodies = [message.body or "", *(old["body"] for old in message.earlier_bodies or [])]
         if not any(text in body for body in bodies):
             if (message.flags or {}).get("redactedAt"):
                 return None
-            raise Refusal("BAD_FRAME", "This text is not in the message.")
+            raise Refusal("BAD_FRAME", "The message doesn't contain this text.")
         return Change(set=_redacted(message, text))
 
     revise_message(None, thread_id, message_id, decide, "message.edited")
@@ -72,14 +73,14 @@ def _redacted(message: Message, text: str) -> dict[str, Any]:
 
 
 def lock_thread(*, thread_id: str, reason: str) -> None:
-    """Read only for everybody, and everybody sees why."""
+    """Makes the thread read-only. The reason is shown to all participants."""
 
     def change(thread: Thread) -> Change | None:
         if thread.is_locked and thread.lock_reason == reason:
             return None
         return Change(set={"status": LOCKED, "lock_reason": reason})
 
-    _change_thread(thread_id, change, says=f"Our safety team locked this conversation. {reason}")
+    _change_thread(thread_id, change, text=f"Our safety team locked this conversation. {reason}")
     thread_stopped.send(None, thread_id=thread_id, reason=LOCK)
 
 
@@ -88,56 +89,56 @@ def unlock_thread(*, thread_id: str) -> None:
     _change_thread(
         thread_id,
         lambda thread: unlock if thread.is_locked else None,
-        says="Our safety team unlocked this conversation.",
+        text="Our safety team unlocked this conversation.",
     )
     thread_resumed.send(None, thread_id=thread_id, reason=LOCK)
     make_thread_entries_due(thread_id)
 
 
 def soft_block_thread(*, thread_id: str, reason: str, case_id: str) -> None:
-    """Nobody writes until staff have looked at it."""
+    """No participant can send until staff lift it."""
     hold = Change(set={"soft_block": {"reason": reason, "case": case_id}})
     _change_thread(thread_id, lambda thread: None if thread.soft_block else hold)
     thread_stopped.send(None, thread_id=thread_id, reason=SOFT_BLOCK)
 
 
 def lift_soft_block(
-    *, thread_id: str, says: str = "Our safety team lifted the hold on this conversation."
+    *, thread_id: str, text: str = "Our safety team lifted the hold on this conversation."
 ) -> None:
-    """Without `says` nothing is added to the conversation: the caller says it."""
+    """With an empty `text` no system message is appended; the caller appends its own."""
     lift = Change(remove=("soft_block",))
-    _change_thread(thread_id, lambda thread: lift if thread.soft_block else None, says=says)
+    _change_thread(thread_id, lambda thread: lift if thread.soft_block else None, text=text)
     thread_resumed.send(None, thread_id=thread_id, reason=SOFT_BLOCK)
     make_thread_entries_due(thread_id)
 
 
 def _change_thread(
-    thread_id: str, decide: Callable[[Thread], Change | None], *, says: str = ""
+    thread_id: str, decide: Callable[[Thread], Change | None], *, text: str = ""
 ) -> None:
-    """The change and the system message about it are one transaction."""
-    if says:
-        _append(thread_id, decide, says)
+    """Stores the change and the system message about it in one transaction."""
+    if text:
+        _append(thread_id, decide, text)
     else:
         _update(thread_id, decide)
     publish_thread_changed(thread_id)
 
 
-def _append(thread_id: str, decide: Callable[[Thread], Change | None], says: str) -> None:
+def _append(thread_id: str, decide: Callable[[Thread], Change | None], text: str) -> None:
     def plan(cached: CachedThread) -> tuple[NewMessage, RosterChange]:
         change = decide(cached.thread)
         if change is None:
             raise NothingToDo
         rev = cached.thread.rev + 1
-        line = NewMessage(
+        message = NewMessage(
             client_id=f"staff:{rev}",
-            body=escape_markdown(says),
-            preview=says[:PREVIEW_LENGTH],
+            body=escape_markdown(text),
+            preview=text[:PREVIEW_LENGTH],
             type=SYSTEM,
             thread_changes=change.set | {"rev": rev},
             cleared_thread_fields=change.remove,
             by_staff=True,
         )
-        return line, RosterChange()
+        return message, RosterChange()
 
     with contextlib.suppress(NothingToDo):
         publish_message(append(thread_id, plan))

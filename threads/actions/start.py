@@ -1,4 +1,4 @@
-"""Starting a conversation: thread, people, first message and all that goes with it, or nothing."""
+"""Starting a thread: its items, participants and first message, in one transaction."""
 
 import time
 
@@ -9,7 +9,7 @@ from core.refusals import Refusal
 from detection import judge
 from threads import cache, policy
 from threads.actions.folders import placement_change
-from threads.actions.messages import check_not_paused, new_text_message
+from threads.actions.messages import new_text_message
 from threads.actions.rate_limits import (
     StoredLimit,
     bucket_keys,
@@ -38,6 +38,7 @@ from threads.models.participant import (
 )
 from threads.models.profiles import build_person, muted_until
 from threads.models.thread import INQUIRY, OPEN
+from threads.permissions import check_is_verified, check_not_paused, request_pending
 from threads.queries import can_skip_request
 from threads.sending import Appended, NewMessage, content_hash
 from threads.sending.new_message import (
@@ -54,37 +55,37 @@ from threads.sending.transaction import is_unused
 def start_thread(
     buyer: User, *, seller: User, client_id: str, subject: str, body: str, city: str = ""
 ) -> str:
-    """The id of the thread; of the one that was made before, if this start is a repeat.
+    """Returns the id of the thread; for a repeat, that of the thread started before.
 
-    Between two who have not talked yet it is a request, which waits for an answer."""
+    Between users who have no accepted thread yet it is a request, which the seller answers."""
     if buyer.id == seller.id:
-        raise Refusal("ACTION_FORBIDDEN", "You cannot start a conversation with yourself.")
+        raise Refusal("ACTION_FORBIDDEN", "You can't start a conversation with yourself.")
     check_not_paused(muted_until(buyer))
-    line = new_text_message(buyer.id, client_id=client_id, body=body)
-    return _Start(buyer, seller, line, subject, city).run()
+    new_message = new_text_message(buyer.id, client_id=client_id, body=body)
+    return _Start(buyer, seller, new_message, subject, city).run()
 
 
 class _Start:
     def __init__(
-        self, buyer: User, seller: User, line: NewMessage, subject: str, city: str
+        self, buyer: User, seller: User, new_message: NewMessage, subject: str, city: str
     ) -> None:
-        self.buyer, self.seller, self.line = buyer, seller, line
+        self.buyer, self.seller, self.new_message = buyer, seller, new_message
         self.subject, self.city = subject, city
-        self.mark = start_hash(line, seller=seller, subject=subject, city=city)
-        # Those whose answer was lost on the way: they may have been stored.
+        self.hash = start_hash(new_message, seller=seller, subject=subject, city=city)
+        # Attempts without a response: they may have been stored.
         self.unconfirmed: dict[str, Appended] = {}
-        self.is_weighed = False
+        self.is_policy_checked = False
 
     def run(self) -> str:
         backoff = Backoff()
         while True:
             try:
-                thread_id = self._once()
+                thread_id = self._try_once()
             except StoreUnavailable as error:
                 backoff.wait_after(error)
                 continue
             except Refusal:
-                # Nobody is told "refused" about something that was stored.
+                # An earlier attempt may have stored the thread: then it is not refused.
                 thread_id = self._find_started()
                 if thread_id is None:
                     raise
@@ -92,55 +93,55 @@ class _Start:
                 return thread_id
             backoff.wait()
 
-    def _once(self) -> str | None:
+    def _try_once(self) -> str | None:
         limits = start_limits(self.buyer)
         pair_pk = keys.pair_pk(self.buyer.id, self.seller.id)
         found = get_many([(pair_pk, keys.STATE), *bucket_keys(self.buyer, limits)])
         pair = next((item for item in found if isinstance(item, Pair)), Pair(pair_pk, keys.STATE))
         is_request = self._check(pair, limits, found)
-        self._weigh()
+        self._check_policy()
         cached, message = self._new_thread(is_request=is_request)
-        write = _store(cached, message, self.line, self.mark)
+        write = _build_transaction(cached, message, self.new_message, self.hash)
         if is_request:
-            self._ask(write, pair, message)
+            self._write_request(write, pair, message)
             take_token_in(write, self.buyer, limits, found)
         else:
             accept_pair(write, pair_pk)
         try:
             write.commit()
         except StoreUnavailable:
-            # It may have been written: the start marker will tell.
+            # It may have been written: the next attempt finds the start marker.
             self.unconfirmed[cached.thread.id] = Appended(cached, message)
             return None
         except TransactionCancelled as cancelled:
-            return self._judge(cancelled)
+            return self._handle_cancelled(cancelled)
         cache.put(cached.copy())
         publish_message(Appended(cached, message))
         return cached.thread.id
 
     def _check(self, pair: Pair, limits: list[StoredLimit], found: list[Item]) -> bool:
-        """Whether it is a request. Limits come before the text is weighed, which takes longer."""
+        """Whether it is a request. Limits are checked before the policy, which takes longer."""
         if pair.blocked_by:
-            self._check_not_asked(pair)
+            self._check_not_requested(pair)
             raise Refusal("MSG_BLOCKED_BY_USER")
         is_request = not can_skip_request(pair, self.buyer)
         if is_request:
-            self._check_may_ask(pair)
+            self._check_can_request(pair)
             check_tokens_left(limits, found)
         return is_request
 
-    def _weigh(self) -> None:
-        """Once: attempts after a lost race read the same text."""
-        if not self.is_weighed:
+    def _check_policy(self) -> None:
+        """Once, since every attempt has the same text."""
+        if not self.is_policy_checked:
             check_rate_limit("start", self.buyer.id)
-            self.line = _weighed(self.line, self.subject, self.city)
-            self.is_weighed = True
+            self.new_message = _apply_policy(self.new_message, self.subject, self.city)
+            self.is_policy_checked = True
 
     def _new_thread(self, *, is_request: bool) -> tuple[CachedThread, Message]:
         return new_thread(
             self.buyer,
             self.seller,
-            self.line,
+            self.new_message,
             thread_id=new_id("thrd"),
             message_id=keys.next_message_id(None, now_ms()),
             subject=self.subject,
@@ -148,72 +149,65 @@ class _Start:
             is_request=is_request,
         )
 
-    def _check_may_ask(self, pair: Pair) -> None:
-        self._check_not_asked(pair)
-        if self.seller.requires_verified and not self.buyer.verified:
-            raise Refusal(
-                "MSG_GATE_REQUIRED",
-                f"{self.seller.display_name} takes first messages only from people whom we know.",
-                hint="Have your account verified, then write again.",
-            )
+    def _check_can_request(self, pair: Pair) -> None:
+        self._check_not_requested(pair)
+        check_is_verified(self.buyer, self.seller)
 
-    def _ask(self, write: Transaction, pair: Pair, message: Message) -> None:
-        asked = Pair.requested_at
-        as_read = asked == pair.requested_at if pair.requested_at else asked.does_not_exist()
+    def _write_request(self, write: Transaction, pair: Pair, message: Message) -> None:
+        stored = Pair.requested_at
+        unchanged = stored == pair.requested_at if pair.requested_at else stored.does_not_exist()
         change = Change(set={"requested_by": self.buyer.id, "requested_at": message.created_at})
-        not_yet = Pair.accepted.does_not_exist() | (Pair.accepted == False)  # noqa: E712
-        condition = Pair.blocked_by.does_not_exist() & not_yet & as_read
+        not_accepted = Pair.accepted.does_not_exist() | (Pair.accepted == False)  # noqa: E712
+        condition = Pair.blocked_by.does_not_exist() & not_accepted & unchanged
         write.update("pair", Pair(pair.pk, keys.STATE), change, condition)
 
-    def _check_not_asked(self, pair: Pair) -> None:
-        """One request at a time, whatever became of it: being declined, or blocked, must look like
-        waiting to who has asked."""
+    def _check_not_requested(self, pair: Pair) -> None:
+        """One request at a time, also after it was declined or its sender blocked: to the sender
+        both must look like an unanswered request."""
         is_mine = pair.requested_by == self.buyer.id and self.buyer.id not in (
             pair.blocked_by or ()
         )
         if is_mine and (pair.requested_at or "") >= request_cutoff():
-            raise Refusal(
-                "REQUEST_PENDING", f"{self.seller.display_name} has not accepted your request yet."
-            )
+            raise request_pending(self.seller.display_name)
 
-    def _judge(self, cancelled: TransactionCancelled) -> str | None:
+    def _handle_cancelled(self, cancelled: TransactionCancelled) -> str | None:
         if cancelled.failed("start"):
-            return self._started_as(cancelled.current("start", StartMarker))
+            return self._thread_of_marker(cancelled.current("start", StartMarker))
         if cancelled.failed("pair") and cancelled.current("pair", Pair).blocked_by:
             raise Refusal("MSG_BLOCKED_BY_USER")
         return None
 
     def _find_started(self) -> str | None:
         marker = StartMarker.find(
-            keys.user_pk(self.buyer.id), keys.start_marker_sk(self.line.client_id)
+            keys.user_pk(self.buyer.id), keys.start_marker_sk(self.new_message.client_id)
         )
-        return self._started_as(marker) if marker else None
+        return self._thread_of_marker(marker) if marker else None
 
-    def _started_as(self, marker: StartMarker) -> str:
-        if marker.hash != self.mark:
+    def _thread_of_marker(self, marker: StartMarker) -> str:
+        if marker.hash != self.hash:
             raise Refusal("CLIENT_ID_REUSED")
         if marker.thread_id in self.unconfirmed:
             publish_message(self.unconfirmed[marker.thread_id])
         return str(marker.thread_id)
 
 
-def _weighed(line: NewMessage, subject: str, city: str) -> NewMessage:
-    """A first message is weighed like any other, with what is said around it."""
-    said = "\n".join(filter(None, [subject, city, line.body]))
-    verdict = judge(said)
+def _apply_policy(new_message: NewMessage, subject: str, city: str) -> NewMessage:
+    """Checks the first message together with the subject and the city."""
+    text = "\n".join(filter(None, [subject, city, new_message.body]))
+    verdict = judge(text)
     if not verdict.is_found:
-        return line
+        return new_message
     try:
-        return policy.apply_strike(line, verdict, said, strikes=1)
+        return policy.apply_strike(new_message, verdict, text, strikes=1)
     except policy.PolicyBlocked as blocked:
-        policy.open_case(blocked, thread_id="", author_id=line.author_id or "")
+        policy.open_case(blocked, thread_id="", author_id=new_message.author_id or "")
         raise
 
 
 def new_thread(
     buyer: User,
     seller: User,
-    line: NewMessage,
+    new_message: NewMessage,
     *,
     thread_id: str,
     message_id: str,
@@ -240,7 +234,7 @@ def new_thread(
         last_tally=1,
         last_message_id=message_id,
         last_message_at=at,
-        last_message=line.summary,
+        last_message=new_message.summary,
         rev=0,
         waiting_for=seller.id,
     )
@@ -249,18 +243,18 @@ def new_thread(
         keys.message_sk(message_id),
         seq=1,
         tally=1,
-        client_id=line.client_id,
+        client_id=new_message.client_id,
         type=TEXT,
-        body=line.body,
+        body=new_message.body,
         author_id=buyer.id,
         receiver_ids=[seller.id],
-        flags=line.flags,
+        flags=new_message.flags,
         created_at=at,
     )
     people = _two_sides(thread, message, buyer, seller)
     if is_request:
-        _hold(people[buyer.id], people[seller.id])
-    for attribute, value in line.author_changes.items():
+        _make_request(people[buyer.id], people[seller.id])
+    for attribute, value in new_message.author_changes.items():
         setattr(people[buyer.id], attribute, value)
     return CachedThread(thread, people), message
 
@@ -279,14 +273,14 @@ def _two_sides(
     return {buyer.id: buying, seller.id: selling}
 
 
-def _hold(asker: Participant, asked: Participant) -> None:
-    """Not in the inbox, and not among what is unread, until it is accepted."""
-    asker.request_state, asked.request_state = REQUEST_SENT, REQUEST_RECEIVED
-    placement_change(asked, {"folder": REQUESTS}).apply(asked)
+def _make_request(sender: Participant, recipient: Participant) -> None:
+    """Keeps the thread out of the recipient's inbox and unread index until they accept."""
+    sender.request_state, recipient.request_state = REQUEST_SENT, REQUEST_RECEIVED
+    placement_change(recipient, {"folder": REQUESTS}).apply(recipient)
 
 
 def new_participant(thread: Thread, user: User, *, role: str, other: User) -> Participant:
-    """A row in the inbox, with the thread as it stands; cursors are the caller's."""
+    """A participant with an inbox row of the current thread. The caller sets the cursors."""
     return Participant(
         thread.pk,
         keys.participant_sk(user.id),
@@ -308,30 +302,32 @@ def new_participant(thread: Thread, user: User, *, role: str, other: User) -> Pa
     )
 
 
-def _store(cached: CachedThread, message: Message, line: NewMessage, mark: str) -> Transaction:
+def _build_transaction(
+    cached: CachedThread, message: Message, new_message: NewMessage, hash_: str
+) -> Transaction:
     thread = cached.thread
     write = Transaction()
-    write.put("start", make_start_marker(thread, line, mark), is_unused(StartMarker))
+    write.put("start", make_start_marker(thread, new_message, hash_), is_unused(StartMarker))
     write.put("thread", thread)
     for person in cached.people.values():
         write.put(person.sk, person)
     write.put("message", message)
-    write.put("marker", make_marker(message, line))
+    write.put("marker", make_marker(message, new_message))
     write.put("archive", make_archive_due(message))
     write.put("pair thread", make_pair_thread(thread))
     return write
 
 
-def start_hash(line: NewMessage, *, seller: User, subject: str, city: str) -> str:
-    return content_hash(seller.id, subject, line.body, city)
+def start_hash(new_message: NewMessage, *, seller: User, subject: str, city: str) -> str:
+    return content_hash(seller.id, subject, new_message.body, city)
 
 
-def make_start_marker(thread: Thread, line: NewMessage, mark: str) -> StartMarker:
+def make_start_marker(thread: Thread, new_message: NewMessage, hash_: str) -> StartMarker:
     return StartMarker(
         keys.user_pk(thread.buyer_id),
-        keys.start_marker_sk(line.client_id),
+        keys.start_marker_sk(new_message.client_id),
         thread_id=thread.id,
-        hash=mark,
+        hash=hash_,
         ttl=int(time.time()) + MARKER_LIFETIME_SECONDS,
     )
 

@@ -1,4 +1,4 @@
-"""What staff do about a person: no writing for a while, or no account for a while."""
+"""Muting and suspending a user, by staff."""
 
 from datetime import datetime
 
@@ -11,7 +11,7 @@ from realtime.broadcast.delivery import recheck_sessions
 
 
 def mute_person(person: User, *, until: datetime | None) -> None:
-    """They read and do not write, in any thread, until then; without a time they write again."""
+    """The user cannot send in any thread until then; None ends the mute."""
     with transaction.atomic():
         User.objects.filter(pk=person.pk).update(muted_until=until)
         entry = OutboxEntry.objects.create(kind="mute", payload={"user": person.id})
@@ -19,7 +19,7 @@ def mute_person(person: User, *, until: datetime | None) -> None:
 
 
 def suspend_person(person: User) -> None:
-    """Signed out at once, everywhere, and for others not there."""
+    """Ends all sessions of the user and hides the account from others."""
     _set_active(person, False)
 
 

@@ -7,6 +7,7 @@ which pages and sockets report as TRY_AGAIN.
 
 import asyncio
 import contextlib
+import threading
 import time
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -155,12 +156,17 @@ def full_error_response(error: ClientError) -> Any:
     return getattr(error.__cause__, "response", None) or error.response
 
 
+# Concurrent reads share one counter.
+_units_lock = threading.Lock()
+
+
 def _count_units(operation: str, response: Response) -> None:
     units = _units(response)
     metrics.DYNAMODB_CAPACITY_UNITS.labels(operation).inc(units)
     requests = _counting.get()
     if requests is not None:
-        requests.capacity += units
+        with _units_lock:
+            requests.capacity += units
 
 
 def _units(response: Response) -> float:

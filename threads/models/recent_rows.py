@@ -1,5 +1,6 @@
 """Recently written rows of a user, read by key and merged into the results of an index."""
 
+import threading
 from collections.abc import Callable, Iterable
 
 from threads.dynamodb import keys, recent_writes
@@ -14,13 +15,15 @@ class RecentRows:
         self._user_id = user_id
         self.threads = frozenset(recent_writes.list_threads(user_id))
         self._rows: list[Participant] | None = None
+        self._lock = threading.Lock()
 
     @property
     def rows(self) -> list[Participant]:
-        """The rows as stored; none for threads in which the user is no longer a participant."""
-        if self._rows is None:
-            self._rows = self._read(self.threads)
-        return self._rows
+        """As the table has them. Where the user is no longer a participant there is none."""
+        with self._lock:
+            if self._rows is None:
+                self._rows = self._read(self.threads)
+            return self._rows
 
     def merge(
         self, indexed: Iterable[Participant], belongs: Callable[[Participant], bool]

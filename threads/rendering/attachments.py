@@ -1,4 +1,4 @@
-"""What is attached to a message: as it is stored, and as people see it."""
+"""Attachments of a message: as they are stored, and as a page shows them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +13,8 @@ from threads.models.message import PREVIEW_LENGTH, PREVIEW_SOURCE_LENGTH
 from threads.rendering.markdown import to_text
 
 LINK = "link"
-# The room that one picture has, and each of several.
-ALONE, AMONG = (360, 320), (176, 176)
+# The maximum size of a single image, and of each of several.
+SINGLE_BOX, GRID_BOX = (360, 320), (176, 176)
 _NAMES = {
     File.Kind.IMAGE: ("Photo", "photos"),
     File.Kind.PDF: ("Document", "documents"),
@@ -24,7 +24,8 @@ _NAMES = {
 
 
 def describe(file: File) -> dict[str, Any]:
-    """As the message keeps it: enough to show it, so that opening a thread asks nobody else."""
+    """As the message stores it: everything needed to show it, so that opening a thread reads
+    nothing else."""
     described: dict[str, Any] = {
         "kind": file.kind,
         "id": file.id,
@@ -42,12 +43,12 @@ def describe_in_tab(file: File) -> dict[str, Any]:
 
 
 def as_in_tab(described: dict[str, Any]) -> dict[str, Any]:
-    """As a tab keeps it: less, since every opening of the thread reads all the tabs."""
+    """As a tab stores it: less, since opening the thread reads all tabs."""
     return {name: value for name, value in described.items() if name != "type"}
 
 
 def label_of(attachments: list[dict[str, Any]] | None) -> str:
-    """Photo, 3 photos, 2 files; not what they are called."""
+    """Photo, 3 photos, 2 files; without their names."""
     kinds = [one["kind"] for one in attachments or []]
     if not kinds:
         return ""
@@ -57,7 +58,7 @@ def label_of(attachments: list[dict[str, Any]] | None) -> str:
 
 
 def preview_of(body: str, attachments: list[dict[str, Any]] | None) -> str:
-    """What an inbox and a quote show."""
+    """The text in the inbox and in a quote."""
     parts = [label_of(attachments), to_text(body[:PREVIEW_SOURCE_LENGTH])]
     return " · ".join(part for part in parts if part)[:PREVIEW_LENGTH]
 
@@ -77,25 +78,25 @@ class AttachmentView:
 
 
 def view_in_tab(one: dict[str, Any]) -> AttachmentView:
-    return _view(one, AMONG)
+    return _view(one, GRID_BOX)
 
 
 def attachment_views(attachments: list[dict[str, Any]] | None) -> list[AttachmentView]:
     found = [one for one in attachments or [] if is_supported(one)]
-    pictures = [one for one in found if one["kind"] == File.Kind.IMAGE]
-    room = ALONE if len(pictures) == 1 else AMONG
-    return [_view(one, room) for one in found]
+    images = [one for one in found if one["kind"] == File.Kind.IMAGE]
+    box = SINGLE_BOX if len(images) == 1 else GRID_BOX
+    return [_view(one, box) for one in found]
 
 
 def is_supported(one: dict[str, Any]) -> bool:
-    """Others are of a kind that only a newer version can show."""
+    """False for a kind that only a newer version of the software can show."""
     if one["kind"] in _NAMES:
         return True
     record_unknown(f"attachment {one['kind']}")
     return False
 
 
-def _view(one: dict[str, Any], room: tuple[int, int]) -> AttachmentView:
+def _view(one: dict[str, Any], box: tuple[int, int]) -> AttachmentView:
     if one["kind"] == LINK:
         host = (urlsplit(one["url"]).hostname or "").removeprefix("www.")
         return AttachmentView(LINK, one["title"], host, one["url"])
@@ -103,17 +104,17 @@ def _view(one: dict[str, Any], room: tuple[int, int]) -> AttachmentView:
     view = AttachmentView(one["kind"], one["name"], filesizeformat(one["size"]), url)
     view.download_url = f"{url}?download=1"
     if one["kind"] == File.Kind.IMAGE:
-        view.width, view.height = _fitted(one["width"], one["height"], room)
+        view.width, view.height = _fitted(one["width"], one["height"], box)
         view.band = one["band"]
         view.thumb_url = f"{url}?size=thumb"
         if view.band:
-            # Asked for: what safe mode blurs until then.
+            # Shows an image that safe mode blurs until the user asks for it.
             view.shown_url = f"{url}?show=1"
             view.download_url += "&show=1"
     return view
 
 
-def _fitted(width: int, height: int, room: tuple[int, int]) -> tuple[int, int]:
-    """The size on the page, known before the picture is there; never too thin to be hit."""
-    scale = min(room[0] / width, room[1] / height, 1)
+def _fitted(width: int, height: int, box: tuple[int, int]) -> tuple[int, int]:
+    """The size on the page, known before the image loads; never too small to tap."""
+    scale = min(box[0] / width, box[1] / height, 1)
     return max(44, round(width * scale)), max(44, round(height * scale))

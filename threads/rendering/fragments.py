@@ -1,13 +1,13 @@
-"""A fragment that differs only in a few values: its template is asked once, with marks in their
-places, and then they are filled in. Most messages are plain words of people who wrote before."""
+"""HTML fragments that differ only in a few values: the template is rendered once with a slot for
+each value, and the slots are filled in for every message."""
 
 import re
 import secrets
 from collections.abc import Mapping
 
-# Nobody can write what stands for a value.
+# Random, so that no message text can contain a slot.
 _SECRET = secrets.token_hex(8)
-_MARK = re.compile(rf"{_SECRET}_([a-z]+)_")
+_SLOT = re.compile(rf"{_SECRET}_([a-z]+)_")
 
 
 def slot(name: str) -> str:
@@ -16,8 +16,8 @@ def slot(name: str) -> str:
 
 class CachedFragment:
     def __init__(self, rendered: str) -> None:
-        self._text = _MARK.sub(r"%(\1)s", rendered.replace("%", "%%"))
+        self._text = _SLOT.sub(r"%(\1)s", rendered.replace("%", "%%"))
 
     def fill(self, values: Mapping[str, object]) -> str:
-        """With values that are safe as they are."""
+        """The values must be escaped already."""
         return self._text % values

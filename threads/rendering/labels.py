@@ -1,4 +1,4 @@
-"""Dates as people say them, in the reader's zone. static/site/labels.js says the same."""
+"""Short labels of dates and durations. static/site/labels.js must produce the same dates."""
 
 from datetime import date, datetime
 
@@ -13,16 +13,29 @@ def day_label(day: date, today: date) -> str:
     return f"{day:%a} {day.day} {day:%b}{year}"
 
 
-def time_label(moment: datetime) -> str:
-    return f"{moment:%H:%M}"
+def time_label(time: datetime) -> str:
+    return f"{time:%H:%M}"
 
 
-def row_label(moment: datetime, today: date) -> str:
-    """When something last happened, as short as can be."""
-    distance = (today - moment.date()).days
+def row_label(time: datetime, today: date) -> str:
+    """The time today, the day otherwise."""
+    distance = (today - time.date()).days
     if distance == 0:
-        return time_label(moment)
+        return time_label(time)
     if distance == 1:
         return "Yesterday"
-    year = "" if moment.year == today.year else f" {moment.year}"
-    return f"{moment.day} {moment:%b}{year}"
+    year = "" if time.year == today.year else f" {time.year}"
+    return f"{time.day} {time:%b}{year}"
+
+
+def wait_notice(seconds: int) -> str:
+    return f"You can send messages again in {duration_label(seconds)}."
+
+
+def duration_label(seconds: int) -> str:
+    """Rounded up, in the largest unit of which there are at least two."""
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1)):
+        if seconds >= 2 * length or length == 1:
+            count = -(-seconds // length)
+            return f"{count} {unit}{'s' if count > 1 else ''}"
+    return ""

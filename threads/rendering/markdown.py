@@ -1,4 +1,4 @@
-"""The small Markdown subset of messages, made safe on the server."""
+"""The Markdown subset of messages, rendered to sanitised HTML."""
 
 import functools
 import re
@@ -33,28 +33,28 @@ def _parser() -> MarkdownIt:
     )
 
 
-# Most of what people write: one line of words. It needs no parser, and no cleaning.
-_WORDS = re.compile(r"[^\W\d_](?:[^\W_]|[ ,;?!'\"()%+=–—…’“”-]|\.(?= |$))*(?<! )")
+# One line of plain words, as most messages are. It needs no parser and no sanitising.
+_PLAIN_WORDS = re.compile(r"[^\W\d_](?:[^\W_]|[ ,;?!'\"()%+=–—…’“”-]|\.(?= |$))*(?<! )")
 
 
-# The parser takes time for every mark, and for every address searches all that stands before it.
-# People write a few dozen; what has more is shown as it was typed.
-_MARKS = re.compile(r"[\[*_`<@.:\\\n]")
-MAX_MARKS = 600
-MAX_ADDRESSES = 100
+# The parser takes time for every markup character, and for every URL searches all text before it.
+# People write a few dozen; a text with more is shown as it was typed.
+_MARKUP_CHARS = re.compile(r"[\[*_`<@.:\\\n]")
+MAX_MARKUP_CHARS = 600
+MAX_URLS = 100
 
 
 def to_html(body: str) -> str:
-    if _WORDS.fullmatch(body):
+    if _PLAIN_WORDS.fullmatch(body):
         return f"<p>{body}</p>\n"
-    return _parsed_to_html(body) if _can_be_parsed(body) else _typed_to_html(body)
+    return _parsed_to_html(body) if _can_be_parsed(body) else _plain_to_html(body)
 
 
 def _can_be_parsed(body: str) -> bool:
-    return body.count("://") <= MAX_ADDRESSES and len(_MARKS.findall(body)) <= MAX_MARKS
+    return body.count("://") <= MAX_URLS and len(_MARKUP_CHARS.findall(body)) <= MAX_MARKUP_CHARS
 
 
-def _typed_to_html(body: str) -> str:
+def _plain_to_html(body: str) -> str:
     return f"<p>{escape(body.strip()).replace(chr(10), '<br>' + chr(10))}</p>\n"
 
 
@@ -64,20 +64,20 @@ def _parsed_to_html(body: str) -> str:
         tags=TAGS,
         attributes={"a": {"href"}, "ol": {"start"}},
         url_schemes=SCHEMES,
-        # A link of a stranger gets neither our referrer nor a handle on our window.
+        # Linked sites get neither a referrer nor access to our window.
         link_rel="nofollow noopener noreferrer ugc",
         set_tag_attribute_values={"a": {"target": "_blank"}},
     )
 
 
 def strip_links(html: str) -> str:
-    """What `to_html` made, where nobody should follow a link yet: its words stay."""
+    """Removes the links from a result of `to_html` and keeps their text."""
     return nh3.clean(html, tags=TAGS - {"a"}, attributes={"ol": {"start"}})
 
 
 def to_text(body: str) -> str:
-    """What is left when the marks are taken away, in one line: for previews and announcements."""
-    if _WORDS.fullmatch(body) or not _can_be_parsed(body):
+    """The text without markup, in one line, for previews and announcements."""
+    if _PLAIN_WORDS.fullmatch(body) or not _can_be_parsed(body):
         return " ".join(body.split())
     return _parsed_to_text(body)
 
@@ -101,5 +101,5 @@ def _words(tokens: list[Token]) -> list[str]:
 
 
 def escape_markdown(text: str) -> str:
-    """For the middle of a text of ours: a star in a title is a star."""
+    """Escapes text for use inside a Markdown text, so that a star in a title stays a star."""
     return re.sub(r"([\\`*_\[\]<>])", r"\\\1", text)

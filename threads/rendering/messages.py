@@ -1,7 +1,7 @@
-"""A message as a page shows it: one template for the page, for older pages and for the socket.
+"""Renders messages. The page, older pages and published events use the same template.
 
-What differs between readers (mine or theirs, times in their zone, what joins what) is passed for a
-page, and decided in the browser for what is pushed, since that is rendered once for everybody.
+What differs between viewers (own messages, times in their zone, grouping) is passed in for a page.
+A published fragment is the same for all viewers, and the browser sets these.
 """
 
 from collections.abc import Iterable
@@ -39,9 +39,9 @@ from threads.rendering.fragments import CachedFragment, slot
 from threads.rendering.labels import day_label, time_label
 from threads.rendering.markdown import to_html
 
-# In the place of a message of a type that only a newer version can show.
+# Shown for a message of a type that only a newer version of the software can show.
 UNKNOWN_MESSAGE = "This message can't be shown here yet. Reload the page in a moment."
-JOINS_WITHIN = timedelta(minutes=5)
+GROUP_WITHIN = timedelta(minutes=5)
 
 
 @dataclass
@@ -72,13 +72,13 @@ class MessageView:
 
 @dataclass
 class TimelineEntry:
-    """A message in its place: under which day, whose, and whether it joins the one before."""
+    """A message in the timeline of one viewer. `joins` groups it with the message before it."""
 
     message: MessageView
     day: str
     mine: bool
     joins: bool
-    # For whom it is shown.
+    # The viewer's id.
     reader: str
 
 
@@ -144,8 +144,8 @@ def _reactions_of(message: Message) -> list[dict[str, Any]]:
 
 
 def _quote_of(message: Message, cached: CachedThread) -> dict[str, Any] | None:
-    """From the quoted message itself, so that it follows what becomes of that. If there is somebody
-    who may not see it, nobody gets more than a link: the fragment is the same for all."""
+    """Built from the quoted message itself, so that a quote follows its edits and removal. If any
+    participant cannot see it, the quote is only a link: the fragment is the same for all."""
     if message.reply_to is None or message.is_redacted:
         return None
     quoted = cached.quoted.get(message.reply_to)
@@ -168,7 +168,7 @@ def quote_text(quoted: Message | None) -> str:
 
 
 def message_url(thread_id: str, message_id: str) -> str:
-    """A page around the message, which a browser goes to by itself."""
+    """The page around the message, scrolled to it."""
     return f"{_messages_url(thread_id)}{message_id}/#{message_id}"
 
 
@@ -178,7 +178,7 @@ def _messages_url(thread_id: str) -> str:
 
 
 def render_message(message: Message, cached: CachedThread) -> str:
-    """The fragment that is pushed: the same for every reader."""
+    """The fragment in a published event, the same for every viewer."""
     if not _is_plain(message):
         return _render({"message": message_view(message, cached)})
     fragment = _cached_fragment(tuple(cached.get_person(message.author_id or "").items()))
@@ -189,11 +189,11 @@ def _render(context: dict[str, Any]) -> str:
     return get_template("threads/message.html").render(context)
 
 
-# --- Plain words, as nearly everything that is pushed
+# --- Plain text messages, as most are: rendered from a cached fragment
 
 
 def _is_plain(message: Message) -> bool:
-    """Nothing but words that somebody has just said."""
+    """A new text message without attachments, quote, reactions or revisions."""
     other = (message.attachments, message.action, message.reply_to, message.reactions)
     changed = (message.rev, message.edited_at, message.is_redacted, message.flags)
     return message.type == TEXT and bool(message.body) and not any(other) and not any(changed)
@@ -235,7 +235,7 @@ def _cached_fragment(author: tuple[tuple[str, Any], ...]) -> CachedFragment:
 def build_timeline(
     messages: Iterable[Message], cached: CachedThread, *, reader_id: str, zone: tzinfo
 ) -> list[TimelineEntry]:
-    """Oldest first, with days and groups, for one reader."""
+    """Oldest first, with days and groups, for one viewer."""
     today = datetime.now(zone).date()
     entries: list[TimelineEntry] = []
     before: MessageView | None = None
@@ -256,8 +256,8 @@ def build_timeline(
 
 
 def joins(before: MessageView | None, view: MessageView) -> bool:
-    """Consecutive ones of one author within five minutes read as one."""
+    """Consecutive messages of one author within five minutes form a group."""
     if before is None or {before.type, view.type} & {SYSTEM, ACTION}:
         return False
     same = before.author and view.author and before.author["id"] == view.author["id"]
-    return bool(same) and view.at - before.at <= JOINS_WITHIN
+    return bool(same) and view.at - before.at <= GROUP_WITHIN

@@ -1,4 +1,4 @@
-"""What an author is told about a message that was stored all the same."""
+"""The notice that an author is shown about a stored message that looks like a policy breach."""
 
 from collections.abc import Iterable
 
@@ -6,21 +6,22 @@ from django.conf import settings
 
 from detection import REASONS
 from threads.models import Message
+from threads.rendering.labels import wait_notice
 
 POLICY_EXPLANATION = "Until a booking is agreed, talk and pay here: it protects you both."
 
 
 def describe_reasons(reasons: Iterable[str]) -> str:
-    told = [REASONS[reason] for reason in reasons]
-    return " and ".join(filter(None, [", ".join(told[:-1]), told[-1]]))
+    names = [REASONS[reason] for reason in reasons]
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def policy_notice(message: Message) -> str:
-    """What its author is told beside that it was stored."""
+    """Empty for a message without a finding."""
     flags = message.flags or {}
     if "policy" not in flags:
         return ""
-    said = f"This looks like {describe_reasons(flags['policy'])}. {POLICY_EXPLANATION}"
+    notice = f"This looks like {describe_reasons(flags['policy'])}. {POLICY_EXPLANATION}"
     if flags["strike"] > 1:
-        said += f" You can write again in {settings.POLICY_COOL_DOWN} seconds."
-    return said
+        notice += f" {wait_notice(settings.POLICY_COOL_DOWN)}"
+    return notice

@@ -1,4 +1,4 @@
-"""The page "Your devices": where one is signed in, what is live, and signing out elsewhere."""
+"""The page "Your devices": signed-in devices, their live connections, and signing out."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,12 +10,12 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.http import AuthenticatedRequest
 from accounts.models import SignIn
 from accounts.sign_in.sessions import list_sign_ins, session_hash
 from core.refusals import Refusal
 from realtime.broadcast.presence import list_live_connections
 from threads.actions.connections import list_connections, sign_out_device
-from threads.views.threads import AuthenticatedRequest
 
 
 @dataclass
@@ -54,11 +54,11 @@ def _device(request: AuthenticatedRequest, sign_in: SignIn, live: list[str]) -> 
 def sign_out(request: AuthenticatedRequest, sign_in_id: int) -> HttpResponse:
     sign_in = SignIn.objects.filter(pk=sign_in_id, user=request.user).first()
     if sign_in is None:
-        raise Refusal("PERSON_NOT_FOUND", "There is no such device.")
+        raise Refusal("PERSON_NOT_FOUND", "This device is already signed out.")
     if sign_in.session_key == request.session.session_key:
         return redirect("account_logout")
     sign_out_device(request.user, sign_in=sign_in)
-    messages.success(request, f"{sign_in.device} is signed out.")
+    messages.success(request, f"{sign_in.device} was signed out.")
     return redirect("threads:devices")
 
 
@@ -68,5 +68,5 @@ def sign_out_others(request: AuthenticatedRequest) -> HttpResponse:
     others = SignIn.objects.filter(user=request.user)
     for sign_in in others.exclude(session_key=request.session.session_key):
         sign_out_device(request.user, sign_in=sign_in)
-    messages.success(request, "You are signed out everywhere else.")
+    messages.success(request, "You were signed out everywhere else.")
     return redirect("threads:devices")

@@ -1,4 +1,4 @@
-"""What the thread page shows, for one reader."""
+"""The template context of the thread page, for one viewer."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,20 +6,21 @@ from typing import Any
 from uuid import uuid4
 from zoneinfo import ZoneInfo
 
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
 from core.refusals import Refusal
-from threads.actions.messages import check_can_write
-from threads.actions.participant_permissions import can_add, can_remove
+from threads.actions.invitations import EXPIRED_HINT
 from threads.cache import CachedThread
 from threads.events import get_banner, list_cursors
 from threads.forms import SendMessage
 from threads.models import Invitation, Participant, Person, Thread
 from threads.models.participant import REQUEST_DECLINED, REQUEST_RECEIVED
+from threads.permissions import can_add, can_remove, check_can_write
 from threads.queries import OpenedThread
-from threads.registry import page_sections
+from threads.registry import page_sections, sidebars
 from threads.rendering.markdown import strip_links
 from threads.rendering.messages import build_timeline
 
@@ -56,7 +57,7 @@ def thread_page(
     people = people_of(user, opened)
     others = [person for person in people if not person.is_me]
     me = opened.me
-    refusal = _why_not(user, opened)
+    refusal = _write_refusal(user, opened)
     return {
         "thread": thread_view(opened.cached.thread),
         "people": people,
@@ -81,11 +82,18 @@ def thread_page(
         "is_group": opened.cached.is_group,
         "in_safe_mode": opened.cached.thread.safe_mode_required or user.safe_mode,
         "requires_safe_mode": opened.cached.thread.safe_mode_required,
-        "can_set_safe_mode": refusal is None and _began(user, opened),
+        "can_set_safe_mode": refusal is None and _is_principal(user, opened),
         **timeline_page(user, opened),
         **_sections(user, opened, refusal is None, current_tab),
         **extra,
     }
+
+
+def sidebar_context(request: HttpRequest, thread_id: str) -> dict[str, Any]:
+    context: dict[str, Any] = {}
+    for sidebar in sidebars:
+        context |= sidebar(request, thread_id)
+    return context
 
 
 def _sections(
@@ -102,26 +110,26 @@ def is_request_recipient(me: Participant) -> bool:
     return me.request_state in (REQUEST_RECEIVED, REQUEST_DECLINED)
 
 
-def _began(user: User, opened: OpenedThread) -> bool:
+def _is_principal(user: User, opened: OpenedThread) -> bool:
     return user.id in (opened.cached.thread.buyer_id, opened.cached.thread.seller_id)
 
 
 def _first_unread(user: User, opened: OpenedThread) -> str:
-    """Where the line "new messages" goes, if it is in sight."""
+    """The message below the line "New messages", if it is on this page."""
     read = opened.me.last_read_seq
     unread = [m for m in opened.messages if m.seq > read and m.author_id not in (None, user.id)]
     return unread[0].id if opened.me.unread and unread else ""
 
 
 def timeline_page(user: User, opened: OpenedThread) -> dict[str, Any]:
-    """The stretch of messages, and where it goes on."""
+    """One page of messages, with links to the pages before and after it."""
     thread_id = opened.cached.thread.id
     messages = opened.messages
     entries = build_timeline(
         messages, opened.cached, reader_id=user.id, zone=timezone.get_current_timezone()
     )
     if is_request_recipient(opened.me):
-        # Of somebody whom one does not know yet: to be read, and not to be followed.
+        # Links of an unknown sender do not work before the request is accepted.
         for entry in entries:
             entry.message.html = strip_links(entry.message.html)
     older = opened.has_older and messages
@@ -176,12 +184,12 @@ def _person_view(person: Participant, user: User, *, may_remove: bool) -> Partic
 
 
 def invited_people(cached: CachedThread) -> list[Person]:
-    """As long as they can accept. Somebody who declined looks like somebody who waits."""
+    """Until the invitation expires: a declined invitation must look like an open one."""
     return [one.person for one in cached.invited.values() if not one.is_request_expired]
 
 
 def invitation_page(cached: CachedThread, invitation: Invitation) -> dict[str, Any]:
-    """What somebody sees before they accept: nothing that was said."""
+    """What an invited user sees before accepting: no messages."""
     return {
         "thread": {"id": cached.thread.id, "subject": cached.thread.subject},
         "inviter": invitation.other_side,
@@ -189,17 +197,18 @@ def invitation_page(cached: CachedThread, invitation: Invitation) -> dict[str, A
         "is_declined": invitation.request_state == REQUEST_DECLINED,
         "is_over": invitation.is_request_expired or invitation.inviter_id not in cached.people,
         "folder": invitation.folder,
+        "expired_hint": EXPIRED_HINT,
     }
 
 
 def compose_form(opened: OpenedThread) -> SendMessage:
-    """With an id of its own, so that sending the same page twice stores one message."""
+    """With a client id, so that posting the same page twice stores one message."""
     return SendMessage(
         initial={"client_id": str(uuid4()), "seen_seq": opened.cached.thread.last_seq}
     )
 
 
-def _why_not(user: User, opened: OpenedThread) -> Refusal | None:
+def _write_refusal(user: User, opened: OpenedThread) -> Refusal | None:
     try:
         check_can_write(opened.cached, user.id)
     except Refusal as refusal:

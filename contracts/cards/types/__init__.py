@@ -1,4 +1,4 @@
-"""The types there are. A new one is a file here, which says what it is, and its templates."""
+"""The registry of card types. A new type is a module here plus its templates."""
 
 from contracts.cards.card_type import CardType
 from contracts.cards.types import (

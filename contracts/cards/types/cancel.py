@@ -1,4 +1,4 @@
-"""Calling a booking off, with the outcome that its own terms give."""
+"""Cancelling a booking, with the outcome defined by its cancellation policy."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,7 +24,7 @@ from contracts.fields import Reason
 from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION, CANCELLED, FLEXIBLE, MODERATE
 from contracts.models.money import EXTRAS, REFUND
-from contracts.money import amount
+from contracts.money import format_amount
 from contracts.queries import format_outstanding, get_balance
 from core.refusals import Refusal
 
@@ -35,8 +35,8 @@ class Cancel(BaseModel):
     reason: Reason
 
 
-def kept(leg: Leg, now: datetime, *, by_buyer: bool) -> int:
-    """What of the price is due all the same. Whoever sells and calls it off keeps nothing."""
+def amount_still_due(leg: Leg, now: datetime, *, by_buyer: bool) -> int:
+    """The part of the price that is still due. If the seller cancels, nothing is."""
     if not by_buyer:
         return 0
     left = leg.starts_at - now
@@ -49,13 +49,13 @@ def kept(leg: Leg, now: datetime, *, by_buyer: bool) -> int:
     return leg.deposit_cents if left >= WEEK else leg.price_cents
 
 
-def worth(leg: Leg) -> int:
-    """Price and extras: what was to come. Overtime and expenses have been, and stay due."""
+def price_with_extras(leg: Leg) -> int:
+    """Price and extras. Overtime and expenses are already incurred and stay due."""
     extras = leg.amendments.filter(kind=EXTRAS).aggregate(sum=Sum("amount_cents"))["sum"] or 0
     return int(leg.price_cents + extras)
 
 
-def write(leg: Leg, given: Cancel, by: User) -> Payload:
+def build_payload(leg: Leg, given: Cancel, by: User) -> Payload:
     return {
         "service": leg.service,
         "reason": given.reason,
@@ -66,47 +66,48 @@ def write(leg: Leg, given: Cancel, by: User) -> Payload:
 
 
 def quote(leg: Leg, by: User) -> Payload:
-    stays = kept(leg, timezone.now(), by_buyer=by.id == leg.buyer_id)
-    whole = worth(leg)
-    return {"worth": whole, "kept": stays, "refund": whole - stays, "currency": leg.currency}
+    kept = amount_still_due(leg, timezone.now(), by_buyer=by.id == leg.buyer_id)
+    total = price_with_extras(leg)
+    return {"worth": total, "kept": kept, "refund": total - kept, "currency": leg.currency}
 
 
-def _accept(act: TransitionContext) -> None:
-    leg, payload = act.booking, act.card.payload
-    assert act.by is not None
-    if worth(leg) != payload["worth"]:
+def _accept(context: TransitionContext) -> None:
+    leg, payload = context.booking, context.card.payload
+    assert context.by is not None
+    if price_with_extras(leg) != payload["worth"]:
         raise Refusal(
             "ACTION_INVALID_STATE",
-            "What the booking is worth has changed since this was proposed.",
-            hint="Decline it, and propose it again with the outcome as it is now.",
+            "The booking's price has changed since this was proposed.",
+            hint="Decline it and propose it again with the new amounts.",
         )
     if payload["refund"] > 0:
         add_amendment(
-            act.by,
+            context.by,
             leg=leg,
             kind=REFUND,
             items=[{"title": "Cancelled"}],
             cents=payload["refund"],
-            card_id=act.card.id,
+            card_id=context.card.id,
         )
     leg.status = CANCELLED
     leg.save(update_fields=["status"])
-    act.adds = f" {format_outstanding(get_balance(leg).open_cents, leg.currency)}"
+    context.extra_text = f" {format_outstanding(get_balance(leg).open_cents, leg.currency)}"
 
 
 def summary(payload: Payload) -> str:
-    due = amount(payload["kept"], payload["currency"])
-    return f"{payload['service']}, {due} stays due"
+    due = format_amount(payload["kept"], payload["currency"])
+    return f"{payload['service']}, {due} still due"
 
 
 def show(payload: Payload) -> dict[str, Any]:
     return {
-        name: amount(payload[name], payload["currency"]) for name in ("worth", "kept", "refund")
+        name: format_amount(payload[name], payload["currency"])
+        for name in ("worth", "kept", "refund")
     }
 
 
-def quoted(leg: Leg, by: User) -> dict[str, Any]:
-    """Before one proposes it."""
+def show_quote(leg: Leg, by: User) -> dict[str, Any]:
+    """The outcome shown in the proposal form."""
     return show(quote(leg, by)) | {"terms": CANCELLATION[leg.cancellation]}
 
 
@@ -116,13 +117,13 @@ TYPE = CardType(
     icon="x",
     by=EITHER,
     proposal=Cancel,
-    write=write,
+    build_payload=build_payload,
     summary=summary,
     show=show,
-    quote=quoted,
-    is_alone=True,
-    proposes="Cancel the booking",
-    moves=(
+    quote=show_quote,
+    is_exclusive=True,
+    propose_label="Cancel the booking",
+    transitions=(
         Transition(
             "accept",
             ANSWERER,
@@ -132,10 +133,10 @@ TYPE = CardType(
             label="Agree to cancel",
             tone="danger",
             effect=_accept,
-            asks="The booking is then called off for good, with the outcome above.",
+            confirmation="This cancels the booking for good, with the outcome above.",
         ),
-        decline("{name} does not want to cancel: {what}."),
-        # A booking is not completed while this is open, so that it never ends with one.
+        decline("{name} declined the cancellation: {what}."),
+        # No `end_with_booking`: a booking cannot be completed while this is open.
         withdraw("{name} withdrew the cancellation: {what}."),
     ),
 )

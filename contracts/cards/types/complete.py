@@ -1,4 +1,4 @@
-"""The work is done: the buyer looks at it, and if nothing is said in time it is accepted."""
+"""Completion of a booking. Without an answer before the deadline, the work is accepted."""
 
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -26,12 +26,12 @@ from contracts.cards.types.proofs import is_approved
 from contracts.fields import Note
 from contracts.models import Card, Leg
 from contracts.models.bookings import COMPLETED
-from contracts.money import amount
+from contracts.money import format_amount
 from contracts.queries import format_outstanding, get_balance, is_in_force
 from core.refusals import Refusal
 
 TIME, MILESTONE = "time", "milestone"
-HOW = {TIME: "The booked time is over", MILESTONE: "The proofs are approved"}
+HOW = {TIME: "The booked time has ended", MILESTONE: "The proofs were approved"}
 
 
 class Complete(BaseModel):
@@ -39,7 +39,7 @@ class Complete(BaseModel):
     note: Note = ""
 
 
-def write(leg: Leg, given: Complete, by: User) -> Payload:
+def build_payload(leg: Leg, given: Complete, by: User) -> Payload:
     _check_how(leg, given.how, timezone.now())
     check_can_be_completed(leg)
     return {
@@ -53,30 +53,30 @@ def write(leg: Leg, given: Complete, by: User) -> Payload:
 
 def _check_how(leg: Leg, how: str, now: datetime) -> None:
     if how == TIME and leg.ends_at > now:
-        raise Refusal("CARD_INVALID", "The booking is not over yet.")
+        raise Refusal("CARD_INVALID", "The booking hasn't ended yet.")
     if how == MILESTONE and not is_approved(leg):
-        raise Refusal("CARD_INVALID", "No proofs of this booking are approved yet.")
+        raise Refusal("CARD_INVALID", "No proofs for this booking have been approved yet.")
 
 
 def check_can_be_completed(leg: Leg, *, card: Card | None = None) -> None:
-    """When it is proposed, and again when it is accepted, by the buyer or by the clock."""
+    """Checked when it is proposed and when it is accepted, by the buyer or by the deadline."""
     if not is_in_force(leg):
         raise Refusal(
             "ACTION_INVALID_STATE",
-            "The contract is not signed by both of you yet.",
-            hint="Sign it first. A booking is completed under a contract that is in force.",
+            "You haven't both signed the contract yet.",
+            hint="Sign it first.",
         )
     if items := open_items(leg, card=card):
-        said = "; ".join(f"{item['label']}: {item['what']}" for item in items)
+        listed = "; ".join(f"{item['label']}: {item['what']}" for item in items)
         raise Refusal(
             "ACTION_INVALID_STATE",
-            f"Something about this booking is still open. {said}.",
-            hint="Accept, decline or withdraw it first. The actions tab lists it.",
+            f"This booking still has open actions. {listed}.",
+            hint="Accept, decline or withdraw them first. They're in the Actions tab.",
         )
 
 
 def open_items(leg: Leg, *, card: Card | None = None) -> list[dict[str, str]]:
-    """Other cards of the booking, and changes of it, that somebody has to answer."""
+    """Other open cards and suggested changes of the booking."""
     cards = leg.cards.filter(is_open=True).exclude(pk=card.pk if card else None).order_by("id")
     changes = leg.proposed_changes.filter(status=PENDING).order_by("id")
     return [_open_card(each) for each in cards] + [
@@ -85,7 +85,7 @@ def open_items(leg: Leg, *, card: Card | None = None) -> list[dict[str, str]]:
 
 
 def _open_card(card: Card) -> dict[str, str]:
-    # The types are listed in the package that imports this module.
+    # Imported here, because the registry imports this module.
     from contracts.cards.types import TYPES
 
     kind = TYPES.get(card.type)
@@ -94,19 +94,19 @@ def _open_card(card: Card) -> dict[str, str]:
     return {"label": kind.label, "what": kind.summary(card.payload), "card": card.id}
 
 
-def _accept(act: TransitionContext) -> None:
-    """The balance becomes due. That it was paid is for the seller to record."""
-    leg, card = act.booking, act.card
+def _accept(context: TransitionContext) -> None:
+    """Makes the balance due. The seller records payments separately."""
+    leg, card = context.booking, context.card
     if not is_approved(leg):
-        _check_how(leg, TIME, act.at)
+        _check_how(leg, TIME, context.at)
     check_can_be_completed(leg, card=card)
     leg.status = COMPLETED
     leg.save(update_fields=["status"])
     balance = get_balance(leg)
-    due = amount(balance.due_cents, leg.currency)
+    due = format_amount(balance.due_cents, leg.currency)
     card.payload = card.payload | {"due": balance.due_cents}
     left = format_outstanding(balance.open_cents, leg.currency)
-    act.adds = f" {due} is now due." if balance.due_cents else f" {left}"
+    context.extra_text = f" {due} is now due." if balance.due_cents else f" {left}"
 
 
 def due(leg: Leg, payload: Payload, now: datetime) -> datetime:
@@ -122,14 +122,17 @@ def summary(payload: Payload) -> str:
 
 
 def show(payload: Payload) -> dict[str, Any]:
-    shown = {"how": HOW[payload["how"]], "open": amount(payload["open"], payload["currency"])}
+    shown = {
+        "how": HOW[payload["how"]],
+        "open": format_amount(payload["open"], payload["currency"]),
+    }
     if "due" in payload:
-        shown["due"] = amount(payload["due"], payload["currency"])
+        shown["due"] = format_amount(payload["due"], payload["currency"])
     return shown
 
 
 def quote(leg: Leg, by: User) -> dict[str, Any]:
-    """Before one proposes it: what is still in the way, and what becomes due."""
+    """Shown in the proposal form: what has to be settled first, and what becomes due."""
     return {
         "open_items": open_items(leg),
         "is_in_force": is_in_force(leg),
@@ -139,37 +142,37 @@ def quote(leg: Leg, by: User) -> dict[str, Any]:
 
 TYPE = CardType(
     name="complete",
-    label="Completed",
+    label="Completion",
     icon="badge-check",
     by=SELLER,
     proposal=Complete,
-    write=write,
+    build_payload=build_payload,
     summary=summary,
     show=show,
     due=due,
     quote=quote,
     choices={"how": HOW},
     defaults=defaults,
-    is_alone=True,
-    proposes="Mark as completed",
-    moves=(
+    is_exclusive=True,
+    propose_label="Mark as completed",
+    transitions=(
         accept("{name} accepted the work: {what}.", _accept, by=BUYER),
         Transition(
             "dispute",
             BUYER,
             (PENDING,),
             "disputed",
-            "{name} does not agree that it is completed: {what}.",
+            "{name} disputed the completion: {what}.",
             label="Dispute",
-            needs=Dispute,
-            then="dispute",
+            input_model=Dispute,
+            next_type="dispute",
         ),
         Transition(
             "auto_accept",
             DEADLINE,
             (PENDING,),
             "auto_accepted",
-            "The time to look at it is over, and the work is accepted: {what}.",
+            "The review period has ended and the work is accepted: {what}.",
             effect=_accept,
         ),
         withdraw("{name} withdrew the completion: {what}."),

@@ -1,4 +1,4 @@
-"""Something is wrong with the work: staff look at it, and until they have, the booking waits."""
+"""Disputes: the booking is on hold until staff decide."""
 
 from typing import Any, Literal
 
@@ -13,9 +13,9 @@ from contracts.models import Leg
 from contracts.models.bookings import ON_HOLD
 
 MATTERS = {
-    "not_delivered": "It was not delivered",
-    "not_as_agreed": "It is not what was agreed",
-    "money": "The money is not right",
+    "not_delivered": "Not delivered",
+    "not_as_agreed": "Not as agreed",
+    "money": "Payment problem",
     "other": "Something else",
 }
 
@@ -25,30 +25,30 @@ class Dispute(BaseModel):
     details: Reason
 
 
-def write(leg: Leg, given: Dispute, by: User) -> Payload:
+def build_payload(leg: Leg, given: Dispute, by: User) -> Payload:
     return {
         "service": leg.service,
         "matter": given.matter,
         "details": given.details,
-        # What the booking was until then: it is that again when staff have decided.
+        # The status that is restored by the decision.
         "before": leg.status,
     }
 
 
-def _hold(act: TransitionContext) -> None:
-    card, leg = act.card, act.booking
+def _hold(context: TransitionContext) -> None:
+    card, leg = context.card, context.booking
     leg.status = ON_HOLD
     leg.save(update_fields=["status"])
-    said = f"{MATTERS[card.payload['matter']]}. {card.payload['details']}"
-    open_case(act, about="dispute", person=card.seller_id, reason="other", comment=said)
-    act.entries += refresh_other_cards(card, act.entries)
+    comment = f"{MATTERS[card.payload['matter']]}. {card.payload['details']}"
+    open_case(context, about="dispute", person=card.seller_id, reason="other", comment=comment)
+    context.entries += refresh_other_cards(card, context.entries)
 
 
-def _resolve(act: TransitionContext) -> None:
-    act.booking.status = act.card.payload["before"]
-    act.booking.save(update_fields=["status"])
-    record_decision(act)
-    act.entries += refresh_other_cards(act.card, act.entries)
+def _resolve(context: TransitionContext) -> None:
+    context.booking.status = context.card.payload["before"]
+    context.booking.save(update_fields=["status"])
+    record_decision(context)
+    context.entries += refresh_other_cards(context.card, context.entries)
 
 
 def summary(payload: Payload) -> str:
@@ -65,7 +65,7 @@ TYPE = CardType(
     icon="flag",
     by=BUYER,
     proposal=Dispute,
-    write=write,
+    build_payload=build_payload,
     summary=summary,
     show=show,
     first=OPEN,
@@ -74,16 +74,16 @@ TYPE = CardType(
     files=(0, 5),
     files_label="Evidence",
     choices={"matter": MATTERS},
-    is_alone=True,
-    proposes="Open a dispute",
-    moves=(
+    is_exclusive=True,
+    propose_label="Open a dispute",
+    transitions=(
         Transition(
             "resolve",
             STAFF,
             (OPEN,),
             RESOLVED,
-            "Our safety team has decided the dispute, and the booking is no longer on hold.",
-            needs=Decision,
+            "Our safety team has decided the dispute. The booking is no longer on hold.",
+            input_model=Decision,
             effect=_resolve,
         ),
     ),

@@ -1,4 +1,4 @@
-"""What the seller laid out, with the slip that proves it."""
+"""Expenses of the seller, with a receipt as proof."""
 
 from datetime import date
 from typing import Any
@@ -18,10 +18,10 @@ from contracts.cards.card_type import (
     end_with_booking,
     withdraw,
 )
-from contracts.fields import Cents, Day, Note, SingleLine, format_day, invalid
+from contracts.fields import Cents, Day, Note, SingleLine, field_error, format_day
 from contracts.models import Leg
 from contracts.models.money import EXPENSE
-from contracts.money import amount
+from contracts.money import format_amount
 from core.refusals import Refusal
 
 MAX_AGE_DAYS = 5 * 366
@@ -34,13 +34,13 @@ class Expense(BaseModel):
     note: Note = ""
 
 
-def write(leg: Leg, given: Expense, by: User) -> Payload:
-    # Somewhere it is tomorrow already.
+def build_payload(leg: Leg, given: Expense, by: User) -> Payload:
+    # Tomorrow is allowed, because of time zones.
     age = (timezone.now().date() - given.date).days
     if age < -1:
-        raise Refusal("CARD_INVALID", "That day has not come yet.")
+        raise Refusal("CARD_INVALID", "The date can't be in the future.")
     if age > MAX_AGE_DAYS:
-        raise invalid("date", "An expense can be at most five years old.")
+        raise field_error("date", "An expense can be at most five years old.")
     return {
         "cents": given.amount,
         "currency": leg.currency,
@@ -50,27 +50,27 @@ def write(leg: Leg, given: Expense, by: User) -> Payload:
     }
 
 
-def _accept(act: TransitionContext) -> None:
-    payload = act.card.payload
-    assert act.by is not None
+def _accept(context: TransitionContext) -> None:
+    payload = context.card.payload
+    assert context.by is not None
     slips = [file["id"] for file in payload["files"]]
     add_amendment(
-        act.by,
-        leg=act.booking,
+        context.by,
+        leg=context.booking,
         kind=EXPENSE,
         items=[{"title": payload["merchant"], "date": payload["date"], "slips": slips}],
         cents=payload["cents"],
-        card_id=act.card.id,
+        card_id=context.card.id,
     )
 
 
 def summary(payload: Payload) -> str:
-    return f"{payload['merchant']}, {amount(payload['cents'], payload['currency'])}"
+    return f"{payload['merchant']}, {format_amount(payload['cents'], payload['currency'])}"
 
 
 def show(payload: Payload) -> dict[str, Any]:
     day = format_day(date.fromisoformat(payload["date"]))
-    return {"total": amount(payload["cents"], payload["currency"]), "day": day}
+    return {"total": format_amount(payload["cents"], payload["currency"]), "day": day}
 
 
 TYPE = CardType(
@@ -79,14 +79,14 @@ TYPE = CardType(
     icon="paperclip",
     by=SELLER,
     proposal=Expense,
-    write=write,
+    build_payload=build_payload,
     summary=summary,
     show=show,
     files=(1, 3),
-    files_label="Photo of the slip",
-    proposes="Hand in an expense",
+    files_label="Receipt (photo or PDF)",
+    propose_label="Submit an expense",
     needs_review=True,
-    moves=(
+    transitions=(
         accept("{name} accepted the expense: {what}.", _accept),
         decline("{name} declined the expense: {what}."),
         withdraw("{name} withdrew the expense: {what}."),

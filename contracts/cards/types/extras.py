@@ -1,4 +1,4 @@
-"""Something on top of what was booked, for its price."""
+"""Extras in addition to the booking, with their prices."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from contracts.fields import Cents, Note, SingleLine, WholeNumber
 from contracts.models import Leg
 from contracts.models.fields import MAX_CENTS
 from contracts.models.money import EXTRAS
-from contracts.money import amount
+from contracts.money import format_amount
 from core.refusals import Refusal
 
 MAX_ITEMS = 10
@@ -41,7 +41,7 @@ class Extras(BaseModel):
     note: Note = ""
 
 
-def write(leg: Leg, given: Extras, by: User) -> Payload:
+def build_payload(leg: Leg, given: Extras, by: User) -> Payload:
     items = [
         {"title": item.title, "quantity": item.quantity, "cents": item.unit} for item in given.items
     ]
@@ -57,28 +57,28 @@ def write(leg: Leg, given: Extras, by: User) -> Payload:
     }
 
 
-def _accept(act: TransitionContext) -> None:
-    payload = act.card.payload
-    assert act.by is not None
+def _accept(context: TransitionContext) -> None:
+    payload = context.card.payload
+    assert context.by is not None
     add_amendment(
-        act.by,
-        leg=act.booking,
+        context.by,
+        leg=context.booking,
         kind=EXTRAS,
         items=payload["items"],
         cents=payload["cents"],
-        card_id=act.card.id,
+        card_id=context.card.id,
     )
 
 
 def summary(payload: Payload) -> str:
     first, *more = payload["items"]
     others = f" and {len(more)} more" if more else ""
-    return f"{first['title']}{others}, {amount(payload['cents'], payload['currency'])}"
+    return f"{first['title']}{others}, {format_amount(payload['cents'], payload['currency'])}"
 
 
 def show(payload: Payload) -> dict[str, Any]:
     def money(cents: int) -> str:
-        return amount(cents, payload["currency"])
+        return format_amount(cents, payload["currency"])
 
     rows = [
         item | {"unit": money(item["cents"]), "sum": money(item["quantity"] * item["cents"])}
@@ -97,26 +97,26 @@ TYPE = CardType(
     icon="file-plus",
     by=SELLER,
     proposal=Extras,
-    write=write,
+    build_payload=build_payload,
     summary=summary,
     show=show,
     defaults=defaults,
-    proposes="Propose extras",
+    propose_label="Propose extras",
     needs_review=True,
-    moves=(
+    transitions=(
         accept("{name} accepted the extras: {what}.", _accept),
         Transition(
             "counter",
             ANSWERER,
             (PENDING,),
             "countered",
-            "{name} answered with other extras.",
-            label="Propose something else",
-            needs=Extras,
-            then="extras",
+            "{name} suggested other extras.",
+            label="Suggest a change",
+            input_model=Extras,
+            next_type="extras",
         ),
         decline("{name} declined the extras: {what}."),
-        withdraw("{name} took the extras back."),
+        withdraw("{name} withdrew the extras."),
         end_with_booking(),
     ),
 )

@@ -1,4 +1,4 @@
-"""Work that went on for longer, at the rate that follows from the contract."""
+"""Overtime, at the rate of the contract."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from contracts.fields import Note, WholeNumber
 from contracts.models import Leg
 from contracts.models.fields import MAX_CENTS
 from contracts.models.money import OVERTIME
-from contracts.money import amount
+from contracts.money import format_amount
 from core.refusals import Refusal
 
 MAX_MINUTES = 24 * 60
@@ -31,12 +31,14 @@ class Overtime(BaseModel):
     note: Note = ""
 
 
-def write(leg: Leg, given: Overtime, by: User) -> Payload:
-    """What a minute costs is what a minute of the booking costs: its price over its length."""
+def build_payload(leg: Leg, given: Overtime, by: User) -> Payload:
+    """Overtime costs the same per minute as the booking: its price divided by its length."""
     length = round((leg.ends_at - leg.starts_at).total_seconds() / 60)
     cents = (2 * leg.price_cents * given.minutes + length) // (2 * length)
     if not 0 < cents <= MAX_CENTS:
-        raise Refusal("CARD_INVALID", "This booking has no price from which a rate would follow.")
+        raise Refusal(
+            "CARD_INVALID", "Overtime can't be calculated because this booking has no price."
+        )
     return {
         "minutes": given.minutes,
         "price": leg.price_cents,
@@ -47,35 +49,37 @@ def write(leg: Leg, given: Overtime, by: User) -> Payload:
     }
 
 
-def _accept(act: TransitionContext) -> None:
-    payload = act.card.payload
-    assert act.by is not None
+def _accept(context: TransitionContext) -> None:
+    payload = context.card.payload
+    assert context.by is not None
     add_amendment(
-        act.by,
-        leg=act.booking,
+        context.by,
+        leg=context.booking,
         kind=OVERTIME,
-        items=[{"title": spell(payload["minutes"])}],
+        items=[{"title": format_minutes(payload["minutes"])}],
         cents=payload["cents"],
-        card_id=act.card.id,
+        card_id=context.card.id,
     )
 
 
-def spell(minutes: int) -> str:
+def format_minutes(minutes: int) -> str:
     hours, rest = divmod(minutes, 60)
     parts = [f"{hours} h" if hours else "", f"{rest} min" if rest else ""]
     return " ".join(part for part in parts if part)
 
 
 def summary(payload: Payload) -> str:
-    return f"{spell(payload['minutes'])}, {amount(payload['cents'], payload['currency'])}"
+    total = format_amount(payload["cents"], payload["currency"])
+    return f"{format_minutes(payload['minutes'])}, {total}"
 
 
 def show(payload: Payload) -> dict[str, Any]:
     currency = payload["currency"]
+    price = format_amount(payload["price"], currency)
     return {
-        "length": spell(payload["minutes"]),
-        "total": amount(payload["cents"], currency),
-        "rate": f"{amount(payload['price'], currency)} for {spell(payload['length'])}",
+        "length": format_minutes(payload["minutes"]),
+        "total": format_amount(payload["cents"], currency),
+        "rate": f"{price} for {format_minutes(payload['length'])}",
     }
 
 
@@ -85,12 +89,12 @@ TYPE = CardType(
     icon="clock",
     by=EITHER,
     proposal=Overtime,
-    write=write,
+    build_payload=build_payload,
     summary=summary,
     show=show,
-    proposes="Propose overtime",
+    propose_label="Propose overtime",
     needs_review=True,
-    moves=(
+    transitions=(
         accept("{name} accepted the overtime: {what}.", _accept),
         decline("{name} declined the overtime: {what}."),
         withdraw("{name} withdrew the overtime: {what}."),

@@ -1,5 +1,5 @@
-"""Previews for the buyer to look at: approved, or sent back with what should change, until they are
-right. A round is a card; the next one answers it."""
+"""Proofs that the buyer approves or returns with change requests. Each round is a card, and the
+next round answers it."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Any
@@ -19,13 +19,21 @@ from contracts.cards.card_type import (
     TransitionContext,
     end_with_booking,
 )
-from contracts.fields import Moment, Note, WholeNumber, in_zone, invalid, plain, typed
+from contracts.fields import (
+    Moment,
+    Note,
+    WholeNumber,
+    field_error,
+    format_for_input,
+    in_zone,
+    normalise_text,
+)
 from contracts.models import Leg
 from core.refusals import Refusal
 
 APPROVED, CHANGES = "approved", "changes_requested"
 MAX_PICTURES = 20
-USUALLY, MAX_ANSWER_TIME = timedelta(days=7), timedelta(days=60)
+DEFAULT_ANSWER_TIME, MAX_ANSWER_TIME = timedelta(days=7), timedelta(days=60)
 
 
 def _none_if_empty(value: Any) -> Any:
@@ -33,17 +41,17 @@ def _none_if_empty(value: Any) -> Any:
 
 
 def _list_of(value: Any) -> Any:
-    """A form that has one of them sends no list."""
+    """A form with one value sends no list."""
     return [value] if isinstance(value, str) else value
 
 
 Id = Annotated[str, StringConstraints(max_length=40)]
-ShortNote = Annotated[str, BeforeValidator(plain), StringConstraints(max_length=300)]
+ShortNote = Annotated[str, BeforeValidator(normalise_text), StringConstraints(max_length=300)]
 Count = Annotated[WholeNumber, Field(ge=1, le=MAX_PICTURES)]
 
 
 class Proofs(BaseModel):
-    """`most` is how many the buyer may choose; None: as many as there are."""
+    """`most` is the maximum number of selections; None means any number."""
 
     until: Moment
     most: Annotated[Count | None, BeforeValidator(_none_if_empty)] = None
@@ -60,7 +68,7 @@ class PictureNote(BaseModel):
 
 
 class ChangeRequest(BaseModel):
-    """For all of them, or for some."""
+    """Requested changes, for all images or for single ones."""
 
     note: Note = ""
     notes: Annotated[list[PictureNote], Field(max_length=MAX_PICTURES)] = []
@@ -69,14 +77,14 @@ class ChangeRequest(BaseModel):
     def _says_something(self) -> "ChangeRequest":
         self.notes = [one for one in self.notes if one.note]
         if not self.note and not self.notes:
-            raise ValueError("Say what should change, for a picture or for all of them.")
+            raise ValueError("Describe the changes, for one photo or for all of them.")
         return self
 
 
-def write(leg: Leg, given: Proofs, by: User) -> Payload:
+def build_payload(leg: Leg, given: Proofs, by: User) -> Payload:
     until = in_zone(given.until, leg.time_zone)
     if not timezone.now() < until <= timezone.now() + MAX_ANSWER_TIME:
-        raise invalid("until", f"That has to be within the next {MAX_ANSWER_TIME.days} days.")
+        raise field_error("until", f"Choose a time within the next {MAX_ANSWER_TIME.days} days.")
     return {
         "service": leg.service,
         "until": until.isoformat(),
@@ -85,28 +93,28 @@ def write(leg: Leg, given: Proofs, by: User) -> Payload:
     }
 
 
-def _approve(act: TransitionContext) -> None:
-    payload = act.card.payload
-    chosen = _of_this_round(payload, act.given.chosen)
+def _approve(context: TransitionContext) -> None:
+    payload = context.card.payload
+    chosen = _of_this_round(payload, context.given.chosen)
     if payload["most"] and len(chosen) > payload["most"]:
-        raise invalid("chosen", f"At most {payload['most']} can be chosen.")
-    act.card.payload = payload | {"chosen": chosen}
+        raise field_error("chosen", f"You can select up to {payload['most']}.")
+    context.card.payload = payload | {"chosen": chosen}
     if chosen:
-        act.adds = f" Chosen: {len(chosen)} of {len(payload['files'])}."
+        context.extra_text = f" Selected: {len(chosen)} of {len(payload['files'])}."
 
 
-def _request_changes(act: TransitionContext) -> None:
-    payload, given = act.card.payload, act.given
+def _request_changes(context: TransitionContext) -> None:
+    payload, given = context.card.payload, context.given
     notes = {one.id: one.note for one in given.notes}
     _of_this_round(payload, list(notes))
-    act.card.payload = payload | {"changes": given.note, "notes": notes}
+    context.card.payload = payload | {"changes": given.note, "notes": notes}
 
 
 def _of_this_round(payload: Payload, ids: list[str]) -> list[str]:
-    """In the order in which they are shown."""
+    """The given ids in display order."""
     shown = [file["id"] for file in payload["files"]]
     if not set(ids) <= set(shown):
-        raise Refusal("CARD_INVALID", "This picture is not one of these proofs.")
+        raise Refusal("CARD_INVALID", "This photo isn't one of these proofs.")
     return [each for each in shown if each in ids]
 
 
@@ -116,8 +124,8 @@ def due(leg: Leg, payload: Payload, now: datetime) -> datetime:
 
 def summary(payload: Payload) -> str:
     count = len(payload["files"])
-    pictures = f"{count} picture{'' if count == 1 else 's'}"
-    return f"{payload['service']}, {pictures}{_round(payload)}"
+    photos = f"{count} photo{'' if count == 1 else 's'}"
+    return f"{payload['service']}, {photos}{_round(payload)}"
 
 
 def _round(payload: Payload) -> str:
@@ -131,11 +139,15 @@ def show(payload: Payload) -> dict[str, Any]:
 
 
 def defaults(leg: Leg) -> dict[str, Any]:
-    return {"until": typed(timezone.now().replace(minute=0) + USUALLY, leg.time_zone)}
+    return {
+        "until": format_for_input(
+            timezone.now().replace(minute=0) + DEFAULT_ANSWER_TIME, leg.time_zone
+        )
+    }
 
 
 def is_approved(leg: Leg) -> bool:
-    """The milestone that this is: what was shown is what is wanted."""
+    """Whether a round of proofs was approved, which is a milestone of the booking."""
     return leg.cards.filter(type=TYPE.name, state=APPROVED).exists()
 
 
@@ -145,27 +157,27 @@ TYPE = CardType(
     icon="image",
     by=SELLER,
     proposal=Proofs,
-    write=write,
+    build_payload=build_payload,
     summary=summary,
     show=show,
     waits={PENDING: BUYER, CHANGES: SELLER},
     due=due,
     files=(1, MAX_PICTURES),
-    files_label="Pictures from this device",
+    files_label="Photos from this device",
     file_kind="image",
     defaults=defaults,
-    is_alone=True,
-    proposes="Show proofs",
-    moves=(
+    is_exclusive=True,
+    propose_label="Share proofs",
+    transitions=(
         Transition(
             "approve",
             BUYER,
             (PENDING,),
             APPROVED,
             "{name} approved the proofs: {what}.",
-            label="Choose and approve",
+            label="Approve",
             tone="primary",
-            needs=Selection,
+            input_model=Selection,
             effect=_approve,
         ),
         Transition(
@@ -173,26 +185,26 @@ TYPE = CardType(
             BUYER,
             (PENDING,),
             CHANGES,
-            "{name} asked for changes to the proofs: {what}.",
-            label="Ask for changes",
-            needs=ChangeRequest,
+            "{name} requested changes to the proofs: {what}.",
+            label="Request changes",
+            input_model=ChangeRequest,
             effect=_request_changes,
         ),
-        # Answered it stays what it was: a round in which changes were asked for.
+        # The state stays: this round is still the one with change requests.
         Transition(
             "answer",
             SELLER,
             (CHANGES,),
             CHANGES,
-            "{name} showed the proofs anew.",
-            label="Show another round",
+            "{name} shared new proofs.",
+            label="Share another round",
             tone="primary",
-            needs=Proofs,
-            then="proofs",
-            ends=True,
+            input_model=Proofs,
+            next_type="proofs",
+            closes=True,
         ),
         Transition(
-            "expire", DEADLINE, (PENDING,), "expired", "Nobody answered the proofs in time: {what}."
+            "expire", DEADLINE, (PENDING,), "expired", "The proofs expired without a reply: {what}."
         ),
         end_with_booking(PENDING, CHANGES),
     ),

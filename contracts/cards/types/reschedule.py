@@ -1,4 +1,4 @@
-"""Another time for a booking."""
+"""Rescheduling of a booking."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,8 +21,9 @@ from contracts.cards.card_type import (
     end_with_booking,
     withdraw,
 )
-from contracts.fields import Moment, Note, format_times, in_zone, typed
+from contracts.fields import Moment, Note, format_for_input, format_times, in_zone
 from contracts.models import Leg
+from contracts.refusals import END_BEFORE_START
 from contracts.schedule import check_is_available, find_date_error
 from contracts.terms import Terms
 from core.refusals import Refusal
@@ -31,7 +32,7 @@ OPEN_FOR = timedelta(hours=72)
 
 
 class NewTime(BaseModel):
-    """In the booking's own time zone, as people write it."""
+    """Times without an offset are in the booking's time zone."""
 
     starts_at: Moment
     ends_at: Moment
@@ -40,14 +41,14 @@ class NewTime(BaseModel):
     @model_validator(mode="after")
     def _in_order(self) -> "NewTime":
         if self.ends_at.replace(tzinfo=None) <= self.starts_at.replace(tzinfo=None):
-            raise ValueError("The end has to come after the start.")
+            raise ValueError(END_BEFORE_START)
         return self
 
 
-def write(leg: Leg, given: NewTime, by: User) -> Payload:
+def build_payload(leg: Leg, given: NewTime, by: User) -> Payload:
     start, end = (in_zone(moment, leg.time_zone) for moment in (given.starts_at, given.ends_at))
     if (start, end) == (leg.starts_at, leg.ends_at):
-        raise Refusal("CARD_INVALID", "That is the time which is agreed already.")
+        raise Refusal("CARD_INVALID", "That's already the agreed time. Choose another one.")
     if wrong := find_date_error((start, end)):
         raise Refusal("CARD_INVALID", wrong)
     check_is_available(leg.seller, (start, end), asked_by=by, leg=leg)
@@ -63,26 +64,26 @@ def write(leg: Leg, given: NewTime, by: User) -> Payload:
     }
 
 
-def _accept(act: TransitionContext) -> None:
-    leg, payload = act.booking, act.card.payload
+def _accept(context: TransitionContext) -> None:
+    leg, payload = context.booking, context.card.payload
     start, end = (datetime.fromisoformat(payload[name]) for name in ("new_start", "new_end"))
-    if start <= act.at:
-        # A hold may have outlasted it.
-        raise Refusal("ACTION_INVALID_STATE", "That time is over. Propose another one.")
+    if start <= context.at:
+        # The proposed time may have passed during a hold.
+        raise Refusal("ACTION_INVALID_STATE", "That time has passed. Suggest another one.")
     old = tuple(datetime.fromisoformat(payload[name]) for name in ("old_start", "old_end"))
     if old != (leg.starts_at, leg.ends_at):
         raise Refusal(
             "ACTION_INVALID_STATE",
-            "The time of this booking was changed since this was proposed.",
+            "The booking time has changed since this was proposed.",
             hint="Propose the new time again.",
         )
     terms = {name: getattr(leg, name) for name in Terms.__dataclass_fields__}
     terms |= {"starts_at": start, "ends_at": end}
-    act.entries += change_leg(leg, Terms(**terms), by=act.by or leg.seller, key=act.key)
+    context.entries += change_leg(leg, Terms(**terms), by=context.by or leg.seller, key=context.key)
 
 
 def due(leg: Leg, payload: Payload, now: datetime) -> datetime:
-    """Three days, or until the booking would begin."""
+    """Three days, or until the booking starts if that is earlier."""
     return min(now + OPEN_FOR, leg.starts_at) if leg.starts_at > now else now + OPEN_FOR
 
 
@@ -98,7 +99,10 @@ def show(payload: Payload) -> dict[str, Any]:
 
 
 def defaults(leg: Leg) -> dict[str, Any]:
-    return {name: typed(getattr(leg, name), leg.time_zone) for name in ("starts_at", "ends_at")}
+    return {
+        name: format_for_input(getattr(leg, name), leg.time_zone)
+        for name in ("starts_at", "ends_at")
+    }
 
 
 TYPE = CardType(
@@ -107,33 +111,33 @@ TYPE = CardType(
     icon="clock",
     by=EITHER,
     proposal=NewTime,
-    write=write,
+    build_payload=build_payload,
     summary=summary,
     show=show,
     due=due,
     defaults=defaults,
-    is_alone=True,
-    proposes="Propose a new time",
-    moves=(
+    is_exclusive=True,
+    propose_label="Propose a new time",
+    transitions=(
         accept("{name} accepted the new time: {what}.", _accept),
         Transition(
             "counter",
             ANSWERER,
             (PENDING,),
             "countered",
-            "{name} answered with another time.",
-            label="Propose another time",
-            needs=NewTime,
-            then="reschedule",
+            "{name} suggested another time.",
+            label="Suggest another time",
+            input_model=NewTime,
+            next_type="reschedule",
         ),
         decline("{name} declined the new time."),
-        withdraw("{name} took the new time back."),
+        withdraw("{name} withdrew the new time."),
         Transition(
             "expire",
             DEADLINE,
             (PENDING,),
             "expired",
-            "Nobody answered the new time in time: {what}.",
+            "The new time expired without a reply: {what}.",
         ),
         end_with_booking(),
     ),

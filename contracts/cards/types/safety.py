@@ -1,4 +1,4 @@
-"""Somebody does not feel safe: nobody writes in the conversation until staff have acted."""
+"""Safety requests: the thread is on hold until staff context."""
 
 from typing import Literal
 
@@ -17,15 +17,15 @@ from contracts.cards.cases import FOR_STAFF, OPEN, RESOLVED, Decision, open_case
 from contracts.fields import Reason
 from contracts.models import Leg
 
-# As reports name them.
+# The same reasons as for reports.
 MATTERS = {
-    "danger": "A threat, or somebody is in danger",
+    "danger": "Threat or danger",
     "harassment": "Harassment or insults",
-    "sexual": "Sexual content that nobody asked for",
-    "fraud": "Fraud, or a false identity",
+    "sexual": "Unwanted sexual content",
+    "fraud": "Fraud or false identity",
     "other": "Something else",
 }
-SEVERITIES = {"soon": "Soon", "urgent": "At once"}
+SEVERITIES = {"soon": "Soon", "urgent": "Urgent"}
 
 
 class Safety(BaseModel):
@@ -34,15 +34,15 @@ class Safety(BaseModel):
     notes: Reason
 
 
-def write(leg: Leg, given: Safety, by: User) -> Payload:
-    """What was said is for staff: the other side sees that there is a case, and nothing of it."""
+def build_payload(leg: Leg, given: Safety, by: User) -> Payload:
+    """The input is visible to staff only; the other party just sees that a case exists."""
     return {"service": leg.service}
 
 
-def _call(act: TransitionContext) -> None:
-    card, given = act.card, act.given
+def _call(context: TransitionContext) -> None:
+    card, given = context.card, context.given
     open_case(
-        act,
+        context,
         about="safety",
         person=card.answerer_id,
         reason=given.matter,
@@ -62,7 +62,7 @@ TYPE = CardType(
     icon="shield-check",
     by=EITHER,
     proposal=Safety,
-    write=write,
+    build_payload=build_payload,
     summary=summary,
     show=lambda payload: {},
     first=OPEN,
@@ -71,16 +71,16 @@ TYPE = CardType(
     is_hold=True,
     choices={"matter": MATTERS, "severity": SEVERITIES},
     defaults=lambda leg: {"severity": "soon"},
-    is_alone=True,
-    proposes="Call our safety team",
-    moves=(
+    is_exclusive=True,
+    propose_label="Get help from our safety team",
+    transitions=(
         Transition(
             "resolve",
             STAFF,
             (OPEN,),
             RESOLVED,
-            "Our safety team has looked at it, and the conversation goes on.",
-            needs=Decision,
+            "Our safety team has reviewed this. You can message each other again.",
+            input_model=Decision,
             effect=record_decision,
         ),
     ),

@@ -1,6 +1,6 @@
-"""Asking for signatures under one version of a contract."""
+"""Requests for signatures on the current version of a contract."""
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from accounts.models import User
 from contracts.actions.documents import sign_version
@@ -23,21 +23,25 @@ from core.refusals import Refusal
 
 
 class Sign(BaseModel):
-    """Which version it is follows from the booking: the one that counts."""
+    """No input: the version is the current one."""
 
 
 class SignatureInput(BaseModel):
-    legal_name: SingleLine
-    has_read: bool = False
-    # Known to the server, and never asked of whoever signs.
+    legal_name: SingleLine = Field(title="Your legal name")
+    has_read: bool = Field(False, title="I've read the contract to the end")
+    # Set by the server, never by the form.
     address: str | None = None
     user_agent: str = ""
 
 
-def write(leg: Leg, given: Sign, by: User) -> Payload:
+def signature_label(name: str) -> str:
+    return SignatureInput.model_fields[name].title or ""
+
+
+def build_payload(leg: Leg, given: Sign, by: User) -> Payload:
     version = leg.contract.versions.exclude(status=VOID).first()
     if version is None or version.status != ISSUED:
-        raise Refusal("CARD_INVALID", "The contract is signed by both already.")
+        raise Refusal("CARD_INVALID", "You've both already signed the contract.")
     return {
         "service": leg.service,
         "document": leg.contract.id,
@@ -46,25 +50,25 @@ def write(leg: Leg, given: Sign, by: User) -> Payload:
     }
 
 
-def missing(leg: Leg, payload: Payload) -> list[str]:
-    """Those whose signature is not there yet."""
+def list_unsigned_parties(leg: Leg, payload: Payload) -> list[str]:
+    """The parties who have not signed yet."""
     version = ContractVersion.objects.get(document=payload["document"], number=payload["number"])
     signed = set(version.signatures.values_list("user_id", flat=True))
     return [user_id for user_id in leg.parties if user_id not in signed]
 
 
-def _sign(act: TransitionContext) -> None:
-    payload = act.card.payload
-    assert act.by is not None
-    act.entries += sign_version(
-        act.by,
+def _sign(context: TransitionContext) -> None:
+    payload = context.card.payload
+    assert context.by is not None
+    context.entries += sign_version(
+        context.by,
         document_id=payload["document"],
         number=payload["number"],
-        **act.given.model_dump(),
+        **context.given.model_dump(),
     )
-    left = missing(act.booking, payload)
+    left = list_unsigned_parties(context.booking, payload)
     if left:
-        act.to, act.waits_for = PENDING, left
+        context.to, context.waits_for = PENDING, left
 
 
 def summary(payload: Payload) -> str:
@@ -77,32 +81,32 @@ TYPE = CardType(
     icon="pencil",
     by=SELLER,
     proposal=Sign,
-    write=write,
+    build_payload=build_payload,
     summary=summary,
     show=lambda payload: {},
     waits={PENDING: AWAITED},
-    waiting=missing,
-    is_alone=True,
-    proposes="Ask for signatures",
-    moves=(
+    initially_awaited=list_unsigned_parties,
+    is_exclusive=True,
+    propose_label="Request signatures",
+    transitions=(
         Transition(
             "sign",
             AWAITED,
             (PENDING,),
             "signed",
             "{name} signed: {what}.",
-            label="Read and sign",
+            label="Review and sign",
             tone="primary",
-            needs=SignatureInput,
+            input_model=SignatureInput,
             effect=_sign,
         ),
-        decline("{name} does not sign: {what}.", by=AWAITED),
+        decline("{name} declined to sign: {what}.", by=AWAITED),
         Transition(
             "void",
             DEADLINE,
             (PENDING,),
             "voided",
-            "There is a newer version of the contract: {what} no longer needs signatures.",
+            "The contract has a newer version: {what} no longer needs signatures.",
         ),
         end_with_booking(),
     ),

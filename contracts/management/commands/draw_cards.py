@@ -6,7 +6,7 @@ from contracts.cards.diagram import page
 
 
 class Command(BaseCommand):
-    help = "Prints docs/cards.md: the state diagrams of all cards, made from their tables."
+    help = "Prints docs/cards.md: state diagrams and transition tables of all card types."
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.stdout.write(page(), ending="")

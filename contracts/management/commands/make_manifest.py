@@ -8,11 +8,11 @@ from contracts.management.commands.verify_manifest import checksum
 
 
 class Command(BaseCommand):
-    help = "Prints the files of a folder as the page for delivering finals takes them."
+    help = "Prints the files of a folder in the format of the page that delivers finals."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", type=Path)
-        parser.add_argument("link", help="where they can be had, to which their names are added")
+        parser.add_argument("link", help="base URL of the files")
 
     def handle(self, *, folder: Path, link: str, **options: Any) -> None:
         if not folder.is_dir():

@@ -11,8 +11,8 @@ from contracts.models.documents import IN_FORCE, ISSUED, VOID
 
 class Command(BaseCommand):
     help = (
-        "Finds contracts that were changed since they were issued or signed, and bookings whose "
-        "terms are not those of their contract."
+        "Finds contracts that were changed after they were issued or signed, and bookings whose "
+        "terms differ from their contract."
     )
 
     def handle(self, **options: Any) -> None:
@@ -20,15 +20,15 @@ class Command(BaseCommand):
         for version in _versions().iterator(chunk_size=100):
             wrong += [f"{version}: {problem}" for problem in problems_of(version)]
         unagreed = Leg.objects.exclude(contract__versions__status__in=(ISSUED, IN_FORCE))
-        wrong += [f"{leg.id}: no contract of this booking counts" for leg in unagreed]
+        wrong += [f"{leg.id}: this booking has no valid contract" for leg in unagreed]
         for line in wrong:
             self.stdout.write(line)
         if wrong:
             raise CommandError(
-                f"{len(wrong)} problems: contracts are not as they were issued, or bookings are "
-                "not as they were agreed."
+                f"{len(wrong)} problems: contracts differ from what was issued, or bookings from "
+                "what was agreed."
             )
-        self.stdout.write(f"{versions} versions are as they were issued.")
+        self.stdout.write(f"{versions} versions are unchanged.")
 
 
 def _versions() -> Any:
@@ -38,7 +38,7 @@ def _versions() -> Any:
 
 
 def problems_of(version: ContractVersion) -> Iterator[str]:
-    """By the checksum stored with it, the one that each party signed, and the booking's terms."""
+    """Checks the stored checksum, the signed checksums, and the booking's terms."""
     made = hashlib.sha256(version.pdf).hexdigest()
     if made != version.sha256:
         yield "the document was changed"

@@ -12,21 +12,21 @@ class Command(BaseCommand):
     help = "Compares a folder with a manifest of deliverables."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("manifest", help="its id, mft_…")
+        parser.add_argument("manifest", help="manifest id, mft_…")
         parser.add_argument("folder", type=Path)
 
     def handle(self, *, manifest: str, folder: Path, **options: Any) -> None:
         found = DeliverableManifest.objects.filter(pk=manifest).first()
         if found is None:
-            raise CommandError("There is no such manifest.")
+            raise CommandError("This manifest does not exist.")
         if not folder.is_dir():
             raise CommandError(f"{folder} is not a folder.")
         wrong = list(differences(found.entries, folder))
         for line in wrong:
             self.stdout.write(line)
         if wrong:
-            raise CommandError(f"{len(wrong)} of {len(found.entries)} differ.")
-        self.stdout.write(f"All {len(found.entries)} are as delivered.")
+            raise CommandError(f"{len(wrong)} of {len(found.entries)} files differ.")
+        self.stdout.write(f"All {len(found.entries)} files match the manifest.")
 
 
 def differences(entries: list[dict[str, Any]], folder: Path) -> Iterator[str]:

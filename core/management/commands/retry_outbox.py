@@ -6,12 +6,12 @@ from core.outbox.maintenance import dead_letters, retry_dead_letters
 
 
 class Command(BaseCommand):
-    help = "Lists the dead letters of the outbox, or makes them due again."
+    help = "List the dead letters of the outbox, or retry them."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("ids", nargs="*", type=int, metavar="ID")
         parser.add_argument("--all", action="store_true", help="retry all dead letters")
-        parser.add_argument("--kind", help="only those of this kind")
+        parser.add_argument("--kind", help="limit to entries of this kind")
 
     def handle(self, *, ids: list[int], all: bool, kind: str | None, **options: Any) -> None:
         found = dead_letters()

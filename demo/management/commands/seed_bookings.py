@@ -10,13 +10,13 @@ from demo.seed_command import SeedCommand
 
 
 class Command(SeedCommand):
-    help = "Adds what some of the demo people have agreed: run it after seed_demo. Safe to repeat."
+    help = "Add bookings to the demo conversations. Run it after seed_demo. Safe to repeat."
 
     def seed(self, **options: Any) -> None:
         found = {user.email: user for user in User.objects.all()}
         people = {p.key: found[p.email] for p in content.people() if p.email in found}
         if len(people) < len(content.people()):
-            raise CommandError("The demo people are not all here: run seed_demo first.")
+            raise CommandError("Not all demo users exist. Run seed_demo first.")
         joined = min(person.date_joined for person in people.values())
         threads = {
             story.key: (

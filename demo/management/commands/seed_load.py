@@ -24,21 +24,21 @@ from threads.dynamodb.table import put_many
 from threads.models.profiles import build_profile
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
-# So far apart that a long thread reaches back over years, as a real one does.
-BETWEEN_MESSAGES = timedelta(minutes=10)
-BETWEEN_THREADS = timedelta(hours=1)
-WORDS = "Could we move the shoot to the morning? The light in the hall is best before ten, I think."
+# Intervals long enough that a long thread spans years, as real ones do.
+MESSAGE_INTERVAL = timedelta(minutes=10)
+THREAD_INTERVAL = timedelta(hours=1)
+BODY = "Could we move the shoot to the morning? The light in the hall is best before ten, I think."
 
 
 @dataclass
-class Pair:
+class LoadPair:
     thread_id: str
     buyer: User
     seller: User
 
 
 class Command(SeedCommand):
-    help = "Adds people and threads to measure with, fast."
+    help = "Add users and threads for load tests, in bulk."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -51,7 +51,7 @@ class Command(SeedCommand):
 
     def seed(self, **options: Any) -> None:
         now = timezone.now()
-        # One for all of this run, since making it slow to guess makes it slow to make.
+        # One password for the whole run, because hashing is slow.
         password = secrets.token_urlsafe(16)
         pairs = add_pairs(options["pairs"], password, now)
         write_history(_threads(pairs, options["messages"], options["threads_per_user"], now))
@@ -60,10 +60,10 @@ class Command(SeedCommand):
         if options["json"]:
             self.stdout.write(json.dumps({"pairs": shown}))
         else:
-            self._say(shown, password)
+            self._print_pairs(shown, password)
 
-    def _say(self, pairs: list[dict[str, Any]], password: str) -> None:
-        self.stdout.write(f"Added {len(pairs)} pairs. Everybody's password is {password}")
+    def _print_pairs(self, pairs: list[dict[str, Any]], password: str) -> None:
+        self.stdout.write(f"Added {len(pairs)} pairs. Every user's password is {password}")
         for pair in pairs:
             self.stdout.write(f"  {pair['buyer']['email']}  {pair['seller']['email']}")
 
@@ -71,11 +71,11 @@ class Command(SeedCommand):
 def _count(text: str) -> int:
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError("one is the least")
+        raise argparse.ArgumentTypeError("must be at least 1")
     return number
 
 
-def _show(pair: Pair, password: str, cookies: dict[str, str]) -> dict[str, Any]:
+def _show(pair: LoadPair, password: str, cookies: dict[str, str]) -> dict[str, Any]:
     def show(person: User) -> dict[str, str]:
         return {
             "id": person.id,
@@ -90,7 +90,7 @@ def _show(pair: Pair, password: str, cookies: dict[str, str]) -> dict[str, Any]:
 # --- People
 
 
-def add_pairs(count: int, password: str, now: datetime) -> list[Pair]:
+def add_pairs(count: int, password: str, now: datetime) -> list[LoadPair]:
     run, stored = secrets.token_hex(4), make_password(password)
 
     def person(role: str, number: int) -> User:
@@ -104,7 +104,7 @@ def add_pairs(count: int, password: str, now: datetime) -> list[Pair]:
         )
 
     pairs = [
-        Pair(new_id("thrd"), person("buyer", number), person("seller", number))
+        LoadPair(new_id("thrd"), person("buyer", number), person("seller", number))
         for number in range(1, count + 1)
     ]
     _add_people([person for pair in pairs for person in (pair.buyer, pair.seller)])
@@ -112,7 +112,7 @@ def add_pairs(count: int, password: str, now: datetime) -> list[Pair]:
 
 
 def _add_people(people: list[User]) -> None:
-    """As create_user would, but all at once; whatever is not done here, the relay does."""
+    """Like create_user, in bulk. The outbox entries are for the case of a crash."""
     with transaction.atomic():
         User.objects.bulk_create(people)
         EmailAddress.objects.bulk_create(
@@ -129,7 +129,7 @@ def _add_people(people: list[User]) -> None:
 
 
 def sign_in(people: list[User]) -> dict[str, str]:
-    """Session cookies by user id, of sessions as Django's login() makes them."""
+    """Creates sessions like Django's login() and returns their cookies by user id."""
     store = import_module(settings.SESSION_ENGINE).SessionStore
     cookies = {}
     with transaction.atomic():
@@ -146,17 +146,19 @@ def sign_in(people: list[User]) -> dict[str, str]:
 # --- Threads
 
 
-def _threads(pairs: list[Pair], messages: int, rows: int, now: datetime) -> Iterator[PastThread]:
+def _threads(
+    pairs: list[LoadPair], messages: int, rows: int, now: datetime
+) -> Iterator[PastThread]:
     for pair in pairs:
         yield _thread(pair, pair.thread_id, messages, now)
         for number in range(1, rows):
-            yield _thread(pair, new_id("thrd"), 1, now - number * BETWEEN_THREADS)
+            yield _thread(pair, new_id("thrd"), 1, now - number * THREAD_INTERVAL)
 
 
-def _thread(pair: Pair, thread_id: str, messages: int, ended: datetime) -> PastThread:
+def _thread(pair: LoadPair, thread_id: str, message_count: int, ended: datetime) -> PastThread:
     sides = (pair.buyer.id, pair.seller.id)
-    said = [
-        PastMessage(sides[number % 2], f"{WORDS} ({number + 1})", ended - left * BETWEEN_MESSAGES)
-        for number, left in enumerate(range(messages - 1, -1, -1))
+    messages = [
+        PastMessage(sides[number % 2], f"{BODY} ({number + 1})", ended - left * MESSAGE_INTERVAL)
+        for number, left in enumerate(range(message_count - 1, -1, -1))
     ]
-    return PastThread(thread_id, pair.buyer, pair.seller, "Something to measure", said)
+    return PastThread(thread_id, pair.buyer, pair.seller, "Load test", messages)

@@ -6,7 +6,7 @@ from inbox.search.reconcile import rebuild_index
 
 
 class Command(BaseCommand):
-    help = "Makes the index of search anew from the table. It can be used meanwhile."
+    help = "Rebuilds the search index from the table. Search stays available meanwhile."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(f"Took in {rebuild_index()} conversations.")
+        self.stdout.write(f"Indexed {rebuild_index()} conversations.")

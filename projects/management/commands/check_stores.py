@@ -9,8 +9,8 @@ from projects.consistency.records import compare_blocks, compare_profiles, compa
 
 class Command(BaseCommand):
     help = (
-        "Compares the records with the table, and the table with the records, and says where they "
-        "differ. Reads the whole table. Changes nothing."
+        "Compares SQL with DynamoDB in both directions and prints the differences. Scans the whole "
+        "table. Changes nothing."
     )
 
     def handle(self, **options: Any) -> None:
@@ -21,10 +21,10 @@ class Command(BaseCommand):
                 self.stdout.write(problem)
         backlog = measure_backlog()
         if backlog.pending:
-            self.stdout.write(f"{backlog.pending} changes are still on their way to the table.")
+            self.stdout.write(f"{backlog.pending} outbox entries are pending.")
         if backlog.dead:
             found += backlog.dead
-            self.stdout.write(f"{backlog.dead} changes were given up: see retry_outbox.")
+            self.stdout.write(f"{backlog.dead} outbox entries are dead letters: see retry_outbox.")
         if found:
             raise CommandError(f"{found} differences.")
         self.stdout.write("The stores agree.")

@@ -7,14 +7,14 @@ from projects.panel.rebuild import rebuild
 
 
 class Command(BaseCommand):
-    help = "Makes the tabs of threads, and what waits for whom in them, again from the truth."
+    help = "Rebuilds the tabs and the pending actions of threads from their SQL records."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--thread", help="only this one, thrd_…")
+        parser.add_argument("--thread", help="only this thread, thrd_…")
 
     def handle(self, *, thread: str | None = None, **options: Any) -> None:
         dossiers = Dossier.objects.order_by("pk")
         if thread:
             dossiers = dossiers.filter(pk=thread)
-        made = sum(rebuild(thread_id) for thread_id in dossiers.values_list("pk", flat=True))
-        self.stdout.write(f"Made the tabs of {made} threads.")
+        rebuilt = sum(rebuild(thread_id) for thread_id in dossiers.values_list("pk", flat=True))
+        self.stdout.write(f"Rebuilt {rebuilt} threads.")

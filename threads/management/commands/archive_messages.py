@@ -18,7 +18,7 @@ def days(text: str) -> timedelta:
 
 
 class Command(BaseCommand):
-    help = "Moves old messages to the archive. Can be stopped at any time, and run again."
+    help = "Moves old messages to the archive. It can be stopped and run again at any time."
 
     def add_arguments(self, parser: CommandParser) -> None:
         default = f"{settings.ARCHIVE_DAYS}d"
@@ -27,13 +27,13 @@ class Command(BaseCommand):
             "--since",
             type=date.fromisoformat,
             metavar="DAY",
-            help="look from that day on, and not from where the last run ended",
+            help="start at this day instead of where the last run ended",
         )
 
         parser.add_argument(
             "--new-location",
             action="store_true",
-            help="archive to where the settings say, although the last run archived elsewhere",
+            help="archive to the location in the settings, although the last run used another one",
         )
 
     def handle(
@@ -49,6 +49,6 @@ class Command(BaseCommand):
         self.stdout.write(f"Archived {done.messages} messages of {done.threads} conversations.")
         if done.failed:
             raise CommandError(
-                f"{done.failed} conversations could not be archived whole. Nothing was lost: the "
-                "log says why, and the next run tries again."
+                f"{done.failed} conversations could not be archived completely. Nothing was lost: "
+                "the log has the reasons, and the next run retries."
             )

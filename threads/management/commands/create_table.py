@@ -7,13 +7,13 @@ from threads.dynamodb.table import create_table
 
 
 class Command(BaseCommand):
-    help = "Makes the DynamoDB table, or says how one that exists differs. Safe to run again."
+    help = "Creates the DynamoDB table, or lists how an existing one differs. Safe to run again."
 
     def handle(self, *args: Any, **options: Any) -> None:
         differences = create_table()
         if differences:
             raise CommandError(
-                f"Table {settings.DYNAMODB['table']} has another shape:\n  "
+                f"Table {settings.DYNAMODB['table']} has a different schema:\n  "
                 + "\n  ".join(differences)
             )
         self.stdout.write(f"Table {settings.DYNAMODB['table']} is ready.")

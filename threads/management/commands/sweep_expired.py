@@ -6,9 +6,7 @@ from threads.cleanup import delete_expired_items
 
 
 class Command(BaseCommand):
-    help = (
-        "Removes items whose time has passed, by a Scan. Not needed on AWS, which does it itself."
-    )
+    help = "Deletes expired items by a Scan. Not needed on AWS, which expires them itself."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(f"{delete_expired_items()} expired items removed.")
+        self.stdout.write(f"{delete_expired_items()} expired items deleted.")

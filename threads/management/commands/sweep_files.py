@@ -7,8 +7,8 @@ from threads.cleanup import reconcile_files
 
 
 class Command(BaseCommand):
-    help = "Removes files that no message has any more. The server does this by itself, hourly."
+    help = "Deletes files that no message uses. The server does this hourly."
 
     def handle(self, *args: Any, **options: Any) -> None:
         reconcile_files()
-        self.stdout.write(f"{delete_unused_files()} files removed.")
+        self.stdout.write(f"{delete_unused_files()} files deleted.")

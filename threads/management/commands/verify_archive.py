@@ -7,7 +7,7 @@ from threads.archive.work_list import list_packed_threads
 
 
 class Command(BaseCommand):
-    help = "Reads every object of the archive, and says which are not as they were written."
+    help = "Reads every object of the archive and lists damaged ones."
 
     def handle(self, *args: Any, **options: Any) -> None:
         threads = damaged = 0
@@ -18,4 +18,4 @@ class Command(BaseCommand):
                 self.stderr.write(f"{thread_id} {pack_id}: {why}")
         if damaged:
             raise CommandError(f"{damaged} objects of the archive are damaged.")
-        self.stdout.write(f"The archive of {threads} conversations is whole.")
+        self.stdout.write(f"The archive of {threads} conversations is intact.")
