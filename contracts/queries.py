@@ -162,11 +162,11 @@ def access_group(user: User, group_id: str) -> tuple[BookingGroup, list[Leg]]:
     return group, mine
 
 
-def list_booked_threads(user: User, *, most: int) -> list[str]:
+def list_booked_threads(user: User, *, limit: int) -> list[str]:
     """Threads in which this user has a booking, the latest booking first."""
     mine = Leg.objects.filter(Q(buyer=user) | Q(seller=user))
     places = mine.values_list("thread_id", "group__thread_id")
-    found = places.annotate(latest=Max("created_at")).order_by("-latest")[:most]
+    found = places.annotate(latest=Max("created_at")).order_by("-latest")[:limit]
     return list(dict.fromkeys(thread_id for *both, _ in found for thread_id in both if thread_id))
 
 
