@@ -140,7 +140,7 @@ def test_so_many_files_in_an_hour_whatever_the_server(thread, buyer, seller, set
             bring(buyer, thread)
         refusal = refused(lambda: bring(buyer, thread))
         assert (refusal.code, refusal.retry_after) == ("RATE_LIMITED", 900)
-        assert refusal.hint == "You can bring more in 15 min."
+        assert refusal.hint == "You can upload more in 15 min."
         assert File.objects.filter(owner=buyer).count() == 4
         bring(seller, thread)
         clock.shift(timedelta(seconds=900))
