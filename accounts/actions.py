@@ -4,11 +4,11 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
 from accounts.models import EarlierName, User, add_profile_entry
-from accounts.text import check_said
+from accounts.text import check_policy
 
-REQUIREMENTS = ("requires_verified", "requires_date", "requires_budget")
+REQUIREMENT_FIELDS = ("requires_verified", "requires_date", "requires_budget")
 READ_BY_OTHERS = ("display_name", "handle", "headline", "about", "city")
-PROFILE = ("display_name", "handle", "headline", "about", "city", "time_zone")
+PROFILE_FIELDS = ("display_name", "handle", "headline", "about", "city", "time_zone")
 
 
 def change_profile(
@@ -40,7 +40,7 @@ def _check_policy(user: User) -> None:
     wrong = {}
     for field in READ_BY_OTHERS:
         try:
-            check_said(getattr(user, field))
+            check_policy(getattr(user, field))
         except ValidationError as error:
             wrong[field] = error
     if wrong:
@@ -56,7 +56,7 @@ def set_safe_mode(user: User, *, on: bool) -> None:
 @transaction.atomic
 def _save_profile(user: User) -> None:
     _keep_earlier_name(user)
-    user.save(update_fields=PROFILE)
+    user.save(update_fields=PROFILE_FIELDS)
     add_profile_entry(user)
 
 
@@ -70,4 +70,4 @@ def _keep_earlier_name(user: User) -> None:
 
 def change_requirements(user: User, **required: bool) -> None:
     """What somebody new has to bring before they may write to this person."""
-    User.objects.filter(pk=user.pk).update(**{name: required[name] for name in REQUIREMENTS})
+    User.objects.filter(pk=user.pk).update(**{name: required[name] for name in REQUIREMENT_FIELDS})

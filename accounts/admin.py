@@ -82,7 +82,7 @@ class OutboxEntryAdmin(admin.ModelAdmin):
 
     @admin.action(description="Retry", permissions=["retry"])
     def retry(self, request: HttpRequest, entries: QuerySet[OutboxEntry]) -> None:
-        count = maintenance.retry(entries)
+        count = maintenance.retry_dead_letters(entries)
         level = messages.SUCCESS if count else messages.WARNING
         self.message_user(request, f"{count} dead letters will be retried.", level)
 

@@ -14,7 +14,7 @@ from core.time_zones import UTC
 NAME = "Deleted person"
 
 
-def erase_person(user: User) -> None:
+def anonymise_user(user: User) -> None:
     """In the transaction of the caller. Twice is once."""
     for sign_in in SignIn.objects.filter(user=user):
         end_sign_in(sign_in)

@@ -5,4 +5,4 @@ class AccountsConfig(AppConfig):
     name = "accounts"
 
     def ready(self) -> None:
-        from accounts.sign_in import records  # noqa: F401  (it listens)
+        from accounts.sign_in import signals  # noqa: F401  (it listens)

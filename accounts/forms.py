@@ -8,14 +8,14 @@ from django.contrib.auth.hashers import make_password
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 
-from accounts.actions import PROFILE, REQUIREMENTS
+from accounts.actions import PROFILE_FIELDS, REQUIREMENT_FIELDS
 from accounts.handles import MAX_HANDLE_CHARS, check_handle
 from accounts.models import User, add_profile_entry
 from accounts.queries import suggest_handle
-from accounts.text import check_line, check_said
+from accounts.text import check_line, check_policy
 from core.ids import is_id
 from core.refusals import Refusal
-from core.time_zones import UTC, names
+from core.time_zones import UTC, list_time_zones
 
 PASSWORD_HELP = "At least 10 characters."
 
@@ -31,7 +31,7 @@ class HandleField(forms.CharField):
 
 
 def time_zone_choices() -> list[tuple[str, str]]:
-    return [(name, name.replace("_", " ")) for name in names()]
+    return [(name, name.replace("_", " ")) for name in list_time_zones()]
 
 
 class TimeZoneField(forms.ChoiceField):
@@ -44,12 +44,12 @@ class SignUpForm(allauth_forms.SignupForm):
     field_order = ["email", "display_name", "handle", "city", "time_zone", "password1"]
 
     display_name = forms.CharField(
-        label="Your name", max_length=60, validators=[check_line, check_said]
+        label="Your name", max_length=60, validators=[check_line, check_policy]
     )
     handle = HandleField(
-        required=False, help_text="Leave it empty and we suggest one.", validators=[check_said]
+        required=False, help_text="Leave it empty and we suggest one.", validators=[check_policy]
     )
-    city = forms.CharField(required=False, max_length=80, validators=[check_line, check_said])
+    city = forms.CharField(required=False, max_length=80, validators=[check_line, check_policy])
     time_zone = TimeZoneField(required=False, initial=UTC)
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -111,7 +111,7 @@ class ResetTokenForm(allauth_forms.UserTokenForm):
 class RequirementsForm(forms.ModelForm):
     class Meta:
         model = User
-        fields = REQUIREMENTS
+        fields = REQUIREMENT_FIELDS
         labels = {
             "requires_verified": "Only people whom we have verified",
             "requires_date": "A date",
@@ -125,6 +125,6 @@ class ProfileForm(forms.ModelForm):
 
     class Meta:
         model = User
-        fields = PROFILE
+        fields = PROFILE_FIELDS
         labels = {"display_name": "Your name"}
         widgets = {"about": forms.Textarea(attrs={"rows": 5})}

@@ -30,7 +30,7 @@ def check_handle(handle: str) -> None:
         raise ValidationError("This handle is taken.", code="reserved")
 
 
-def as_handle(name: str) -> str:
+def handle_from_name(name: str) -> str:
     """The handle nearest to a name: "Zoë Müller" becomes zoe-muller. Never one that is refused."""
     letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     handle = (

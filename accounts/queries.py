@@ -2,7 +2,7 @@
 
 import secrets
 
-from accounts.handles import as_handle, with_number
+from accounts.handles import handle_from_name, with_number
 from accounts.models import User
 from core.refusals import Refusal
 
@@ -20,7 +20,7 @@ def find_user(user_id: str) -> User | None:
 
 def suggest_handle(name: str) -> str:
     """A free handle near to the name. Still free when it is saved? The table's constraint says."""
-    first = as_handle(name)
+    first = handle_from_name(name)
     last = with_number(first, secrets.randbelow(10**9))
     wanted = [first, *(with_number(first, number) for number in range(2, 100)), last]
     taken = set(User.objects.filter(handle__in=wanted).values_list("handle", flat=True))

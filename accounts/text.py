@@ -23,7 +23,7 @@ def check_line(text: str) -> None:
         raise ValidationError("Use at least one letter that can be seen.", code="unseen")
 
 
-def check_said(text: str) -> None:
+def check_policy(text: str) -> None:
     """A profile is read before anything is booked: no way round the site in it."""
     verdict = judge(text)
     # Here there is no word to the author, only yes or no: a guess is not enough for a no.

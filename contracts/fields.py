@@ -11,7 +11,7 @@ from contracts.models.fields import MAX_CENTS
 from core.refusals import Refusal
 from core.time_zones import local_time
 
-LONGEST_LINE, LONGEST_NOTE = 120, 1000
+MAX_LINE_CHARS, MAX_NOTE_CHARS = 120, 1000
 MAX_NUMBER_DIGITS, MAX_MOMENT_CHARS = 9, 32
 
 
@@ -64,12 +64,12 @@ def _bounded(value: Any, message: str) -> Any:
     return value.strip()
 
 
-Line = Annotated[
-    str, BeforeValidator(_one_line), StringConstraints(min_length=1, max_length=LONGEST_LINE)
+SingleLine = Annotated[
+    str, BeforeValidator(_one_line), StringConstraints(min_length=1, max_length=MAX_LINE_CHARS)
 ]
-Note = Annotated[str, BeforeValidator(plain), StringConstraints(max_length=LONGEST_NOTE)]
+Note = Annotated[str, BeforeValidator(plain), StringConstraints(max_length=MAX_NOTE_CHARS)]
 Reason = Annotated[
-    str, BeforeValidator(plain), StringConstraints(min_length=1, max_length=LONGEST_NOTE)
+    str, BeforeValidator(plain), StringConstraints(min_length=1, max_length=MAX_NOTE_CHARS)
 ]
 Cents = Annotated[int, BeforeValidator(_cents), Field(gt=0, le=MAX_CENTS)]
 WholeNumber = Annotated[int, BeforeValidator(_whole_number)]
@@ -88,15 +88,15 @@ def typed(moment: datetime, zone: str) -> str:
     return f"{local_time(moment, ZoneInfo(zone)):%Y-%m-%dT%H:%M}"
 
 
-def spell_times(start: str, end: str, time_zone: str) -> str:
+def format_times(start: str, end: str, time_zone: str) -> str:
     """From when to when, in the booking's own zone, which is named: two readers see the same."""
     zone = ZoneInfo(time_zone)
     first, last = (local_time(datetime.fromisoformat(each), zone) for each in (start, end))
     city = time_zone.rpartition("/")[2].replace("_", " ")
     if first.date() == last.date():
-        return f"{spell_day(first)}, {first:%H:%M} to {last:%H:%M} ({city})"
-    return f"{spell_day(first)}, {first:%H:%M} to {spell_day(last)}, {last:%H:%M} ({city})"
+        return f"{format_day(first)}, {first:%H:%M} to {last:%H:%M} ({city})"
+    return f"{format_day(first)}, {first:%H:%M} to {format_day(last)}, {last:%H:%M} ({city})"
 
 
-def spell_day(moment: date) -> str:
+def format_day(moment: date) -> str:
     return f"{moment:%a} {moment.day} {moment:%b %Y}"

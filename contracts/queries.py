@@ -42,7 +42,7 @@ class Balance:
         return self.total_cents - self.paid_cents
 
 
-def balance_of(leg: Leg) -> Balance:
+def get_balance(leg: Leg) -> Balance:
     amended = leg.amendments.aggregate(sum=Sum("amount_cents"))["sum"] or 0
     paid = _paid(leg)
     return Balance(leg.price_cents, amended, paid, _due(leg, leg.price_cents + amended, paid))
@@ -72,7 +72,7 @@ def is_in_force(leg: Leg) -> bool:
     return ContractVersion.objects.filter(document__leg=leg, status=IN_FORCE).exists()
 
 
-def spell_outstanding(open_cents: int, currency: str) -> str:
+def format_outstanding(open_cents: int, currency: str) -> str:
     if open_cents < 0:
         return f"{amount(-open_cents, currency)} has to be repaid."
     if open_cents == 0:
@@ -80,7 +80,7 @@ def spell_outstanding(open_cents: int, currency: str) -> str:
     return f"{amount(open_cents, currency)} is outstanding."
 
 
-def legs_of(dossier: Dossier) -> QuerySet[Leg]:
+def list_legs(dossier: Dossier) -> QuerySet[Leg]:
     """In the order of their times."""
     legs = Leg.objects.select_related("buyer", "seller", "group", "contract")
     if dossier.leg_id:

@@ -19,7 +19,7 @@ def lock_seller(seller_id: str) -> None:
     list(User.objects.select_for_update(no_key=True).filter(pk=seller_id))
 
 
-def find_wrong_date(times: Times, agreed: Times | None = None) -> str:
+def find_date_error(times: Times, agreed: Times | None = None) -> str:
     """What is wrong, in a sentence; empty if nothing is. A time that is agreed already may stay."""
     now = timezone.now()
     start, end = times
@@ -33,7 +33,9 @@ def find_wrong_date(times: Times, agreed: Times | None = None) -> str:
     return ""
 
 
-def check_is_free(seller: User, times: Times, *, asked_by: User, leg: Leg | None = None) -> None:
+def check_is_available(
+    seller: User, times: Times, *, asked_by: User, leg: Leg | None = None
+) -> None:
     """The caller holds the seller's row. `leg` is the booking that is moved, if it is one. Whoever
     is not the seller learns that the time is taken, and nothing about by whom."""
     start, end = times
@@ -55,6 +57,6 @@ def check_is_free(seller: User, times: Times, *, asked_by: User, leg: Leg | None
     )
 
 
-def overlap_each_other(all_times: list[Times]) -> bool:
+def has_overlap(all_times: list[Times]) -> bool:
     ordered = sorted(all_times)
     return any(later[0] < earlier[1] for earlier, later in zip(ordered, ordered[1:], strict=False))

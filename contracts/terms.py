@@ -59,7 +59,7 @@ class Terms:
         ]
 
 
-def digest_of(title: str, currency: str, terms: list[Terms]) -> str:
+def hash_terms(title: str, currency: str, terms: list[Terms]) -> str:
     """Names exactly these terms: what was shown to whoever confirms them."""
     kept = json.dumps([title, currency, [each.kept() for each in terms]], sort_keys=True)
     return hashlib.sha256(kept.encode()).hexdigest()

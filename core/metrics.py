@@ -10,31 +10,45 @@ FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 SOCKETS = Gauge("parley_sockets", "Sockets that are open")
 COMMANDS = Counter("parley_commands", "Commands that came, by type", ["type"])
 REFUSALS = Counter("parley_refusals", "Refusals on sockets, by code", ["code"])
-SEND = Histogram(
+SEND_SECONDS = Histogram(
     "parley_send_seconds", "From a message's frame to the answer that it is stored", buckets=FAST
 )
-WAIT = Histogram(
+SEND_QUEUE_SECONDS = Histogram(
     "parley_send_wait_seconds", "Until a message's transaction was begun", buckets=FAST
 )
-DELIVERY = Histogram(
+DELIVERY_SECONDS = Histogram(
     "parley_delivery_seconds", "From stored to handed to a socket here", buckets=FAST
 )
-GROUP = Histogram(
+SEND_BATCH_SIZE = Histogram(
     "parley_group_size", "Messages that were given to the store together", buckets=range(1, 17)
 )
-RACES = Counter("parley_races", "Sends that did not go through at once, by reason", ["reason"])
-REPAIRS = Counter("parley_repairs", "Gaps that a client reported in a thread that it had open")
-PENDING = Counter("parley_pending", "Conversations named to a client as not delivered yet")
-REQUESTS = Counter("parley_dynamodb_requests", "Requests to DynamoDB, by operation", ["operation"])
-UNITS = Counter("parley_dynamodb_units", "Capacity units they took, by operation", ["operation"])
-CONNECTIONS = Counter("parley_dynamodb_connections", "Connections to DynamoDB that were opened")
-RETRIES = Counter("parley_dynamodb_retries", "Repeated attempts, by what went wrong", ["reason"])
+SEND_CONFLICTS = Counter(
+    "parley_races", "Sends that did not go through at once, by reason", ["reason"]
+)
+SYNC_GAPS = Counter("parley_repairs", "Gaps that a client reported in a thread that it had open")
+UNDELIVERED_THREADS = Counter(
+    "parley_pending", "Conversations named to a client as not delivered yet"
+)
+DYNAMODB_REQUESTS = Counter(
+    "parley_dynamodb_requests", "Requests to DynamoDB, by operation", ["operation"]
+)
+DYNAMODB_CAPACITY_UNITS = Counter(
+    "parley_dynamodb_units", "Capacity units they took, by operation", ["operation"]
+)
+DYNAMODB_CONNECTIONS = Counter(
+    "parley_dynamodb_connections", "Connections to DynamoDB that were opened"
+)
+DYNAMODB_RETRIES = Counter(
+    "parley_dynamodb_retries", "Repeated attempts, by what went wrong", ["reason"]
+)
 BREAKER_OPEN = Gauge("parley_dynamodb_breaker_open", "Whether the circuit breaker is open")
-REJECTED = Counter("parley_dynamodb_rejected", "Requests that an open circuit breaker refused")
-UNKNOWN = Counter(
+BREAKER_REJECTIONS = Counter(
+    "parley_dynamodb_rejected", "Requests that an open circuit breaker refused"
+)
+UNKNOWN_KINDS = Counter(
     "parley_unknown_kinds", "Stored items and values that this version does not know", ["kind"]
 )
-DROPS = Counter("parley_layer_drops", "Events that were dropped, by where", ["where"])
+DROPPED_EVENTS = Counter("parley_layer_drops", "Events that were dropped, by where", ["where"])
 SEARCH_LAG = Gauge("parley_search_lag_seconds", "How long the oldest change waits for search")
 OUTBOX_ENTRIES = Counter(
     "parley_outbox_entries", "Outbox entries that a handler was run for", ["kind", "outcome"]

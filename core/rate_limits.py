@@ -2,7 +2,7 @@
 
 They are of this process, so that nobody waits for a store to be let through: several servers count
 each for itself, and one that starts begins with full ones. What has to last is counted in the table
-(threads/rate_limits.py).
+(threads/actions/rate_limits.py).
 """
 
 import math
@@ -33,7 +33,7 @@ MESSAGES = {
 }
 
 
-class Bucket:
+class TokenBucket:
     def __init__(self, *, rate: float, burst: int) -> None:
         self.rate, self.burst = rate, burst
         self.tokens, self.at = float(burst), monotonic()
@@ -52,7 +52,7 @@ class Bucket:
         return (1 - self.tokens) / self.rate
 
 
-_buckets: OrderedDict[tuple[str, str], Bucket] = OrderedDict()
+_buckets: OrderedDict[tuple[str, str], TokenBucket] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -67,11 +67,11 @@ def check_rate_limit(what: str, user_id: str) -> None:
         raise Refusal("RATE_LIMITED", said, hint=hint, retry_after=seconds)
 
 
-def _bucket(what: str, user_id: str) -> Bucket:
+def _bucket(what: str, user_id: str) -> TokenBucket:
     at = (what, user_id)
     if at not in _buckets:
         at_once, a_minute = settings.PACES[what]
-        _buckets[at] = Bucket(rate=a_minute / 60, burst=at_once)
+        _buckets[at] = TokenBucket(rate=a_minute / 60, burst=at_once)
     _buckets.move_to_end(at)
     while len(_buckets) > MAX_BUCKETS:
         _buckets.popitem(last=False)

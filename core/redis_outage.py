@@ -16,14 +16,14 @@ TIMEOUT_SECONDS, PROBE_TIMEOUT_SECONDS = 2.0, 0.25
 PROBE_SECONDS = 1.0
 
 
-class Outage:
+class RedisOutage:
     """Whether something is away. It is always one alone who looks whether it is back."""
 
     def __init__(self) -> None:
         self.is_on = False
         self._next_look = 0.0
 
-    def is_worth_a_try(self) -> bool:
+    def can_try(self) -> bool:
         if not self.is_on:
             return True
         if time.monotonic() < self._next_look:
@@ -32,11 +32,11 @@ class Outage:
         return True
 
     @property
-    def patience(self) -> float:
+    def timeout_seconds(self) -> float:
         return PROBE_TIMEOUT_SECONDS if self.is_on else TIMEOUT_SECONDS
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
+    def tracked(self) -> Iterator[None]:
         """What is tried in here shows whether it is away. What went wrong is raised again."""
         try:
             yield
@@ -58,4 +58,4 @@ class Outage:
 
 
 # One for the process: what delivery found, presence need not find again.
-redis_outage = Outage()
+redis_outage = RedisOutage()

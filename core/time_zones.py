@@ -16,20 +16,20 @@ class LocalTime(datetime.datetime):
 
 
 @cache  # Finding them out walks through a folder of files.
-def names() -> tuple[str, ...]:
+def list_time_zones() -> tuple[str, ...]:
     """Places, not abbreviations: "EST" or "localtime" do not say what time it is in July."""
     places = (n for n in zoneinfo.available_timezones() if "/" in n and not n.startswith("Etc/"))
     return (UTC, *sorted(places))
 
 
 def check_time_zone(name: str) -> None:
-    if name not in names():
+    if name not in list_time_zones():
         raise ValidationError("Choose a time zone from the list.", code="time_zone")
 
 
 def zone_of(name: str) -> zoneinfo.ZoneInfo:
     """A zone that this machine does not know (its list may be older) reads as UTC."""
-    return zoneinfo.ZoneInfo(name if name in names() else UTC)
+    return zoneinfo.ZoneInfo(name if name in list_time_zones() else UTC)
 
 
 def time_in(name: str) -> LocalTime:

@@ -110,10 +110,10 @@ def _write(story: Story, thread_id: str, buyer: User, seller: User) -> None:
     """Only where nobody has written yet."""
 
     def edit(user: User, tab: str, op: str, **fields: Any) -> None:
-        version = cache.recall(thread_id).tabs[tab].version
+        version = cache.get(thread_id).tabs[tab].version
         edit_tab(user, thread_id=thread_id, tab=tab, op=op, version=version, **fields)
 
-    tabs = cache.look(thread_id).tabs
+    tabs = cache.reload(thread_id).tabs
     if not tabs["brief"].version:
         for part, text in story["brief"].items():
             edit(buyer, "brief", "edit", part=part, text=text)

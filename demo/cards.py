@@ -8,7 +8,7 @@ from contracts.cards.types import TYPES
 from contracts.fields import typed
 from contracts.models import Leg
 from files.models import File
-from projects.actions.cards import move_card, propose_card
+from projects.actions.cards import propose_card, transition_card
 
 
 def propose_demo_card(card: dict[str, Any], leg: Leg, people: dict[str, User], *, key: str) -> None:
@@ -23,7 +23,7 @@ def propose_demo_card(card: dict[str, Any], leg: Leg, people: dict[str, User], *
         file_ids=_own_pictures(author, leg.thread_id) if card.get("shows_own_pictures") else (),
     )
     for who, move in card.get("then", ()):
-        move_card(
+        transition_card(
             people[who], card_id=made.id, move=move, version=made.version, key=f"{key}-{move}"
         )
 

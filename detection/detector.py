@@ -30,7 +30,7 @@ from detection.addresses import (
 )
 from detection.clues import Clued, Phrases
 from detection.features import Families, features_of
-from detection.folding import close_up, count_odd_digits, fold, redigit, unleet, without_dots
+from detection.normalise import close_up, count_odd_digits, fold, redigit, unleet, without_dots
 from detection.numbers import DIGIT, Run, find_almost, find_raw, find_spelled, may_be_spelled
 from detection.splitting import MAX_PIECE_CHARS, PIECES, addresses, numbers, pieces_of
 from detection.words import Sentence, meanings_of, sentences

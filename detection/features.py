@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
 
-from detection.folding import unleet
+from detection.normalise import unleet
 from detection.numbers import find_raw, find_spelled, without_measures
 from detection.words import Sentence
 

@@ -98,12 +98,12 @@ def value_of(family: str, things: Sized) -> float:
 
 def kind_of(found: Families, kinds: Iterable[str]) -> str:
     """What kind of attempt it is most like, if it is one."""
-    things = telling(found)
+    things = decisive_features(found)
     known = weights()
     return max(kinds, key=lambda kind: known[kind][BIAS] + _sum(known[kind], things))
 
 
-def telling(found: Families) -> set[str]:
+def decisive_features(found: Families) -> set[str]:
     """What tells one kind of attempt from another: no pieces of words are needed for that."""
     return {*found["words"], *(f"={one}" for one in (*found["meanings"], *found["rules"]))}
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from detection.folding import redigit, unleet
+from detection.normalise import redigit, unleet
 
 _ONES = {
     "0": "zero oh null nul cero zero zéro zeri nula sifir صفر ゼロ 〇 零 nought naught",

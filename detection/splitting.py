@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from detection.folding import fold
+from detection.normalise import fold
 from detection.numbers import LINKS, without_measures
 from detection.words import sentences
 

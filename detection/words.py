@@ -8,8 +8,8 @@ from functools import cache, cached_property, lru_cache
 from django.conf import settings
 
 from detection.clues import Phrases
-from detection.folding import unleet
 from detection.lexicon import JAPANESE, index
+from detection.normalise import unleet
 
 ENDS = re.compile(r"(?<![.!?;。！？])[.!?;。！？]++(?=\s|$)|\n")
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")

@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts.models import User
 from core.refusals import Refusal
 from files import storage
-from files.kinds import find_kind
+from files.file_types import detect_file_type
 from files.models import FULL, File, FileUse
 from files.names import clean_name
 from files.scanners import Sample, list_scanners
@@ -39,7 +39,7 @@ def accept_file(
         came = Path(folder) / "came"
         digest = _copy(content, came)
         with came.open("rb") as copy:
-            kind = find_kind(copy)
+            kind = detect_file_type(copy)
         sample = Sample(came, kind, Path(folder))
         file = File(owner=owner, thread_id=thread_id, kind=kind.kind, digest=digest)
         if file_id:
@@ -83,10 +83,10 @@ def _scan(file: File, sample: Sample, name: str) -> None:
     file.content_type = sample.content_type
     file.name = clean_name(name, file.kind, file.content_type)
     file.width, file.height, file.band = sample.width, sample.height, sample.band
-    file.size = sample.made[FULL].stat().st_size
-    for variant, path in sample.made.items():
+    file.size = sample.variants[FULL].stat().st_size
+    for variant, path in sample.variants.items():
         with path.open("rb") as made:
-            storage.keep(file, variant, made)
+            storage.save(file, variant, made)
     file.state = File.State.READY
     file.save()
 
@@ -131,10 +131,10 @@ def release_files(message_id: str) -> None:
     with transaction.atomic():
         gone = list(FileUse.objects.filter(message_id=message_id).values_list("file_id", flat=True))
         FileUse.objects.filter(message_id=message_id).delete()
-        release(gone)
+        release_unused(gone)
 
 
-def release(file_ids: Sequence[str]) -> None:
+def release_unused(file_ids: Sequence[str]) -> None:
     """Of these, what nothing has any more."""
     left = File.objects.filter(id__in=file_ids, uses=None, tab_use=None)
     left.update(released_at=timezone.now())

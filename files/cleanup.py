@@ -18,10 +18,10 @@ UNSENT = timedelta(days=31)
 UNFINISHED = timedelta(hours=1)
 AT_ONCE = 500
 # Those above us who need files for longer: each names threads of which nothing goes, by a query.
-KEEPERS: list[Callable[[], QuerySet[Any, Any]]] = []
+RETENTION_QUERIES: list[Callable[[], QuerySet[Any, Any]]] = []
 
 
-def sweep_files() -> int:
+def delete_unused_files() -> int:
     """How many went. Bytes first: what is cut off in between is found again by its row."""
     swept = 0
     for file in _list_unneeded()[:AT_ONCE]:
@@ -30,7 +30,7 @@ def sweep_files() -> int:
             mine = _list_unneeded().select_for_update(of=("self",)).filter(pk=file.pk).first()
             if mine is None:
                 continue
-            storage.discard(mine)
+            storage.delete(mine)
             mine.delete()
             swept += 1
     return swept
@@ -45,24 +45,24 @@ def _list_unneeded() -> QuerySet[File]:
         | Q(released_at=None, created_at__lt=now - UNSENT)
     )
     in_use = FileUse.objects.values("file_id")
-    return without_kept(File.objects.filter(unneeded, tab_use=None).exclude(pk__in=in_use))
+    return exclude_retained(File.objects.filter(unneeded, tab_use=None).exclude(pk__in=in_use))
 
 
-def without_kept(files: QuerySet[File]) -> QuerySet[File]:
+def exclude_retained(files: QuerySet[File]) -> QuerySet[File]:
     """Those that nobody above us needs."""
-    for keeper in KEEPERS:
+    for keeper in RETENTION_QUERIES:
         files = files.exclude(thread_id__in=keeper())
     return files
 
 
-def list_unsettled(older_than: timedelta) -> list[FileUse]:
+def list_unsettled_uses(older_than: timedelta) -> list[FileUse]:
     """Reserved for a message of which we never heard whether it was stored."""
     long_ago = timezone.now() - older_than
     uses = FileUse.objects.filter(message_id="", created_at__lt=long_ago)
     return list(uses.select_related("file").order_by("created_at")[:AT_ONCE])
 
 
-def list_unsettled_in_tabs(older_than: timedelta) -> list[TabUse]:
+def list_unsettled_tab_uses(older_than: timedelta) -> list[TabUse]:
     """Of a pin that came or went, and we never heard whether it did."""
     long_ago = timezone.now() - older_than
     uses = TabUse.objects.filter(settled_at=None, created_at__lt=long_ago)

@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts.models import User
 from core.refusals import Refusal
 from files.models import Export
-from files.storage import storage_of_files
+from files.storage import get_storage
 
 log = structlog.get_logger(__name__)
 COMING = (Export.State.WAITING, Export.State.MAKING)
@@ -26,7 +26,7 @@ MAX_ATTEMPTS = 3
 MAX_EXPORTS_PER_DAY = 20
 
 
-def ask_for_export(owner: User, *, about: str, thread_id: str = "") -> Export:
+def request_export(owner: User, *, about: str, thread_id: str = "") -> Export:
     """Asked for twice while it is coming, it is the same one."""
     coming = Export.objects.filter(owner=owner, thread_id=thread_id, state__in=COMING)
     found = coming.first()
@@ -76,7 +76,7 @@ def claim_export() -> Export | None:
     if found is None:
         return None
     if found.claim:
-        storage_of_files().delete(found.path)
+        get_storage().delete(found.path)
     if found.attempts >= MAX_ATTEMPTS:
         _mine(found).update(state=Export.State.FAILED, expires_at=_last_day())
         return None
@@ -92,7 +92,7 @@ def _mine(export: Export) -> QuerySet[Export]:
     return Export.objects.filter(pk=export.pk, claim=export.claim, state=export.state)
 
 
-def is_still_mine(export: Export) -> bool:
+def renew_claim(export: Export) -> bool:
     """Also says that somebody is at it. It may have gone, with its owner."""
     return bool(_mine(export).update(claimed_at=timezone.now()))
 
@@ -100,16 +100,16 @@ def is_still_mine(export: Export) -> bool:
 def finish_export(export: Export, made: Path) -> bool:
     """Bytes first. Whether it was still ours to finish."""
     with made.open("rb") as content:
-        storage_of_files().save(export.path, Content(content))
+        get_storage().save(export.path, Content(content))
     is_done = _mine(export).update(
         state=Export.State.READY, size=made.stat().st_size, expires_at=_last_day()
     )
     if not is_done:
-        storage_of_files().delete(export.path)
+        get_storage().delete(export.path)
     return bool(is_done)
 
 
-def put_back(export: Export) -> None:
+def retry_later(export: Export) -> None:
     """It did not work this time; in a while somebody tries again."""
     _mine(export).update(claimed_at=timezone.now() - SILENT + AGAIN)
 
@@ -121,16 +121,16 @@ def _last_day() -> datetime:
 # --- Letting go
 
 
-def sweep_exports() -> int:
+def delete_expired_exports() -> int:
     return sum(_discard(one) for one in Export.objects.filter(expires_at__lt=timezone.now()))
 
 
-def discard_exports(owner: User) -> None:
+def delete_exports(owner: User) -> None:
     for export in Export.objects.filter(owner=owner):
         _discard(export)
 
 
 def _discard(export: Export) -> int:
     if export.claim:
-        storage_of_files().delete(export.path)
+        get_storage().delete(export.path)
     return export.delete()[0]

@@ -12,7 +12,7 @@ EXTENSIONS = {
     "application/pdf": ("pdf",),
     "text/plain": ("txt", "csv", "md", "log"),
 }
-NAMELESS = {File.Kind.IMAGE: "Photo", File.Kind.PDF: "Document", File.Kind.TEXT: "Text"}
+DEFAULT_NAMES = {File.Kind.IMAGE: "Photo", File.Kind.PDF: "Document", File.Kind.TEXT: "Text"}
 # How other services name the pictures that one saves from them: their own name, which says nothing.
 _OF_A_SERVICE = re.compile(
     r"^(WhatsApp[ _-](Image|Video|Audio|Document)|telegram-cloud-(photo|document)(-size)?|FB_IMG"
@@ -32,11 +32,11 @@ def clean_name(raw: str, kind: str, content_type: str) -> str:
     stem = name[: found.start()] if found else name
     ending = found[0][1:].lower() if found else ""
     ending = ending if ending in known else known[0]
-    stem = stem.strip(". ") or NAMELESS[File.Kind(kind)]
+    stem = stem.strip(". ") or DEFAULT_NAMES[File.Kind(kind)]
     return f"{stem[: MAX_NAME_CHARS - len(ending) - 1].rstrip('. ')}.{ending}"
 
 
-def said_by(name: str) -> str:
+def meaningful_name(name: str) -> str:
     """What of a name somebody may have meant: without what a phone or a service makes up."""
     stem = _OF_A_SERVICE.sub("", _AN_EXTENSION.sub("", clean_line(name)))
     return _A_TIME.sub("", stem).strip()

@@ -10,7 +10,7 @@ from files.models import File
 MAX_SHOWN = 60
 
 
-def list_pictures(owner: User, *, thread_id: str, also: Sequence[str] = ()) -> list[File]:
+def list_images(owner: User, *, thread_id: str, also: Sequence[str] = ()) -> list[File]:
     """Theirs that are in the conversation or among the proofs of its panel, the newest first; and
     these others, which are in nothing yet."""
     in_use = Q(uses__isnull=False) | Q(tab_use__part="") & Q(tab_use__isnull=False)

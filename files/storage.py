@@ -11,30 +11,30 @@ from files.models import File
 LINK_SECONDS = 60
 
 
-def keep(file: File, variant: str, content: BinaryIO) -> None:
+def save(file: File, variant: str, content: BinaryIO) -> None:
     path = file.path(variant)
     # Left behind by an attempt that was cut off; a storage would choose another name.
-    storage_of_files().delete(path)
-    storage_of_files().save(path, Content(content))
+    get_storage().delete(path)
+    get_storage().save(path, Content(content))
 
 
-def open_kept(file: File, variant: str) -> Any:
-    return storage_of_files().open(file.path(variant))
+def open_file(file: File, variant: str) -> Any:
+    return get_storage().open(file.path(variant))
 
 
-def link_to(path: str, *, disposition: str, content_type: str) -> str | None:
+def signed_url(path: str, *, disposition: str, content_type: str) -> str | None:
     """A short-lived address, where the storage has one; None where we serve it ourselves."""
-    storage: Any = storage_of_files()
+    storage: Any = get_storage()
     if not hasattr(storage, "bucket_name"):
         return None
     asked = {"ResponseContentDisposition": disposition, "ResponseContentType": content_type}
     return str(storage.url(path, parameters=asked, expire=LINK_SECONDS))
 
 
-def discard(file: File) -> None:
+def delete(file: File) -> None:
     for variant in file.variants:
-        storage_of_files().delete(file.path(variant))
+        get_storage().delete(file.path(variant))
 
 
-def storage_of_files() -> Storage:
+def get_storage() -> Storage:
     return storages["files"]

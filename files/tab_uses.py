@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from core.refusals import Refusal
-from files.actions import check_can_be_used, release
+from files.actions import check_can_be_used, release_unused
 from files.models import File, TabUse
 
 
@@ -48,7 +48,7 @@ def release_from_tab(use: TabUse) -> None:
     """Kept for staff for a while, then swept, unless a message has it too."""
     with transaction.atomic():
         use.delete()
-        release([use.file_id])
+        release_unused([use.file_id])
 
 
 def find_in_tab(part: str, *, thread_id: str) -> TabUse | None:

@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from accounts.models import User
 from core.refusals import Refusal
-from threads import keys
 from threads.actions import folders
 from threads.actions.cursors import mark_all_read
+from threads.dynamodb import keys
 from threads.models import Participant
 from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM
 
@@ -23,7 +23,7 @@ MORNING = 8
 
 
 @dataclass(frozen=True)
-class Act:
+class InboxAction:
     run: Callable[..., Participant | None]
     said: str
     # From the row as it was: the fields that make it so again.
@@ -31,7 +31,7 @@ class Act:
 
 
 @dataclass
-class Outcome:
+class ActionResult:
     """`undo`: what to ask for, each with its threads, to have it as it was."""
 
     said: str
@@ -58,27 +58,27 @@ def _to_unread(before: Participant) -> Fields:
 
 # A request that is moved back goes to the requests by itself.
 FOLDER_ACTS = {INBOX: "restore", REQUESTS: "restore", ARCHIVED_FOLDER: "archive", SPAM: "spam"}
-ACTS = {
-    "archive": Act(folders.archive_thread, "Archived", _to_folder),
-    "restore": Act(folders.restore_thread, "Moved to the inbox", _to_folder),
-    "spam": Act(folders.mark_spam, "Moved to spam", _to_folder),
-    "pin": Act(folders.pin_thread, "Pinned", _to_pin),
-    "unpin": Act(folders.unpin_thread, "No longer pinned", _to_pin),
-    "mute": Act(folders.mute_thread, "Muted", _to_mute),
-    "unmute": Act(folders.unmute_thread, "No longer muted", _to_mute),
-    "unread": Act(folders.mark_unread, "Marked as unread", _to_unread),
-    "read": Act(mark_all_read, "Marked as read", _to_unread),
+INBOX_ACTIONS = {
+    "archive": InboxAction(folders.archive_thread, "Archived", _to_folder),
+    "restore": InboxAction(folders.restore_thread, "Moved to the inbox", _to_folder),
+    "spam": InboxAction(folders.mark_spam, "Moved to spam", _to_folder),
+    "pin": InboxAction(folders.pin_thread, "Pinned", _to_pin),
+    "unpin": InboxAction(folders.unpin_thread, "No longer pinned", _to_pin),
+    "mute": InboxAction(folders.mute_thread, "Muted", _to_mute),
+    "unmute": InboxAction(folders.unmute_thread, "No longer muted", _to_mute),
+    "unread": InboxAction(folders.mark_unread, "Marked as unread", _to_unread),
+    "read": InboxAction(mark_all_read, "Marked as read", _to_unread),
 }
 
 
-def perform(user: User, act: str, thread_ids: list[str], **more: Any) -> Outcome:
+def run_action(user: User, act: str, thread_ids: list[str], **more: Any) -> ActionResult:
     """Each by itself: of those that are no longer one's own, one cannot be kept from the others."""
     undo: dict[tuple[tuple[str, str], ...], list[str]] = {}
     missing = None
     done = 0
     for thread_id in thread_ids:
         try:
-            before = ACTS[act].run(user, thread_id=thread_id, **more)
+            before = INBOX_ACTIONS[act].run(user, thread_id=thread_id, **more)
         except Refusal as refusal:
             if refusal.code != "THREAD_NOT_FOUND":
                 raise
@@ -86,17 +86,17 @@ def perform(user: User, act: str, thread_ids: list[str], **more: Any) -> Outcome
             continue
         done += 1
         if before is not None:
-            back = tuple(ACTS[act].back(before).items())
+            back = tuple(INBOX_ACTIONS[act].back(before).items())
             undo.setdefault(back, []).append(thread_id)
     if missing and not done:
         raise missing
     back_again = [dict(back) | {"thread": threads} for back, threads in undo.items()]
-    return Outcome(_said(act, done), back_again)
+    return ActionResult(_said(act, done), back_again)
 
 
 def _said(act: str, done: int) -> str:
     what = "conversation" if done == 1 else "conversations"
-    return ACTS[act].said if done == 1 else f"{ACTS[act].said}: {done} {what}"
+    return INBOX_ACTIONS[act].said if done == 1 else f"{INBOX_ACTIONS[act].said}: {done} {what}"
 
 
 def muted_until(how_long: str) -> str | None:

@@ -8,10 +8,10 @@ class InboxConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from threads.signals import person_deleted, thread_changed
+        from threads.signals import account_deleted, thread_changed
 
         thread_changed.connect(_note, dispatch_uid="search")
-        person_deleted.connect(_forget, dispatch_uid="search")
+        account_deleted.connect(_forget, dispatch_uid="search")
 
 
 def _note(thread_id: str, message_id: str | None = None, **_: Any) -> None:
@@ -21,6 +21,6 @@ def _note(thread_id: str, message_id: str | None = None, **_: Any) -> None:
 
 
 def _forget(user_id: str, **_: Any) -> list[str]:
-    from inbox.search.index import forget_person
+    from inbox.search.index import remove_person
 
-    return forget_person(user_id)
+    return remove_person(user_id)

@@ -8,14 +8,14 @@ from django.http import QueryDict
 
 from core.ids import is_id
 from core.refusals import Refusal
-from inbox.actions import ACTS, muted_until
+from inbox.actions import INBOX_ACTIONS, muted_until
 
 MAX_SELECTED = 100
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 
 
-class ActOnThreads(forms.Form):
-    act = forms.ChoiceField(choices=[(act, act) for act in ACTS])
+class InboxActionForm(forms.Form):
+    act = forms.ChoiceField(choices=[(act, act) for act in INBOX_ACTIONS])
     how_long = forms.ChoiceField(
         choices=[(how, how) for how in ("hour", "tomorrow", "good")], required=False
     )

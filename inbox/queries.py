@@ -9,23 +9,23 @@ from contracts.queries import list_booked_threads
 from core.ids import ULID_PATTERN
 from core.refusals import Refusal
 from inbox.models import IndexedThread
-from threads import keys
-from threads.dynamodb.table import Index, Item, Where, count, query
-from threads.models import ActionWaiting, Invitation, Participant
+from threads.dynamodb import keys
+from threads.dynamodb.table import Index, Item, KeyCondition, count, query
+from threads.models import Invitation, Participant, PendingAction
 from threads.models.participant import (
     ARCHIVED_FOLDER,
     INBOX,
     REQUESTS,
     SPAM,
-    oldest_request,
+    request_cutoff,
 )
+from threads.models.recent_rows import RecentRows
 from threads.models.thread import PROJECT
-from threads.queries import open_requests
-from threads.recent_rows import FreshRows
+from threads.queries import unexpired_requests
 
-PAGE = 50
+PAGE_SIZE = 50
 # What a page brings along: a screen of them and a few more. The rest comes when one scrolls.
-FIRST_PAGE = 15
+FIRST_PAGE_SIZE = 15
 # A filter shows no more than that, and says so.
 MAX_ROWS = 100
 FOLDERS = (INBOX, REQUESTS, ARCHIVED_FOLDER, SPAM)
@@ -43,17 +43,22 @@ class FolderPage:
     # What to ask the next page with; empty at the end.
     cursor: str = ""
     # Of a filter: there are more than it shows.
-    is_cut: bool = False
+    is_truncated: bool = False
 
 
 def list_folder(
-    user: User, folder: str, *, after: str = "", size: int = PAGE, fresh: FreshRows | None = None
+    user: User,
+    folder: str,
+    *,
+    after: str = "",
+    size: int = PAGE_SIZE,
+    fresh: RecentRows | None = None,
 ) -> FolderPage:
     """Pinned, then newest; rows that were written a moment ago are as the table has them."""
-    fresh = fresh or FreshRows(user.id)
+    fresh = fresh or RecentRows(user.id)
     page = query(
         keys.inbox_pk(user.id, folder),
-        open_requests() if folder == REQUESTS else None,
+        unexpired_requests() if folder == REQUESTS else None,
         # Some of them may no longer belong here.
         limit=size + len(fresh.threads),
         index=Item.inbox,
@@ -74,7 +79,7 @@ def list_folder(
 
 
 def _is_in(row: Participant, folder: str) -> bool:
-    is_over = folder == REQUESTS and row.inbox_sk < oldest_request()
+    is_over = folder == REQUESTS and row.inbox_sk < request_cutoff()
     return row.folder == folder and not is_over
 
 
@@ -82,7 +87,7 @@ def _place(row: Participant) -> str:
     return row.inbox_sk
 
 
-def list_unread(user: User, fresh: FreshRows | None = None) -> FolderPage:
+def list_unread(user: User, fresh: RecentRows | None = None) -> FolderPage:
     # One more than is shown, to know whether there are more.
     page = query(
         keys.unread_pk(user.id), limit=MAX_ROWS + 1, index=Item.unread_threads, newest_first=True
@@ -90,18 +95,18 @@ def list_unread(user: User, fresh: FreshRows | None = None) -> FolderPage:
     threads = [row.thread_id for row in page.of(Participant)]
     # The index may lag behind what the items themselves say.
     rows = [row for row in _read(user, threads[:MAX_ROWS], fresh) if row.has_unread]
-    return _filtered(rows, is_cut=len(threads) > MAX_ROWS)
+    return _filtered(rows, is_truncated=len(threads) > MAX_ROWS)
 
 
-def list_action_required(user: User, fresh: FreshRows | None = None) -> FolderPage:
+def list_action_required(user: User, fresh: RecentRows | None = None) -> FolderPage:
     """Where a card, an offer or a contract to be signed waits for this person."""
     threads, more = _threads_with_actions(user)
     waiting = set(threads[:MAX_ROWS])
     rows = [row for row in _read(user, waiting, fresh) if row.thread_id in waiting]
-    return _filtered(rows, is_cut=more or len(threads) > MAX_ROWS)
+    return _filtered(rows, is_truncated=more or len(threads) > MAX_ROWS)
 
 
-def list_projects(user: User, fresh: FreshRows | None = None) -> FolderPage:
+def list_projects(user: User, fresh: RecentRows | None = None) -> FolderPage:
     """By one's bookings. Those of a guest are known to search, and before that as recent writes."""
     threads = list_booked_threads(user, most=MAX_ROWS + 1)
     guest = IndexedThread.objects.filter(people__user_id=user.id, kind=PROJECT)
@@ -109,36 +114,41 @@ def list_projects(user: User, fresh: FreshRows | None = None) -> FolderPage:
         guest.exclude(pk__in=threads).order_by("-pk").values_list("pk", flat=True)[: MAX_ROWS + 1]
     )
     rows = [row for row in _read(user, threads[:MAX_ROWS], fresh) if row.kind == PROJECT]
-    return _filtered(rows, is_cut=len(threads) > MAX_ROWS)
+    return _filtered(rows, is_truncated=len(threads) > MAX_ROWS)
 
 
 FILTERS = {UNREAD: list_unread, ACTION_REQUIRED: list_action_required, PROJECTS: list_projects}
 
 
 def list_rows(
-    user: User, folder: str, *, after: str = "", size: int = PAGE, fresh: FreshRows | None = None
+    user: User,
+    folder: str,
+    *,
+    after: str = "",
+    size: int = PAGE_SIZE,
+    fresh: RecentRows | None = None,
 ) -> FolderPage:
     """A folder, or a filter of the inbox."""
-    fresh = fresh or FreshRows(user.id)
+    fresh = fresh or RecentRows(user.id)
     if folder in FILTERS:
         return FILTERS[folder](user, fresh)
     return list_folder(user, folder, after=after, size=size, fresh=fresh)
 
 
-def _read(user: User, thread_ids: Iterable[str], fresh: FreshRows | None) -> list[Participant]:
+def _read(user: User, thread_ids: Iterable[str], fresh: RecentRows | None) -> list[Participant]:
     """These rows, and those that the index may not show yet."""
-    return (fresh or FreshRows(user.id)).with_others(thread_ids)
+    return (fresh or RecentRows(user.id)).list_with_recent(thread_ids)
 
 
-def _filtered(rows: list[Participant], *, is_cut: bool) -> FolderPage:
+def _filtered(rows: list[Participant], *, is_truncated: bool) -> FolderPage:
     """Filters are inside the inbox; pinned first, then the newest."""
     shown = sorted((row for row in rows if row.folder == INBOX), key=_place, reverse=True)
-    return FolderPage(shown[:MAX_ROWS], is_cut=is_cut or len(shown) > MAX_ROWS)
+    return FolderPage(shown[:MAX_ROWS], is_truncated=is_truncated or len(shown) > MAX_ROWS)
 
 
-def count_rows(user: User, fresh: FreshRows | None = None) -> dict[str, int]:
+def count_rows(user: User, fresh: RecentRows | None = None) -> dict[str, int]:
     """What the list of folders says beside their names: exact up to 99, and 100 is more."""
-    fresh = fresh or FreshRows(user.id)
+    fresh = fresh or RecentRows(user.id)
     return {
         UNREAD: _count(
             fresh,
@@ -151,17 +161,17 @@ def count_rows(user: User, fresh: FreshRows | None = None) -> dict[str, int]:
             fresh,
             lambda row: _is_in(row, REQUESTS),
             keys.inbox_pk(user.id, REQUESTS),
-            open_requests(),
+            unexpired_requests(),
             index=Item.inbox,
         ),
     }
 
 
 def _count(
-    fresh: FreshRows,
+    fresh: RecentRows,
     belongs: Callable[[Participant], bool],
     pk: str,
-    where: Where | None = None,
+    where: KeyCondition | None = None,
     *,
     index: Index,
 ) -> int:
@@ -173,8 +183,10 @@ def _count(
 
 
 def _threads_with_actions(user: User) -> tuple[list[str], bool]:
-    page = query(keys.user_pk(user.id), Item.sk.startswith(keys.WAITING), limit=MAX_ROWS + 1)
-    return list(dict.fromkeys(item.thread_id for item in page.of(ActionWaiting))), page.more
+    page = query(
+        keys.user_pk(user.id), Item.sk.startswith(keys.PENDING_ACTIONS), limit=MAX_ROWS + 1
+    )
+    return list(dict.fromkeys(item.thread_id for item in page.of(PendingAction))), page.more
 
 
 def get_row(user: User, thread_id: str) -> Participant:

@@ -10,18 +10,18 @@ from accounts.models import User
 from inbox.queries import (
     ACTION_REQUIRED,
     FILTERS,
-    FIRST_PAGE,
+    FIRST_PAGE_SIZE,
     MAX_ROWS,
-    PAGE,
+    PAGE_SIZE,
     PROJECTS,
     UNREAD,
     count_rows,
     list_rows,
 )
-from threads import keys
+from threads.dynamodb import keys
 from threads.models import Participant, Person
 from threads.models.participant import ARCHIVED_FOLDER, INBOX, REQUESTS, SPAM
-from threads.recent_rows import FreshRows
+from threads.models.recent_rows import RecentRows
 from threads.rendering.labels import row_label
 
 FOLDER_LABELS = {
@@ -40,7 +40,7 @@ LABELS = FILTER_LABELS | FOLDER_LABELS
 
 
 @dataclass
-class Row:
+class InboxRow:
     thread_id: str
     url: str
     subject: str
@@ -64,7 +64,7 @@ class Row:
 
 
 @dataclass
-class Place:
+class FolderLink:
     """A folder or a filter, as one chooses it."""
 
     key: str
@@ -74,29 +74,29 @@ class Place:
     count: int = 0
 
     @property
-    def shown_count(self) -> str:
-        return shown(self.count)
+    def count_label(self) -> str:
+        return format_count(self.count)
 
 
 @dataclass
-class Column:
+class InboxColumn:
     """A folder beside the conversation that is open."""
 
     key: str
     label: str
     # A filter is inside the inbox.
     folder: str
-    rows: list[Row]
+    rows: list[InboxRow]
     next_rows: str
-    is_cut: bool
-    folders: list[Place]
-    filters: list[Place]
+    is_truncated: bool
+    folders: list[FolderLink]
+    filters: list[FolderLink]
 
 
-def column_of(user: User, key: str, *, after: str = "", current: str = "") -> Column:
-    size = PAGE if after else FIRST_PAGE
-    fresh = FreshRows(user.id)
-    column = rows_of(user, key, after=after, current=current, size=size, fresh=fresh)
+def get_column(user: User, key: str, *, after: str = "", current: str = "") -> InboxColumn:
+    size = PAGE_SIZE if after else FIRST_PAGE_SIZE
+    fresh = RecentRows(user.id)
+    column = get_column_rows(user, key, after=after, current=current, size=size, fresh=fresh)
     counts = count_rows(user, fresh)
     column.folders = [_place(each, FOLDER_LABELS[each], column.folder) for each in FOLDER_LABELS]
     for place in column.folders:
@@ -108,35 +108,35 @@ def column_of(user: User, key: str, *, after: str = "", current: str = "") -> Co
     return column
 
 
-def rows_of(
+def get_column_rows(
     user: User,
     key: str,
     *,
     after: str = "",
     current: str = "",
-    size: int = PAGE,
-    fresh: FreshRows | None = None,
-) -> Column:
+    size: int = PAGE_SIZE,
+    fresh: RecentRows | None = None,
+) -> InboxColumn:
     """The rows alone, for a page that has the rest."""
     page = list_rows(user, key, after=after, size=size, fresh=fresh)
     query = urlencode({"folder": key, "after": page.cursor})
-    return Column(
+    return InboxColumn(
         key=key,
         label=LABELS[key],
         folder=INBOX if key in FILTERS else key,
         rows=[row_of(user, participant, key, current=current) for participant in page.rows],
         next_rows=f"{reverse('inbox:rows')}?{query}" if page.cursor else "",
-        is_cut=page.is_cut,
+        is_truncated=page.is_truncated,
         folders=[],
         filters=[],
     )
 
 
-def _place(key: str, label: str, current: str) -> Place:
-    return Place(key, label, folder_url(key), key == current)
+def _place(key: str, label: str, current: str) -> FolderLink:
+    return FolderLink(key, label, folder_url(key), key == current)
 
 
-def shown(count: int) -> str:
+def format_count(count: int) -> str:
     return f"{MAX_ROWS - 1}+" if count >= MAX_ROWS else str(count)
 
 
@@ -144,11 +144,13 @@ def folder_url(key: str) -> str:
     return reverse("inbox:inbox") if key == INBOX else reverse("inbox:folder", args=[key])
 
 
-def row_of(user: User, participant: Participant, key: str = INBOX, *, current: str = "") -> Row:
-    at = keys.moment(participant.last_message_at).astimezone(timezone.get_current_timezone())
+def row_of(
+    user: User, participant: Participant, key: str = INBOX, *, current: str = ""
+) -> InboxRow:
+    at = keys.parse_iso(participant.last_message_at).astimezone(timezone.get_current_timezone())
     last = participant.last_message_shown
     url = reverse("threads:thread", args=[participant.thread_id])
-    return Row(
+    return InboxRow(
         thread_id=participant.thread_id,
         # So that the list beside the conversation stays the one that it was opened from.
         url=url if key == INBOX else f"{url}?{urlencode({'in': key})}",

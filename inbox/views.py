@@ -9,11 +9,11 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.models import User
 from core.ids import is_id
 from core.rate_limits import check_rate_limit
-from inbox.actions import perform
-from inbox.forms import ActOnThreads
-from inbox.queries import FIRST_PAGE, PAGE, count_rows, get_row
-from inbox.rows import LABELS, column_of, folder_url, row_of, rows_of, shown
-from inbox.search.names import find_named
+from inbox.actions import run_action
+from inbox.forms import InboxActionForm
+from inbox.queries import FIRST_PAGE_SIZE, PAGE_SIZE, count_rows, get_row
+from inbox.rows import LABELS, folder_url, format_count, get_column, get_column_rows, row_of
+from inbox.search.name_search import search_names
 from inbox.search.query_parser import MAX_QUERY_CHARS
 from inbox.search.query_parser import parse_query as read_question
 from inbox.search.search import search
@@ -22,7 +22,7 @@ from threads.models.participant import INBOX
 SHOWN = re.compile(r"\d{1,3}", re.ASCII)
 
 
-class Request(HttpRequest):
+class AuthenticatedRequest(HttpRequest):
     """Somebody who is signed in."""
 
     user: User
@@ -30,30 +30,30 @@ class Request(HttpRequest):
 
 @require_safe
 @login_required
-def inbox(request: Request, folder: str = INBOX) -> HttpResponse:
+def inbox(request: AuthenticatedRequest, folder: str = INBOX) -> HttpResponse:
     return _page(request, _known(folder))
 
 
 @require_safe
 @login_required
-def rows(request: Request) -> HttpResponse:
+def rows(request: AuthenticatedRequest) -> HttpResponse:
     """The next rows of a folder: a fragment for a script, a page for everybody else."""
     folder, after = _known(request.GET.get("folder", INBOX)), request.GET.get("after", "")
     if not request.headers.get("X-Fragment"):
         return _page(request, folder, after)
-    column = rows_of(request.user, folder, after=after, size=_size(request))
+    column = get_column_rows(request.user, folder, after=after, size=_size(request))
     return render(request, "inbox/rows.html", {"column": column})
 
 
-def _size(request: Request) -> int:
+def _size(request: AuthenticatedRequest) -> int:
     """As many as a page shows that looks what has changed in them; within what a page may have."""
-    shown = SHOWN.fullmatch(request.GET.get("shown", ""))
-    return max(FIRST_PAGE, min(PAGE, int(shown[0]))) if shown else PAGE
+    format_count = SHOWN.fullmatch(request.GET.get("shown", ""))
+    return max(FIRST_PAGE_SIZE, min(PAGE_SIZE, int(format_count[0]))) if format_count else PAGE_SIZE
 
 
 @require_safe
 @login_required
-def row(request: Request, thread_id: str) -> HttpResponse:
+def row(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
     """One row, for a page that was told of a conversation it does not have."""
     folder = _known(request.GET.get("folder", INBOX))
     participant = get_row(request.user, thread_id)
@@ -62,13 +62,15 @@ def row(request: Request, thread_id: str) -> HttpResponse:
 
 @require_safe
 @login_required
-def counts(request: Request) -> HttpResponse:
-    return JsonResponse({key: shown(count) for key, count in count_rows(request.user).items()})
+def counts(request: AuthenticatedRequest) -> HttpResponse:
+    return JsonResponse(
+        {key: format_count(count) for key, count in count_rows(request.user).items()}
+    )
 
 
 @require_safe
 @login_required
-def find(request: Request) -> HttpResponse:
+def find(request: AuthenticatedRequest) -> HttpResponse:
     asked, thread_id = (
         request.GET.get("q", "").strip()[:MAX_QUERY_CHARS],
         request.GET.get("thread", ""),
@@ -90,27 +92,27 @@ def find(request: Request) -> HttpResponse:
 
 @require_safe
 @login_required
-def find_by_name(request: Request) -> HttpResponse:
+def find_by_name(request: AuthenticatedRequest) -> HttpResponse:
     """A fragment: what a few letters find, for whoever is typing them."""
     asked = request.GET.get("q", "").strip()
     check_rate_limit("find", request.user.id)
-    named = find_named(request.user, asked)
+    named = search_names(request.user, asked)
     return render(request, "inbox/named.html", {"asked": asked, "named": named})
 
 
 @require_safe
 @login_required
-def keys(request: Request) -> HttpResponse:
+def keys(request: AuthenticatedRequest) -> HttpResponse:
     is_fragment = request.headers.get("X-Fragment")
     return render(request, "inbox/keys_dialog.html" if is_fragment else "inbox/keys.html")
 
 
 @require_POST
 @login_required
-def act(request: Request) -> HttpResponse:
+def act(request: AuthenticatedRequest) -> HttpResponse:
     """A script shows what was done, with a way back; without one, the page that one came from."""
-    arguments = ActOnThreads.read(request.POST)
-    outcome = perform(request.user, **arguments)
+    arguments = InboxActionForm.read(request.POST)
+    outcome = run_action(request.user, **arguments)
     if request.headers.get("X-Fragment"):
         return JsonResponse({"said": outcome.said, "undo": outcome.undo})
     messages.success(request, f"{outcome.said}.")
@@ -119,8 +121,8 @@ def act(request: Request) -> HttpResponse:
     return redirect(folder_url(_known(request.POST.get("back") or INBOX)))
 
 
-def _page(request: Request, folder: str, after: str = "") -> HttpResponse:
-    column = column_of(request.user, folder, after=after)
+def _page(request: AuthenticatedRequest, folder: str, after: str = "") -> HttpResponse:
+    column = get_column(request.user, folder, after=after)
     return render(request, "inbox/inbox.html", {"column": column})
 
 

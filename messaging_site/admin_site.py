@@ -5,4 +5,4 @@ class StaffConfig(AdminConfig):
     """Django's admin, on a site of our own."""
 
     default = False
-    default_site = "accounts.sign_in.staff.StaffSite"
+    default_site = "accounts.sign_in.staff_site.StaffSite"

@@ -17,7 +17,7 @@ from django.db import connection as database
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
-from messaging_site.servers.drain import draining
+from messaging_site.server.drain import draining
 from threads.dynamodb.table import connection as table
 
 log = structlog.get_logger(__name__)
@@ -37,10 +37,10 @@ def alive(request: HttpRequest) -> HttpResponse:
 def ready(request: HttpRequest) -> HttpResponse:
     """Each store that is needed answers, and the clock is right; says which does not.
 
-    Not while we leave. Without Redis the work goes on: servers that left the balancer for its sake
-    would make a small outage a large one.
+    Not while the server drains. Without Redis the work goes on: servers that left the balancer for
+    its sake would make a small outage a large one.
     """
-    found = {"server": "leaving"} if draining.is_set() else readiness.checks()
+    found = {"server": "draining"} if draining.is_set() else readiness.checks()
     is_ready = all(answer == "ok" for name, answer in found.items() if name != "redis")
     report: dict[str, Any] = {"ready": is_ready}
     if _is_trusted(request):

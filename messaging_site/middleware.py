@@ -10,10 +10,10 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.decorators import sync_only_middleware
 
-from accounts.sign_in.lockout import address_of
+from accounts.sign_in.lockout import client_address
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
-from threads.dynamodb.errors import is_worth_logging
+from threads.dynamodb.errors import should_log
 from threads.dynamodb.retry import time_budget
 
 log = structlog.get_logger(__name__)
@@ -53,7 +53,7 @@ def refusals(get_response: GetResponse) -> GetResponse:
             return without_database(request)
         if not isinstance(error, Refusal):
             return None
-        if is_worth_logging(error):
+        if should_log(error):
             log.info("refused", code=error.code, path=request.path)
         response = refuse(request, error)
         # Otherwise Django logs every 503 once more, as an error.
@@ -76,7 +76,7 @@ def limit_writes(get_response: GetResponse) -> GetResponse:
             return None
         user_id = getattr(request.user, "id", None)
         try:
-            check_rate_limit("write", user_id or address_of(request) or "nobody")
+            check_rate_limit("write", user_id or client_address(request) or "nobody")
         except Refusal as refusal:
             return refuse(request, refusal)
         return None
@@ -88,7 +88,7 @@ def limit_writes(get_response: GetResponse) -> GetResponse:
 def without_database(request: HttpRequest) -> HttpResponse:
     """Made without any query: the page frame would ask who is signed in."""
     refusal = Refusal("TRY_AGAIN", "Parley is not available right now.")
-    described = refusal.described(getattr(request, "corr_id", ""))
+    described = refusal.as_dict(getattr(request, "corr_id", ""))
     response: HttpResponse
     if "application/json" in request.headers.get("Accept", ""):
         response = JsonResponse(described, status=refusal.status)
@@ -100,7 +100,7 @@ def without_database(request: HttpRequest) -> HttpResponse:
 
 def refuse(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     corr_id = request.corr_id  # type: ignore[attr-defined]
-    described = refusal.described(corr_id)
+    described = refusal.as_dict(corr_id)
     response: HttpResponse
     if "application/json" in request.headers.get("Accept", ""):
         response = JsonResponse(described, status=refusal.status)

@@ -10,7 +10,7 @@ from typing import Any
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from messaging_site import logging, secret
+from messaging_site import logging, secret_key
 
 env = environ.Env()
 
@@ -20,9 +20,9 @@ EMBEDDED = not env.str("DATABASE_URL", default="")
 
 DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = env.str("SECRET_KEY", default="") or (
-    secret.of_installation(DATA_DIR) if EMBEDDED else ""
+    secret_key.get_or_create(DATA_DIR) if EMBEDDED else ""
 )
-if not EMBEDDED and secret.is_weak(SECRET_KEY):
+if not EMBEDDED and secret_key.is_weak(SECRET_KEY):
     raise ImproperlyConfigured(
         "Set SECRET_KEY to at least 50 random characters: with DATABASE_URL this is a deployment."
     )
@@ -95,7 +95,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
-                "messaging_site.context.site",
+                "messaging_site.context_processors.site",
             ],
         },
     }
@@ -164,7 +164,7 @@ REDIS_PREFIX = env.str("PARLEY_REDIS_PREFIX", default="parley")
 CHANNEL_CAPACITY = 1500
 CHANNEL_LAYERS: dict[str, Any] = {
     "default": {
-        "BACKEND": "realtime.broadcast.channel_layer.Layer",
+        "BACKEND": "realtime.broadcast.channel_layer.ChannelLayer",
         "CONFIG": {"capacity": CHANNEL_CAPACITY},
     }
 }
@@ -173,7 +173,7 @@ if REDIS_URL:
     CHANNEL_LAYERS["default"]["CONFIG"] |= {"url": REDIS_URL, "prefix": REDIS_PREFIX}
     CACHES = {
         "default": {
-            "BACKEND": "messaging_site.cache.PatientRedisCache",
+            "BACKEND": "messaging_site.redis_cache.FallbackRedisCache",
             "LOCATION": REDIS_URL,
             "KEY_PREFIX": REDIS_PREFIX,
             "OPTIONS": {"socket_timeout": 0.5, "socket_connect_timeout": 0.5},
@@ -363,9 +363,9 @@ MFA_TOTP_TOLERANCE = 1
 ALLAUTH_TRUSTED_PROXY_COUNT = int(env.bool("PARLEY_BEHIND_PROXY", default=False))
 
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_USERNAME_CALLABLE = "accounts.sign_in.lockout.account_of"
-AXES_CLIENT_IP_CALLABLE = "accounts.sign_in.lockout.address_of"
-AXES_LOCKOUT_CALLABLE = "accounts.sign_in.lockout.answer"
+AXES_USERNAME_CALLABLE = "accounts.sign_in.lockout.account_name"
+AXES_CLIENT_IP_CALLABLE = "accounts.sign_in.lockout.client_address"
+AXES_LOCKOUT_CALLABLE = "accounts.sign_in.lockout.lockout_response"
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = 0.25  # In hours.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
@@ -402,19 +402,14 @@ STORAGES = {
     "archive": ARCHIVE_STORAGE,
 }
 
-# How long the server goes on listening when it is told to end, so that a balancer notices.
+# How long the server keeps listening after SIGTERM, so that a load balancer notices.
 DRAIN_SECONDS = env.float("PARLEY_DRAIN_SECONDS", default=1.0 if EMBEDDED else 5.0)
 
-# How long the headers of a request may take to arrive; how long its body may be slow, and at which
-# rate (in bytes a second) it has to come from then on.
+# Request timeouts: how long the headers may take, and how long the body may be slower than the
+# minimum rate in bytes per second.
 HEADER_SECONDS = env.float("PARLEY_HEADER_SECONDS", default=10.0)
 BODY_SECONDS = env.float("PARLEY_BODY_SECONDS", default=20.0)
 BODY_RATE = env.float("PARLEY_BODY_RATE", default=4096.0)
-
-# On which ASGI server: one of those that have a module, messaging_site/with_….py.
-SERVER = env.str("PARLEY_SERVER", default="daphne")
-if SERVER not in ("daphne", "uvicorn"):
-    raise ImproperlyConfigured(f"PARLEY_SERVER is daphne or uvicorn, not {SERVER}.")
 
 # How long a report of /readyz is reused, and who may read its details.
 READY_CACHE_SECONDS = env.float("PARLEY_READY_CACHE_SECONDS", default=2.0)

@@ -11,9 +11,9 @@ from django.shortcuts import render
 from django.templatetags.static import static
 from django.views.decorators.http import require_safe
 
-from projects.cards.rendering import view_of_action
-from threads import keys
-from threads.cache import ThreadState
+from projects.cards.rendering import make_card_view
+from threads.cache import CachedThread
+from threads.dynamodb import keys
 from threads.rendering.attachments import AttachmentView
 
 AT = datetime(2026, 11, 13, 14, 5, tzinfo=UTC)
@@ -144,8 +144,8 @@ def _cards() -> list[dict[str, Any]]:
     }
     said = f"{YUI['name']} accepted the new time."
     answered = {"state": "accepted", "isOpen": False, "waitsFor": [], "moves": {}, "said": said}
-    people = cast(ThreadState, SimpleNamespace(name_of=lambda user_id: YUI))
-    return [view_of_action(each, people) for each in (action, action | answered)]
+    people = cast(CachedThread, SimpleNamespace(name_of=lambda user_id: YUI))
+    return [make_card_view(each, people) for each in (action, action | answered)]
 
 
 def _attachments() -> list[AttachmentView]:

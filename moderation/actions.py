@@ -11,13 +11,12 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import User
-from contracts.cards import clock
+from contracts.cards import deadlines
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from files.models import File
 from moderation.audit import record
 from moderation.models import Case, CaseNote
-from moderation.outcomes import answer_reports, publish_answers
 from moderation.queries import (
     access_case,
     access_file,
@@ -28,12 +27,13 @@ from moderation.queries import (
     list_people,
     read_thread,
 )
+from moderation.report_answers import answer_reports, publish_answers
 from moderation.roles import RESTRICT, WORK
 from projects.actions.cards import decide_card
 from threads.actions import staff as in_thread
 from threads.actions.holds import release_author
 from threads.actions.suspensions import mute_person, restore_person, suspend_person
-from threads.relay import process_entries
+from threads.outbox_handlers import process_entries
 
 MESSAGE, THREAD, PERSON, CARD = "message", "thread", "person", "card"
 # Somebody in the case's conversation.
@@ -53,14 +53,14 @@ def _mute(person: User, days: int) -> None:
     mute_person(person, until=timezone.now() + timedelta(days=days))
 
 
-ACTS: dict[str, Act] = {
+CASE_ACTIONS: dict[str, Act] = {
     "message.hide": Act("Hide", MESSAGE, WORK, in_thread.hide_message),
     "message.unhide": Act("Show again", MESSAGE, WORK, in_thread.unhide_message),
     "message.redact": Act("Black out", MESSAGE, RESTRICT, in_thread.redact_message),
     "thread.lock": Act("Lock", THREAD, RESTRICT, in_thread.lock_thread),
     "thread.unlock": Act("Unlock", THREAD, RESTRICT, in_thread.unlock_thread),
-    "thread.hold": Act("Put on hold", THREAD, RESTRICT, in_thread.hold_thread),
-    "thread.lift_hold": Act("Lift the hold", THREAD, RESTRICT, in_thread.lift_hold),
+    "thread.hold": Act("Put on hold", THREAD, RESTRICT, in_thread.soft_block_thread),
+    "thread.lift_hold": Act("Lift the hold", THREAD, RESTRICT, in_thread.lift_soft_block),
     "card.decide": Act("Decide", CARD, RESTRICT, decide_card),
     "person.mute": Act("Mute", PERSON, RESTRICT, _mute),
     "person.unmute": Act(
@@ -86,13 +86,13 @@ def take_case(staff: User, *, case_id: str) -> Case:
     return get_case(case_id)
 
 
-def note(staff: User, *, case_id: str, text: str) -> CaseNote:
+def add_note(staff: User, *, case_id: str, text: str) -> CaseNote:
     case = access_case(staff, case_id)
     record(staff, "case.note", case_id=case.id)
     return CaseNote.objects.create(case=case, author=staff, text=text)
 
 
-def resolve(
+def resolve_case(
     staff: User, *, case_id: str, reason: str, answers: Mapping[int, str] | None = None
 ) -> None:
     """`answers` is what the reporters are told, by report; `reason` stays with staff."""
@@ -113,7 +113,7 @@ def resolve(
     with transaction.atomic():
         _close(staff, case, reason)
         reporters = answer_reports(case, answers or {})
-        entries = clock.start_clock(case.thread_id, clock.CASE)
+        entries = deadlines.resume_deadlines(case.thread_id, deadlines.CASE)
         entries += _release_holds(case)
     process_entries(entries)
     publish_answers(reporters)
@@ -140,7 +140,7 @@ def _close(staff: User, case: Case, reason: str) -> None:
     locked.save(update_fields=["status", "resolved_at", "outcome"])
 
 
-def reopen(staff: User, *, case_id: str, reason: str) -> None:
+def reopen_case(staff: User, *, case_id: str, reason: str) -> None:
     """Whoever reopens a case is its assignee, and everything can be done under it again."""
     case = get_case(case_id)
     _check_may_reopen(case)
@@ -151,7 +151,7 @@ def reopen(staff: User, *, case_id: str, reason: str) -> None:
                 status=Case.Status.ASSIGNED, assignee=staff, resolved_at=None
             )
             stops = reopened and case.thread_id
-            entries = clock.stop_clock(case.thread_id, clock.CASE) if stops else []
+            entries = deadlines.pause_deadlines(case.thread_id, deadlines.CASE) if stops else []
     except IntegrityError:
         reopened = 0
     if not reopened:
@@ -196,11 +196,11 @@ def look_at_file(staff: User, *, case_id: str, file_id: str) -> File:
     return file
 
 
-def act(
+def take_action(
     staff: User, *, case_id: str, name: str, reason: str, target: str = "", **extra: Any
 ) -> None:
     case = access_case(staff, case_id)
-    chosen = ACTS[name]
+    chosen = CASE_ACTIONS[name]
     if not staff.has_perm(chosen.permission):
         raise Refusal("ACTION_FORBIDDEN", "This is for trust and safety to do.")
     done_to, given = _target(staff, case, chosen, target, reason, extra)
@@ -231,7 +231,7 @@ def _target(
         return target, {**given, "staff": staff, "card_id": target, "reason": reason}
     if chosen.run is in_thread.lock_thread:
         given["reason"] = reason
-    if chosen.run is in_thread.hold_thread:
+    if chosen.run is in_thread.soft_block_thread:
         given |= {"reason": reason, "case_id": case.id}
     return case.thread_id, given
 

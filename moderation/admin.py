@@ -148,7 +148,7 @@ class CaseAdmin(ForStaff):
                 "notes": case.notes.select_related("author"),
                 "done": queries.list_done(case),
                 "is_on_hold": queries.is_on_hold(case),
-                "cards": queries.show_cards(case),
+                "cards": queries.list_card_views(case),
                 "answers": ResolveForm(case=case).answer_fields(),
                 "now": timezone.now(),
             }
@@ -172,7 +172,7 @@ class CaseAdmin(ForStaff):
         form = ActForm(request.POST)
         if self._is_right(request, form):
             try:
-                actions.act(request.user, case_id=case_id, **form.arguments())
+                actions.take_action(request.user, case_id=case_id, **form.arguments())
             except Refusal as refusal:
                 if refusal.code == "CASE_NOT_FOUND":
                     raise
@@ -185,7 +185,7 @@ class CaseAdmin(ForStaff):
         self._check(request)
         form = NoteForm(request.POST)
         if self._is_right(request, form):
-            actions.note(request.user, case_id=case_id, **form.cleaned_data)
+            actions.add_note(request.user, case_id=case_id, **form.cleaned_data)
         return self._back(case_id)
 
     def read(self, request: Any, case_id: str) -> HttpResponse:
@@ -213,7 +213,7 @@ class CaseAdmin(ForStaff):
         self._check(request)
         form = ResolveForm(request.POST, case=queries.access_case(request.user, case_id))
         if not self._is_right(request, form) or not self._does(
-            request, actions.resolve, case_id=case_id, **form.arguments()
+            request, actions.resolve_case, case_id=case_id, **form.arguments()
         ):
             return self._back(case_id)
         messages.success(request, "Resolved. Whoever reported it is told.")
@@ -223,7 +223,7 @@ class CaseAdmin(ForStaff):
         self._check(request)
         form = ReasonForm(request.POST)
         if self._is_right(request, form):
-            self._does(request, actions.reopen, case_id=case_id, **form.cleaned_data)
+            self._does(request, actions.reopen_case, case_id=case_id, **form.cleaned_data)
         return self._back(case_id)
 
     def _does(self, request: Any, action: Any, **given: Any) -> bool:

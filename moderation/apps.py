@@ -9,12 +9,12 @@ class ModerationConfig(AppConfig):
     def ready(self) -> None:
         from core.outbox.handlers import register
         from files import cleanup
-        from moderation import cases, queries, roles
+        from moderation import queries, reports, roles
 
         post_migrate.connect(roles.make, sender=self)
 
         # Whoever needs a case writes an outbox entry; we are above them, so they cannot call us.
-        register("case", cases.open_from_outbox)
-        register("hold_release", cases.release_from_outbox)
-        register("hold_conversion", cases.convert_hold_from_outbox)
-        cleanup.KEEPERS.append(queries.list_kept_threads)
+        register("case", reports.open_from_outbox)
+        register("hold_release", reports.release_from_outbox)
+        register("hold_conversion", reports.convert_hold_from_outbox)
+        cleanup.RETENTION_QUERIES.append(queries.list_kept_threads)

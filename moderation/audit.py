@@ -40,14 +40,14 @@ def record(
         details=details,
         previous_hash=head.hash,
     )
-    entry.hash = hash_of(entry)
+    entry.hash = hash_entry(entry)
     entry.save(force_insert=True)
     head.number, head.hash = entry.number, entry.hash
     head.save()
     return entry
 
 
-def hash_of(entry: AuditEntry) -> str:
+def hash_entry(entry: AuditEntry) -> str:
     held = [
         entry.number,
         entry.at.isoformat(),
@@ -71,7 +71,7 @@ def find_faults() -> Iterator[str]:
             yield _missing(number + 1, entry.number - 1)
         elif entry.previous_hash != before:
             yield f"Entry {entry.number} does not follow from the one before it."
-        if entry.hash != hash_of(entry):
+        if entry.hash != hash_entry(entry):
             yield f"Entry {entry.number} is not as it was written."
         number, before = entry.number, entry.hash
     head = AuditHead.objects.filter(pk=HEAD).first() or AuditHead()

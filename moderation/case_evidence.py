@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import QuerySet, Sum
 
 from accounts.models import User
-from moderation.evidence import MAX_EVIDENCE_BYTES, bound, count_bytes
+from moderation.evidence import MAX_EVIDENCE_BYTES, count_bytes, limit_evidence
 from moderation.models import Case, Report
 
 MAX_CASE_EVIDENCE_BYTES = 1024 * 1024
@@ -17,7 +17,7 @@ MAX_REPORTER_EVIDENCE_BYTES = 256 * 1024
 
 def copy_evidence(case: Case, reporter: User | None, shown: dict[str, Any]) -> dict[str, Any]:
     """The fields of a new report, in the transaction that has locked the case."""
-    shown = bound(shown)
+    shown = limit_evidence(shown)
     same = _find_same(case, shown)
     if same is not None:
         return {
@@ -26,7 +26,7 @@ def copy_evidence(case: Case, reporter: User | None, shown: dict[str, Any]) -> d
             "same_evidence_as": same,
         }
     room = _room(case, reporter)
-    kept = bound(shown, room) if room > 0 else shown
+    kept = limit_evidence(shown, room) if room > 0 else shown
     size = count_bytes(kept)
     if size > room:
         kept, size = _headline(shown) | {"omitted": True}, 0

@@ -7,9 +7,9 @@ from typing import Any
 
 from accounts.models import User
 from core.refusals import Refusal
-from threads import cache as states
-from threads import keys
-from threads.cache import ThreadState
+from threads import cache
+from threads.cache import CachedThread
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, get_many, query
 from threads.models import Message
 from threads.queries import get_message, open_thread
@@ -24,7 +24,7 @@ MAX_MESSAGE_BYTES = 64 * 1024
 SEPARATOR_BYTES = len(", ")
 
 
-def reported(reporter: User, thread_id: str, message_id: str = "") -> dict[str, Any]:
+def collect_evidence(reporter: User, thread_id: str, message_id: str = "") -> dict[str, Any]:
     """What somebody of the thread reports: the message and what is around it, or the newest; not
     more than they can see themselves."""
     opened = open_thread(reporter, thread_id)
@@ -33,10 +33,10 @@ def reported(reporter: User, thread_id: str, message_id: str = "") -> dict[str, 
         message = get_message(reporter, thread_id, message_id)
         around = read_around(thread_id, message.id)
         messages = [one for one in around if one.seq >= opened.me.visible_from_seq]
-    return bound(snapshot(opened.state, messages, message_id))
+    return limit_evidence(snapshot(opened.cached, messages, message_id))
 
 
-def bound(shown: dict[str, Any], limit: int = MAX_EVIDENCE_BYTES) -> dict[str, Any]:
+def limit_evidence(shown: dict[str, Any], limit: int = MAX_EVIDENCE_BYTES) -> dict[str, Any]:
     """Trims earlier bodies, then leaves out the messages furthest from the reported one (or the
     oldest) until it fits. One message, or a field without a rule, may still exceed the limit."""
     if "messages" in shown:
@@ -95,21 +95,21 @@ def count_bytes(content: Any) -> int:
     return len(json.dumps(content, ensure_ascii=False, default=str).encode())
 
 
-def snapshot(state: ThreadState, messages: list[Message], about: str = "") -> dict[str, Any]:
-    thread = state.thread
+def snapshot(cached: CachedThread, messages: list[Message], about: str = "") -> dict[str, Any]:
+    thread = cached.thread
     return {
         "thread": {"id": thread.id, "subject": thread.subject, "kind": thread.kind},
         "people": [
             {"id": one.user_id, "name": one.person["name"], "role": one.role}
-            for one in state.people.values()
+            for one in cached.people.values()
         ],
         "about": about,
-        "messages": [described(message, state) for message in messages],
+        "messages": [describe_message(message, cached) for message in messages],
     }
 
 
-def described(message: Message, state: ThreadState) -> dict[str, Any]:
-    author = state.name_of(message.author_id) if message.author_id else None
+def describe_message(message: Message, cached: CachedThread) -> dict[str, Any]:
+    author = cached.get_person(message.author_id) if message.author_id else None
     return {
         "id": message.id,
         "seq": message.seq,
@@ -127,11 +127,11 @@ def described(message: Message, state: ThreadState) -> dict[str, Any]:
     }
 
 
-def read_state(thread_id: str) -> ThreadState:
-    state = states.read(thread_id)
-    if state is None:
+def load_thread(thread_id: str) -> CachedThread:
+    cached = cache.load(thread_id)
+    if cached is None:
         raise Refusal("THREAD_NOT_FOUND")
-    return state
+    return cached
 
 
 def read_around(thread_id: str, message_id: str, around: int = AROUND) -> list[Message]:

@@ -12,7 +12,7 @@ from typing import IO, Any
 from accounts.models import User
 from core.refusals import Refusal
 from files.models import FULL, File
-from files.storage import open_kept
+from files.storage import open_file
 from moderation.actions import look
 from moderation.models import Case, Report
 from moderation.queries import access_case, list_audit, list_evidence, list_people
@@ -129,7 +129,7 @@ def _zip(archive: IO[bytes], contents: Mapping[str, bytes | File]) -> None:
 def _write(archive: zipfile.ZipFile, name: str, content: bytes | File) -> str:
     """Its hash."""
     digest = hashlib.sha256()
-    source = io.BytesIO(content) if isinstance(content, bytes) else open_kept(content, FULL)
+    source = io.BytesIO(content) if isinstance(content, bytes) else open_file(content, FULL)
     entry = zipfile.ZipInfo(name, NO_TIME)
     entry.compress_type = zipfile.ZIP_DEFLATED
     with source, archive.open(entry, "w") as to:

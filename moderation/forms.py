@@ -3,7 +3,7 @@ from typing import Any
 from django import forms
 
 from core.ids import is_id
-from moderation.actions import ACTS, CARD, PERSON
+from moderation.actions import CARD, CASE_ACTIONS, PERSON
 from moderation.models import MAX_TEXT_CHARS, Case, Report
 
 MAX_MUTE = 365
@@ -66,7 +66,7 @@ class ReadForm(ReasonForm):
 
 
 class ActForm(ReasonForm):
-    name = forms.ChoiceField(choices=[(name, name) for name in ACTS])
+    name = forms.ChoiceField(choices=[(name, name) for name in CASE_ACTIONS])
     target = forms.CharField(required=False)
     text = forms.CharField(required=False, max_length=MAX_TEXT_CHARS, strip=False)
     days = forms.IntegerField(required=False, min_value=1, max_value=MAX_MUTE)

@@ -14,7 +14,7 @@ from files.models import File
 from moderation import evidence
 from moderation.models import AuditEntry, Case
 from moderation.roles import WORK
-from threads import keys
+from threads.dynamodb import keys
 from threads.models import Thread
 
 
@@ -76,7 +76,7 @@ def list_cards(case: Case) -> list[Card]:
     """Those of its conversation that wait for staff, of the types that this version knows."""
     found = Card.objects.filter(thread_id=case.thread_id, is_open=True, type__in=TYPES)
     ordered = found.order_by("created_at")
-    return [card for card in ordered if TYPES[card.type].staff_move(card.state)]
+    return [card for card in ordered if TYPES[card.type].staff_transition(card.state)]
 
 
 @dataclass
@@ -86,7 +86,7 @@ class CardView:
     what: str
 
 
-def show_cards(case: Case) -> list[CardView]:
+def list_card_views(case: Case) -> list[CardView]:
     kinds = [(card, TYPES[card.type]) for card in list_cards(case)]
     return [CardView(card.id, kind.label, kind.summary(card.payload)) for card, kind in kinds]
 
@@ -132,7 +132,7 @@ def list_evidence(case: Case) -> list[dict[str, Any]]:
 
 def _bring_up_to_date(message: dict[str, Any], now: Any) -> None:
     if now is None:
-        message["is_gone"] = True
+        message["is_redacted"] = True
         return
     message["hidden_at"] = now.hidden_at or ""
     message["removed_at"] = now.removed_at or ""
@@ -142,9 +142,9 @@ def _bring_up_to_date(message: dict[str, Any], now: Any) -> None:
 
 
 def read_thread(case: Case, before: str) -> list[dict[str, Any]]:
-    state = evidence.read_state(case.thread_id)
+    state = evidence.load_thread(case.thread_id)
     page = evidence.read_page(case.thread_id, before)
-    return [evidence.described(message, state) for message in page]
+    return [evidence.describe_message(message, state) for message in page]
 
 
 def list_people(case: Case) -> list[PersonView]:
@@ -152,11 +152,11 @@ def list_people(case: Case) -> list[PersonView]:
     roles: dict[str, str] = {}
     holds: dict[str, str] = {}
     if find_thread(case) is not None:
-        state = evidence.read_state(case.thread_id)
-        roles = {user_id: person.role for user_id, person in state.people.items()}
+        cached = evidence.load_thread(case.thread_id)
+        roles = {user_id: person.role for user_id, person in cached.people.items()}
         holds = {
             user_id: person.sending_hold["reason"]
-            for user_id, person in state.people.items()
+            for user_id, person in cached.people.items()
             if person.sending_hold
         }
     if case.person_id:

@@ -8,12 +8,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.queries import get_person
-from moderation.cases import report_person, report_thread
 from moderation.forms import ReportForm
-from moderation.outcomes import list_reports, mark_answers_read
+from moderation.report_answers import list_reports, mark_answers_read
+from moderation.reports import report_person, report_thread
 from threads import queries
 from threads.rendering.messages import quote_text
-from threads.views.threads import Request
+from threads.views.threads import AuthenticatedRequest
 
 THANKS = (
     "Thank you. Our safety team will look at it, and you find their answer in Settings under "
@@ -24,9 +24,9 @@ FORMS = require_http_methods(["GET", "HEAD", "POST"])
 
 @FORMS
 @login_required
-def thread(request: Request, thread_id: str) -> HttpResponse:
-    state = queries.access_people(request.user, thread_id)
-    others = [person.person["name"] for person in state.others(request.user.id)]
+def thread(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
+    cached = queries.access_participants(request.user, thread_id)
+    others = [person.person["name"] for person in cached.others(request.user.id)]
     form = ReportForm(request.POST or None)
     back = reverse("threads:thread", args=[thread_id])
     if form.is_valid():
@@ -37,7 +37,7 @@ def thread(request: Request, thread_id: str) -> HttpResponse:
 
 @FORMS
 @login_required
-def message(request: Request, thread_id: str, message_id: str) -> HttpResponse:
+def message(request: AuthenticatedRequest, thread_id: str, message_id: str) -> HttpResponse:
     reported = queries.get_message(request.user, thread_id, message_id)
     form = ReportForm(request.POST or None)
     back = reverse("threads:message", args=[thread_id, message_id])
@@ -49,7 +49,7 @@ def message(request: Request, thread_id: str, message_id: str) -> HttpResponse:
 
 @FORMS
 @login_required
-def person(request: Request, handle: str) -> HttpResponse:
+def person(request: AuthenticatedRequest, handle: str) -> HttpResponse:
     reported = get_person(handle)
     form = ReportForm(request.POST or None)
     back = reverse("accounts:profile", args=[handle])
@@ -63,7 +63,7 @@ def person(request: Request, handle: str) -> HttpResponse:
 
 @require_safe
 @login_required
-def reports(request: Request) -> HttpResponse:
+def reports(request: AuthenticatedRequest) -> HttpResponse:
     """What they reported and what came of it, for nobody but them."""
     context = {"reports": list_reports(request.user)}
     mark_answers_read(request.user)
@@ -71,13 +71,13 @@ def reports(request: Request) -> HttpResponse:
 
 
 def _ask(
-    request: Request, form: ReportForm, back: str, *, what: str, quote: str = ""
+    request: AuthenticatedRequest, form: ReportForm, back: str, *, what: str, quote: str = ""
 ) -> HttpResponse:
     context = {"form": form, "what": what, "quote": quote, "back": back}
     status = 400 if form.is_bound else 200
     return render(request, "moderation/report.html", context, status=status)
 
 
-def _thank(request: Request, back: str) -> HttpResponse:
+def _thank(request: AuthenticatedRequest, back: str) -> HttpResponse:
     messages.success(request, THANKS)
     return redirect(back)

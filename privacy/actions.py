@@ -5,15 +5,15 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from accounts.anonymise import erase_person
+from accounts.anonymise import anonymise_user
 from accounts.models import User
 from contracts.models import Leg, Offer
 from contracts.models.bookings import BOOKED, ON_HOLD, PENDING
-from contracts.queries import balance_of
+from contracts.queries import get_balance
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from projects.actions.bookings import decline_offer, withdraw_offer
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, get_many
 from threads.models import Participant, Thread
 from threads.queries import list_all_rows
@@ -22,7 +22,7 @@ from threads.queries import list_all_rows
 def delete_account(user: User) -> None:
     """Who it is, the caller has made sure of. Offers that wait are taken back first, since nobody
     would be there to keep them."""
-    check_may_go(user)
+    check_can_delete_account(user)
     for offer in Offer.objects.filter(Q(buyer=user) | Q(seller=user), status=PENDING):
         answer = withdraw_offer if offer.proposed_by_id == user.id else decline_offer
         answer(user, offer_id=offer.id)
@@ -35,11 +35,11 @@ def delete_account(user: User) -> None:
         # For texts of earlier versions, which name people and say nothing about whom.
         earlier = person.earlier_names.values_list("display_name", flat=True)
         names = [person.display_name, *earlier]
-        erase_person(person)
+        anonymise_user(person)
         OutboxEntry.objects.create(kind="deletion", payload={"user": person.id, "names": names})
 
 
-def check_may_go(user: User) -> None:
+def check_can_delete_account(user: User) -> None:
     if user.is_staff:
         raise Refusal(
             "DELETION_REFUSED",
@@ -71,7 +71,7 @@ def _check_bookings(user: User) -> None:
 
 def _owes(user: User, leg: Leg) -> bool:
     """Of a booking that is over it matters who has to pay: nobody has to wait for somebody else."""
-    open_cents = balance_of(leg).open_cents
+    open_cents = get_balance(leg).open_cents
     if leg.status == BOOKED:
         return open_cents != 0
     return open_cents > 0 if user.id == leg.buyer_id else open_cents < 0

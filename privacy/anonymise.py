@@ -16,15 +16,15 @@ from contracts.models import Receipt
 from contracts.models.cards import CardStep
 from core.outbox.models import OutboxEntry
 from projects.cards.outbox import handle_card
-from threads import keys
-from threads.actions.revisions import revise
+from threads.actions.revisions import revise_message
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, query_all
 from threads.dynamodb.transactions import update
 from threads.models import Message, SentMarker
 from threads.models.message import SYSTEM
-from threads.rendering.markdown import as_typed
-from threads.sending import seal
+from threads.rendering.markdown import escape_markdown
+from threads.sending import content_hash
 
 # Client ids of system messages about who is in a thread; the ids of those they name follow.
 ROSTER_KEYS = ("add:", "remove:", "leave:", "join:")
@@ -41,13 +41,13 @@ def list_names(user: User, kept: Iterable[str]) -> list[str]:
     return sorted(found - {"", NAME}, key=len, reverse=True)
 
 
-def anonymise_lines(thread_id: str, user_id: str, names: list[str]) -> None:
+def anonymise_messages(thread_id: str, user_id: str, names: list[str]) -> None:
     messages = query_all(keys.thread_pk(thread_id), Item.sk.startswith(keys.MESSAGES))
     for line in messages:
         if not isinstance(line, Message) or line.type != SYSTEM:
             continue
         if _anonymised(line, user_id, names):
-            revise(
+            revise_message(
                 None,
                 thread_id,
                 line.id,
@@ -60,21 +60,21 @@ def _anonymised(line: Message, user_id: str, names: list[str]) -> Change | None:
     named, key = line.named or {}, line.client_id or ""
     is_object = key.startswith((f"add:{user_id}", f"remove:{user_id}"))
     if user_id in named:
-        body = without_name(line.body or "", named[user_id], is_object=is_object)
+        body = replace_name(line.body or "", named[user_id], is_object=is_object)
         rest = {one: name for one, name in named.items() if one != user_id}
         return Change(set={"body": body, "named": rest})
     if line.named is not None or (key.startswith(ROSTER_KEYS) and user_id not in key):
         return None
     body = line.body or ""
     for name in names:
-        body = without_name(body, name, is_object=is_object)
+        body = replace_name(body, name, is_object=is_object)
     return Change(set={"body": body}) if body != (line.body or "") else None
 
 
-def without_name(text: str, name: str, *, is_object: bool = False) -> str:
+def replace_name(text: str, name: str, *, is_object: bool = False) -> str:
     """Whoever did something is named first, whoever was added or removed last. Anywhere else a name
     is a word that somebody typed."""
-    for known in {name, as_typed(name)}:
+    for known in {name, escape_markdown(name)}:
         if is_object:
             text = re.sub(
                 rf"( added | removed | invited ){re.escape(known)}\.$", rf"\1{NAME}.", text
@@ -96,7 +96,7 @@ def anonymise_outbox(user: User, names: list[str]) -> None:
     for entry in OutboxEntry.objects.filter(kind="booking", payload__by=user.id):
         says = entry.payload.get("says", "")
         for name in (*(entry.payload.get("named") or {}).values(), *names):
-            says = without_name(says, name)
+            says = replace_name(says, name)
         payload = {**entry.payload, "says": says, "named": {}}
         if payload == entry.payload:
             continue
@@ -107,6 +107,6 @@ def anonymise_outbox(user: User, names: list[str]) -> None:
 
 def _reseal(entry: OutboxEntry, says: str) -> None:
     """If its line is stored already, a repeat has to find it as the same."""
-    sk = keys.sent_sk(SYSTEM, entry.payload["key"])
+    sk = keys.sent_marker_sk(SYSTEM, entry.payload["key"])
     marker = SentMarker(keys.thread_pk(entry.payload["thread"]), sk)
-    update(marker, Change(set={"hash": seal(says, None)}), SentMarker.pk.exists())
+    update(marker, Change(set={"hash": content_hash(says, None)}), SentMarker.pk.exists())

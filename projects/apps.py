@@ -10,7 +10,7 @@ class ProjectsConfig(AppConfig):
         from core.outbox.handlers import register
         from projects.cards.rendering import card_view
         from projects.panel.files import can_view_in_panel, settle_pins
-        from projects.panel.promotion import handle_booking
+        from projects.panel.outbox import handle_booking
         from projects.views.thread_sections import project_section
         from threads import registry
         from threads.models.message import ACTION
@@ -26,14 +26,14 @@ class ProjectsConfig(AppConfig):
 
 
 def _stop_clock(thread_id: str, reason: str, **_: Any) -> None:
-    from contracts.cards import clock
-    from threads.relay import process_entries
+    from contracts.cards import deadlines
+    from threads.outbox_handlers import process_entries
 
-    process_entries(clock.stop_clock(thread_id, reason))
+    process_entries(deadlines.pause_deadlines(thread_id, reason))
 
 
 def _start_clock(thread_id: str, reason: str, **_: Any) -> None:
-    from contracts.cards import clock
-    from threads.relay import process_entries
+    from contracts.cards import deadlines
+    from threads.outbox_handlers import process_entries
 
-    process_entries(clock.start_clock(thread_id, reason))
+    process_entries(deadlines.resume_deadlines(thread_id, reason))

@@ -17,25 +17,33 @@ from contracts.models.money import METHODS
 from contracts.terms import MAX_LEGS, Terms
 from core.time_zones import local_time
 from projects.amount_field import AmountField, AmountForm
-from threads.forms import MAX_ATTACHMENTS, ClientId, Command, Count, Id, Ids, Text
-from threads.models.tab import WRITTEN
+from threads.forms import (
+    MAX_ATTACHMENTS,
+    ClientIdField,
+    CountField,
+    IdField,
+    IdListField,
+    PlainTextField,
+    ThreadCommand,
+)
+from threads.models.tab import EDITABLE_TABS
 
 
-class EditTab(Command):
+class EditTab(ThreadCommand):
     """An edit of a tab, from a form or a script."""
 
-    tab = Text()
-    op = Text()
-    version = Count()
-    part = Text(required=False)
-    name = Text(required=False)
-    text = Text(required=False)
-    place = Count(required=False)
-    picture = Id("file", required=False)
+    tab = PlainTextField()
+    op = PlainTextField()
+    version = CountField()
+    part = PlainTextField(required=False)
+    name = PlainTextField(required=False)
+    text = PlainTextField(required=False)
+    place = CountField(required=False)
+    picture = IdField("file", required=False)
 
     def clean_tab(self) -> str:
         tab: str = self.cleaned_data["tab"]
-        if tab not in WRITTEN:
+        if tab not in EDITABLE_TABS:
             raise forms.ValidationError("Not a tab that one writes in.")
         return tab
 
@@ -52,12 +60,12 @@ class EditTab(Command):
         return data
 
 
-class AddProofs(Command):
-    file_ids = Ids("file", most=MAX_ATTACHMENTS)
+class AddProofs(ThreadCommand):
+    file_ids = IdListField("file", most=MAX_ATTACHMENTS)
 
 
 class OfferForm(forms.Form):
-    key = ClientId()
+    key = ClientIdField()
     title = forms.CharField(max_length=120, label="What the booking is called")
     currency = forms.ChoiceField(choices=[(code, code) for code in CURRENCIES])
 
@@ -193,7 +201,7 @@ class LinkForm(forms.Form):
 
 
 class DeliverForm(forms.Form):
-    key = ClientId()
+    key = ClientIdField()
     leg_id = forms.ChoiceField(label="Which booking")
     title = forms.CharField(max_length=MAX_TITLE_CHARS, label="What it is")
     listing = forms.CharField(

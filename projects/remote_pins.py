@@ -13,15 +13,21 @@ from django.db import close_old_connections, connection
 
 from core.refusals import Refusal
 from files.actions import accept_file
-from files.kinds import find_kind
+from files.file_types import detect_file_type
 from files.models import File, OutsidePicture
-from files.remote_images.download import NotFetched, fetch
-from files.remote_images.queue import MAX_ATTEMPTS, claim_picture, find_fetched, forget, put_back
-from projects.actions.panel import show_picture
-from projects.actions.pins import MOODBOARD, settle_pinned
-from projects.panel.large_tabs import read_whole
-from threads import cache as states
-from threads.rate_limits import spend, upload_limits
+from files.remote_images.download import DownloadFailed, download_image
+from files.remote_images.queue import (
+    MAX_ATTEMPTS,
+    claim_image,
+    dequeue,
+    find_downloaded,
+    retry_later,
+)
+from projects.actions.panel import show_fetched_image
+from projects.actions.pins import MOODBOARD, confirm_pin
+from projects.panel.large_tabs import read_full_snapshot
+from threads import cache
+from threads.actions.rate_limits import take_token, upload_limits
 
 log = structlog.get_logger(__name__)
 EVERY = 2.0
@@ -29,7 +35,7 @@ EVERY = 2.0
 PASSING = ("SAFETY_SOFT_BLOCK", "THREAD_LOCKED", "TRY_AGAIN", "UPLOAD_QUARANTINED")
 
 
-def fetch_forever(stop: threading.Event) -> None:
+def run_remote_pins(stop: threading.Event) -> None:
     """The server runs this in a thread of its own."""
     while settings.FETCH_PINS and not stop.is_set():
         try:
@@ -44,34 +50,34 @@ def fetch_forever(stop: threading.Event) -> None:
 
 def fetch_next() -> bool:
     """Whether there was one."""
-    wanted = claim_picture()
+    wanted = claim_image()
     if wanted is None:
         return False
     try:
         _fetch_for(wanted)
-    except NotFetched as error:
-        _fail(wanted, str(error), for_good=error.for_good)
+    except DownloadFailed as error:
+        _fail(wanted, str(error), is_permanent=error.is_permanent)
     except Refusal as refusal:
-        _fail(wanted, refusal.code, for_good=refusal.code not in PASSING)
+        _fail(wanted, refusal.code, is_permanent=refusal.code not in PASSING)
     except Exception as error:
         log.exception("fetch_failed")
-        _fail(wanted, type(error).__name__, for_good=False)
+        _fail(wanted, type(error).__name__, is_permanent=False)
     else:
-        forget(wanted)
+        dequeue(wanted)
     return True
 
 
 def _fetch_for(wanted: OutsidePicture) -> None:
     """Each step finds done what an attempt before this one has done."""
     if wanted.attempts > MAX_ATTEMPTS:
-        raise NotFetched("it never came to an end")
+        raise DownloadFailed("it never came to an end")
     pin = _find_pin(wanted)
     if pin.get("link") != wanted.link:
-        raise NotFetched("its pin has gone")
+        raise DownloadFailed("its pin has gone")
     if "picture" in pin:
-        return settle_pinned(wanted.part, thread_id=wanted.thread_id)
-    file = find_fetched(wanted) or _bring(wanted)
-    return show_picture(
+        return confirm_pin(wanted.part, thread_id=wanted.thread_id)
+    file = find_downloaded(wanted) or _bring(wanted)
+    return show_fetched_image(
         wanted.owner,
         thread_id=wanted.thread_id,
         part=wanted.part,
@@ -81,20 +87,20 @@ def _fetch_for(wanted: OutsidePicture) -> None:
 
 
 def _find_pin(wanted: OutsidePicture) -> dict[str, Any]:
-    board = states.look(wanted.thread_id).tabs.get(MOODBOARD)
-    pins = read_whole(board)["items"] if board else []
+    board = cache.reload(wanted.thread_id).tabs.get(MOODBOARD)
+    pins = read_full_snapshot(board)["items"] if board else []
     return next((each for each in pins if each["id"] == wanted.part), {})
 
 
 def _bring(wanted: OutsidePicture) -> File:
     """Through the same gate as what people bring themselves; pictures only."""
-    spend(wanted.owner, upload_limits())
+    take_token(wanted.owner, upload_limits())
     with tempfile.TemporaryDirectory(prefix="parley-") as folder:
         came = Path(folder) / "came"
-        fetch(wanted.link, came)
+        download_image(wanted.link, came)
         with came.open("rb") as content:
-            if find_kind(content).kind != File.Kind.IMAGE:
-                raise NotFetched("not a picture")
+            if detect_file_type(content).kind != File.Kind.IMAGE:
+                raise DownloadFailed("not a picture")
             content.seek(0)
             return accept_file(
                 wanted.owner,
@@ -105,9 +111,9 @@ def _bring(wanted: OutsidePicture) -> File:
             )
 
 
-def _fail(wanted: OutsidePicture, why: str, *, for_good: bool) -> None:
+def _fail(wanted: OutsidePicture, why: str, *, is_permanent: bool) -> None:
     """What was fetched for a pin that does not show it goes with what nobody sent."""
-    is_over = for_good or wanted.attempts >= MAX_ATTEMPTS
+    is_over = is_permanent or wanted.attempts >= MAX_ATTEMPTS
     host = urlsplit(wanted.link).hostname
     log.info("picture_not_fetched", host=host, why=why, is_over=is_over)
-    (forget if is_over else put_back)(wanted)
+    (dequeue if is_over else retry_later)(wanted)

@@ -4,13 +4,13 @@ import fcntl
 import json
 import os
 import shutil
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import bootstrap
+from polling import poll_until
 from terminal import Problem
 
 MARKER = "parley-data.txt"
@@ -48,15 +48,10 @@ class Data:
                 (self / STATE).unlink(missing_ok=True)
 
     def _lock(self, lock: IO[str]) -> None:
-        deadline = time.monotonic() + 2
-        while True:
-            try:
-                return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                # The engine of a killed holder may run a moment longer.
-                if _is_alive(self.state().get("pid")) or time.monotonic() > deadline:
-                    raise InUse(self) from None
-            time.sleep(0.05)
+        """Waits only if the holder has died: its engine may run a moment longer."""
+        poll_until(lambda: _try_lock(lock) or _is_alive(self.state().get("pid")), 2)
+        if not _try_lock(lock):
+            raise InUse(self)
 
     def open(self) -> None:
         """Creates the folder unless it exists, and marks it as Parley's."""
@@ -115,6 +110,15 @@ class InUse(Problem):
             super().__init__(f"Parley is already running on {data}: {address} (process {pid}).")
         else:
             super().__init__(f"{data} is in use by {by} (process {pid}): wait until it has ended.")
+
+
+def _try_lock(lock: IO[str]) -> bool:
+    """Succeeds again on a file that this process has locked."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _is_alive(pid: int | None) -> bool:

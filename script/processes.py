@@ -6,13 +6,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import polling
 from terminal import Problem, Stopped
 
 Command = Sequence[str | Path]
@@ -119,12 +119,10 @@ def start_on_free_port(
 
 
 def _becomes_ready(program: Program, is_ready: Callable[[], bool], timeout: float = 20) -> bool:
-    deadline = time.monotonic() + timeout
-    while program.poll() is None and time.monotonic() < deadline:
-        if is_ready():
-            return True
-        time.sleep(0.02)
-    return False
+    def has_ended() -> bool:
+        return program.poll() is not None
+
+    return polling.poll_until(lambda: has_ended() or is_ready(), timeout) and not has_ended()
 
 
 def _last_line(log: Path) -> str:

@@ -1,8 +1,7 @@
 """What tests need to know of indexes that lag behind the table."""
 
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,12 +9,12 @@ from uuid import uuid4
 
 from django.conf import settings
 
+from tests.wait import wait_until
 from threads.dynamodb import recent_writes
 from threads.dynamodb.table import connection
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "script"
 INDEXES = ("GSI1", "GSI2", "GSI3", "GSI4")
-PATIENCE = 10.0
 
 
 def settle() -> None:
@@ -28,17 +27,12 @@ def settle() -> None:
     put = {"TableName": table.table_name, "Item": item}
     table.connection._make_api_call("PutItem", put)
     for name in INDEXES:
-        wait_until(lambda name=name: table.query(mark, index_name=name, limit=1)["Items"])
-    recent_writes.forget_all()
-
-
-def wait_until(happens: Callable[[], Any]) -> Any:
-    """What an index shows in the end; fails if that does not come."""
-    deadline = time.monotonic() + PATIENCE
-    while not (found := happens()):
-        assert time.monotonic() < deadline, "The index has not caught up."
-        time.sleep(0.01)
-    return found
+        wait_until(
+            lambda name=name: table.query(mark, index_name=name, limit=1)["Items"],
+            message="The index has not caught up.",
+            interval=0.01,
+        )
+    recent_writes.clear()
 
 
 @contextmanager

@@ -22,13 +22,13 @@ from accounts.models import User
 from contracts.models import Leg
 from core.refusals import Refusal
 from files.actions import accept_file
-from files.exports import ask_for_export
+from files.exports import request_export
 from files.models import File
 from moderation.actions import take_case
-from moderation.cases import report_thread
+from moderation.reports import report_thread
 from privacy.export.worker import export_next
 from projects.actions.bookings import deliver_finals, link_bookings
-from realtime.sockets.commands import COMMANDS, handle
+from realtime.sockets.commands import COMMANDS, handle_command
 from tests.contracts.card_scenes import propose
 from tests.contracts.conftest import book, offer_in, pay
 from tests.threads.conftest import add_friend, make_person, say, start
@@ -184,7 +184,7 @@ def the_newest(scene: Scene, kind: str) -> dict[str, object]:
 def an_export(scene: Scene) -> str:
     owner = scene.people["participant"]
     if not owner.exports.exists():
-        ask_for_export(owner, thread_id=scene.thread, about="Ours")
+        request_export(owner, thread_id=scene.thread, about="Ours")
         assert export_next()
     return owner.exports.get().id
 
@@ -490,7 +490,7 @@ def test_every_frame_is_answered_as_the_table_says(command, scene):
             got[kind] = FRAMES[command][kind]
             continue
         try:
-            handle(scene.people[kind], frame(command, scene, kind))
+            handle_command(scene.people[kind], frame(command, scene, kind))
             got[kind] = "ok"
         except Refusal as refusal:
             got[kind] = refusal.code

@@ -10,10 +10,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from messaging_site.modules import imported_by
+from messaging_site.script_modules import list_imports
 from tests.indexes import settle
 from tests.threads.conftest import make_person, say, start
-from threads.dynamodb.store import counting
+from threads.dynamodb.store import count_requests
 
 STATIC = Path(settings.BASE_DIR) / "static"
 
@@ -42,7 +42,7 @@ def test_asks_sql_for_the_session_and_the_person_and_nothing_else(visit, page):
 
 @pytest.mark.parametrize(("page", "most"), [("inbox", 4), ("thread", 6)])
 def test_asks_the_table_a_counted_number_of_times(visit, page, most):
-    with counting() as requests:
+    with count_requests() as requests:
         visit(page)
     assert len(requests) <= most, requests
 
@@ -51,7 +51,7 @@ def test_every_module_of_a_page_is_named_at_once(visit):
     text = visit("thread").content.decode()
     named = re.findall(r'rel="modulepreload" href="[^"]*/static/([^"]+)"', text)
     plain = {re.sub(r"\.[0-9a-f]{12}\.js$", ".js", name) for name in named}
-    assert plain == set(imported_by("site/page.js"))
+    assert plain == set(list_imports("site/page.js"))
     assert "threads/timeline.js" in plain
     assert all(re.search(r"\.[0-9a-f]{12}\.js$", name) for name in named), "By hash, for good."
 
@@ -63,7 +63,7 @@ def test_no_import_is_overlooked():
         named = {line.split('"')[-2] for line in lines if re.search(r' from "\.|^import "\.', line)}
         own = path.relative_to(STATIC).as_posix()
         direct = {posixpath.normpath(posixpath.join(posixpath.dirname(own), one)) for one in named}
-        assert direct - {own} <= set(imported_by(own)), own
+        assert direct - {own} <= set(list_imports(own)), own
 
 
 def test_styles_and_scripts_are_kept_compressed():

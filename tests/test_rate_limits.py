@@ -7,15 +7,15 @@ from django.urls import get_resolver, reverse
 from contracts.models import DeliverableManifest
 from core import rate_limits
 from core.refusals import Refusal
-from moderation.cases import report_person, report_thread
 from moderation.models import Report
+from moderation.reports import report_person, report_thread
 from projects.actions.bookings import deliver_finals
-from realtime.sockets.commands import COMMANDS, handle
+from realtime.sockets.commands import COMMANDS, handle_command
 from tests.contracts.test_panel import brief
 from tests.test_access import BACKEND, LISTING, VIEWS, Scene, frame, names, scene  # noqa: F401
 from tests.threads.conftest import make_person
-from threads import keys
-from threads.actions.revisions import react
+from threads.actions.revisions import set_reaction
+from threads.dynamodb import keys
 from threads.models import Message, Thread
 
 USED_UP = (1, 1)
@@ -84,9 +84,9 @@ def test_who_is_not_signed_in_is_limited_by_address(db, limit):
 def test_every_command_is_limited(command, scene: Scene, limit):  # noqa: F811
     limit("command")
     user = scene.people["participant"]
-    handle(user, {"type": "thread.open", "thread": scene.thread})
+    handle_command(user, {"type": "thread.open", "thread": scene.thread})
     before = stored(scene.thread)
-    refusal = refused(lambda: handle(user, frame(command, scene, "participant")))
+    refusal = refused(lambda: handle_command(user, frame(command, scene, "participant")))
     assert refusal.message.startswith("You're making changes too quickly.")
     assert stored(scene.thread) == before
 
@@ -120,6 +120,6 @@ def test_reactions_are_limited(scene: Scene, limit):  # noqa: F811
     user, message = scene.people["participant"], scene.message
     limit("reaction")
     where = {"thread_id": scene.thread, "message_id": message.id}
-    react(user, reaction="👍", on=True, **where)
-    refused(lambda: react(user, reaction="👍", on=False, **where))
+    set_reaction(user, reaction="👍", on=True, **where)
+    refused(lambda: set_reaction(user, reaction="👍", on=False, **where))
     assert Message.find(message.pk, message.sk).reactions == {"👍": [user.id]}

@@ -1,16 +1,16 @@
-"""Frames that the server makes itself, read by a client that others wrote."""
+"""Frames that the server encodes are readable by an independent client library."""
 
 import pytest
 from websockets.frames import Opcode
 from websockets.streams import StreamReader
 
-from messaging_site.servers.websocket_frames import frame_of
+from messaging_site.server.websocket_writer import encode_text_frame
 
 
 @pytest.mark.parametrize("size", [1, 125, 126, 127, 65_535, 65_536, 200_000])
 def test_a_frame_holds_the_whole_text_whatever_its_length(size):
     text = ("é" + "x" * size)[:size]
-    assert read(frame_of(text)) == text
+    assert read(encode_text_frame(text)) == text
 
 
 def read(data: bytes) -> str:

@@ -15,7 +15,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from core.refusals import Refusal
-from files.remote_images.download import NotFetched
+from files.remote_images.download import DownloadFailed
 from tests.packages import PACKAGES, ROOT
 from tests.untrusted_text import FUNCTIONS, MODULES_WITHOUT, shapes
 
@@ -26,7 +26,7 @@ MAX_RATIO = 2.6
 # Shorter times say more about the clock than about the function.
 MEASURABLE_SECONDS = 0.004
 ATTEMPTS = 40
-REFUSALS = (Refusal, ValidationError, NotFetched, ValueError)
+REFUSALS = (Refusal, ValidationError, DownloadFailed, ValueError)
 
 
 @pytest.fixture(autouse=True)

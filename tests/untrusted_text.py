@@ -7,21 +7,21 @@ the reason; tests/test_untrusted_text.py fails otherwise.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from accounts.handles import as_handle, is_handle
+from accounts.handles import handle_from_name, is_handle
 from accounts.text import check_line
 from contracts.actions.manifests import read_listing
 from contracts.amounts import MAX_AMOUNT_CHARS, parse_amount
 from core.ids import is_id
 from detection import judge
-from files.names import clean_name, said_by
-from files.remote_images.download import read_link
+from files.names import clean_name, meaningful_name
+from files.remote_images.download import parse_link
 from inbox.search.normalise import count_whole, excerpt, normalise
 from inbox.search.query_parser import parse_query as read_query
-from privacy.anonymise import without_name
+from privacy.anonymise import replace_name
 from threads.forms import EditMessage, SendMessage, StartThread
-from threads.models.message import MAX_BODY
+from threads.models.message import MAX_BODY_LENGTH
 from threads.rendering.attachments import preview_of
-from threads.rendering.markdown import as_typed, to_html, to_text, without_links
+from threads.rendering.markdown import escape_markdown, strip_links, to_html, to_text
 
 MAX_LINE = 200
 
@@ -33,7 +33,7 @@ class Function:
     max_chars: int
     # Modules of ours whose patterns it applies, and to how much of the text.
     modules: tuple[str, ...] = ()
-    pattern_chars: int = MAX_BODY
+    pattern_chars: int = MAX_BODY_LENGTH
 
 
 def _send(text: str) -> object:
@@ -42,60 +42,66 @@ def _send(text: str) -> object:
 
 
 DETECTION = (
-    *("addresses", "clues", "detector", "features", "folding", "lexicon"),
+    *("addresses", "clues", "detector", "features", "normalise", "lexicon"),
     *("numbers", "splitting", "words"),
 )
 FUNCTIONS: dict[str, Function] = {
-    "detector": Function(judge, MAX_BODY, tuple(f"detection.{m}" for m in DETECTION)),
+    "detector": Function(judge, MAX_BODY_LENGTH, tuple(f"detection.{m}" for m in DETECTION)),
     "detector, in pieces": Function(
         lambda text: judge(text[:240], [text[at : at + 240] for at in range(240, 960, 240)]),
-        MAX_BODY,
+        MAX_BODY_LENGTH,
     ),
-    "Markdown": Function(to_html, MAX_BODY, ("threads.rendering.markdown",)),
-    "Markdown as text": Function(to_text, MAX_BODY),
-    "Markdown without links": Function(lambda text: without_links(to_html(text)), MAX_BODY),
-    "escaped Markdown": Function(as_typed, MAX_LINE),
-    "preview": Function(lambda text: preview_of(text, None), MAX_BODY),
-    "message form": Function(_send, MAX_BODY, ("threads.forms",)),
+    "Markdown": Function(to_html, MAX_BODY_LENGTH, ("threads.rendering.markdown",)),
+    "Markdown as text": Function(to_text, MAX_BODY_LENGTH),
+    "Markdown without links": Function(lambda text: strip_links(to_html(text)), MAX_BODY_LENGTH),
+    "escaped Markdown": Function(escape_markdown, MAX_LINE),
+    "preview": Function(lambda text: preview_of(text, None), MAX_BODY_LENGTH),
+    "message form": Function(_send, MAX_BODY_LENGTH, ("threads.forms",)),
     "first contact form": Function(
         lambda text: StartThread({"subject": text, "body": text, "client_id": text}).is_valid(),
-        MAX_BODY,
+        MAX_BODY_LENGTH,
     ),
     "removing a name": Function(
-        lambda text: without_name(text, text[:60]), MAX_BODY, ("privacy.anonymise",)
+        lambda text: replace_name(text, text[:60]), MAX_BODY_LENGTH, ("privacy.anonymise",)
     ),
-    "search query": Function(read_query, MAX_BODY, ("inbox.search.query_parser",)),
-    "search text": Function(normalise, MAX_BODY),
-    "search excerpt": Function(lambda text: excerpt(text, [text[:1], text[:3], "a"]), MAX_BODY),
-    "search rank": Function(lambda text: count_whole(text, [text[:1], text[:3], "a"]), MAX_BODY),
+    "search query": Function(read_query, MAX_BODY_LENGTH, ("inbox.search.query_parser",)),
+    "search text": Function(normalise, MAX_BODY_LENGTH),
+    "search excerpt": Function(
+        lambda text: excerpt(text, [text[:1], text[:3], "a"]), MAX_BODY_LENGTH
+    ),
+    "search rank": Function(
+        lambda text: count_whole(text, [text[:1], text[:3], "a"]), MAX_BODY_LENGTH
+    ),
     "file name": Function(
-        lambda text: clean_name(text, "image", "image/jpeg"), MAX_BODY, ("files.names",)
+        lambda text: clean_name(text, "image", "image/jpeg"), MAX_BODY_LENGTH, ("files.names",)
     ),
-    "file name for the detector": Function(said_by, MAX_BODY),
-    "link": Function(read_link, MAX_BODY, ("files.remote_images.download",)),
-    "profile line": Function(check_line, MAX_BODY, ("accounts.text",)),
-    "handle": Function(as_handle, MAX_BODY, ("accounts.handles",)),
-    "handle check": Function(is_handle, MAX_BODY),
-    "id": Function(lambda text: is_id("thrd", text), MAX_BODY, ("core.ids",)),
+    "file name for the detector": Function(meaningful_name, MAX_BODY_LENGTH),
+    "link": Function(parse_link, MAX_BODY_LENGTH, ("files.remote_images.download",)),
+    "profile line": Function(check_line, MAX_BODY_LENGTH, ("accounts.text",)),
+    "handle": Function(handle_from_name, MAX_BODY_LENGTH, ("accounts.handles",)),
+    "handle check": Function(is_handle, MAX_BODY_LENGTH),
+    "id": Function(lambda text: is_id("thrd", text), MAX_BODY_LENGTH, ("core.ids",)),
     "amount": Function(
         lambda text: parse_amount(text, locale="de"),
-        MAX_BODY,
+        MAX_BODY_LENGTH,
         ("contracts.amounts",),
         MAX_AMOUNT_CHARS,
     ),
-    "list of deliverables": Function(read_listing, MAX_BODY, ("contracts.actions.manifests",)),
+    "list of deliverables": Function(
+        read_listing, MAX_BODY_LENGTH, ("contracts.actions.manifests",)
+    ),
 }
 # Modules with patterns that no text of a stranger reaches unbounded.
 MODULES_WITHOUT = {
     "contracts.documents.clauses": "collapses white space in fields of at most 200 characters",
-    "files.kinds": "patterns of fixed length on bytes",
+    "files.file_types": "patterns of fixed length on bytes",
     "inbox.forms": "patterns of fixed length",
     "inbox.queries": "patterns of fixed length",
     "inbox.views": "patterns of fixed length",
-    "messaging_site.modules": "reads our own scripts",
+    "messaging_site.script_modules": "reads our own scripts",
     "messaging_site.storage": "reads our own scripts and styles",
     "demo.content": "reads our own demo texts",
-    "privacy.export.everything": "one pass over a subject of at most 140 characters",
+    "privacy.export.account": "one pass over a subject of at most 140 characters",
     "threads.management.commands.archive_messages": "an operator's argument",
     "threads.rendering.fragments": "our own template",
 }

@@ -5,4 +5,4 @@ class ThreadsConfig(AppConfig):
     name = "threads"
 
     def ready(self) -> None:
-        from threads import relay  # noqa: F401  (registers its handlers)
+        from threads import outbox_handlers  # noqa: F401  (registers its handlers)

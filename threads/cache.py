@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.refusals import Refusal
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, Page, query
 from threads.models import (
     FormerParticipant,
@@ -27,11 +27,11 @@ from threads.models.participant import ADMIN
 from threads.models.tab import TAB_NAMES
 from threads.models.thread import MAX_PARTICIPANTS
 
-KEPT = 10_000
+MAX_ENTRIES = 10_000
 
 
 @dataclass
-class ThreadState:
+class CachedThread:
     thread: Thread
     people: dict[str, Participant]
     former: dict[str, Person] = field(default_factory=dict)
@@ -43,10 +43,10 @@ class ThreadState:
     quoted: dict[str, Message] = field(default_factory=dict)
     tabs: dict[str, TabSnapshot] = field(default_factory=dict)
 
-    def copy(self) -> "ThreadState":
+    def copy(self) -> "CachedThread":
         """For whoever shows it, while this process goes on learning."""
         people = {user_id: person.copy() for user_id, person in self.people.items()}
-        return ThreadState(
+        return CachedThread(
             self.thread.copy(),
             people,
             dict(self.former),
@@ -59,7 +59,7 @@ class ThreadState:
     def others(self, user_id: str | None) -> list[Participant]:
         return [person for person in self.people.values() if person.user_id != user_id]
 
-    def name_of(self, user_id: str) -> Person:
+    def get_person(self, user_id: str) -> Person:
         if user_id in self.people:
             return self.people[user_id].person
         return self.former.get(user_id) or {"id": user_id, "name": "Somebody", "handle": ""}
@@ -70,39 +70,39 @@ class ThreadState:
         return sum(person.role != ADMIN for person in self.people.values()) > 2
 
 
-_known: OrderedDict[str, ThreadState] = OrderedDict()
+_known: OrderedDict[str, CachedThread] = OrderedDict()
 _known_lock = threading.Lock()
 # Held while a belief takes in what was written: a line and a cursor may come at once.
-changing = threading.Lock()
+update_lock = threading.Lock()
 # Who is writing to a thread, and who waits for it.
 _turns: dict[str, deque[threading.Event]] = {}
 
 
-def recall(thread_id: str) -> ThreadState:
+def get(thread_id: str) -> CachedThread:
     """The belief, or, cold, one Query for it."""
-    return known(thread_id) or look(thread_id)
+    return peek(thread_id) or reload(thread_id)
 
 
-def look(thread_id: str) -> ThreadState:
+def reload(thread_id: str) -> CachedThread:
     """As the store has it now, whatever was believed."""
-    forget(thread_id)
-    state = read(thread_id)
+    invalidate(thread_id)
+    state = load(thread_id)
     if state is None:
         raise Refusal("THREAD_NOT_FOUND")
-    return remember(state)
+    return put(state)
 
 
-def read(thread_id: str) -> ThreadState | None:
+def load(thread_id: str) -> CachedThread | None:
     page = query(
         keys.thread_pk(thread_id),
         Item.sk >= keys.PARTICIPANTS,
         limit=1 + len(TAB_NAMES) + MAX_PARTICIPANTS,
         newest_first=True,
     )
-    return state_of(page)
+    return from_page(page)
 
 
-def state_of(page: Page) -> ThreadState | None:
+def from_page(page: Page) -> CachedThread | None:
     """From the items that a Query over the end of a thread's partition gave."""
     threads = page.of(Thread)
     if not threads:
@@ -114,7 +114,7 @@ def state_of(page: Page) -> ThreadState | None:
         for person in page.of(Participant)
         if not isinstance(person, Invitation)
     }
-    return ThreadState(
+    return CachedThread(
         threads[0],
         # As they came, whichever way they were read.
         dict(sorted(people.items(), key=lambda each: order.get(each[0], len(order)))),
@@ -124,43 +124,43 @@ def state_of(page: Page) -> ThreadState | None:
     )
 
 
-def remember(state: ThreadState) -> ThreadState:
+def put(cached: CachedThread) -> CachedThread:
     """Older news never replaces newer: a page read before a send must not undo what it taught."""
     with _known_lock:
-        before = _known.get(state.thread.id)
-        if before is not None and before is not state:
-            if _place(before) > _place(state):
+        before = _known.get(cached.thread.id)
+        if before is not None and before is not cached:
+            if _place(before) > _place(cached):
                 return before
-            _keep_newer_cursors(before, state)
-        _known[state.thread.id] = state
-        _known.move_to_end(state.thread.id)
-        while len(_known) > KEPT:
+            _keep_newer_cursors(before, cached)
+        _known[cached.thread.id] = cached
+        _known.move_to_end(cached.thread.id)
+        while len(_known) > MAX_ENTRIES:
             _known.popitem(last=False)
-    return state
+    return cached
 
 
-def _place(state: ThreadState) -> tuple[int, int]:
-    return state.thread.last_seq, state.thread.rev
+def _place(cached: CachedThread) -> tuple[int, int]:
+    return cached.thread.last_seq, cached.thread.rev
 
 
-def _keep_newer_cursors(before: ThreadState, state: ThreadState) -> None:
+def _keep_newer_cursors(before: CachedThread, cached: CachedThread) -> None:
     for user_id, person in before.people.items():
-        now = state.people.get(user_id)
+        now = cached.people.get(user_id)
         if now is None or person.last_read_seq <= now.last_read_seq:
             continue
         if person.last_seq == now.last_seq:
-            state.people[user_id] = person
+            cached.people[user_id] = person
         else:
             # Which of the lines in between are this person's own is not known.
-            state.cursors_are_stale = True
+            cached.cursors_are_stale = True
 
 
-def forget(thread_id: str) -> None:
+def invalidate(thread_id: str) -> None:
     with _known_lock:
         _known.pop(thread_id, None)
 
 
-def known(thread_id: str) -> ThreadState | None:
+def peek(thread_id: str) -> CachedThread | None:
     with _known_lock:
         state = _known.get(thread_id)
         if state is not None:
@@ -168,37 +168,37 @@ def known(thread_id: str) -> ThreadState | None:
         return state
 
 
-def note(person: Participant) -> None:
+def update_participant(person: Participant) -> None:
     """A participant as the store gave it, after a write of this process to that item alone."""
-    state = known(person.thread_id)
-    if state is None:
+    cached = peek(person.thread_id)
+    if cached is None:
         return
-    with changing:
-        believed = state.people.get(person.user_id)
+    with update_lock:
+        believed = cached.people.get(person.user_id)
         if believed is None:
             return
         if believed.last_seq <= person.last_seq:
-            state.people[person.user_id] = person.copy()
+            cached.people[person.user_id] = person.copy()
         elif believed.last_read_seq < person.last_read_seq:
             # Lines were sent since. Which of them are this person's own is not known.
-            state.cursors_are_stale = True
+            cached.cursors_are_stale = True
 
 
-def learn(event: Any) -> None:
+def apply_event(event: Any) -> None:
     """From another process, as told to somebody here: what it changed is no longer believed."""
     kind, thread_id = event["type"], event.get("thread", "")
     if kind == "cursor.moved":
         _learn_cursor(event)
     elif kind.startswith(("message.", "thread.", "panel.", "card.")):
-        forget(thread_id)
+        invalidate(thread_id)
 
 
 def _learn_cursor(event: Any) -> None:
-    state = known(event["thread"])
-    person = state.people.get(event["user"]) if state else None
+    cached = peek(event["thread"])
+    person = cached.people.get(event["user"]) if cached else None
     if person is None:
         return
-    with changing:
+    with update_lock:
         if event["read_seq"] >= person.last_read_seq:
             person.last_read_seq = event["read_seq"]
             person.last_read_tally = event["read_tally"]
@@ -207,7 +207,7 @@ def _learn_cursor(event: Any) -> None:
 
 
 @contextmanager
-def turn_if_free(thread_id: str) -> Iterator[bool]:
+def try_write_lock(thread_id: str) -> Iterator[bool]:
     """The same for whoever has something else to do meanwhile: whether it is theirs."""
     mine = threading.Event()
     with _known_lock:
@@ -222,7 +222,7 @@ def turn_if_free(thread_id: str) -> Iterator[bool]:
 
 
 @contextmanager
-def turn(thread_id: str, *, patience: float = 10.0) -> Iterator[None]:
+def write_lock(thread_id: str, *, patience: float = 10.0) -> Iterator[None]:
     """This process writes one thread's messages one after the other, first come, first served:
     no races with itself, and nobody who writes much keeps the others waiting."""
     mine = threading.Event()

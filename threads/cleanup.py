@@ -13,11 +13,11 @@ from django.db import close_old_connections, connections
 from pynamodb.exceptions import DeleteError
 
 from core.outbox.maintenance import delete_done
-from files.cleanup import list_unsettled, sweep_files
-from files.exports import sweep_exports
-from threads.archive.archiver import settle_checks
+from files.cleanup import delete_unused_files, list_unsettled_uses
+from files.exports import delete_expired_exports
+from threads.archive.archiver import run_checks
 from threads.dynamodb.table import Item, connection
-from threads.file_access import settle
+from threads.file_access import resolve_message_id
 from threads.registry import cleanup_jobs
 
 log = structlog.get_logger(__name__)
@@ -27,31 +27,31 @@ EVERY = 3600.0
 UNSETTLED = timedelta(hours=1)
 
 
-def sweep_files_forever(stop: threading.Event) -> None:
+def run_cleanup(stop: threading.Event) -> None:
     """The server runs this in a thread of its own."""
     while not stop.wait(EVERY):
         try:
             close_old_connections()
-            settle_files()
-            sweep_files()
-            sweep_exports()
+            reconcile_files()
+            delete_unused_files()
+            delete_expired_exports()
             delete_done(timedelta(days=settings.OUTBOX_DAYS))
-            settle_checks(datetime.now(UTC) - UNSETTLED)
+            run_checks(datetime.now(UTC) - UNSETTLED)
         except Exception:
             log.exception("files_not_swept")
         connections["default"].close()
 
 
-def settle_files() -> int:
+def reconcile_files() -> int:
     """Files reserved for a message belong to it if it was stored, and are free again otherwise."""
-    uses = list_unsettled(UNSETTLED)
+    uses = list_unsettled_uses(UNSETTLED)
     for use in uses:
-        if not settle(use.file, use):
+        if not resolve_message_id(use.file, use):
             use.delete()
     return len(uses) + sum(job() for job in cleanup_jobs)
 
 
-def sweep_expired() -> int:
+def delete_expired_items() -> int:
     """How many went. The one place that reads the whole table: maintenance, not a page."""
     swept = 0
     for raw in _expired(now := int(time.time())):

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from realtime.broadcast.delivery import deliver
+from realtime.broadcast.delivery import publish
 from realtime.broadcast.events import InboxChanged, MessageAccepted, MessageSent, ThreadChanged
-from threads.cache import ThreadState, read
+from threads.cache import CachedThread, load
 from threads.models import Message, Participant, Thread
-from threads.queries import Opened
+from threads.queries import OpenedThread
 from threads.rendering.messages import render_message
-from threads.rendering.notices import notice_of
+from threads.rendering.notices import policy_notice
 from threads.sending import Appended
 from threads.signals import thread_changed as changed
 
@@ -26,13 +26,13 @@ def message_accepted(message: Message) -> MessageAccepted:
         created_at=message.created_at,
     )
     if message.flags:
-        notice = notice_of(message)
+        notice = policy_notice(message)
         if notice:
             accepted["notice"] = notice
     return accepted
 
 
-def message_sent(message: Message, state: ThreadState) -> MessageSent:
+def message_sent(message: Message, cached: CachedThread) -> MessageSent:
     return MessageSent(
         type="message.sent",
         thread=message.thread_id,
@@ -42,32 +42,32 @@ def message_sent(message: Message, state: ThreadState) -> MessageSent:
         author=message.author_id,
         created_at=message.created_at,
         message_type=message.type,
-        body="" if message.is_gone else message.body or "",
-        html=render_message(message, state),
-        attachments=[] if message.is_gone else message.attachments or [],
+        body="" if message.is_redacted else message.body or "",
+        html=render_message(message, cached),
+        attachments=[] if message.is_redacted else message.attachments or [],
         client_id=message.client_id,
     )
 
 
-def revised(message: Message, state: ThreadState) -> dict[str, Any]:
+def revision_fields(message: Message, cached: CachedThread) -> dict[str, Any]:
     """A changed message, as events and `thread.synced` carry it."""
     return {
         "thread": message.thread_id,
         "message": message.id,
         "seq": message.seq,
         "rev": message.rev,
-        "html": render_message(message, state),
+        "html": render_message(message, cached),
     }
 
 
-def publish_revised(kind: str, state: ThreadState, message: Message) -> None:
+def publish_revision(kind: str, cached: CachedThread, message: Message) -> None:
     """To those who can see it: somebody may have come later than the message."""
     changed.send(None, thread_id=message.thread_id, message_id=message.id)
-    event: Any = {"type": kind, **revised(message, state)}
-    people = state.people.values()
-    deliver(event, to=[one.user_id for one in people if one.visible_from_seq <= message.seq])
-    if message.id == state.thread.last_message_id and kind != "message.reacted":
-        publish_inboxes(state)
+    event: Any = {"type": kind, **revision_fields(message, cached)}
+    people = cached.people.values()
+    publish(event, to=[one.user_id for one in people if one.visible_from_seq <= message.seq])
+    if message.id == cached.thread.last_message_id and kind != "message.reacted":
+        publish_inbox_rows(cached)
 
 
 def inbox_changed(person: Participant, *, unread: int | None) -> InboxChanged:
@@ -84,7 +84,7 @@ def inbox_changed(person: Participant, *, unread: int | None) -> InboxChanged:
     )
 
 
-def inbox_settings(person: Participant) -> InboxChanged:
+def full_inbox_changed(person: Participant) -> InboxChanged:
     """From an item as the store has it: with what one that only remembers cannot vouch for."""
     event = inbox_changed(person, unread=person.unread)
     event["marked_unread"] = bool(person.marked_unread)
@@ -94,9 +94,9 @@ def inbox_settings(person: Participant) -> InboxChanged:
     return event
 
 
-def cursors_of(opened: Opened, *, reader_id: str) -> list[dict[str, Any]]:
+def list_cursors(opened: OpenedThread, *, reader_id: str) -> list[dict[str, Any]]:
     """How far the others have got; nothing passes between two who are apart."""
-    if opened.me.is_apart and not opened.state.is_group:
+    if opened.me.hides_activity and not opened.cached.is_group:
         return []
     return [
         {
@@ -104,11 +104,11 @@ def cursors_of(opened: Opened, *, reader_id: str) -> list[dict[str, Any]]:
             "delivered_seq": person.delivered_seq,
             "read_seq": person.last_read_seq,
         }
-        for person in opened.state.others(reader_id)
+        for person in opened.cached.others(reader_id)
     ]
 
 
-def banner_of(thread: Thread) -> str:
+def get_banner(thread: Thread) -> str:
     if thread.is_locked:
         why = f" {thread.lock_reason}" if thread.lock_reason else ""
         return f"Staff have locked this conversation. You can read it, and nobody can write.{why}"
@@ -117,61 +117,61 @@ def banner_of(thread: Thread) -> str:
     return ""
 
 
-def thread_changed(state: ThreadState, banner: str = "") -> ThreadChanged:
-    thread = state.thread
+def thread_changed(cached: CachedThread, banner: str = "") -> ThreadChanged:
+    thread = cached.thread
     return ThreadChanged(
         type="thread.changed",
         thread=thread.id,
         status=thread.status,
         kind=thread.kind,
-        roster=[dict(person.person, role=person.role) for person in state.people.values()],
-        banner=banner or banner_of(thread),
+        roster=[dict(person.person, role=person.role) for person in cached.people.values()],
+        banner=banner or get_banner(thread),
         rev=thread.rev,
     )
 
 
-def publish_appended(appended: Appended) -> None:
+def publish_message(appended: Appended) -> None:
     """The author's own tabs hear it too: they put it in the place of the pending one."""
     if not appended.is_new:
         return
-    state = appended.state
-    changed.send(None, thread_id=state.thread.id)
-    deliver(message_sent(appended.message, state), to=list(state.people))
+    cached = appended.cached
+    changed.send(None, thread_id=cached.thread.id)
+    publish(message_sent(appended.message, cached), to=list(cached.people))
     if appended.shows_in_inboxes:
-        publish_inboxes(state)
+        publish_inbox_rows(cached)
 
 
-def publish_inboxes(state: ThreadState) -> None:
-    for person in list(state.people.values()):
-        unread = None if state.cursors_are_stale else person.unread
-        deliver(inbox_changed(person, unread=unread), to=[person.user_id])
+def publish_inbox_rows(cached: CachedThread) -> None:
+    for person in list(cached.people.values()):
+        unread = None if cached.cursors_are_stale else person.unread
+        publish(inbox_changed(person, unread=unread), to=[person.user_id])
 
 
-def publish_roster(state: ThreadState, gone: list[Participant]) -> None:
+def publish_roster(cached: CachedThread, gone: list[Participant]) -> None:
     """Those who are there now, and those who no longer are: their pages close at once."""
-    deliver(thread_changed(state), to=list(state.people))
+    publish(thread_changed(cached), to=list(cached.people))
     for person in gone:
-        _tell_left(state, person)
+        _tell_left(cached, person)
 
 
-def _tell_left(state: ThreadState, person: Participant) -> None:
-    left = thread_changed(state, "You are no longer in this conversation.")
+def _tell_left(cached: CachedThread, person: Participant) -> None:
+    left = thread_changed(cached, "You are no longer in this conversation.")
     left["status"], left["roster"] = LEFT, []
-    deliver(left, to=[person.user_id])
+    publish(left, to=[person.user_id])
     row = inbox_changed(person, unread=0)
     row["folder"] = ""
-    deliver(row, to=[person.user_id])
+    publish(row, to=[person.user_id])
 
 
-def publish_standing(thread_id: str, *, to: str) -> None:
+def publish_thread_changed_to(thread_id: str, *, to: str) -> None:
     """Whether one participant may write has changed: only their own open pages look again."""
-    state = read(thread_id)
-    if state is not None and to in state.people:
-        deliver(thread_changed(state), to=[to])
+    cached = load(thread_id)
+    if cached is not None and to in cached.people:
+        publish(thread_changed(cached), to=[to])
 
 
-def broadcast_standing(thread_id: str) -> None:
+def publish_thread_changed(thread_id: str) -> None:
     """Something changed about who may write: open pages look again."""
-    state = read(thread_id)
-    if state is not None:
-        deliver(thread_changed(state), to=list(state.people))
+    cached = load(thread_id)
+    if cached is not None:
+        publish(thread_changed(cached), to=list(cached.people))

@@ -7,84 +7,84 @@ from accounts.models import User
 from core.refusals import Refusal
 from files.actions import bind_files, find_files
 from files.models import BLUR, EXPLICIT, SUGGESTIVE, File, FileUse
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.table import get_many
 from threads.models import Message, Participant, SentMarker, Thread
 from threads.registry import file_viewers
 
 # So that what is not there costs the same requests as what one may not see.
-NOWHERE = "thrd_00000000000000000000000000"
+MISSING_THREAD_ID = "thrd_00000000000000000000000000"
 
 
 @dataclass
-class ShownFile:
+class AccessibleFile:
     file: File
     band: int
     in_safe_mode: bool
 
-    def choose(self, variant: str, *, asked_for: bool) -> str:
+    def choose_variant(self, variant: str, *, is_revealed: bool) -> str:
         """What safe mode leaves of it: all, a blur until one asks for more, or nothing."""
         if not self.in_safe_mode or self.band < SUGGESTIVE:
             return variant
         if self.band >= EXPLICIT:
             raise Refusal("MSG_NSFW_BLOCKED")
-        return variant if asked_for else BLUR
+        return variant if is_revealed else BLUR
 
 
-def access_file(user: User, file_id: str) -> ShownFile:
+def access_file(user: User, file_id: str) -> AccessibleFile:
     """For whoever is in its thread and may see a message that has it, or has the panel that shows
     it; until then, for whoever brought it. Two queries and one request, whatever the answer."""
     file = File.objects.select_related("tab_use").filter(pk=file_id).first()
     uses = list(FileUse.objects.filter(file_id=file_id))
-    thread_id = file.thread_id if file else NOWHERE
-    messages = [settle(file, use) for use in uses] if file else []
+    thread_id = file.thread_id if file else MISSING_THREAD_ID
+    messages = [resolve_message_id(file, use) for use in uses] if file else []
     me, thread, seen = _read(user, thread_id, [one for one in messages if one])
     if file is None or file.state != File.State.READY or me is None or thread is None:
         raise Refusal("THREAD_NOT_FOUND")
     if any(one.hidden_at for one in seen):
         # By staff, who mean the file wherever it is.
         raise Refusal("THREAD_NOT_FOUND")
-    shown = [one for one in seen if not one.is_gone and one.seq >= me.visible_from_seq]
+    shown = [one for one in seen if not one.is_redacted and one.seq >= me.visible_from_seq]
     is_unsent = not seen and file.owner_id == user.id and not file.released_at
     if not shown and not is_unsent and not _is_shown_elsewhere(user, thread, file):
         raise Refusal("THREAD_NOT_FOUND")
     band = max([file.band, *(one.nsfw_band for one in shown)])
-    return ShownFile(file, band, thread.safe_mode_required or user.safe_mode)
+    return AccessibleFile(file, band, thread.safe_mode_required or user.safe_mode)
 
 
-def usable_files(
+def list_usable_files(
     owner: User, file_ids: Sequence[str], *, thread_id: str, client_id: str = ""
 ) -> list[File]:
     """The one way to use files again, or for the first time, in anything: their own, brought for
     this thread, and not hidden. `client_id`: of the message that uses them, if it is a repeat."""
     files = find_files(owner, file_ids, thread_id=thread_id)
-    if len(without_hidden(files, client_id=client_id)) != len(files):
+    if len(exclude_hidden(files, client_id=client_id)) != len(files):
         raise Refusal("UPLOAD_GONE", "One of these files is no longer there.")
     return files
 
 
-def without_hidden(files: Sequence[File], *, client_id: str = "") -> list[File]:
+def exclude_hidden(files: Sequence[File], *, client_id: str = "") -> list[File]:
     """Without those that staff have hidden in any message, and those whose messages are all gone.
     One query, and one request if any of them is in a message."""
     messages = _messages_of(files, client_id)
     return [file for file in files if not _is_hidden(messages.get(file.id, []))]
 
 
-def list_visible(file_ids: Sequence[str]) -> list[File]:
+def list_visible_files(file_ids: Sequence[str]) -> list[File]:
     """Those of them that are kept and not hidden, for somebody who may see their messages."""
     found = File.objects.filter(state=File.State.READY).in_bulk(file_ids)
-    return without_hidden(list(found.values()))
+    return exclude_hidden(list(found.values()))
 
 
 def _is_hidden(messages: Sequence[Message]) -> bool:
-    is_gone = bool(messages) and all(one.is_gone for one in messages)
+    is_gone = bool(messages) and all(one.is_redacted for one in messages)
     return is_gone or any(one.hidden_at for one in messages)
 
 
 def _messages_of(files: Sequence[File], client_id: str) -> dict[str, list[Message]]:
     by_id = {file.id: file for file in files}
     uses = FileUse.objects.filter(file__in=list(by_id)).exclude(client_id=client_id)
-    of_file = [(by_id[use.file_id], settle(by_id[use.file_id], use)) for use in uses]
+    of_file = [(by_id[use.file_id], resolve_message_id(by_id[use.file_id], use)) for use in uses]
     wanted = {
         (keys.thread_pk(file.thread_id), keys.message_sk(message_id))
         for file, message_id in of_file
@@ -113,11 +113,11 @@ def _read(
     return me, thread, [item for item in found if isinstance(item, Message)]
 
 
-def settle(file: File, use: FileUse) -> str:
+def resolve_message_id(file: File, use: FileUse) -> str:
     """The message that a reserved file went with; empty if it has not gone out."""
     if use.message_id:
         return use.message_id
-    sk = keys.sent_sk(file.owner_id, use.client_id)
+    sk = keys.sent_marker_sk(file.owner_id, use.client_id)
     marker = SentMarker.find(keys.thread_pk(file.thread_id), sk)
     if marker is None:
         return ""

@@ -16,7 +16,7 @@ from accounts.models import User
 from accounts.text import check_line
 from core.ids import ULID_PATTERN, is_id
 from core.refusals import Refusal
-from threads.rendering.markdown import as_typed
+from threads.rendering.markdown import escape_markdown
 
 UUID_PATTERN = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 CLIENT_ID = re.compile(rf"{UUID_PATTERN}|{ULID_PATTERN}", re.IGNORECASE)
@@ -26,7 +26,7 @@ MAX_ATTACHMENTS = 10
 _check_address = URLValidator(schemes=["https", "http"])
 
 
-class Text(forms.Field):
+class PlainTextField(forms.Field):
     """Text as it was typed; a number or a list, as JSON may bring, is not text."""
 
     def to_python(self, value: Any) -> str:
@@ -41,7 +41,7 @@ class Text(forms.Field):
         return value
 
 
-class Id(Text):
+class IdField(PlainTextField):
     def __init__(self, prefix: str, **kwargs: Any) -> None:
         self.prefix = prefix
         super().__init__(**kwargs)
@@ -52,7 +52,7 @@ class Id(Text):
             raise ValidationError("Not an id.")
 
 
-class ClientId(Text):
+class ClientIdField(PlainTextField):
     """The client's own name for an attempt: a UUID or a ULID."""
 
     widget = forms.HiddenInput
@@ -63,7 +63,7 @@ class ClientId(Text):
             raise ValidationError("Not a UUID or a ULID.")
 
 
-class Count(forms.IntegerField):
+class CountField(forms.IntegerField):
     widget = forms.HiddenInput
 
     def __init__(self, **kwargs: Any) -> None:
@@ -76,7 +76,7 @@ class Count(forms.IntegerField):
         return super().to_python(value)
 
 
-class Flag(forms.Field):
+class FlagField(forms.Field):
     """Yes or no, as JSON says it; a form says it with a word."""
 
     def to_python(self, value: Any) -> bool:
@@ -90,11 +90,11 @@ class Flag(forms.Field):
         """No is an answer, too."""
 
 
-class Ids(forms.Field):
+class IdListField(forms.Field):
     """Several, in order, each once: a list, as JSON has it; in a form, with spaces between."""
 
     def __init__(self, prefix: str, *, most: int, **kwargs: Any) -> None:
-        self.prefix, self.most = prefix, most
+        self.prefix, self.max_items = prefix, most
         super().__init__(**kwargs)
 
     def to_python(self, value: Any) -> list[str]:
@@ -103,14 +103,14 @@ class Ids(forms.Field):
         ids = value or []
         if not isinstance(ids, list) or not all(isinstance(one, str) for one in ids):
             raise ValidationError("Not a list of ids.")
-        if len(ids) > self.most or len(set(ids)) < len(ids):
+        if len(ids) > self.max_items or len(set(ids)) < len(ids):
             raise ValidationError("Too many, or one twice.")
         if not all(is_id(self.prefix, one) for one in ids):
             raise ValidationError("Not an id.")
         return ids
 
 
-class Links(forms.Field):
+class LinkListField(forms.Field):
     """Addresses with titles: a list of `url` and `title`; in a form, the same as JSON."""
 
     def to_python(self, value: Any) -> list[dict[str, str]]:
@@ -127,7 +127,7 @@ class Links(forms.Field):
     def _link(self, one: Any) -> dict[str, str]:
         if not isinstance(one, dict) or set(one) != {"url", "title"}:
             raise ValidationError("A link has an address and a title.")
-        link = {name: Text().clean(one[name]).strip() for name in ("url", "title")}
+        link = {name: PlainTextField().clean(one[name]).strip() for name in ("url", "title")}
         if len(link["url"]) > 2000 or len(link["title"]) > 120:
             raise ValidationError("Too long.")
         _check_address(link["url"])
@@ -135,13 +135,13 @@ class Links(forms.Field):
         return link
 
 
-class Command(forms.Form):
+class ThreadCommand(forms.Form):
     """Something that is asked of a thread."""
 
-    thread = Id("thrd")
+    thread = IdField("thrd")
 
     @classmethod
-    def read(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+    def parse(cls, data: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments, or a refusal that names what was wrong. Field by field: to make a form
         and to validate it costs more than what the form is for."""
         form, wrong = cls.__new__(cls), []
@@ -160,14 +160,14 @@ class Command(forms.Form):
         return {"thread_id": data.pop("thread"), **data}
 
 
-class SendMessage(Command):
-    client_id = ClientId()
-    reply_to = Id("msg", required=False)
+class SendMessage(ThreadCommand):
+    client_id = ClientIdField()
+    reply_to = IdField("msg", required=False)
     # Empty and too long are refused by the action, with a sentence of their own.
-    body = Text(required=False)
-    seen_seq = Count(required=False)
-    attachments = Ids("file", most=MAX_ATTACHMENTS, required=False)
-    links = Links(required=False)
+    body = PlainTextField(required=False)
+    seen_seq = CountField(required=False)
+    attachments = IdListField("file", most=MAX_ATTACHMENTS, required=False)
+    links = LinkListField(required=False)
 
     def arguments(self) -> dict[str, Any]:
         data = super().arguments()
@@ -176,10 +176,10 @@ class SendMessage(Command):
         return data
 
 
-class OfMessage(Command):
+class MessageCommand(ThreadCommand):
     """Something that is asked of one message."""
 
-    message = Id("msg")
+    message = IdField("msg")
 
     def arguments(self) -> dict[str, Any]:
         data = super().arguments()
@@ -187,39 +187,39 @@ class OfMessage(Command):
         return data
 
 
-class EditMessage(OfMessage):
-    body = Text(required=False)
+class EditMessage(MessageCommand):
+    body = PlainTextField(required=False)
 
 
-class React(OfMessage):
-    reaction = Text()
-    on = Flag()
+class ReactToMessage(MessageCommand):
+    reaction = PlainTextField()
+    on = FlagField()
 
 
-class SaveDraft(Command):
-    text = Text(required=False)
-    version = Count()
+class SaveDraft(ThreadCommand):
+    text = PlainTextField(required=False)
+    version = CountField()
 
 
-class MoveCursor(OfMessage):
-    seq = Count()
-    tally = Count()
+class MoveCursor(MessageCommand):
+    seq = CountField()
+    tally = CountField()
 
 
-class OpenThread(Command):
-    after = Id("msg", required=False)
-    oldest = Id("msg", required=False)
-    rev = Count(required=False)
+class OpenThread(ThreadCommand):
+    after = IdField("msg", required=False)
+    oldest = IdField("msg", required=False)
+    rev = CountField(required=False)
 
     def arguments(self) -> dict[str, Any]:
         return {name: value or None for name, value in super().arguments().items()}
 
 
-class PersonOfThread(Command):
-    user_id = Id("usr")
+class ParticipantCommand(ThreadCommand):
+    user_id = IdField("usr")
 
 
-class HandleOfThread(Command):
+class AddParticipant(ThreadCommand):
     handle = forms.CharField(max_length=31)
 
     def clean_handle(self) -> str:
@@ -253,7 +253,7 @@ class StartThread(forms.Form):
         widget=forms.TextInput(attrs={"placeholder": "About 1,200 EUR"}),
     )
     message = forms.CharField(max_length=7000, label="Message", widget=forms.Textarea)
-    client_id = ClientId()
+    client_id = ClientIdField()
 
     def __init__(self, *args: Any, asked: User | None = None, **options: Any) -> None:
         """`asked`: whom one has not talked to yet; what they want to know has to be said."""
@@ -274,7 +274,7 @@ class StartThread(forms.Form):
     def _brief(self) -> str:
         asked = [("When", "when"), ("Where", "where"), ("Budget", "budget")]
         lines = [
-            f"- **{label}:** {as_typed(self.cleaned_data[name])}"
+            f"- **{label}:** {escape_markdown(self.cleaned_data[name])}"
             for label, name in asked
             if self.cleaned_data[name]
         ]

@@ -17,20 +17,21 @@ from django.db import connection
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from detection import Verdict, judge
-from files.names import said_by
-from threads import keys, relay
-from threads.cache import ThreadState
+from files.names import meaningful_name
+from threads import outbox_handlers
+from threads.cache import CachedThread
+from threads.dynamodb import keys
 from threads.models import Message, Thread
 from threads.models.participant import ADMIN
 from threads.models.thread import INQUIRY
 from threads.rendering.attachments import LINK
-from threads.rendering.notices import WHY, name
-from threads.sending.new_message import Line, now_ms
+from threads.rendering.notices import POLICY_EXPLANATION, describe_reasons
+from threads.sending.new_message import NewMessage, now_ms
 
-REMEMBERED = 4
+MAX_RECENT_TEXTS = 4
 # The rung of what the model takes for an attempt and no rule does.
 GUESSED = 0
-KEPT = 10_000
+MAX_AUTHORS = 10_000
 
 _recent: OrderedDict[tuple[str, str], deque[str]] = OrderedDict()
 _lock = threading.Lock()
@@ -40,7 +41,9 @@ class PolicyBlocked(Refusal):
     def __init__(self, verdict: Verdict, text: str, *, what: str = "Not sent: this") -> None:
         self.verdict, self.text = verdict, text
         super().__init__(
-            "MSG_POLICY_BLOCKED", f"{what} looks like {name(verdict.reasons)}.", hint=WHY
+            "MSG_POLICY_BLOCKED",
+            f"{what} looks like {describe_reasons(verdict.reasons)}.",
+            hint=POLICY_EXPLANATION,
         )
 
 
@@ -48,18 +51,18 @@ def applies_to(thread: Thread) -> bool:
     return bool(thread.kind == INQUIRY and not thread.leg_id)
 
 
-def weigh(line: Line, state: ThreadState) -> Line:
+def apply_policy(line: NewMessage, cached: CachedThread) -> NewMessage:
     """The line with what it costs its author, or a refusal."""
-    author = state.people[line.author_id or ""]
-    if not applies_to(state.thread) or author.role == ADMIN:
+    author = cached.people[line.author_id or ""]
+    if not applies_to(cached.thread) or author.role == ADMIN:
         return line
-    said, verdict = _worst(line, recent(state.thread.id, author.user_id))
+    said, verdict = _worst(line, list_recent_texts(cached.thread.id, author.user_id))
     if not verdict.is_found:
         return line
-    return charge(line, verdict, said, strikes=(author.strikes or 0) + 1)
+    return apply_strike(line, verdict, said, strikes=(author.strikes or 0) + 1)
 
 
-def _worst(line: Line, before: list[str]) -> tuple[str, Verdict]:
+def _worst(line: NewMessage, before: list[str]) -> tuple[str, Verdict]:
     """Of its words, and of what its files and links are called, which is read after them."""
     found = [(line.body, judge(line.body, before))]
     for attached in line.attachments:
@@ -71,21 +74,21 @@ def _worst(line: Line, before: list[str]) -> tuple[str, Verdict]:
 def _words_of(attached: dict[str, Any]) -> str:
     if attached["kind"] == LINK:
         return f"{attached['title']}\n{attached['url']}"
-    return said_by(attached["name"])
+    return meaningful_name(attached["name"])
 
 
-def charge(line: Line, verdict: Verdict, said: str, *, strikes: int) -> Line:
+def apply_strike(line: NewMessage, verdict: Verdict, said: str, *, strikes: int) -> NewMessage:
     if not verdict.is_sure:
         # A guess is worth a word, and no more: it does not count, however many there are.
         return replace(line, flags={"policy": verdict.reasons, "strike": GUESSED})
     if strikes >= settings.POLICY_BLOCK_AT or verdict.score >= settings.POLICY_GROSS:
         raise PolicyBlocked(verdict, said)
     flags = {"policy": verdict.reasons, "strike": strikes}
-    of_author: dict[str, Any] = {"strikes": strikes}
+    author_changes: dict[str, Any] = {"strikes": strikes}
     if strikes > 1:
         pause = settings.POLICY_COOL_DOWN
-        of_author["blocked_until"] = keys.iso(keys.moment_of_ms(now_ms() + 1000 * pause))
-    return replace(line, flags=flags, of_author=of_author)
+        author_changes["blocked_until"] = keys.iso(keys.datetime_from_ms(now_ms() + 1000 * pause))
+    return replace(line, flags=flags, author_changes=author_changes)
 
 
 def check_text(thread: Thread, *texts: str, what: str = "Not sent: this") -> None:
@@ -97,7 +100,7 @@ def check_text(thread: Thread, *texts: str, what: str = "Not sent: this") -> Non
 
 
 def check_file_name(thread: Thread, called: str) -> None:
-    check_text(thread, said_by(called), what="The name of this file")
+    check_text(thread, meaningful_name(called), what="The name of this file")
 
 
 def open_case(blocked: PolicyBlocked, *, thread_id: str, author_id: str) -> None:
@@ -107,11 +110,13 @@ def open_case(blocked: PolicyBlocked, *, thread_id: str, author_id: str) -> None
         "thread": thread_id,
         "person": author_id,
         "reason": "off_site",
-        "hold": f"Your message looks like {name(blocked.verdict.reasons)}." if thread_id else "",
+        "hold": f"Your message looks like {describe_reasons(blocked.verdict.reasons)}."
+        if thread_id
+        else "",
         "shown": {"text": blocked.text, "reasons": blocked.verdict.reasons},
     }
     try:
-        relay.process_entry(OutboxEntry.objects.create(kind="case", payload=payload))
+        outbox_handlers.process_entry(OutboxEntry.objects.create(kind="case", payload=payload))
     finally:
         # A socket's commands run on threads that otherwise hold no connection to SQL.
         if not connection.in_atomic_block:
@@ -121,20 +126,20 @@ def open_case(blocked: PolicyBlocked, *, thread_id: str, author_id: str) -> None
 # --- The last few texts of an author in a thread
 
 
-def recent(thread_id: str, author_id: str) -> list[str]:
+def list_recent_texts(thread_id: str, author_id: str) -> list[str]:
     with _lock:
         return list(_recent.get((thread_id, author_id), ()))
 
 
-def remember(messages: Iterable[Message]) -> None:
+def record_texts(messages: Iterable[Message]) -> None:
     with _lock:
         for message in messages:
             if message.author_id is None or message.body is None:
                 continue
             at = (message.thread_id, message.author_id)
-            texts = _recent.setdefault(at, deque(maxlen=REMEMBERED))
+            texts = _recent.setdefault(at, deque(maxlen=MAX_RECENT_TEXTS))
             if message.body not in texts:
                 texts.append(message.body)
             _recent.move_to_end(at)
-        while len(_recent) > KEPT:
+        while len(_recent) > MAX_AUTHORS:
             _recent.popitem(last=False)

@@ -9,11 +9,11 @@ from typing import Any
 
 from accounts.models import User
 from files.models import File
-from threads.cache import ThreadState
+from threads.cache import CachedThread
 from threads.models import Message, Thread
 
 # By type of message: what its template shows beyond the text.
-message_renderers: dict[str, Callable[[Message, ThreadState], dict[str, Any] | None]] = {}
+message_renderers: dict[str, Callable[[Message, CachedThread], dict[str, Any] | None]] = {}
 # Each adds to the context of the thread page: (user, opened, can_write, current_tab).
 page_sections: list[Callable[[User, Any, bool, str], dict[str, Any]]] = []
 # Each says whether this user may see the file, apart from the messages that it is attached to.

@@ -7,7 +7,7 @@ thread_changed = Signal()
 
 # Sent with `user_id`, when somebody is nobody any more. Whoever hears it forgets what they keep of
 # this person, and answers with the threads in which they wrote, as far as that is known there.
-person_deleted = Signal()
+account_deleted = Signal()
 
 # Sent with `thread_id` and `reason` ("lock" or "hold") when staff stop a conversation or let it go
 # on. A receiver that fails makes the action fail, which staff then repeat.

@@ -17,12 +17,12 @@ from django.shortcuts import render
 from django.utils import timezone
 
 
-def account_of(request: HttpRequest, credentials: Mapping[str, Any] | None) -> str:
+def account_name(request: HttpRequest, credentials: Mapping[str, Any] | None) -> str:
     given = credentials or {}
     return str(given.get("email") or given.get("username") or "").lower()
 
 
-def address_of(request: HttpRequest) -> str | None:
+def client_address(request: HttpRequest) -> str | None:
     try:
         address = ipaddress.ip_address(get_adapter(request).get_client_ip(request))
     except PermissionDenied:  # Not from the network: a session that a command or a test opens.
@@ -33,10 +33,10 @@ def address_of(request: HttpRequest) -> str | None:
     return str(ipaddress.ip_network((address, 64), strict=False).network_address)
 
 
-def answer(
+def lockout_response(
     request: HttpRequest, response: HttpResponse | None, credentials: Mapping[str, Any] | None
 ) -> HttpResponse:
-    seconds = _seconds_left(account_of(request, credentials), address_of(request))
+    seconds = _seconds_left(account_name(request, credentials), client_address(request))
     minutes = math.ceil(seconds / 60)
     refused = render(request, "account/locked.html", {"minutes": minutes}, status=429)
     refused["Retry-After"] = str(seconds)

@@ -26,10 +26,10 @@ def session_hash(session_key: str) -> str:
 
 def is_signed_in(session_key: str, user_id: str) -> bool:
     """Looked up anew: signed out, suspended or with another password, it no longer counts."""
-    return bool(find_signed_in([(session_key, user_id)]))
+    return bool(list_valid_sessions([(session_key, user_id)]))
 
 
-def find_signed_in(asked: Collection[SessionOfUser]) -> set[SessionOfUser]:
+def list_valid_sessions(asked: Collection[SessionOfUser]) -> set[SessionOfUser]:
     """Those that still count, with two queries however many are asked about."""
     stored = Session.objects.filter(
         session_key__in={key for key, _ in asked}, expire_date__gt=timezone.now()
@@ -53,7 +53,7 @@ def _counts(data: dict[str, Any], user: User | None) -> bool:
 def list_sign_ins(user: User) -> list[SignIn]:
     """Newest first; those whose session is gone are forgotten."""
     found = list(SignIn.objects.filter(user=user).order_by("-created_at"))
-    counting = find_signed_in([(one.session_key, user.id) for one in found])
+    counting = list_valid_sessions([(one.session_key, user.id) for one in found])
     gone = [one.pk for one in found if (one.session_key, user.id) not in counting]
     SignIn.objects.filter(pk__in=gone).delete()
     return [one for one in found if one.pk not in gone]

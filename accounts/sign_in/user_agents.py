@@ -20,7 +20,7 @@ SYSTEMS = (
 )
 
 
-def device_of(user_agent: str) -> str:
+def device_name(user_agent: str) -> str:
     browser = next((name for mark, name in BROWSERS if mark in user_agent), "A browser")
     system = next((name for mark, name in SYSTEMS if mark in user_agent), "")
     return f"{browser} on {system}" if system else browser

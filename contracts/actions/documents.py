@@ -6,9 +6,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
-from contracts.actions.threads import touch_all
+from contracts.actions.revisions import record_leg_change
 from contracts.documents import pdf
-from contracts.documents.clauses import NEWEST, write_clauses
+from contracts.documents.clauses import LATEST_TEMPLATE, render_clauses
 from contracts.models import Card, ContractDocument, ContractVersion, Leg, Signature
 from contracts.models.documents import IN_FORCE, VOID
 from contracts.status import SIGN, check_status
@@ -28,8 +28,8 @@ def issue_version(leg: Leg) -> ContractVersion:
     version = ContractVersion(
         document=document,
         number=last.number + 1 if last else 1,
-        template=NEWEST,
-        clauses=write_clauses(leg),
+        template=LATEST_TEMPLATE,
+        clauses=render_clauses(leg),
         # PostgreSQL keeps microseconds, a page shows seconds: one time for both.
         issued_at=timezone.now().replace(microsecond=0),
     )
@@ -85,7 +85,9 @@ def sign_version(
     if version.signatures.count() == len(leg.parties):
         _put_in_force(version)
         says += " Both have signed: it is in force."
-    return touch_all(leg, by=user, key=f"{document_id}:{number}:signed:{user.id}", says=says)
+    return record_leg_change(
+        leg, by=user, key=f"{document_id}:{number}:signed:{user.id}", says=says
+    )
 
 
 def _lock(user: User, document_id: str, number: int) -> ContractVersion:

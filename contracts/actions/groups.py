@@ -2,9 +2,9 @@
 
 from django.db import transaction
 
-from accounts.blocks import is_any_blocked, lock_people
+from accounts.blocks import has_blocks_among, lock_users
 from accounts.models import User
-from contracts.actions.threads import touch
+from contracts.actions.revisions import record_change
 from contracts.models import BookingGroup, Dossier, Leg
 from contracts.status import LINK, check_status
 from core.ids import new_id
@@ -20,7 +20,7 @@ def link_legs(
 ) -> tuple[BookingGroup, list[OutboxEntry]]:
     """Each leg keeps the conversation in which it was agreed; the group gets one with everybody."""
     chosen = Leg.objects.filter(pk__in=leg_ids, buyer=buyer)
-    lock_people([buyer.id, *chosen.values_list("seller_id", flat=True)])
+    lock_users([buyer.id, *chosen.values_list("seller_id", flat=True)])
     legs = list(chosen.select_for_update().order_by("pk"))
     _check(legs, leg_ids)
     there = _linked_before(legs)
@@ -45,7 +45,7 @@ def _check(legs: list[Leg], leg_ids: list[str]) -> None:
 
 def _check_blocks(buyer: User, legs: list[Leg]) -> None:
     """Everybody of a group talks to everybody. It is not said who has blocked whom."""
-    if is_any_blocked({buyer.id, *(leg.seller_id for leg in legs)}):
+    if has_blocks_among({buyer.id, *(leg.seller_id for leg in legs)}):
         raise Refusal(
             "ACTION_FORBIDDEN",
             "These bookings can't share one conversation.",
@@ -64,11 +64,11 @@ def _linked_before(legs: list[Leg]) -> BookingGroup | None:
 
 def _tell(group: BookingGroup, legs: list[Leg], buyer: User) -> list[OutboxEntry]:
     says = f"{buyer.display_name} brought everybody of this booking together: {group.title}."
-    opening = touch(group.thread_id, by=buyer, key=f"{group.id}:opened", says=says)
+    opening = record_change(group.thread_id, by=buyer, key=f"{group.id}:opened", says=says)
     Dossier.objects.filter(pk=group.thread_id).update(group=group)
     linked = f"This booking is now part of a group: {group.title}."
     others = [
-        touch(leg.thread_id, by=buyer, key=f"{group.id}:linked:{leg.id}", says=linked)
+        record_change(leg.thread_id, by=buyer, key=f"{group.id}:linked:{leg.id}", says=linked)
         for leg in legs
     ]
     return [opening, *others]

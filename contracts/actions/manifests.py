@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import User
-from contracts.actions.threads import touch_all
+from contracts.actions.revisions import record_leg_change
 from contracts.models import DeliverableManifest, Leg
 from contracts.status import DELIVER, SHOW_PROOFS, check_any_status, check_status
 from core.outbox.models import OutboxEntry
@@ -54,10 +54,10 @@ def add_manifest(
     )
     files = "1 file" if len(entries) == 1 else f"{len(entries)} files"
     says = f"{user.display_name} delivered {files}: {manifest.title}."
-    return manifest, touch_all(leg, by=user, key=f"{manifest.id}:delivered", says=says)
+    return manifest, record_leg_change(leg, by=user, key=f"{manifest.id}:delivered", says=says)
 
 
-def check_may_show_proofs(seller: User, thread_id: str) -> None:
+def check_can_show_proofs(seller: User, thread_id: str) -> None:
     """In the transaction that adds a proof to the files tab, or removes one from it."""
     here = Q(thread_id=thread_id) | Q(group__thread_id=thread_id)
     legs = Leg.objects.select_for_update(of=("self",)).filter(here, seller=seller)

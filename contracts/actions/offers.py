@@ -9,17 +9,17 @@ from django.utils import timezone
 
 from accounts.models import User
 from contracts.actions.documents import issue_version
+from contracts.actions.revisions import record_change, record_leg_change
 from contracts.actions.superseding import (
     close_alternatives,
     close_changes,
     lock_changes,
     price_of,
 )
-from contracts.actions.threads import touch, touch_all
 from contracts.models import BookingGroup, Dossier, Leg, Offer
 from contracts.models.bookings import ACCEPTED, DECLINED, PENDING, SUPERSEDED, WITHDRAWN
 from contracts.models.fields import CURRENCIES
-from contracts.schedule import check_is_free, find_wrong_date, lock_seller, overlap_each_other
+from contracts.schedule import check_is_available, find_date_error, has_overlap, lock_seller
 from contracts.status import CHANGE, DECLINE_CHANGE, PROPOSE_CHANGE, WITHDRAW_CHANGE, check_status
 from contracts.terms import MAX_LEGS, Terms
 from core.outbox.models import OutboxEntry
@@ -34,7 +34,7 @@ ANSWERED = {
 
 
 @dataclass
-class Done:
+class OfferResult:
     offer: Offer
     entries: list[OutboxEntry]
 
@@ -51,7 +51,7 @@ def make_offer(
     currency: str,
     terms: list[Terms],
     changes: Leg | None = None,
-) -> Done:
+) -> OfferResult:
     before = Offer.objects.filter(proposed_by=proposer, key=key).first()
     if before is not None:
         return _repeated(before, thread_id, title, terms)
@@ -75,7 +75,9 @@ def make_offer(
         return _repeated(offer, thread_id, title, terms)
     what = "proposed a change" if changes else "made an offer"
     says = f"{proposer.display_name} {what}: {title}, {price_of(offer)}."
-    return Done(offer, [touch(thread_id, by=proposer, key=f"{offer.id}:made", says=says)])
+    return OfferResult(
+        offer, [record_change(thread_id, by=proposer, key=f"{offer.id}:made", says=says)]
+    )
 
 
 def check_terms(title: str, currency: str, terms: list[Terms], changes: Leg | None) -> None:
@@ -89,10 +91,10 @@ def check_terms(title: str, currency: str, terms: list[Terms], changes: Leg | No
         check_status(changes, PROPOSE_CHANGE)
     for each in terms:
         each.check()
-        wrong = find_wrong_date(each.times, _times_of(changes) if changes else None)
+        wrong = find_date_error(each.times, _times_of(changes) if changes else None)
         if wrong:
             raise Refusal("OFFER_INVALID", wrong)
-    if overlap_each_other([each.times for each in terms]):
+    if has_overlap([each.times for each in terms]):
         raise Refusal("OFFER_INVALID", "Two parts of this offer are at the same time.")
 
 
@@ -100,7 +102,7 @@ def _times_of(leg: Leg) -> tuple[datetime, datetime]:
     return leg.starts_at, leg.ends_at
 
 
-def _repeated(offer: Offer, thread_id: str, title: str, terms: list[Terms]) -> Done:
+def _repeated(offer: Offer, thread_id: str, title: str, terms: list[Terms]) -> OfferResult:
     same = (offer.thread_id, offer.title, offer.terms) == (
         thread_id,
         title,
@@ -108,47 +110,49 @@ def _repeated(offer: Offer, thread_id: str, title: str, terms: list[Terms]) -> D
     )
     if not same:
         raise Refusal("CLIENT_ID_REUSED", "This offer was already made with other terms.")
-    return Done(offer, _waiting(offer.thread_id))
+    return OfferResult(offer, _waiting(offer.thread_id))
 
 
 @transaction.atomic
-def decline_offer(user: User, *, offer_id: str) -> Done:
+def decline_offer(user: User, *, offer_id: str) -> OfferResult:
     return _turn_down(user, _access(user, offer_id), DECLINED)
 
 
 @transaction.atomic
-def withdraw_offer(user: User, *, offer_id: str) -> Done:
+def withdraw_offer(user: User, *, offer_id: str) -> OfferResult:
     return _turn_down(user, _access(user, offer_id), WITHDRAWN)
 
 
-def _turn_down(user: User, offer: Offer, status: str) -> Done:
+def _turn_down(user: User, offer: Offer, status: str) -> OfferResult:
     if not _answer(user, offer, status):
-        return Done(offer, _waiting(offer.thread_id))
+        return OfferResult(offer, _waiting(offer.thread_id))
     if offer.changes is not None:
         action = WITHDRAW_CHANGE if status == WITHDRAWN else DECLINE_CHANGE
         check_status(Leg.objects.select_for_update().get(pk=offer.changes_id), action)
     word = "took back" if status == WITHDRAWN else "declined"
     says = f"{user.display_name} {word} the offer: {offer.title}."
-    return Done(offer, [touch(offer.thread_id, by=user, key=f"{offer.id}:{status}", says=says)])
+    return OfferResult(
+        offer, [record_change(offer.thread_id, by=user, key=f"{offer.id}:{status}", says=says)]
+    )
 
 
 @transaction.atomic
-def accept_offer(user: User, *, offer_id: str) -> Done:
+def accept_offer(user: User, *, offer_id: str) -> OfferResult:
     """The legs, their contracts, and what the thread is bound to, all at once or not at all."""
     offer = _access(user, offer_id)
     if not _answer(user, offer, ACCEPTED):
-        return Done(offer, _waiting(offer.thread_id))
+        return OfferResult(offer, _waiting(offer.thread_id))
     if offer.changes is not None:
-        return Done(offer, change_leg(offer.changes, Terms.read(offer.terms[0]), by=user))
+        return OfferResult(offer, change_leg(offer.changes, Terms.read(offer.terms[0]), by=user))
     terms = [Terms.read(kept) for kept in offer.terms]
     for each in terms:
         _check_can_be_booked(offer, each, user)
     legs = [_book(offer, each) for each in terms]
     says = f"{user.display_name} accepted the offer: {offer.title}, {price_of(offer)}."
     # The dossier is locked by this: what follows happens to one acceptance after the other.
-    entry = touch(offer.thread_id, by=user, key=f"{offer.id}:accepted", says=says)
+    entry = record_change(offer.thread_id, by=user, key=f"{offer.id}:accepted", says=says)
     _bind(Dossier.objects.get(pk=offer.thread_id), offer, legs)
-    return Done(offer, [entry, *close_alternatives(offer, by=user)])
+    return OfferResult(offer, [entry, *close_alternatives(offer, by=user)])
 
 
 def _lock_offers(offer_id: str) -> None:
@@ -164,10 +168,10 @@ def _lock_offers(offer_id: str) -> None:
 
 
 def _check_can_be_booked(offer: Offer, terms: Terms, user: User) -> None:
-    wrong = find_wrong_date(terms.times)
+    wrong = find_date_error(terms.times)
     if wrong:
         raise Refusal("ACTION_INVALID_STATE", wrong, hint="Decline it, and ask for another time.")
-    check_is_free(offer.seller, terms.times, asked_by=user)
+    check_is_available(offer.seller, terms.times, asked_by=user)
 
 
 def _access(user: User, offer_id: str) -> Offer:
@@ -242,14 +246,14 @@ def change_leg(leg: Leg, terms: Terms, *, by: User, key: str = "") -> list[Outbo
     says = f"The booking was changed: {leg.service}. Version {version.number} of its contract "
     says += "has to be signed by both."
     key = key or f"{leg.id}:version:{version.number}"
-    return [*touch_all(leg, by=by, key=key, says=says), *close_changes(leg, by=by, key=key)]
+    return [*record_leg_change(leg, by=by, key=key, says=says), *close_changes(leg, by=by, key=key)]
 
 
 def _check_can_be_moved(leg: Leg, terms: Terms, by: User) -> None:
-    wrong = find_wrong_date(terms.times, _times_of(leg))
+    wrong = find_date_error(terms.times, _times_of(leg))
     if wrong:
         raise Refusal("ACTION_INVALID_STATE", wrong, hint="Suggest another time.")
-    check_is_free(leg.seller, terms.times, asked_by=by, leg=leg)
+    check_is_available(leg.seller, terms.times, asked_by=by, leg=leg)
 
 
 def _waiting(thread_id: str) -> list[OutboxEntry]:

@@ -9,12 +9,12 @@ from django.db.models import Max
 from django.utils import timezone
 
 from accounts.models import User
-from contracts.actions.threads import touch_all
-from contracts.fields import spell_day
+from contracts.actions.revisions import record_leg_change
+from contracts.fields import format_day
 from contracts.models import Amendment, LedgerEntry, Leg, Receipt
 from contracts.models.money import METHODS, PAYMENT, REFUND, REPAYMENT, REVERSAL
 from contracts.money import amount
-from contracts.queries import balance_of, spell_outstanding
+from contracts.queries import format_outstanding, get_balance
 from contracts.status import RECORD_PAYMENT, RECORD_REPAYMENT, REVERSE_PAYMENT, check_status
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
@@ -50,7 +50,7 @@ def record_payment(
     before = LedgerEntry.objects.filter(key=entry.key).first()
     if before is not None:
         return _repeated(before, entry)
-    open_cents = balance_of(leg).open_cents
+    open_cents = get_balance(leg).open_cents
     check_payment(leg, open_cents, kind=kind, cents=cents, paid_on=paid_on, method=method)
     if open_cents != outstanding:
         raise Refusal(
@@ -59,7 +59,7 @@ def record_payment(
             hint="Check the new amounts and confirm again.",
         )
     after = open_cents - cents if kind == PAYMENT else open_cents + cents
-    details = f" ({METHODS[method].lower()}, {spell_day(paid_on)})"
+    details = f" ({METHODS[method].lower()}, {format_day(paid_on)})"
     return _record(entry, after, what=kind, details=details)
 
 
@@ -116,7 +116,7 @@ def reverse_payment(
         return _repeated(before, entry)
     check_reversal(leg, reversed_entry)
     sign = 1 if reversed_entry.kind == PAYMENT else -1
-    after = balance_of(leg).open_cents + sign * entry.amount_cents
+    after = get_balance(leg).open_cents + sign * entry.amount_cents
     details = f" (receipt {receipt.number})"
     return _record(entry, after, what=f"reversal of the {reversed_entry.kind}", details=details)
 
@@ -136,7 +136,7 @@ def check_reversal(leg: Leg, entry: LedgerEntry) -> None:
             "ACTION_INVALID_STATE",
             f"This was already reversed by receipt {reversal.receipt.number}.",
         )
-    if entry.kind == PAYMENT and balance_of(leg).paid_cents < entry.amount_cents:
+    if entry.kind == PAYMENT and get_balance(leg).paid_cents < entry.amount_cents:
         raise Refusal(
             "ACTION_INVALID_STATE",
             "Part of this payment was repaid.",
@@ -190,8 +190,10 @@ def _record(
     receipt = _issue_receipt(entry)
     said = amount(entry.amount_cents, entry.currency)
     says = f"{seller.display_name} recorded a {what} of {said}{details}. "
-    says += f"{spell_outstanding(after, leg.currency)} Receipt {receipt.number} is in the expenses."
-    return receipt, touch_all(leg, by=seller, key=f"{receipt.id}:issued", says=says)
+    says += (
+        f"{format_outstanding(after, leg.currency)} Receipt {receipt.number} is in the expenses."
+    )
+    return receipt, record_leg_change(leg, by=seller, key=f"{receipt.id}:issued", says=says)
 
 
 def _issue_receipt(entry: LedgerEntry) -> Receipt:

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import User
-from contracts.actions.threads import touch
+from contracts.actions.revisions import record_change
 from contracts.models import Leg, Offer
 from contracts.models.bookings import PENDING, SUPERSEDED
 from contracts.money import amount
@@ -39,7 +39,7 @@ def close_alternatives(offer: Offer, *, by: User) -> list[OutboxEntry]:
         return []
     says = f"{_count(closed, 'offer')} closed, because {by.display_name} accepted another one: "
     key = f"{offer.id}:superseded"
-    return [touch(offer.thread_id, by=by, key=key, says=f"{says}{_named(closed)}.")]
+    return [record_change(offer.thread_id, by=by, key=key, says=f"{says}{_named(closed)}.")]
 
 
 def lock_changes(leg: Leg) -> None:
@@ -57,7 +57,11 @@ def close_changes(leg: Leg, *, by: User, key: str) -> list[OutboxEntry]:
     if not closed:
         return []
     says = f"{_count(closed, 'proposed change')} closed, because the booking was changed: "
-    return [touch(leg.thread_id, by=by, key=f"{key}:superseded", says=f"{says}{_named(closed)}.")]
+    return [
+        record_change(
+            leg.thread_id, by=by, key=f"{key}:superseded", says=f"{says}{_named(closed)}."
+        )
+    ]
 
 
 def _close(offers: QuerySet[Offer], by: User) -> list[Offer]:

@@ -15,18 +15,18 @@ from core.outbox.models import OutboxEntry
 # Who may do something with a card.
 BUYER, SELLER, EITHER = "buyer", "seller", "either"
 PROPOSER, ANSWERER = "proposer", "answerer"
-WAITED_FOR = "waited for"
-CLOCK, STAFF = "clock", "staff"
+AWAITED = "waited for"
+DEADLINE, STAFF = "clock", "staff"
 # Nobody at all: it follows from something else.
-SERVICE = "service"
-ROLES = (BUYER, SELLER, EITHER, PROPOSER, ANSWERER, WAITED_FOR, CLOCK, STAFF, SERVICE)
+SYSTEM = "service"
+ROLES = (BUYER, SELLER, EITHER, PROPOSER, ANSWERER, AWAITED, DEADLINE, STAFF, SYSTEM)
 
 PENDING = "pending"
 Payload = dict[str, Any]
 
 
 @dataclass
-class Act:
+class TransitionContext:
     """A move as it happens, in its transaction. An effect does what it has to in the records, and
     may say here what else comes of it than the table says."""
 
@@ -50,7 +50,7 @@ class Act:
 
 
 @dataclass(frozen=True)
-class Move:
+class Transition:
     name: str
     by: str
     sources: tuple[str, ...]
@@ -62,7 +62,7 @@ class Move:
     tone: str = ""
     # What one has to say with it.
     needs: type[BaseModel] | None = None
-    effect: Callable[[Act], None] | None = None
+    effect: Callable[[TransitionContext], None] | None = None
     # What one has to know before one presses: a page asks first.
     asks: str = ""
     # The type of the card that comes of it, made of what one says with it.
@@ -71,23 +71,27 @@ class Move:
     ends: bool = False
 
 
-def accept(says: str, effect: Callable[[Act], None], *, by: str = ANSWERER) -> Move:
-    return Move("accept", by, (PENDING,), "accepted", says, "Accept", "primary", effect=effect)
+def accept(
+    says: str, effect: Callable[[TransitionContext], None], *, by: str = ANSWERER
+) -> Transition:
+    return Transition(
+        "accept", by, (PENDING,), "accepted", says, "Accept", "primary", effect=effect
+    )
 
 
-def decline(says: str, *, by: str = ANSWERER) -> Move:
-    return Move("decline", by, (PENDING,), "declined", says, "Decline")
+def decline(says: str, *, by: str = ANSWERER) -> Transition:
+    return Transition("decline", by, (PENDING,), "declined", says, "Decline")
 
 
-def withdraw(says: str) -> Move:
-    return Move("withdraw", PROPOSER, (PENDING,), "withdrawn", says, "Take back")
+def withdraw(says: str) -> Transition:
+    return Transition("withdraw", PROPOSER, (PENDING,), "withdrawn", says, "Take back")
 
 
-def ends_with_the_booking(*sources: str) -> Move:
+def end_with_booking(*sources: str) -> Transition:
     """For what nobody can answer any more once the booking is completed or cancelled."""
-    return Move(
+    return Transition(
         "end",
-        SERVICE,
+        SYSTEM,
         sources or (PENDING,),
         "withdrawn",
         "The booking is {status}, so that this needs no answer any more: {what}.",
@@ -101,7 +105,7 @@ class CardType:
     icon: str
     by: str
     proposal: type[BaseModel]
-    moves: tuple[Move, ...]
+    moves: tuple[Transition, ...]
     # What is kept of a proposal: computed here, never taken from whoever proposes.
     write: Callable[[Leg, Any, User], Payload]
     # In one line, for inboxes, searches and the line that tells of a move.
@@ -112,7 +116,7 @@ class CardType:
     # Of each open state, who has to act.
     waits: dict[str, str] = field(default_factory=lambda: {PENDING: ANSWERER})
     # What proposing it changes by itself, in its transaction.
-    effect: Callable[[Act], None] | None = None
+    effect: Callable[[TransitionContext], None] | None = None
     # While it is open nobody writes in the conversation.
     is_hold: bool = False
     # When the clock makes the move that is the clock's, if the type has one.
@@ -147,22 +151,22 @@ class CardType:
         return STAFF in self.waits.values()
 
     @property
-    def clock_move(self) -> Move | None:
-        return next((move for move in self.moves if move.by == CLOCK), None)
+    def deadline_transition(self) -> Transition | None:
+        return next((move for move in self.moves if move.by == DEADLINE), None)
 
-    def staff_move(self, state: str) -> Move | None:
+    def staff_transition(self, state: str) -> Transition | None:
         """What staff can do with a card in that state."""
         return self._move_of(STAFF, state)
 
-    def service_move(self, state: str) -> Move | None:
+    def system_transition(self, state: str) -> Transition | None:
         """What becomes of a card in that state when its booking is over."""
-        return self._move_of(SERVICE, state)
+        return self._move_of(SYSTEM, state)
 
-    def _move_of(self, role: str, state: str) -> Move | None:
+    def _move_of(self, role: str, state: str) -> Transition | None:
         moves = (move for move in self.moves if move.by == role and state in move.sources)
         return next(moves, None)
 
-    def find(self, name: str) -> Move | None:
+    def find(self, name: str) -> Transition | None:
         return next((move for move in self.moves if move.name == name), None)
 
     def is_open(self, state: str) -> bool:
@@ -171,11 +175,11 @@ class CardType:
 
 def holds(role: str, user: User | None, card: Card) -> bool:
     """Whether this person is the one whom the table means."""
-    if role == SERVICE:
+    if role == SYSTEM:
         # Nobody can ask for it.
         return False
-    if user is None or role == CLOCK:
-        return user is None and role == CLOCK
+    if user is None or role == DEADLINE:
+        return user is None and role == DEADLINE
     if role == STAFF:
         return user.is_staff and user.id not in card.parties
     rightful = {
@@ -184,12 +188,12 @@ def holds(role: str, user: User | None, card: Card) -> bool:
         EITHER: card.parties,
         PROPOSER: (card.proposed_by_id,),
         ANSWERER: (card.answerer_id,),
-        WAITED_FOR: tuple(card.waits_for),
+        AWAITED: tuple(card.waits_for),
     }
     return user.id in rightful[role]
 
 
-def people_of(role: str, card: Card) -> list[str]:
+def list_users_with_role(role: str, card: Card) -> list[str]:
     """For buttons: whose they are."""
     users = [user for user in (card.buyer, card.seller) if holds(role, user, card)]
     return [user.id for user in users]

@@ -2,8 +2,8 @@
 
 from pydantic import BaseModel
 
-from contracts.cards.card_type import STAFF, Act
-from contracts.cards.clock import CASE, stop_clock
+from contracts.cards.card_type import STAFF, TransitionContext
+from contracts.cards.deadlines import CASE, pause_deadlines
 from contracts.fields import Reason
 from core.outbox.models import OutboxEntry
 
@@ -19,11 +19,17 @@ class Decision(BaseModel):
 
 
 def open_case(
-    act: Act, *, about: str, person: str, reason: str, comment: str, **more: str | bool
+    act: TransitionContext,
+    *,
+    about: str,
+    person: str,
+    reason: str,
+    comment: str,
+    **more: str | bool,
 ) -> None:
     """What was said is the case's alone, unless the card's payload has it, too."""
     card = act.card
-    act.entries += stop_clock(card.thread_id, CASE)
+    act.entries += pause_deadlines(card.thread_id, CASE)
     payload = {
         "about": about,
         "thread": card.thread_id,
@@ -37,6 +43,6 @@ def open_case(
     act.entries.append(OutboxEntry.objects.create(kind="case", payload=payload))
 
 
-def keep_decision(act: Act) -> None:
+def record_decision(act: TransitionContext) -> None:
     act.card.payload = act.card.payload | {"decision": act.given.reason}
     act.adds = f" {act.given.reason}"

@@ -3,7 +3,7 @@
 from contracts.models.cards import Card
 
 
-def chain_of(card: Card) -> list[Card]:
+def list_chain(card: Card) -> list[Card]:
     """From the first to the newest; nothing if it stands by itself."""
     chain = [card]
     while (before := chain[0].counters) is not None:

@@ -1,6 +1,6 @@
 """The tables of all cards as a page for people: docs/cards.md. A test compares the two."""
 
-from contracts.cards.card_type import CLOCK, SERVICE, CardType, Move
+from contracts.cards.card_type import DEADLINE, SYSTEM, CardType, Transition
 from contracts.cards.types import TYPES
 from contracts.models.bookings import LEG_STATES
 from contracts.status import ALLOWED
@@ -46,7 +46,7 @@ by part), a time at which the seller is busy (`ACTION_CONFLICT`).
 
 
 # Nobody makes these.
-WHEN = {CLOCK: "when it is due", SERVICE: "when the booking is over"}
+WHEN = {DEADLINE: "when it is due", SYSTEM: "when the booking is over"}
 
 
 STATUSES = """## What each status of a booking allows
@@ -107,11 +107,11 @@ def _spelled(role: str) -> str:
     return "either side" if role == "either" else f"the {role}"
 
 
-def _arrows(move: Move) -> list[str]:
+def _arrows(move: Transition) -> list[str]:
     mark = WHEN.get(move.by, move.by)
     return [f"{source} --> {move.to}: {move.name} ({mark})" for source in move.sources]
 
 
-def _row(move: Move) -> str:
+def _row(move: Transition) -> str:
     sources = ", ".join(f"`{source}`" for source in move.sources)
     return f"| `{move.name}` | {move.by} | {sources} | `{move.to}` | {move.says} |"

@@ -8,7 +8,7 @@ from contracts.schedule import lock_seller
 from core.refusals import Refusal
 
 
-def find_card(user: User | None, card_id: str) -> Card:
+def access_card(user: User | None, card_id: str) -> Card:
     card = Card.objects.filter(pk=card_id).first()
     if card is None or (user is not None and user.id not in card.parties):
         raise Refusal("THREAD_NOT_FOUND", "There is no such card.")

@@ -10,11 +10,11 @@ from pydantic import BaseModel
 
 from accounts.models import User
 from contracts import status
-from contracts.cards.card_type import Act, CardType, holds, people_of
-from contracts.cards.clock import is_stopped
+from contracts.cards.card_type import CardType, TransitionContext, holds, list_users_with_role
+from contracts.cards.deadlines import is_paused
 from contracts.cards.locks import lock_leg
 from contracts.cards.payloads import check_files, read, seal
-from contracts.cards.steps import Done, keep, left_undone, tell
+from contracts.cards.steps import CardResult, keep, list_unprocessed_entries, tell
 from contracts.cards.types import TYPES
 from contracts.models import Leg
 from contracts.models.cards import Card
@@ -35,9 +35,9 @@ def propose(
     files: Sequence[dict[str, Any]] = (),
     also: Callable[[Card], None] | None = None,
     locale: str = "",
-) -> Done:
+) -> CardResult:
     """`files` as they are shown; `also` is what whoever keeps them does in this transaction."""
-    kind = find_type(type_name)
+    kind = get_card_type(type_name)
     leg = lock_leg(leg_id)
     if leg is None or leg.thread_id != thread_id or user.id not in leg.parties:
         raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
@@ -45,7 +45,7 @@ def propose(
     before = Card.objects.filter(proposed_by=user, key=key).first()
     if before is not None:
         return _proposed_before(before, kind, seal(proposal))
-    check_may_propose(kind, user, leg)
+    check_can_propose(kind, user, leg)
     check_files(kind, files)
     done = create(kind, leg, user, key, proposal, files=files)
     if also:
@@ -53,14 +53,14 @@ def propose(
     return done
 
 
-def find_type(name: str) -> CardType:
+def get_card_type(name: str) -> CardType:
     kind = TYPES.get(name)
     if kind is None:
         raise Refusal("THREAD_NOT_FOUND", "There is no such card.")
     return kind
 
 
-def check_may_propose(kind: CardType, user: User, leg: Leg) -> None:
+def check_can_propose(kind: CardType, user: User, leg: Leg) -> None:
     draft = Card(buyer=leg.buyer, seller=leg.seller, proposed_by=user)
     if not holds(kind.by, user, draft):
         raise Refusal("ACTION_FORBIDDEN", f"This is for the {kind.by} to propose.")
@@ -73,10 +73,10 @@ def check_may_propose(kind: CardType, user: User, leg: Leg) -> None:
         )
 
 
-def _proposed_before(card: Card, kind: CardType, seal: str) -> Done:
+def _proposed_before(card: Card, kind: CardType, seal: str) -> CardResult:
     if (card.type, card.seal) != (kind.name, seal):
         raise Refusal("CLIENT_ID_REUSED", "This was already proposed with other terms.")
-    return Done(card, left_undone(card))
+    return CardResult(card, list_unprocessed_entries(card))
 
 
 def create(
@@ -87,7 +87,7 @@ def create(
     proposal: BaseModel,
     counters: Card | None = None,
     files: Sequence[dict[str, Any]] = (),
-) -> Done:
+) -> CardResult:
     now = timezone.now()
     payload = kind.write(leg, proposal, user)
     if files:
@@ -107,25 +107,25 @@ def create(
         state=kind.first,
         counters=counters,
         created_at=now,
-        due_at=to_the_minute(kind.due(leg, payload, now)) if kind.due else None,
+        due_at=round_up_to_minute(kind.due(leg, payload, now)) if kind.due else None,
     )
-    if card.due_at and is_stopped(card.thread_id):
+    if card.due_at and is_paused(card.thread_id):
         card.stopped_at = now
     if kind.waiting:
         card.waits_for = kind.waiting(leg, payload)
     else:
-        card.waits_for = people_of(kind.waits[kind.first], card)
+        card.waits_for = list_users_with_role(kind.waits[kind.first], card)
     card.save(force_insert=True)
-    act = Act(card, leg, user, proposal, now, card.state)
+    act = TransitionContext(card, leg, user, proposal, now, card.state)
     keep(card, "", PROPOSED, act, key, "")
     # The card is in the conversation before what comes of it: a hold would keep it out.
     entries = [tell(card, user, "")]
     if kind.effect:
         kind.effect(act)
-    return Done(card, entries + act.entries)
+    return CardResult(card, entries + act.entries)
 
 
-def to_the_minute(moment: datetime) -> datetime:
+def round_up_to_minute(moment: datetime) -> datetime:
     """As it is shown: nothing is due at 23 seconds past."""
     whole = moment.replace(second=0, microsecond=0)
     return whole if whole == moment else whole + timedelta(minutes=1)

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from accounts.models import User
-from contracts.actions.threads import touch
-from contracts.cards.card_type import Act
+from contracts.actions.revisions import record_change
+from contracts.cards.card_type import TransitionContext
 from contracts.cards.types import TYPES
 from contracts.models.cards import Card, CardStep
 from core.outbox.models import OutboxEntry
 
 
 @dataclass
-class Done:
+class CardResult:
     card: Card
     entries: list[OutboxEntry] = field(default_factory=list)
 
@@ -24,7 +24,9 @@ def _why(given: Any) -> str:
     return next((each for each in said if each), "")
 
 
-def keep(card: Card, came_from: str, name: str, act: Act, key: str, says: str) -> None:
+def keep(
+    card: Card, came_from: str, name: str, act: TransitionContext, key: str, says: str
+) -> None:
     CardStep.objects.create(
         card=card,
         version=card.version,
@@ -39,7 +41,7 @@ def keep(card: Card, came_from: str, name: str, act: Act, key: str, says: str) -
     )
 
 
-def says_of(step: CardStep) -> str:
+def get_step_text(step: CardStep) -> str:
     """What was said of a step. The record never changes; an account deleted since is not named."""
     move = TYPES[step.card.type].find(step.move)
     if step.by is None or step.by.deleted_at is None or move is None:
@@ -54,7 +56,7 @@ def says_of(step: CardStep) -> str:
 def tell(card: Card, by: User | None, says: str, *, by_staff: bool = False) -> OutboxEntry:
     """A staff decision is delivered even where the conversation is locked or on hold."""
     more = {"by_staff": True} if by_staff else {}
-    return touch(
+    return record_change(
         card.thread_id,
         by=by if by and by.id in card.parties else card.proposed_by,
         key=f"{card.id}:{card.version}",
@@ -64,7 +66,7 @@ def tell(card: Card, by: User | None, says: str, *, by_staff: bool = False) -> O
     )
 
 
-def left_undone(card: Card) -> list[OutboxEntry]:
+def list_unprocessed_entries(card: Card) -> list[OutboxEntry]:
     """For a repeat: what the first attempt may have left undone."""
     waiting = OutboxEntry.objects.filter(kind="booking", done_at__isnull=True)
     return list(waiting.filter(payload__thread=card.thread_id).order_by("id"))

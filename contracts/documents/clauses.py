@@ -61,27 +61,30 @@ TEMPLATES: dict[int, tuple[Clause, ...]] = {
         ),
     )
 }
-NEWEST = max(TEMPLATES)
+LATEST_TEMPLATE = max(TEMPLATES)
 PARTY_NAMES = ("buyer", "seller")
 
 
-def write_clauses(leg: Leg, template: int = NEWEST) -> list[dict[str, str]]:
+def render_clauses(leg: Leg, template: int = LATEST_TEMPLATE) -> list[dict[str, str]]:
     """The clauses with everything filled in; a contract with a hole is not issued."""
     values = variables(leg)
     clauses = TEMPLATES[template]
     missing = sorted(
-        name for clause in clauses for name in names_in(clause.text) if not values.get(name)
+        name
+        for clause in clauses
+        for name in list_variable_names(clause.text)
+        if not values.get(name)
     )
     if missing:
         raise Refusal("OFFER_INVALID", f"The contract still lacks: {', '.join(missing)}.")
     return [{"title": c.title, "text": c.text.format_map(values)} for c in clauses]
 
 
-def names_in(text: str) -> list[str]:
+def list_variable_names(text: str) -> list[str]:
     return [name for _, name, _, _ in Formatter().parse(text) if name]
 
 
-def differing_clauses(leg: Leg, template: int, clauses: list[dict[str, str]]) -> list[str]:
+def list_differing_clauses(leg: Leg, template: int, clauses: list[dict[str, str]]) -> list[str]:
     """Titles of the clauses that say something else than the booking. The names of the parties are
     not compared: people may change theirs after they signed."""
     values = variables(leg)

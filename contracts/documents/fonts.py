@@ -11,9 +11,9 @@ from fpdf.enums import TextDirection
 from fpdf.line_break import Fragment
 
 FONTS = Path(__file__).parents[1] / "fonts"
-OURS = "inter-regular"
+MAIN_FONT = "inter-regular"
 # For names and places in other scripts; each is opened only when a text asks for it.
-OTHERS = ("han", "hangul", "arabic", "hebrew", "thai", "devanagari")
+FALLBACK_FONTS = ("han", "hangul", "arabic", "hebrew", "thai", "devanagari")
 # Persian and Hindi are spelled with these. Anywhere else they are only hidden.
 JOINERS = frozenset("\u200c\u200d")
 
@@ -28,15 +28,15 @@ def font_of(character: str) -> str | None:
     """None if no font has it, or if it would not be seen."""
     if unicodedata.category(character) == "Cf":
         return None
-    return next((font for font in (OURS, *OTHERS) if character in known(font)), None)
+    return next((font for font in (MAIN_FONT, *FALLBACK_FONTS) if character in known(font)), None)
 
 
-def others_for(text: str) -> list[str]:
+def list_fallback_fonts(text: str) -> list[str]:
     needed = {font_of(character) for character in text}
-    return [font for font in OTHERS if font in needed]
+    return [font for font in FALLBACK_FONTS if font in needed]
 
 
-def drawable(text: str) -> str:
+def replace_undrawable(text: str) -> str:
     """What cannot be drawn is named, not left out: a contract has no empty boxes in it."""
     return "".join(_drawn(text))
 
@@ -44,7 +44,7 @@ def drawable(text: str) -> str:
 def _drawn(text: str) -> Iterator[str]:
     before: str | None = None
     for character in text:
-        is_joined = character in JOINERS and before not in (None, OURS)
+        is_joined = character in JOINERS and before not in (None, MAIN_FONT)
         if character == "\n" or is_joined or font_of(character):
             yield character
         else:
@@ -52,7 +52,7 @@ def _drawn(text: str) -> Iterator[str]:
         before = font_of(character)
 
 
-def with_numbers_in_place(fragments: Sequence[Fragment]) -> list[Fragment]:
+def reorder_rtl_numbers(fragments: Sequence[Fragment]) -> list[Fragment]:
     """A number between words that run from right to left parts them for fpdf, and the parts would
     then run from left to right: a street after its town. Here such parts change places."""
     runs = [list(run) for _, run in groupby(fragments, key=lambda each: each.fragment_direction)]

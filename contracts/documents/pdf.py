@@ -10,21 +10,26 @@ from fpdf import FPDF
 from fpdf.enums import XPos, YPos
 from fpdf.line_break import TextLine
 
-from contracts.documents.fonts import FONTS, drawable, others_for, with_numbers_in_place
+from contracts.documents.fonts import (
+    FONTS,
+    list_fallback_fonts,
+    reorder_rtl_numbers,
+    replace_undrawable,
+)
 
 GREY = 110
 # It says at length which glyphs it keeps.
 logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 
-class Paper(FPDF):
+class PdfDocument(FPDF):
     """A4, one column, page numbers, and what it is at the foot of every page."""
 
     def __init__(self, title: str, foot: str, made_at: datetime) -> None:
         super().__init__(format="A4")
         self.others: list[str] = []
-        self.foot = drawable(foot)
-        self.set_title(drawable(title))
+        self.foot = replace_undrawable(foot)
+        self.set_title(replace_undrawable(title))
         self.set_creator("Parley")
         self.set_producer("Parley")
         self.set_creation_date(made_at)
@@ -56,16 +61,16 @@ class Paper(FPDF):
 
     def row_of(self, label: str, value: str, *, bold: bool = False) -> None:
         self.set_font("inter", "B" if bold else "", 10.5)
-        self.cell(52, 7, drawable(label))
+        self.cell(52, 7, replace_undrawable(label))
         self._write(7, value)
 
     def _write(self, height: float, text: str) -> None:
-        text = drawable(text)
+        text = replace_undrawable(text)
         self._fetch_fonts(text)
         self.multi_cell(0, height, text, new_x=XPos.LMARGIN, new_y=YPos.NEXT, align="L")
 
     def _fetch_fonts(self, text: str) -> None:
-        missing = [font for font in others_for(text) if font not in self.others]
+        missing = [font for font in list_fallback_fonts(text) if font not in self.others]
         for font in missing:
             self.add_font(font, "", FONTS / f"{font}.ttf")
         if missing:
@@ -75,7 +80,7 @@ class Paper(FPDF):
             self.set_text_shaping(True, direction="ltr")
 
     def _render_styled_text_line(self, text_line: TextLine, *args: Any, **more: Any) -> bool:
-        ordered = text_line._replace(fragments=with_numbers_in_place(text_line.fragments))
+        ordered = text_line._replace(fragments=reorder_rtl_numbers(text_line.fragments))
         return super()._render_styled_text_line(ordered, *args, **more)
 
     def bytes(self) -> bytes:
@@ -92,7 +97,7 @@ def contract(
     signatures: Iterable[dict[str, str]] = (),
 ) -> bytes:
     foot = f"{document_id}, version {version}"
-    paper = Paper(title, foot, issued_at)
+    paper = PdfDocument(title, foot, issued_at)
     issued = f"Version {version}, issued {issued_at:%d %B %Y, %H:%M} UTC"
     paper.line_of(issued, size=9, soft=GREY, after=6)
     for number, clause in enumerate(clauses, start=1):
@@ -104,7 +109,7 @@ def contract(
     return paper.bytes()
 
 
-def _sign(paper: Paper, signatures: list[dict[str, str]]) -> None:
+def _sign(paper: PdfDocument, signatures: list[dict[str, str]]) -> None:
     paper.add_page()
     paper.line_of("Signatures", size=16, bold=True, after=4)
     for signature in signatures:
@@ -117,7 +122,7 @@ def _sign(paper: Paper, signatures: list[dict[str, str]]) -> None:
 def receipt(
     *, title: str, number: str, issued_at: datetime, rows: dict[str, str], foot: str
 ) -> bytes:
-    paper = Paper(title, number, issued_at)
+    paper = PdfDocument(title, number, issued_at)
     for label, value in rows.items():
         paper.row_of(label, value, bold=label == "Amount")
     paper.ln(6)

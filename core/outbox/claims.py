@@ -25,7 +25,7 @@ def pending() -> QuerySet[OutboxEntry]:
     return OutboxEntry.objects.filter(done_at__isnull=True, dead_at__isnull=True)
 
 
-def heads() -> QuerySet[OutboxEntry]:
+def first_pending() -> QuerySet[OutboxEntry]:
     """The first pending entry of each ordering key."""
     same_key = pending().filter(ordering_key=OuterRef("ordering_key"))
     return pending().filter(~Exists(same_key.filter(pk__lt=OuterRef("pk"))))
@@ -34,7 +34,7 @@ def heads() -> QuerySet[OutboxEntry]:
 def list_due(limit: int) -> list[int]:
     """Ids of the entries that can be claimed now, the longest due first."""
     now = timezone.now()
-    due = heads().filter(_unclaimed(now), due_at__lte=now)
+    due = first_pending().filter(_unclaimed(now), due_at__lte=now)
     return list(due.order_by("due_at", "id").values_list("id", flat=True)[:limit])
 
 
@@ -43,7 +43,7 @@ def claim(entry_id: int, *, at_once: bool = False) -> OutboxEntry | None:
     for `due_at`, unless the handler has failed before."""
     now, token = timezone.now(), secrets.token_hex(8)
     ready = Q(due_at__lte=now) | (Q(failures=0) if at_once else Q())
-    free = heads().filter(_unclaimed(now), ~_busy(now), ready, pk=entry_id)
+    free = first_pending().filter(_unclaimed(now), ~_busy(now), ready, pk=entry_id)
     with transaction.atomic():
         if _is_locked(free):
             return None
@@ -101,7 +101,7 @@ def release(entry: OutboxEntry, *, due_at: datetime, failures: int, error: str =
         followers.update(due_at=due_at)
 
 
-def bury(entry: OutboxEntry, *, failures: int, error: str) -> None:
+def mark_dead(entry: OutboxEntry, *, failures: int, error: str) -> None:
     """Makes it a dead letter. Later entries of its key go on."""
     dead = {"dead_at": timezone.now(), "failures": failures, "last_error": error}
     _held(entry).update(claimed_by="", claimed_until=None, **dead)

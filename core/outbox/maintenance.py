@@ -32,13 +32,13 @@ def dead_letters() -> QuerySet[OutboxEntry]:
     return OutboxEntry.objects.filter(dead_at__isnull=False)
 
 
-def retry(entries: QuerySet[OutboxEntry]) -> int:
+def retry_dead_letters(entries: QuerySet[OutboxEntry]) -> int:
     """Dead letters become due again, with as many attempts as a new entry has."""
     fresh = {"dead_at": None, "due_at": timezone.now(), "attempts": 0, "failures": 0}
     return entries.filter(dead_at__isnull=False).update(**fresh)
 
 
-def wake(ordering_keys: Collection[str]) -> int:
+def make_due(ordering_keys: Collection[str]) -> int:
     """What postponed these entries may be over: the relay tries them next."""
     now = timezone.now()
     waiting = pending().filter(ordering_key__in=ordering_keys, due_at__gt=now)

@@ -32,7 +32,7 @@ POLL_SECONDS = 0.02
 _running: ContextVar[frozenset[str]] = ContextVar("running", default=frozenset())
 
 
-class Outcome(StrEnum):
+class HandlerOutcome(StrEnum):
     DONE = "done"
     POSTPONED = "postponed"
     # A store did not answer: not the entry's fault, however long it lasts.
@@ -54,8 +54,8 @@ def process_due(*, limit: int = MAX_BATCH_SIZE, stop: Callable[[], bool] = lambd
                 continue
             claimed += 1
             outcome = process(entry)
-            done += outcome is Outcome.DONE
-            unavailable = unavailable + 1 if outcome is Outcome.UNAVAILABLE else 0
+            done += outcome is HandlerOutcome.DONE
+            unavailable = unavailable + 1 if outcome is HandlerOutcome.UNAVAILABLE else 0
             if unavailable == MAX_UNAVAILABLE:
                 return done
         tried += claimed
@@ -83,7 +83,7 @@ def _process_key(key: str, last_id: int, deadline: float) -> None:
             return
         entry = claims.claim(head.pk, at_once=True)
         if entry is not None:
-            if process(entry) is not Outcome.DONE:
+            if process(entry) is not HandlerOutcome.DONE:
                 return
         elif head.claimed_until is None and head.failures:
             return
@@ -94,7 +94,7 @@ def _process_key(key: str, last_id: int, deadline: float) -> None:
             time.sleep(POLL_SECONDS)
 
 
-def process(entry: OutboxEntry) -> Outcome:
+def process(entry: OutboxEntry) -> HandlerOutcome:
     """Runs the handler of an entry that was claimed, and keeps what came of it."""
     token = _running.set(_running.get() | {entry.claimed_by})
     try:
@@ -106,41 +106,41 @@ def process(entry: OutboxEntry) -> Outcome:
     return outcome
 
 
-def _run(entry: OutboxEntry) -> tuple[Outcome, str]:
+def _run(entry: OutboxEntry) -> tuple[HandlerOutcome, str]:
     if entry.failures >= MAX_FAILURES:
-        return Outcome.FAILED, "the process died"
+        return HandlerOutcome.FAILED, "the process died"
     try:
         HANDLERS[entry.kind](entry)
     except Postponed:
-        return Outcome.POSTPONED, ""
+        return HandlerOutcome.POSTPONED, ""
     except claims.LeaseLost:
-        return Outcome.LOST, ""
+        return HandlerOutcome.LOST, ""
     except (OperationalError, InterfaceError) as error:
         log.warning("outbox_unavailable", entry=entry.pk, kind=entry.kind, error=str(error))
-        return Outcome.UNAVAILABLE, type(error).__name__
+        return HandlerOutcome.UNAVAILABLE, type(error).__name__
     except Refusal as refusal:
         if refusal.code == "TRY_AGAIN":
             log.warning("outbox_unavailable", entry=entry.pk, kind=entry.kind)
-            return Outcome.UNAVAILABLE, refusal.code
+            return HandlerOutcome.UNAVAILABLE, refusal.code
         log.exception("outbox_handler_failed", entry=entry.pk, kind=entry.kind)
-        return Outcome.FAILED, refusal.code
+        return HandlerOutcome.FAILED, refusal.code
     except Exception as error:
         log.exception("outbox_handler_failed", entry=entry.pk, kind=entry.kind)
         # The name alone: what an error says may hold what people wrote.
-        return Outcome.FAILED, type(error).__name__
-    return Outcome.DONE, ""
+        return HandlerOutcome.FAILED, type(error).__name__
+    return HandlerOutcome.DONE, ""
 
 
-def _settle(entry: OutboxEntry, outcome: Outcome, error: str) -> Outcome:
-    if outcome is Outcome.LOST:
+def _settle(entry: OutboxEntry, outcome: HandlerOutcome, error: str) -> HandlerOutcome:
+    if outcome is HandlerOutcome.LOST:
         return outcome
-    if outcome is Outcome.DONE:
-        return outcome if claims.complete(entry) else Outcome.LOST
-    failures = entry.failures + (outcome is Outcome.FAILED)
+    if outcome is HandlerOutcome.DONE:
+        return outcome if claims.complete(entry) else HandlerOutcome.LOST
+    failures = entry.failures + (outcome is HandlerOutcome.FAILED)
     if failures >= MAX_FAILURES:
-        claims.bury(entry, failures=failures, error=error)
+        claims.mark_dead(entry, failures=failures, error=error)
         log.error("outbox_dead_letter", entry=entry.pk, kind=entry.kind, error=error)
-        return Outcome.DEAD
+        return HandlerOutcome.DEAD
     wait = timedelta(seconds=backoff(entry.attempts, MAX_BACKOFF_SECONDS[outcome]))
     claims.release(entry, due_at=timezone.now() + wait, failures=failures, error=error)
     return outcome

@@ -42,7 +42,7 @@ class Person:
 
 
 @dataclass(frozen=True)
-class Message:
+class DemoMessage:
     author: str
     text: str
     at: datetime
@@ -51,7 +51,7 @@ class Message:
 
 
 @dataclass(frozen=True)
-class Conversation:
+class DemoConversation:
     """People are named by key. `unread_for`: how many messages at the end a person has not read."""
 
     key: str
@@ -63,14 +63,14 @@ class Conversation:
     pinned_by: list[str]
     archived_by: list[str]
     unread_for: dict[str, int]
-    messages: list[Message]
+    messages: list[DemoMessage]
 
 
 def people() -> list[Person]:
     return [Person(**row) for row in _read("people.json")]
 
 
-def conversations(now: datetime) -> list[Conversation]:
+def conversations(now: datetime) -> list[DemoConversation]:
     """Every conversation as it stands at `now` (aware). The same `now` gives the same ones."""
     now = now.astimezone(UTC)
     stories = [_read(path) for path in sorted(FOLDER.glob("conversations/*.json"))]
@@ -88,9 +88,9 @@ def _read(name: str | Path) -> Any:
     return json.loads((FOLDER / name).read_text(encoding="utf-8"))
 
 
-def _conversation(story: dict[str, Any], messages: list[Message]) -> Conversation:
-    taken = Conversation.__dataclass_fields__.keys() - {"messages"}
-    return Conversation(**{name: story[name] for name in taken}, messages=messages)
+def _conversation(story: dict[str, Any], messages: list[DemoMessage]) -> DemoConversation:
+    taken = DemoConversation.__dataclass_fields__.keys() - {"messages"}
+    return DemoConversation(**{name: story[name] for name in taken}, messages=messages)
 
 
 # --- Times ------------------------------------------------------------------------------------
@@ -173,13 +173,13 @@ def _days(story: dict[str, Any], times: list[datetime], now: datetime) -> dict[s
     return {name: Day(known[name], story["language"]) for name in story["dates"]}
 
 
-def _short_messages(story: dict[str, Any], now: datetime) -> list[Message]:
+def _short_messages(story: dict[str, Any], now: datetime) -> list[DemoMessage]:
     rng = Random(story["key"])
     lines = story["messages"]
     times = _times(lines, _end(story, now, rng), rng)
     days = _days(story, times, now)
     return [
-        Message(line["from"], line["text"].format_map(days), at, _pictures(line))
+        DemoMessage(line["from"], line["text"].format_map(days), at, _pictures(line))
         for line, at in zip(lines, times, strict=True)
     ]
 
@@ -215,7 +215,7 @@ class Exchange(NamedTuple):
     words: Words
 
 
-def _long_messages(story: dict[str, Any], now: datetime) -> list[Message]:
+def _long_messages(story: dict[str, Any], now: datetime) -> list[DemoMessage]:
     rng = Random(story["key"])
     end = _end(story, now, rng)
     closing = _spoken(story["ending"], end, rng)
@@ -226,10 +226,10 @@ def _long_messages(story: dict[str, Any], now: datetime) -> list[Message]:
     return [*opening, *middle, *closing]
 
 
-def _spoken(lines: list[dict[str, Any]], end: datetime, rng: Random) -> list[Message]:
+def _spoken(lines: list[dict[str, Any]], end: datetime, rng: Random) -> list[DemoMessage]:
     times = _times(lines, end, rng)
     return [
-        Message(line["from"], line["text"], at, _pictures(line))
+        DemoMessage(line["from"], line["text"], at, _pictures(line))
         for line, at in zip(lines, times, strict=True)
     ]
 
@@ -316,7 +316,7 @@ def _exchange(
 
 def _told(
     exchanges: list[Exchange], clock: datetime, zone: ZoneInfo, rng: Random
-) -> Iterator[Message]:
+) -> Iterator[DemoMessage]:
     for exchange in exchanges:
         planned = datetime.combine(exchange.day, time(), zone) + timedelta(minutes=exchange.minute)
         clock = max(planned.astimezone(UTC), clock + timedelta(minutes=15))
@@ -324,7 +324,7 @@ def _told(
         for line in exchange.lines:
             clock += _gap(line, before, rng)
             before = line["from"]
-            yield Message(before, _vary(line["text"], rng).format_map(exchange.words), clock)
+            yield DemoMessage(before, _vary(line["text"], rng).format_map(exchange.words), clock)
 
 
 def _gap(line: dict[str, str], before: str | None, rng: Random) -> timedelta:

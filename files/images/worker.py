@@ -38,7 +38,7 @@ class Worker:
         # One after the other: two pictures at once would be twice the memory.
         self._lock = threading.Lock()
 
-    def ask(self, question: dict[str, Any], *, seconds: float) -> dict[str, Any]:
+    def run(self, question: dict[str, Any], *, seconds: float) -> dict[str, Any]:
         with self._lock:
             process = self._running()
             try:
@@ -100,7 +100,7 @@ class WorkerPool:
         for _ in range(size):
             self._free.put(Worker(module, niceness=niceness))
 
-    def ask(
+    def run(
         self, question: dict[str, Any], *, seconds: float, queue_seconds: float
     ) -> dict[str, Any]:
         """The answer of the next free worker, for which it waits `queue_seconds` at most."""
@@ -109,7 +109,7 @@ class WorkerPool:
         except Empty:
             raise WorkersBusy from None
         try:
-            return worker.ask(question, seconds=seconds)
+            return worker.run(question, seconds=seconds)
         finally:
             self._free.put(worker)
 

@@ -32,12 +32,12 @@ UNNAMED = ("", "application/octet-stream", "binary/octet-stream")
 _NAME = re.compile(r"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")
 
 
-class NotFetched(Exception):
+class DownloadFailed(Exception):
     """There is no picture, or none for us; if it is not for good, there may be one later."""
 
-    def __init__(self, why: str, *, for_good: bool = True) -> None:
+    def __init__(self, why: str, *, is_permanent: bool = True) -> None:
         super().__init__(why)
-        self.for_good = for_good
+        self.is_permanent = is_permanent
 
 
 def resolve(host: str) -> list[str]:
@@ -46,7 +46,7 @@ def resolve(host: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Rules:
+class DownloadRules:
     """How one gets out. No setting changes them: what is different in tests, tests replace."""
 
     port: int = 443
@@ -57,66 +57,66 @@ class Rules:
     exempt: frozenset[str] = field(default=frozenset())
 
 
-RULES = Rules()
+RULES = DownloadRules()
 
 
-class Place(NamedTuple):
+class RequestTarget(NamedTuple):
     host: str
     target: str
 
 
-def fetch(link: str, to: Path) -> None:
+def download_image(link: str, to: Path) -> None:
     """What is behind the link, onto our disk; what it is has yet to be found out."""
     deadline = time.monotonic() + RULES.seconds
     try:
         _follow(link, to, deadline)
     except ssl.SSLCertVerificationError as error:
-        raise NotFetched("certificate") from error
+        raise DownloadFailed("certificate") from error
     except OSError as error:
-        raise NotFetched(type(error).__name__, for_good=False) from error
+        raise DownloadFailed(type(error).__name__, is_permanent=False) from error
     except (HTTPException, ValueError) as error:
-        raise NotFetched(type(error).__name__) from error
+        raise DownloadFailed(type(error).__name__) from error
 
 
 def _follow(link: str, to: Path, deadline: float) -> None:
     for _ in range(1 + MAX_REDIRECTS):
-        place = read_link(link)
+        place = parse_link(link)
         with contextlib.closing(_connect(place.host, deadline)) as connection:
             answer = _ask(connection, place, deadline)
             if answer.status not in REDIRECTS:
                 return _read(answer, to)
             link = urljoin(link, answer.headers.get("Location", ""))
-    raise NotFetched("redirects")
+    raise DownloadFailed("redirects")
 
 
-def can_be_fetched(link: str) -> bool:
+def is_downloadable(link: str) -> bool:
     """Whether it is worth trying, by what it says."""
     try:
-        read_link(link)
-    except (NotFetched, ValueError):
+        parse_link(link)
+    except (DownloadFailed, ValueError):
         return False
     return link.isprintable()
 
 
-def read_link(link: str) -> Place:
+def parse_link(link: str) -> RequestTarget:
     """Where we would go, if we go there at all."""
     parts = urlsplit(link)
     host = (parts.hostname or "").encode("idna").decode().lower()
     if parts.scheme != "https" or "@" in parts.netloc or not _NAME.fullmatch(host):
-        raise NotFetched("address")
+        raise DownloadFailed("address")
     if (parts.port or RULES.port) != RULES.port:
-        raise NotFetched("port")
+        raise DownloadFailed("port")
     target = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~")
     if parts.query:
         target += "?" + quote(parts.query, safe="/%:@!$&'()*+,;=~?")
-    return Place(host, target)
+    return RequestTarget(host, target)
 
 
 def _connect(host: str, deadline: float) -> ssl.SSLSocket:
     """To an address that was looked at: asked for once, so that no second answer can be another."""
     addresses = RULES.resolve(host)
     if not addresses or not all(is_public(each) or each in RULES.exempt for each in addresses):
-        raise NotFetched("address")
+        raise DownloadFailed("address")
     *others, last = addresses[:MAX_ADDRESSES]
     for address in others:
         # One of the two kinds of address may lead nowhere from here.
@@ -135,7 +135,7 @@ def _secure(address: str, host: str, deadline: float) -> ssl.SSLSocket:
         raise
 
 
-def _ask(connection: ssl.SSLSocket, place: Place, deadline: float) -> HTTPResponse:
+def _ask(connection: ssl.SSLSocket, place: RequestTarget, deadline: float) -> HTTPResponse:
     host = f"[{place.host}]" if ":" in place.host else place.host
     lines = [
         f"GET {place.target} HTTP/1.1",
@@ -179,16 +179,16 @@ def _left(deadline: float) -> float:
 
 def _read(answer: HTTPResponse, to: Path) -> None:
     if answer.status != 200:
-        raise NotFetched(f"status {answer.status}", for_good=answer.status not in LATER)
+        raise DownloadFailed(f"status {answer.status}", is_permanent=answer.status not in LATER)
     kind = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if not kind.startswith("image/") and kind not in UNNAMED:
-        raise NotFetched("type")
+        raise DownloadFailed("type")
     if answer.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
-        raise NotFetched("encoding")
+        raise DownloadFailed("encoding")
     most = settings.FILES["most_bytes"]
     size = answer.length or 0
     if size > most:
-        raise NotFetched("size")
+        raise DownloadFailed("size")
     _copy(answer, to, most)
 
 
@@ -198,7 +198,7 @@ def _copy(answer: HTTPResponse, to: Path, most: int) -> None:
         while chunk := answer.read(CHUNK):
             size += len(chunk)
             if size > most:
-                raise NotFetched("size")
+                raise DownloadFailed("size")
             copy.write(chunk)
     if answer.length:
-        raise NotFetched("cut off", for_good=False)
+        raise DownloadFailed("cut off", is_permanent=False)

@@ -18,7 +18,7 @@ AGAIN = (timedelta(seconds=30), timedelta(minutes=5))
 MAX_ATTEMPTS = 1 + len(AGAIN)
 
 
-def expect_picture(owner: User, *, thread_id: str, part: str, link: str) -> OutsidePicture | None:
+def enqueue_image(owner: User, *, thread_id: str, part: str, link: str) -> OutsidePicture | None:
     """Before the pin is written, so that a crash does not forget it. None if it is on its way."""
     there = OutsidePicture.objects.filter(thread_id=thread_id, part=part)
     # Of a pin by the same name that has gone.
@@ -35,16 +35,16 @@ def expect_picture(owner: User, *, thread_id: str, part: str, link: str) -> Outs
     return wanted if is_new else None
 
 
-def begin(wanted: OutsidePicture) -> None:
+def mark_due(wanted: OutsidePicture) -> None:
     """Its pin is there."""
     OutsidePicture.objects.filter(pk=wanted.pk).update(due_at=timezone.now())
 
 
-def forget(wanted: OutsidePicture) -> None:
+def dequeue(wanted: OutsidePicture) -> None:
     OutsidePicture.objects.filter(pk=wanted.pk).delete()
 
 
-def claim_picture() -> OutsidePicture | None:
+def claim_image() -> OutsidePicture | None:
     """One that is due, for us alone for a while; None if there is none, or another was faster."""
     due = OutsidePicture.objects.filter(due_at__lte=timezone.now())
     found = due.select_related("owner").order_by("due_at", "pk").first()
@@ -57,17 +57,17 @@ def claim_picture() -> OutsidePicture | None:
     return found
 
 
-def put_back(wanted: OutsidePicture) -> None:
+def retry_later(wanted: OutsidePicture) -> None:
     """Not this time."""
     again = AGAIN[min(wanted.attempts, len(AGAIN)) - 1]
     OutsidePicture.objects.filter(pk=wanted.pk).update(due_at=timezone.now() + again)
 
 
-def find_fetched(wanted: OutsidePicture) -> File | None:
+def find_downloaded(wanted: OutsidePicture) -> File | None:
     """By an attempt before this one, if it came so far; what it left half-done goes."""
     file = File.objects.filter(pk=wanted.file_id).first()
     if file is None or file.state == File.State.READY:
         return file
-    storage.discard(file)
+    storage.delete(file)
     file.delete()
     return None

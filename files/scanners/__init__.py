@@ -6,9 +6,9 @@ cannot judge is not shown either.
 
 from django.conf import settings
 
-from files.scanners.builtin import BuiltIn
-from files.scanners.clamd import Clamd
-from files.scanners.nudity import Nudity
+from files.scanners.builtin import BuiltInScanner
+from files.scanners.clamd import ClamdScanner
+from files.scanners.nudity import NudityScanner
 from files.scanners.sample import Sample, Scanner
 
 __all__ = ["Sample", "Scanner", "list_scanners"]
@@ -16,8 +16,10 @@ __all__ = ["Sample", "Scanner", "list_scanners"]
 
 def list_scanners() -> list[Scanner]:
     # clamd first: it looks at what came, before anything is decoded.
-    scanners: list[Scanner] = [Clamd(settings.FILES["clamd"])] if settings.FILES["clamd"] else []
-    scanners.append(BuiltIn())
+    scanners: list[Scanner] = (
+        [ClamdScanner(settings.FILES["clamd"])] if settings.FILES["clamd"] else []
+    )
+    scanners.append(BuiltInScanner())
     if settings.FILES["nudenet"]:
-        scanners.append(Nudity())
+        scanners.append(NudityScanner())
     return scanners

@@ -16,11 +16,11 @@ large_reencoder = WorkerPool("files.images.encode", size=1, niceness=10)
 LARGE = {"small_megapixels": 1_000_000}
 
 
-class BuiltIn:
+class BuiltInScanner:
     def scan(self, sample: Sample) -> None:
         if sample.kind.kind != File.Kind.IMAGE:
             sample.content_type = sample.kind.content_type
-            sample.made = {FULL: sample.path}
+            sample.variants = {FULL: sample.path}
             return
         answer = self._ask(sample)
         match answer.get("refused"):
@@ -40,7 +40,7 @@ class BuiltIn:
                 )
         sample.content_type = answer["content_type"]
         sample.width, sample.height = answer["width"], answer["height"]
-        sample.made = {variant: sample.folder / variant for variant in (FULL, THUMB, BLUR)}
+        sample.variants = {variant: sample.folder / variant for variant in (FULL, THUMB, BLUR)}
 
     def _ask(self, sample: Sample) -> dict[str, Any]:
         limits = settings.FILES
@@ -55,9 +55,9 @@ class BuiltIn:
         }
         waits = {"seconds": limits["seconds"], "queue_seconds": limits["queue_seconds"]}
         try:
-            answer = reencoder.ask(question, **waits)
+            answer = reencoder.run(question, **waits)
             if answer.get("refused") == "for_large_worker":
-                answer = large_reencoder.ask(question | LARGE, **waits)
+                answer = large_reencoder.run(question | LARGE, **waits)
         except WorkerFailed as error:
             raise Refusal("UPLOAD_QUARANTINED") from error
         except WorkersBusy as error:

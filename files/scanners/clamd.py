@@ -14,7 +14,7 @@ CHUNK = 64 * 1024
 SECONDS = 30.0
 
 
-class Clamd:
+class ClamdScanner:
     def __init__(self, address: str) -> None:
         """`unix:///run/clamav/clamd.ctl` or `tcp://host:3310`."""
         self.address = urlsplit(address)

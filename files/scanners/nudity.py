@@ -7,16 +7,16 @@ from files.images.worker import Worker, WorkerFailed
 from files.models import FULL, File
 from files.scanners.sample import Sample
 
-detector = Worker("files.images.nudity_program")
+detector = Worker("files.images.nudity_detector")
 
 
-class Nudity:
+class NudityScanner:
     def scan(self, sample: Sample) -> None:
         if sample.kind.kind != File.Kind.IMAGE:
             return
-        question = {"path": str(sample.made[FULL])}
+        question = {"path": str(sample.variants[FULL])}
         try:
-            answer = detector.ask(question, seconds=settings.FILES["seconds"])
+            answer = detector.run(question, seconds=settings.FILES["seconds"])
         except WorkerFailed as error:
             raise Refusal("UPLOAD_QUARANTINED") from error
         sample.band = max(sample.band, int(answer["band"]))

@@ -2,7 +2,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from files.kinds import Kind
+from files.file_types import FileType
 
 
 @dataclass
@@ -10,7 +10,7 @@ class Sample:
     """An upload on the bench: what came, and what the scanners made of it so far."""
 
     path: Path
-    kind: Kind
+    kind: FileType
     # Where the scanners leave what they make.
     folder: Path
     content_type: str = ""
@@ -18,7 +18,7 @@ class Sample:
     height: int = 0
     band: int = 0
     # By variant: what will be kept.
-    made: dict[str, Path] = field(default_factory=dict)
+    variants: dict[str, Path] = field(default_factory=dict)
 
 
 class Scanner(Protocol):

@@ -11,9 +11,9 @@ import time
 import structlog
 from django.db import close_old_connections, connection
 
-from inbox.search.index import NO_PAUSE, Pause, index_thread, rest
-from inbox.search.queue import QueuedThread, mark_done, put_back, take_queued
-from inbox.search.reconcile import compare
+from inbox.search.index import Pause, index_thread, no_pause, throttle
+from inbox.search.queue import QueuedThread, mark_done, requeue, take_queued
+from inbox.search.reconcile import reconcile_index
 
 log = structlog.get_logger(__name__)
 
@@ -29,7 +29,7 @@ def run_indexer(stop: threading.Event) -> None:
             close_old_connections()
             index_queued(stop.wait)
             if time.monotonic() >= next_comparison:
-                compare(stop.wait)
+                reconcile_index(stop.wait)
                 next_comparison = time.monotonic() + COMPARE_EVERY
         except Exception:
             log.exception("search_feeder_failed")
@@ -37,7 +37,7 @@ def run_indexer(stop: threading.Event) -> None:
     connection.close()
 
 
-def index_queued(pause: Pause = NO_PAUSE) -> int:
+def index_queued(pause: Pause = no_pause) -> int:
     """Takes in what was noted; what fails waits for the next round."""
     round_of_all = take_queued()
     slowest = 0.0
@@ -45,7 +45,7 @@ def index_queued(pause: Pause = NO_PAUSE) -> int:
         began = time.monotonic()
         _take_in(noted, pause)
         slowest = max(slowest, mark_done(noted))
-        rest(pause, began)
+        throttle(pause, began)
     if round_of_all:
         log.info("search_fed", threads=len(round_of_all), lag_seconds=round(slowest, 3))
     return len(round_of_all)
@@ -56,4 +56,4 @@ def _take_in(noted: QueuedThread, pause: Pause) -> None:
         index_thread(noted.thread_id, noted.changed, pause=pause)
     except Exception:
         log.exception("search_feed_failed", thread=noted.thread_id)
-        put_back(noted)
+        requeue(noted)

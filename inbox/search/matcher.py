@@ -18,7 +18,9 @@ TRIGRAM = 3
 BY_TRIGRAM = "SELECT rowid FROM inbox_text WHERE inbox_text MATCH %s"
 
 
-def holding(messages: QuerySet[IndexedMessage], words: list[str]) -> QuerySet[IndexedMessage]:
+def filter_by_words(
+    messages: QuerySet[IndexedMessage], words: list[str]
+) -> QuerySet[IndexedMessage]:
     long = [word for word in words if len(word) >= TRIGRAM]
     if connection.vendor == "sqlite" and long:
         match = " AND ".join('"{}"'.format(word.replace('"', '""')) for word in long)
@@ -29,7 +31,7 @@ def holding(messages: QuerySet[IndexedMessage], words: list[str]) -> QuerySet[In
     return messages
 
 
-def about(user: User, field: str = "about") -> Replace:
+def without_own_name(user: User, field: str = "about") -> Replace:
     """What a thread is about, to one who is in it: their own name is in all of theirs."""
     own = normalise(f"{user.display_name} {user.handle}")
     return Replace(field, Value(own), Value(""), output_field=TextField())

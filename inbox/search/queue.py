@@ -41,7 +41,7 @@ def take_queued() -> list[QueuedThread]:
     return noted
 
 
-def put_back(noted: QueuedThread) -> None:
+def requeue(noted: QueuedThread) -> None:
     """It has waited since it was noted first, whatever came meanwhile."""
     with _lock:
         _since[noted.thread_id] = noted.since
@@ -55,11 +55,11 @@ def mark_done(noted: QueuedThread) -> float:
     return time.monotonic() - noted.since
 
 
-def lag() -> float:
+def lag_seconds() -> float:
     """Seconds that the oldest change waits which search does not know yet: it grows if it stops."""
     with _lock:
         waiting = [*_since.values(), *_taking.values()]
     return time.monotonic() - min(waiting) if waiting else 0.0
 
 
-SEARCH_LAG.set_function(lag)
+SEARCH_LAG.set_function(lag_seconds)

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from inbox.models import Checked, IndexedThread
-from inbox.search.index import NO_PAUSE, Pause, forget_thread, index_thread, rest
-from threads import keys
+from inbox.search.index import Pause, index_thread, no_pause, remove_thread, throttle
+from threads.dynamodb import keys
 from threads.dynamodb.table import get_many, query_all
 from threads.models import Thread
 from threads.queries import list_all_rows
@@ -20,12 +20,12 @@ from threads.queries import list_all_rows
 AT_ONCE = 100
 
 
-def compare(pause: Pause = NO_PAUSE) -> int:
+def reconcile_index(pause: Pause = no_pause) -> int:
     """Threads with messages since the day that was checked last; those that differ are taken in."""
     checked = Checked.objects.first()
     today = timezone.now().date()
     if checked is None:
-        taken = rebuild(pause)
+        taken = rebuild_index(pause)
     else:
         # A day more: what was sent just before midnight may have been missed.
         since = date.fromisoformat(checked.day) - timedelta(days=1)
@@ -35,16 +35,16 @@ def compare(pause: Pause = NO_PAUSE) -> int:
     return taken
 
 
-def rebuild(pause: Pause = NO_PAUSE) -> int:
+def rebuild_index(pause: Pause = no_pause) -> int:
     """Anew, thread by thread: what is there stays findable meanwhile."""
     threads = set(_all_threads())
     for thread_id in IndexedThread.objects.exclude(pk__in=threads).values_list("pk", flat=True):
-        forget_thread(thread_id)
+        remove_thread(thread_id)
     for thread_id in sorted(threads):
         began = time.monotonic()
-        forget_thread(thread_id)
+        remove_thread(thread_id)
         index_thread(thread_id, pause=pause)
-        rest(pause, began)
+        throttle(pause, began)
     return len(threads)
 
 
@@ -70,7 +70,7 @@ def _take_in_different(thread_ids: Iterable[str], pause: Pause) -> int:
             began = time.monotonic()
             index_thread(thread_id, pause=pause)
             taken += 1
-            rest(pause, began)
+            throttle(pause, began)
     return taken
 
 

@@ -10,12 +10,12 @@ from django.utils import timezone
 
 from accounts.models import User
 from inbox.models import IndexedMessage
-from inbox.rows import Row, row_of
+from inbox.rows import InboxRow, row_of
 from inbox.search.index import text_of
-from inbox.search.matcher import about, holding
+from inbox.search.matcher import filter_by_words, without_own_name
 from inbox.search.normalise import Piece, count_whole, excerpt
 from inbox.search.query_parser import SearchQuery
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.table import get_many
 from threads.models import Message, Participant
 from threads.queries import get_rows
@@ -38,13 +38,13 @@ class Hit:
 
 
 @dataclass
-class Found:
-    row: Row
+class SearchResult:
+    row: InboxRow
     hits: list[Hit]
     more: int
 
 
-def search(user: User, question: SearchQuery, *, thread_id: str = "") -> list[Found]:
+def search(user: User, question: SearchQuery, *, thread_id: str = "") -> list[SearchResult]:
     """By thread, the best first: whole words before parts of words, then the newest. Of a single
     thread that is asked for, all of them."""
     if question.is_empty:
@@ -76,9 +76,9 @@ def _candidates(user: User, question: SearchQuery) -> QuerySet[IndexedMessage]:
         thread__people__user_id=user.id, seq__gte=F("thread__people__from_seq")
     )
     if question.within:
-        messages = messages.annotate(others=about(user, "thread__about"))
+        messages = messages.annotate(others=without_own_name(user, "thread__about"))
     messages = messages.filter(**_filters(user, question))
-    return holding(messages, question.words)
+    return filter_by_words(messages, question.words)
 
 
 def _filters(user: User, question: SearchQuery) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def _stored(proposed: list[IndexedMessage]) -> list[Message]:
 
 
 def _may_see(row: Participant, message: Message) -> bool:
-    return message.seq >= row.visible_from_seq and not message.is_gone
+    return message.seq >= row.visible_from_seq and not message.is_redacted
 
 
 def _holds(message: Message, question: SearchQuery) -> bool:
@@ -134,14 +134,14 @@ def _text(message: Message) -> str:
 
 def _found(
     user: User, row: Participant, hits: list[tuple[int, Message]], question: SearchQuery, most: int
-) -> Found:
+) -> SearchResult:
     best = sorted(hits, key=lambda hit: (hit[0], hit[1].sk), reverse=True)
     shown = [_hit(user, row, message, question) for _, message in best[:most]]
-    return Found(row_of(user, row), shown, max(0, len(hits) - most))
+    return SearchResult(row_of(user, row), shown, max(0, len(hits) - most))
 
 
 def _hit(user: User, row: Participant, message: Message, question: SearchQuery) -> Hit:
-    at = keys.moment(message.created_at).astimezone(timezone.get_current_timezone())
+    at = keys.parse_iso(message.created_at).astimezone(timezone.get_current_timezone())
     return Hit(
         url=reverse("threads:message", args=[message.thread_id, message.id]),
         author=_author(user, row, message),

@@ -3,15 +3,15 @@
 from django import template
 from django.http import HttpRequest
 
-from inbox.rows import LABELS, Column, column_of
+from inbox.rows import LABELS, InboxColumn, get_column
 from threads.models.participant import INBOX
 
 register = template.Library()
 
 
 @register.simple_tag
-def conversations(request: HttpRequest, current: str = "") -> Column:
+def conversations(request: HttpRequest, current: str = "") -> InboxColumn:
     """The one that it was opened from."""
     folder = request.GET.get("in", INBOX)
     folder = folder if folder in LABELS else INBOX
-    return column_of(request.user, folder, current=current)  # type: ignore[arg-type]
+    return get_column(request.user, folder, current=current)  # type: ignore[arg-type]

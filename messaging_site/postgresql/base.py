@@ -16,7 +16,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         """Waits for a connection in use by others, but not for a server that does not answer."""
         deadline = time.monotonic() + settings.DATABASE_POOL_TIMEOUT
-        while outage.may_try():
+        while outage.can_try():
             try:
                 return super().get_new_connection(conn_params)
             except PoolTimeout:

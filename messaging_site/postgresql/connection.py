@@ -14,7 +14,7 @@ CHECK_SECONDS = 0.75
 PROBE_SECONDS = 1.0
 
 
-class Outage:
+class DatabaseOutage:
     """Whether the server answers. While it does not, one caller a second tries; others fail."""
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class Outage:
         self._next_probe = 0.0
         self._lock = threading.Lock()
 
-    def may_try(self) -> bool:
+    def can_try(self) -> bool:
         with self._lock:
             if self.is_on and time.monotonic() < self._next_probe:
                 return False
@@ -43,7 +43,7 @@ class Outage:
             self.is_on = False
 
 
-outage = Outage()
+outage = DatabaseOutage()
 
 
 class NoAnswer(psycopg.OperationalError):

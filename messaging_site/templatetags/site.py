@@ -8,7 +8,7 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from messaging_site.modules import imported_by
+from messaging_site.script_modules import list_imports
 
 register = template.Library()
 
@@ -25,15 +25,15 @@ def icon(name: str, size: str = "") -> SafeString:
 @register.simple_tag
 def module(name: str) -> SafeString:
     """A script, and before it the names of all that it imports, so that they come at once."""
-    others = _ahead(imported_by(name))
+    others = _ahead(list_imports(name))
     return format_html('{}<script type="module" src="{}"></script>', others, static(name))
 
 
 @register.simple_tag
-def later_module(name: str, after: str) -> SafeString:
+def preload_module(name: str, after: str) -> SafeString:
     """What the script `after` will import by a call on this page: on its way before it asks."""
-    known = {after, *imported_by(after)}
-    return _ahead(other for other in (name, *imported_by(name)) if other not in known)
+    known = {after, *list_imports(after)}
+    return _ahead(other for other in (name, *list_imports(name)) if other not in known)
 
 
 def _ahead(names: Iterable[str]) -> SafeString:

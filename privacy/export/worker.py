@@ -11,21 +11,21 @@ from django.db import close_old_connections, connection
 from django.template.loader import render_to_string
 
 from core.refusals import Refusal
-from files.exports import claim_export, finish_export, is_still_mine, put_back
+from files.exports import claim_export, finish_export, renew_claim, retry_later
 from files.models import Export
-from privacy.export.conversation import write_conversation
-from privacy.export.everything import write_everything
-from privacy.export.zip_file import Parcel
+from privacy.export.account import write_account
+from privacy.export.thread import write_thread
+from privacy.export.zip_file import ExportZip
 
 log = structlog.get_logger(__name__)
 EVERY = 2.0
 
 
-class Lost(Exception):
+class ClaimLost(Exception):
     """Another one makes it, or nobody wants it any more."""
 
 
-def export_forever(stop: threading.Event) -> None:
+def run_export_worker(stop: threading.Event) -> None:
     """The server runs this in a thread of its own."""
     while not stop.is_set():
         try:
@@ -46,39 +46,39 @@ def export_next() -> bool:
     try:
         if _make(export):
             _tell(export)
-    except Lost:
+    except ClaimLost:
         log.info("export_lost", export=export.id)
     except Exception:
         log.exception("export_failed", export=export.id)
-        put_back(export)
+        retry_later(export)
     return True
 
 
 def _make(export: Export) -> bool:
     def heard() -> None:
-        if not is_still_mine(export):
-            raise Lost
+        if not renew_claim(export):
+            raise ClaimLost
 
     with tempfile.TemporaryDirectory(prefix="parley-export-") as folder:
         made = Path(folder) / "export.zip"
-        with Parcel(made, heard) as parcel:
+        with ExportZip(made, heard) as parcel:
             parcel.add_style()
             if export.thread_id:
                 _write_one(parcel, export)
             else:
-                write_everything(parcel, export.owner)
+                write_account(parcel, export.owner)
         return finish_export(export, made)
 
 
-def _write_one(parcel: Parcel, export: Export) -> None:
+def _write_one(parcel: ExportZip, export: Export) -> None:
     try:
-        write_conversation(parcel, export.owner, export.thread_id)
+        write_thread(parcel, export.owner, export.thread_id)
     except Refusal as refusal:
         if refusal.code != "THREAD_NOT_FOUND":
             raise
         # They left it since they asked: there is nothing to take along any more.
         export.delete()
-        raise Lost from refusal
+        raise ClaimLost from refusal
 
 
 def _tell(export: Export) -> None:

@@ -14,13 +14,13 @@ from django.contrib.staticfiles import finders
 STYLE = "threads/export.css"
 
 
-class Parcel:
+class ExportZip:
     def __init__(self, path: Path, heard: Callable[[], None] = lambda: None) -> None:
         self._zip = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False)
         # Said now and then, so that nobody takes us for dead.
-        self.heard = heard
+        self.heartbeat = heard
 
-    def __enter__(self) -> "Parcel":
+    def __enter__(self) -> "ExportZip":
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -46,7 +46,7 @@ class Parcel:
         entry.compress_type = zipfile.ZIP_STORED if is_packed else zipfile.ZIP_DEFLATED
         with self._zip.open(entry, "w", force_zip64=True) as into:
             shutil.copyfileobj(content, into)
-        self.heard()
+        self.heartbeat()
 
     def add_style(self) -> None:
         self._zip.write(str(finders.find(STYLE)), "style.css")

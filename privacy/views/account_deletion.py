@@ -11,8 +11,8 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.models import User
 from core.refusals import Refusal
-from privacy.actions import check_may_go, delete_account
-from threads.views.threads import Request
+from privacy.actions import check_can_delete_account, delete_account
+from threads.views.threads import AuthenticatedRequest
 
 
 class DeleteForm(forms.Form):
@@ -34,10 +34,10 @@ class DeleteForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def delete(request: Request) -> HttpResponse:
+def delete(request: AuthenticatedRequest) -> HttpResponse:
     form = DeleteForm(request.user, *([request.POST] if request.method == "POST" else []))
     try:
-        check_may_go(request.user)
+        check_can_delete_account(request.user)
         if request.method == "POST" and _is_confirmed(request, form):
             delete_account(request.user)
             logout(request)
@@ -50,15 +50,17 @@ def delete(request: Request) -> HttpResponse:
     return _page(request, form)
 
 
-def _is_confirmed(request: Request, form: DeleteForm) -> bool:
+def _is_confirmed(request: AuthenticatedRequest, form: DeleteForm) -> bool:
     """Nobody tries passwords here either."""
     if not ratelimit.consume(request, action="reauthenticate", user=request.user):
         raise Refusal("RATE_LIMITED", retry_after=60)
     return form.is_valid()
 
 
-def _page(request: Request, form: DeleteForm, refusal: Refusal | None = None) -> HttpResponse:
-    described = refusal.described(request.corr_id) if refusal else None
+def _page(
+    request: AuthenticatedRequest, form: DeleteForm, refusal: Refusal | None = None
+) -> HttpResponse:
+    described = refusal.as_dict(request.corr_id) if refusal else None
     status = refusal.status if refusal and request.method == "POST" else 200
     context = {"form": form, "refusal": described}
     return render(request, "privacy/delete_account.html", context, status=status)

@@ -12,11 +12,11 @@ from django.utils.http import content_disposition_header
 from django.utils.text import slugify
 from django.views.decorators.http import require_POST, require_safe
 
-from files.exports import access_export, ask_for_export, list_exports
-from files.storage import link_to, storage_of_files
+from files.exports import access_export, list_exports, request_export
+from files.storage import get_storage, signed_url
 from threads import queries
-from threads.models.packs import placeholders
-from threads.views.threads import Request
+from threads.models.packs import allow_placeholders
+from threads.views.threads import AuthenticatedRequest
 
 ZIP = "application/zip"
 CHUNK = 1 << 18
@@ -24,39 +24,39 @@ CHUNK = 1 << 18
 
 @require_safe
 @login_required
-def data(request: Request) -> HttpResponse:
+def data(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "privacy/data.html", {"exports": list_exports(request.user)})
 
 
 @require_POST
 @login_required
-def export_everything(request: Request) -> HttpResponse:
-    ask_for_export(request.user, about="All your data")
+def export_everything(request: AuthenticatedRequest) -> HttpResponse:
+    request_export(request.user, about="All your data")
     return _see_it_come(request)
 
 
 @require_POST
 @login_required
-def export_thread(request: Request, thread_id: str) -> HttpResponse:
-    with placeholders():
-        thread = queries.open_thread(request.user, thread_id).state.thread
-    ask_for_export(request.user, thread_id=thread_id, about=thread.subject[:200])
+def export_thread(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
+    with allow_placeholders():
+        thread = queries.open_thread(request.user, thread_id).cached.thread
+    request_export(request.user, thread_id=thread_id, about=thread.subject[:200])
     return _see_it_come(request)
 
 
-def _see_it_come(request: Request) -> HttpResponse:
+def _see_it_come(request: AuthenticatedRequest) -> HttpResponse:
     messages.success(request, "We are putting it together. It appears here when it is ready.")
     return redirect("privacy:data")
 
 
 @require_safe
 @login_required
-def export(request: Request, export_id: str) -> HttpResponseBase:
+def export(request: AuthenticatedRequest, export_id: str) -> HttpResponseBase:
     """Whoever asked for it, and nobody else, however the address came to them."""
     found = access_export(request.user, export_id)
     name = f"parley-{slugify(found.about)[:60] or 'export'}.zip"
     disposition = content_disposition_header(True, name) or "attachment"
-    link = link_to(found.path, disposition=disposition, content_type=ZIP)
+    link = signed_url(found.path, disposition=disposition, content_type=ZIP)
     if link:
         return HttpResponseRedirect(link, headers={"Cache-Control": "no-store"})
     headers = {
@@ -65,7 +65,7 @@ def export(request: Request, export_id: str) -> HttpResponseBase:
         "Cache-Control": "private, no-store",
         "X-Content-Type-Options": "nosniff",
     }
-    content: Any = storage_of_files().open(found.path)
+    content: Any = get_storage().open(found.path)
     return StreamingHttpResponse(_chunks(content), content_type=ZIP, headers=headers)
 
 

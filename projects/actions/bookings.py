@@ -9,17 +9,16 @@ from typing import Any
 
 from accounts.models import User
 from contracts.actions import documents, groups, manifests, offers, payments
-from contracts.cards import moves
+from contracts.cards import transitions
 from contracts.models import BookingGroup, Card, DeliverableManifest, Leg, Offer, Receipt
 from contracts.queries import access_leg, access_offer, access_receipt
 from contracts.terms import Terms
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
-from threads import cache as states
-from threads import policy
-from threads.actions.messages import check_may_write, check_not_held
-from threads.cache import ThreadState
-from threads.relay import process_entries
+from threads import cache, policy
+from threads.actions.messages import check_can_write, check_not_held
+from threads.cache import CachedThread
+from threads.outbox_handlers import process_entries
 
 
 def make_offer(
@@ -32,8 +31,8 @@ def make_offer(
     terms: list[Terms],
     changes: str = "",
 ) -> Offer:
-    state, leg = _check_offer(user, thread_id, title, terms, changes)
-    buyer_id, seller_id = leg.parties if leg else (state.thread.buyer_id, state.thread.seller_id)
+    cached, leg = _check_offer(user, thread_id, title, terms, changes)
+    buyer_id, seller_id = leg.parties if leg else (cached.thread.buyer_id, cached.thread.seller_id)
     people = User.objects.in_bulk([buyer_id, seller_id])
     done = offers.make_offer(
         user,
@@ -66,21 +65,21 @@ def review_offer(
 
 def _check_offer(
     user: User, thread_id: str, title: str, terms: list[Terms], changes: str
-) -> tuple[ThreadState, Leg | None]:
-    state = _of_two(user, thread_id)
+) -> tuple[CachedThread, Leg | None]:
+    cached = _of_two(user, thread_id)
     check_rate_limit("proposal", user.id)
     said = [text for each in terms for text in (each.service, each.place)]
-    policy.check_text(state.thread, title, *said)
-    return state, _leg_of_thread(user, thread_id, changes) if changes else None
+    policy.check_text(cached.thread, title, *said)
+    return cached, _leg_of_thread(user, thread_id, changes) if changes else None
 
 
-def _of_two(user: User, thread_id: str) -> ThreadState:
+def _of_two(user: User, thread_id: str) -> CachedThread:
     """Offers are between the two principals, where both may write."""
-    state = states.look(thread_id)
-    check_may_write(state, user.id)
-    if user.id not in (state.thread.buyer_id, state.thread.seller_id):
+    cached = cache.reload(thread_id)
+    check_can_write(cached, user.id)
+    if user.id not in (cached.thread.buyer_id, cached.thread.seller_id):
         raise Refusal("ACTION_FORBIDDEN", "Only the buyer and the seller can make an offer.")
-    return state
+    return cached
 
 
 def _leg_of_thread(user: User, thread_id: str, leg_id: str) -> Leg:
@@ -102,9 +101,9 @@ def withdraw_offer(user: User, *, offer_id: str) -> Offer:
     return _answer(offers.withdraw_offer, user, offer_id)
 
 
-def _answer(action: Callable[..., offers.Done], user: User, offer_id: str) -> Offer:
+def _answer(action: Callable[..., offers.OfferResult], user: User, offer_id: str) -> Offer:
     offer = access_offer(user, offer_id)
-    check_may_write(states.look(offer.thread_id), user.id)
+    check_can_write(cache.reload(offer.thread_id), user.id)
     done = action(user, offer_id=offer_id)
     process_entries(done.entries)
     return done.offer
@@ -121,7 +120,7 @@ def sign_contract(user: User, *, document_id: str, number: int, **signature: Any
         )
         return
     key = f"sign-{card.version}"
-    done = moves.move(
+    done = transitions.move(
         user, card_id=card.id, name="sign", version=card.version, key=key, given=signature
     )
     process_entries(done.entries)
@@ -150,7 +149,7 @@ def link_bookings(user: User, *, title: str, leg_ids: list[str]) -> BookingGroup
 def deliver_finals(
     user: User, *, leg_id: str, key: str, title: str, listing: str
 ) -> DeliverableManifest:
-    author = states.look(access_leg(user, leg_id).thread_id).people.get(user.id)
+    author = cache.reload(access_leg(user, leg_id).thread_id).people.get(user.id)
     if author is not None:
         check_not_held(author)
     check_rate_limit("delivery", user.id)

@@ -4,17 +4,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from accounts.models import User
-from contracts.cards import moves, proposals
-from contracts.cards.locks import find_card
+from contracts.cards import proposals, transitions
+from contracts.cards.locks import access_card
 from contracts.cards.types import TYPES
 from contracts.models import Card
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
-from threads import cache as states
-from threads.actions.attachments import Attached, attach
-from threads.actions.messages import check_may_write
-from threads.actions.staff import lift_hold
-from threads.relay import process_entries
+from threads import cache
+from threads.actions.attachments import MessageAttachments, collect_attachments
+from threads.actions.messages import check_can_write
+from threads.actions.staff import lift_soft_block
+from threads.outbox_handlers import process_entries
 
 
 def propose_card(
@@ -31,7 +31,7 @@ def propose_card(
     if not Card.objects.filter(proposed_by=user, key=key).exists():
         check_rate_limit("proposal", user.id)
         # A repeat may find the conversation on hold by what it repeats.
-        check_may_write(states.look(thread_id), user.id, despite_hold=calls_staff(type_name))
+        check_can_write(cache.reload(thread_id), user.id, despite_hold=calls_staff(type_name))
     attached = _attach(user, file_ids, thread_id)
     done = proposals.propose(
         user,
@@ -53,12 +53,12 @@ def calls_staff(type_name: str) -> bool:
     return kind is not None and kind.calls_staff
 
 
-def _attach(user: User, file_ids: Sequence[str], thread_id: str) -> Attached:
+def _attach(user: User, file_ids: Sequence[str], thread_id: str) -> MessageAttachments:
     """Named by the card, once there is one."""
-    return attach(user, file_ids, [], thread_id=thread_id, client_id="")
+    return collect_attachments(user, file_ids, [], thread_id=thread_id, client_id="")
 
 
-def _reserve(attached: Attached) -> Callable[[Card], None]:
+def _reserve(attached: MessageAttachments) -> Callable[[Card], None]:
     def reserve(card: Card) -> None:
         # Under the name that its message will have: whatever happens, they find each other.
         attached.client_id = card.id
@@ -67,7 +67,7 @@ def _reserve(attached: Attached) -> Callable[[Card], None]:
     return reserve
 
 
-def move_card(
+def transition_card(
     user: User,
     *,
     card_id: str,
@@ -79,14 +79,14 @@ def move_card(
     locale: str = "",
 ) -> Card:
     """`file_ids` are for the card that comes of it."""
-    card = find_card(user, card_id)
+    card = access_card(user, card_id)
     if not card.steps.filter(by=user, key=key).exists():
         # A repeat may find that nobody writes there any more.
         chosen = TYPES[card.type].find(move)
         despite_hold = chosen is not None and calls_staff(chosen.then)
-        check_may_write(states.look(card.thread_id), user.id, despite_hold=despite_hold)
+        check_can_write(cache.reload(card.thread_id), user.id, despite_hold=despite_hold)
     attached = _attach(user, file_ids, card.thread_id)
-    done = moves.move(
+    done = transitions.move(
         user,
         card_id=card_id,
         name=move,
@@ -103,16 +103,18 @@ def move_card(
 
 def decide_card(staff: User, *, thread_id: str, card_id: str, reason: str) -> None:
     """By staff, under a case: what was opened for them. `reason` is what both are told."""
-    card = find_card(None, card_id)
+    card = access_card(None, card_id)
     kind = TYPES[card.type]
-    chosen = kind.staff_move(card.state)
+    chosen = kind.staff_transition(card.state)
     if card.thread_id != thread_id:
         raise Refusal("THREAD_NOT_FOUND", "There is no such card.")
     if chosen is None:
         raise Refusal("ACTION_INVALID_STATE", "This is decided already.")
     if kind.is_hold:
         # First: after an interruption the card is still open and can be decided again.
-        lift_hold(thread_id=thread_id, says="")
+        lift_soft_block(thread_id=thread_id, says="")
     key = f"{chosen.name}-{card.version}"
-    done = moves.decide(staff, card_id=card_id, name=chosen.name, key=key, given={"reason": reason})
+    done = transitions.decide(
+        staff, card_id=card_id, name=chosen.name, key=key, given={"reason": reason}
+    )
     process_entries(done.entries)

@@ -10,14 +10,14 @@ from files.models import File
 from files.tab_uses import reserve_for_tab
 from projects.actions import pins
 from projects.panel.diff import diff
-from projects.panel.editable_tabs import Conflict, Edit, apply, new_part
+from projects.panel.editable_tabs import Edit, EditConflict, apply, new_part_id
 from projects.panel.events import publish_tabs
-from projects.panel.large_tabs import read_whole
+from projects.panel.large_tabs import read_full_snapshot
 from projects.panel.storage import write_tabs
-from threads import cache as states
-from threads import keys
-from threads.actions.messages import check_may_write
-from threads.cache import ThreadState
+from threads import cache
+from threads.actions.messages import check_can_write
+from threads.cache import CachedThread
+from threads.dynamodb import keys
 from threads.models import TabSnapshot
 from threads.rendering.attachments import describe_in_tab
 from threads.sending.revision import now
@@ -39,7 +39,7 @@ def edit_tab(
     """The version of the tab after it; the same one as before if it was so already."""
     check_rate_limit("panel", user.id)
     # What is added gets its id once, so that a second attempt does not add it twice.
-    part = part or (new_part() if op == "add" else "")
+    part = part or (new_part_id() if op == "add" else "")
     edit = Edit(tab, op, version, user.id, now(), part, name, text, place)
     if (tab, op) == (pins.MOODBOARD, "add"):
         return _pin(user, edit, thread_id, picture) if picture else _link(user, edit, thread_id)
@@ -49,41 +49,41 @@ def edit_tab(
 
 
 def _pin(user: User, edit: Edit, thread_id: str, picture: str) -> int:
-    check_may_edit(states.look(thread_id), user.id)
-    described = pins.reserve_picture(user, picture, thread_id=thread_id)
-    edit = replace(edit, part=pins.part_of(picture), picture=described)
+    check_can_edit(cache.reload(thread_id), user.id)
+    described = pins.reserve_image(user, picture, thread_id=thread_id)
+    edit = replace(edit, part=pins.pin_id_for(picture), picture=described)
     version = _write(user, edit, thread_id)
-    pins.settle_pinned(edit.part, thread_id=thread_id)
+    pins.confirm_pin(edit.part, thread_id=thread_id)
     return version
 
 
 def _link(user: User, edit: Edit, thread_id: str) -> int:
     """Saves the link at once; projects/remote_pins.py fetches the picture behind it later."""
-    is_theirs = has_panel(states.recall(thread_id), user.id)
-    wanted = pins.expect_outside(user, edit, thread_id=thread_id) if is_theirs else None
+    is_theirs = has_panel(cache.get(thread_id), user.id)
+    wanted = pins.queue_remote_image(user, edit, thread_id=thread_id) if is_theirs else None
     try:
         version = _write(user, edit, thread_id)
     except Refusal:
-        pins.forget_outside(wanted)
+        pins.cancel_remote_image(wanted)
         raise
-    pins.begin_outside(wanted)
+    pins.start_remote_image(wanted)
     return version
 
 
-def show_picture(user: User, *, thread_id: str, part: str, link: str, file: File) -> None:
+def show_fetched_image(user: User, *, thread_id: str, part: str, link: str, file: File) -> None:
     """What the link of a pin led to, in the name of whoever pinned it."""
     reserve_for_tab(file, tab=pins.MOODBOARD, part=part)
     shown = describe_in_tab(file)
     edit = Edit(pins.MOODBOARD, "picture", 0, user.id, now(), part, text=link, picture=shown)
     _write(user, edit, thread_id)
-    pins.settle_pinned(part, thread_id=thread_id)
+    pins.confirm_pin(part, thread_id=thread_id)
 
 
 def _unpin(user: User, edit: Edit, thread_id: str) -> int:
-    check_may_edit(states.look(thread_id), user.id)
-    pins.expect_removal(edit.part, thread_id=thread_id)
+    check_can_edit(cache.reload(thread_id), user.id)
+    pins.prepare_removal(edit.part, thread_id=thread_id)
     version = _write(user, edit, thread_id)
-    pins.release_picture(edit.part, thread_id=thread_id)
+    pins.release_image(edit.part, thread_id=thread_id)
     return version
 
 
@@ -91,30 +91,30 @@ def _write(user: User, edit: Edit, thread_id: str) -> int:
     tab, version = edit.tab, edit.version
     seen = version
 
-    def plan(state: ThreadState) -> list[TabSnapshot]:
+    def plan(cached: CachedThread) -> list[TabSnapshot]:
         nonlocal seen
-        check_may_edit(state, user.id)
-        before = state.tabs.get(tab)
+        check_can_edit(cached, user.id)
+        before = cached.tabs.get(tab)
         if before is None:
             raise Refusal("TRY_AGAIN", "The panel is being prepared.")
         seen = before.version
         if version > seen:
             raise Refusal("BAD_FRAME", hint="There is no such version yet.")
-        whole = read_whole(before)
+        whole = read_full_snapshot(before)
         try:
             after = apply(whole, edit, before.version + 1)
-        except Conflict as conflict:
-            name = state.name_of(conflict.details["by"])["name"]
+        except EditConflict as conflict:
+            name = cached.get_person(conflict.details["by"])["name"]
             conflict.details |= {"by_name": name, "current": before.version}
             raise
         return [] if after is None else [_next(before, whole, after, edit)]
 
-    state = write_tabs(thread_id, plan, editor=user.id)
-    if state is None:
+    cached = write_tabs(thread_id, plan, editor=user.id)
+    if cached is None:
         return seen
     # A shot shows its pin.
-    publish_tabs(state, [tab, "shotlist"] if tab == pins.MOODBOARD else [tab])
-    return int(state.tabs[tab].version)
+    publish_tabs(cached, [tab, "shotlist"] if tab == pins.MOODBOARD else [tab])
+    return int(cached.tabs[tab].version)
 
 
 def _next(
@@ -132,17 +132,17 @@ def _next(
     return after
 
 
-def check_may_edit(state: ThreadState, user_id: str) -> None:
-    check_has_panel(state, user_id)
-    check_may_write(state, user_id)
+def check_can_edit(cached: CachedThread, user_id: str) -> None:
+    check_has_panel(cached, user_id)
+    check_can_write(cached, user_id)
 
 
-def check_has_panel(state: ThreadState, user_id: str) -> None:
+def check_has_panel(cached: CachedThread, user_id: str) -> None:
     """Those whose booking it is; for everybody else there is no panel."""
-    if not has_panel(state, user_id):
+    if not has_panel(cached, user_id):
         raise Refusal("THREAD_NOT_FOUND")
 
 
-def has_panel(state: ThreadState, user_id: str) -> bool:
-    thread = state.thread
-    return thread.is_project and user_id in thread.parties and user_id in state.people
+def has_panel(cached: CachedThread, user_id: str) -> bool:
+    thread = cached.thread
+    return thread.is_project and user_id in thread.parties and user_id in cached.people

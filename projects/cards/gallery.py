@@ -5,14 +5,14 @@ from typing import Any
 
 from accounts.models import User
 from files.models import File
-from files.queries import list_pictures
-from threads.file_access import without_hidden
+from files.queries import list_images
+from threads.file_access import exclude_hidden
 from threads.rendering.attachments import describe, view_in_tab
 
 Picture = dict[str, Any]
 
 
-def gallery_of(payload: dict[str, Any]) -> list[Picture]:
+def list_card_images(payload: dict[str, Any]) -> list[Picture]:
     """Of each whether it was chosen, and what should change."""
     chosen, notes = payload.get("chosen", ()), payload.get("notes", {})
     return [
@@ -22,9 +22,9 @@ def gallery_of(payload: dict[str, Any]) -> list[Picture]:
     ]
 
 
-def to_choose_from(user: User, thread_id: str, brought: Sequence[str]) -> list[Picture]:
+def list_selectable_images(user: User, thread_id: str, brought: Sequence[str]) -> list[Picture]:
     """What they have shown in this conversation, and what they `brought` with this form."""
-    files = without_hidden(list_pictures(user, thread_id=thread_id, also=brought))
+    files = exclude_hidden(list_images(user, thread_id=thread_id, also=brought))
     return [_picture(describe(file)) | {"is_chosen": file.id in brought} for file in files]
 
 

@@ -11,22 +11,22 @@ from contracts.cards.types import TYPES
 from contracts.models.cards import Card
 from core.outbox.handlers import Postponed
 from files.models import FileUse
-from projects.cards.rendering import action_of
-from projects.pending_actions import waits_in
-from realtime.broadcast.delivery import deliver
+from projects.cards.rendering import make_card_action
+from projects.pending_actions import list_pending_actions
+from realtime.broadcast.delivery import publish
 from realtime.broadcast.events import CardChanged
-from threads import cache as states
-from threads import keys
-from threads.cache import ThreadState
+from threads import cache
+from threads.cache import CachedThread
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
-from threads.dynamodb.transactions import Cancelled, Transaction
-from threads.events import publish_appended
+from threads.dynamodb.transactions import Transaction, TransactionCancelled
+from threads.events import publish_message
 from threads.models import CardShadow, Message, Thread
-from threads.models.message import ACTION, PREVIEW, SYSTEM
-from threads.rendering.markdown import as_typed
+from threads.models.message import ACTION, PREVIEW_LENGTH, SYSTEM
+from threads.rendering.markdown import escape_markdown
 from threads.rendering.messages import render_message
-from threads.sending import Line, Roster, append
+from threads.sending import NewMessage, RosterChange, append
 from threads.signals import thread_changed as changed
 
 
@@ -44,7 +44,14 @@ def handle_card(
     if version == 0:
         _refresh(card_id, message_id)
     elif version > 1:
-        move = Line(key, as_typed(says), says[:PREVIEW], type=SYSTEM, sealed=says, named=named)
+        move = NewMessage(
+            key,
+            escape_markdown(says),
+            says[:PREVIEW_LENGTH],
+            type=SYSTEM,
+            hashed_text=says,
+            named=named,
+        )
         move.by_staff = by_staff
         _write_move(card_id, message_id, move)
 
@@ -62,33 +69,33 @@ def _write_message(card_id: str, *, by_staff: bool) -> str:
     if card.message_id:
         return card.message_id
 
-    def plan(state: ThreadState) -> tuple[Line, Roster]:
+    def plan(cached: CachedThread) -> tuple[NewMessage, RosterChange]:
         card = read_card(card_id)
         if not by_staff:
-            _check_is_open(state)
-            _check_may_write(state, card)
+            _check_is_open(cached)
+            _check_may_write(cached, card)
         text = summary_of(card)
-        line = Line(
+        line = NewMessage(
             client_id=card.id,
-            body=as_typed(text),
-            preview=text[:PREVIEW],
+            body=escape_markdown(text),
+            preview=text[:PREVIEW_LENGTH],
             author_id=card.proposed_by_id,
             type=ACTION,
-            sealed=card.id,
-            action=action_of(card),
+            hashed_text=card.id,
+            action=make_card_action(card),
             attachments=card.payload.get("files", []),
-            waits=waits_in(state, this=card.id),
-            also=lambda write, message: _write(write, state, card, message.id, rev=0),
+            waits=list_pending_actions(cached, this=card.id),
+            extra_writes=lambda write, message: _write(write, cached, card, message.id, rev=0),
             by_staff=by_staff,
             despite_hold=TYPES[card.type].calls_staff,
         )
-        return line, Roster()
+        return line, RosterChange()
 
     appended = append(card.thread_id, plan)
     FileUse.objects.filter(client_id=card_id, message_id="").update(message_id=appended.message.id)
     # Last: with it nobody carries the message again.
     Card.objects.filter(pk=card_id).update(message_id=appended.message.id)
-    publish_appended(appended)
+    publish_message(appended)
     return appended.message.id
 
 
@@ -97,17 +104,17 @@ def summary_of(card: Card) -> str:
     return f"{kind.label}: {kind.summary(card.payload)}"
 
 
-def _check_is_open(state: ThreadState) -> None:
-    if state.thread.is_locked or state.thread.soft_block:
+def _check_is_open(cached: CachedThread) -> None:
+    if cached.thread.is_locked or cached.thread.soft_block:
         raise Postponed
 
 
-def _check_may_write(state: ThreadState, card: Card) -> None:
+def _check_may_write(cached: CachedThread, card: Card) -> None:
     """The card is on record; it is shown when its proposer may write there again."""
-    author = state.people.get(card.proposed_by_id)
+    author = cached.people.get(card.proposed_by_id)
     if author is None:
         return
-    is_blocked = bool(author.blocked_by) and not state.is_group
+    is_blocked = bool(author.blocked_by) and not cached.is_group
     is_held = bool(author.sending_hold) and not TYPES[card.type].calls_staff
     if is_blocked or is_held or author.request_state or (author.blocked_until or "") > keys.now():
         raise Postponed
@@ -116,83 +123,85 @@ def _check_may_write(state: ThreadState, card: Card) -> None:
 # --- A move of it
 
 
-def _write_move(card_id: str, message_id: str, move: Line) -> None:
-    def plan(state: ThreadState) -> tuple[Line, Roster]:
+def _write_move(card_id: str, message_id: str, move: NewMessage) -> None:
+    def plan(cached: CachedThread) -> tuple[NewMessage, RosterChange]:
         if not move.by_staff:
-            _check_is_open(state)
+            _check_is_open(cached)
         card = read_card(card_id)
-        rev = state.thread.rev + 1
+        rev = cached.thread.rev + 1
 
         def also(write: Transaction, _: Message) -> None:
-            _write_with_message(write, state, card, message_id, rev)
+            _write_with_message(write, cached, card, message_id, rev)
 
-        return replace(move, of_thread={"rev": rev}, waits=waits_in(state), also=also), Roster()
+        return replace(
+            move, thread_changes={"rev": rev}, waits=list_pending_actions(cached), extra_writes=also
+        ), RosterChange()
 
     appended = append(read_card(card_id).thread_id, plan)
-    publish_appended(appended)
+    publish_message(appended)
     if appended.is_new:
-        publish_card(appended.state, message_id)
+        publish_card(appended.cached, message_id)
 
 
 def _refresh(card_id: str, message_id: str) -> None:
     """What changed without anybody moving it: its clock. Whoever may write there or not."""
     thread_id = read_card(card_id).thread_id
     backoff = Backoff()
-    with states.turn(thread_id):
+    with cache.write_lock(thread_id):
         while True:
-            state, card = states.look(thread_id), read_card(card_id)
-            rev = state.thread.rev + 1
+            cached, card = cache.reload(thread_id), read_card(card_id)
+            rev = cached.thread.rev + 1
             write = Transaction()
-            _write_with_message(write, state, card, message_id, rev)
+            _write_with_message(write, cached, card, message_id, rev)
             change = Change(set={"rev": rev})
-            write.update("thread", state.thread, change, Thread.rev == state.thread.rev)
+            write.update("thread", cached.thread, change, Thread.rev == cached.thread.rev)
             try:
                 write.commit()
                 break
-            except Cancelled:
+            except TransactionCancelled:
                 backoff.wait()
-        states.forget(thread_id)
-    publish_card(states.look(thread_id), message_id)
+        cache.invalidate(thread_id)
+    publish_card(cache.reload(thread_id), message_id)
 
 
-def publish_card(state: ThreadState, message_id: str) -> None:
+def publish_card(cached: CachedThread, message_id: str) -> None:
     """The card as it is now, to those who can see its message."""
-    message = Message.find(state.thread.pk, keys.message_sk(message_id))
+    message = Message.find(cached.thread.pk, keys.message_sk(message_id))
     if message is None or message.action is None:
         return
-    changed.send(None, thread_id=state.thread.id, message_id=message_id)
+    changed.send(None, thread_id=cached.thread.id, message_id=message_id)
     event = CardChanged(
         type="card.changed",
-        thread=state.thread.id,
+        thread=cached.thread.id,
         message=message_id,
         seq=message.seq,
         rev=message.rev,
-        html=render_message(message, state),
+        html=render_message(message, cached),
         state=message.action["state"],
         version=message.action["version"],
     )
-    people = state.people.values()
-    deliver(event, to=[one.user_id for one in people if one.visible_from_seq <= message.seq])
+    people = cached.people.values()
+    publish(event, to=[one.user_id for one in people if one.visible_from_seq <= message.seq])
 
 
 # --- What is written with either
 
 
 def _write_with_message(
-    write: Transaction, state: ThreadState, card: Card, message_id: str, rev: int
+    write: Transaction, cached: CachedThread, card: Card, message_id: str, rev: int
 ) -> None:
-    _write(write, state, card, message_id, rev=rev)
-    message = Message(state.thread.pk, keys.message_sk(message_id))
-    change = Change(set={"action": action_of(card), "rev": rev})
+    _write(write, cached, card, message_id, rev=rev)
+    message = Message(cached.thread.pk, keys.message_sk(message_id))
+    change = Change(set={"action": make_card_action(card), "rev": rev})
     write.update("card message", message, change, Message.pk.exists())
 
 
 def _write(
-    write: Transaction, state: ThreadState, card: Card, message_id: str, *, rev: int
+    write: Transaction, cached: CachedThread, card: Card, message_id: str, *, rev: int
 ) -> None:
     not_newer = CardShadow.version <= card.version
     there_or_not = CardShadow.pk.does_not_exist() | not_newer
-    write.put("card", make_shadow(state.thread.pk, card, message_id, rev), there_or_not)
+    write.put("card", make_shadow(cached.thread.pk, card, message_id, rev), there_or_not)
 
 
 def make_shadow(pk: str, card: Card, message_id: str, rev: int) -> CardShadow:

@@ -4,18 +4,18 @@ named by their id, and shown or not on the page and in the browser."""
 from typing import Any
 
 from contracts import status
-from contracts.cards.card_type import CardType, Move, people_of
-from contracts.cards.steps import says_of
+from contracts.cards.card_type import CardType, Transition, list_users_with_role
+from contracts.cards.steps import get_step_text
 from contracts.cards.types import TYPES
 from contracts.models.bookings import ON_HOLD
 from contracts.models.cards import Card
 from contracts.status import is_allowed
-from projects.cards.gallery import gallery_of
-from threads import keys
-from threads.cache import ThreadState
+from projects.cards.gallery import list_card_images
+from threads.cache import CachedThread
+from threads.dynamodb import keys
 from threads.dynamodb.unknown_kinds import record_unknown
 from threads.models import Message
-from threads.rendering.attachments import views_of
+from threads.rendering.attachments import attachment_views
 
 # How a state looks; those that are neither good nor bad look like nothing in particular.
 TONES = {
@@ -32,7 +32,7 @@ TONES = {
 UNKNOWN_LABEL, UNKNOWN_ICON = "Action", "info"
 
 
-def action_of(card: Card) -> dict[str, Any]:
+def make_card_action(card: Card) -> dict[str, Any]:
     """What a message keeps of its card, so that opening a thread reads nothing else."""
     kind = TYPES[card.type]
     before = card.counters
@@ -49,14 +49,16 @@ def action_of(card: Card) -> dict[str, Any]:
         "dueAt": keys.iso(card.due_at) if card.due_at else None,
         "isStopped": card.stopped_at is not None,
         "isOnHold": card.is_open and card.leg is not None and card.leg.status == ON_HOLD,
-        "moves": {move.name: people_of(move.by, card) for move in _open_moves(kind, card)},
+        "moves": {
+            move.name: list_users_with_role(move.by, card) for move in _open_moves(kind, card)
+        },
         "answers": _before(before) if before else None,
-        "said": says_of(last) if last else "",
+        "said": get_step_text(last) if last else "",
         "at": keys.iso(last.at) if last else None,
     }
 
 
-def word_of(card: Card) -> str:
+def get_state_label(card: Card) -> str:
     return spell(card.state)
 
 
@@ -69,7 +71,7 @@ def _before(card: Card) -> dict[str, Any]:
     return {"id": card.id, "type": card.type, "what": what}
 
 
-def _open_moves(kind: CardType, card: Card) -> list[Move]:
+def _open_moves(kind: CardType, card: Card) -> list[Transition]:
     if not card.is_open:
         return []
     return [
@@ -79,19 +81,19 @@ def _open_moves(kind: CardType, card: Card) -> list[Move]:
     ]
 
 
-def _allows(card: Card, move: Move) -> bool:
+def _allows(card: Card, move: Transition) -> bool:
     """A booking on hold offers nothing that would bind somebody."""
     return card.leg is None or is_allowed(card.leg.status, status.move(card.type, move.name))
 
 
-def card_view(message: Message, state: ThreadState) -> dict[str, Any] | None:
+def card_view(message: Message, cached: CachedThread) -> dict[str, Any] | None:
     action = message.action
-    if action is None or message.is_gone:
+    if action is None or message.is_redacted:
         return None
-    return view_of_action(action, state)
+    return make_card_view(action, cached)
 
 
-def view_of_action(action: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+def make_card_view(action: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
     kind = TYPES.get(action["type"])
     if kind is None:
         return _unknown(action)
@@ -105,10 +107,10 @@ def view_of_action(action: dict[str, Any], state: ThreadState) -> dict[str, Any]
         **_files(kind, action["payload"]),
         "word": spell(action["state"]),
         "tone": TONES.get(action["state"], ""),
-        "proposer": state.name_of(action["by"])["name"],
-        "waiting_names": [state.name_of(user_id)["name"] for user_id in action["waitsFor"]],
-        "due": keys.moment(action["dueAt"]) if action["dueAt"] else None,
-        "moment": keys.moment(action["at"]) if action["at"] else None,
+        "proposer": cached.get_person(action["by"])["name"],
+        "waiting_names": [cached.get_person(user_id)["name"] for user_id in action["waitsFor"]],
+        "due": keys.parse_iso(action["dueAt"]) if action["dueAt"] else None,
+        "moment": keys.parse_iso(action["at"]) if action["at"] else None,
         "buttons": _buttons(kind, action),
     }
 
@@ -133,8 +135,8 @@ def _unknown(action: dict[str, Any]) -> dict[str, Any]:
 def _files(kind: CardType, payload: dict[str, Any]) -> dict[str, Any]:
     """A type that is about pictures shows them itself."""
     if kind.file_kind:
-        return {"pictures": gallery_of(payload)}
-    return {"files": views_of(payload.get("files"))}
+        return {"pictures": list_card_images(payload)}
+    return {"files": attachment_views(payload.get("files"))}
 
 
 def _buttons(kind: CardType, action: dict[str, Any]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from core.outbox.claims import pending
 from projects.consistency.references import References, ordering_keys_of
-from threads.dynamodb.table import Item, connection, get_many, load
+from threads.dynamodb.table import Item, connection, get_many, parse_item
 
 PAGE_SIZE = 1000
 # All that the checks need of an item: never what people wrote.
@@ -24,7 +24,7 @@ def find_orphans() -> Iterator[str]:
     for raws in _pages():
         items = []
         for raw in raws:
-            item = load(raw)
+            item = parse_item(raw)
             if item is None:
                 unknown += 1
             elif not item.is_expired:

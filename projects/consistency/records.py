@@ -8,8 +8,8 @@ from django.db.models import QuerySet
 from accounts.models import Block, User
 from contracts.models import Dossier
 from core.outbox.claims import pending
-from projects.panel.rebuild import differences
-from threads import keys
+from projects.panel.rebuild import list_differences
+from threads.dynamodb import keys
 from threads.dynamodb.table import get_many
 from threads.models import Pair, Profile
 
@@ -18,7 +18,7 @@ PAGE_SIZE = 100
 
 def compare_threads() -> Iterator[str]:
     for thread_id in Dossier.objects.order_by("pk").values_list("pk", flat=True).iterator():
-        for problem in differences(thread_id):
+        for problem in list_differences(thread_id):
             yield f"{thread_id}: {problem}"
 
 

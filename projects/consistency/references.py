@@ -8,10 +8,9 @@ from accounts.models import Block, User
 from contracts.models import BookingGroup, Card, Dossier, Leg, Offer
 from contracts.models.bookings import PENDING
 from contracts.queries import list_unsigned
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, get_many
 from threads.models import (
-    ActionWaiting,
     ArchiveDue,
     CardShadow,
     Draft,
@@ -22,6 +21,7 @@ from threads.models import (
     Pair,
     PairThread,
     Participant,
+    PendingAction,
     Profile,
     RateBucket,
     StartMarker,
@@ -33,10 +33,10 @@ from threads.models import (
 
 OF_THREAD = (
     *(Participant, FormerParticipant, Message, Pack, CardShadow, TabSnapshot, TabEdit),
-    *(PairThread, ArchiveDue, PackedThread, ActionWaiting, Draft),
+    *(PairThread, ArchiveDue, PackedThread, PendingAction, Draft),
 )
 OF_USER = (
-    *(Profile, ActionWaiting, Draft, RateBucket, StartMarker, UserConnection),
+    *(Profile, PendingAction, Draft, RateBucket, StartMarker, UserConnection),
     *(Participant, FormerParticipant),
 )
 
@@ -117,7 +117,7 @@ class References:
         if users_of(profile) & self._deleted:
             yield "is the profile of a deleted account"
 
-    def check_wait(self, wait: ActionWaiting) -> Iterator[str]:
+    def check_wait(self, wait: PendingAction) -> Iterator[str]:
         if not _is_open(wait):
             yield f"nothing like this is open: {wait.type}"
 
@@ -139,7 +139,7 @@ CHECKS: dict[type[Item], Callable[[References, Any], Iterator[str]]] = {
     TabSnapshot: References.check_tab,
     CardShadow: References.check_card,
     Profile: References.check_profile,
-    ActionWaiting: References.check_wait,
+    PendingAction: References.check_wait,
     Pair: References.check_pair,
     Participant: References.check_participant,
 }
@@ -148,7 +148,7 @@ CHECKS: dict[type[Item], Callable[[References, Any], Iterator[str]]] = {
 def thread_of(item: Any) -> str:
     if isinstance(item, (PairThread, ArchiveDue, PackedThread)):
         return str(item.sk.removeprefix(keys.PAIR_THREADS))
-    if isinstance(item, ActionWaiting):
+    if isinstance(item, PendingAction):
         return item.thread_id
     if isinstance(item, Draft):
         return str(item.sk.removeprefix(keys.DRAFTS))
@@ -189,7 +189,7 @@ def _existing(rows: Any, wanted: set[str]) -> set[str]:
     return set(rows.filter(pk__in=wanted).values_list("pk", flat=True))
 
 
-def _is_open(wait: ActionWaiting) -> bool:
+def _is_open(wait: PendingAction) -> bool:
     if wait.type == "offer":
         return Offer.objects.filter(pk=wait.what, status=PENDING).exists()
     if wait.type == "contract":

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from core.refusals import Refusal
-from projects.panel.large_tabs import weigh
+from projects.panel.large_tabs import measure_bytes
 
 Snapshot = dict[str, Any]
 # What a tab may weigh in all, since every edit writes all of it.
@@ -23,7 +23,7 @@ MAX_LINE_CHARS = 200
 MAX_LINK_CHARS = 1000
 MAX_ITEMS = 60
 
-BRIEF = {
+BRIEF_FIELDS = {
     "title": "Title",
     "goals": "Goals",
     "style": "Style and references",
@@ -56,7 +56,7 @@ class Edit:
     picture: dict[str, Any] | None = None
 
 
-def first_snapshot(tab: str, *, title: str) -> Snapshot:
+def make_initial_snapshot(tab: str, *, title: str) -> Snapshot:
     """What a tab holds before anybody wrote in it."""
     if tab == "brief":
         return {"fields": {"title": {"text": title[:MAX_LINE_CHARS], "version": 0}}}
@@ -72,7 +72,7 @@ def apply(snapshot: Snapshot, edit: Edit, new_version: int) -> Snapshot | None:
     change(after, edit, new_version)
     if after == snapshot:
         return None
-    if weigh(after) > MAX_TAB_BYTES:
+    if measure_bytes(after) > MAX_TAB_BYTES:
         raise Refusal("PANEL_INVALID", "This tab is full. Shorten something first.")
     return after
 
@@ -86,14 +86,14 @@ def _write(part: Snapshot, name: str, edit: Edit, version: int, longest: int) ->
     if part.get(name, "") == text:
         return
     if part.get("version", 0) > edit.version:
-        raise Conflict(edit, part.get(name, ""), part)
+        raise EditConflict(edit, part.get(name, ""), part)
     if len(text) > longest:
         raise Refusal("PANEL_INVALID", f"At most {longest:,} characters fit here.")
     part[name] = text
     _stamp(part, edit, version)
 
 
-class Conflict(Refusal):
+class EditConflict(Refusal):
     """Somebody was faster: what they wrote, and what was about to be saved."""
 
     def __init__(self, edit: Edit, theirs: str, part: Snapshot) -> None:
@@ -112,7 +112,7 @@ class Conflict(Refusal):
 
 
 def _edit_brief(tab: Snapshot, edit: Edit, version: int) -> None:
-    if edit.part not in BRIEF:
+    if edit.part not in BRIEF_FIELDS:
         raise Refusal("PANEL_INVALID", "A brief has no such part.")
     field = tab["fields"].setdefault(edit.part, {"text": "", "version": 0})
     longest = MAX_LINE_CHARS if edit.part == "title" else MAX_TEXT_CHARS
@@ -163,7 +163,7 @@ def _line(text: str, what: str) -> str:
 
 def _add_shot(tab: Snapshot, edit: Edit, version: int) -> None:
     name = _line(edit.text, "A shot")
-    item = {"id": edit.part or new_part(), "name": name, "notes": "", "owner": "", "done": False}
+    item = {"id": edit.part or new_part_id(), "name": name, "notes": "", "owner": "", "done": False}
     _add(tab, item, edit, version)
 
 
@@ -192,7 +192,7 @@ def _add_template(tab: Snapshot, edit: Edit, version: int) -> None:
     there = {each["name"] for each in tab["items"]}
     for name in TEMPLATES[edit.text]:
         if name not in there:
-            item = {"id": new_part(), "name": name, "notes": "", "owner": "", "done": False}
+            item = {"id": new_part_id(), "name": name, "notes": "", "owner": "", "done": False}
             _add(tab, item, edit, version)
 
 
@@ -204,7 +204,7 @@ def _add_pin(tab: Snapshot, edit: Edit, version: int) -> None:
     site = _site_of(link)
     if not site:
         raise Refusal("PANEL_INVALID", "A pin needs an address that begins with https://.")
-    item = {"id": edit.part or new_part(), "link": link, "site": site, "caption": ""}
+    item = {"id": edit.part or new_part_id(), "link": link, "site": site, "caption": ""}
     return _add(tab, item, edit, version)
 
 
@@ -229,7 +229,7 @@ def _caption(tab: Snapshot, edit: Edit, version: int) -> None:
     _write(_find(tab, edit), "caption", edit, version, MAX_LINE_CHARS)
 
 
-def new_part() -> str:
+def new_part_id() -> str:
     return secrets.token_hex(6)
 
 

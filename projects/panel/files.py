@@ -3,18 +3,18 @@
 from typing import Any
 
 from accounts.models import User
-from files.cleanup import list_unsettled_in_tabs
+from files.cleanup import list_unsettled_tab_uses
 from files.models import File, TabUse
 from files.tab_uses import release_from_tab, settle_in_tab
-from projects.panel.large_tabs import read_whole
-from threads import keys
+from projects.panel.large_tabs import read_full_snapshot
 from threads.cleanup import UNSETTLED
+from threads.dynamodb import keys
 from threads.models import TabSnapshot, Thread
 
 
 def settle_pins() -> int:
     """Files reserved for a pin belong to it if it was stored, and are free again if it was not."""
-    pins = list_unsettled_in_tabs(UNSETTLED)
+    pins = list_unsettled_tab_uses(UNSETTLED)
     for pin in pins:
         if not settle_pin(pin.file, pin):
             release_from_tab(pin)
@@ -33,7 +33,9 @@ def settle_pin(file: File, use: TabUse) -> bool:
     if use.settled_at:
         return True
     tab = TabSnapshot.find(keys.thread_pk(file.thread_id), keys.tab_sk(use.tab))
-    is_there = tab is not None and any(_shows(item, use) for item in read_whole(tab)["items"])
+    is_there = tab is not None and any(
+        _shows(item, use) for item in read_full_snapshot(tab)["items"]
+    )
     if is_there:
         settle_in_tab(use.part, thread_id=file.thread_id)
     return is_there

@@ -1,53 +1,57 @@
 """The conversation of a booking group: everybody in it from the first line on."""
 
 from accounts.models import User
-from projects.panel.record_tabs import Truth
-from threads import cache as states
-from threads import keys
+from projects.panel.record_tabs import ThreadRecords
+from threads import cache
 from threads.actions.start import new_participant
-from threads.cache import ThreadState
-from threads.dynamodb.transactions import Cancelled, Transaction
-from threads.events import publish_appended
+from threads.cache import CachedThread
+from threads.dynamodb import keys
+from threads.dynamodb.transactions import Transaction, TransactionCancelled
+from threads.events import publish_message
 from threads.models import Message, Participant, Thread
-from threads.models.message import PREVIEW, SYSTEM
+from threads.models.message import PREVIEW_LENGTH, SYSTEM
 from threads.models.participant import BUYER, SELLER
 from threads.models.thread import OPEN, PROJECT
-from threads.rendering.markdown import as_typed
-from threads.sending import Appended, Line
+from threads.rendering.markdown import escape_markdown
+from threads.sending import Appended, NewMessage
 from threads.sending.new_message import make_archive_due, make_marker
 
 
 def open_group_thread(
-    truth: Truth, *, key: str, says: str, named: dict[str, str] | None = None
+    truth: ThreadRecords, *, key: str, says: str, named: dict[str, str] | None = None
 ) -> None:
     """Its id and its first message's follow from the record: a repeat finds it there."""
     group = truth.dossier.group
     if group is None:
         return
-    line = Line(
-        client_id=key, body=as_typed(says), preview=says[:PREVIEW], type=SYSTEM, named=named
+    line = NewMessage(
+        client_id=key,
+        body=escape_markdown(says),
+        preview=says[:PREVIEW_LENGTH],
+        type=SYSTEM,
+        named=named,
     )
-    state, message = _new_thread(truth, group.thread_id, group.title, line)
+    cached, message = _new_thread(truth, group.thread_id, group.title, line)
     write = Transaction()
-    write.put("thread", state.thread, Thread.pk.does_not_exist())
-    for person in state.people.values():
+    write.put("thread", cached.thread, Thread.pk.does_not_exist())
+    for person in cached.people.values():
         write.put(person.sk, person)
     write.put("message", message)
     write.put("marker", make_marker(message, line))
     write.put("archive", make_archive_due(message))
     try:
         write.commit()
-    except Cancelled as cancelled:
+    except TransactionCancelled as cancelled:
         if not cancelled.failed("thread"):
             raise
         return
-    states.remember(state.copy())
-    publish_appended(Appended(state, message))
+    cache.put(cached.copy())
+    publish_message(Appended(cached, message))
 
 
 def _new_thread(
-    truth: Truth, thread_id: str, title: str, line: Line
-) -> tuple[ThreadState, Message]:
+    truth: ThreadRecords, thread_id: str, title: str, line: NewMessage
+) -> tuple[CachedThread, Message]:
     binding = truth.binding
     assert binding is not None
     made_at = truth.dossier.group.created_at  # type: ignore[union-attr]
@@ -87,7 +91,7 @@ def _new_thread(
         receiver_ids=binding.party_ids,
         created_at=at,
     )
-    return ThreadState(thread, _everybody(thread, binding.party_ids)), message
+    return CachedThread(thread, _everybody(thread, binding.party_ids)), message
 
 
 def _everybody(thread: Thread, party_ids: list[str]) -> dict[str, Participant]:

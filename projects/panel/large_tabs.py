@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core.refusals import Refusal
-from threads import keys
+from threads.dynamodb import keys
 from threads.models import TabEdit, TabSnapshot
 
 Snapshot = dict[str, Any]
@@ -19,7 +19,7 @@ MAX_INLINE_BYTES = 24 * 1024
 MAX_READS = 4
 
 
-def weigh(snapshot: Snapshot) -> int:
+def measure_bytes(snapshot: Snapshot) -> int:
     return len(_written_down(snapshot))
 
 
@@ -27,12 +27,12 @@ def _written_down(snapshot: Snapshot) -> bytes:
     return json.dumps(snapshot, ensure_ascii=False, sort_keys=True).encode()
 
 
-def fold(name: str, whole: Snapshot) -> Snapshot:
+def make_inline_snapshot(name: str, whole: Snapshot) -> Snapshot:
     """As the thread carries it: all of it, or what a page says of a tab that it does not show."""
-    if weigh(whole) <= MAX_INLINE_BYTES:
+    if measure_bytes(whole) <= MAX_INLINE_BYTES:
         return whole
     digest = hashlib.sha256(_written_down(whole)).hexdigest()
-    told = TOLD[name](whole) if name in TOLD else None
+    told = INDICATORS[name](whole) if name in INDICATORS else None
     return {"large": True, "digest": digest, "told": told}
 
 
@@ -40,7 +40,7 @@ def is_large(tab: TabSnapshot) -> bool:
     return bool(tab.snapshot.get("large"))
 
 
-def read_whole(tab: TabSnapshot) -> Snapshot:
+def read_full_snapshot(tab: TabSnapshot) -> Snapshot:
     """One request more if it is large; none otherwise."""
     found: TabSnapshot | None = tab
     for _ in range(MAX_READS):
@@ -56,9 +56,9 @@ def read_whole(tab: TabSnapshot) -> Snapshot:
     return found.snapshot
 
 
-def told_of(tab: TabSnapshot) -> Any:
+def get_tab_indicator(tab: TabSnapshot) -> Any:
     """What stands in the header of the thread, or on the tab."""
-    return tab.snapshot["told"] if is_large(tab) else TOLD[tab.name](tab.snapshot)
+    return tab.snapshot["told"] if is_large(tab) else INDICATORS[tab.name](tab.snapshot)
 
 
 def percent_done(snapshot: Snapshot) -> int | None:
@@ -69,19 +69,19 @@ def percent_done(snapshot: Snapshot) -> int | None:
     return int(100 * sum(bool(item["done"]) for item in items) / len(items))
 
 
-def count_waiting(snapshot: Snapshot) -> int:
+def count_pending(snapshot: Snapshot) -> int:
     waiting = [card for card in snapshot.get("cards", []) if card["isOpen"]]
     listed = len(snapshot["offers"]) + len(snapshot["signing"]) + len(waiting)
-    return listed + count_hidden(snapshot)
+    return listed + count_unlisted(snapshot)
 
 
-def count_hidden(snapshot: Snapshot) -> int:
+def count_unlisted(snapshot: Snapshot) -> int:
     """Those that wait and are not listed."""
     more = snapshot.get("more", {})
     return sum(more.get(name, 0) for name in ("offers", "signing", "cards"))
 
 
-TOLD: dict[str, Callable[[Snapshot], int | None]] = {
+INDICATORS: dict[str, Callable[[Snapshot], int | None]] = {
     "shotlist": percent_done,
-    "actions": count_waiting,
+    "actions": count_pending,
 }

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from contracts.cards.types import TYPES, proofs
-from contracts.documents.pages import find_reversal
+from contracts.documents.receipts import find_reversal
 from contracts.models import (
     Card,
     ContractVersion,
@@ -24,13 +24,13 @@ from contracts.models import (
 )
 from contracts.models.bookings import PENDING
 from contracts.models.documents import VOID
-from contracts.queries import balance_of, find_dossier, legs_of
+from contracts.queries import find_dossier, get_balance, list_legs
 from contracts.status import SIGN, is_allowed
 from files.models import TabUse
 from files.tab_uses import list_in_tab
 from projects.panel.trim import MAX_LISTED, count_more, trim
-from threads import keys
-from threads.models.tab import RECORDED
+from threads.dynamodb import keys
+from threads.models.tab import RECORD_TABS
 from threads.rendering.attachments import as_in_tab, describe_in_tab
 from threads.sending import Binding
 
@@ -43,7 +43,7 @@ Snapshot = dict[str, Any]
 
 
 @dataclass
-class Truth:
+class ThreadRecords:
     """All that is recorded of a thread, read once."""
 
     dossier: Dossier
@@ -73,7 +73,7 @@ class Truth:
 
 
 @transaction.atomic
-def read_truth(thread_id: str) -> Truth | None:
+def read_records(thread_id: str) -> ThreadRecords | None:
     dossier = find_dossier(thread_id)
     if dossier is None:
         return None
@@ -81,9 +81,9 @@ def read_truth(thread_id: str) -> Truth | None:
     cards = Card.objects.filter(thread_id=thread_id).order_by("-created_at", "-id")
     closed = cards.filter(is_open=False)[:MAX_CLOSED]
     is_open = cards.filter(is_open=True)
-    return Truth(
+    return ThreadRecords(
         dossier,
-        list(legs_of(dossier)),
+        list(list_legs(dossier)),
         list(offers[: MAX_CLOSED * 2]),
         list_in_tab(PROOFS, thread_id=thread_id),
         [*is_open[:MAX_LISTED], *closed],
@@ -92,11 +92,11 @@ def read_truth(thread_id: str) -> Truth | None:
     )
 
 
-def snapshots_of(truth: Truth) -> dict[str, Snapshot]:
+def make_snapshots(truth: ThreadRecords) -> dict[str, Snapshot]:
     """Before a booking there is nothing but what waits for an answer."""
     if not truth.dossier.is_bound:
         return {"actions": trim(_actions(truth))}
-    return {tab: trim(MAKERS[tab](truth)) for tab in RECORDED}
+    return {tab: trim(MAKERS[tab](truth)) for tab in RECORD_TABS}
 
 
 def _newest(records: QuerySet[Any], *order: str) -> tuple[list[Any], int]:
@@ -105,11 +105,11 @@ def _newest(records: QuerySet[Any], *order: str) -> tuple[list[Any], int]:
     return newest[::-1], max(0, records.count() - MAX_LISTED)
 
 
-def _docs(truth: Truth) -> Snapshot:
+def _docs(truth: ThreadRecords) -> Snapshot:
     return {"documents": [_document(leg, truth) for leg in truth.legs]}
 
 
-def _document(leg: Leg, truth: Truth) -> Snapshot:
+def _document(leg: Leg, truth: ThreadRecords) -> Snapshot:
     versions = leg.contract.versions.prefetch_related("signatures").order_by("-number")
     newest, *older = versions[: MAX_LISTED + 1]
     shown: Snapshot = {
@@ -139,7 +139,7 @@ def _signature(signature: Any) -> Snapshot:
     return {"user": signature.user_id, "at": keys.iso(signature.signed_at)}
 
 
-def _expenses(truth: Truth) -> Snapshot:
+def _expenses(truth: ThreadRecords) -> Snapshot:
     if truth.is_shared:
         return {"shared": True, "group": truth.dossier.group_id}
     legs = [_account(leg) for leg in truth.legs]
@@ -152,7 +152,7 @@ def _expenses(truth: Truth) -> Snapshot:
 
 
 def _account(leg: Leg) -> Snapshot:
-    balance = balance_of(leg)
+    balance = get_balance(leg)
     amendments, more_amendments = _newest(leg.amendments.all(), "made_at", "id")
     receipts, more_receipts = _newest(
         leg.receipts.select_related("entry__reverses__receipt", "entry__reversed_by__receipt"),
@@ -200,7 +200,7 @@ def _receipt(receipt: Receipt) -> Snapshot:
     return shown
 
 
-def _files(truth: Truth) -> Snapshot:
+def _files(truth: ThreadRecords) -> Snapshot:
     finals = DeliverableManifest.objects.filter(leg__in=truth.legs)
     manifests, more = _newest(finals, "made_at", "id")
     shown: Snapshot = {
@@ -244,7 +244,7 @@ def _approved(card: Card) -> Snapshot:
     }
 
 
-def _actions(truth: Truth) -> Snapshot:
+def _actions(truth: ThreadRecords) -> Snapshot:
     offers = [_offer(each) for each in truth.offers]
     is_open = [each for each in offers if each["status"] == PENDING]
     closed = [each for each in offers if each["status"] != PENDING]
@@ -289,7 +289,7 @@ def _offer(offer: Offer) -> Snapshot:
     }
 
 
-def _to_sign(leg: Leg, truth: Truth) -> list[Snapshot]:
+def _to_sign(leg: Leg, truth: ThreadRecords) -> list[Snapshot]:
     version: ContractVersion | None = leg.contract.versions.exclude(status=VOID).first()
     if version is None or not is_allowed(leg.status, SIGN):
         return []
@@ -302,7 +302,7 @@ def _to_sign(leg: Leg, truth: Truth) -> list[Snapshot]:
     ]
 
 
-MAKERS: dict[str, Callable[[Truth], Snapshot]] = {
+MAKERS: dict[str, Callable[[ThreadRecords], Snapshot]] = {
     "files": _files,
     "docs": _docs,
     "expenses": _expenses,

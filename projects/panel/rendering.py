@@ -15,10 +15,16 @@ from contracts.models.money import METHODS, PAYMENT, REPAYMENT, REVERSAL
 from contracts.money import amount
 from contracts.status import PROPOSE_CHANGE, RECORD_PAYMENT, SIGN, is_allowed
 from projects.cards.rendering import UNKNOWN_ICON, UNKNOWN_LABEL
-from projects.panel.editable_tabs import BRIEF, TEMPLATES
-from projects.panel.large_tabs import count_hidden, is_large, percent_done, read_whole, told_of
-from threads import keys
-from threads.cache import ThreadState
+from projects.panel.editable_tabs import BRIEF_FIELDS, TEMPLATES
+from projects.panel.large_tabs import (
+    count_unlisted,
+    get_tab_indicator,
+    is_large,
+    percent_done,
+    read_full_snapshot,
+)
+from threads.cache import CachedThread
+from threads.dynamodb import keys
 from threads.models import TabSnapshot
 from threads.models.tab import TAB_NAMES
 from threads.rendering.attachments import view_in_tab
@@ -34,21 +40,24 @@ LABELS = {
 }
 
 
-def render_tab(state: ThreadState, name: str) -> str:
+def render_tab(cached: CachedThread, name: str) -> str:
     """In UTC, whoever's request this is: each browser says the times in its own zone. A large one
     is fetched by those who look at it: a frame has no room for it."""
-    shown = tab_shown(state, name, whole=False)
+    shown = make_tab_view(cached, name, whole=False)
     with timezone.override(UTC):
         return get_template(shown["template"]).render({"p": shown["context"]})
 
 
-def tab_shown(state: ThreadState, name: str, *, whole: bool) -> dict[str, Any]:
+def make_tab_view(cached: CachedThread, name: str, *, whole: bool) -> dict[str, Any]:
     """Template and context; of a large one only if it is asked for, which is one more request."""
-    tab = state.tabs.get(name)
+    tab = cached.tabs.get(name)
     if tab is None or whole or not is_large(tab):
-        return {"template": f"projects/panel/{name}.html", "context": tab_context(state, name)}
+        return {
+            "template": f"projects/panel/{name}.html",
+            "context": make_tab_context(cached, name),
+        }
     context = {
-        "thread_id": state.thread.id,
+        "thread_id": cached.thread.id,
         "tab": name,
         "label": LABELS[name],
         "version": tab.version,
@@ -57,74 +66,74 @@ def tab_shown(state: ThreadState, name: str, *, whole: bool) -> dict[str, Any]:
     return {"template": "projects/panel/large.html", "context": context}
 
 
-def tab_context(state: ThreadState, name: str) -> dict[str, Any]:
-    tab = state.tabs.get(name)
-    snapshot = read_whole(tab) if tab else {}
+def make_tab_context(cached: CachedThread, name: str) -> dict[str, Any]:
+    tab = cached.tabs.get(name)
+    snapshot = read_full_snapshot(tab) if tab else {}
     return {
-        "thread_id": state.thread.id,
+        "thread_id": cached.thread.id,
         "tab": name,
         "is_there": tab is not None,
         "version": tab.version if tab else 0,
-        "content": VIEWS[name](snapshot, state),
-        "people": [state.name_of(user_id) for user_id in state.thread.parties],
-        **_mark(state, name),
-        **_changed(tab, state),
+        "content": VIEWS[name](snapshot, cached),
+        "people": [cached.get_person(user_id) for user_id in cached.thread.parties],
+        **_mark(cached, name),
+        **_changed(tab, cached),
     }
 
 
-def _changed(tab: TabSnapshot | None, state: ThreadState) -> dict[str, Any]:
+def _changed(tab: TabSnapshot | None, cached: CachedThread) -> dict[str, Any]:
     if tab is None or not tab.version:
         return {}
     return {
-        "changed_by": state.name_of(tab.updated_by),
-        "changed_at": keys.moment(tab.updated_at),
+        "changed_by": cached.get_person(tab.updated_by),
+        "changed_at": keys.parse_iso(tab.updated_at),
     }
 
 
-def progress_of(state: ThreadState) -> int | None:
+def get_shot_progress(cached: CachedThread) -> int | None:
     """Of the shot list, for the header of the thread."""
-    tab = state.tabs.get("shotlist")
-    return told_of(tab) if tab else None
+    tab = cached.tabs.get("shotlist")
+    return get_tab_indicator(tab) if tab else None
 
 
-def tabs_shown(state: ThreadState, current: str) -> list[dict[str, Any]]:
+def list_tab_links(cached: CachedThread, current: str) -> list[dict[str, Any]]:
     return [
-        {"name": name, "label": LABELS[name], "is_current": name == current, **_mark(state, name)}
+        {"name": name, "label": LABELS[name], "is_current": name == current, **_mark(cached, name)}
         for name in TAB_NAMES
     ]
 
 
-def _mark(state: ThreadState, name: str) -> dict[str, Any]:
+def _mark(cached: CachedThread, name: str) -> dict[str, Any]:
     """How many wait, on the tab that lists them."""
-    tab = state.tabs.get(name)
+    tab = cached.tabs.get(name)
     if name != "actions" or tab is None:
         return {}
-    return {"count": told_of(tab)}
+    return {"count": get_tab_indicator(tab)}
 
 
 # --- What each template is given
 
 
-def _brief(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+def _brief(snapshot: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
     fields = snapshot.get("fields", {})
     return {
         "fields": [
-            _with_author(fields.get(name, {}), state) | {"name": name, "label": label}
-            for name, label in BRIEF.items()
+            _with_author(fields.get(name, {}), cached) | {"name": name, "label": label}
+            for name, label in BRIEF_FIELDS.items()
         ]
     }
 
 
-def _items(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
-    items = [_with_author(item, state) for item in snapshot.get("items", [])]
+def _items(snapshot: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
+    items = [_with_author(item, cached) for item in snapshot.get("items", [])]
     for place, item in enumerate(items):
         item["place"] = place
-        item["owner_name"] = state.name_of(item["owner"])["name"] if item.get("owner") else ""
+        item["owner_name"] = cached.get_person(item["owner"])["name"] if item.get("owner") else ""
     return {"items": items, "percent": percent_done(snapshot) if _is_list(snapshot) else None}
 
 
-def _moodboard(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
-    shown = _items(snapshot, state)
+def _moodboard(snapshot: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
+    shown = _items(snapshot, cached)
     shown["items"] = [_pin(item) for item in shown["items"]]
     return shown
 
@@ -142,63 +151,67 @@ def _is_list(snapshot: dict[str, Any]) -> bool:
     return all("done" in item for item in snapshot.get("items", []))
 
 
-def _shotlist(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
-    board = state.tabs.get("moodboard")
-    pins = [_pin(item) for item in (read_whole(board)["items"] if board else [])]
-    shown = _items(snapshot, state)
+def _shotlist(snapshot: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
+    board = cached.tabs.get("moodboard")
+    pins = [_pin(item) for item in (read_full_snapshot(board)["items"] if board else [])]
+    shown = _items(snapshot, cached)
     for item in shown["items"]:
         item["pinned"] = next((pin for pin in pins if pin["id"] == item.get("pin")), None)
     return shown | {"templates": sorted(TEMPLATES), "pins": pins}
 
 
-def _with_author(part: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+def _with_author(part: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
     shown = {"text": "", "version": 0} | part
     if part.get("by"):
-        shown |= {"author": state.name_of(part["by"])["name"], "moment": keys.moment(part["at"])}
+        shown |= {
+            "author": cached.get_person(part["by"])["name"],
+            "moment": keys.parse_iso(part["at"]),
+        }
     return shown
 
 
-def _files(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+def _files(snapshot: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
     manifests = [
-        each | {"author": state.name_of(each["by"])["name"], "moment": keys.moment(each["at"])}
+        each
+        | {"author": cached.get_person(each["by"])["name"], "moment": keys.parse_iso(each["at"])}
         for each in snapshot.get("manifests", [])
     ]
     proofs = [
-        each | {"view": view_in_tab(each), "author": state.name_of(each["by"])["name"]}
+        each | {"view": view_in_tab(each), "author": cached.get_person(each["by"])["name"]}
         for each in snapshot.get("proofs", [])
     ]
     return {
         "manifests": manifests,
         "proofs": proofs,
-        "approved": [_approved(each, state) for each in snapshot.get("approved", [])],
+        "approved": [_approved(each, cached) for each in snapshot.get("approved", [])],
         "sellers": snapshot.get("sellers", []),
         "more": snapshot.get("more", {}),
     }
 
 
-def _approved(entry: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+def _approved(entry: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
     return entry | {
-        "author": state.name_of(entry["by"])["name"],
-        "moment": keys.moment(entry["at"]),
+        "author": cached.get_person(entry["by"])["name"],
+        "moment": keys.parse_iso(entry["at"]),
         "pictures": [view_in_tab(each) for each in entry["pictures"]],
     }
 
 
-def _docs(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
-    documents = [_document(each, state) for each in snapshot.get("documents", [])]
+def _docs(snapshot: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
+    documents = [_document(each, cached) for each in snapshot.get("documents", [])]
     return {"documents": documents, "more": snapshot.get("more", {})}
 
 
-def _document(document: dict[str, Any], state: ThreadState) -> dict[str, Any]:
-    signed = {each["user"]: keys.moment(each["at"]) for each in document["signatures"]}
+def _document(document: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
+    signed = {each["user"]: keys.parse_iso(each["at"]) for each in document["signatures"]}
     parties = [document["buyer"], document["seller"]]
     times = {
-        name: keys.moment(document[key])
+        name: keys.parse_iso(document[key])
         for name, key in (("starts", "startsAt"), ("ends", "endsAt"))
         if key in document
     }
     signers = [
-        {"id": user_id, "name": state.name_of(user_id)["name"], "at": signed.get(user_id)}
+        {"id": user_id, "name": cached.get_person(user_id)["name"], "at": signed.get(user_id)}
         for user_id in parties
     ]
     status = document.get("legStatus", BOOKED)
@@ -207,8 +220,8 @@ def _document(document: dict[str, Any], state: ThreadState) -> dict[str, Any]:
     return document | times | {"signers": signers, "may": may}
 
 
-def _expenses(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
-    legs = [_account(leg, state) for leg in snapshot.get("legs", [])]
+def _expenses(snapshot: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
+    legs = [_account(leg, cached) for leg in snapshot.get("legs", [])]
     totals = [
         {
             name: amount(total[name], total["currency"])
@@ -222,7 +235,7 @@ def _expenses(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
     return shown | {"shared": snapshot.get("shared", False), "group": snapshot.get("group", "")}
 
 
-def _account(leg: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+def _account(leg: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
     def money(cents: int) -> str:
         return amount(cents, leg["currency"])
 
@@ -242,7 +255,7 @@ def _account(leg: dict[str, Any], state: ThreadState) -> dict[str, Any]:
         "owed": money(-leg["open"]),
         "amendments": [a | {"amount": money(a["cents"])} for a in leg["amendments"]],
         "receipts": [_receipt(each, money) for each in leg["receipts"]],
-        "seller_name": state.name_of(leg["seller"])["name"],
+        "seller_name": cached.get_person(leg["seller"])["name"],
         "more": leg.get("more", {}),
     }
 
@@ -255,22 +268,22 @@ def _receipt(receipt: dict[str, Any], money: Callable[[int], str]) -> dict[str, 
         "amount": money(receipt["cents"]),
         "sign": "−" if is_less else "+",
         "title": {PAYMENT: "Receipt", REVERSAL: "Reversal receipt"}.get(kind, "Credit note"),
-        "moment": keys.moment(receipt["at"]),
+        "moment": keys.parse_iso(receipt["at"]),
         "paid_on": date.fromisoformat(receipt["paidOn"]) if "paidOn" in receipt else None,
         "method": METHODS.get(receipt.get("method", ""), ""),
     }
 
 
-def _actions(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+def _actions(snapshot: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
     def shown(entry: dict[str, Any]) -> dict[str, Any]:
         more: dict[str, Any] = {}
         if "cents" in entry:
             more["amount"] = amount(entry["cents"], entry["currency"])
-            more["moment"] = keys.moment(entry["at"])
-            more["author"] = state.name_of(entry["by"])["name"]
-        return entry | more | {"waits_for": state.name_of(entry["waitsFor"])["name"]}
+            more["moment"] = keys.parse_iso(entry["at"])
+            more["author"] = cached.get_person(entry["by"])["name"]
+        return entry | more | {"waits_for": cached.get_person(entry["waitsFor"])["name"]}
 
-    cards = [_card(card, state) for card in snapshot.get("cards", [])]
+    cards = [_card(card, cached) for card in snapshot.get("cards", [])]
     lists = {
         name: [shown(entry) for entry in snapshot.get(name, [])]
         for name in ("offers", "signing", "closed")
@@ -278,20 +291,20 @@ def _actions(snapshot: dict[str, Any], state: ThreadState) -> dict[str, Any]:
     return lists | {
         "open_cards": [card for card in cards if card["isOpen"]],
         "closed_cards": [card for card in cards if not card["isOpen"]],
-        "hidden": count_hidden(snapshot),
+        "hidden": count_unlisted(snapshot),
     }
 
 
-def _card(card: dict[str, Any], state: ThreadState) -> dict[str, Any]:
+def _card(card: dict[str, Any], cached: CachedThread) -> dict[str, Any]:
     kind = TYPES.get(card["type"])
     return card | {
         "label": kind.label if kind else UNKNOWN_LABEL,
         "icon": kind.icon if kind else UNKNOWN_ICON,
         "word": card["state"].replace("_", " "),
-        "author": state.name_of(card["by"])["name"],
-        "waits_for": ", ".join(state.name_of(user_id)["name"] for user_id in card["waitsFor"]),
-        "moment": keys.moment(card["at"]),
-        "due": keys.moment(card["dueAt"]) if card["dueAt"] else None,
+        "author": cached.get_person(card["by"])["name"],
+        "waits_for": ", ".join(cached.get_person(user_id)["name"] for user_id in card["waitsFor"]),
+        "moment": keys.parse_iso(card["at"]),
+        "due": keys.parse_iso(card["dueAt"]) if card["dueAt"] else None,
     }
 
 

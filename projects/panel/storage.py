@@ -6,29 +6,29 @@ from collections.abc import Callable, Iterable
 from django.conf import settings
 
 from core.refusals import Refusal
-from projects.panel.large_tabs import fold, is_large
-from threads import cache as states
-from threads import keys
-from threads.cache import ThreadState
+from projects.panel.large_tabs import is_large, make_inline_snapshot
+from threads import cache
+from threads.cache import CachedThread
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.store import StoreUnavailable
-from threads.dynamodb.table import Where
-from threads.dynamodb.transactions import Cancelled, Transaction
+from threads.dynamodb.table import KeyCondition
+from threads.dynamodb.transactions import Transaction, TransactionCancelled
 from threads.models import Participant, TabEdit, TabSnapshot, Thread
 from threads.models.thread import LOCKED
 from threads.sending.revision import now
-from threads.sending.transaction import may_write
+from threads.sending.transaction import can_write
 
 # The tabs as they should be, of the thread as it is; none if they are so already.
-Plan = Callable[[ThreadState], list[TabSnapshot]]
+Plan = Callable[[CachedThread], list[TabSnapshot]]
 
 
-def write_tabs(thread_id: str, plan: Plan, *, editor: str | None = None) -> ThreadState | None:
+def write_tabs(thread_id: str, plan: Plan, *, editor: str | None = None) -> CachedThread | None:
     """The thread with these tabs, or None if there was nothing to do. `editor` is who wrote them:
     somebody who has to be there, and free to write. Records are carried whoever is."""
     backoff = Backoff()
-    with states.turn(thread_id):
+    with cache.write_lock(thread_id):
         while True:
             state, tabs = _prepare(thread_id, plan)
             if not tabs:
@@ -36,18 +36,18 @@ def write_tabs(thread_id: str, plan: Plan, *, editor: str | None = None) -> Thre
             try:
                 _build(state, tabs, editor).commit()
                 return _remember(state, tabs)
-            except Cancelled:
-                states.forget(thread_id)
+            except TransactionCancelled:
+                cache.invalidate(thread_id)
                 backoff.wait()
             except StoreUnavailable as error:
                 # It may have been written: looking will tell.
-                states.forget(thread_id)
+                cache.invalidate(thread_id)
                 backoff.wait_after(error)
 
 
-def _prepare(thread_id: str, plan: Plan) -> tuple[ThreadState, list[TabSnapshot]]:
+def _prepare(thread_id: str, plan: Plan) -> tuple[CachedThread, list[TabSnapshot]]:
     """That it is refused, or done already, is never said from memory alone."""
-    believed = states.known(thread_id)
+    believed = cache.peek(thread_id)
     if believed is not None:
         try:
             tabs = plan(believed)
@@ -55,29 +55,29 @@ def _prepare(thread_id: str, plan: Plan) -> tuple[ThreadState, list[TabSnapshot]
                 return believed, tabs
         except Refusal:
             pass
-    state = states.look(thread_id)
-    return state, plan(state)
+    cached = cache.reload(thread_id)
+    return cached, plan(cached)
 
 
-def _build(state: ThreadState, tabs: list[TabSnapshot], editor: str | None) -> Transaction:
+def _build(cached: CachedThread, tabs: list[TabSnapshot], editor: str | None) -> Transaction:
     write = Transaction()
-    rev = state.thread.rev + 1
+    rev = cached.thread.rev + 1
     for tab in tabs:
-        before, edit = state.tabs.get(tab.name), _edit_of(tab)
+        before, edit = cached.tabs.get(tab.name), _edit_of(tab)
         tab.rev = rev
-        tab.snapshot = fold(tab.name, tab.snapshot)
+        tab.snapshot = make_inline_snapshot(tab.name, tab.snapshot)
         write.put(tab.sk, tab, _is_newer(before, tab))
         if editor:
             edit.changes = list(tab.changes)
             write.put(f"edit {tab.name}", edit, TabEdit.pk.does_not_exist())
             _shorten_previous(write, before)
-        elif tab.truth_revision is not None:
+        elif tab.records_revision is not None:
             _keep_aside(write, before, tab, edit)
     change = Change(set={"rev": rev, "updated_at": now()})
-    write.update("thread", state.thread, change, _as_is(state, editor))
+    write.update("thread", cached.thread, change, _as_is(cached, editor))
     if editor:
-        me = state.people[editor]
-        write.check(me.sk, me, may_write(state) & Participant.pk.exists())
+        me = cached.people[editor]
+        write.check(me.sk, me, can_write(cached) & Participant.pk.exists())
     return write
 
 
@@ -102,10 +102,10 @@ def _keep_aside(
         write.put(f"edit {tab.name}", edit)
 
 
-def _is_newer(before: TabSnapshot | None, tab: TabSnapshot) -> Where:
-    if tab.truth_revision is not None:
-        made_from = TabSnapshot.truth_revision
-        return TabSnapshot.pk.does_not_exist() | (made_from < tab.truth_revision)
+def _is_newer(before: TabSnapshot | None, tab: TabSnapshot) -> KeyCondition:
+    if tab.records_revision is not None:
+        made_from = TabSnapshot.records_revision
+        return TabSnapshot.pk.does_not_exist() | (made_from < tab.records_revision)
     if before is None:
         return TabSnapshot.pk.does_not_exist()
     return TabSnapshot.version == before.version
@@ -122,16 +122,16 @@ def _edit_of(tab: TabSnapshot) -> TabEdit:
     )
 
 
-def _as_is(state: ThreadState, editor: str | None) -> Where:
-    as_is = Thread.rev == state.thread.rev
+def _as_is(cached: CachedThread, editor: str | None) -> KeyCondition:
+    as_is = Thread.rev == cached.thread.rev
     if editor is None:
         return as_is
     return as_is & (Thread.status != LOCKED) & Thread.soft_block.does_not_exist()
 
 
-def _remember(state: ThreadState, tabs: Iterable[TabSnapshot]) -> ThreadState:
-    with states.changing:
+def _remember(cached: CachedThread, tabs: Iterable[TabSnapshot]) -> CachedThread:
+    with cache.update_lock:
         for tab in tabs:
-            state.tabs[tab.name] = tab
-            state.thread.rev = tab.rev
-    return state.copy()
+            cached.tabs[tab.name] = tab
+            cached.thread.rev = tab.rev
+    return cached.copy()

@@ -6,7 +6,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from projects.panel.large_tabs import weigh
+from projects.panel.large_tabs import measure_bytes
 
 Snapshot = dict[str, Any]
 # DynamoDB refuses items above 400 KB.
@@ -20,7 +20,7 @@ NEWEST_FIRST = {"approved", "documents", "earlier", "legs", "offers", "signing",
 
 def trim(snapshot: Snapshot) -> Snapshot:
     """Halves the largest list until the tab fits; the same records always give the same tab."""
-    while weigh(snapshot) > MAX_RECORDED_BYTES:
+    while measure_bytes(snapshot) > MAX_RECORDED_BYTES:
         lists = [each for each in _lists(snapshot) if each[0][each[1]]]
         if not lists:
             raise ValueError("a tab without records is above its bound")
@@ -36,7 +36,7 @@ def _own_bytes(place: tuple[Snapshot, str]) -> int:
 
 
 def _bytes(entries: list[Any]) -> int:
-    return weigh({"": entries})
+    return measure_bytes({"": entries})
 
 
 def count_more(holder: Snapshot, name: str, hidden: int) -> None:

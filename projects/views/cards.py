@@ -9,30 +9,30 @@ from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.sign_in.lockout import address_of
+from accounts.sign_in.lockout import client_address
 from contracts import status
 from contracts.calendar import calendar_of
-from contracts.cards.card_type import CardType, Move, holds
-from contracts.cards.chains import chain_of
-from contracts.cards.locks import find_card
-from contracts.cards.proposals import check_may_propose, find_type
+from contracts.cards.card_type import CardType, Transition, holds
+from contracts.cards.chains import list_chain
+from contracts.cards.locks import access_card
+from contracts.cards.proposals import check_can_propose, get_card_type
 from contracts.cards.review import Review, review
-from contracts.cards.steps import says_of
+from contracts.cards.steps import get_step_text
 from contracts.cards.types import TYPES
 from contracts.labels import label_legs
 from contracts.models import Card, Leg
 from contracts.queries import access_leg, list_legs_between
 from core.locales import locale_of
 from core.refusals import Refusal
-from projects.actions.cards import move_card, propose_card
-from projects.cards.gallery import gallery_of, to_choose_from
-from projects.cards.rendering import action_of, view_of_action, word_of
+from projects.actions.cards import propose_card, transition_card
+from projects.cards.gallery import list_card_images, list_selectable_images
+from projects.cards.rendering import get_state_label, make_card_action, make_card_view
 from threads import queries
 from threads.forms import MAX_ATTACHMENTS
-from threads.models.packs import placeholders
+from threads.models.packs import allow_placeholders
 from threads.rendering.messages import message_url
-from threads.views.files import bring_files
-from threads.views.threads import Request
+from threads.views.files import upload_files
+from threads.views.threads import AuthenticatedRequest
 
 MAX_KEY_CHARS = 64
 # Of files in one form: more than any type takes.
@@ -45,9 +45,9 @@ WRITTEN = ("title", "unit", "note")
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def new(request: Request, thread_id: str, type_name: str) -> HttpResponse:
-    queries.access_people(request.user, thread_id)
-    kind = find_type(type_name)
+def new(request: AuthenticatedRequest, thread_id: str, type_name: str) -> HttpResponse:
+    queries.access_participants(request.user, thread_id)
+    kind = get_card_type(type_name)
     every_leg = list_legs_between(request.user, thread_id)
     legs = _open_to(kind, every_leg)
     wanted = request.POST.get("leg") or request.GET.get("leg") or (legs or every_leg)[0].id
@@ -56,7 +56,7 @@ def new(request: Request, thread_id: str, type_name: str) -> HttpResponse:
         raise Refusal("THREAD_NOT_FOUND", "There is no such booking.")
     given = _given(request)
     if request.method != "POST":
-        check_may_propose(kind, request.user, leg)
+        check_can_propose(kind, request.user, leg)
         return _form(request, kind, leg, kind.defaults(leg), legs=legs)
     if "more" in request.POST:
         return _form(request, kind, leg, _with_one_more(given), legs=legs)
@@ -66,7 +66,7 @@ def new(request: Request, thread_id: str, type_name: str) -> HttpResponse:
     file_ids = _file_ids(request, kind, thread_id)
     try:
         if to_review := _review(request, kind, leg, given, file_ids):
-            check_may_propose(kind, request.user, leg)
+            check_can_propose(kind, request.user, leg)
             shown = kind.defaults(leg) | given
             return _form(
                 request, kind, leg, shown, legs=legs, brought=file_ids, to_review=to_review
@@ -102,24 +102,28 @@ def _for_other_leg(kind: CardType, leg: Leg, given: dict[str, Any]) -> dict[str,
 
 @require_safe
 @login_required
-def card(request: Request, card_id: str) -> HttpResponse:
-    found = find_card(request.user, card_id)
-    with placeholders():
+def card(request: AuthenticatedRequest, card_id: str) -> HttpResponse:
+    found = access_card(request.user, card_id)
+    with allow_placeholders():
         opened = queries.open_thread(request.user, found.thread_id)
     steps = [
-        {"says": says_of(step) or f"{step.by} proposed it.", "at": step.at, "why": step.why}
+        {"says": get_step_text(step) or f"{step.by} proposed it.", "at": step.at, "why": step.why}
         for step in found.steps.select_related("by")
     ]
     context = {
-        "card": view_of_action(action_of(found), opened.state),
+        "card": make_card_view(make_card_action(found), opened.cached),
         "reader": request.user.id,
         "steps": steps,
         "thread_id": found.thread_id,
         "message_url": _message_url(found),
         "leg": found.leg,
         "chain": [
-            {"id": each.id, "what": TYPES[each.type].summary(each.payload), "word": word_of(each)}
-            for each in chain_of(found)
+            {
+                "id": each.id,
+                "what": TYPES[each.type].summary(each.payload),
+                "word": get_state_label(each),
+            }
+            for each in list_chain(found)
         ],
     }
     return render(request, "projects/card_page.html", context)
@@ -127,9 +131,9 @@ def card(request: Request, card_id: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def move(request: Request, card_id: str, move_name: str) -> HttpResponse:
+def move(request: AuthenticatedRequest, card_id: str, move_name: str) -> HttpResponse:
     """With one press; or, where one has to say more or to know more first, by a form."""
-    found = find_card(request.user, card_id)
+    found = access_card(request.user, card_id)
     kind = TYPES[found.type]
     chosen = kind.find(move_name)
     if chosen is None or not chosen.label:
@@ -158,7 +162,7 @@ def move(request: Request, card_id: str, move_name: str) -> HttpResponse:
                     brought=file_ids,
                     to_review=to_review,
                 )
-        moved = move_card(
+        moved = transition_card(
             request.user,
             card_id=card_id,
             move=move_name,
@@ -188,7 +192,11 @@ def move(request: Request, card_id: str, move_name: str) -> HttpResponse:
 
 
 def _review(
-    request: Request, kind: CardType, leg: Leg, given: dict[str, Any], file_ids: Sequence[str]
+    request: AuthenticatedRequest,
+    kind: CardType,
+    leg: Leg,
+    given: dict[str, Any],
+    file_ids: Sequence[str],
 ) -> Review | None:
     return review(
         kind,
@@ -201,34 +209,34 @@ def _review(
     )
 
 
-def _follower(chosen: Move | None) -> CardType | None:
+def _follower(chosen: Transition | None) -> CardType | None:
     return TYPES[chosen.then] if chosen and chosen.then else None
 
 
-def _file_ids(request: Request, kind: CardType | None, thread_id: str) -> list[str]:
+def _file_ids(request: AuthenticatedRequest, kind: CardType | None, thread_id: str) -> list[str]:
     """Those that were brought before, those that were chosen, and those that come with the form."""
     if kind is None or not kind.files[1]:
         return []
     if len(request.FILES.getlist("files")) > MAX_ATTACHMENTS:
         raise Refusal("UPLOAD_TOO_LARGE", f"At most {MAX_ATTACHMENTS} files come at once.")
     before = [*request.POST.get("file_ids", "").split(), *request.POST.getlist("picture")]
-    return list(dict.fromkeys([*before[:MAX_NAMED], *bring_files(request, thread_id)]))
+    return list(dict.fromkeys([*before[:MAX_NAMED], *upload_files(request, thread_id)]))
 
 
-def _start(kind: CardType, chosen: Move, card: Card) -> dict[str, Any]:
+def _start(kind: CardType, chosen: Transition, card: Card) -> dict[str, Any]:
     follower = _follower(chosen)
     return follower.defaults(card.leg) if follower and card.leg else {}
 
 
 def _form(
-    request: Request,
+    request: AuthenticatedRequest,
     kind: CardType,
     leg: Leg | None,
     given: dict[str, Any],
     *,
     legs: list[Leg] | None = None,
     card: Card | None = None,
-    chosen: Move | None = None,
+    chosen: Transition | None = None,
     refusal: Refusal | None = None,
     brought: Sequence[str] = (),
     to_review: Review | None = None,
@@ -254,12 +262,12 @@ def _form(
         "payload": card.payload if card else None,
         "takes_files": made.files[1] if chosen is None or chosen.then else 0,
         "brought": " ".join(brought),
-        "asked": [one for one in gallery_of(card.payload) if one["note"]] if card else [],
+        "asked": [one for one in list_card_images(card.payload) if one["note"]] if card else [],
         "pictures": _pictures(request, made, chosen, card, thread_id, brought),
         "key": request.POST.get("key") or str(uuid4()),
         "version": card.version if card else 1,
         "thread_id": thread_id,
-        "refusal": refusal.described(request.corr_id) if refusal else None,
+        "refusal": refusal.as_dict(request.corr_id) if refusal else None,
         "errors": errors,
         "review": to_review,
         "preview": f"projects/cards/{made.name}.html",
@@ -269,9 +277,9 @@ def _form(
 
 
 def _pictures(
-    request: Request,
+    request: AuthenticatedRequest,
     made: CardType,
-    chosen: Move | None,
+    chosen: Transition | None,
     card: Card | None,
     thread_id: str,
     brought: Sequence[str],
@@ -280,22 +288,22 @@ def _pictures(
     if not made.file_kind:
         return []
     if card is not None and chosen and not chosen.then:
-        return gallery_of(card.payload | _said(request))
-    return to_choose_from(request.user, thread_id, brought)
+        return list_card_images(card.payload | _said(request))
+    return list_selectable_images(request.user, thread_id, brought)
 
 
-def _said(request: Request) -> dict[str, Any]:
+def _said(request: AuthenticatedRequest) -> dict[str, Any]:
     """What was chosen and noted in a form that comes back."""
     rows = _given(request).get("notes", [])
     notes = {row.get("id", ""): row.get("note", "") for row in rows if isinstance(row, dict)}
     return {"chosen": request.POST.getlist("chosen"), "notes": notes}
 
 
-def _has_fields(chosen: Move | None) -> bool:
+def _has_fields(chosen: Transition | None) -> bool:
     return chosen is None or chosen.needs is not None
 
 
-def _given(request: Request) -> dict[str, Any]:
+def _given(request: AuthenticatedRequest) -> dict[str, Any]:
     """Fields as they are named: `items-0-title` is the title of the first of the items."""
     given: dict[str, Any] = {}
     for name in request.POST:
@@ -314,7 +322,7 @@ def _given(request: Request) -> dict[str, Any]:
             given[name] = written or rows[:1]
     if given:
         # Of whoever signs: known here, and not to be said by themselves.
-        given["address"] = address_of(request)
+        given["address"] = client_address(request)
         given["user_agent"] = request.headers.get("User-Agent", "")
     return given
 
@@ -332,14 +340,14 @@ def _with_one_more(given: dict[str, Any]) -> dict[str, Any]:
     return given | {"items": [*given.get("items", []), {"quantity": 1}]}
 
 
-def _key(request: Request) -> str:
+def _key(request: AuthenticatedRequest) -> str:
     key = request.POST.get("key", "")
     if not 1 <= len(key) <= MAX_KEY_CHARS or "\x00" in key:
         raise Refusal("BAD_FRAME")
     return key
 
 
-def _version(request: Request) -> int:
+def _version(request: AuthenticatedRequest) -> int:
     version = request.POST.get("version", "")
     if not version.isdecimal() or not version.isascii() or len(version) > 9:
         raise Refusal("BAD_FRAME")
@@ -360,7 +368,7 @@ def _message_url(card: Card) -> str:
 
 @require_safe
 @login_required
-def calendar(request: Request, leg_id: str) -> HttpResponse:
+def calendar(request: AuthenticatedRequest, leg_id: str) -> HttpResponse:
     leg = access_leg(request.user, leg_id)
     answer = HttpResponse(calendar_of(leg), content_type="text/calendar; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{leg.id}.ics"'

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.sign_in.lockout import address_of
+from accounts.sign_in.lockout import client_address
 from contracts.models import ContractVersion, Leg
 from contracts.models.documents import ISSUED
 from contracts.money import amount
@@ -17,7 +17,7 @@ from contracts.queries import (
     access_group,
     access_leg,
     access_manifest,
-    balance_of,
+    get_balance,
     list_deliverable,
     list_linkable,
 )
@@ -26,7 +26,7 @@ from core.refusals import Refusal
 from projects.actions.bookings import deliver_finals, link_bookings, sign_contract
 from projects.forms import DeliverForm, LinkForm, SignForm
 from threads import queries
-from threads.views.threads import Request
+from threads.views.threads import AuthenticatedRequest
 
 # More than anybody agrees on, and less than a column of the database holds.
 MAX_VERSIONS = 100_000
@@ -36,12 +36,15 @@ MAX_VERSIONS = 100_000
 
 @require_safe
 @login_required
-def contract(request: Request, document_id: str) -> HttpResponse:
+def contract(request: AuthenticatedRequest, document_id: str) -> HttpResponse:
     return _show_contract(request, document_id)
 
 
 def _show_contract(
-    request: Request, document_id: str, form: SignForm | None = None, refusal: Refusal | None = None
+    request: AuthenticatedRequest,
+    document_id: str,
+    form: SignForm | None = None,
+    refusal: Refusal | None = None,
 ) -> HttpResponse:
     document = access_document(request.user, document_id)
     versions = list(document.versions.order_by("-number"))
@@ -59,7 +62,7 @@ def _show_contract(
         and not has_signed
         and is_allowed(document.leg.status, SIGN),
         "form": form or SignForm(initial={"number": newest.number}),
-        "refusal": refusal.described(request.corr_id) if refusal else None,
+        "refusal": refusal.as_dict(request.corr_id) if refusal else None,
     }
     status = refusal.status if refusal else 400 if form else 200
     return render(request, "projects/contract.html", context, status=status)
@@ -67,7 +70,7 @@ def _show_contract(
 
 @require_POST
 @login_required
-def sign(request: Request, document_id: str) -> HttpResponse:
+def sign(request: AuthenticatedRequest, document_id: str) -> HttpResponse:
     document = access_document(request.user, document_id)
     form = SignForm(request.POST)
     if not form.is_valid():
@@ -76,7 +79,7 @@ def sign(request: Request, document_id: str) -> HttpResponse:
         sign_contract(
             request.user,
             document_id=document.id,
-            address=address_of(request),
+            address=client_address(request),
             user_agent=request.headers.get("User-Agent", ""),
             **form.cleaned_data,
         )
@@ -89,7 +92,7 @@ def sign(request: Request, document_id: str) -> HttpResponse:
 
 @require_safe
 @login_required
-def contract_pdf(request: Request, document_id: str, number: int) -> HttpResponse:
+def contract_pdf(request: AuthenticatedRequest, document_id: str, number: int) -> HttpResponse:
     """The signed copy once there is one: the bytes whose checksum the page shows."""
     document = access_document(request.user, document_id)
     number = min(number, MAX_VERSIONS)
@@ -113,12 +116,12 @@ def download_pdf(content: bytes, name: str) -> HttpResponse:
 
 @require_safe
 @login_required
-def booking_group(request: Request, group_id: str) -> HttpResponse:
+def booking_group(request: AuthenticatedRequest, group_id: str) -> HttpResponse:
     group, legs = access_group(request.user, group_id)
     rows = [(leg, _figures(leg)) for leg in legs]
     sums: dict[str, dict[str, int]] = {}
     for leg in legs:
-        balance = balance_of(leg)
+        balance = get_balance(leg)
         total = sums.setdefault(leg.currency, {"total": 0, "paid": 0, "due": 0, "open": 0})
         total["total"] += balance.total_cents
         total["paid"] += balance.paid_cents
@@ -132,7 +135,7 @@ def booking_group(request: Request, group_id: str) -> HttpResponse:
 
 
 def _figures(leg: Leg) -> dict[str, str]:
-    balance = balance_of(leg)
+    balance = get_balance(leg)
     return {
         "total": amount(balance.total_cents, leg.currency),
         "paid": amount(balance.paid_cents, leg.currency),
@@ -143,7 +146,7 @@ def _figures(leg: Leg) -> dict[str, str]:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def link(request: Request, leg_id: str) -> HttpResponse:
+def link(request: AuthenticatedRequest, leg_id: str) -> HttpResponse:
     leg = access_leg(request.user, leg_id)
     if leg.buyer_id != request.user.id:
         raise Refusal("ACTION_FORBIDDEN", "The buyer brings bookings together.")
@@ -160,7 +163,7 @@ def link(request: Request, leg_id: str) -> HttpResponse:
         except Refusal as error:
             refusal = error
     context: dict[str, Any] = {"form": form, "leg": leg, "has_others": bool(others)}
-    context["refusal"] = refusal.described(request.corr_id) if refusal else None
+    context["refusal"] = refusal.as_dict(request.corr_id) if refusal else None
     status = refusal.status if refusal else 400 if form.is_bound else 200
     return render(request, "projects/link.html", context, status=status)
 
@@ -170,15 +173,15 @@ def link(request: Request, leg_id: str) -> HttpResponse:
 
 @require_safe
 @login_required
-def manifest(request: Request, manifest_id: str) -> HttpResponse:
+def manifest(request: AuthenticatedRequest, manifest_id: str) -> HttpResponse:
     found = access_manifest(request.user, manifest_id)
     return render(request, "projects/manifest.html", {"manifest": found})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def deliver(request: Request, thread_id: str) -> HttpResponse:
-    queries.access_people(request.user, thread_id)
+def deliver(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
+    queries.access_participants(request.user, thread_id)
     legs = list_deliverable(request.user, thread_id)
     form = DeliverForm(request.POST or None, legs=legs, initial={"key": str(uuid4())})
     refusal = None
@@ -189,6 +192,6 @@ def deliver(request: Request, thread_id: str) -> HttpResponse:
         except Refusal as error:
             refusal = error
     context: dict[str, Any] = {"form": form, "thread_id": thread_id}
-    context["refusal"] = refusal.described(request.corr_id) if refusal else None
+    context["refusal"] = refusal.as_dict(request.corr_id) if refusal else None
     status = refusal.status if refusal else 400 if form.is_bound else 200
     return render(request, "projects/deliver.html", context, status=status)

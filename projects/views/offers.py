@@ -16,7 +16,7 @@ from contracts.models.bookings import CANCELLATION, PENDING
 from contracts.money import amount
 from contracts.queries import access_leg, access_offer
 from contracts.status import CHANGE, is_allowed
-from contracts.terms import Terms, digest_of
+from contracts.terms import Terms, hash_terms
 from core.ids import is_id
 from core.locales import locale_of
 from core.refusals import Refusal
@@ -30,18 +30,18 @@ from projects.actions.bookings import (
 )
 from projects.forms import LegForms, OfferForm, as_agreed, first_leg, terms_of
 from threads import queries
-from threads.models.packs import placeholders
+from threads.models.packs import allow_placeholders
 from threads.models.thread import Thread
-from threads.views.threads import Request
+from threads.views.threads import AuthenticatedRequest
 
 ANSWERS = {"accept": accept_offer, "decline": decline_offer, "withdraw": withdraw_offer}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def new(request: Request, thread_id: str) -> HttpResponse:
-    with placeholders():
-        thread = queries.open_thread(request.user, thread_id).state.thread
+def new(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
+    with allow_placeholders():
+        thread = queries.open_thread(request.user, thread_id).cached.thread
     leg = _leg_to_change(request, thread_id)
     zone = leg.time_zone if leg else request.user.time_zone
     # Times are typed in the zone that the form names.
@@ -49,7 +49,7 @@ def new(request: Request, thread_id: str) -> HttpResponse:
         return _new(request, thread, leg, zone)
 
 
-def _new(request: Request, thread: Thread, leg: Leg | None, zone: str) -> HttpResponse:
+def _new(request: AuthenticatedRequest, thread: Thread, leg: Leg | None, zone: str) -> HttpResponse:
     first = as_agreed(leg) if leg else first_leg(thread.subject, thread.city or "")
     currency = leg.currency if leg else "EUR"
     start = {"key": str(uuid4()), "title": thread.subject[:120], "currency": currency}
@@ -67,18 +67,18 @@ def _new(request: Request, thread: Thread, leg: Leg | None, zone: str) -> HttpRe
 
 
 def _send(
-    request: Request, thread_id: str, fields: dict[str, Any], context: dict[str, Any]
+    request: AuthenticatedRequest, thread_id: str, fields: dict[str, Any], context: dict[str, Any]
 ) -> HttpResponse:
     """Makes the offer, if exactly this was reviewed; else shows it for review."""
     what = {name: value for name, value in fields.items() if name != "key"}
     try:
-        digest = digest_of(fields["title"], fields["currency"], fields["terms"])
+        digest = hash_terms(fields["title"], fields["currency"], fields["terms"])
         if request.POST.get("reviewed") == digest:
             offer = make_offer(request.user, thread_id=thread_id, **fields)
             return redirect("projects:offer", offer.id)
         review_offer(request.user, thread_id=thread_id, **what)
     except Refusal as error:
-        context["refusal"] = error.described(request.corr_id)
+        context["refusal"] = error.as_dict(request.corr_id)
         return render(request, "projects/offer_new.html", context, status=error.status)
     context["review"] = _review(fields["terms"], fields["currency"]) | {"digest": digest}
     return render(request, "projects/offer_new.html", context)
@@ -99,7 +99,7 @@ def _with_one_more(posted: QueryDict) -> QueryDict:
     return data
 
 
-def _leg_to_change(request: Request, thread_id: str) -> Leg | None:
+def _leg_to_change(request: AuthenticatedRequest, thread_id: str) -> Leg | None:
     leg_id = request.GET.get("changes", "")
     if not leg_id:
         return None
@@ -111,7 +111,7 @@ def _leg_to_change(request: Request, thread_id: str) -> Leg | None:
 
 @require_safe
 @login_required
-def offer(request: Request, offer_id: str) -> HttpResponse:
+def offer(request: AuthenticatedRequest, offer_id: str) -> HttpResponse:
     found = access_offer(request.user, offer_id)
     legs = [_shown(Terms.read(kept), found.currency) for kept in found.terms]
     before = _shown(_terms_of(found.changes), found.currency) if found.changes else None
@@ -151,7 +151,7 @@ def _shown(terms: Terms, currency: str) -> dict[str, Any]:
 
 @require_POST
 @login_required
-def answer(request: Request, offer_id: str, answer: str) -> HttpResponse:
+def answer(request: AuthenticatedRequest, offer_id: str, answer: str) -> HttpResponse:
     if answer not in ANSWERS:
         raise Refusal("THREAD_NOT_FOUND")
     answered = ANSWERS[answer](request.user, offer_id=offer_id)

@@ -9,19 +9,19 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from core.refusals import Refusal
 from projects.actions.panel import check_has_panel, edit_tab
-from projects.actions.proofs import add_proofs, check_may_bring, remove_proof
+from projects.actions.proofs import add_proofs, check_can_add_proofs, remove_proof
 from projects.forms import AddProofs, EditTab
 from threads import queries
-from threads.models.packs import placeholders
+from threads.models.packs import allow_placeholders
 from threads.models.tab import TAB_NAMES
-from threads.views.files import bring_files
+from threads.views.files import upload_files
 from threads.views.thread_page import thread_page
-from threads.views.threads import Request
+from threads.views.threads import AuthenticatedRequest
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def tab(request: Request, thread_id: str, tab: str) -> HttpResponse:
+def tab(request: AuthenticatedRequest, thread_id: str, tab: str) -> HttpResponse:
     if tab not in TAB_NAMES:
         raise Refusal("THREAD_NOT_FOUND")
     if request.method == "POST":
@@ -29,22 +29,24 @@ def tab(request: Request, thread_id: str, tab: str) -> HttpResponse:
     return _show(request, thread_id, tab)
 
 
-def _show(request: Request, thread_id: str, tab: str, refusal: Any = None) -> HttpResponse:
-    with placeholders():
+def _show(
+    request: AuthenticatedRequest, thread_id: str, tab: str, refusal: Any = None
+) -> HttpResponse:
+    with allow_placeholders():
         opened = queries.open_thread(request.user, thread_id)
-    check_has_panel(opened.state, request.user.id)
+    check_has_panel(opened.cached, request.user.id)
     context = thread_page(request.user, opened, current_tab=tab, at_panel=True)
     if refusal is not None:
-        described = refusal.described(request.corr_id)
+        described = refusal.as_dict(request.corr_id)
         has_both = refusal.code == "PANEL_VERSION_CONFLICT"
         context["panel"] |= {"refusal": described, "conflict": described if has_both else None}
     status = refusal.status if refusal else 200
     return render(request, "threads/thread.html", context, status=status)
 
 
-def _edit(request: Request, thread_id: str, tab: str) -> HttpResponse:
+def _edit(request: AuthenticatedRequest, thread_id: str, tab: str) -> HttpResponse:
     """For a script the version that it made, or why not; for a form the tab as it is now."""
-    arguments = EditTab.read({**request.POST.dict(), "thread": thread_id, "tab": tab})
+    arguments = EditTab.parse({**request.POST.dict(), "thread": thread_id, "tab": tab})
     by_script = _is_script(request)
     try:
         version = _edit_with_files(request, arguments)
@@ -57,34 +59,34 @@ def _edit(request: Request, thread_id: str, tab: str) -> HttpResponse:
     return redirect("projects:panel_tab", thread_id, tab)
 
 
-def _is_script(request: Request) -> bool:
+def _is_script(request: AuthenticatedRequest) -> bool:
     return "application/json" in request.headers.get("Accept", "")
 
 
-def _edit_with_files(request: Request, arguments: dict[str, Any]) -> int:
+def _edit_with_files(request: AuthenticatedRequest, arguments: dict[str, Any]) -> int:
     """Pictures that came with the form, where no script brought them before."""
     if arguments["tab"] != "moodboard" or not request.FILES:
         return edit_tab(request.user, **arguments)
     version = 0
-    for file_id in bring_files(request, arguments["thread_id"]):
+    for file_id in upload_files(request, arguments["thread_id"]):
         version = edit_tab(request.user, **arguments | {"picture": file_id})
     return version
 
 
 @require_POST
 @login_required
-def proofs(request: Request, thread_id: str) -> HttpResponse:
+def proofs(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
     by_script = _is_script(request)
-    check_may_bring(request.user, thread_id)
-    brought = bring_files(request, thread_id)
+    check_can_add_proofs(request.user, thread_id)
+    brought = upload_files(request, thread_id)
     file_ids = " ".join(brought) or request.POST.get("file_ids", "")
-    add_proofs(request.user, **AddProofs.read({"thread": thread_id, "file_ids": file_ids}))
+    add_proofs(request.user, **AddProofs.parse({"thread": thread_id, "file_ids": file_ids}))
     return JsonResponse({}) if by_script else redirect("projects:panel_tab", thread_id, "files")
 
 
 @require_POST
 @login_required
-def proof_remove(request: Request, thread_id: str, file_id: str) -> HttpResponse:
+def proof_remove(request: AuthenticatedRequest, thread_id: str, file_id: str) -> HttpResponse:
     remove_proof(request.user, thread_id=thread_id, file_id=file_id)
     by_script = _is_script(request)
     return JsonResponse({}) if by_script else redirect("projects:panel_tab", thread_id, "files")

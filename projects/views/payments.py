@@ -14,26 +14,26 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from contracts.actions.payments import ACTIONS, check_payment, check_reversal
-from contracts.documents import pages
-from contracts.fields import spell_day
+from contracts.documents import receipts
+from contracts.fields import format_day
 from contracts.models import Leg, Receipt
 from contracts.models.money import METHODS, PAYMENT, REPAYMENT
 from contracts.money import amount
-from contracts.queries import Balance, access_leg, access_receipt, balance_of
+from contracts.queries import Balance, access_leg, access_receipt, get_balance
 from contracts.status import REVERSE_PAYMENT, check_status, is_allowed
 from core.locales import locale_of
 from core.refusals import Refusal
 from projects.actions.bookings import record_payment, reverse_payment
 from projects.forms import ConfirmForm, PaymentForm, ReversalForm
 from projects.views.documents import download_pdf
-from threads.views.threads import Request
+from threads.views.threads import AuthenticatedRequest
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def payment(request: Request, leg_id: str) -> HttpResponse:
+def payment(request: AuthenticatedRequest, leg_id: str) -> HttpResponse:
     leg = _own_leg(request, leg_id)
-    balance = balance_of(leg)
+    balance = get_balance(leg)
     kind = REPAYMENT if balance.open_cents < 0 else PAYMENT
     if request.method != "POST" or "change" in request.POST:
         check_status(leg, ACTIONS[kind])
@@ -50,7 +50,7 @@ def payment(request: Request, leg_id: str) -> HttpResponse:
         return _form_page(request, leg, kind, form, refusal)
 
 
-def _own_leg(request: Request, leg_id: str) -> Leg:
+def _own_leg(request: AuthenticatedRequest, leg_id: str) -> Leg:
     leg = access_leg(request.user, leg_id)
     if leg.seller_id != request.user.id:
         raise Refusal("ACTION_FORBIDDEN", "The seller records what has been paid.")
@@ -70,27 +70,29 @@ def _typed(cents: int) -> str:
     return f"{cents // 100}.{cents % 100:02d}"
 
 
-def _confirm_or_record(request: Request, leg: Leg, kind: str, form: PaymentForm) -> HttpResponse:
+def _confirm_or_record(
+    request: AuthenticatedRequest, leg: Leg, kind: str, form: PaymentForm
+) -> HttpResponse:
     given = form.arguments()
     confirmed = ConfirmForm(request.POST)
     if confirmed.is_valid():
         record_payment(request.user, leg_id=leg.id, kind=kind, **given, **confirmed.cleaned_data)
         return redirect("projects:panel_tab", leg.thread_id, "expenses")
     key = given.pop("key")
-    check_payment(leg, balance_of(leg).open_cents, kind=kind, **given)
+    check_payment(leg, get_balance(leg).open_cents, kind=kind, **given)
     return render(request, "projects/payment_confirm.html", _summary(leg, kind, key, **given))
 
 
 def _summary(
     leg: Leg, kind: str, key: str, *, cents: int, paid_on: Any, method: str
 ) -> dict[str, Any]:
-    before = balance_of(leg).open_cents
+    before = get_balance(leg).open_cents
     after = before - cents if kind == PAYMENT else before + cents
     rows = {
         "Booking": leg.service,
         "Paid by" if kind == PAYMENT else "Paid to": leg.buyer.display_name,
         "Amount": amount(cents, leg.currency),
-        "Date": spell_day(paid_on),
+        "Date": format_day(paid_on),
         "Method": METHODS[method],
         _left(kind, "now"): amount(abs(before), leg.currency),
         _left(kind, "afterwards"): amount(abs(after), leg.currency),
@@ -110,9 +112,13 @@ def _left(kind: str, when: str) -> str:
 
 
 def _form_page(
-    request: Request, leg: Leg, kind: str, form: PaymentForm, refusal: Refusal | None = None
+    request: AuthenticatedRequest,
+    leg: Leg,
+    kind: str,
+    form: PaymentForm,
+    refusal: Refusal | None = None,
 ) -> HttpResponse:
-    balance = balance_of(leg)
+    balance = get_balance(leg)
     form.fields["amount"].label = f"Amount in {leg.currency}"
     context = {
         "leg": leg,
@@ -121,7 +127,7 @@ def _form_page(
         "has_balance": balance.open_cents != 0,
         "outstanding": amount(abs(balance.open_cents), leg.currency),
         "due": amount(balance.due_cents, leg.currency) if balance.due_cents else "",
-        "refusal": refusal.described(request.corr_id) if refusal else None,
+        "refusal": refusal.as_dict(request.corr_id) if refusal else None,
     }
     status = refusal.status if refusal else 400 if form.is_bound else 200
     return render(request, "projects/payment.html", context, status=status)
@@ -132,37 +138,37 @@ def _form_page(
 
 @require_safe
 @login_required
-def receipt(request: Request, receipt_id: str) -> HttpResponse:
+def receipt(request: AuthenticatedRequest, receipt_id: str) -> HttpResponse:
     found = access_receipt(request.user, receipt_id)
     return render(request, "projects/receipt.html", _receipt_page(request, found))
 
 
-def _receipt_page(request: Request, found: Receipt) -> dict[str, Any]:
+def _receipt_page(request: AuthenticatedRequest, found: Receipt) -> dict[str, Any]:
     is_reversible = (
         request.user.id == found.seller_id
         and found.entry.reverses is None
-        and pages.find_reversal(found.entry) is None
+        and receipts.find_reversal(found.entry) is None
         and is_allowed(found.leg.status, REVERSE_PAYMENT)
     )
     return {
         "receipt": found,
-        "rows": pages.receipt_rows(found),
-        "title": pages.receipt_title(found),
-        "foot": pages.receipt_foot(found),
+        "rows": receipts.receipt_rows(found),
+        "title": receipts.receipt_title(found),
+        "foot": receipts.receipt_foot(found),
         "is_reversible": is_reversible,
     }
 
 
 @require_safe
 @login_required
-def receipt_pdf(request: Request, receipt_id: str) -> HttpResponse:
+def receipt_pdf(request: AuthenticatedRequest, receipt_id: str) -> HttpResponse:
     found = access_receipt(request.user, receipt_id)
-    return download_pdf(pages.receipt_pdf(found), f"receipt-{found.number}.pdf")
+    return download_pdf(receipts.receipt_pdf(found), f"receipt-{found.number}.pdf")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def reverse(request: Request, receipt_id: str) -> HttpResponse:
+def reverse(request: AuthenticatedRequest, receipt_id: str) -> HttpResponse:
     found = access_receipt(request.user, receipt_id)
     if found.seller_id != request.user.id:
         raise Refusal("ACTION_FORBIDDEN", "The seller reverses what they have recorded.")
@@ -177,6 +183,6 @@ def reverse(request: Request, receipt_id: str) -> HttpResponse:
 
 def _after_reversal(found: Receipt) -> str:
     sign = 1 if found.kind == PAYMENT else -1
-    cents = balance_of(found.leg).open_cents + sign * found.amount_cents
+    cents = get_balance(found.leg).open_cents + sign * found.amount_cents
     said = "is outstanding" if cents >= 0 else "has to be repaid"
     return f"{amount(abs(cents), found.currency)} {said}"

@@ -6,44 +6,49 @@ from accounts.models import User
 from contracts.cards.card_type import BUYER, EITHER, SELLER
 from contracts.cards.types import TYPES
 from projects.actions.panel import has_panel
-from projects.panel.rendering import progress_of, tab_context, tab_shown, tabs_shown
-from threads.queries import Opened
+from projects.panel.rendering import (
+    get_shot_progress,
+    list_tab_links,
+    make_tab_context,
+    make_tab_view,
+)
+from threads.queries import OpenedThread
 
 
 def project_section(
-    user: User, opened: Opened, can_write: bool, current_tab: str
+    user: User, opened: OpenedThread, can_write: bool, current_tab: str
 ) -> dict[str, Any]:
     return {
         "can_offer": can_write and _can_offer(user, opened),
         "offers": _open_offers(user, opened),
         "proposals": _proposals(user, opened) if can_write else [],
         "panel": _panel(user, opened, current_tab),
-        "progress": progress_of(opened.state),
+        "progress": get_shot_progress(opened.cached),
     }
 
 
-def _can_offer(user: User, opened: Opened) -> bool:
+def _can_offer(user: User, opened: OpenedThread) -> bool:
     """Between the two principals; in a group of several sellers it is agreed with each alone."""
-    thread = opened.state.thread
+    thread = opened.cached.thread
     is_of_two = thread.group_id is None or len(thread.parties) == 2
     return is_of_two and user.id in (thread.buyer_id, thread.seller_id)
 
 
-def _open_offers(user: User, opened: Opened) -> list[dict[str, Any]]:
+def _open_offers(user: User, opened: OpenedThread) -> list[dict[str, Any]]:
     """Above the messages, until there is a panel: for the two it is about."""
-    state = opened.state
+    cached = opened.cached
     if (
-        state.thread.is_project
-        or user.id not in state.thread.parties
-        or "actions" not in state.tabs
+        cached.thread.is_project
+        or user.id not in cached.thread.parties
+        or "actions" not in cached.tabs
     ):
         return []
-    return list(tab_context(state, "actions")["content"]["offers"])
+    return list(make_tab_context(cached, "actions")["content"]["offers"])
 
 
-def _proposals(user: User, opened: Opened) -> list[dict[str, Any]]:
+def _proposals(user: User, opened: OpenedThread) -> list[dict[str, Any]]:
     """What one can propose here, by who one is; whether it goes just now is said when one does."""
-    thread = opened.state.thread
+    thread = opened.cached.thread
     is_of_two = thread.is_project and len(thread.parties) == 2
     if not is_of_two or user.id not in (thread.buyer_id, thread.seller_id):
         return []
@@ -55,10 +60,10 @@ def _proposals(user: User, opened: Opened) -> list[dict[str, Any]]:
     ]
 
 
-def _panel(user: User, opened: Opened, current: str) -> dict[str, Any] | None:
-    if not has_panel(opened.state, user.id):
+def _panel(user: User, opened: OpenedThread, current: str) -> dict[str, Any] | None:
+    if not has_panel(opened.cached, user.id):
         return None
-    tabs = tabs_shown(opened.state, current or "brief")
+    tabs = list_tab_links(opened.cached, current or "brief")
     for tab in tabs:
-        tab |= tab_shown(opened.state, tab["name"], whole=tab["name"] == current)
+        tab |= make_tab_view(opened.cached, tab["name"], whole=tab["name"] == current)
     return {"tabs": tabs}

@@ -34,7 +34,7 @@ class ChannelQueue:
 
     def put(self, message: Message) -> bool:
         if len(self.messages) >= self.capacity:
-            metrics.DROPS.labels("socket").inc()
+            metrics.DROPPED_EVENTS.labels("socket").inc()
             return False
         self.messages.append(message)
         self.has_mail.set()
@@ -49,7 +49,7 @@ class ChannelQueue:
         return self.messages.popleft()
 
 
-class Layer(BaseChannelLayer):
+class ChannelLayer(BaseChannelLayer):
     extensions = ["groups"]
 
     def __init__(self, *, capacity: int, url: str = "", prefix: str = "parley") -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 import structlog
-from channels.layers import get_channel_layer
 
+from realtime.broadcast.any_layer import send_to_groups
 from realtime.broadcast.events import Event
 
 log = structlog.get_logger(__name__)
@@ -28,13 +28,13 @@ def group_of(user_id: str) -> str:
     return f"user.{user_id}"
 
 
-def deliver(event: Event, *, to: Iterable[str]) -> None:
+def publish(event: Event, *, to: Iterable[str]) -> None:
     """Encoded once, however many hear it."""
     text = orjson.dumps(event).decode()
     message: Message = {"type": "tell", "event": event, "origin": ORIGIN, "text": text}
     message["at"] = time.monotonic()
     try:
-        _send([group_of(user_id) for user_id in to], message)
+        send_to_groups([group_of(user_id) for user_id in to], message)
     except Exception:
         log.exception("delivery_failed", event_type=event["type"])
 
@@ -56,12 +56,7 @@ def recheck_visibility(user_id: str) -> None:
 
 def _tell_sockets(user_id: str, message: Message) -> None:
     try:
-        _send([group_of(user_id)], message)
+        send_to_groups([group_of(user_id)], message)
     except Exception:
         # They find out at their next heartbeat.
         log.exception("delivery_failed", control=message["type"], user=user_id)
-
-
-def _send(groups: list[str], message: Message) -> None:
-    layer: Any = get_channel_layer()
-    layer.tell(groups, message)

@@ -22,7 +22,7 @@ from core.redis_outage import REDIS_ERRORS, redis_outage
 # A Redis that was away leaves dead connections behind: a second try opens another.
 ONCE_MORE = Retry(NoBackoff(), 1, supported_errors=(ConnectionError,))
 # A heartbeat comes every 25 s: two of them may get lost.
-EXPIRY = 60
+EXPIRY_SECONDS = 60
 
 
 async def touch(user_id: str, connection_id: str) -> None:
@@ -30,42 +30,42 @@ async def touch(user_id: str, connection_id: str) -> None:
     await _presence().touch(user_id, connection_id)
 
 
-async def gone(user_id: str, connection_id: str) -> None:
-    await _presence().gone(user_id, connection_id)
+async def remove(user_id: str, connection_id: str) -> None:
+    await _presence().remove(user_id, connection_id)
 
 
-async def who_is_online(user_ids: Iterable[str]) -> set[str]:
-    return await _presence().who_is_online(list(user_ids))
+async def list_online(user_ids: Iterable[str]) -> set[str]:
+    return await _presence().list_online(list(user_ids))
 
 
-async def list_alive(user_id: str) -> set[str]:
+async def list_live_connections(user_id: str) -> set[str]:
     """Which of a person's connections: those of a server that died are not."""
-    return await _presence().list_alive(user_id)
+    return await _presence().list_live_connections(user_id)
 
 
 class Presence(Protocol):
     async def touch(self, user_id: str, connection_id: str) -> None: ...
 
-    async def gone(self, user_id: str, connection_id: str) -> None: ...
+    async def remove(self, user_id: str, connection_id: str) -> None: ...
 
-    async def who_is_online(self, user_ids: list[str]) -> set[str]: ...
+    async def list_online(self, user_ids: list[str]) -> set[str]: ...
 
-    async def list_alive(self, user_id: str) -> set[str]: ...
+    async def list_live_connections(self, user_id: str) -> set[str]: ...
 
 
 @cache
 def _presence() -> Presence:
-    return InRedis(settings.REDIS_URL) if settings.REDIS_URL else InMemory()
+    return RedisPresence(settings.REDIS_URL) if settings.REDIS_URL else InMemoryPresence()
 
 
-class InMemory:
+class InMemoryPresence:
     def __init__(self) -> None:
         self._alive_at: dict[str, dict[str, float]] = {}
 
     async def touch(self, user_id: str, connection_id: str) -> None:
         self._alive_at[user_id] = self._alive(user_id) | {connection_id: time.monotonic()}
 
-    async def gone(self, user_id: str, connection_id: str) -> None:
+    async def remove(self, user_id: str, connection_id: str) -> None:
         left = self._alive(user_id)
         left.pop(connection_id, None)
         if left:
@@ -73,14 +73,14 @@ class InMemory:
         else:
             self._alive_at.pop(user_id, None)
 
-    async def who_is_online(self, user_ids: list[str]) -> set[str]:
+    async def list_online(self, user_ids: list[str]) -> set[str]:
         return {user_id for user_id in user_ids if self._alive(user_id)}
 
-    async def list_alive(self, user_id: str) -> set[str]:
+    async def list_live_connections(self, user_id: str) -> set[str]:
         return set(self._alive(user_id))
 
     def _alive(self, user_id: str) -> dict[str, float]:
-        since = time.monotonic() - EXPIRY
+        since = time.monotonic() - EXPIRY_SECONDS
         known = self._alive_at.get(user_id, {})
         return {connection_id: at for connection_id, at in known.items() if at > since}
 
@@ -104,46 +104,52 @@ return redis.call('ZRANGEBYSCORE', KEYS[1], since, '+inf')
 """
 
 
-class InRedis:
+class RedisPresence:
     """For each person the connections that are alive, by when they last said so."""
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._own = InMemory()
+        self._own = InMemoryPresence()
         # Connections belong to the event loop on which they were opened.
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Redis] = WeakKeyDictionary()
 
     async def touch(self, user_id: str, connection_id: str) -> None:
         await self._own.touch(user_id, connection_id)
-        await self._try(lambda redis: redis.eval(TOUCH, 1, _key(user_id), connection_id, EXPIRY))
+        await self._try(
+            lambda redis: redis.eval(TOUCH, 1, _key(user_id), connection_id, EXPIRY_SECONDS)
+        )
 
-    async def gone(self, user_id: str, connection_id: str) -> None:
-        await self._own.gone(user_id, connection_id)
+    async def remove(self, user_id: str, connection_id: str) -> None:
+        await self._own.remove(user_id, connection_id)
         await self._try(lambda redis: redis.zrem(_key(user_id), connection_id))
 
-    async def who_is_online(self, user_ids: list[str]) -> set[str]:
-        known = await self._own.who_is_online(user_ids)
+    async def list_online(self, user_ids: list[str]) -> set[str]:
+        known = await self._own.list_online(user_ids)
         others = [user_id for user_id in user_ids if user_id not in known]
         if not others:
             return known
         names = [_key(user_id) for user_id in others]
-        counts = await self._try(lambda redis: redis.eval(ALIVE, len(names), *names, EXPIRY))
+        counts = await self._try(
+            lambda redis: redis.eval(ALIVE, len(names), *names, EXPIRY_SECONDS)
+        )
         return known | {
             user_id for user_id, count in zip(others, counts or (), strict=False) if count
         }
 
-    async def list_alive(self, user_id: str) -> set[str]:
-        known = await self._own.list_alive(user_id)
-        found = await self._try(lambda redis: redis.eval(LIST_ALIVE, 1, _key(user_id), EXPIRY))
+    async def list_live_connections(self, user_id: str) -> set[str]:
+        known = await self._own.list_live_connections(user_id)
+        found = await self._try(
+            lambda redis: redis.eval(LIST_ALIVE, 1, _key(user_id), EXPIRY_SECONDS)
+        )
         return known | {connection_id.decode() for connection_id in found or ()}
 
     async def _try(self, ask: Callable[[Redis], Awaitable[Any]]) -> Any:
         """What Redis says, or None when it is away."""
-        if not redis_outage.is_worth_a_try():
+        if not redis_outage.can_try():
             return None
         try:
-            with redis_outage.watched():
-                async with asyncio.timeout(redis_outage.patience):
+            with redis_outage.tracked():
+                async with asyncio.timeout(redis_outage.timeout_seconds):
                     return await ask(self._client())
         except REDIS_ERRORS:
             return None

@@ -68,18 +68,18 @@ class RedisBus:
         if self._is_alone:
             return
         if len(self._waiting) >= MAX_QUEUED or not self._is_joined:
-            metrics.DROPS.labels("server").inc()
+            metrics.DROPPED_EVENTS.labels("server").inc()
             return
         self._waiting.append((groups, message))
         self._has_post.set()
 
     def publish_now(self, posts: list[Post]) -> None:
         """From a process that has no event loop, and so hears of nobody."""
-        if not redis_outage.is_worth_a_try():
+        if not redis_outage.can_try():
             return
         try:
             with (
-                redis_outage.watched(),
+                redis_outage.tracked(),
                 redis.Redis.from_url(
                     self.url, socket_timeout=2, socket_connect_timeout=2
                 ) as connection,
@@ -102,7 +102,7 @@ class RedisBus:
 
     async def _say(self, word: bytes) -> int:
         news = self._news
-        async with asyncio.timeout(redis_outage.patience):
+        async with asyncio.timeout(redis_outage.timeout_seconds):
             count = int(await self._redis.publish(self.channel, word))
         # Ourselves, and who else? Somebody who came after it was counted may have been heard since.
         if count > 1 or self._news == news:
@@ -117,7 +117,7 @@ class RedisBus:
     async def _run(self) -> None:
         while True:
             try:
-                with redis_outage.watched():
+                with redis_outage.tracked():
                     await self._subscribe()
             except REDIS_ERRORS:
                 self._is_joined = False

@@ -22,9 +22,9 @@ from django.db import close_old_connections
 
 from core import metrics
 from core.refusals import Refusal
-from threads.actions.messages import Sending, sending_together
+from threads.actions.messages import OutgoingMessage, send_batch_steps
 from threads.dynamodb.retry import time_budget
-from threads.dynamodb.transactions import commit_each_on_loop
+from threads.dynamodb.transactions import commit_steps_async
 from threads.models import Message
 
 log = structlog.get_logger(__name__)
@@ -42,7 +42,7 @@ MAX_SINGLE_SENDS = 16
 
 @dataclass(eq=False)
 class PendingSend:
-    sending: Sending
+    sending: OutgoingMessage
     done: asyncio.Future[Message]
     came_at: float = field(default_factory=time.monotonic)
 
@@ -53,7 +53,7 @@ class PendingSend:
     def settle(self, error: Exception | None = None) -> None:
         if self.done.done():
             return
-        metrics.SEND.observe(time.monotonic() - self.came_at)
+        metrics.SEND_SECONDS.observe(time.monotonic() - self.came_at)
         error = self.sending.refusal or error
         if error is not None:
             self.done.set_exception(error)
@@ -71,7 +71,7 @@ class SendBatcher:
         self._on_their_way: set[asyncio.Task[None]] = set()
         self._alone = ThreadPoolExecutor(MAX_SINGLE_SENDS, thread_name_prefix="alone")
 
-    def submit(self, sending: Sending) -> asyncio.Future[Message]:
+    def submit(self, sending: OutgoingMessage) -> asyncio.Future[Message]:
         send = PendingSend(sending, asyncio.get_running_loop().create_future())
         self._waiting.setdefault(sending.thread_id, deque()).append(send)
         self._go()
@@ -81,9 +81,9 @@ class SendBatcher:
         while self._free_slots and self._is_due() and (pending := self._take()):
             self._free_slots -= 1
             now = time.monotonic()
-            metrics.GROUP.observe(len(pending))
+            metrics.SEND_BATCH_SIZE.observe(len(pending))
             for send in pending:
-                metrics.WAIT.observe(now - send.came_at)
+                metrics.SEND_QUEUE_SECONDS.observe(now - send.came_at)
             # Whose message it is that comes last is nothing that the others' should be logged with.
             task = asyncio.get_running_loop().create_task(
                 self._write(pending), context=contextvars.Context()
@@ -128,7 +128,7 @@ class SendBatcher:
             sendings = [send.sending for send in pending]
             # The next transaction waits for this one; what fails goes again by itself.
             with time_budget(settings.DYNAMODB["retry_seconds"] / 4):
-                await commit_each_on_loop(sending_together(sendings))
+                await commit_steps_async(send_batch_steps(sendings))
         except Exception:
             log.exception("not_sent_together")
         self._free_slots += 1
@@ -161,7 +161,7 @@ class SendBatcher:
         self._go()
 
 
-def _run_each(sendings: list[Sending]) -> list[Exception | None]:
+def _run_each(sendings: list[OutgoingMessage]) -> list[Exception | None]:
     """What became of each; one after the other, whatever becomes of those before."""
     errors: list[Exception | None] = []
     for sending in sendings:

@@ -1,6 +1,7 @@
 """The socket: a switchboard. Commands go to their actions, events go out to the page."""
 
 import asyncio
+import contextlib
 import secrets
 import time
 from collections.abc import Callable
@@ -20,21 +21,22 @@ from accounts.models import User
 from accounts.sign_in.sessions import session_hash
 from core import metrics
 from core.ids import new_id
-from core.rate_limits import Bucket
+from core.rate_limits import TokenBucket
 from core.refusals import Refusal
+from realtime.broadcast.any_layer import channel_queue
 from realtime.broadcast.delivery import ORIGIN, group_of
 from realtime.broadcast.events import Error, Event, Hello, LiveChanged
 from realtime.sockets.batching import send_batcher
-from realtime.sockets.commands import COMMANDS, OF_THE_SOCKET, handle
+from realtime.sockets.commands import COMMANDS, CONNECTION_COMMANDS, handle_command
 from realtime.sockets.frames import MAX_FRAME_BYTES, FrameTooLarge, decode, encode
-from realtime.sockets.heartbeat import Heartbeat
+from realtime.sockets.heartbeat import HeartbeatMixin
 from realtime.sockets.open_sockets import open_sockets
-from realtime.sockets.presence_updates import PresenceUpdates
+from realtime.sockets.presence_updates import PresenceMixin
 from realtime.sockets.session_checks import session_checks
-from threads import keys
-from threads.actions.messages import Sending
-from threads.cache import learn
-from threads.dynamodb.errors import StoreUnavailable, is_worth_logging
+from threads.actions.messages import OutgoingMessage
+from threads.cache import apply_event
+from threads.dynamodb import keys
+from threads.dynamodb.errors import StoreUnavailable, should_log
 from threads.events import message_accepted
 from threads.forms import SendMessage
 from threads.models import Message
@@ -57,7 +59,7 @@ OF_OPEN_THREADS = ("typing.started", "typing.stopped")
 _ending: set[asyncio.Task[None]] = set()
 
 
-class Socket(PresenceUpdates, Heartbeat, AsyncWebsocketConsumer):
+class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
     user: User
     # When the session was last known to count.
     validated_at: float
@@ -75,19 +77,20 @@ class Socket(PresenceUpdates, Heartbeat, AsyncWebsocketConsumer):
         # Text on its way without waiting, if the server can do that now.
         self.write: Callable[[str], bool] = scope.get("write", _cannot_write)
         self.hearing: asyncio.Task[None] | None = None
-        self.mailbox = layer.mailboxes[self.channel_name]
-        try:
+        with channel_queue(layer, self.channel_name) as self.mailbox:
+            try:
+                await self._run(receive)
+            finally:
+                if hasattr(self, "user"):
+                    open_sockets.discard(self)
+                self.mailbox.on_mail = None
+
+    async def _run(self, receive: Any) -> None:
+        with contextlib.suppress(StopConsumer):
             while True:
                 message = await receive()
                 async with self.turn:
                     await self.dispatch(message)
-        except StopConsumer:
-            pass
-        finally:
-            if hasattr(self, "user"):
-                open_sockets.discard(self)
-            layer.forget(self.channel_name)
-            self.mailbox.on_mail = None
 
     def _on_mail(self) -> None:
         """What can go out at once does; there is a task only for what has to wait."""
@@ -138,7 +141,7 @@ class Socket(PresenceUpdates, Heartbeat, AsyncWebsocketConsumer):
         self.connection_id = new_id("conn")
         self.session_key = self.scope["session"].session_key
         self.session = session_hash(self.session_key)
-        self.frames = Bucket(rate=settings.SOCKET_RATE, burst=settings.SOCKET_BURST)
+        self.frames = TokenBucket(rate=settings.SOCKET_RATE, burst=settings.SOCKET_BURST)
         structlog.contextvars.bind_contextvars(connection=self.connection_id)
         await self.channel_layer.group_add(group_of(user.id), self.channel_name)
         # Itself, and not what finds out at every look who it is.
@@ -149,7 +152,7 @@ class Socket(PresenceUpdates, Heartbeat, AsyncWebsocketConsumer):
             hello = await self._hello()
         except StoreUnavailable as error:
             # Not ours to mend, and no fault of the page's: it comes back by itself.
-            if is_worth_logging(error):
+            if should_log(error):
                 log.warning("socket_not_opened", why=error.why)
             await self.close(NOT_NOW)
             return
@@ -225,7 +228,7 @@ class Socket(PresenceUpdates, Heartbeat, AsyncWebsocketConsumer):
     async def _send(self, frame: dict[str, Any]) -> None:
         if len(self.unfinished) >= MAX_IN_FLIGHT:
             await asyncio.wait(self.unfinished, return_when=asyncio.FIRST_COMPLETED)
-        sent = send_batcher().submit(Sending(self.user, **SendMessage.read(frame)))
+        sent = send_batcher().submit(OutgoingMessage(self.user, **SendMessage.parse(frame)))
         self.unfinished.add(sent)
         sent.add_done_callback(partial(self._answer_sent, frame))
 
@@ -271,20 +274,20 @@ class Socket(PresenceUpdates, Heartbeat, AsyncWebsocketConsumer):
             case _:
                 # Commands touch little but the table, so they need not queue for the ORM's one
                 # thread; those with files give their connection back.
-                do = database_sync_to_async(handle, thread_sensitive=False)
+                do = database_sync_to_async(handle_command, thread_sensitive=False)
                 for answer in await do(self.user, frame):
                     await self.say(answer)
                 if frame["type"] == "thread.open":
                     if frame.get("after") and frame["thread"] in self.watching.threads:
-                        metrics.REPAIRS.inc()
+                        metrics.SYNC_GAPS.inc()
                     await self.open_thread(frame["thread"])
 
     async def _refuse(self, refusal: Refusal, frame: dict[str, Any]) -> None:
         corr_id = secrets.token_hex(8)
         metrics.REFUSALS.labels(refusal.code).inc()
-        if is_worth_logging(refusal):
+        if should_log(refusal):
             log.info("refused", code=refusal.code, command=frame.get("type"), corr_id=corr_id)
-        error: Any = Error(type="error", **refusal.described(corr_id))  # type: ignore[typeddict-item]
+        error: Any = Error(type="error", **refusal.as_dict(corr_id))  # type: ignore[typeddict-item]
         for name, given in (("client_id", "client_id"), ("message_id", "message")):
             if isinstance(frame.get(given), str):
                 error[name] = frame[given]
@@ -305,7 +308,7 @@ class Socket(PresenceUpdates, Heartbeat, AsyncWebsocketConsumer):
         """Whether this page wants it; what it says of other servers' doings is learnt."""
         event = message["event"]
         if message["origin"] != ORIGIN:
-            learn(event)
+            apply_event(event)
         return event["type"] not in OF_OPEN_THREADS or event["thread"] in self.watching.threads
 
     async def live_changed(self, message: dict[str, Any]) -> None:
@@ -324,13 +327,13 @@ class Socket(PresenceUpdates, Heartbeat, AsyncWebsocketConsumer):
 
     async def _hello(self) -> Hello:
         pending, more = await sync_to_async(list_pending, thread_sensitive=False)(self.user)
-        self.told_pending_at = time.monotonic()
-        metrics.PENDING.inc(len(pending))
+        self.pending_sent_at = time.monotonic()
+        metrics.UNDELIVERED_THREADS.inc(len(pending))
         return Hello(
             type="hello",
             user=self.user.id,
             connection=self.connection_id,
-            server_time=keys.iso(keys.moment_of_ms(now_ms())),
+            server_time=keys.iso(keys.datetime_from_ms(now_ms())),
             protocol=PROTOCOL,
             pending=pending,
             more=more,
@@ -338,8 +341,9 @@ class Socket(PresenceUpdates, Heartbeat, AsyncWebsocketConsumer):
 
 
 def _count_told(message: dict[str, Any]) -> None:
-    if message["event"]["type"] == "message.sent" and "at" in message:
-        metrics.DELIVERY.observe(time.monotonic() - message["at"])
+    """Only of this process, since `at` is by its own clock."""
+    if message["event"]["type"] == "message.sent" and message["origin"] == ORIGIN:
+        metrics.DELIVERY_SECONDS.observe(time.monotonic() - message["at"])
 
 
 def _cannot_write(text: str) -> bool:
@@ -348,4 +352,4 @@ def _cannot_write(text: str) -> bool:
 
 def _known(kind: str) -> str:
     """Whatever a client makes up is one figure, not as many as it likes."""
-    return kind if kind in COMMANDS or kind in OF_THE_SOCKET else "unknown"
+    return kind if kind in COMMANDS or kind in CONNECTION_COMMANDS else "unknown"

@@ -12,7 +12,7 @@ from accounts.models import User
 from core.refusals import Refusal
 from realtime.broadcast.events import Event, Pong
 from realtime.sockets.sync import sync_if_behind
-from threads.forms import Command, Count
+from threads.forms import CountField, ThreadCommand
 from threads.queries import list_pending
 
 EVERY = 24.0
@@ -20,16 +20,16 @@ EVERY = 24.0
 SOON = 3.0
 
 
-class WhatIsShown(Command):
-    seq = Count()
-    rev = Count()
+class ClientPosition(ThreadCommand):
+    seq = CountField()
+    rev = CountField()
 
 
-class Heartbeat:
+class HeartbeatMixin:
     """Part of the socket. Looks at the stores at most every 25 s, however often a client pings."""
 
     user: User
-    told_pending_at: float
+    pending_sent_at: float
     is_first_beat = True
     beat_at = 0.0
 
@@ -41,7 +41,7 @@ class Heartbeat:
             raise Refusal("BAD_FRAME", hint="Not right: t.")
         now = time.monotonic()
         due = now - self.beat_at >= EVERY
-        soon = self.is_first_beat and now - self.told_pending_at >= SOON
+        soon = self.is_first_beat and now - self.pending_sent_at >= SOON
         pending: list[dict[str, Any]] = []
         if due or soon:
             self.is_first_beat, self.beat_at = False, now
@@ -54,7 +54,7 @@ class Heartbeat:
     async def _bring_up_to_date(self, frame: dict[str, Any]) -> None:
         if not frame.get("thread"):
             return
-        shown = WhatIsShown.read(frame)
+        shown = ClientPosition.parse(frame)
         try:
             event = await sync_to_async(sync_if_behind, thread_sensitive=False)(self.user, **shown)
         except Refusal:

@@ -8,16 +8,16 @@ import structlog
 from asgiref.sync import sync_to_async
 
 from accounts.models import User
-from accounts.sign_in.user_agents import device_of
+from accounts.sign_in.user_agents import device_name
 from core.refusals import Refusal
 from realtime.broadcast import presence
-from realtime.broadcast.delivery import deliver
+from realtime.broadcast.delivery import publish
 from realtime.broadcast.events import Event, PresenceChanged, TypingStarted, TypingStopped
-from realtime.sockets.subscriptions import Watching, presence_group
-from threads import cache as states
+from realtime.sockets.subscriptions import PresenceSubscriptions, presence_group
+from threads import cache
 from threads.actions import connections
-from threads.cache import ThreadState
-from threads.forms import Command
+from threads.cache import CachedThread
+from threads.forms import ThreadCommand
 from threads.queries import list_blocked, list_last_seen
 
 log = structlog.get_logger(__name__)
@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 HOUR = 3600.0
 
 
-class PresenceUpdates:
+class PresenceMixin:
     """Part of the socket."""
 
     user: User
@@ -42,9 +42,9 @@ class PresenceUpdates:
     # --- Coming, staying, going
 
     async def arrive(self) -> None:
-        self.watching = Watching()
+        self.watching = PresenceSubscriptions()
         self.since = connections.now()
-        was_online = self.user.id in await presence.who_is_online([self.user.id])
+        was_online = self.user.id in await presence.list_online([self.user.id])
         await presence.touch(self.user.id, self.connection_id)
         await self._note()
         if not was_online:
@@ -61,19 +61,19 @@ class PresenceUpdates:
             return
         for user_id in self.watching.people:
             await self.channel_layer.group_discard(presence_group(user_id), self.channel_name)
-        await presence.gone(self.user.id, self.connection_id)
-        await self._in_thread(connections.forget_connection, connection_id=self.connection_id)
-        if self.user.id not in await presence.who_is_online([self.user.id]):
-            await self._in_thread(connections.note_last_seen)
+        await presence.remove(self.user.id, self.connection_id)
+        await self._in_thread(connections.remove_connection, connection_id=self.connection_id)
+        if self.user.id not in await presence.list_online([self.user.id]):
+            await self._in_thread(connections.record_last_seen)
             await self._tell_presence(online=False)
 
     async def _note(self) -> None:
         self.noted_at = time.monotonic()
         agent = dict(self.scope["headers"]).get(b"user-agent", b"").decode("latin1")
         await self._in_thread(
-            connections.note_connection,
+            connections.record_connection,
             connection_id=self.connection_id,
-            device=device_of(agent),
+            device=device_name(agent),
             session=self.session,
             since=self.since,
         )
@@ -92,26 +92,26 @@ class PresenceUpdates:
     # --- Watching
 
     async def open_thread(self, thread_id: str) -> None:
-        state = states.known(thread_id)
-        if state is None:
-            state = await sync_to_async(states.recall, thread_sensitive=False)(thread_id)
-        people = await self._visible(state)
+        cached = cache.peek(thread_id)
+        if cached is None:
+            cached = await sync_to_async(cache.get, thread_sensitive=False)(thread_id)
+        people = await self._visible(cached)
         for user_id in self.watching.open(thread_id, people):
             await self.channel_layer.group_add(presence_group(user_id), self.channel_name)
-        alive = await presence.who_is_online(people)
+        alive = await presence.list_online(people)
         self.watching.online |= {user_id: user_id in alive for user_id in people}
         await self._say_presence({user_id: user_id in alive for user_id in people}, [thread_id])
 
-    async def _visible(self, state: ThreadState) -> set[str]:
-        people = _visible_to(self.user.id, state)
-        if state.is_group:
+    async def _visible(self, cached: CachedThread) -> set[str]:
+        people = _visible_to(self.user.id, cached)
+        if cached.is_group:
             # A block between two of many is not in the thread: both may go on writing there.
             ask = sync_to_async(list_blocked, thread_sensitive=False)
             people -= await ask(self.user, people)
         return people
 
     async def close_thread(self, frame: dict[str, Any]) -> None:
-        thread_id = Command.read(frame)["thread_id"]
+        thread_id = ThreadCommand.parse(frame)["thread_id"]
         for user_id in self.watching.close(thread_id):
             await self.channel_layer.group_discard(presence_group(user_id), self.channel_name)
 
@@ -122,8 +122,8 @@ class PresenceUpdates:
         for user_id in self.watching.close(thread_id):
             await self.channel_layer.group_discard(presence_group(user_id), self.channel_name)
         with contextlib.suppress(Refusal):
-            state = await sync_to_async(states.recall, thread_sensitive=False)(thread_id)
-            if self.user.id in state.people:
+            cached = await sync_to_async(cache.get, thread_sensitive=False)(thread_id)
+            if self.user.id in cached.people:
                 await self.open_thread(thread_id)
 
     async def look_again_everywhere(self, message: dict[str, Any]) -> None:
@@ -154,23 +154,23 @@ class PresenceUpdates:
 
     async def type(self, frame: dict[str, Any]) -> None:
         """Never stored, never waited for: told to the others, if they have the thread open."""
-        thread_id = Command.read(frame)["thread_id"]
+        thread_id = ThreadCommand.parse(frame)["thread_id"]
         people = self.watching.threads.get(thread_id, set())
-        state = states.known(thread_id)
-        if state is not None:
+        cached = cache.peek(thread_id)
+        if cached is not None:
             # What this process knows may be newer than what this socket was told.
-            people = people & _visible_to(self.user.id, state)
+            people = people & _visible_to(self.user.id, cached)
         event: Event
         if frame["type"] == "typing.start":
             event = TypingStarted(type="typing.started", thread=thread_id, user=self.user.id)
         else:
             event = TypingStopped(type="typing.stopped", thread=thread_id, user=self.user.id)
-        deliver(event, to=people)
+        publish(event, to=people)
 
 
-def _visible_to(user_id: str, state: ThreadState) -> set[str]:
+def _visible_to(user_id: str, cached: CachedThread) -> set[str]:
     """Nothing passes between two who are apart, nor to whoever is not there any more."""
-    me = state.people.get(user_id)
-    if me is None or (me.is_apart and not state.is_group):
+    me = cached.people.get(user_id)
+    if me is None or (me.hides_activity and not cached.is_group):
         return set()
-    return {person.user_id for person in state.others(user_id)}
+    return {person.user_id for person in cached.others(user_id)}

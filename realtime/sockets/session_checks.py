@@ -16,7 +16,7 @@ from channels.db import database_sync_to_async
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
-from accounts.sign_in.sessions import SessionOfUser, find_signed_in
+from accounts.sign_in.sessions import SessionOfUser, list_valid_sessions
 from realtime.sockets.open_sockets import OpenSocket, open_sockets
 
 log = structlog.get_logger(__name__)
@@ -61,7 +61,7 @@ class SessionChecks:
         asked = {_session_of(socket) for socket in sockets}
         begun = time.monotonic()
         try:
-            find = database_sync_to_async(find_signed_in, thread_sensitive=False)
+            find = database_sync_to_async(list_valid_sessions, thread_sensitive=False)
             counting = await find(asked)
         except (OperationalError, InterfaceError) as error:
             await self._postpone(sockets, error)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from realtime.broadcast.presence import who_is_online
+from realtime.broadcast.presence import list_online
 
 
 def presence_group(user_id: str) -> str:
@@ -11,7 +11,7 @@ def presence_group(user_id: str) -> str:
 
 
 @dataclass
-class Watching:
+class PresenceSubscriptions:
     # Thread id -> the others in it whose presence may be shown.
     threads: dict[str, set[str]] = field(default_factory=dict)
     online: dict[str, bool] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Watching:
     async def look(self) -> dict[str, bool]:
         """Whose presence is another than what was said last: a server that died said nothing."""
         people = self.people
-        alive = await who_is_online(people) if people else set()
+        alive = await list_online(people) if people else set()
         now = {user_id: user_id in alive for user_id in people}
         changed = {user_id: on for user_id, on in now.items() if self.online.get(user_id) != on}
         self.online = now

@@ -10,10 +10,10 @@ from django.core import mail
 from accounts.models import SignIn
 from accounts.sign_in.sessions import is_signed_in as counts
 from accounts.sign_in.sessions import session_hash
-from accounts.sign_in.user_agents import device_of
+from accounts.sign_in.user_agents import device_name
 from realtime.broadcast import delivery, presence
 from tests.accounts.conftest import PASSWORD, is_signed_in, link_in, sign_in
-from threads.actions.connections import note_connection
+from threads.actions.connections import record_connection
 
 pytestmark = pytest.mark.django_db
 NEW = "an even quieter room"
@@ -46,7 +46,7 @@ def told(monkeypatch) -> list[tuple[str, dict]]:
     def record(groups: list[str], message: dict) -> None:
         messages.extend((group, message) for group in groups)
 
-    monkeypatch.setattr(delivery, "_send", record)
+    monkeypatch.setattr(delivery, "send_to_groups", record)
     return messages
 
 
@@ -129,7 +129,7 @@ def test_somebody_else_in_the_same_browser_is_listed_too(desk, mara, tomas, make
     ],
 )
 def test_a_device_is_named_as_people_would(agent, device):
-    assert device_of(agent) == device
+    assert device_name(agent) == device
 
 
 # --- A changed password
@@ -251,7 +251,7 @@ def test_other_changes_of_a_person_disturb_no_socket(
 
 def connect(client, mara, connection_id: str, *, alive: bool) -> None:
     session = session_hash(key_of(client))
-    note_connection(
+    record_connection(
         mara, connection_id=connection_id, device="", session=session, since="2026-05-04"
     )
     if alive:

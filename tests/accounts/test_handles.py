@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.handles import RESERVED, as_handle, is_handle, with_number
+from accounts.handles import RESERVED, handle_from_name, is_handle, with_number
 from accounts.queries import suggest_handle
 
 
@@ -38,17 +38,17 @@ def test_keeps_for_itself(handle):
     ],
 )
 def test_suggests(name, handle):
-    assert as_handle(name) == handle
+    assert handle_from_name(name) == handle
 
 
 @given(st.text(max_size=60), st.integers(0, 10**9))
 def test_never_suggests_what_it_would_refuse(name, number):
-    assert is_handle(as_handle(name))
-    assert is_handle(with_number(as_handle(name), number))
+    assert is_handle(handle_from_name(name))
+    assert is_handle(with_number(handle_from_name(name), number))
 
 
 def test_numbered_handles_do_not_pass_for_staff():
-    assert all(as_handle(word) == "person" for word in RESERVED)
+    assert all(handle_from_name(word) == "person" for word in RESERVED)
 
 
 @pytest.mark.storage

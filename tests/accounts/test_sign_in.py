@@ -3,7 +3,7 @@ import time_machine
 from axes.models import AccessAttempt
 from django.test import RequestFactory
 
-from accounts.sign_in.lockout import account_of, address_of
+from accounts.sign_in.lockout import account_name, client_address
 from tests.accounts.conftest import PASSWORD, is_signed_in, sign_in
 
 pytestmark = pytest.mark.django_db
@@ -80,7 +80,7 @@ def test_another_case_or_another_browser_is_no_way_round_the_lock(client, mara):
 
 @pytest.mark.parametrize("field", ["email", "username"])
 def test_every_way_to_give_an_address_counts_as_the_same_account(field):
-    assert account_of(None, {field: "Mara@Example.org"}) == "mara@example.org"
+    assert account_name(None, {field: "Mara@Example.org"}) == "mara@example.org"
 
 
 def test_an_account_that_does_not_exist_is_locked_as_well(client, mara):
@@ -133,7 +133,7 @@ def test_the_header_of_a_proxy_counts_only_behind_one(client, mara, settings):
     ],
 )
 def test_an_address_is_a_line_not_one_of_its_many_numbers(given, counted):
-    assert address_of(RequestFactory().get("/", REMOTE_ADDR=given)) == counted
+    assert client_address(RequestFactory().get("/", REMOTE_ADDR=given)) == counted
 
 
 def test_a_suspended_person_cannot_sign_in_nor_stay(client, make_client, mara):

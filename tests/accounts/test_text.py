@@ -3,7 +3,7 @@
 import pytest
 from django.core.exceptions import ValidationError
 
-from accounts.text import check_line, check_said
+from accounts.text import check_line, check_policy
 
 
 @pytest.mark.parametrize("text", ["Zoë", "Nguyễn Thị", "न्न्त्र्य", "ที่นี่", "שָׁלוֹם"])
@@ -19,9 +19,9 @@ def test_no_heaps_of_marks():
 @pytest.mark.parametrize("text", ["0171 3920042", "mara@lumenfold.example"])
 def test_no_way_round_the_site(text):
     with pytest.raises(ValidationError, match="looks like"):
-        check_said(text)
+        check_policy(text)
 
 
 @pytest.mark.parametrize("text", ["mara-lindqvist", "Lisbon", "Studio 54", "Portraits since 1998"])
 def test_what_people_say_about_themselves(text):
-    check_said(text)
+    check_policy(text)

@@ -16,24 +16,26 @@ import terminal  # isort: skip
 def main(arguments: list[str]) -> int:
     options = _parse(arguments)
     if options.markdown:
-        terminal.say(as_markdown([json.loads(path.read_text()) for path in options.markdown]))
+        terminal.say(
+            as_markdown({path.stem: json.loads(path.read_text()) for path in options.markdown})
+        )
         return 0
     _allow_many_sockets()
     if options.growth:
-        return _grow(options.growth, options.server)
+        return _grow(options.growth)
     size = QUICK if options.quick else WHOLE
-    result = bench(size, server=options.server, keep_profile=options.profile, tell=terminal.say)
-    terminal.say(f"\nOn {options.server}, in {result.machine['took']:.0f} s\n")
+    result = bench(size, keep_profile=options.profile, tell=terminal.say)
+    terminal.say(f"\nMeasured in {result.machine['took']:.0f} s\n")
     terminal.say(as_text(result))
     if options.json:
         options.json.write_text(json.dumps(as_json(result), indent=2, ensure_ascii=False) + "\n")
     return 0 if all(row.ok is not False for row in rows_of(result)) else 1
 
 
-def _grow(minutes: float, server: str) -> int:
-    found = growth.measure(minutes=minutes, server=server, tell=terminal.say)
+def _grow(minutes: float) -> int:
+    found = growth.measure(minutes=minutes, tell=terminal.say)
     terminal.say(
-        f"\nOn {server}: {found.messages:,} messages; since the first fifth of the time memory has "
+        f"\n{found.messages:,} messages; since the first fifth of the time memory has "
         f"changed by {found.share:+.1%} (at most {growth.MOST:+.0%}: "
         f"{'ok' if found.is_none else 'NOT'})"
     )
@@ -53,9 +55,6 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="smaller and shorter: two minutes")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
-    parser.add_argument(
-        "--server", choices=["daphne", "uvicorn"], default="daphne", help="ASGI server"
-    )
     parser.add_argument(
         "--growth", type=float, metavar="MINUTES", help="only this: does memory grow meanwhile?"
     )

@@ -11,20 +11,20 @@ import django
 
 def main(plot: dict[str, Any]) -> None:
     django.setup()
-    from threads.dynamodb.store import counting
+    from threads.dynamodb.store import count_requests
 
     costs = {}
     for name, operation in _operations(plot).items():
-        with counting() as requests:
+        with count_requests() as requests:
             operation()
         costs[name] = {"requests": len(requests), "units": requests.capacity}
     print(json.dumps(costs))
 
 
 def _operations(plot: dict[str, Any]) -> dict[str, Callable[[], Any]]:
-    from inbox.rows import column_of
+    from inbox.rows import get_column
     from threads.actions.cursors import mark_delivered, mark_read
-    from threads.actions.messages import Sending, send_together
+    from threads.actions.messages import OutgoingMessage, send_batch
     from threads.queries import open_thread
 
     thread = plot["talking"][0]["thread"]
@@ -34,7 +34,9 @@ def _operations(plot: dict[str, Any]) -> dict[str, Callable[[], Any]]:
     sent: list[Any] = []
 
     def sending(user: Any, thread_id: str) -> Any:
-        return Sending(user, thread_id, str(uuid4()), "As long as people write on average, or so.")
+        return OutgoingMessage(
+            user, thread_id, str(uuid4()), "As long as people write on average, or so."
+        )
 
     def place() -> dict[str, Any]:
         message = sent[-1]
@@ -48,7 +50,7 @@ def _operations(plot: dict[str, Any]) -> dict[str, Callable[[], Any]]:
 
     def listed(name: str) -> Callable[[], Any]:
         person = _person(plot[name]["cookie"])
-        return lambda: column_of(person, "inbox")
+        return lambda: get_column(person, "inbox")
 
     open_thread(buyer, thread)
     for owner, other in zip(owners, others, strict=True):
@@ -57,10 +59,10 @@ def _operations(plot: dict[str, Any]) -> dict[str, Callable[[], Any]]:
         "send": lambda: sent.append(sending(buyer, thread).run()),
         "mark_delivered": lambda: mark_delivered(seller, **place()),
         "mark_read": lambda: mark_read(seller, **place()),
-        "send 8 of 8 threads together": lambda: send_together(
+        "send 8 of 8 threads together": lambda: send_batch(
             [sending(owner, other) for owner, other in zip(owners, others, strict=True)]
         ),
-        "send 8 of one thread together": lambda: send_together(
+        "send 8 of one thread together": lambda: send_batch(
             [sending(buyer, thread) for _ in range(8)]
         ),
         "open a thread, short": opened("short"),

@@ -33,9 +33,9 @@ class Growth:
         return self.share <= MOST
 
 
-def measure(*, minutes: float, server: str, tell: Callable[[str], None]) -> Growth:
+def measure(*, minutes: float, tell: Callable[[str], None]) -> Growth:
     growth = Growth(0, [])
-    with running_world(messages=100, rows=10, server=server) as world:
+    with running_world(messages=100, rows=10) as world:
         for number in range(max(5, round(60 * minutes / SECONDS))):
             growth.messages += _talk(world)
             growth.memory.append(world.memory())

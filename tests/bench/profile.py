@@ -30,7 +30,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     ),
     "decoding": ("threads/forms.py", "django/forms/", "decode (realtime/sockets/frames.py"),
     "encoding": ("encode (realtime/sockets/frames.py",),
-    "socket": ("autobahn/", "twisted/", "daphne/", "uvicorn/", "channels/", "messaging_site/"),
+    "socket": ("autobahn/", "twisted/", "daphne/", "channels/", "messaging_site/"),
     "threads": ("asgiref/", "concurrent/futures/", "threading.py"),
     "rules": ("threads/", "realtime/", "accounts/"),
     "event loop": ("asyncio/", "selectors.py"),

@@ -36,7 +36,6 @@ QUICK = Size(2, 3.0, 5_000, 1_000, 1000, 100, 40, 2)
 
 @dataclass
 class Result:
-    server: str
     size: Size
     sending: rounds.Sending
     thread: dict[str, float]
@@ -50,12 +49,10 @@ class Result:
     machine: dict[str, Any]
 
 
-def bench(
-    size: Size, *, server: str, keep_profile: Path | None, tell: Callable[[str], None]
-) -> Result:
+def bench(size: Size, *, keep_profile: Path | None, tell: Callable[[str], None]) -> Result:
     began, load_before = time.monotonic(), os.getloadavg()[0]
     tell("Starting the service, Redis and the engine; making people and conversations ...")
-    with running_world(messages=size.messages, rows=size.rows, server=server) as world:
+    with running_world(messages=size.messages, rows=size.rows) as world:
         # First, while nothing has been used before that they could be made of.
         tell("Many quiet sockets ...")
         idle = sockets.idle(world, count=size.idle, seconds=2 * size.seconds)
@@ -77,9 +74,7 @@ def bench(
         "seconds": size.seconds,
         "took": time.monotonic() - began,
     }
-    return Result(
-        server, size, sending, thread, inbox, costs, idle, storm, browser, shares, machine
-    )
+    return Result(size, sending, thread, inbox, costs, idle, storm, browser, shares, machine)
 
 
 def _costs(world: World) -> dict[str, Any]:

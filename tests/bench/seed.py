@@ -52,9 +52,9 @@ def _pairs(count: int, messages: int) -> list[dict[str, Any]]:
 
 def _make_known_to_search() -> None:
     """Before some of them grow: else the service would take in all of that while it is measured."""
-    from inbox.search.reconcile import compare
+    from inbox.search.reconcile import reconcile_index
 
-    compare()
+    reconcile_index()
 
 
 def _thread_of(pair: dict[str, Any]) -> dict[str, Any]:
@@ -78,21 +78,21 @@ def _hot(pair: dict[str, Any], others: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _bare(pair: dict[str, Any]) -> dict[str, Any]:
     """The transaction of a send, exactly as the service builds it, with places for its values."""
-    from threads import cache as states
-    from threads import keys
-    from threads.actions.messages import text_line
-    from threads.sending.new_message import Roster, now_ms
-    from threads.sending.transaction import build
+    from threads import cache
+    from threads.actions.messages import new_text_message
+    from threads.dynamodb import keys
+    from threads.sending.new_message import RosterChange, now_ms
+    from threads.sending.transaction import build_attempt
 
-    real = states.look(pair["thread"])
-    state = real.copy()
+    real = cache.reload(pair["thread"])
+    cached = real.copy()
     # The same day, so that it is the usual transaction of five items.
-    state.thread.last_message_at = keys.iso(keys.moment_of_ms(now_ms()))
-    state.thread.last_seq, state.thread.last_tally = SEQ, TALLY
+    cached.thread.last_message_at = keys.iso(keys.datetime_from_ms(now_ms()))
+    cached.thread.last_seq, cached.thread.last_tally = SEQ, TALLY
     client_id = str(uuid4())
-    line = text_line(pair["buyer"]["id"], client_id=client_id, body=_body(), seen_seq=SEQ)
-    attempt = build(state, line, Roster())
-    assert state.thread.last_message_id != attempt.message.id
+    line = new_text_message(pair["buyer"]["id"], client_id=client_id, body=_body(), seen_seq=SEQ)
+    attempt = build_attempt(cached, line, RosterChange())
+    assert cached.thread.last_message_id != attempt.message.id
     return {
         "template": json.dumps({"TransactItems": attempt.write.items}),
         "names": {
@@ -100,7 +100,7 @@ def _bare(pair: dict[str, Any]) -> dict[str, Any]:
             "new_seq": str(SEQ + 1),
             "old_tally": str(TALLY),
             "new_tally": str(TALLY + 1),
-            "old_message": state.thread.last_message_id,
+            "old_message": cached.thread.last_message_id,
             "new_message": attempt.message.id,
             "now": attempt.message.created_at,
             "client_id": client_id,
@@ -121,15 +121,15 @@ def _grown(pair: dict[str, Any], size: int) -> dict[str, Any]:
     """A thread with so many messages, each after the other by a minute."""
     from ulid import ULID
 
-    from threads import cache as states
-    from threads import keys
+    from threads import cache
+    from threads.dynamodb import keys
     from threads.dynamodb.table import Item, put_many, query
     from threads.models import Message
 
-    state = states.look(pair["thread"])
-    newest = query(state.thread.pk, Item.sk.startswith(keys.MESSAGES), limit=1, newest_first=True)
+    cached = cache.reload(pair["thread"])
+    newest = query(cached.thread.pk, Item.sk.startswith(keys.MESSAGES), limit=1, newest_first=True)
     (model,) = newest.of(Message)
-    began = keys.moment(model.created_at) - timedelta(minutes=size + 10)
+    began = keys.parse_iso(model.created_at) - timedelta(minutes=size + 10)
 
     def message(number: int) -> Message:
         at = began + timedelta(minutes=number)
@@ -146,13 +146,13 @@ def _grown(pair: dict[str, Any], size: int) -> dict[str, Any]:
 def _inbox(pair: dict[str, Any], size: int) -> dict[str, Any]:
     """An inbox with so many rows."""
     from core.ids import new_id
-    from threads import cache as states
-    from threads import keys
+    from threads import cache
+    from threads.dynamodb import keys
     from threads.dynamodb.table import put_many
     from threads.models import Participant
 
-    model = states.look(pair["thread"]).people[pair["buyer"]["id"]]
-    began = keys.moment(model.last_message_at) - timedelta(minutes=size + 10)
+    model = cache.reload(pair["thread"]).people[pair["buyer"]["id"]]
+    began = keys.parse_iso(model.last_message_at) - timedelta(minutes=size + 10)
 
     def row(number: int) -> Participant:
         twin, thread = model.copy(), new_id("thrd")

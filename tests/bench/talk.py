@@ -12,6 +12,7 @@ from uuid import uuid4
 import orjson
 
 from tests.bench.lean import Socket, connect
+from tests.wait import async_poll_until
 
 # As long as people write on average, and never the same twice: what was said is looked at anew.
 BODY = "Could we move the {} to the {}? The light in the {} is best before the {}, I think."
@@ -21,7 +22,7 @@ WORDS = (
 )
 # As the page does it: at most once a second for each thread.
 MARK_EVERY = 1.0
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 
 
 def something_to_say() -> str:
@@ -125,7 +126,7 @@ class Load:
                     talk = Talk(one["thread"], self.spec["in_flight"], listener)
                     self.talks.append(talk)
         opened = (listener.has_opened.wait() for listener in listeners)
-        await asyncio.wait_for(asyncio.gather(*opened), PATIENCE)
+        await asyncio.wait_for(asyncio.gather(*opened), TIMEOUT_SECONDS)
         # What those who came told the others.
         await asyncio.sleep(1.0)
 
@@ -158,9 +159,7 @@ class Load:
             for _ in range(talk.in_flight):
                 talk.say()
         await asyncio.sleep(self.spec["seconds"])
-        deadline = time.perf_counter() + PATIENCE
-        while self._is_waiting() and time.perf_counter() < deadline:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+        await async_poll_until(lambda: not self._is_waiting(), TIMEOUT_SECONDS, interval=0.01)
         return {
             "seconds": self.spec["seconds"],
             "deliveries": self.deliveries,

@@ -60,7 +60,7 @@ def cpu_of(pid: int) -> float:
 
 
 @contextmanager
-def running_world(*, messages: int, rows: int, server: str) -> Iterator[World]:
+def running_world(*, messages: int, rows: int) -> Iterator[World]:
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="parley-bench-", dir=test_environment.base_folder()))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -69,16 +69,14 @@ def running_world(*, messages: int, rows: int, server: str) -> Iterator[World]:
         redis = services.start_valkey(folder)
         stack.enter_context(redis.running())
         (folder / "data").mkdir()
-        env = _environment(folder, store, redis, server)
+        env = _environment(folder, store, redis)
         plot = _seed(env, messages, rows)
         service, port = _serve(folder, env)
         stack.enter_context(processes.running(service))
         yield World(folder, env, store, redis.program, service, port, plot)
 
 
-def _environment(
-    folder: Path, store: engine.Engine, redis: services.Service, server: str
-) -> dict[str, str]:
+def _environment(folder: Path, store: engine.Engine, redis: services.Service) -> dict[str, str]:
     plain = {
         name: value
         for name, value in os.environ.items()
@@ -90,7 +88,6 @@ def _environment(
         "SECRET_KEY": secrets.token_urlsafe(64),
         "PARLEY_TABLE": "bench",
         "PARLEY_DATA": str(folder / "data"),
-        "PARLEY_SERVER": server,
         # What is measured is not how well too much is refused.
         "PARLEY_SOCKET_RATE": "1000000",
         "PARLEY_SOCKET_BURST": "1000000",

@@ -5,13 +5,13 @@ import ssl
 import sys
 
 from files.remote_images import download
-from messaging_site.server import main
+from messaging_site.server.__main__ import main
 from tests.files.web import HOST, OUTSIDE
 
 
-def rules() -> download.Rules:
+def rules() -> download.DownloadRules:
     certificate = os.environ["PARLEY_TEST_CERTIFICATE"]
-    return download.Rules(
+    return download.DownloadRules(
         port=int(os.environ["PARLEY_TEST_WEB_PORT"]),
         resolve={HOST: [OUTSIDE]}.__getitem__,
         trust=lambda: ssl.create_default_context(cafile=certificate),

@@ -26,7 +26,7 @@ from accounts.models import User
 from contracts.models import Card, Leg
 from inbox.search.indexer import index_queued
 from moderation.actions import note, take_case
-from moderation.cases import report_person, report_thread
+from moderation.reports import report_person, report_thread
 from tests.contracts.card_scenes import GIVEN, answer, new_time, propose
 from tests.contracts.conftest import pay, terms
 from tests.files.conftest import picture

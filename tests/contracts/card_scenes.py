@@ -10,30 +10,30 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
-from contracts.actions.threads import touch_all
+from contracts.actions.revisions import record_leg_change
 from contracts.cards.card_type import (
     ANSWERER,
+    AWAITED,
     BUYER,
-    CLOCK,
+    DEADLINE,
     EITHER,
     PROPOSER,
     SELLER,
-    SERVICE,
     STAFF,
-    WAITED_FOR,
-    Move,
+    SYSTEM,
+    Transition,
 )
-from contracts.cards.moves import make_clock_move
+from contracts.cards.transitions import apply_due_transition
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
 from contracts.models.bookings import BOOKED
 from contracts.queries import is_in_force
 from files.actions import accept_file
-from projects.actions.cards import decide_card, move_card, propose_card
+from projects.actions.cards import decide_card, propose_card, transition_card
 from tests.contracts.conftest import sign
 from tests.files.conftest import picture
 from tests.threads.conftest import make_person
-from threads.relay import process_entries
+from threads.outbox_handlers import process_entries
 
 DECIDED = "We have spoken with both."
 
@@ -115,7 +115,7 @@ def make_completable(leg: Leg) -> None:
         leg.refresh_from_db()
         # Tabs show the times, also where what is proposed next is refused.
         with transaction.atomic():
-            entries = touch_all(leg, by=leg.seller, key=f"{leg.id}:over", says="")
+            entries = record_leg_change(leg, by=leg.seller, key=f"{leg.id}:over", says="")
         process_entries(entries)
 
 
@@ -151,7 +151,7 @@ def files_for(type_name: str, leg: Leg, by: User) -> list[str]:
 
 def answer(by: User, card: Card, move: str, **more: Any) -> Card:
     fields = {"version": card.version, "key": f"{move}-{card.version}"} | more
-    return move_card(by, card_id=card.id, move=move, **fields)
+    return transition_card(by, card_id=card.id, move=move, **fields)
 
 
 def rightful(role: str, card: Card) -> list[User]:
@@ -163,16 +163,16 @@ def rightful(role: str, card: Card) -> list[User]:
         EITHER: [card.buyer, card.seller],
         PROPOSER: [card.proposed_by],
         ANSWERER: [other],
-        WAITED_FOR: [each for each in (card.buyer, card.seller) if each.id in card.waits_for],
+        AWAITED: [each for each in (card.buyer, card.seller) if each.id in card.waits_for],
     }.get(role, [])
 
 
-def given_with(card: Card, move: Move) -> dict[str, Any]:
+def given_with(card: Card, move: Transition) -> dict[str, Any]:
     make = GIVEN_WITH.get((card.type, move.name))
     return make(card.leg) if make else {}
 
 
-def files_with(card: Card, move: Move, by: User) -> list[str]:
+def files_with(card: Card, move: Transition, by: User) -> list[str]:
     return files_for(move.then, card.leg, by) if move.then else []
 
 
@@ -182,7 +182,7 @@ def let_be_due(card: Card) -> None:
 
 def let_the_clock_move(card: Card) -> None:
     let_be_due(card)
-    done = make_clock_move(card.id)
+    done = apply_due_transition(card.id)
     assert done is not None
     process_entries(done.entries)
     card.refresh_from_db()
@@ -210,14 +210,14 @@ def let_staff_decide(card: Card) -> User:
     return staff
 
 
-def make(card: Card, move: Move, by: User | None = None) -> None:
+def make(card: Card, move: Transition, by: User | None = None) -> None:
     """As somebody whom the table allows it."""
-    if move.by == CLOCK:
+    if move.by == DEADLINE:
         return let_the_clock_move(card)
     if move.by == STAFF:
         let_staff_decide(card)
         return None
-    if move.by == SERVICE:
+    if move.by == SYSTEM:
         return let_the_booking_end(card)
     by = by or rightful(move.by, card)[0]
     answer(by, card, move.name, given=given_with(card, move), file_ids=files_with(card, move, by))
@@ -227,7 +227,7 @@ def make(card: Card, move: Move, by: User | None = None) -> None:
 def bring_to(state: str, leg: Leg, type_name: str) -> Card | None:
     """A card in that state, by the shortest way that leads there; None if none does."""
     kind = TYPES[type_name]
-    ways: list[tuple[str, list[Move]]] = [(kind.first, [])]
+    ways: list[tuple[str, list[Transition]]] = [(kind.first, [])]
     seen = {kind.first}
     while ways:
         at, way = ways.pop(0)

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from contracts.models import Leg, Offer, Receipt
-from contracts.queries import balance_of
+from contracts.queries import get_balance
 from contracts.terms import Terms
 from projects.actions.bookings import accept_offer, make_offer, record_payment, sign_contract
 from tests.threads.conftest import (  # noqa: F401
@@ -82,7 +82,7 @@ def sign(user: User, leg: Leg, number: int = 1, **more: Any) -> None:
 
 def pay(leg: Leg, cents: int | None = None, **more: Any) -> Receipt:
     """Records a payment by the seller: the outstanding amount or repayment, or a part of it."""
-    outstanding = balance_of(leg).open_cents
+    outstanding = get_balance(leg).open_cents
     fields = {
         "key": str(uuid4()),
         "kind": "payment" if outstanding > 0 else "repayment",

@@ -17,12 +17,12 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from contracts.models import Card
 from core.outbox.models import OutboxEntry
-from projects.panel.rebuild import differences
+from projects.panel.rebuild import list_differences
 from tests.outbox.timing import make_due
 from tests.threads.checker import find_problems, read_partition
 from threads import cache
-from threads.dynamodb.client import Client
-from threads.relay import process_due_entries
+from threads.dynamodb.client import SyncClient
+from threads.outbox_handlers import process_due_entries
 
 Scene = TypeVar("Scene")
 
@@ -56,7 +56,7 @@ def kill_at_every_step(
 def relay(*threads: str) -> None:
     """As a server does that starts after the crash."""
     for thread in threads:
-        cache.forget(thread)
+        cache.invalidate(thread)
     make_due()
     while process_due_entries():
         pass
@@ -66,7 +66,7 @@ def relay(*threads: str) -> None:
 
 def assert_agree(*threads: str) -> None:
     for thread in threads:
-        found = [*differences(thread), *find_problems(read_partition(thread))]
+        found = [*list_differences(thread), *find_problems(read_partition(thread))]
         if Card.objects.filter(thread_id=thread, type="safety").exists():
             # A hold is a revision of the thread by itself, of which no other item tells.
             found = [each for each in found if "the thread is at revision" not in each]
@@ -138,9 +138,9 @@ def _arm(step: int) -> None:
         return answer
 
     passing_by = pass_by
-    call, commit = Client._make_api_call, BaseDatabaseWrapper._commit
+    call, commit = SyncClient._make_api_call, BaseDatabaseWrapper._commit
 
-    def watched_call(client: Client, operation: str, arguments: dict) -> Any:
+    def watched_call(client: SyncClient, operation: str, arguments: dict) -> Any:
         if operation not in WRITES:
             return call(client, operation, arguments)
         return watched(lambda: call(client, operation, arguments))
@@ -151,6 +151,6 @@ def _arm(step: int) -> None:
             return execute(sql, params, many, context)
         return watched(lambda: execute(sql, params, many, context))
 
-    Client._make_api_call = watched_call
+    SyncClient._make_api_call = watched_call
     BaseDatabaseWrapper._commit = lambda wrapper: watched(lambda: commit(wrapper))
     connections["default"].execute_wrappers.append(watched_statement)

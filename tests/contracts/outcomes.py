@@ -13,9 +13,10 @@ from files.models import FileUse, TabUse
 from moderation.models import AuditEntry, Case, Report
 from tests.threads.checker import read_partition
 from tests.threads.conftest import messages_of, row, thread_item
-from threads import cache, keys
+from threads import cache
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query_all
-from threads.models import ActionWaiting, CardShadow
+from threads.models import CardShadow, PendingAction
 
 
 def everything(leg: Leg) -> dict[str, Any]:
@@ -79,7 +80,7 @@ def _step(step: Any, leg: Leg) -> tuple:
 def shown(leg: Leg) -> dict[str, Any]:
     messages = messages_of(leg.thread_id)
     found = (CardShadow.find(messages[0].pk, keys.card_sk(each.id)) for each in messages)
-    tabs = cache.look(leg.thread_id).tabs
+    tabs = cache.reload(leg.thread_id).tabs
     # What follows from one deed is said in this order or in that.
     said = sorted((one.type, _role(one.author_id, leg), one.body or "") for one in messages)
     return {
@@ -87,14 +88,14 @@ def shown(leg: Leg) -> dict[str, Any]:
         "shadows": [(each.state, each.version, len(each.history)) for each in found if each],
         "is_held": bool(thread_item(leg.thread_id).soft_block),
         "waiting": {_role(user.id, leg): _waiting(user, leg) for user in (leg.buyer, leg.seller)},
-        "tabs": {name: tab.truth_revision for name, tab in sorted(tabs.items())},
+        "tabs": {name: tab.records_revision for name, tab in sorted(tabs.items())},
     }
 
 
 def _waiting(user: User, leg: Leg) -> tuple:
-    where = Item.sk.startswith(keys.waiting_sk(leg.thread_id, ""))
+    where = Item.sk.startswith(keys.pending_action_sk(leg.thread_id, ""))
     items = query_all(keys.user_pk(user.id), where)
-    types = sorted(item.type for item in items if isinstance(item, ActionWaiting))
+    types = sorted(item.type for item in items if isinstance(item, PendingAction))
     return types, _role(row(leg.thread_id, user).waiting_for, leg)
 
 

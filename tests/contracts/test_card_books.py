@@ -8,17 +8,17 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from accounts.models import User
-from contracts.cards.card_type import CLOCK, STAFF, Move
-from contracts.cards.moves import make_clock_move
+from contracts.cards.card_type import DEADLINE, STAFF, Transition
+from contracts.cards.transitions import apply_due_transition
 from contracts.cards.types import TYPES
 from contracts.models import Amendment, Card, Leg, Receipt
 from contracts.models.bookings import BOOKED, CANCELLED, COMPLETED, ON_HOLD
 from contracts.models.money import EXPENSE, EXTRAS, OVERTIME, PAYMENT, REFUND
-from contracts.queries import balance_of, is_in_force
+from contracts.queries import get_balance, is_in_force
 from core.refusals import Refusal
 from projects.actions.bookings import reverse_payment
-from projects.cards.clock import move_due_cards
-from projects.panel.rebuild import differences
+from projects.cards.deadline_worker import process_due_cards
+from projects.panel.rebuild import list_differences
 from tests.contracts.card_scenes import (
     answer,
     given_with,
@@ -29,7 +29,7 @@ from tests.contracts.card_scenes import (
 )
 from tests.contracts.conftest import IN_MAY, book, pay, terms
 from tests.threads.conftest import make_person, start
-from threads.relay import process_due_entries, process_entries
+from threads.outbox_handlers import process_due_entries, process_entries
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -79,8 +79,8 @@ def take(legs: list[Leg], what: str, chance: int) -> None:
             make(card, move, may[0] if may else who)
 
 
-def make(card: Card, move: Move, who: User) -> None:
-    if move.by == CLOCK:
+def make(card: Card, move: Transition, who: User) -> None:
+    if move.by == DEADLINE:
         let_time_pass(card)
     elif move.by == STAFF:
         let_staff_decide(card)
@@ -92,7 +92,7 @@ def let_time_pass(card: Card) -> None:
     """Until it is due; where the booking stands still, so does the card."""
     before = card.due_at
     Card.objects.filter(pk=card.pk).update(due_at=IN_MAY - timedelta(days=900))
-    done = make_clock_move(card.id)
+    done = apply_due_transition(card.id)
     if done is None:
         Card.objects.filter(pk=card.pk).update(due_at=before)
     else:
@@ -101,7 +101,7 @@ def let_time_pass(card: Card) -> None:
 
 def check_books(leg: Leg) -> None:
     leg.refresh_from_db()
-    balance = balance_of(leg)
+    balance = get_balance(leg)
     amendments = list(leg.amendments.all())
     assert balance.total_cents == leg.price_cents + sum(a.amount_cents for a in amendments)
     entries = list(leg.ledger.all())
@@ -162,10 +162,10 @@ def check_a_story(steps: list[tuple[str, int]]) -> None:
     for card in Card.objects.filter(leg__in=legs, is_open=True):
         if TYPES[card.type].is_hold:
             let_staff_decide(card)
-    move_due_cards()
+    process_due_cards()
     process_due_entries()
     for leg in legs:
-        assert list(differences(leg.thread_id)) == []
+        assert list(list_differences(leg.thread_id)) == []
 
 
 # A completion that is refused after its booking was made completable.

@@ -6,15 +6,15 @@ from django.test import Client
 from contracts.models import Card, Leg
 from contracts.models.cards import ClockStop
 from core.refusals import Refusal
-from moderation.actions import act, resolve
+from moderation.actions import resolve_case, take_action
 from moderation.models import AuditEntry, Case
-from projects.panel.rebuild import differences
+from projects.panel.rebuild import list_differences
 from tests.contracts.card_scenes import GIVEN, answer, propose
 from tests.contracts.conftest import sign
 from tests.moderation.conftest import BACKEND, moderator, support, taken  # noqa: F401
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, say, thread_item
-from threads import keys
+from threads.dynamodb import keys
 from threads.models import CardShadow
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +27,7 @@ def case_of(card: Card) -> Case:
 
 
 def decide(staff, case: Case, card: Card, reason: str = SAID) -> None:
-    act(staff, case_id=case.id, name="card.decide", target=card.id, reason=reason)
+    take_action(staff, case_id=case.id, name="card.decide", target=card.id, reason=reason)
     card.refresh_from_db()
 
 
@@ -72,7 +72,7 @@ def card_message(card: Card) -> str:
 
 
 def assert_agrees(thread: str) -> None:
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
     assert_consistent(thread)
 
 
@@ -137,7 +137,7 @@ def test_safety_holds_the_conversation_and_tells_the_other_side_nothing(leg, buy
         assert "at my door" not in told
         assert "sexual" not in told.lower()
     assert all("Our safety team was called" in each for each in shown)
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
 
 
 def test_what_is_urgent_comes_first(leg, buyer):
@@ -169,10 +169,10 @@ def test_a_case_is_resolved_after_its_cards_and_then_the_clocks_go_on(leg, selle
     card = propose("dispute", leg)
     case = taken(moderator, case_of(card))
     with pytest.raises(Refusal, match="card that waits"):
-        resolve(moderator, case_id=case.id, reason="Done")
+        resolve_case(moderator, case_id=case.id, reason="Done")
     decide(moderator, case, card)
     assert ClockStop.objects.filter(thread_id=leg.thread_id).exists()
-    resolve(moderator, case_id=case.id, reason="Done")
+    resolve_case(moderator, case_id=case.id, reason="Done")
     moved.refresh_from_db()
     assert moved.stopped_at is None
     assert_agrees(leg.thread_id)

@@ -6,29 +6,29 @@ import pytest
 import time_machine
 from django.conf import settings
 
-from contracts.cards import clock
-from contracts.cards.card_type import CLOCK
+from contracts.cards import deadlines
+from contracts.cards.card_type import DEADLINE
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
-from contracts.queries import balance_of
+from contracts.queries import get_balance
 from core.refusals import Refusal
-from moderation.cases import report_thread
 from moderation.models import Case
-from projects.cards import clock as sweeping
-from projects.cards.clock import move_due_cards, start_stopped_clocks
-from projects.panel.rebuild import differences
+from moderation.reports import report_thread
+from projects.cards import deadline_worker as sweeping
+from projects.cards.deadline_worker import process_due_cards, resume_stale_pauses
+from projects.panel.rebuild import list_differences
 from tests.contracts.card_scenes import make, propose
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of
-from threads.actions.staff import hold_thread, lift_hold, lock_thread, unlock_thread
+from threads.actions.staff import lift_soft_block, lock_thread, soft_block_thread, unlock_thread
 from threads.models.thread import Thread
-from threads.relay import process_due_entries
+from threads.outbox_handlers import process_due_entries
 
 pytestmark = pytest.mark.django_db
 
 
 # What the clock does with each type for which it runs, as the table says.
-TICKING = {kind.name: kind.clock_move for kind in TYPES.values() if kind.due}
+TICKING = {kind.name: kind.deadline_transition for kind in TYPES.values() if kind.due}
 
 
 @pytest.fixture
@@ -55,21 +55,21 @@ def shown(card):
 def test_nothing_is_moved_a_second_too_early(ticking):
     assert (ticking.due_at.second, ticking.due_at.microsecond) == (0, 0)
     with later(ticking, seconds=-1):
-        assert move_due_cards() == 0
+        assert process_due_cards() == 0
 
 
 @pytest.mark.storage
 def test_what_is_due_is_moved_by_itself_at_that_moment_and_once(ticking, thread):
     move, due = TICKING[ticking.type], ticking.due_at
     with later(ticking):
-        assert move_due_cards() == 1
-        assert move_due_cards() == 0
+        assert process_due_cards() == 1
+        assert process_due_cards() == 0
     assert shown(ticking)["state"] == ticking.state == move.to
     assert (ticking.due_at, ticking.waits_for, ticking.is_open) == (None, [], False)
     step = ticking.steps.last()
     assert (step.by, step.move, step.at) == (None, move.name, due)
     assert sum(step.says in (one.body or "") for one in messages_of(thread)) == 1
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
     assert_consistent(thread)
 
 
@@ -77,21 +77,21 @@ def test_what_is_due_is_moved_by_itself_at_that_moment_and_once(ticking, thread)
 def test_after_an_outage_of_any_length_it_is_moved(ticking, thread):
     """Longer than any window, and with more that waits than is swept in any one go."""
     with later(ticking, days=4000):
-        assert move_due_cards() == 1
+        assert process_due_cards() == 1
     assert shown(ticking)["state"] == TICKING[ticking.type].to
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
 
 
 def test_what_nobody_said_anything_against_is_completed_and_due_and_not_paid(leg, thread):
     card = propose("complete", leg)
     assert card.due_at - card.created_at >= timedelta(days=settings.REVIEW_DAYS)
     with later(card):
-        assert move_due_cards() == 1
+        assert process_due_cards() == 1
     leg.refresh_from_db()
     assert leg.status == "completed"
     assert not leg.ledger.exists()
     assert not leg.receipts.exists()
-    balance = balance_of(leg)
+    balance = get_balance(leg)
     assert (balance.paid_cents, balance.due_cents) == (0, leg.price_cents)
     assert messages_of(thread)[-1].body.endswith("EUR 1,200.00 is now due.")
 
@@ -100,19 +100,19 @@ def test_what_nobody_said_anything_against_is_completed_and_due_and_not_paid(leg
 def test_one_that_cannot_be_moved_holds_up_no_other(leg, make_leg, monkeypatch):
     broken, other = propose("reschedule", leg), propose("reschedule", make_leg())
     Card.objects.filter(pk=broken.pk).update(due_at=other.due_at - timedelta(days=1))
-    real = sweeping.make_clock_move
+    real = sweeping.apply_due_transition
 
     def make(card_id):
         assert card_id != broken.id
         return real(card_id)
 
-    monkeypatch.setattr(sweeping, "make_clock_move", make)
+    monkeypatch.setattr(sweeping, "apply_due_transition", make)
     with later(other):
-        assert move_due_cards() == 1
+        assert process_due_cards() == 1
 
 
 def test_an_answer_that_comes_too_late_is_refused_before_anybody_swept(ticking, leg):
-    move = next(move for move in TYPES[ticking.type].moves if move.by != CLOCK)
+    move = next(move for move in TYPES[ticking.type].moves if move.by != DEADLINE)
     with later(ticking), pytest.raises(Refusal) as refused:
         make(ticking, move)
     assert refused.value.code == "CARD_EXPIRED"
@@ -125,7 +125,7 @@ def test_an_answer_that_comes_too_late_is_refused_before_anybody_swept(ticking, 
 
 
 def test_an_answer_a_second_before_counts(ticking):
-    move = next(move for move in TYPES[ticking.type].moves if move.by != CLOCK)
+    move = next(move for move in TYPES[ticking.type].moves if move.by != DEADLINE)
     with later(ticking, seconds=-1):
         make(ticking, move)
     assert ticking.state == move.to
@@ -135,8 +135,8 @@ def test_an_answer_a_second_before_counts(ticking):
     ("stop", "go"),
     [
         (
-            lambda thread: hold_thread(thread_id=thread, reason="Look", case_id="case_1"),
-            lambda thread: lift_hold(thread_id=thread),
+            lambda thread: soft_block_thread(thread_id=thread, reason="Look", case_id="case_1"),
+            lambda thread: lift_soft_block(thread_id=thread),
         ),
         (
             lambda thread: lock_thread(thread_id=thread, reason="Look"),
@@ -152,16 +152,16 @@ def test_a_hold_stops_the_clock_and_gives_the_time_back(ticking, thread, stop, g
         stop(thread)
     assert shown(card)["isStopped"]
     with time_machine.travel(due + timedelta(days=9), tick=False):
-        assert move_due_cards() == 0
+        assert process_due_cards() == 0
         go(thread)
-        assert move_due_cards() == 0
+        assert process_due_cards() == 0
     card.refresh_from_db()
     assert card.stopped_at is None
     assert card.due_at == due + timedelta(days=9, hours=1)
     assert not shown(card)["isStopped"]
     with later(card):
-        assert move_due_cards() == 1
-    assert list(differences(thread)) == []
+        assert process_due_cards() == 1
+    assert list(list_differences(thread)) == []
 
 
 def test_an_open_case_stops_the_clock_until_it_is_resolved(ticking, buyer, thread):
@@ -170,55 +170,55 @@ def test_an_open_case_stops_the_clock_until_it_is_resolved(ticking, buyer, threa
         case = report_thread(buyer, thread_id=thread, reason="other", comment="Look at this.")
         process_due_entries()
     with later(ticking, days=30):
-        assert move_due_cards() == 0
+        assert process_due_cards() == 0
         Case.objects.filter(pk=case.pk).update(status=Case.Status.RESOLVED)
-        clock.start_clock(thread, clock.CASE)
+        deadlines.resume_deadlines(thread, deadlines.CASE)
         process_due_entries()
-        assert move_due_cards() == 0
+        assert process_due_cards() == 0
     ticking.refresh_from_db()
     assert (ticking.stopped_at, ticking.due_at) == (None, due + timedelta(days=30, hours=2))
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
     with later(ticking):
-        assert move_due_cards() == 1
+        assert process_due_cards() == 1
 
 
 def test_two_reasons_do_not_undo_each_other_and_count_once(card, thread):
     due = card.due_at
     with later(card, hours=-3):
-        clock.stop_clock(thread, clock.CASE)
+        deadlines.pause_deadlines(thread, deadlines.CASE)
     with later(card, hours=-2):
-        hold_thread(thread_id=thread, reason="Look", case_id="case_1")
+        soft_block_thread(thread_id=thread, reason="Look", case_id="case_1")
     with later(card, hours=4):
-        lift_hold(thread_id=thread)
+        lift_soft_block(thread_id=thread)
         card.refresh_from_db()
         assert (card.stopped_at, card.due_at) == (due - timedelta(hours=3), due)
     with time_machine.travel(due + timedelta(hours=5), tick=False):
-        clock.start_clock(thread, clock.CASE)
+        deadlines.resume_deadlines(thread, deadlines.CASE)
     card.refresh_from_db()
     assert (card.stopped_at, card.due_at) == (None, due + timedelta(hours=8))
 
 
 def test_a_hold_whose_word_was_lost_stops_the_clock_all_the_same(card, thread):
     """As after a crash between the two stores, in either direction."""
-    from threads import keys
+    from threads.dynamodb import keys
     from threads.dynamodb.change import Change
     from threads.dynamodb.transactions import update
 
     item = Thread.find(keys.thread_pk(thread), keys.THREAD)
     update(item, Change(set={"soft_block": {"reason": "Look", "case": "case_1"}}), None)
     with later(card):
-        assert move_due_cards() == 0
+        assert process_due_cards() == 0
     card.refresh_from_db()
     assert card.stopped_at is not None
     update(item, Change(remove=("soft_block",)), None)
-    start_stopped_clocks()
+    resume_stale_pauses()
     card.refresh_from_db()
     assert card.stopped_at is None
 
 
 def test_a_card_that_is_proposed_while_a_case_is_open_waits_as_well(leg, seller, thread):
-    clock.stop_clock(thread, clock.CASE)
+    deadlines.pause_deadlines(thread, deadlines.CASE)
     card = propose("reschedule", leg, seller)
     assert card.stopped_at is not None
     with later(card):
-        assert move_due_cards() == 0
+        assert process_due_cards() == 0

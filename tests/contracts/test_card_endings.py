@@ -9,28 +9,28 @@ from django.utils import timezone
 from contracts.cards.types import TYPES
 from contracts.models import Card
 from core.refusals import Refusal
-from moderation.actions import act, resolve
+from moderation.actions import resolve_case, take_action
 from moderation.models import Case
-from projects.cards.clock import move_due_cards
-from projects.panel.rebuild import differences
+from projects.cards.deadline_worker import process_due_cards
+from projects.panel.rebuild import list_differences
 from tests.contracts.card_scenes import answer, let_the_booking_end, local, new_time, propose
 from tests.moderation.conftest import moderator, taken  # noqa: F401
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, row, thread_item
-from threads import keys
 from threads.actions.messages import send_message
-from threads.cache import look
+from threads.cache import reload
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query
-from threads.models import ActionWaiting
+from threads.models import PendingAction
 
 pytestmark = pytest.mark.django_db
 
-ENDING = [kind.name for kind in TYPES.values() if kind.service_move(kind.first)]
+ENDING = [kind.name for kind in TYPES.values() if kind.system_transition(kind.first)]
 
 
 def waiting(user):
-    page = query(keys.user_pk(user.id), Item.sk.startswith(keys.WAITING), limit=100)
-    return [item.type for item in page.of(ActionWaiting)]
+    page = query(keys.user_pk(user.id), Item.sk.startswith(keys.PENDING_ACTIONS), limit=100)
+    return [item.type for item in page.of(PendingAction)]
 
 
 @pytest.mark.parametrize("type_name", ENDING)
@@ -45,8 +45,8 @@ def test_what_is_open_ends_with_the_booking_and_says_why(type_name, leg, thread)
     for person in (leg.buyer, leg.seller):
         assert waiting(person) == []
         assert row(thread, person).waiting_for == ""
-    assert not any(each["isOpen"] for each in look(thread).tabs["actions"].snapshot["cards"])
-    assert list(differences(thread)) == []
+    assert not any(each["isOpen"] for each in reload(thread).tabs["actions"].snapshot["cards"])
+    assert list(list_differences(thread)) == []
     assert_consistent(thread)
 
 
@@ -65,7 +65,7 @@ def test_all_of_them_end_at_once_and_the_waiting_is_right_on_both_sides(leg, thr
         assert waiting(person) == []
         changed = [event["state"] for event in delivered.to(person, "card.changed")]
         assert sorted(changed) == ["accepted", *["withdrawn"] * 5]
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
     assert_consistent(thread)
 
 
@@ -95,25 +95,27 @@ def test_after_a_dispute_the_others_have_the_time_that_they_had(leg, thread, mod
     with time_machine.travel(start + timedelta(hours=1), tick=False):
         dispute = propose("dispute", leg)
     with time_machine.travel(start + timedelta(days=9), tick=False):
-        assert move_due_cards() == 0
+        assert process_due_cards() == 0
         case = taken(moderator, Case.objects.get(thread_id=thread))
-        act(moderator, case_id=case.id, name="card.decide", target=dispute.id, reason="It goes on.")
+        take_action(
+            moderator, case_id=case.id, name="card.decide", target=dispute.id, reason="It goes on."
+        )
         # The case is still open.
-        assert move_due_cards() == 0
-        resolve(moderator, case_id=case.id, reason="Done.")
-        assert move_due_cards() == 0
+        assert process_due_cards() == 0
+        resolve_case(moderator, case_id=case.id, reason="Done.")
+        assert process_due_cards() == 0
     stood = timedelta(days=9) - timedelta(hours=1)
     for card in (moved, proofs):
         card.refresh_from_db()
         assert (card.state, card.stopped_at) == ("pending", None)
         assert abs(card.due_at - due[card.pk] - stood) < timedelta(seconds=5)
     with time_machine.travel(moved.due_at - timedelta(seconds=1), tick=False):
-        assert move_due_cards() == 0
+        assert process_due_cards() == 0
     with time_machine.travel(moved.due_at, tick=False):
-        assert move_due_cards() == 1
+        assert process_due_cards() == 1
     moved.refresh_from_db()
     assert moved.state == "expired"
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
 
 
 def test_a_time_that_a_hold_has_outlasted_is_not_accepted(leg, thread):

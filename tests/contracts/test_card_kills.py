@@ -9,12 +9,12 @@ import pytest
 from django.db import transaction
 
 from accounts.models import User
-from contracts.cards.card_type import ANSWERER, CLOCK, SERVICE, STAFF, WAITED_FOR, Move
-from contracts.cards.clock import refresh
+from contracts.cards.card_type import ANSWERER, AWAITED, DEADLINE, STAFF, SYSTEM, Transition
+from contracts.cards.deadlines import refresh
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
-from projects.actions.cards import decide_card, move_card
-from projects.cards.clock import move_due_cards
+from projects.actions.cards import decide_card, transition_card
+from projects.cards.deadline_worker import process_due_cards
 from tests.contracts.card_scenes import (
     GIVEN,
     bring_to,
@@ -33,7 +33,7 @@ from tests.contracts.kills import kill_at_every_step, relay
 from tests.contracts.outcomes import outcome
 from tests.files.conftest import kept  # noqa: F401
 from tests.threads.conftest import make_person, start
-from threads.relay import process_entries
+from threads.outbox_handlers import process_entries
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -52,7 +52,7 @@ class Deed:
     """A proposal, or a move from one state."""
 
     type_name: str
-    move: Move | None = None
+    move: Transition | None = None
     source: str = ""
     # Of several who all have to make it, how many have.
     made: int = 0
@@ -65,7 +65,7 @@ class Deed:
         if self.move is None:
             kind = TYPES[self.type_name]
             return not (kind.effect or kind.files[0] or self.type_name == "reschedule")
-        if self.move.by == SERVICE:
+        if self.move.by == SYSTEM:
             return self.type_name != "extras"
         return not (self.move.effect or self.move.then)
 
@@ -91,7 +91,7 @@ def all_deeds() -> list[Deed]:
     for kind in TYPES.values():
         for move in kind.moves:
             deeds += [Deed(kind.name, move, source) for source in move.sources]
-            if move.by == WAITED_FOR and move.effect:
+            if move.by == AWAITED and move.effect:
                 deeds.append(Deed(kind.name, move, move.sources[0], made=1))
     return deeds
 
@@ -117,18 +117,18 @@ def _proposal(deed: Deed, leg: Leg) -> Scene:
     return Scene(leg, by, given={"file_ids": files, "given": GIVEN[deed.type_name](leg)})
 
 
-def _move(deed: Deed, move: Move, leg: Leg) -> Scene:
+def _move(deed: Deed, move: Transition, leg: Leg) -> Scene:
     card = bring_to(deed.source, leg, deed.type_name)
     assert card is not None
     for _ in range(deed.made):
         make(card, move)
-    if move.by == CLOCK:
+    if move.by == DEADLINE:
         let_be_due(card)
         with transaction.atomic():
             entry = refresh(card)
         process_entries([entry])
         return Scene(leg, None, card)
-    if move.by == SERVICE:
+    if move.by == SYSTEM:
         return _end(card, leg)
     card.refresh_from_db()
     by = make_staff() if move.by == STAFF else rightful(move.by, card)[0]
@@ -149,18 +149,20 @@ def do(deed: Deed, scene: Scene) -> tuple[str, int]:
     if card is None:
         card = propose(deed.type_name, scene.leg, scene.by, key="once", **scene.given)
     elif scene.by is None:
-        move_due_cards()
+        process_due_cards()
     elif scene.by.is_staff:
         _decide(scene.by, card)
     else:
-        card = move_card(scene.by, card_id=card.id, move=scene.move, key="once", **scene.given)
+        card = transition_card(
+            scene.by, card_id=card.id, move=scene.move, key="once", **scene.given
+        )
     found = Card.objects.get(pk=card.pk)
     return found.state, found.version
 
 
 def _decide(staff: User, card: Card) -> None:
     """From a page that has the button for as long as there is something to decide."""
-    if TYPES[card.type].staff_move(Card.objects.get(pk=card.pk).state):
+    if TYPES[card.type].staff_transition(Card.objects.get(pk=card.pk).state):
         decide_card(staff, thread_id=card.thread_id, card_id=card.id, reason="It goes on.")
 
 

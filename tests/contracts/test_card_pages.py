@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
-from projects.cards.rendering import action_of, view_of_action
+from projects.cards.rendering import make_card_action, make_card_view
 from tests.contracts.card_scenes import (
     GIVEN,
     answer,
@@ -21,7 +21,7 @@ from tests.contracts.card_scenes import (
 )
 from tests.contracts.conftest import book, in_week
 from tests.files.conftest import picture
-from threads import cache as states
+from threads import cache
 
 pytestmark = pytest.mark.django_db
 
@@ -118,23 +118,13 @@ def action_card(client, thread):
     return shown.partition("data-card=")[2].partition("message-foot")[0]
 
 
-def test_a_booking_comes_as_a_calendar_file(leg, client):
-    client.force_login(leg.buyer)
-    answer = client.get(reverse("projects:calendar", args=[leg.id]))
-    lines = answer.content.decode().split("\r\n")
-    assert answer["Content-Type"] == "text/calendar; charset=utf-8"
-    assert f"UID:{leg.id}@parley" in lines
-    assert f"DTSTART:{leg.starts_at:%Y%m%dT%H%M%SZ}" in lines
-    assert all(len(line.encode()) <= 75 for line in lines)
-
-
 def test_buttons_stand_in_the_same_order_however_the_store_returns_them(leg):
     card = propose("reschedule", leg)
-    action, state = action_of(card), states.look(card.thread_id)
+    action, state = make_card_action(card), cache.reload(card.thread_id)
     orders = set()
     for names in permutations(action["moves"]):
         shuffled = action | {"moves": {name: action["moves"][name] for name in names}}
-        buttons = view_of_action(shuffled, state)["buttons"]
+        buttons = make_card_view(shuffled, state)["buttons"]
         orders.add(tuple(button["move"] for button in buttons))
     assert len(orders) == 1
     assert buttons[-1]["tone"] == "primary"

@@ -10,18 +10,18 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from contracts.cards.moves import make_clock_move
+from contracts.cards.transitions import apply_due_transition
 from contracts.models import Amendment, Card, Leg
 from contracts.models.bookings import CANCELLED
-from contracts.queries import balance_of
+from contracts.queries import get_balance
 from core.refusals import Refusal
-from projects.cards.clock import move_due_cards
-from projects.panel.rebuild import differences
+from projects.cards.deadline_worker import process_due_cards
+from projects.panel.rebuild import list_differences
 from tests.contracts.card_scenes import answer, let_be_due, new_time, propose
 from tests.contracts.conftest import IN_MAY, book, terms
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, start
-from threads.relay import process_due_entries, process_entries
+from threads.outbox_handlers import process_due_entries, process_entries
 
 DAY = timedelta(days=1)
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -76,7 +76,7 @@ def at_once(*acts: Callable[[], object]) -> list[str]:
 
 
 def settled(card: Card) -> Card:
-    assert list(differences(card.thread_id)) == []
+    assert list(list_differences(card.thread_id)) == []
     assert_consistent(card.thread_id)
     card.refresh_from_db()
     assert card.steps.count() == card.version
@@ -166,7 +166,7 @@ def test_accept_against_expire(again):
 
         def expire(card: Card = card) -> None:
             for _ in range(50):
-                done = make_clock_move(card.id)
+                done = apply_due_transition(card.id)
                 if done:
                     process_entries(done.entries)
 
@@ -184,7 +184,7 @@ def test_two_sweepers_move_each_card_once(again):
         cards = [propose("complete", new_leg()) for _ in range(3)]
         for card in cards:
             let_be_due(card)
-        assert at_once(move_due_cards, move_due_cards) == ["", ""]
+        assert at_once(process_due_cards, process_due_cards) == ["", ""]
         for card in cards:
             assert (settled(card).state, card.version) == ("auto_accepted", 2)
             assert not card.leg.ledger.exists()
@@ -242,6 +242,6 @@ def test_extras_against_calling_it_off(again):
         leg.refresh_from_db()
         assert (leg.status == CANCELLED) == (not is_added)
         added = extras.payload["cents"] if is_added else -leg.price_cents
-        assert balance_of(leg).total_cents == leg.price_cents + added
+        assert get_balance(leg).total_cents == leg.price_cents + added
 
     again(once)

@@ -9,13 +9,13 @@ from django.utils import timezone
 from pydantic import ValidationError
 
 from accounts.models import User
-from contracts.cards import moves
-from contracts.cards.card_type import CLOCK, ROLES, SERVICE, STAFF, Move
+from contracts.cards import transitions
+from contracts.cards.card_type import DEADLINE, ROLES, STAFF, SYSTEM, Transition
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
 from core.refusals import Refusal
-from projects.actions.cards import move_card
-from projects.panel.rebuild import differences
+from projects.actions.cards import transition_card
+from projects.panel.rebuild import list_differences
 from tests.contracts.card_scenes import (
     DECIDED,
     bring_to,
@@ -30,7 +30,7 @@ from tests.contracts.conftest import book
 from tests.contracts.outcomes import everything
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, make_person, start, thread_item
-from threads import keys
+from threads.dynamodb import keys
 from threads.models import CardShadow
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -56,28 +56,28 @@ def code_of(act: Any, *given: Any, **more: Any) -> str:
     return refused.value.code
 
 
-def attempt(card: Card, move: Move, by: User | None, **changes: Any) -> Card:
+def attempt(card: Card, move: Transition, by: User | None, **changes: Any) -> Card:
     fields = {"version": card.version, "key": "an attempt", "given": given_with(card, move)}
     fields |= changes
     if by is None:
-        return moves.move(None, card_id=card.id, name=move.name, **fields).card
+        return transitions.move(None, card_id=card.id, name=move.name, **fields).card
     if by in rightful(move.by, card):
         fields["file_ids"] = files_with(card, move, by)
-    return move_card(by, card_id=card.id, move=move.name, **fields)
+    return transition_card(by, card_id=card.id, move=move.name, **fields)
 
 
-def expected_code(card: Card, move: Move, by: User | None) -> str:
+def expected_code(card: Card, move: Transition, by: User | None) -> str:
     """Empty if it is allowed."""
     if by is not None and by.id not in card.parties:
         return "THREAD_NOT_FOUND"
     if by is not None and thread_item(card.thread_id).soft_block:
         return "SAFETY_SOFT_BLOCK"
-    if by not in (rightful(move.by, card) if move.by != CLOCK else [None]):
+    if by not in (rightful(move.by, card) if move.by != DEADLINE else [None]):
         return "ACTION_FORBIDDEN"
     if card.state in move.sources:
         return ""
     made = TYPES[card.type].find(card.steps.last().move)
-    return "CARD_EXPIRED" if made and made.by == CLOCK else "ACTION_INVALID_STATE"
+    return "CARD_EXPIRED" if made and made.by == DEADLINE else "ACTION_INVALID_STATE"
 
 
 @pytest.mark.parametrize(("type_name", "state"), STATES)
@@ -89,7 +89,7 @@ def test_every_move_of_everybody(type_name, state):
     assert card is not None, "no moves lead to this state"
     card.refresh_from_db()
     before = everything(leg)
-    allowed = [(move, staff) for move in kind.moves if move == kind.staff_move(state)]
+    allowed = [(move, staff) for move in kind.moves if move == kind.staff_transition(state)]
     for move in kind.moves:
         _staff_are_refused(card, move, staff, is_theirs=(move, staff) in allowed)
         # By the door of everybody else staff are nobody special.
@@ -107,17 +107,19 @@ def test_every_move_of_everybody(type_name, state):
         _works(type_name, state, move, is_buyer=who == leg.buyer)
 
 
-def _staff_are_refused(card: Card, move: Move, staff: User, *, is_theirs: bool) -> None:
+def _staff_are_refused(card: Card, move: Transition, staff: User, *, is_theirs: bool) -> None:
     if is_theirs:
         return
-    code = code_of(moves.decide, staff, card_id=card.id, name=move.name, key="one", given={})
+    code = code_of(transitions.decide, staff, card_id=card.id, name=move.name, key="one", given={})
     assert code == ("ACTION_INVALID_STATE" if move.by == STAFF else "ACTION_FORBIDDEN")
 
 
-def _only_as_it_should_be(card: Card, move: Move, who: User | None) -> None:
+def _only_as_it_should_be(card: Card, move: Transition, who: User | None) -> None:
     """By whom it is allowed, and still not at another version, nor without what belongs to it."""
     if move.by == STAFF:
-        code = code_of(moves.decide, who, card_id=card.id, name=move.name, key="one", given={})
+        code = code_of(
+            transitions.decide, who, card_id=card.id, name=move.name, key="one", given={}
+        )
         assert code == "CARD_INVALID"
         return
     for version in (card.version - 1, card.version + 1):
@@ -126,7 +128,7 @@ def _only_as_it_should_be(card: Card, move: Move, who: User | None) -> None:
         assert code_of(attempt, card, move, who, given={}) == "CARD_INVALID"
 
 
-def _is_wrong(move: Move, given: dict[str, Any]) -> bool:
+def _is_wrong(move: Transition, given: dict[str, Any]) -> bool:
     try:
         move.needs.model_validate(given)
     except ValidationError:
@@ -142,17 +144,17 @@ def test_what_is_no_move_of_a_type_is_nothing_at_all(type_name):
     for name in NAMES - {move.name for move in kind.moves} | {"", "propose"}:
         for who in (leg.buyer, leg.seller):
             fields = {"name": name, "version": 1, "key": "an attempt"}
-            assert code_of(moves.move, who, card_id=card.id, **fields) == "THREAD_NOT_FOUND"
+            assert code_of(transitions.move, who, card_id=card.id, **fields) == "THREAD_NOT_FOUND"
     assert everything(leg) == before
 
 
-def _works(type_name: str, state: str, move: Move, *, is_buyer: bool) -> None:
+def _works(type_name: str, state: str, move: Transition, *, is_buyer: bool) -> None:
     leg = new_leg()
     card = bring_to(state, leg, type_name)
     assert card is not None
     card.refresh_from_db()
     was, who = card.version, leg.buyer if is_buyer else leg.seller
-    if move.by == CLOCK:
+    if move.by == DEADLINE:
         make(card, move)
     elif move.by == STAFF:
         who = let_staff_decide(card)
@@ -161,14 +163,14 @@ def _works(type_name: str, state: str, move: Move, *, is_buyer: bool) -> None:
     card.refresh_from_db()
     assert card.version == was + 1
     assert card.state in (move.to, *TYPES[type_name].waits)
-    _is_on_record(card, move, state, None if move.by == CLOCK else who)
-    assert list(differences(leg.thread_id)) == []
+    _is_on_record(card, move, state, None if move.by == DEADLINE else who)
+    assert list(list_differences(leg.thread_id)) == []
     assert_consistent(leg.thread_id)
-    if move.by not in (CLOCK, STAFF):
+    if move.by not in (DEADLINE, STAFF):
         _is_made_once(card, move, who, version=was)
 
 
-def _is_on_record(card: Card, move: Move, came_from: str, who: User | None) -> None:
+def _is_on_record(card: Card, move: Transition, came_from: str, who: User | None) -> None:
     """Who, when, from where to where, and why; in the records and in the table's copy of them."""
     step = card.steps.last()
     assert (step.by, step.move) == (who, move.name)
@@ -182,7 +184,7 @@ def _is_on_record(card: Card, move: Move, came_from: str, who: User | None) -> N
     assert kept == {"by": who.id if who else None, "move": move.name} | states
 
 
-def _is_made_once(card: Card, move: Move, who: User, *, version: int) -> None:
+def _is_made_once(card: Card, move: Transition, who: User, *, version: int) -> None:
     """A repeat with the same key has the same answer; with the same key nothing else is done."""
     before = everything(card.leg)
     again = attempt(card, move, who, version=version)
@@ -198,12 +200,12 @@ def test_the_tables_are_sound(kind):
     for move in kind.moves:
         assert move.by in ROLES
         assert set(move.sources) <= set(kind.waits), "a closed card is closed"
-        assert move.label or move.by in (CLOCK, STAFF, SERVICE), (
+        assert move.label or move.by in (DEADLINE, STAFF, SYSTEM), (
             "somebody has to be able to press it"
         )
     assert len({move.name for move in kind.moves}) == len(kind.moves)
-    assert kind.clock_move or not kind.due
+    assert kind.deadline_transition or not kind.due
     for state, role in kind.waits.items():
         # A booking is not completed while a cancellation is open.
-        ends = role == STAFF or kind.service_move(state) or kind.name == "cancel"
+        ends = role == STAFF or kind.system_transition(state) or kind.name == "cancel"
         assert ends, "it would wait for ever"

@@ -5,25 +5,25 @@ from datetime import timedelta
 import pytest
 
 from contracts.models import Amendment, Card, CardStep, Leg
-from contracts.queries import balance_of
+from contracts.queries import get_balance
 from core.refusals import Refusal
-from projects.panel.rebuild import differences
+from projects.panel.rebuild import list_differences
 from tests.contracts.card_scenes import answer, new_time, propose, some_extras
 from tests.contracts.conftest import IN_MAY, book, terms
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, start, thread_item
-from threads import keys
 from threads.actions.staff import lock_thread
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query
-from threads.models import ActionWaiting, CardShadow
+from threads.models import CardShadow, PendingAction
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
 
 
 def waiting(user):
     """The contract, which nobody has signed here, waits beside the cards."""
-    page = query(keys.user_pk(user.id), Item.sk.startswith(keys.WAITING), limit=100)
-    return [item.thread_id for item in page.of(ActionWaiting) if item.type != "contract"]
+    page = query(keys.user_pk(user.id), Item.sk.startswith(keys.PENDING_ACTIONS), limit=100)
+    return [item.thread_id for item in page.of(PendingAction) if item.type != "contract"]
 
 
 def shadow_of(card):
@@ -40,7 +40,7 @@ def test_a_proposal_is_a_message_that_waits_for_the_other_side(leg, buyer, selle
     assert shadow_of(card).message_id == message.id
     assert (waiting(buyer), waiting(seller)) == ([thread], [])
     assert thread_item(thread).waiting_for == buyer.id
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
     assert_consistent(thread)
 
 
@@ -61,7 +61,7 @@ def test_an_accepted_time_moves_the_booking(leg, buyer, seller, thread, delivere
     assert any("accepted the new time" in (body or "") for body in said)
     told = [event["type"] for event in delivered.to(seller)]
     assert {"card.changed", "panel.changed", "inbox.changed"} <= set(told)
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
     assert_consistent(thread)
 
 
@@ -87,7 +87,7 @@ def test_a_counter_offer_keeps_the_chain(leg, buyer, seller, thread):
     assert (leg.starts_at - IN_MAY).days == 3
     shown = [one.action for one in messages_of(thread) if one.type == "action"]
     assert shown[1]["answers"]["id"] == first.id
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
     assert_consistent(thread)
 
 
@@ -175,8 +175,8 @@ def test_extras_become_an_amendment_whose_sum_the_server_computes(leg, buyer, se
     answer(buyer, card, "accept")
     amendment = Amendment.objects.get(card_id=card.id)
     assert (amendment.kind, amendment.amount_cents) == ("extras", 11_650)
-    assert balance_of(leg).total_cents == leg.price_cents + 11_650
-    assert list(differences(thread)) == []
+    assert get_balance(leg).total_cents == leg.price_cents + 11_650
+    assert list(list_differences(thread)) == []
 
 
 def test_a_repeat_is_the_same_proposal_and_the_same_answer(leg, buyer, seller, thread):

@@ -8,16 +8,16 @@ from django.utils import timezone
 
 from contracts.models import Leg
 from contracts.models.bookings import BOOKED, COMPLETED
-from contracts.queries import balance_of
+from contracts.queries import get_balance
 from core.refusals import Refusal
 from projects.actions.cards import propose_card
-from projects.cards.clock import move_due_cards
-from projects.panel.rebuild import differences
+from projects.cards.deadline_worker import process_due_cards
+from projects.panel.rebuild import list_differences
 from tests.contracts.card_scenes import GIVEN, answer, make_completable, propose
 from tests.contracts.conftest import offer_in, pay, sign, terms
 from tests.threads.conftest import messages_of
+from threads.outbox_handlers import process_due_entries
 from threads.queries import open_thread
-from threads.relay import process_due_entries
 
 pytestmark = pytest.mark.django_db
 
@@ -103,15 +103,15 @@ def test_accepting_makes_the_balance_due_and_records_no_payment(ready, thread, b
     card = propose("complete", ready)
     entries = ready.ledger.count()
     answer(buyer, card, "accept")
-    balance = balance_of(Leg.objects.get(pk=ready.pk))
+    balance = get_balance(Leg.objects.get(pk=ready.pk))
     assert ready.ledger.count() == ready.receipts.count() == entries
     assert (balance.paid_cents, balance.due_cents) == (paid, 120_000 - paid)
     said = "Nothing is outstanding." if paid == 120_000 else "is now due."
     assert messages_of(thread)[-1].body.endswith(said)
     for user in (ready.buyer, ready.seller):
-        account = open_thread(user, thread).state.tabs["expenses"].snapshot["legs"][0]
+        account = open_thread(user, thread).cached.tabs["expenses"].snapshot["legs"][0]
         assert (account["paid"], account["due"]) == (paid, 120_000 - paid)
-    assert not list(differences(thread))
+    assert not list(list_differences(thread))
 
 
 def test_what_was_opened_meanwhile_is_not_accepted_away(ready, buyer):
@@ -124,7 +124,7 @@ def test_what_was_opened_meanwhile_is_not_accepted_away(ready, buyer):
     assert (extras.state, card.state) == ("pending", "pending")
     answer(buyer, extras, "accept")
     answer(buyer, card, "accept")
-    assert balance_of(Leg.objects.get(pk=ready.pk)).due_cents == 120_000 + 11_650
+    assert get_balance(Leg.objects.get(pk=ready.pk)).due_cents == 120_000 + 11_650
 
 
 @pytest.mark.storage
@@ -132,17 +132,17 @@ def test_the_clock_does_not_accept_while_something_is_open(ready, thread, buyer)
     card = propose("complete", ready)
     extras = propose("extras", ready)
     with time_machine.travel(card.due_at + timedelta(seconds=1), tick=False):
-        assert move_due_cards() == 0
+        assert process_due_cards() == 0
         process_due_entries()
         card.refresh_from_db()
         assert (card.state, Leg.objects.get(pk=ready.pk).status) == ("pending", BOOKED)
         assert card.due_at > timezone.now()
-        assert not list(differences(thread))
+        assert not list(list_differences(thread))
         # Meanwhile people can answer.
         answer(buyer, extras, "decline")
-        assert move_due_cards() == 0
+        assert process_due_cards() == 0
     with time_machine.travel(card.due_at + timedelta(seconds=1), tick=False):
-        assert move_due_cards() == 1
+        assert process_due_cards() == 1
     card.refresh_from_db()
     assert (card.state, Leg.objects.get(pk=ready.pk).status) == ("auto_accepted", COMPLETED)
     assert not ready.ledger.exists()
@@ -152,7 +152,7 @@ def test_the_clock_does_not_accept_during_a_dispute(ready, buyer):
     card = propose("complete", ready)
     answer(buyer, card, "dispute", given=GIVEN["dispute"](ready))
     with time_machine.travel(timezone.now() + timedelta(days=60), tick=False):
-        assert move_due_cards() == 0
+        assert process_due_cards() == 0
     assert Leg.objects.get(pk=ready.pk).status == "on_hold"
 
 

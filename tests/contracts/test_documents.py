@@ -13,13 +13,19 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from accounts.models import User
-from contracts.documents.clauses import NEWEST, TEMPLATES, names_in, variables, write_clauses
+from contracts.documents.clauses import (
+    LATEST_TEMPLATE,
+    TEMPLATES,
+    list_variable_names,
+    render_clauses,
+    variables,
+)
 from contracts.models import ContractVersion, Leg, Signature
 from contracts.terms import Terms
 from contracts.triggers import protect, unprotect
 from core.refusals import Refusal
 from projects.actions.bookings import accept_offer, deliver_finals
-from projects.panel.rebuild import differences
+from projects.panel.rebuild import list_differences
 from tests.contracts.conftest import IN_MAY, book, in_week, offer_in, sign, terms
 from tests.threads.conftest import messages_of
 from threads.queries import open_thread
@@ -41,7 +47,7 @@ def test_both_sign_and_it_is_in_force(leg, thread, buyer, seller):
     signature = version.signatures.get(user=buyer)
     assert (signature.legal_name, signature.address) == ("Bea Legal", "192.0.2.7")
     assert signature.sha256 == version.sha256
-    document = open_thread(buyer, thread).state.tabs["docs"].snapshot["documents"][0]
+    document = open_thread(buyer, thread).cached.tabs["docs"].snapshot["documents"][0]
     assert (document["status"], document["sha256"]) == ("in_force", version.signed_sha256)
     assert messages_of(thread)[-1].body.endswith("Both have signed: it is in force.")
 
@@ -102,7 +108,7 @@ def test_an_agreed_change_voids_what_was_signed_and_issues_a_new_version(
     assert first.signatures.count() == 2
     assert not second.signatures.exists()
     sign(buyer, leg, 2)
-    assert not list(differences(thread))
+    assert not list(list_differences(thread))
 
 
 def test_a_version_that_no_longer_counts_cannot_be_signed(leg, thread, buyer, seller):
@@ -115,13 +121,15 @@ def test_a_version_that_no_longer_counts_cannot_be_signed(leg, thread, buyer, se
 def test_every_variable_of_every_template_is_known(leg):
     known = variables(leg)
     for clauses in TEMPLATES.values():
-        assert {name for clause in clauses for name in names_in(clause.text)} <= known.keys()
+        assert {
+            name for clause in clauses for name in list_variable_names(clause.text)
+        } <= known.keys()
 
 
 def test_a_contract_with_a_hole_is_not_issued(leg):
     leg.place = " "
     with pytest.raises(Refusal, match="lacks: place"):
-        write_clauses(leg)
+        render_clauses(leg)
 
 
 @pytest.mark.storage
@@ -164,7 +172,9 @@ def test_verify_documents_finds_a_booking_that_is_not_what_was_signed(leg, buyer
 
 def test_verify_documents_compares_every_term_of_a_booking():
     """A new term has to be named by a clause, or nobody would notice that it was changed."""
-    named = {name for clause in TEMPLATES[NEWEST] for name in names_in(clause.text)}
+    named = {
+        name for clause in TEMPLATES[LATEST_TEMPLATE] for name in list_variable_names(clause.text)
+    }
     terms = {"starts_at": "starts", "ends_at": "ends", "time_zone": "zone"}
     terms |= {"price_cents": "price", "deposit_cents": "deposit"}
     assert {terms.get(field.name, field.name) for field in fields(Terms)} <= named
@@ -224,7 +234,7 @@ def test_a_folder_is_compared_with_a_manifest(leg, seller, buyer, thread, tmp_pa
     )
     assert [entry["name"] for entry in manifest.entries] == ["a one.jpg", "sub/two.jpg"]
     call_command("verify_manifest", manifest.id, str(tmp_path), stdout=io.StringIO())
-    files = open_thread(buyer, thread).state.tabs["files"].snapshot["manifests"]
+    files = open_thread(buyer, thread).cached.tabs["files"].snapshot["manifests"]
     assert [(each["count"], each["bytes"]) for each in files] == [(2, 6)]
     (tmp_path / "a one.jpg").write_bytes(b"eno")
     with pytest.raises(CommandError, match="1 of 2 differ"):

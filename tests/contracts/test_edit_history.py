@@ -5,14 +5,15 @@ import time
 import pytest
 
 from projects.panel.diff import diff
-from projects.panel.editable_tabs import BRIEF, MAX_TEXT_CHARS
-from projects.panel.large_tabs import read_whole, weigh
-from projects.panel.rebuild import differences, rebuild
+from projects.panel.editable_tabs import BRIEF_FIELDS, MAX_TEXT_CHARS
+from projects.panel.large_tabs import measure_bytes, read_full_snapshot
+from projects.panel.rebuild import list_differences, rebuild
 from tests.contracts.test_large_tabs import fill, tab_of
 from tests.contracts.test_panel import brief, shots, snapshot
 from tests.threads.checker import assert_consistent
-from threads import cache, keys
-from threads.cleanup import sweep_expired
+from threads import cache
+from threads.cleanup import delete_expired_items
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query
 from threads.models import TabEdit
 
@@ -23,11 +24,11 @@ def edits(thread, tab="brief"):
 
 
 def stored_bytes(edit):
-    return weigh({"snapshot": edit.snapshot, "changes": edit.changes})
+    return measure_bytes({"snapshot": edit.snapshot, "changes": edit.changes})
 
 
 def fill_brief(user, thread):
-    for version, part in enumerate(part for part in BRIEF if part != "title"):
+    for version, part in enumerate(part for part in BRIEF_FIELDS if part != "title"):
         brief(user, thread, part, "字" * MAX_TEXT_CHARS, version)
 
 
@@ -37,7 +38,7 @@ def test_forty_title_edits_in_a_full_brief_cost_the_changed_text(leg, thread, bu
     for number in range(40):
         brief(buyer, thread, "title", f"Title {number}", 5 + number)
     assert sum(map(stored_bytes, edits(thread))) - before < 40 * 512
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
     assert_consistent(thread)
 
 
@@ -62,7 +63,7 @@ def test_earlier_edits_expire_and_the_newest_stays(leg, thread, buyer, settings)
     for number in range(3):
         brief(buyer, thread, text=f"Joy {number}", version=number)
     assert [int(edit.version) for edit in edits(thread)] == [3]
-    sweep_expired()
+    delete_expired_items()
     assert TabEdit.find(keys.thread_pk(thread), keys.edit_sk("brief", 3)).ttl is None
     rebuild(thread)
     assert snapshot(buyer, thread, "brief")["fields"]["goals"]["text"] == "Joy 2"
@@ -93,10 +94,10 @@ def test_a_large_tab_is_read_while_somebody_edits_it(leg, thread, buyer, seller)
     fill(seller, thread)
     seen = tab_of(buyer, thread, "shotlist")
     shots(seller, thread, "tick", 24, part="shot3", text="done")
-    assert [item["done"] for item in read_whole(seen)["items"]].index(True) == 3
-    cache.forget(thread)
+    assert [item["done"] for item in read_full_snapshot(seen)["items"]].index(True) == 3
+    cache.invalidate(thread)
     rebuild(thread)
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
 
 
 def test_a_diff_names_added_removed_changed_and_moved_items():

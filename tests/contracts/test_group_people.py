@@ -7,7 +7,7 @@ from core.refusals import Refusal
 from projects.actions.bookings import link_bookings
 from tests.contracts.conftest import book
 from tests.threads.conftest import befriend, make_person, messages_of, row, start
-from threads import cache as states
+from threads import cache
 from threads.actions.participants import add_participant, remove_participant
 from threads.models import Participant
 from threads.models.participant import ADMIN
@@ -76,7 +76,7 @@ def test_a_seller_removes_only_whom_they_added(thread, buyer, seller, rival, gue
 def test_staff_in_a_conversation_are_not_removed_by_its_parties(thread, buyer, seller, guest):
     add_participant(buyer, thread_id=thread, user=guest)
     row(thread, guest).update([Participant.role.set(ADMIN)])
-    states.forget(thread)
+    cache.invalidate(thread)
     for actor in (buyer, seller):
         code = refused(remove_participant, actor, thread_id=thread, user_id=guest.id)
         assert code == "ACTION_FORBIDDEN"

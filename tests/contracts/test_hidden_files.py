@@ -16,19 +16,19 @@ import projects.actions
 import threads.actions
 from core.refusals import Refusal
 from files.models import File
-from projects.actions.cards import move_card
+from projects.actions.cards import transition_card
 from projects.actions.panel import edit_tab
 from projects.actions.proofs import add_proofs
-from projects.cards.gallery import to_choose_from
+from projects.cards.gallery import list_selectable_images
 from tests.contracts.card_scenes import GIVEN, propose
 from tests.files.conftest import bring, kept  # noqa: F401
 from tests.packages import PACKAGES, ROOT
 from tests.test_access import BACKEND
 from tests.threads.conftest import say
 from tests.threads.test_export import export_of
-from threads.actions.messages import Sending, send_message
+from threads.actions.messages import OutgoingMessage, send_message
 from threads.actions.staff import hide_message, unhide_message
-from threads.file_access import usable_files
+from threads.file_access import list_usable_files
 
 
 def send(user, leg, file_id):
@@ -36,7 +36,7 @@ def send(user, leg, file_id):
 
 
 def send_as_socket(user, leg, file_id):
-    Sending(user, leg.thread_id, str(uuid4()), "Look", attachments=[file_id]).prepare()
+    OutgoingMessage(user, leg.thread_id, str(uuid4()), "Look", attachments=[file_id]).prepare()
 
 
 def pin(user, leg, file_id):
@@ -60,7 +60,7 @@ def answer_card(user, leg, file_id):
     """The refusal comes before anything about the card is looked at."""
     card = propose("extras", leg)
     given = GIVEN["extras"](leg)
-    move_card(
+    transition_card(
         leg.buyer if user == leg.seller else leg.seller,
         card_id=card.id,
         move="counter",
@@ -74,7 +74,7 @@ def answer_card(user, leg, file_id):
 # Every action that takes a file by its id, with ways to use it.
 USES: dict[str, list[Callable]] = {
     "threads.actions.messages.send_message": [send],
-    "threads.actions.messages.Sending": [send_as_socket],
+    "threads.actions.messages.OutgoingMessage": [send_as_socket],
     "projects.actions.panel.edit_tab": [pin],
     "projects.actions.proofs.add_proofs": [show_proof],
     "projects.actions.cards.propose_card": [
@@ -82,14 +82,14 @@ USES: dict[str, list[Callable]] = {
         propose_with("expense"),
         propose_with("dispute"),
     ],
-    "projects.actions.cards.move_card": [answer_card],
+    "projects.actions.cards.transition_card": [answer_card],
 }
 # Called by those above with what they were given, or takes something away.
 OTHERS = {
-    "threads.actions.attachments.Attached",
-    "threads.actions.attachments.attach",
-    "projects.actions.pins.reserve_picture",
-    "projects.actions.pins.part_of",
+    "threads.actions.attachments.MessageAttachments",
+    "threads.actions.attachments.collect_attachments",
+    "projects.actions.pins.reserve_image",
+    "projects.actions.pins.pin_id_for",
     "projects.actions.proofs.remove_proof",
 }
 NAMES = {"attachments", "picture", "file_id", "file_ids", "files"}
@@ -131,7 +131,7 @@ def test_a_hidden_file_cannot_be_used_again(use, leg, thread, buyer, seller):
         use(user, leg, photo.id)
     assert refused.value.code == "UPLOAD_GONE"
     unhide_message(thread_id=thread, message_id=said.id)
-    assert usable_files(author, [photo.id], thread_id=thread)
+    assert list_usable_files(author, [photo.id], thread_id=thread)
 
 
 def test_every_action_that_takes_a_file_is_tried():
@@ -197,7 +197,7 @@ def test_a_file_that_is_elsewhere_too_goes_from_there_when_it_is_hidden(
 def test_a_hidden_file_is_not_offered_to_be_chosen(hidden, leg, thread, seller):
     other = bring(seller, thread)
     say(seller, thread, "Another", attachments=[other.id])
-    shown = [picture["id"] for picture in to_choose_from(seller, thread, [])]
+    shown = [picture["id"] for picture in list_selectable_images(seller, thread, [])]
     assert shown == [other.id]
 
 

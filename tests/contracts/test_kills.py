@@ -122,7 +122,7 @@ def test_showing_proofs(kept):  # noqa: F811
         add_proofs(seller, thread_id=threads[0], file_ids=[photo.id])
 
     def judge(seller, photo, threads):
-        proofs = cache.look(threads[0]).tabs["files"].snapshot["proofs"]
+        proofs = cache.reload(threads[0]).tabs["files"].snapshot["proofs"]
         assert [proof["id"] for proof in proofs] == [photo.id]
         assert said(threads[0], "added a proof") == 1
 
@@ -148,7 +148,7 @@ def test_changing_a_booking_issues_one_new_version():
         versions = changed[0].contract.versions.order_by("number")
         assert [(each.number, each.status) for each in versions] == [(1, "void"), (2, "issued")]
         assert said(threads[0], "The booking was changed") == 1
-        actions = cache.look(threads[0]).tabs["actions"].snapshot
+        actions = cache.reload(threads[0]).tabs["actions"].snapshot
         assert [each["version"] for each in actions["signing"]] == [2, 2]
 
     at_every_step(prepare, act, judge)
@@ -167,7 +167,7 @@ def test_pinning_a_picture(kept):  # noqa: F811
         )
 
     def judge(buyer, photo, threads):
-        (item,) = cache.look(threads[0]).tabs["moodboard"].snapshot["items"]
+        (item,) = cache.reload(threads[0]).tabs["moodboard"].snapshot["items"]
         assert item["picture"]["id"] == photo.id
         assert TabUse.objects.filter(file=photo).exclude(settled_at=None).count() == 1
 
@@ -216,7 +216,7 @@ def test_editing_a_tab():
         )
 
     def judge(buyer, nothing, threads):
-        tab = cache.look(threads[0]).tabs["brief"]
+        tab = cache.reload(threads[0]).tabs["brief"]
         assert (tab.version, tab.snapshot["fields"]["goals"]["text"]) == (1, "Joy")
 
     for step in (1, 2):

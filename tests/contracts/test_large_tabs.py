@@ -11,14 +11,15 @@ from django.utils import timezone
 from contracts.models import Amendment
 from contracts.models.money import EXTRAS
 from core.refusals import Refusal
-from projects.panel.large_tabs import MAX_INLINE_BYTES, is_large, read_whole
-from projects.panel.rebuild import differences
+from projects.panel.large_tabs import MAX_INLINE_BYTES, is_large, read_full_snapshot
+from projects.panel.rebuild import list_differences
 from projects.panel.refresh import refresh_tabs
 from tests.contracts.test_panel import brief, opening, shots
 from tests.test_access import BACKEND
 from tests.threads.checker import assert_consistent
-from threads import cache, keys
-from threads.dynamodb.store import counting
+from threads import cache
+from threads.dynamodb import keys
+from threads.dynamodb.store import count_requests
 from threads.dynamodb.table import Item, query
 from threads.models import TabEdit
 from threads.queries import open_thread
@@ -27,7 +28,7 @@ NOTE = "字" * 1000
 
 
 def tab_of(user, thread, name):
-    return open_thread(user, thread).state.tabs[name]
+    return open_thread(user, thread).cached.tabs[name]
 
 
 def note(user, thread, part, text=NOTE):
@@ -64,20 +65,20 @@ def test_a_large_shot_list_costs_nothing_of_who_opens_the_thread(leg, thread, bu
     large = opening(buyer, thread)
     assert large == ["Query"]
     assert large.capacity <= before.capacity + 1
-    with counting() as requests:
-        whole = read_whole(tab)
+    with count_requests() as requests:
+        whole = read_full_snapshot(tab)
     assert requests == ["GetItem"]
     assert [item["notes"] for item in whole["items"]] == [NOTE] * 12
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
     assert_consistent(thread)
 
 
 def test_an_edit_of_a_large_one_reads_it_and_writes_once(leg, thread, buyer, seller):
     fill(seller, thread)
-    with counting() as requests, CaptureQueriesContext(connection) as sql:
+    with count_requests() as requests, CaptureQueriesContext(connection) as sql:
         shots(seller, thread, "tick", 24, part="shot3", text="done")
     assert (requests, len(sql)) == (["GetItem", "TransactWriteItems"], 0)
-    whole = read_whole(tab_of(buyer, thread, "shotlist"))
+    whole = read_full_snapshot(tab_of(buyer, thread, "shotlist"))
     assert [item["done"] for item in whole["items"]].index(True) == 3
 
 
@@ -90,7 +91,7 @@ def test_it_is_back_in_its_place_when_it_shrinks(leg, thread, buyer, seller):
     tab = tab_of(buyer, thread, "shotlist")
     assert not is_large(tab)
     assert len(tab.snapshot["items"]) == 9
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
 
 
 def test_what_a_page_says_of_a_tab_is_right_whatever_its_size(leg, thread, buyer, seller):
@@ -125,7 +126,7 @@ def test_two_who_write_at_once_see_both_texts(leg, thread, buyer, seller):
 def test_there_is_an_end_to_it(leg, thread, buyer, seller):
     with pytest.raises(Refusal, match="This tab is full"):
         fill(seller, thread, 40)
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
 
 
 @pytest.mark.storage
@@ -143,8 +144,8 @@ def test_a_large_tab_of_records_keeps_only_what_holds(leg, thread, buyer, seller
 
 def many_extras(leg, count):
     """As if that many cards had been accepted."""
-    from contracts.actions.threads import touch
-    from threads.relay import process_entries
+    from contracts.actions.revisions import record_change
+    from threads.outbox_handlers import process_entries
 
     there = Amendment.objects.filter(leg=leg).count()
     for number in range(there + 1, there + count + 1):
@@ -158,14 +159,14 @@ def many_extras(leg, count):
             made_by=leg.seller,
             made_at=timezone.now(),
         )
-    process_entries([touch(leg.thread_id, by=leg.seller, key=f"extras-{there}")])
+    process_entries([record_change(leg.thread_id, by=leg.seller, key=f"extras-{there}")])
 
 
 def assert_large(user, thread, name, count):
     tab = tab_of(user, thread, name)
     assert is_large(tab)
-    assert len(read_whole(tab)["legs"][0]["amendments"]) == count
-    assert list(differences(thread)) == []
+    assert len(read_full_snapshot(tab)["legs"][0]["amendments"]) == count
+    assert list(list_differences(thread)) == []
 
 
 def test_made_again_it_is_the_same(leg, thread, buyer, seller):
@@ -173,20 +174,20 @@ def test_made_again_it_is_the_same(leg, thread, buyer, seller):
     many_extras(leg, 60)
     names = ("shotlist", "expenses")
     before = [(tab_of(buyer, thread, name).snapshot, asides(thread, name)) for name in names]
-    wholes = [read_whole(tab_of(buyer, thread, name)) for name in names]
+    wholes = [read_full_snapshot(tab_of(buyer, thread, name)) for name in names]
     call_command("rebuild_snapshots", "--thread", thread, verbosity=0)
     assert [(tab_of(buyer, thread, n).snapshot, asides(thread, n)) for n in names] == before
-    assert [read_whole(tab_of(buyer, thread, name)) for name in names] == wholes
-    assert list(differences(thread)) == []
+    assert [read_full_snapshot(tab_of(buyer, thread, name)) for name in names] == wholes
+    assert list(list_differences(thread)) == []
 
 
 def test_what_was_kept_aside_and_is_lost_is_noticed_and_made_again(leg, thread, buyer, seller):
     many_extras(leg, 60)
     tab = tab_of(buyer, thread, "expenses")
     TabEdit(tab.pk, keys.edit_sk("expenses", tab.version)).delete()
-    assert "expenses is not what is recorded" in list(differences(thread))
+    assert "expenses is not what is recorded" in list(list_differences(thread))
     with pytest.raises(Refusal, match="TRY_AGAIN"):
-        read_whole(tab)
+        read_full_snapshot(tab)
     call_command("rebuild_snapshots", "--thread", thread, verbosity=0)
     assert_large(buyer, thread, "expenses", 60)
 
@@ -195,13 +196,13 @@ def test_who_looks_while_it_changes_gets_what_is_there_now(leg, thread, buyer, s
     many_extras(leg, 60)
     seen = tab_of(buyer, thread, "expenses")
     many_extras(leg, 1)
-    assert len(read_whole(seen)["legs"][0]["amendments"]) == 61
+    assert len(read_full_snapshot(seen)["legs"][0]["amendments"]) == 61
 
 
 def test_nothing_changes_for_those_that_are_small(leg, thread, buyer, seller):
     brief(buyer, thread, "goals", "x" * 3000)
     refresh_tabs(thread)
-    tabs = cache.look(thread).tabs
+    tabs = cache.reload(thread).tabs
     assert not any(is_large(tab) for tab in tabs.values())
     assert MAX_INLINE_BYTES == 24 * 1024
     assert asides(thread, "expenses") == []

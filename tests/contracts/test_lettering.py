@@ -39,8 +39,8 @@ def fonts_of(paper: bytes) -> set[str]:
 
 @pytest.mark.parametrize(("font", "name"), NAMES.items(), ids=NAMES)
 def test_a_name_of_another_script_is_drawn_and_can_be_copied_out(font, name):
-    assert fonts.drawable(name) == name
-    assert fonts.others_for(name) == [font]
+    assert fonts.replace_undrawable(name) == name
+    assert fonts.list_fallback_fonts(name) == [font]
     pages = PdfReader(io.BytesIO(contract_with(name))).pages
     text = "".join(page.extract_text() for page in pages)
     assert "(U+" not in text
@@ -70,7 +70,7 @@ def test_a_document_in_latin_letters_carries_our_font_alone():
     ],
 )
 def test_what_no_font_has_or_nobody_would_see_is_named(text, drawn):
-    assert fonts.drawable(text) == drawn
+    assert fonts.replace_undrawable(text) == drawn
 
 
 def test_a_font_that_is_not_asked_for_is_not_opened():

@@ -5,7 +5,7 @@ import threading
 import pytest
 from django.db import connection, transaction
 
-from accounts.blocks import lock_people
+from accounts.blocks import lock_users
 from contracts.models import BookingGroup, Leg
 from core.refusals import Refusal
 from projects.actions.bookings import link_bookings
@@ -63,7 +63,7 @@ def test_a_block_made_while_bookings_are_linked_waits_or_is_seen(buyer, seller, 
 
     thread = threading.Thread(target=block)
     with transaction.atomic():
-        lock_people([seller.id, rival.id])
+        lock_users([seller.id, rival.id])
         thread.start()
         started.wait()
         assert not done.wait(0.3)

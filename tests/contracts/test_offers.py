@@ -12,7 +12,7 @@ from tests.indexes import settle
 from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, row, start, thread_item
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query
 from threads.queries import open_thread
 
@@ -30,7 +30,7 @@ def test_an_offer_is_said_in_the_conversation_and_waits_for_the_other_side(
     offer = offer_in(thread, seller)
     assert messages_of(thread)[-1].body == "Sam made an offer: Team portraits, EUR 1,200.00."
     assert thread_item(thread).kind == "inquiry"
-    actions = open_thread(buyer, thread).state.tabs["actions"].snapshot
+    actions = open_thread(buyer, thread).cached.tabs["actions"].snapshot
     assert [each["id"] for each in actions["offers"]] == [offer.id]
     assert actions["offers"][0]["waitsFor"] == buyer.id
     assert [event["tab"] for event in delivered.to(buyer, "panel.changed")] == ["actions"]
@@ -46,7 +46,7 @@ def test_accepting_makes_the_thread_a_project_bound_to_the_leg(thread, buyer, se
     assert row(thread, buyer).kind == row(thread, seller).kind == "project"
     assert messages_of(thread)[-1].body.endswith("The project panel is open.")
     assert delivered.to(seller, "thread.changed")[-1]["kind"] == "project"
-    assert set(open_thread(buyer, thread).state.tabs) == {
+    assert set(open_thread(buyer, thread).cached.tabs) == {
         *("brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions")
     }
     assert ContractVersion.objects.get(document__leg=leg).number == 1
@@ -80,7 +80,7 @@ def test_a_second_booking_in_a_thread_joins_the_first(thread, buyer, seller):
     assert thread_item(thread).leg_id is None
     assert threads_of(keys.leg_pk(first.id)) == []
     assert threads_of(keys.group_pk(first.group_id)) == [thread]
-    assert len(open_thread(buyer, thread).state.tabs["docs"].snapshot["documents"]) == 2
+    assert len(open_thread(buyer, thread).cached.tabs["docs"].snapshot["documents"]) == 2
 
 
 def test_a_group_of_several_sellers_has_a_thread_of_its_own(thread, buyer, seller, delivered):
@@ -105,7 +105,7 @@ def test_sellers_of_a_group_do_not_see_what_the_others_are_paid(thread, buyer, s
     model = make_person("Mia")
     legs = [book(thread, buyer, seller), book(start(buyer, model), buyer, model)]
     group = link_bookings(buyer, title="The shoot", leg_ids=[leg.id for leg in legs])
-    tabs = open_thread(model, group.thread_id).state.tabs
+    tabs = open_thread(model, group.thread_id).cached.tabs
     shown = str([tab.snapshot for tab in tabs.values()])
     assert "120000" not in shown
     assert not any(leg.contract.id in shown for leg in legs)
@@ -158,7 +158,7 @@ def test_what_was_accepted_while_the_table_was_away_is_carried_later(
     thread, buyer, seller, trouble
 ):
     from tests.threads.trouble import FOREVER, away
-    from threads.relay import process_due_entries
+    from threads.outbox_handlers import process_due_entries
 
     offer = offer_in(thread, seller)
     assert isinstance(buyer, User)

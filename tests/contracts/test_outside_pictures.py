@@ -11,7 +11,7 @@ from files.models import File, OutsidePicture, TabUse
 from files.remote_images import download, queue
 from projects import remote_pins as fetcher
 from projects.actions.panel import edit_tab
-from projects.panel.rebuild import differences, rebuild
+from projects.panel.rebuild import list_differences, rebuild
 from projects.remote_pins import fetch_next
 from tests.contracts.conftest import book
 from tests.contracts.kills import survives
@@ -25,7 +25,7 @@ from tests.threads.conftest import add_friend, make_person, start
 from threads import cache
 from threads.actions.participants import leave_thread
 from threads.actions.staff import lock_thread, unlock_thread
-from threads.cleanup import settle_files
+from threads.cleanup import reconcile_files
 
 
 def pin(user, thread, link, **more):
@@ -199,30 +199,30 @@ def test_a_caption_that_somebody_writes_meanwhile_is_kept(leg, thread, buyer, se
 def test_a_pin_that_went_meanwhile_stays_gone(leg, thread, buyer, seller, web, monkeypatch):  # noqa: F811
     """Removed while its picture is on the way: nothing shows it, and the sweeper takes it."""
     pin(buyer, thread, web.give("/a.jpg", picture()), part="apin")
-    show = fetcher.show_picture
+    show = fetcher.show_fetched_image
 
     def too_late(*args, **fields):
         unpin(seller, thread, "apin")
         show(*args, **fields)
 
-    monkeypatch.setattr(fetcher, "show_picture", too_late)
+    monkeypatch.setattr(fetcher, "show_fetched_image", too_late)
     assert fetch_all() == 1
     assert items(buyer, thread) == []
     days_later(1)
-    settle_files()
+    reconcile_files()
     assert not TabUse.objects.exists()
 
 
 def test_another_pin_by_the_same_name_does_not_get_it(leg, thread, buyer, web, monkeypatch):  # noqa: F811
     pin(buyer, thread, web.give("/a.jpg", picture()), part="apin")
-    show = fetcher.show_picture
+    show = fetcher.show_fetched_image
 
     def replaced(*args, **fields):
         unpin(buyer, thread, "apin")
         pin(buyer, thread, "http://pictures.example/b.jpg", part="apin")
         show(*args, **fields)
 
-    monkeypatch.setattr(fetcher, "show_picture", replaced)
+    monkeypatch.setattr(fetcher, "show_fetched_image", replaced)
     fetch_all()
     (item,) = items(buyer, thread)
     assert "picture" not in item
@@ -263,16 +263,16 @@ def test_it_is_the_same_when_it_is_made_again(leg, thread, buyer, seller, web): 
     before = items(buyer, thread)
     assert rebuild(thread)
     assert items(buyer, thread) == before
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
 
 
 @pytest.mark.storage
 def test_of_two_servers_one_fetches(leg, thread, buyer, web):  # noqa: F811
     pin(buyer, thread, web.give("/a.jpg", picture()))
-    assert queue.claim_picture()
-    assert queue.claim_picture() is None
+    assert queue.claim_image()
+    assert queue.claim_image() is None
     OutsidePicture.objects.update(due_at=timezone.now() - timedelta(seconds=1))
-    assert queue.claim_picture().attempts == 2
+    assert queue.claim_image().attempts == 2
 
 
 @pytest.mark.storage
@@ -291,7 +291,7 @@ def test_killed_at_every_step_it_comes_once(web, kept, monkeypatch):  # noqa: F8
             fetch_next()
 
         is_done = survives(step, act)
-        cache.forget(thread)
+        cache.invalidate(thread)
         pin(buyer, thread, link, part="apin")
         fetch_all()
         (item,) = items(buyer, thread)
@@ -299,7 +299,7 @@ def test_killed_at_every_step_it_comes_once(web, kept, monkeypatch):  # noqa: F8
         assert item["picture"]["id"] == file.id
         assert TabUse.objects.filter(file=file, part="apin").exclude(settled_at=None).count() == 1
         assert get(seller, file) == 200
-        assert list(differences(thread)) == []
+        assert list(list_differences(thread)) == []
         if is_done:
             assert step > 4
             return

@@ -6,8 +6,8 @@ from django.test.utils import CaptureQueriesContext
 
 from core.refusals import Refusal
 from projects.actions.panel import edit_tab
-from projects.panel.editable_tabs import Conflict
-from projects.panel.rebuild import differences
+from projects.panel.editable_tabs import EditConflict
+from projects.panel.rebuild import list_differences
 from tests.contracts.conftest import book, sign
 from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent
@@ -15,7 +15,7 @@ from tests.threads.conftest import add_friend, make_person, messages_of, start
 from tests.threads.test_budgets import grow
 from threads import cache
 from threads.actions.blocks import block_person
-from threads.dynamodb.store import counting
+from threads.dynamodb.store import count_requests
 from threads.queries import open_thread
 
 pytestmark = pytest.mark.storage
@@ -32,7 +32,7 @@ def shots(user, thread, op="add", version=0, **fields):
 
 
 def snapshot(user, thread, tab):
-    return open_thread(user, thread).state.tabs[tab].snapshot
+    return open_thread(user, thread).cached.tabs[tab].snapshot
 
 
 def test_an_edit_is_kept_and_told_to_both(leg, thread, buyer, seller, delivered):
@@ -55,7 +55,7 @@ def test_a_repeat_changes_nothing(leg, thread, buyer, delivered):
 
 def test_whoever_was_slower_gets_both_texts_and_nothing_is_lost(leg, thread, buyer, seller):
     brief(buyer, thread, text="Hers")
-    with pytest.raises(Conflict) as conflict:
+    with pytest.raises(EditConflict) as conflict:
         brief(seller, thread, text="His")
     details = conflict.value.details
     assert (details["theirs"], details["mine"]) == ("Hers", "His")
@@ -124,21 +124,21 @@ def test_between_two_who_blocked_each_other_nothing_is_written(leg, thread, buye
 
 
 def test_two_processes_that_edit_at_once_both_come_through(leg, thread, buyer, seller):
-    stale = cache.look(thread).copy()
+    stale = cache.reload(thread).copy()
     brief(buyer, thread, "goals", "Joy")
     # As a process believes that has not heard of it.
-    cache.forget(thread)
-    cache.remember(stale)
+    cache.invalidate(thread)
+    cache.put(stale)
     assert brief(seller, thread, "limits", "No rain") == 2
     assert_consistent(thread)
 
 
 def test_opening_a_project_costs_one_query_and_an_edit_one_write(leg, thread, buyer, seller):
     sign(buyer, leg)
-    with counting() as opened, CaptureQueriesContext(connection) as sql:
+    with count_requests() as opened, CaptureQueriesContext(connection) as sql:
         open_thread(buyer, thread)
     assert (len(opened), len(sql)) == (1, 0)
-    with counting() as edited, CaptureQueriesContext(connection) as sql:
+    with count_requests() as edited, CaptureQueriesContext(connection) as sql:
         brief(buyer, thread)
     assert (len(edited), len(sql)) == (1, 0)
 
@@ -170,27 +170,27 @@ def test_full_tabs_cost_the_units_of_their_size_and_no_second_request(leg, threa
 
 
 def opening(user, thread):
-    with counting() as requests:
+    with count_requests() as requests:
         open_thread(user, thread)
     return requests
 
 
 def test_a_thread_that_is_locked_waits_with_what_was_recorded(leg, thread, buyer, seller):
-    from threads import keys
+    from threads.dynamodb import keys
     from threads.dynamodb.change import Change
     from threads.dynamodb.transactions import update
     from threads.models import Thread
-    from threads.relay import process_due_entries
+    from threads.outbox_handlers import process_due_entries
 
     item = Thread(keys.thread_pk(thread), keys.THREAD)
     update(item, Change(set={"status": "locked"}), None)
-    cache.forget(thread)
+    cache.invalidate(thread)
     sign(buyer, leg)
     before = messages_of(thread)
     process_due_entries()
     assert [m.id for m in messages_of(thread)] == [m.id for m in before]
     update(item, Change(set={"status": "open"}), None)
-    cache.forget(thread)
+    cache.invalidate(thread)
     make_due()
     while process_due_entries():
         pass
@@ -203,7 +203,7 @@ def test_a_second_thread_of_the_same_two_is_another_project(leg, thread, buyer, 
     book(other, buyer, seller)
     brief(buyer, other)
     assert "goals" not in snapshot(buyer, thread, "brief")["fields"]
-    assert make_person("X").id not in open_thread(buyer, other).state.thread.parties
+    assert make_person("X").id not in open_thread(buyer, other).cached.thread.parties
 
 
 def test_snapshots_thrown_away_and_made_again_are_the_same(leg, thread, buyer, seller):
@@ -213,25 +213,25 @@ def test_snapshots_thrown_away_and_made_again_are_the_same(leg, thread, buyer, s
     shots(seller, thread, "template", text="wedding")
     sign(buyer, leg)
     before = contents(buyer, thread)
-    cache.look(thread)
+    cache.reload(thread)
     call_command("rebuild_snapshots", "--thread", thread, verbosity=0)
     assert contents(buyer, thread) == before
     assert_consistent(thread)
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
 
 
 def test_check_stores_says_what_differs(leg, thread, buyer):
-    tab = cache.look(thread).tabs["docs"]
+    tab = cache.reload(thread).tabs["docs"]
     tab.snapshot = {"documents": []}
     tab.save()
-    cache.forget(thread)
-    assert list(differences(thread)) == ["docs is not what is recorded"]
+    cache.invalidate(thread)
+    assert list(list_differences(thread)) == ["docs is not what is recorded"]
 
 
 def contents(user, thread):
     """All of a tab but when the table was told of it."""
-    tabs = open_thread(user, thread).state.tabs
+    tabs = open_thread(user, thread).cached.tabs
     return {
-        name: (tab.version, tab.snapshot, tab.updated_by, tab.updated_at, tab.truth_revision)
+        name: (tab.version, tab.snapshot, tab.updated_by, tab.updated_at, tab.records_revision)
         for name, tab in tabs.items()
     }

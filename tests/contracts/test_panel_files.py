@@ -10,19 +10,19 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.refusals import Refusal
-from files.cleanup import sweep_files
+from files.cleanup import delete_unused_files
 from files.models import File, TabUse
 from projects.actions import pins
 from projects.actions.panel import edit_tab
 from projects.actions.proofs import MAX_PROOFS, add_proofs, remove_proof
-from projects.panel.rebuild import differences, rebuild
+from projects.panel.rebuild import list_differences, rebuild
 from tests.files.conftest import bring, kept, picture  # noqa: F401
 from tests.test_access import BACKEND
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, messages_of, start
 from threads import cache
-from threads.cleanup import settle_files
-from threads.dynamodb.store import counting
+from threads.cleanup import reconcile_files
+from threads.dynamodb.store import count_requests
 from threads.queries import open_thread
 
 pytestmark = pytest.mark.storage
@@ -37,11 +37,11 @@ def unpin(user, thread, part):
 
 
 def items(user, thread):
-    return open_thread(user, thread).state.tabs["moodboard"].snapshot["items"]
+    return open_thread(user, thread).cached.tabs["moodboard"].snapshot["items"]
 
 
 def proofs(user, thread):
-    return open_thread(user, thread).state.tabs["files"].snapshot["proofs"]
+    return open_thread(user, thread).cached.tabs["files"].snapshot["proofs"]
 
 
 def get(user, file, query=""):
@@ -97,20 +97,20 @@ def test_a_picture_goes_with_its_pin(leg, thread, buyer, seller, kept):  # noqa:
     photo = bring(buyer, thread)
     pin(buyer, thread, photo)
     days_later(40)
-    assert sweep_files() == 0
+    assert delete_unused_files() == 0
     unpin(seller, thread, items(buyer, thread)[0]["id"])
     assert get(seller, photo) == 404
     days_later(40)
-    assert sweep_files() == 1
+    assert delete_unused_files() == 1
     assert not [path for path in kept.rglob("*") if path.is_file()]
 
 
 def test_a_crash_before_the_pin_leaves_nothing_that_is_seen_or_stays(leg, thread, buyer, seller):
     photo = bring(buyer, thread)
-    pins.reserve_picture(buyer, photo.id, thread_id=thread)
+    pins.reserve_image(buyer, photo.id, thread_id=thread)
     assert get(seller, photo) == 404
     days_later(1)
-    assert settle_files() == 1
+    assert reconcile_files() == 1
     assert not TabUse.objects.exists()
 
 
@@ -121,7 +121,7 @@ def test_a_crash_after_the_pin_is_settled_by_who_asks_or_by_the_sweeper(leg, thr
     TabUse.objects.update(settled_at=None)
     assert get(seller, photo) == 200
     days_later(1)
-    assert settle_files() == 1
+    assert reconcile_files() == 1
     assert TabUse.objects.filter(settled_at=None).count() == 0
     assert get(seller, other) == 200
 
@@ -130,13 +130,13 @@ def test_a_crash_while_a_pin_is_removed_is_settled_too(leg, thread, buyer, selle
     photo = bring(buyer, thread)
     pin(buyer, thread, photo)
     part = items(buyer, thread)[0]["id"]
-    pins.expect_removal(part, thread_id=thread)
+    pins.prepare_removal(part, thread_id=thread)
     assert get(seller, photo) == 200
-    pins.expect_removal(part, thread_id=thread)
+    pins.prepare_removal(part, thread_id=thread)
     edit_tab_alone(buyer, thread, part)
     assert get(seller, photo) == 404
     days_later(1)
-    settle_files()
+    reconcile_files()
     assert File.objects.get(pk=photo.pk).released_at
 
 
@@ -161,7 +161,7 @@ def test_a_shot_shows_its_pin_until_that_is_gone(leg, thread, buyer, seller, del
     photo = bring(buyer, thread)
     pin(buyer, thread, photo)
     edit_tab(buyer, thread_id=thread, tab="shotlist", op="add", version=0, text="The door")
-    shot = open_thread(buyer, thread).state.tabs["shotlist"].snapshot["items"][0]["id"]
+    shot = open_thread(buyer, thread).cached.tabs["shotlist"].snapshot["items"][0]["id"]
     part = items(buyer, thread)[0]["id"]
     edit_tab(
         seller, thread_id=thread, tab="shotlist", op="edit", version=1,
@@ -229,7 +229,7 @@ def test_there_is_room_for_so_many_and_no_half_is_kept(leg, thread, buyer, selle
     with pytest.raises(Refusal, match="PANEL_INVALID"):
         add_proofs(seller, thread_id=thread, file_ids=[one.id])
     assert len(proofs(buyer, thread)) == MAX_PROOFS
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
 
 
 def test_pins_and_proofs_are_the_same_when_they_are_made_again(leg, thread, buyer, seller):
@@ -239,7 +239,7 @@ def test_pins_and_proofs_are_the_same_when_they_are_made_again(leg, thread, buye
     before = items(buyer, thread), proofs(buyer, thread)
     assert rebuild(thread)
     assert (items(buyer, thread), proofs(buyer, thread)) == before
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
 
 
 def test_getting_a_pinned_picture_costs_what_any_file_costs(leg, thread, buyer, seller):
@@ -247,11 +247,11 @@ def test_getting_a_pinned_picture_costs_what_any_file_costs(leg, thread, buyer, 
     pin(buyer, thread, photo)
     from threads.file_access import access_file
 
-    with counting() as requests, CaptureQueriesContext(connection) as sql:
+    with count_requests() as requests, CaptureQueriesContext(connection) as sql:
         access_file(seller, photo.id)
     assert (requests, len(sql)) == (["BatchGetItem"], 2)
-    cache.forget(thread)
-    with counting() as requests, CaptureQueriesContext(connection) as sql:
+    cache.invalidate(thread)
+    with count_requests() as requests, CaptureQueriesContext(connection) as sql:
         open_thread(seller, thread)
     assert (requests, len(sql)) == (["Query"], 0)
 

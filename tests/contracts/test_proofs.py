@@ -11,13 +11,13 @@ from contracts.cards.types.complete import TYPE as COMPLETE
 from contracts.models import Card
 from core.refusals import Refusal
 from projects.actions.proofs import add_proofs
-from projects.panel.rebuild import differences
+from projects.panel.rebuild import list_differences
 from tests.contracts.card_scenes import GIVEN, answer, let_the_clock_move, local, propose
 from tests.files.conftest import bring, picture
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, say, thread_item
 from threads.actions.staff import hide_message
-from threads.cache import look
+from threads.cache import reload
 from threads.file_access import access_file
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
@@ -48,7 +48,7 @@ def show_again(card, pictures):
 
 
 def approved_in_tab(thread):
-    return look(thread).tabs["files"].snapshot.get("approved", [])
+    return reload(thread).tabs["files"].snapshot.get("approved", [])
 
 
 def awaited(thread):
@@ -65,7 +65,7 @@ def test_what_was_chosen_is_shown_among_the_files(card, leg, buyer, pictures, th
     assert said.endswith("Chosen: 2 of 3.")
     # What was agreed on is there: completing it begins with that.
     assert COMPLETE.defaults(leg) == {"how": "milestone"}
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
     assert_consistent(thread)
 
 
@@ -106,7 +106,7 @@ def test_the_loop_goes_on_until_it_is_approved(card, leg, buyer, seller, picture
     assert [one["state"] for one in chain] == ["changes_requested", "changes_requested", "approved"]
     assert [one["answers"] and one["answers"]["id"] for one in chain] == [None, card.id, second.id]
     assert all(one["moves"] == {} for one in chain)
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
     assert_consistent(thread)
 
 

@@ -10,12 +10,12 @@ from django.db import DatabaseError, connection, connections, transaction
 from django.utils import timezone
 
 from contracts.actions import payments
-from contracts.documents.pages import receipt_pdf, receipt_rows, receipt_title
+from contracts.documents.receipts import receipt_pdf, receipt_rows, receipt_title
 from contracts.models import LedgerEntry, Receipt
-from contracts.queries import access_receipt, balance_of
+from contracts.queries import access_receipt, get_balance
 from core.refusals import Refusal
 from projects.actions.bookings import reverse_payment
-from projects.panel.rebuild import differences
+from projects.panel.rebuild import list_differences
 from tests.contracts.conftest import book, in_week, pay, sign
 from tests.threads.conftest import make_person, messages_of, start
 from threads.queries import open_thread
@@ -24,18 +24,18 @@ pytestmark = pytest.mark.storage
 
 
 def account_of(leg, user):
-    return open_thread(user, leg.thread_id).state.tabs["expenses"].snapshot["legs"][0]
+    return open_thread(user, leg.thread_id).cached.tabs["expenses"].snapshot["legs"][0]
 
 
 def figures(leg):
-    balance = balance_of(leg)
+    balance = get_balance(leg)
     return balance.paid_cents, balance.due_cents, balance.open_cents
 
 
 def test_part_of_it_then_the_rest(leg, thread, buyer, seller, delivered):
     first, second = pay(leg, 40_000), pay(leg)
     assert [(r.number, r.amount_cents) for r in (first, second)] == [(1, 40_000), (2, 80_000)]
-    assert balance_of(leg).open_cents == 0
+    assert get_balance(leg).open_cents == 0
     account = account_of(leg, buyer)
     assert (account["total"], account["paid"], account["open"]) == (120_000, 120_000, 0)
     assert [each["number"] for each in account["receipts"]] == [1, 2]
@@ -51,9 +51,9 @@ def test_what_is_due_follows_the_contract_and_what_was_paid(leg, buyer, seller):
     pay(leg, 15_000)
     assert figures(leg) == (15_000, 25_000, 105_000)
     leg.status = "completed"
-    assert balance_of(leg).due_cents == 105_000
+    assert get_balance(leg).due_cents == 105_000
     leg.status = "on_hold"
-    assert balance_of(leg).due_cents == 0
+    assert get_balance(leg).due_cents == 0
 
 
 def test_date_and_method_are_on_the_receipt_and_on_both_screens(leg, thread, buyer, seller):
@@ -112,11 +112,11 @@ def test_refunds_and_extras_are_part_of_the_sum(leg, seller):
     payments.add_amendment(seller, leg=leg, kind="extras", items=[], cents=10_000)
     pay(leg)
     payments.add_amendment(seller, leg=leg, kind="refund", items=[], cents=30_000)
-    assert balance_of(leg).open_cents == -30_000
+    assert get_balance(leg).open_cents == -30_000
     pay(leg, 10_000)
-    assert balance_of(leg).open_cents == -20_000
+    assert get_balance(leg).open_cents == -20_000
     pay(leg)
-    balance = balance_of(leg)
+    balance = get_balance(leg)
     assert (balance.total_cents, balance.paid_cents, balance.open_cents) == (100_000, 100_000, 0)
     kinds = [r.kind for r in leg.receipts.order_by("number")]
     assert kinds == ["payment", "repayment", "repayment"]
@@ -151,7 +151,7 @@ def test_a_reversal_takes_a_payment_back_and_both_stay_on_record(leg, thread, bu
     assert "reversal receipt 3" in receipt_rows(access_receipt(buyer, first.id))["Reversed"]
     assert receipt_pdf(access_receipt(buyer, first.id)) != receipt_pdf(second)
     assert leg.ledger.count() == 3
-    assert not list(differences(thread))
+    assert not list(list_differences(thread))
 
 
 def test_an_entry_is_reversed_once_and_a_reversal_never(leg, seller):
@@ -277,7 +277,7 @@ def _issue(seller, leg, number: int) -> None:
             cents=100 + number,
             paid_on=timezone.now().date() - timedelta(days=1),
             method="card",
-            outstanding=balance_of(leg).open_cents,
+            outstanding=get_balance(leg).open_cents,
         )
         if number % 7 == 6:
             raise InterruptedError

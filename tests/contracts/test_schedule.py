@@ -10,7 +10,7 @@ from contracts.models import Dossier, Leg, Offer
 from contracts.models.bookings import SUPERSEDED
 from core.refusals import Refusal
 from projects.actions.bookings import accept_offer, withdraw_offer
-from projects.panel.rebuild import differences, rebuild
+from projects.panel.rebuild import list_differences, rebuild
 from tests.contracts.card_scenes import answer, new_time, propose
 from tests.contracts.conftest import IN_MAY, book, in_week, offer_in, sign, terms
 from tests.contracts.test_amount_pages import offer as offer_form
@@ -196,7 +196,7 @@ def test_two_alternatives_that_are_accepted_at_once_are_one_booking():
     assert sorted(codes) == ["", "ACTION_INVALID_STATE"]
     assert sorted(status_of(*offers)) == ["accepted", "superseded"]
     assert Leg.objects.count() == 1
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
 
 
 # --- What an acceptance closes
@@ -220,9 +220,9 @@ def test_accepting_one_of_several_offers_closes_the_others(thread, buyer, seller
     refusal = refused(lambda: accept_offer(seller, offer_id=second.id))
     assert refusal.message == "This offer was already closed, because another one was accepted."
     refused(lambda: withdraw_offer(seller, offer_id=third.id))
-    actions = open_thread(buyer, thread).state.tabs["actions"].snapshot
+    actions = open_thread(buyer, thread).cached.tabs["actions"].snapshot
     assert actions["offers"] == []
-    assert list(differences(thread)) == []
+    assert list(list_differences(thread)) == []
     assert_consistent(thread)
 
 

@@ -17,19 +17,19 @@ from django.utils import timezone
 
 from accounts.models import User
 from contracts import status
-from contracts.actions import documents, groups, manifests, offers, payments, threads
-from contracts.cards import moves, proposals
-from contracts.cards.card_type import CLOCK, SERVICE, STAFF, Move
+from contracts.actions import documents, groups, manifests, offers, payments, revisions
+from contracts.cards import proposals, transitions
+from contracts.cards.card_type import DEADLINE, STAFF, SYSTEM, Transition
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
 from contracts.models.bookings import BOOKED, LEG_STATES, ON_HOLD
-from contracts.queries import balance_of
+from contracts.queries import get_balance
 from contracts.status import ALLOWED, REASONS
 from core.ids import new_id
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
-from projects.cards.rendering import action_of
-from projects.panel.rebuild import differences
+from projects.cards.rendering import make_card_action
+from projects.panel.rebuild import list_differences
 from projects.panel.rendering import render_tab
 from tests.contracts.card_scenes import (
     GIVEN,
@@ -42,7 +42,7 @@ from tests.contracts.card_scenes import (
 from tests.contracts.card_scenes import answer as answer_card
 from tests.contracts.conftest import terms
 from tests.threads.conftest import make_person, messages_of
-from threads.cache import look
+from threads.cache import reload
 from threads.rendering.messages import render_message
 
 pytestmark = pytest.mark.django_db
@@ -102,7 +102,7 @@ def pay(leg: Leg, kind: str, cents: int) -> Run:
         cents=cents,
         paid_on=timezone.now().date() - timedelta(days=1),
         method="cash",
-        outstanding=balance_of(leg).open_cents,
+        outstanding=get_balance(leg).open_cents,
     )
 
 
@@ -153,7 +153,7 @@ RECORDS: dict[str, Callable[[Leg], Run]] = {
     status.REVERSE_PAYMENT: reversal,
     status.DELIVER: delivery,
     status.SHOW_PROOFS: lambda leg: (
-        lambda: manifests.check_may_show_proofs(leg.seller, leg.thread_id)
+        lambda: manifests.check_can_show_proofs(leg.seller, leg.thread_id)
     ),
     status.PROPOSE_CHANGE: lambda leg: lambda: propose_change(leg),
     status.CHANGE: change,
@@ -179,12 +179,12 @@ FUNCTIONS = {
 # --- Cards
 
 
-def card_actions() -> Iterator[tuple[str, str, Move | None]]:
+def card_actions() -> Iterator[tuple[str, str, Transition | None]]:
     for kind in TYPES.values():
         yield status.proposal(kind.name), kind.name, None
         for move in kind.moves:
             # What follows from the end of a booking is no action of anybody.
-            if move.by != SERVICE:
+            if move.by != SYSTEM:
                 yield status.move(kind.name, move.name), kind.name, move
 
 
@@ -215,14 +215,14 @@ def make_ready(type_name: str, leg: Leg) -> None:
         leg.refresh_from_db()
 
 
-def move_record(card: Card, move: Move, by: User | None) -> Card:
+def move_record(card: Card, move: Transition, by: User | None) -> Card:
     given = given_with(card, move)
     if move.by == STAFF:
         assert by is not None
         said = {"reason": "Decided."}
-        return moves.decide(by, card_id=card.id, name=move.name, key="k", given=said).card
+        return transitions.decide(by, card_id=card.id, name=move.name, key="k", given=said).card
     files = [{"id": "file_9", "kind": "image"}] if move.then == "proofs" else []
-    return moves.move(
+    return transitions.move(
         by,
         card_id=card.id,
         name=move.name,
@@ -233,7 +233,7 @@ def move_record(card: Card, move: Move, by: User | None) -> Card:
     ).card
 
 
-def prepare_card(type_name: str, move: Move | None, leg: Leg) -> Run:
+def prepare_card(type_name: str, move: Transition | None, leg: Leg) -> Run:
     make_ready(type_name, leg)
     if move is None:
         return lambda: propose_record(type_name, leg)
@@ -242,7 +242,7 @@ def prepare_card(type_name: str, move: Move | None, leg: Leg) -> Run:
         step = next(m for m in kind.moves if card.state in m.sources and m.to in move.sources)
         card = move_record(card, step, rightful(step.by, card)[0])
     by = make_staff() if move.by == STAFF else None
-    if move.by not in (STAFF, CLOCK):
+    if move.by not in (STAFF, DEADLINE):
         by = rightful(move.by, card)[0]
     return lambda: move_record(card, move, by)
 
@@ -303,7 +303,7 @@ def test_every_function_that_changes_records_is_in_the_table():
     """A new action of the records has to be named above, and with it in the table."""
     found = {
         function
-        for module in (documents, threads, groups, manifests, offers, payments)
+        for module in (documents, revisions, groups, manifests, offers, payments)
         for name, function in inspect.getmembers(module, inspect.isfunction)
         if function.__module__ == module.__name__
         and not name.startswith("_")
@@ -326,31 +326,31 @@ def test_on_hold_no_card_offers_anything_that_binds_somebody(type_name):
     card = propose_record(type_name, leg)
     assert card.leg is not None
     card.leg.status = ON_HOLD
-    assert set(action_of(card)["moves"]) <= {"decline", "withdraw"}
+    assert set(make_card_action(card)["moves"]) <= {"decline", "withdraw"}
 
 
 def test_a_dispute_takes_the_buttons_away_and_its_decision_brings_them_back(leg, thread, buyer):
     """On the cards in the conversation, in the panel, and in what waits for whom."""
     extras, overtime = propose("extras", leg), propose("overtime", leg)
     dispute = propose("dispute", leg)
-    assert not list(differences(thread))
+    assert not list(list_differences(thread))
     for card in (extras, overtime):
         assert set(_shown(card)["moves"]) == {"decline", "withdraw"}
         assert ">Accept<" not in _html(card)
         assert "the booking is on hold" in _html(card)
-    assert "Sign: " not in render_tab(look(thread), "actions")
-    assert "Record a payment" not in render_tab(look(thread), "expenses")
-    docs = render_tab(look(thread), "docs")
+    assert "Sign: " not in render_tab(reload(thread), "actions")
+    assert "Record a payment" not in render_tab(reload(thread), "expenses")
+    docs = render_tab(reload(thread), "docs")
     assert "and sign" not in docs
     assert "Propose a change" not in docs
     staff = make_staff()
     _decide(staff, dispute)
-    assert not list(differences(thread))
+    assert not list(list_differences(thread))
     for card in (extras, overtime):
         assert "accept" in _shown(card)["moves"]
         assert ">Accept<" in _html(card)
-    assert "Sign: " in render_tab(look(thread), "actions")
-    assert "Record a payment" in render_tab(look(thread), "expenses")
+    assert "Sign: " in render_tab(reload(thread), "actions")
+    assert "Record a payment" in render_tab(reload(thread), "expenses")
     answer_card(buyer, extras, "accept")
 
 
@@ -370,7 +370,7 @@ def _shown(card: Card) -> dict[str, Any]:
 
 
 def _html(card: Card) -> str:
-    return render_message(_message(card), look(card.thread_id))
+    return render_message(_message(card), reload(card.thread_id))
 
 
 @pytest.mark.storage

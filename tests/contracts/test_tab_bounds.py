@@ -3,29 +3,29 @@
 import pytest
 from django.utils import timezone
 
-from contracts.actions.threads import touch
+from contracts.actions.revisions import record_change
 from contracts.models import Amendment, Card, DeliverableManifest
 from contracts.models.money import EXTRAS
-from projects.panel.large_tabs import count_waiting, read_whole, weigh
-from projects.panel.rebuild import differences, rebuild
-from projects.panel.record_tabs import read_truth, snapshots_of
+from projects.panel.large_tabs import count_pending, measure_bytes, read_full_snapshot
+from projects.panel.rebuild import list_differences, rebuild
+from projects.panel.record_tabs import make_snapshots, read_records
 from projects.panel.trim import MAX_LISTED, MAX_RECORDED_BYTES, trim
 from tests.contracts.card_scenes import propose
 from tests.contracts.test_large_tabs import page, tab_of
 from tests.threads.checker import assert_consistent
-from threads.relay import process_entries
+from threads.outbox_handlers import process_entries
 
 
 def refresh(leg, key):
-    process_entries([touch(leg.thread_id, by=leg.seller, key=key)])
+    process_entries([record_change(leg.thread_id, by=leg.seller, key=key)])
 
 
 def assert_bounded(user, thread, name):
-    whole = read_whole(tab_of(user, thread, name))
-    assert weigh(whole) <= MAX_RECORDED_BYTES
-    assert list(differences(thread)) == []
+    whole = read_full_snapshot(tab_of(user, thread, name))
+    assert measure_bytes(whole) <= MAX_RECORDED_BYTES
+    assert list(list_differences(thread)) == []
     rebuild(thread)
-    assert read_whole(tab_of(user, thread, name)) == whole
+    assert read_full_snapshot(tab_of(user, thread, name)) == whole
     assert_consistent(thread)
     return whole
 
@@ -61,10 +61,10 @@ def test_thousands_of_open_cards_are_all_counted(leg, thread):
     Card.objects.bulk_create(
         Card(key=f"copy {number}", message_id=f"msg_{number}", **same) for number in range(1500)
     )
-    whole = snapshots_of(read_truth(thread))["actions"]
-    assert weigh(whole) <= MAX_RECORDED_BYTES
+    whole = make_snapshots(read_records(thread))["actions"]
+    assert measure_bytes(whole) <= MAX_RECORDED_BYTES
     assert len(whole["cards"]) <= MAX_LISTED
-    assert count_waiting(whole) == 1501 + len(whole["offers"]) + len(whole["signing"])
+    assert count_pending(whole) == 1501 + len(whole["offers"]) + len(whole["signing"])
 
 
 def test_thousands_of_long_extras_keep_the_totals(leg, thread, buyer):
@@ -83,6 +83,6 @@ def test_what_fits_is_not_trimmed_and_one_step_beyond_is():
     fits = {"manifests": [{"id": "a" * 1000}] * 100}
     assert trim({**fits}) == fits
     beyond = trim({"manifests": [{"id": f"{number}" + "a" * 1100} for number in range(100)]})
-    assert weigh(beyond) <= MAX_RECORDED_BYTES
+    assert measure_bytes(beyond) <= MAX_RECORDED_BYTES
     assert beyond["more"] == {"manifests": 50}
     assert beyond["manifests"][-1]["id"].startswith("99")

@@ -6,8 +6,8 @@ from django.urls import reverse
 from contracts.cards.types.complete import open_items
 from contracts.models import Card
 from core.refusals import Refusal
-from moderation.queries import show_cards
-from projects.actions.cards import move_card
+from moderation.queries import list_card_views
+from projects.actions.cards import transition_card
 from tests.contracts.card_scenes import propose
 from tests.contracts.conftest import book
 from tests.moderation.conftest import report
@@ -29,13 +29,13 @@ def test_its_page_and_its_moves_ask_to_try_again(client, card, buyer, stranger):
     client.force_login(buyer)
     assert [client.get(address).status_code for address in addresses] == [503, 503]
     with pytest.raises(Refusal, match="TRY_AGAIN"):
-        move_card(buyer, card_id=card.id, move="accept", version=card.version, key="1")
+        transition_card(buyer, card_id=card.id, move="accept", version=card.version, key="1")
     client.force_login(stranger)
     assert [client.get(address).status_code for address in addresses] == [404, 404]
 
 
 def test_a_case_and_the_completion_of_its_booking_can_be_read(card, buyer, thread):
-    assert show_cards(report(buyer, thread)) == []
+    assert list_card_views(report(buyer, thread)) == []
     assert [item["card"] for item in open_items(card.leg)] == [card.id]
 
 
@@ -43,5 +43,5 @@ def test_a_booking_is_not_ended_without_it(card):
     leg, other = card.leg, propose("cancel", card.leg)
     answerer = leg.seller if other.proposed_by == leg.buyer else leg.buyer
     with pytest.raises(Refusal, match="TRY_AGAIN"):
-        move_card(answerer, card_id=other.id, move="accept", version=other.version, key="1")
+        transition_card(answerer, card_id=other.id, move="accept", version=other.version, key="1")
     assert Card.objects.get(pk=other.pk).state == other.state

@@ -13,15 +13,15 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 
 from accounts.models import User
 from contracts.models import Card
-from inbox.search.reconcile import rebuild
+from inbox.search.reconcile import rebuild_index
 from projects.actions.bookings import deliver_finals
 from projects.actions.panel import edit_tab
 from tests.contracts.card_scenes import GIVEN, answer, propose
 from tests.contracts.conftest import IN_MAY, book, offer_in, pay, sign, terms
 from tests.files.conftest import bring
-from threads import keys
 from threads.actions.messages import send_message
 from threads.actions.start import start_thread
+from threads.dynamodb import keys
 from threads.models import Pair
 
 IN_JUNE = IN_MAY + timedelta(days=31)
@@ -41,7 +41,7 @@ def make() -> None:
     for body in SAID * 4:
         for author in (max_, mara):
             send_message(author, thread_id=thread, client_id=str(uuid4()), body=body, seen_seq=0)
-    rebuild()
+    rebuild_index()
     told = {"me": mara.handle, "other": max_.handle, "thread": thread}
     print(json.dumps(told | _agreed(mara, max_) | {"cookie": _session_of(mara)}))
 

@@ -28,23 +28,24 @@ from tests.threads.conftest import (
     thread_item,
 )
 from tests.threads.plenty import fill_inbox, grow
-from threads import cache as states
-from threads import keys
+from threads import cache
 from threads.actions.connections import (
-    forget_connection,
     list_connections,
-    note_connection,
     now,
+    record_connection,
+    remove_connection,
 )
 from threads.actions.drafts import save_draft
 from threads.actions.folders import archive_thread, pin_thread, restore_thread
-from threads.actions.messages import Sending, send_together
-from threads.actions.revisions import edit_message, react, remove_message
+from threads.actions.messages import OutgoingMessage, send_batch
+from threads.actions.revisions import edit_message, remove_message, set_reaction
 from threads.actions.start import start_thread
-from threads.dynamodb.store import counting
+from threads.dynamodb import keys
+from threads.dynamodb.store import count_requests
 from threads.dynamodb.table import put_many
-from threads.models import ActionWaiting, Connection, Message
+from threads.models import Connection, Message, PendingAction
 from threads.queries import (
+    can_message_directly,
     catch_up,
     get_message,
     get_rows,
@@ -52,10 +53,9 @@ from threads.queries import (
     list_older,
     list_participants,
     list_pending,
-    may_talk,
     open_thread,
     open_thread_at,
-    open_thread_to_read,
+    open_thread_at_first_unread,
 )
 
 # As in the bench: what people write on average.
@@ -63,8 +63,8 @@ BODY = "Could we move the shoot to the morning? The light in the hall is best be
 Operation = Callable[[], object]
 
 
-def sending(user, thread: str) -> Sending:
-    return Sending(user, thread, str(uuid4()), BODY)
+def sending(user, thread: str) -> OutgoingMessage:
+    return OutgoingMessage(user, thread, str(uuid4()), BODY)
 
 
 def reading(buyer, seller) -> Iterator[tuple[str, Operation]]:
@@ -75,7 +75,10 @@ def reading(buyer, seller) -> Iterator[tuple[str, Operation]]:
     yield "thread metadata", lambda: thread_item(thread)
     yield "open a thread, cold", lambda: open_thread(buyer, thread)
     yield "open a thread, warm", lambda: open_thread(buyer, thread)
-    yield "open where reading stopped, far back", lambda: open_thread_to_read(seller, thread)
+    yield (
+        "open where reading stopped, far back",
+        lambda: open_thread_at_first_unread(seller, thread),
+    )
     yield "older page", lambda: list_older(buyer, thread, before=messages[100].id)
     yield "newer page", lambda: list_newer(buyer, thread, after=messages[100].id)
     yield "around a message far back", lambda: open_thread_at(buyer, thread, messages[50].id)
@@ -87,7 +90,7 @@ def reading(buyer, seller) -> Iterator[tuple[str, Operation]]:
         lambda: catch_up(buyer, thread, after=messages[-1].id),
     )
     yield "what came after a message, 20", lambda: catch_up(buyer, thread, after=messages[-21].id)
-    yield "may these two talk", lambda: may_talk(buyer, seller)
+    yield "may these two talk", lambda: can_message_directly(buyer, seller)
 
 
 def listing(seller) -> Iterator[tuple[str, Operation]]:
@@ -101,7 +104,7 @@ def listing(seller) -> Iterator[tuple[str, Operation]]:
     message = f"msg_{'0' * 26}"
     of_a_card = {"type": "extras", "created_at": keys.now()}
     waiting = [
-        ActionWaiting(keys.user_pk(user.id), keys.waiting_sk(thread, message), **of_a_card)
+        PendingAction(keys.user_pk(user.id), keys.pending_action_sk(thread, message), **of_a_card)
         for thread in ids
     ]
     put_many([*unread, *waiting])
@@ -131,7 +134,7 @@ def writing(buyer, seller) -> Iterator[tuple[str, Operation]]:
     yield "mark delivered, at the newest", lambda: deliver_up_to(seller, sent[-1])
     yield "send, warm, to somebody who has all", send
     yield "mark read, at the newest", lambda: read_up_to(seller, sent[-1])
-    states.forget(thread)
+    cache.invalidate(thread)
     yield "send, cold", send
     yield "send, warm, to somebody who lacks some", send
     yield "mark read, at an earlier message", lambda: read_up_to(seller, sent[-2])
@@ -142,19 +145,21 @@ def writing(buyer, seller) -> Iterator[tuple[str, Operation]]:
     )
     yield (
         "react",
-        lambda: react(seller, thread_id=thread, message_id=sent[-1].id, reaction="👍", on=True),
+        lambda: set_reaction(
+            seller, thread_id=thread, message_id=sent[-1].id, reaction="👍", on=True
+        ),
     )
     yield "remove", lambda: remove_message(buyer, thread_id=thread, message_id=sent[-1].id)
     yield (
         "8 of one thread together",
-        lambda: send_together([sending(buyer, thread) for _ in range(8)]),
+        lambda: send_batch([sending(buyer, thread) for _ in range(8)]),
     )
     others = [start(buyer, seller) for _ in range(8)]
     for other in others:
         say(seller, other, BODY)
     yield (
         "8 of 8 threads together",
-        lambda: send_together([sending(buyer, other) for other in others]),
+        lambda: send_batch([sending(buyer, other) for other in others]),
     )
     yield "save a draft", lambda: save_draft(buyer, thread_id=thread, text=BODY, version=0)
     yield "archive", lambda: archive_thread(buyer, thread_id=thread)
@@ -185,13 +190,13 @@ def coming(buyer, seller) -> Iterator[tuple[str, Operation]]:
     ids = [f"conn_{number:026d}" for number in range(2)]
     yield "what is pending", lambda: list_pending(late)
     yield "come back to 2 threads with 20 missed each", come_back
-    yield "connect", lambda: note_connection(late, connection_id=ids[0], **connection)
+    yield "connect", lambda: record_connection(late, connection_id=ids[0], **connection)
     yield "a person's devices", lambda: list_connections(late)
     yield (
         "whose connection is this",
         lambda: Connection.find(keys.connection_pk(ids[0]), keys.METADATA),
     )
-    yield "close", lambda: forget_connection(late, connection_id=ids[0])
+    yield "close", lambda: remove_connection(late, connection_id=ids[0])
 
 
 def agreeing(buyer, seller) -> Iterator[tuple[str, Operation]]:
@@ -212,7 +217,7 @@ def test_costs_what_the_page_says(kind):
     said = {each["operation"]: (int(each["requests"]), float(each["units"])) for each in table}
     found: dict[str, tuple[int, float]] = {}
     for name, operation in kind(**wanted):
-        with counting() as requests:
+        with count_requests() as requests:
             operation()
         assert "Scan" not in requests
         found[name] = len(requests), requests.capacity

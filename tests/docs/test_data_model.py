@@ -5,7 +5,8 @@ import re
 import pytest
 
 from tests.docs import pages
-from threads import keys, models
+from threads import models
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item
 
 PAGE = pages.read("data-model.md")
@@ -33,15 +34,15 @@ KEYS = {
         .replace(A_MESSAGE, "<message>")
         .replace(keys.iso(keys.message_time(A_MESSAGE)), "<time>"),
     ),
-    models.SentMarker: (keys.thread_pk("<thread>"), keys.sent_sk("<author>", "<client id>")),
+    models.SentMarker: (keys.thread_pk("<thread>"), keys.sent_marker_sk("<author>", "<client id>")),
     models.Pack: (keys.thread_pk("<thread>"), keys.pack_sk("<pack>")),
     models.CardShadow: (keys.thread_pk("<thread>"), keys.card_sk("<message>")),
     models.Pair: (PAIR, keys.STATE),
     models.PairThread: (PAIR, keys.pair_thread_sk("<thread>")),
     models.Profile: (keys.user_pk("<user>"), keys.PROFILE),
     models.BlockVersion: (keys.user_pk("<user>"), keys.BLOCKS),
-    models.StartMarker: (keys.user_pk("<user>"), keys.start_sk("<client id>")),
-    models.ActionWaiting: (keys.user_pk("<user>"), keys.waiting_sk("<thread>", "<what>")),
+    models.StartMarker: (keys.user_pk("<user>"), keys.start_marker_sk("<client id>")),
+    models.PendingAction: (keys.user_pk("<user>"), keys.pending_action_sk("<thread>", "<what>")),
     models.Draft: (keys.user_pk("<user>"), keys.draft_sk("<thread>")),
     models.LeftThread: (keys.user_pk("<user>"), keys.left_thread_sk("<thread>")),
     models.RateBucket: (keys.user_pk("<user>"), keys.rate_sk("<what>")),

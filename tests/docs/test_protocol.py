@@ -7,15 +7,15 @@ import pytest
 from django.conf import settings
 
 from core.refusals import REFUSALS
-from messaging_site.servers.websocket_frames import MAX_FRAME
+from messaging_site.server.limits import MAX_WEBSOCKET_FRAME_BYTES
 from realtime.broadcast import events
 from realtime.sockets import consumers
-from realtime.sockets.commands import COMMANDS, OF_THE_SOCKET
+from realtime.sockets.commands import COMMANDS, CONNECTION_COMMANDS
 from realtime.sockets.frames import MAX_FRAME_BYTES
-from realtime.sockets.heartbeat import WhatIsShown
+from realtime.sockets.heartbeat import ClientPosition
 from tests.docs import pages
 from threads import forms, queries
-from threads.models.message import MAX_BODY
+from threads.models.message import MAX_BODY_LENGTH
 
 PAGE = pages.read("protocol.md")
 EVENTS = {get_args(get_type_hints(event)["type"])[0]: event for event in get_args(events.Event)}
@@ -46,7 +46,7 @@ def names_under(heading: str) -> set[str]:
 
 
 def test_lists_every_command_and_no_other():
-    assert names_under("## Commands") == {*COMMANDS, *OF_THE_SOCKET}
+    assert names_under("## Commands") == {*COMMANDS, *CONNECTION_COMMANDS}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -57,19 +57,19 @@ def test_lists_every_field_of_a_command(command):
 
 def _asked(field: Any) -> str:
     match field:
-        case forms.Id():
+        case forms.IdField():
             kind = f"id `{field.prefix}_`"
-        case forms.Ids():
+        case forms.IdListField():
             kind = f"array of ids `{field.prefix}_`"
-        case forms.Links():
+        case forms.LinkListField():
             kind = "array of links"
-        case forms.ClientId():
+        case forms.ClientIdField():
             kind = "UUID or ULID"
-        case forms.Count():
+        case forms.CountField():
             kind = "integer"
-        case forms.Flag():
+        case forms.FlagField():
             kind = "boolean"
-        case forms.Text():
+        case forms.PlainTextField():
             kind = "string"
         case _:
             raise TypeError(field)
@@ -77,7 +77,7 @@ def _asked(field: Any) -> str:
 
 
 def test_lists_what_a_ping_carries():
-    shown = {name: _asked(field) for name, field in WhatIsShown.base_fields.items()}
+    shown = {name: _asked(field) for name, field in ClientPosition.base_fields.items()}
     optional = {name: f"{kind}, optional" for name, kind in shown.items()}
     assert described("ping") == {"t": "anything, optional", **optional}
 
@@ -135,14 +135,14 @@ def test_the_limits_are_those_of_the_code():
     listed = pages.rows(pages.section(PAGE, "## Limits"))
     assert {row["limit"]: row["value"].split()[0] for row in listed} == {
         "a frame from a client": f"{MAX_FRAME_BYTES:,}",
-        "a frame that is read at all": f"{MAX_FRAME:,}",
+        "a frame that is read at all": f"{MAX_WEBSOCKET_FRAME_BYTES:,}",
         "frames from one socket": f"{settings.SOCKET_RATE:.0f}",
         "sockets of one person": f"{settings.SOCKETS_PER_USER}",
         "messages compared by `oldest`": f"{settings.SYNC_WINDOW}",
         "messages of one person": "60",
         "a frame to a client": "262,144",
-        "the body of a message": f"{MAX_BODY:,}",
-        "messages in one `thread.synced`": f"{queries.PAGE:,}",
+        "the body of a message": f"{MAX_BODY_LENGTH:,}",
+        "messages in one `thread.synced`": f"{queries.PAGE_SIZE:,}",
         "events that wait for a slow socket": f"{settings.CHANNEL_CAPACITY:,}",
     }
 

@@ -15,7 +15,7 @@ from tests.docs import pages
 from tests.docs.test_protocol import EVENTS
 from threads import queries
 
-PAGES = sorted(path.name for path in pages.DOCS.glob("*.md"))
+PAGES = sorted(str(path.relative_to(pages.DOCS)) for path in pages.DOCS.rglob("*.md"))
 DOTTED = re.compile(
     r"(?:accounts|contracts|core|detection|files|inbox|messaging_site|moderation|privacy"
     r"|projects|realtime|threads)(?:\.\w+)+"
@@ -24,8 +24,8 @@ PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*/|(?:[\w.-]+/)+[\w.-]+\.(?:py|md|js|css|
 # These make something of a person and ask the store for nothing.
 NO_ACCESS_PATTERN = {
     "threads.actions.start.new_thread",
-    "projects.actions.pins.expect_outside",
-    "projects.actions.pins.reserve_picture",
+    "projects.actions.pins.queue_remote_image",
+    "projects.actions.pins.reserve_image",
 }
 
 

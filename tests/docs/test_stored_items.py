@@ -19,19 +19,20 @@ from tests.contracts.conftest import book
 from tests.docs import pages
 from tests.docs.test_data_model import ITEMS, ON_EVERY_ITEM, PAGE, name_of
 from tests.threads.conftest import add_friend, ask, make_person, say, start
-from threads import keys, relay
+from threads import outbox_handlers
 from threads.actions.blocks import block_person
 from threads.actions.cursors import mark_all_read
 from threads.actions.folders import mark_unread, mute_thread
 from threads.actions.holds import hold_author
 from threads.actions.participants import add_participant, leave_thread, remove_participant
-from threads.actions.staff import hide_message, hold_thread, lock_thread, redact_message
+from threads.actions.staff import hide_message, lock_thread, redact_message, soft_block_thread
 from threads.actions.suspensions import mute_person
 from threads.archive.archiver import archive_thread
-from threads.archive.due import first_due, note_first_due
-from threads.archive.packer import make_check
+from threads.archive.packer import make_pack_check
 from threads.archive.restore import list_packs
-from threads.dynamodb.table import connection, load
+from threads.archive.work_list import advance_first_day, get_first_day
+from threads.dynamodb import keys
+from threads.dynamodb.table import connection, parse_item
 
 DAY = 24 * 3600
 
@@ -42,7 +43,7 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     buyer, seller, guest = people = [make_person(name) for name in ("Bea", "Sam", "Gus")]
     seller.avatar, seller.city = "sam.jpg", "Lisbon"
     seller.save()
-    relay.process_due_entries()
+    outbox_handlers.process_due_entries()
     thread = start(buyer, seller, city="Lisbon")
     add_friend(buyer, thread_id=thread, user=guest)
     add_friend(buyer, thread_id=thread, user=(gone := make_person("Ida")))
@@ -62,7 +63,7 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     request = ask(guest, seller)
     hide_message(thread_id=thread, message_id=said.id)
     redact_message(thread_id=thread, message_id=said.id, text=said.body[:3])
-    hold_thread(thread_id=thread, reason="Contact details", case_id="case_1")
+    soft_block_thread(thread_id=thread, reason="Contact details", case_id="case_1")
     lock_thread(thread_id=thread, reason="Keep calm.")
     hold_author(thread_id=thread, user_id=seller.id, reason="Why.", case_id="case_1")
     mute_person(buyer, until=timezone.now() + timedelta(days=1))
@@ -81,7 +82,7 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     by_kind = defaultdict(list)
     for pk in partitions:
         for raw in connection().query(pk, limit=1000)["Items"]:
-            by_kind[name_of(type(load(raw)))].append(raw)
+            by_kind[name_of(type(parse_item(raw)))].append(raw)
     return by_kind
 
 
@@ -97,9 +98,9 @@ def _booked(thread: str, buyer: User, seller: User) -> str:
 def _archived(thread: str) -> int:
     """With one pack that was noted to be looked at, as if we had been stopped then."""
     archive_thread(thread, since="2020-01-01", before=datetime.now(UTC))
-    note_first_due(datetime.now(UTC).date(), was=first_due())
+    advance_first_day(datetime.now(UTC).date(), was=get_first_day())
     (pack,) = list_packs(thread)
-    make_check(thread, pack.id).save()
+    make_pack_check(thread, pack.id).save()
     return keys.archive_shard(thread)
 
 

@@ -16,7 +16,7 @@ from tests.files.corpus import CORPUS, TAKEN, with_place
 
 
 def read(file: File, variant: str = FULL) -> bytes:
-    with storage.open_kept(file, variant) as kept:
+    with storage.open_file(file, variant) as kept:
         return kept.read()
 
 

@@ -6,7 +6,12 @@ import pytest
 
 from files.remote_images import download
 from files.remote_images.addresses import is_public
-from files.remote_images.download import NotFetched, Rules, can_be_fetched, fetch
+from files.remote_images.download import (
+    DownloadFailed,
+    DownloadRules,
+    download_image,
+    is_downloadable,
+)
 from tests.files.conftest import limit, picture
 from tests.files.web import HOST, INSIDE, OUTSIDE, Web, drip, send
 
@@ -18,9 +23,9 @@ def web(tmp_path, monkeypatch):
         yield web
 
 
-def refused(link, tmp_path) -> NotFetched:
-    with pytest.raises(NotFetched) as error:
-        fetch(link, tmp_path / "came")
+def refused(link, tmp_path) -> DownloadFailed:
+    with pytest.raises(DownloadFailed) as error:
+        download_image(link, tmp_path / "came")
     return error.value
 
 
@@ -51,10 +56,10 @@ def test_what_is_out_on_the_web_may_be(address):
 
 
 def test_nothing_is_exempt_unless_a_test_says_so():
-    rules = Rules()
+    rules = DownloadRules()
     assert (rules.port, rules.exempt, rules.resolve) == (443, frozenset(), download.resolve)
     assert rules.trust().check_hostname
-    assert Rules() == download.RULES
+    assert DownloadRules() == download.RULES
 
 
 @pytest.mark.parametrize(
@@ -69,7 +74,7 @@ def test_nothing_is_exempt_unless_a_test_says_so():
     ],
 )  # fmt: skip
 def test_what_is_no_plain_address_is_not_even_tried(link):
-    assert not can_be_fetched(link)
+    assert not is_downloadable(link)
 
 
 def test_what_is_one_is():
@@ -78,7 +83,7 @@ def test_what_is_one_is():
         "https://bücher.example/Grüße an alle.jpg",
         "https://[2606:4700::1111]:443/a",
     ):
-        assert can_be_fetched(link)
+        assert is_downloadable(link)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +104,7 @@ def test_the_real_resolver_leads_nobody_in(link, tmp_path):
 def test_a_picture_is_fetched_without_saying_who_asks(web, tmp_path, monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
-    fetch(web.give("/a%20b.jpg?w=1", picture()), tmp_path / "came")
+    download_image(web.give("/a%20b.jpg?w=1", picture()), tmp_path / "came")
     assert (tmp_path / "came").read_bytes() == picture()
     assert web.headers == [
         {
@@ -120,14 +125,14 @@ def test_what_has_no_length_is_read_to_its_end(web, tmp_path):
         to.wfile.write(b"0\r\n\r\n")
 
     web.answers["/chunks"] = in_chunks
-    fetch(web.link("/chunks"), tmp_path / "came")
+    download_image(web.link("/chunks"), tmp_path / "came")
     assert (tmp_path / "came").read_bytes() == b"one two"
 
 
 def test_an_address_is_asked_for_once_and_that_one_is_gone_to(web, tmp_path):
     """Whose second answer is another one, a machine inside, gains nothing by it."""
     web.names[HOST] = [[OUTSIDE], [INSIDE]]
-    fetch(web.give("/a.jpg", picture()), tmp_path / "came")
+    download_image(web.give("/a.jpg", picture()), tmp_path / "came")
     assert web.resolved == [HOST]
     assert (web.asked, web.inside) == (["/a.jpg"], [])
 
@@ -142,7 +147,7 @@ def test_an_address_that_leads_nowhere_is_passed_over(web, tmp_path, monkeypatch
     web.names[HOST] = [["127.0.0.3", OUTSIDE]]
     exempt = frozenset({"127.0.0.3", OUTSIDE})
     monkeypatch.setattr(download, "RULES", web.rules(exempt=exempt))
-    fetch(web.give("/a.jpg", picture()), tmp_path / "came")
+    download_image(web.give("/a.jpg", picture()), tmp_path / "came")
     assert web.asked == ["/a.jpg"]
 
 
@@ -151,7 +156,7 @@ def test_redirects_are_followed_three_times(web, tmp_path):
     web.lead("/3", "end.jpg", 308)
     web.lead("/2", web.link("/3"), 307)
     web.lead("/1", "/2", 301)
-    fetch(web.link("/1"), tmp_path / "came")
+    download_image(web.link("/1"), tmp_path / "came")
     assert web.asked == ["/1", "/2", "/3", "/end.jpg"]
     assert str(refused(web.lead("/0", "/1"), tmp_path)) == "redirects"
     assert web.asked[4:] == ["/0", "/1", "/2", "/3"]
@@ -178,7 +183,7 @@ def test_a_redirect_leads_nowhere_that_a_link_may_not(location, why, web, tmp_pa
     }
     web.give("/a.jpg", picture())
     error = refused(web.lead("/go", location.format(port=web.port)), tmp_path)
-    assert (str(error), error.for_good) == (why, True)
+    assert (str(error), error.is_permanent) == (why, True)
     assert (web.asked, web.inside) == (["/go"], [])
 
 
@@ -193,7 +198,7 @@ def test_a_certificate_has_to_be_of_that_name(web, tmp_path):
     web.names["other.example"] = [[OUTSIDE]]
     web.give("/a.jpg", picture())
     error = refused(web.link("/a.jpg", "other.example"), tmp_path)
-    assert (str(error), error.for_good, web.asked) == ("certificate", True, [])
+    assert (str(error), error.is_permanent, web.asked) == ("certificate", True, [])
 
 
 # --- Limits
@@ -217,7 +222,7 @@ def test_whoever_drips_is_not_waited_for(answer, web, tmp_path, monkeypatch):
     error = refused(web.link("/slow"), tmp_path)
     # Dripping would go on for ever; a busy machine only takes a little longer.
     assert time.monotonic() - began < 15
-    assert (str(error), error.for_good) in {("TimeoutError", False), ("HTTPException", True)}
+    assert (str(error), error.is_permanent) in {("TimeoutError", False), ("HTTPException", True)}
 
 
 def test_what_says_that_it_is_too_large_is_not_read(web, tmp_path, monkeypatch):
@@ -232,17 +237,17 @@ def test_what_does_not_say_it_is_read_only_so_far(web, tmp_path, monkeypatch):
     head = b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n"
     web.answers["/endless"] = drip(b"x" * 50_000, every=0, head=head)
     error = refused(web.link("/endless"), tmp_path)
-    assert (str(error), error.for_good) == ("size", True)
+    assert (str(error), error.is_permanent) == ("size", True)
     assert (tmp_path / "came").stat().st_size <= 100_000
 
 
 @pytest.mark.parametrize(
-    ("status", "for_good"), [(404, True), (403, True), (206, True), (500, False), (429, False)]
+    ("status", "is_permanent"), [(404, True), (403, True), (206, True), (500, False), (429, False)]
 )
-def test_an_answer_that_is_none_may_be_one_later(status, for_good, web, tmp_path):
+def test_an_answer_that_is_none_may_be_one_later(status, is_permanent, web, tmp_path):
     web.answers["/a"] = lambda to: send(to, status, picture(), {"Content-Type": "image/jpeg"})
     error = refused(web.link("/a"), tmp_path)
-    assert (str(error), error.for_good) == (f"status {status}", for_good)
+    assert (str(error), error.is_permanent) == (f"status {status}", is_permanent)
 
 
 def test_pages_films_and_what_is_packed_are_not_read(web, tmp_path):
@@ -256,8 +261,8 @@ def test_pages_films_and_what_is_packed_are_not_read(web, tmp_path):
 def test_what_breaks_off_may_be_whole_later(web, tmp_path):
     link = web.give("/a.jpg", b"half", **{"Content-Length": "800"})
     error = refused(link, tmp_path)
-    assert (str(error), error.for_good) == ("cut off", False)
+    assert (str(error), error.is_permanent) == ("cut off", False)
 
 
 def test_who_is_not_there_may_be_later(web, tmp_path):
-    assert not refused(web.link("/a.jpg", "nobody.example"), tmp_path).for_good
+    assert not refused(web.link("/a.jpg", "nobody.example"), tmp_path).is_permanent

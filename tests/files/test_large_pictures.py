@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 
 from core.refusals import Refusal
-from files.kinds import JPEG, PNG
-from files.scanners.builtin import BuiltIn, large_reencoder
+from files.file_types import JPEG, PNG
+from files.scanners.builtin import BuiltInScanner, large_reencoder
 from files.scanners.sample import Sample
 from tests.files.conftest import limit, picture
 
@@ -30,14 +30,14 @@ def large_png(tmp_path_factory) -> bytes:
 
 def test_a_small_picture_does_not_wait_for_a_large_one(tmp_path, large_png, monkeypatch):
     limit(monkeypatch, seconds=120)
-    BuiltIn().scan(sample(tmp_path / "first", picture("PNG")))  # Starts the worker.
+    BuiltInScanner().scan(sample(tmp_path / "first", picture("PNG")))  # Starts the worker.
     large = sample(tmp_path / "large", large_png)
-    working = threading.Thread(target=BuiltIn().scan, args=[large])
+    working = threading.Thread(target=BuiltInScanner().scan, args=[large])
     working.start()
     while working.is_alive() and not large_reencoder.is_busy:
         time.sleep(0.001)
     small = sample(tmp_path / "small", picture("PNG"))
-    BuiltIn().scan(small)
+    BuiltInScanner().scan(small)
     assert small.width == 640
     assert working.is_alive(), "The large one was done first."
     working.join()
@@ -49,7 +49,7 @@ def test_more_megapixels_than_the_limit_are_refused_before_they_are_decoded(tmp_
     Image.new("1", (12_000, 12_000)).save(bomb)
     begun = time.monotonic()
     with pytest.raises(Refusal, match="UPLOAD_TOO_LARGE") as refused:
-        BuiltIn().scan(sample(tmp_path / "a", bomb.read_bytes()))
+        BuiltInScanner().scan(sample(tmp_path / "a", bomb.read_bytes()))
     assert "64 megapixels" in refused.value.message
     assert time.monotonic() - begun < 5
 
@@ -57,16 +57,16 @@ def test_more_megapixels_than_the_limit_are_refused_before_they_are_decoded(tmp_
 def test_a_jpeg_is_decoded_at_a_fraction_and_may_be_larger(tmp_path, monkeypatch):
     limit(monkeypatch, most_megapixels=1)
     large = sample(tmp_path / "a", picture("JPEG", (2000, 1000)), JPEG)
-    BuiltIn().scan(large)
+    BuiltInScanner().scan(large)
     assert large.width == 2000
     with pytest.raises(Refusal, match="UPLOAD_TOO_LARGE"):
-        BuiltIn().scan(sample(tmp_path / "b", picture("PNG", (2000, 1000))))
+        BuiltInScanner().scan(sample(tmp_path / "b", picture("PNG", (2000, 1000))))
 
 
 def test_when_all_workers_are_busy_one_is_told_to_try_again(tmp_path, monkeypatch, large_png):
     limit(monkeypatch, queue_seconds=0.1)
     with large_reencoder.reserved():
         with pytest.raises(Refusal, match="UPLOAD_QUARANTINED") as refused:
-            BuiltIn().scan(sample(tmp_path / "a", large_png))
-        BuiltIn().scan(sample(tmp_path / "b", picture("PNG")))
+            BuiltInScanner().scan(sample(tmp_path / "a", large_png))
+        BuiltInScanner().scan(sample(tmp_path / "b", picture("PNG")))
     assert refused.value.retry_after

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.refusals import Refusal
-from files.images.nudity_program import band_of
+from files.images.nudity_detector import band_of
 from files.models import File
 from tests.files.conftest import bring, limit
 

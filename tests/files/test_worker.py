@@ -48,7 +48,7 @@ def test_a_worker_that_hangs_is_ended(tmp_path):
     original, module.ROOT = module.ROOT, tmp_path
     try:
         with pytest.raises(WorkerFailed):
-            worker.ask({}, seconds=0.3)
+            worker.run({}, seconds=0.3)
     finally:
         module.ROOT = original
     assert worker.pid is None
@@ -70,5 +70,5 @@ def test_a_picture_that_fills_the_memory_is_refused(tmp_path):
     (tmp_path / "a").write_bytes(picture())
     question = {"path": str(tmp_path / "a"), "folder": str(tmp_path), "format": "JPEG"}
     question |= {"most_megapixels": 64, "small_megapixels": 16}
-    assert worker.ask({**question, "most_pixels": 100}, seconds=20) == {"refused": "too_large"}
-    assert worker.ask({**question, "most_pixels": 1000}, seconds=20)["width"] == 640
+    assert worker.run({**question, "most_pixels": 100}, seconds=20) == {"refused": "too_large"}
+    assert worker.run({**question, "most_pixels": 1000}, seconds=20)["width"] == 640

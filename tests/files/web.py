@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from files.remote_images.download import Rules
+from files.remote_images.download import DownloadRules
 
 HOST = "pictures.example"
 OUTSIDE, INSIDE = "127.0.0.1", "127.0.0.2"
@@ -56,9 +56,9 @@ class Web:
             raise OSError("there is no such name")
         return told.pop(0) if len(told) > 1 else told[0]
 
-    def rules(self, **changes: object) -> Rules:
+    def rules(self, **changes: object) -> DownloadRules:
         fields = {"port": self.port, "resolve": self.resolve, "trust": self._trust, "seconds": 20.0}
-        return Rules(**fields | {"exempt": frozenset({OUTSIDE})} | changes)  # type: ignore[arg-type]
+        return DownloadRules(**fields | {"exempt": frozenset({OUTSIDE})} | changes)  # type: ignore[arg-type]
 
     def _trust(self) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=str(self.certificate))

@@ -13,22 +13,22 @@ from inbox.queries import ACTION_REQUIRED, count_rows, list_action_required
 from inbox.rows import row_of
 from projects.actions import bookings
 from projects.actions.bookings import accept_offer, decline_offer, withdraw_offer
-from projects.panel.rebuild import differences
+from projects.panel.rebuild import list_differences
 from tests.contracts.card_scenes import answer, propose
 from tests.contracts.conftest import book, offer_in, sign, terms
 from tests.inbox.test_list_folder import ids
 from tests.indexes import settle
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import row, say, start, thread_item
-from threads import cache as states
-from threads import keys
+from threads import cache
 from threads.actions.folders import archive_thread, mark_spam, restore_thread
-from threads.actions.messages import Sending, send_together
+from threads.actions.messages import OutgoingMessage, send_batch
 from threads.actions.participants import leave_thread
-from threads.dynamodb.store import counting
+from threads.dynamodb import keys
+from threads.dynamodb.store import count_requests
 from threads.dynamodb.table import Item, query
-from threads.models import ActionWaiting
-from threads.relay import process_due_entries
+from threads.models import PendingAction
+from threads.outbox_handlers import process_due_entries
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
 
@@ -36,8 +36,8 @@ pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
 def waits(user, thread: str) -> list[str]:
     """What of a thread waits for somebody: in their list, their number and their chip, or nowhere
     (a reply that is owed is a chip, and no more)."""
-    prefix = keys.waiting_sk(thread, "")
-    items = query(keys.user_pk(user.id), Item.sk.startswith(prefix), limit=100).of(ActionWaiting)
+    prefix = keys.pending_action_sk(thread, "")
+    items = query(keys.user_pk(user.id), Item.sk.startswith(prefix), limit=100).of(PendingAction)
     listed = ids(list_action_required(user))
     assert (thread in listed) == bool(items)
     assert count_rows(user)[ACTION_REQUIRED] == len(listed)
@@ -48,7 +48,7 @@ def waits(user, thread: str) -> list[str]:
 
 def assert_in_step(*threads: str) -> None:
     for thread in threads:
-        assert list(differences(thread)) == []
+        assert list(list_differences(thread)) == []
     assert_consistent(*threads)
 
 
@@ -112,13 +112,13 @@ def test_a_card_that_expires_waits_no_longer(thread, buyer, seller):
 
     from django.utils import timezone
 
-    from projects.cards.clock import move_due_cards
+    from projects.cards.deadline_worker import process_due_cards
 
     leg = book(thread, buyer, seller)
     card = propose("reschedule", leg, seller)
     assert waits(buyer, thread) == ["contract", "reschedule"]
     Card.objects.filter(pk=card.pk).update(due_at=timezone.now() - timedelta(minutes=1))
-    move_due_cards()
+    process_due_cards()
     assert waits(buyer, thread) == ["contract"]
     assert_in_step(thread)
 
@@ -147,8 +147,8 @@ def test_it_comes_back_with_what_happens_in_an_archived_one(thread, buyer, selle
     other = start(buyer, seller)
     # Sent together with one of another thread: it goes by itself, the other in the group.
     say(seller, other)
-    sent = [Sending(seller, each, str(uuid4()), "And this?") for each in (thread, other)]
-    send_together(sent)
+    sent = [OutgoingMessage(seller, each, str(uuid4()), "And this?") for each in (thread, other)]
+    send_batch(sent)
     assert [bool(one.waiting.appended) for one in sent] == [False, True]
     sent[0].run()
     assert waits(buyer, thread) == ["offer"]
@@ -183,7 +183,7 @@ def test_what_the_table_did_not_take_is_carried_later(thread, buyer, seller, mon
         assert waits(buyer, thread) == []
         decline_offer(buyer, offer_id=offer.id)
         second = offer_in(thread, seller)
-    states.forget(thread)
+    cache.invalidate(thread)
     while process_due_entries():
         assert waits(buyer, thread) == ["offer"]
     assert not OutboxEntry.objects.filter(done_at=None).exists()
@@ -211,13 +211,13 @@ def test_made_anew_from_the_records_it_is_the_same(thread, buyer, seller):
     leg = book(quiet, buyer, seller)
     propose("extras", leg)
     before = {user.id: sorted(_items(user)) for user in (buyer, seller)}
-    stray = keys.waiting_sk(thread, "ofr_01JZZZZZZZZZZZZZZZZZZZZZZZ")
-    for item in query(keys.user_pk(buyer.id), limit=100).of(ActionWaiting):
+    stray = keys.pending_action_sk(thread, "ofr_01JZZZZZZZZZZZZZZZZZZZZZZZ")
+    for item in query(keys.user_pk(buyer.id), limit=100).of(PendingAction):
         item.delete()
-    ActionWaiting(
+    PendingAction(
         keys.user_pk(seller.id), stray, type="offer", created_at="2026-01-01T00:00:00.000Z"
     ).save()
-    assert [list(differences(each)) != [] for each in (thread, quiet)] == [True, True]
+    assert [list(list_differences(each)) != [] for each in (thread, quiet)] == [True, True]
     call_command("rebuild_snapshots", stdout=StringIO())
     assert {user.id: sorted(_items(user)) for user in (buyer, seller)} == before
     assert_in_step(thread, quiet)
@@ -229,8 +229,8 @@ def test_made_anew_from_the_records_it_is_the_same(thread, buyer, seller):
 
 
 def _items(user) -> list[tuple[str, str, str]]:
-    found = query(keys.user_pk(user.id), Item.sk.startswith(keys.WAITING), limit=100)
-    return [(each.sk, each.type, each.created_at) for each in found.of(ActionWaiting)]
+    found = query(keys.user_pk(user.id), Item.sk.startswith(keys.PENDING_ACTIONS), limit=100)
+    return [(each.sk, each.type, each.created_at) for each in found.of(PendingAction)]
 
 
 def test_threads_from_before_get_theirs_by_the_same_command(thread, buyer, seller):
@@ -239,9 +239,9 @@ def test_threads_from_before_get_theirs_by_the_same_command(thread, buyer, selle
     item = thread_item(thread)
     item.waits = None
     item.save()
-    for each in query(keys.user_pk(buyer.id), limit=100).of(ActionWaiting):
+    for each in query(keys.user_pk(buyer.id), limit=100).of(PendingAction):
         each.delete()
-    states.forget(thread)
+    cache.invalidate(thread)
     call_command("rebuild_snapshots", thread=thread, stdout=StringIO())
     assert waits(buyer, thread) == ["offer"]
     assert_in_step(thread)
@@ -261,7 +261,7 @@ def test_so_many_wait_for_one_person_in_one_thread_and_the_next_when_these_are_a
 def test_a_page_asks_the_records_nothing(thread, buyer, seller, django_assert_num_queries):
     offer_in(thread, seller)
     settle()
-    with django_assert_num_queries(0), counting() as requests:
+    with django_assert_num_queries(0), count_requests() as requests:
         assert ids(list_action_required(buyer)) == [thread]
         assert count_rows(buyer)[ACTION_REQUIRED] == 1
     assert requests == ["Query", "BatchGetItem", "Query", "Query", "Query"]

@@ -9,11 +9,11 @@ from django.test import Client
 from django.utils import timezone
 
 from core.refusals import Refusal
-from inbox.actions import ACTS, muted_until, perform
+from inbox.actions import INBOX_ACTIONS, muted_until, run_action
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, read_newest, row, say, start
-from threads import keys
 from threads.actions.folders import mute_thread, pin_thread
+from threads.dynamodb import keys
 
 pytestmark = pytest.mark.indexes
 
@@ -35,10 +35,10 @@ def standing(thread, user) -> tuple:
 def undo(user, outcome) -> None:
     for step in outcome.undo:
         fields = {name: value for name, value in step.items() if name not in ("act", "thread")}
-        perform(user, step["act"], step["thread"], **{k: v or None for k, v in fields.items()})
+        run_action(user, step["act"], step["thread"], **{k: v or None for k, v in fields.items()})
 
 
-@pytest.mark.parametrize("act", sorted(ACTS))
+@pytest.mark.parametrize("act", sorted(INBOX_ACTIONS))
 def test_each_can_be_taken_back_whatever_was_before(act, buyer, seller):
     """Of many, only those that it changed; each to where it was."""
     threads = [start(seller, buyer) for _ in range(6)]
@@ -47,46 +47,46 @@ def test_each_can_be_taken_back_whatever_was_before(act, buyer, seller):
     pin_thread(buyer, thread_id=pinned)
     mute_thread(buyer, thread_id=muted, until=later)
     read_newest(buyer, read)
-    perform(buyer, "archive", [archived])
-    perform(buyer, "spam", [spam])
+    run_action(buyer, "archive", [archived])
+    run_action(buyer, "spam", [spam])
     before = [standing(thread, buyer) for thread in threads]
-    outcome = perform(buyer, act, threads)
+    outcome = run_action(buyer, act, threads)
     assert [standing(thread, buyer) for thread in threads] != before
     undo(buyer, outcome)
     assert [standing(thread, buyer) for thread in threads] == before
     assert_consistent(*threads)
 
 
-@pytest.mark.parametrize("act", sorted(ACTS))
+@pytest.mark.parametrize("act", sorted(INBOX_ACTIONS))
 def test_it_is_for_me_alone_and_a_stranger_finds_nothing(act, thread, buyer, seller, stranger):
     before = standing(thread, seller)
-    perform(buyer, act, [thread])
+    run_action(buyer, act, [thread])
     assert standing(thread, seller) == before
     with pytest.raises(Refusal) as refused:
-        perform(stranger, act, [thread])
+        run_action(stranger, act, [thread])
     assert refused.value.code == "THREAD_NOT_FOUND"
 
 
 def test_what_is_so_already_offers_no_way_back(thread, buyer):
-    assert perform(buyer, "pin", [thread]).undo
-    assert perform(buyer, "pin", [thread]).undo == []
-    assert perform(buyer, "restore", [thread]).undo == []
+    assert run_action(buyer, "pin", [thread]).undo
+    assert run_action(buyer, "pin", [thread]).undo == []
+    assert run_action(buyer, "restore", [thread]).undo == []
 
 
 def test_one_that_is_gone_keeps_nobody_from_the_others(thread, buyer, stranger):
     theirs = start(stranger, make_person("Una"))
-    outcome = perform(buyer, "archive", [theirs, thread])
+    outcome = run_action(buyer, "archive", [theirs, thread])
     assert outcome.said == "Archived"
     assert outcome.undo == [{"act": "restore", "thread": [thread]}]
 
 
 def test_a_mute_ends_by_itself(thread, buyer):
     with time_machine.travel(datetime(2026, 11, 16, 22, 30, tzinfo=UTC)) as clock:
-        perform(buyer, "mute", [thread], until=muted_until("hour"))
+        run_action(buyer, "mute", [thread], until=muted_until("hour"))
         assert row(thread, buyer).is_muted
         clock.shift(timedelta(minutes=61))
         assert not row(thread, buyer).is_muted
-        perform(buyer, "mute", [thread])
+        run_action(buyer, "mute", [thread])
         clock.shift(timedelta(days=4000))
         assert row(thread, buyer).is_muted
 

@@ -20,7 +20,7 @@ from inbox.queries import (
 )
 from inbox.rows import row_of
 from projects.actions.bookings import accept_offer, decline_offer, withdraw_offer
-from projects.panel.rebuild import differences
+from projects.panel.rebuild import list_differences
 from tests.contracts.card_scenes import answer, propose
 from tests.contracts.conftest import book, offer_in, sign
 from tests.inbox.test_list_folder import ids
@@ -245,7 +245,7 @@ def test_one_after_the_other_they_agree_at_every_step(buyer, seller, seed):
         compare(model, user)
     assert_consistent(*threads)
     for thread in threads:
-        assert list(differences(thread)) == []
+        assert list(list_differences(thread)) == []
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -334,7 +334,7 @@ def test_under_concurrent_messages_nothing_is_lost_doubled_or_misplaced(buyer, s
     assert ids(list_action_required(seller)) == required
     assert count_rows(seller)[ACTION_REQUIRED] == len(required)
     for thread in threads:
-        assert list(differences(thread)) == []
+        assert list(list_differences(thread)) == []
         wanted = "you" if thread == asked else last_words(thread, seller, ended.get(thread, ""))
         assert row_of(seller, items[thread]).waits_for == wanted
     assert ids(list_projects(seller)) == [thread for thread in kept if thread == booked]

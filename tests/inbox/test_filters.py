@@ -16,7 +16,6 @@ from tests.contracts.conftest import book
 from tests.inbox.test_list_folder import fill, ids
 from tests.indexes import settle
 from tests.threads.conftest import add_friend, make_person, read_newest, row, say, start
-from threads import keys
 from threads.actions.cursors import mark_all_read
 from threads.actions.folders import (
     archive_thread,
@@ -26,9 +25,10 @@ from threads.actions.folders import (
     restore_thread,
 )
 from threads.actions.participants import leave_thread
-from threads.dynamodb.store import counting
+from threads.dynamodb import keys
+from threads.dynamodb.store import count_requests
 from threads.dynamodb.table import put_many
-from threads.models import ActionWaiting
+from threads.models import PendingAction
 
 pytestmark = pytest.mark.indexes
 
@@ -46,9 +46,9 @@ def fill_unread(user, size: int) -> list[str]:
 
 def wait_for(user, thread: str, *messages: str) -> None:
     put_many(
-        ActionWaiting(
+        PendingAction(
             keys.user_pk(user.id),
-            keys.waiting_sk(thread, message),
+            keys.pending_action_sk(thread, message),
             type="extras",
             created_at=keys.now(),
         )
@@ -111,7 +111,7 @@ def test_a_filter_shows_a_hundred_and_says_if_there_are_more(buyer, size, shown,
     page = list_unread(buyer)
     assert len(page.rows) == shown
     assert set(ids(page)) <= set(expected)
-    assert page.is_cut == (size > 100)
+    assert page.is_truncated == (size > 100)
     assert count_rows(buyer)[UNREAD] == counted
 
 
@@ -120,10 +120,10 @@ def test_a_filter_costs_two_requests_at_any_size(buyer, size):
     (thread, *_) = fill_unread(buyer, size)
     wait_for(buyer, thread, "msg_01JZZZZZZZZZZZZZZZZZZZZZZZ")
     for list_them in (list_unread, list_action_required):
-        with counting() as requests:
+        with count_requests() as requests:
             assert list_them(buyer).rows
         assert requests == ["Query", "BatchGetItem"]
-    with counting() as requests:
+    with count_requests() as requests:
         count_rows(buyer)
     assert requests == ["Query"] * 3
 
@@ -177,6 +177,6 @@ def test_projects_cost_one_request_and_two_queries(buyer, seller, size, django_a
         book(start(buyer, seller), buyer, seller)
     fill(buyer, make_person("Una"), 130)
     settle()
-    with counting() as requests, django_assert_num_queries(2):
+    with count_requests() as requests, django_assert_num_queries(2):
         assert len(list_projects(buyer).rows) == size
     assert requests == ["BatchGetItem"]

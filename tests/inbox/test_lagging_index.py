@@ -33,7 +33,7 @@ from threads.actions.folders import (
 from threads.actions.participants import add_participant, leave_thread, remove_participant
 from threads.actions.requests import accept_request, decline_request
 from threads.dynamodb import recent_writes
-from threads.dynamodb.store import counting
+from threads.dynamodb.store import count_requests
 from threads.dynamodb.table import create_table
 from threads.queries import list_all_rows, list_pending
 
@@ -76,7 +76,7 @@ def signed_in(user) -> Client:
 
 
 def test_the_index_itself_shows_nothing_yet(thread, buyer):
-    recent_writes.forget_all()
+    recent_writes.clear()
     assert ids(list_folder(buyer, "inbox")) == []
 
 
@@ -198,17 +198,17 @@ def test_whoever_goes_through_all_threads_of_a_user_misses_none(buyer, seller):
 
 
 def test_it_costs_one_request_more_and_that_only_lately(thread, buyer):
-    with counting() as requests:
+    with count_requests() as requests:
         list_folder(buyer, "inbox")
     assert sorted(requests) == ["BatchGetItem", "Query"]
-    recent_writes.forget_all()
-    with counting() as requests:
+    recent_writes.clear()
+    with count_requests() as requests:
         list_folder(buyer, "inbox")
     assert requests == ["Query"]
 
 
 def test_a_page_reads_the_rows_once_for_its_list_and_its_numbers(thread, buyer):
     client = signed_in(buyer)
-    with counting() as requests:
+    with count_requests() as requests:
         client.get("/inbox/")
     assert sorted(requests) == ["BatchGetItem", *["Query"] * 4]

@@ -11,8 +11,8 @@ from ulid import ULID
 from core.refusals import Refusal
 from inbox.queries import get_row, list_folder
 from tests.threads.conftest import make_person, row, say, start
-from threads import keys
 from threads.actions.folders import archive_thread, pin_thread
+from threads.dynamodb import keys
 from threads.dynamodb.table import put_many
 
 pytestmark = pytest.mark.indexes

@@ -2,27 +2,27 @@
 
 import pytest
 
-from accounts.actions import PROFILE, change_profile
+from accounts.actions import PROFILE_FIELDS, change_profile
 from inbox.models import IndexedThread
 from inbox.search import index, indexer, query_parser
-from inbox.search.names import find_named
+from inbox.search.name_search import search_names
 from inbox.search.search import search
 from tests.threads.conftest import ask, make_person, say, start
 from threads.actions.participants import leave_thread
-from threads.dynamodb.store import counting
-from threads.relay import process_due_entries
+from threads.dynamodb.store import count_requests
+from threads.outbox_handlers import process_due_entries
 
 pytestmark = pytest.mark.storage
 
 
 def found(user, text: str) -> list[str]:
     indexer.index_queued()
-    return [row.thread_id for row in find_named(user, text).rows]
+    return [row.thread_id for row in search_names(user, text).rows]
 
 
 def people(user, text: str) -> list[str]:
     indexer.index_queued()
-    return [person["name"] for person in find_named(user, text).people]
+    return [person["name"] for person in search_names(user, text).people]
 
 
 def test_by_names_subjects_and_handles_in_any_script(buyer):
@@ -68,7 +68,7 @@ def test_only_ones_own_and_no_longer_after_leaving(thread, buyer, seller, strang
     assert found(stranger, "sam") == []
     leave_thread(buyer, thread_id=thread)
     # Whether the index knows it yet or not.
-    assert find_named(buyer, "sam").rows == find_named(buyer, "sam").people == []
+    assert search_names(buyer, "sam").rows == search_names(buyer, "sam").people == []
     assert found(buyer, "sam") == []
 
 
@@ -89,7 +89,7 @@ def test_a_request_can_be_found_too(buyer, seller):
 def test_a_new_name_is_found_and_the_old_one_is_not(thread, buyer, seller):
     say(seller, thread, "The light is good")
     assert found(buyer, "sam") == [thread]
-    fields = {name: getattr(seller, name) for name in PROFILE}
+    fields = {name: getattr(seller, name) for name in PROFILE_FIELDS}
     handle = seller.handle.replace("sam", "ulrike")
     change_profile(seller, **fields | {"display_name": "Ulrike", "handle": handle})
     process_due_entries()
@@ -98,20 +98,20 @@ def test_a_new_name_is_found_and_the_old_one_is_not(thread, buyer, seller):
     assert search(buyer, query_parser.parse_query("light from:ulrike"))
     assert not search(buyer, query_parser.parse_query("light from:sam"))
     grown = IndexedThread.objects.values_list("about", "last_at").get(pk=thread)
-    index.forget_thread(thread)
+    index.remove_thread(thread)
     index.index_thread(thread)
     assert IndexedThread.objects.values_list("about", "last_at").get(pk=thread) == grown
 
 
 @pytest.mark.parametrize("text", ["%", "_", "'", "\\", '"', "a" * 500, "\x00", "@"])
 def test_no_text_breaks_it(thread, buyer, text):
-    assert find_named(buyer, text).people == []
+    assert search_names(buyer, text).people == []
 
 
 def test_what_it_costs(buyer, seller, django_assert_max_num_queries):
     for _ in range(9):
         start(buyer, seller)
     indexer.index_queued()
-    with counting() as requests, django_assert_max_num_queries(2):
-        assert len(find_named(buyer, "sam").rows) == 7
+    with count_requests() as requests, django_assert_max_num_queries(2):
+        assert len(search_names(buyer, "sam").rows) == 7
     assert requests == ["BatchGetItem"]

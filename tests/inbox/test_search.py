@@ -24,9 +24,9 @@ from threads.actions.staff import (
     unhide_message,
 )
 from threads.archive.archiver import archive_thread
-from threads.dynamodb.store import counting
+from threads.dynamodb.store import count_requests
 from threads.models import Message
-from threads.relay import process_due_entries
+from threads.outbox_handlers import process_due_entries
 
 pytestmark = pytest.mark.storage
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
@@ -345,7 +345,7 @@ def test_what_is_in_the_archive_is_found_under_the_same_rules(thread, buyer, sel
     assert [len(each.hits) for each in search(seller, query_parser.parse_query("secret"))] == [1]
     assert find(seller, "secret") == ["A secret, kept"]
     assert find(stranger, "secret") == []
-    reconcile.rebuild()
+    reconcile.rebuild_index()
     assert find(seller, "secret") == ["A secret, kept"]
     leave_thread(seller, thread_id=thread)
     assert search(seller, query_parser.parse_query("secret")) == []
@@ -358,7 +358,7 @@ def test_a_search_costs_few_requests(buyer, seller):
     for _ in range(12):
         say(buyer, start(buyer, seller), "The same words everywhere")
     indexer.index_queued()
-    with counting() as requests:
+    with count_requests() as requests:
         assert len(search(seller, query_parser.parse_query("words"))) == 12
     assert requests == ["BatchGetItem", "BatchGetItem"]
 

@@ -12,8 +12,8 @@ from inbox.models import IndexedThread
 from inbox.queries import FOLDERS, list_folder
 from inbox.search import query_parser
 from inbox.search.normalise import normalise
-from inbox.search.reconcile import rebuild
-from inbox.search.search import Found, search
+from inbox.search.reconcile import rebuild_index
+from inbox.search.search import SearchResult, search
 from tests.threads.conftest import messages_of
 from threads.rendering.markdown import to_text
 
@@ -57,12 +57,12 @@ def people(db, settings, tmp_path, monkeypatch) -> dict[str, User]:
         content, "conversations", lambda now: [one for one in real(now) if one.key in STORIES]
     )
     call_command("seed_demo", stdout=StringIO())
-    rebuild()
+    rebuild_index()
     assert IndexedThread.objects.count() == len(STORIES)
     return {user.email.partition("@")[0]: user for user in User.objects.all()}
 
 
-def found(user: User, text: str) -> list[Found]:
+def found(user: User, text: str) -> list[SearchResult]:
     return search(user, query_parser.parse_query(text))
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from django.core.management import call_command
 
-from accounts.actions import PROFILE, change_profile
+from accounts.actions import PROFILE_FIELDS, change_profile
 from inbox.models import IndexedMessage, IndexedPerson, IndexedThread
 from inbox.search import index, indexer, query_parser, queue, reconcile
 from inbox.search.search import search
@@ -14,7 +14,7 @@ from tests.inbox.conftest import lose_noted
 from tests.inbox.test_search import find
 from tests.threads.conftest import add_friend, messages_of, say, start
 from threads.actions.participants import leave_thread, remove_participant
-from threads.actions.revisions import edit_message, react, remove_message
+from threads.actions.revisions import edit_message, remove_message, set_reaction
 from threads.actions.staff import (
     hide_message,
     lock_thread,
@@ -23,8 +23,8 @@ from threads.actions.staff import (
     unlock_thread,
 )
 from threads.archive.archiver import archive_thread
-from threads.dynamodb.store import counting
-from threads.relay import process_due_entries
+from threads.dynamodb.store import count_requests
+from threads.outbox_handlers import process_due_entries
 
 pytestmark = pytest.mark.storage
 
@@ -71,7 +71,7 @@ class Talk:
 
     def any_of(self, thread: str):
         """One that can still be changed by whoever wrote it."""
-        said = [one for one in messages_of(thread) if one.author_id and not one.is_gone]
+        said = [one for one in messages_of(thread) if one.author_id and not one.is_redacted]
         return self.dice.choice(said) if said else None
 
     def author(self, message):
@@ -86,7 +86,7 @@ class Talk:
         self._of_its_author(lambda user, one: edit_message(user, **one, body=f"Other {one}"))
 
     def react(self) -> None:
-        self._of_its_author(lambda user, one: react(user, **one, reaction="👍", on=True))
+        self._of_its_author(lambda user, one: set_reaction(user, **one, reaction="👍", on=True))
 
     def remove(self) -> None:
         self._of_its_author(lambda user, one: remove_message(user, **one))
@@ -130,7 +130,7 @@ class Talk:
         self.guests ^= {thread}
 
     def rename(self) -> None:
-        fields = {name: getattr(self.seller, name) for name in PROFILE}
+        fields = {name: getattr(self.seller, name) for name in PROFILE_FIELDS}
         change_profile(self.seller, **fields | {"display_name": f"Sam {self.number}"})
         process_due_entries()
 
@@ -145,16 +145,16 @@ def test_grown_in_any_way_it_equals_the_one_that_is_made_anew(
     """Also if a server died before it took in what it knew: that is found by comparing."""
     talk = Talk(seed, buyer, seller, stranger)
     only(monkeypatch, *talk.threads)
-    reconcile.compare()
+    reconcile.reconcile_index()
     for _ in range(60):
         talk.step()
     indexer.index_queued()
-    reconcile.compare()
+    reconcile.reconcile_index()
     grown = snapshot(*talk.threads)
     assert grown[0]
     assert {each[1] for each in grown[0]} == {*talk.threads}
     for thread in talk.threads:
-        index.forget_thread(thread)
+        index.remove_thread(thread)
         index.index_thread(thread)
     assert snapshot(*talk.threads) == grown
 
@@ -172,14 +172,14 @@ def test_a_change_that_a_dead_server_forgot_is_not_hidden_by_one_that_is_known(
     gone, edited = say(buyer, thread, "A secret"), say(buyer, thread, "The first version")
     indexer.index_queued()
     only(monkeypatch, thread)
-    reconcile.compare()
+    reconcile.reconcile_index()
     remove_message(buyer, thread_id=thread, message_id=gone.id)
     lose_noted()
     edit_message(buyer, thread_id=thread, message_id=edited.id, body="The second")
     indexer.index_queued()
-    assert reconcile.compare() == 1
+    assert reconcile.reconcile_index() == 1
     assert not IndexedMessage.objects.filter(folded__contains="secret").exists()
-    assert reconcile.compare() == 0
+    assert reconcile.reconcile_index() == 0
 
 
 def test_what_is_new_is_taken_in_by_itself_whatever_else_was_changed(thread, buyer, monkeypatch):
@@ -215,40 +215,42 @@ def test_the_command_makes_it_anew_and_forgets_what_is_no_longer_there(
 
 def test_what_a_crash_forgot_is_found_by_comparing(thread, buyer, seller, monkeypatch):
     indexer.index_queued()
-    assert reconcile.compare() == 1
+    assert reconcile.reconcile_index() == 1
     said = say(buyer, thread, "Before the crash")
     other = start(seller, buyer, "In a new thread")
     edit_message(buyer, thread_id=thread, message_id=said.id, body="Edited before the crash")
     lose_noted()
     assert search(seller, query_parser.parse_query("crash")) == []
     only(monkeypatch, thread, other)
-    assert reconcile.compare() == 2
+    assert reconcile.reconcile_index() == 2
     assert find(seller, "edited crash") == ["Edited before the crash"]
     assert find(seller, "new thread") == ["In a new thread"]
     assert messages_of(other)
-    assert reconcile.compare() == 0
+    assert reconcile.reconcile_index() == 0
 
 
 def test_sending_asks_the_index_for_nothing(thread, buyer, django_assert_num_queries):
     say(buyer, thread)
-    with django_assert_num_queries(0), counting() as requests:
+    with django_assert_num_queries(0), count_requests() as requests:
         say(buyer, thread)
     assert requests == ["TransactWriteItems"]
 
 
 def test_the_lag_is_known(thread, buyer, monkeypatch):
     indexer.index_queued()
-    assert queue.lag() == 0
+    assert queue.lag_seconds() == 0
     say(buyer, thread)
-    before = queue.lag()
-    assert 0 < before < queue.lag()
+    before = queue.lag_seconds()
+    assert 0 < before < queue.lag_seconds()
     # Also while it is being taken in: a feeder that hangs is seen.
     during = []
-    monkeypatch.setattr(indexer, "index_thread", lambda *given, pause: during.append(queue.lag()))
+    monkeypatch.setattr(
+        indexer, "index_thread", lambda *given, pause: during.append(queue.lag_seconds())
+    )
     indexer.index_queued()
     assert during
     assert min(during) > before
-    assert queue.lag() == 0
+    assert queue.lag_seconds() == 0
 
 
 def test_what_could_not_be_taken_in_waits_on_and_is_tried_again(thread, buyer, seller, monkeypatch):
@@ -257,11 +259,11 @@ def test_what_could_not_be_taken_in_waits_on_and_is_tried_again(thread, buyer, s
     edit_message(buyer, thread_id=thread, message_id=said.id, body="The second try")
     with monkeypatch.context() as broken:
         broken.setattr(indexer, "index_thread", lambda *given, pause: 1 / 0)
-        before = queue.lag()
+        before = queue.lag_seconds()
         indexer.index_queued()
-        assert queue.lag() > before
+        assert queue.lag_seconds() > before
     assert find(seller, "second") == ["The second try"]
-    assert queue.lag() == 0
+    assert queue.lag_seconds() == 0
 
 
 def test_it_rests_in_the_middle_of_a_long_history(thread, buyer, monkeypatch):

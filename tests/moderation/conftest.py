@@ -7,8 +7,8 @@ from django.test import Client
 
 from accounts.models import User
 from moderation.actions import take_case
-from moderation.cases import report_thread
 from moderation.models import Case
+from moderation.reports import report_thread
 from tests.threads.conftest import *  # noqa: F403
 from tests.threads.conftest import make_person
 

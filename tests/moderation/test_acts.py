@@ -5,7 +5,7 @@ from django.test import Client
 
 from accounts.models import User
 from core.refusals import Refusal
-from moderation.actions import act, note, resolve, take_case
+from moderation.actions import add_note, resolve_case, take_action, take_case
 from moderation.models import AuditEntry, Case
 from tests.moderation.conftest import BACKEND, make_staff, report, taken
 from tests.threads.checker import assert_consistent
@@ -24,7 +24,7 @@ def case(thread, buyer, seller, moderator):
 
 
 def do(staff, case, name, target="", reason="It is against the rules", **extra):
-    act(staff, case_id=case.id, name=name, target=target, reason=reason, **extra)
+    take_action(staff, case_id=case.id, name=name, target=target, reason=reason, **extra)
 
 
 def code_of(action) -> str:
@@ -217,10 +217,10 @@ def test_nothing_is_done_without_the_case(thread, buyer, seller, moderator, supp
     boss.refresh_from_db()
     for staff in (moderator, support, boss):
         assert code_of(lambda staff=staff: do(staff, case, "message.hide", bad.id))
-        assert code_of(lambda staff=staff: note(staff, case_id=case.id, text="Hm"))
+        assert code_of(lambda staff=staff: add_note(staff, case_id=case.id, text="Hm"))
     take_case(support, case_id=case.id)
     assert code_of(lambda: do(boss, case, "message.hide", bad.id)) == "ACTION_FORBIDDEN"
-    resolve(support, case_id=case.id, reason="Done")
+    resolve_case(support, case_id=case.id, reason="Done")
     assert code_of(lambda: do(support, case, "message.hide", bad.id)) == "ACTION_FORBIDDEN"
     assert code_of(lambda: take_case(moderator, case_id=case.id)) == "ACTION_FORBIDDEN"
     assert messages_of(thread)[-1].hidden_at is None
@@ -229,7 +229,7 @@ def test_nothing_is_done_without_the_case(thread, buyer, seller, moderator, supp
 def test_every_act_is_in_the_audit_with_its_reason(case, thread, moderator):
     bad = messages_of(thread)[-1]
     do(moderator, case, "message.hide", bad.id, reason="An insult")
-    resolve(moderator, case_id=case.id, reason="Warned them")
+    resolve_case(moderator, case_id=case.id, reason="Warned them")
     acts = [(e.act, e.actor, e.target, e.reason) for e in AuditEntry.objects.filter(case=case.id)]
     assert acts == [
         ("case.take", moderator.id, "", ""),

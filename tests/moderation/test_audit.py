@@ -110,9 +110,9 @@ def test_a_chain_that_was_made_anew_does_not_join_on(entries):
     without_guards()
     third = AuditEntry.objects.get(number=3)
     third.actor = "somebody"
-    from moderation.audit import hash_of
+    from moderation.audit import hash_entry
 
-    third.hash = hash_of(third)
+    third.hash = hash_entry(third)
     third.save()
     assert list(find_faults()) == ["Entry 4 does not follow from the one before it."]
 

@@ -14,14 +14,14 @@ from django.urls import reverse
 from core.outbox.models import OutboxEntry
 from moderation import case_evidence
 from moderation.case_evidence import MAX_CASE_EVIDENCE_BYTES, MAX_REPORTER_EVIDENCE_BYTES
-from moderation.cases import report_person
-from moderation.evidence import MAX_EVIDENCE_BYTES, MAX_MESSAGE_BYTES, bound, count_bytes
+from moderation.evidence import MAX_EVIDENCE_BYTES, MAX_MESSAGE_BYTES, count_bytes, limit_evidence
 from moderation.export import export_case
 from moderation.models import Report
-from moderation.outcomes import list_reports
+from moderation.report_answers import list_reports
+from moderation.reports import report_person
 from tests.moderation.conftest import make_person, report, sign_in, taken
 from tests.threads.conftest import say, start
-from threads import relay
+from threads import outbox_handlers
 
 pytestmark = pytest.mark.storage
 
@@ -42,7 +42,7 @@ def notice(shown, **fields) -> Report:
     """A report that comes through the outbox."""
     payload = {"about": "circumvention", "reason": "off_site", "shown": shown} | fields
     entry = OutboxEntry.objects.create(kind="case", payload=payload)
-    assert relay.process_entry(entry)
+    assert outbox_handlers.process_entry(entry)
     return Report.objects.get(key=f"outbox {entry.pk}")
 
 
@@ -64,7 +64,7 @@ def test_earlier_bodies_of_the_reported_message_are_bounded_oldest_first():
     earlier = [{"body": f"{number}" * 20_000, "since": "2026"} for number in range(9)]
     message = {"id": "m", "body": "字" * 8000, "earlier": earlier}
     beside = {"id": "n", "body": "Hello", "earlier": []}
-    shown = bound({"about": "m", "messages": [message, beside]})
+    shown = limit_evidence({"about": "m", "messages": [message, beside]})
     kept = shown["messages"][0]
     assert kept["body"] == "字" * 8000
     assert [each["body"][0] for each in kept["earlier"]] == ["7", "8"]

@@ -4,17 +4,17 @@ import pytest
 
 from contracts.cards import proposals
 from contracts.models import Card, Leg
-from moderation.actions import act
+from moderation.actions import take_action
 from moderation.models import Case
 from tests.contracts.card_scenes import GIVEN, propose
 from tests.contracts.conftest import *  # noqa: F403
 from tests.moderation.conftest import moderator, report, taken  # noqa: F401
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, say, thread_item
-from threads import keys
 from threads.actions import staff as in_thread
+from threads.dynamodb import keys
 from threads.models import Message
-from threads.relay import process_due_entries, process_entries
+from threads.outbox_handlers import process_due_entries, process_entries
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
 
@@ -25,7 +25,7 @@ def decide(staff, card: Card) -> None:
     case = Case.objects.exclude(status="resolved").get(thread_id=card.thread_id)
     if case.assignee_id != staff.id:
         case = taken(staff, case)
-    act(staff, case_id=case.id, name="card.decide", target=card.id, reason=DECISION)
+    take_action(staff, case_id=case.id, name="card.decide", target=card.id, reason=DECISION)
 
 
 def lock(thread: str) -> None:
@@ -33,7 +33,7 @@ def lock(thread: str) -> None:
 
 
 def hold(thread: str) -> None:
-    in_thread.hold_thread(thread_id=thread, reason="Review", case_id="case_x")
+    in_thread.soft_block_thread(thread_id=thread, reason="Review", case_id="case_x")
 
 
 @pytest.mark.parametrize("stop", [lock, hold])
@@ -89,22 +89,22 @@ def test_a_decision_does_not_unlock_a_conversation_locked_at_the_same_moment(
     card = propose("dispute", leg)
     from projects.cards import outbox
 
-    read = outbox.waits_in
+    read = outbox.list_pending_actions
     locked = []
 
-    def lock_meanwhile(state, **given):
+    def lock_meanwhile(cached, **given):
         if not locked:
             locked.append(True)
             # The lock of another process: this one still believes that the thread is open.
             thread_item(thread).update(
                 actions=[
                     in_thread.Thread.status.set("locked"),
-                    in_thread.Thread.rev.set(state.thread.rev + 1),
+                    in_thread.Thread.rev.set(cached.thread.rev + 1),
                 ]
             )
-        return read(state, **given)
+        return read(cached, **given)
 
-    monkeypatch.setattr(outbox, "waits_in", lock_meanwhile)
+    monkeypatch.setattr(outbox, "list_pending_actions", lock_meanwhile)
     decide(moderator, card)
     assert locked
     assert thread_item(thread).status == "locked"
@@ -123,14 +123,14 @@ def test_locking_unlocking_and_lifting_a_hold_are_said_in_the_conversation(
 
     def do(name: str) -> str:
         for _ in range(2):
-            act(moderator, case_id=case.id, name=name, reason="Please keep calm.")
+            take_action(moderator, case_id=case.id, name=name, reason="Please keep calm.")
         for person in (buyer, seller):
             assert delivered.to(person, "message.sent")[-1]["body"] == messages_of(thread)[-1].body
         return messages_of(thread)[-1].body
 
     assert do("thread.lock") == "Our safety team locked this conversation. Please keep calm."
     assert do("thread.unlock") == "Our safety team unlocked this conversation."
-    act(moderator, case_id=case.id, name="thread.hold", reason="Let us see")
+    take_action(moderator, case_id=case.id, name="thread.hold", reason="Let us see")
     assert do("thread.lift_hold") == "Our safety team lifted the hold on this conversation."
     assert [one.type for one in messages_of(thread)[2:]] == ["system"] * 3
     assert thread_item(thread).lock_reason is None

@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from files.actions import accept_file
-from moderation.actions import act, note
+from moderation.actions import add_note, take_action
 from moderation.export import export_case
 from moderation.models import AuditEntry
 from tests.moderation.conftest import report, taken
@@ -21,8 +21,8 @@ pytestmark = pytest.mark.storage
 def test_holds_what_was_reported_and_done_and_the_hash_of_each(thread, buyer, seller, moderator):
     bad = say(seller, thread, "You fool é")
     case = taken(moderator, report(buyer, thread, bad.id, comment="He insults me"))
-    act(moderator, case_id=case.id, name="message.hide", target=bad.id, reason="An insult")
-    note(moderator, case_id=case.id, text="Second time")
+    take_action(moderator, case_id=case.id, name="message.hide", target=bad.id, reason="An insult")
+    add_note(moderator, case_id=case.id, text="Second time")
     archive = zipfile.ZipFile(export_case(moderator, case_id=case.id, reason="For the police"))
     assert archive.testzip() is None
     sums = dict(

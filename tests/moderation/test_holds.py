@@ -9,15 +9,15 @@ from django.utils import timezone
 
 from core.refusals import Refusal
 from files.actions import accept_file
-from files.cleanup import sweep_files
+from files.cleanup import delete_unused_files
 from files.models import File
-from moderation.actions import act, resolve
+from moderation.actions import resolve_case, take_action
 from moderation.models import AuditEntry
 from privacy.actions import delete_account
 from tests.moderation.conftest import make_staff, report, sign_in, taken
 from tests.threads.conftest import say, start, thread_item
 from threads.actions.revisions import remove_message
-from threads.relay import process_due_entries
+from threads.outbox_handlers import process_due_entries
 
 pytestmark = pytest.mark.storage
 
@@ -95,11 +95,11 @@ def test_while_a_case_is_open_nothing_of_its_thread_is_deleted(
     long_ago = timezone.now() - timedelta(days=100)
     File.objects.filter(pk=file.pk).update(released_at=long_ago)
     File.objects.filter(pk=unsent.pk).update(created_at=long_ago)
-    sweep_files()
+    delete_unused_files()
     assert File.objects.filter(pk__in=[file.pk, unsent.pk]).count() == 2
     assert get(moderator, case, file).content == b"What was sent"
-    resolve(moderator, case_id=case.id, reason="A misunderstanding")
-    sweep_files()
+    resolve_case(moderator, case_id=case.id, reason="A misunderstanding")
+    delete_unused_files()
     assert not File.objects.filter(pk__in=[file.pk, unsent.pk]).exists()
     assert get(moderator, case, file).status_code == 404
 
@@ -112,9 +112,9 @@ def test_nor_when_whoever_sent_it_deletes_their_account(thread, buyer, seller, m
     while process_due_entries():
         pass
     assert get(moderator, case, file).content == b"What was sent"
-    resolve(moderator, case_id=case.id, reason="A misunderstanding")
+    resolve_case(moderator, case_id=case.id, reason="A misunderstanding")
     File.objects.filter(pk=file.pk).update(released_at=timezone.now() - timedelta(days=100))
-    sweep_files()
+    delete_unused_files()
     assert not File.objects.filter(pk=file.pk).exists()
 
 
@@ -123,11 +123,11 @@ def test_on_hold_nobody_takes_anything_back_and_the_case_stays_open(
 ):
     _, message = sent
     case = taken(moderator, report(buyer, thread, message.id))
-    act(moderator, case_id=case.id, name="thread.hold", reason="We are looking at it")
+    take_action(moderator, case_id=case.id, name="thread.hold", reason="We are looking at it")
     with pytest.raises(Refusal, match="SAFETY_SOFT_BLOCK"):
         remove_message(seller, thread_id=thread, message_id=message.id)
     with pytest.raises(Refusal, match="still on hold"):
-        resolve(moderator, case_id=case.id, reason="Done")
-    act(moderator, case_id=case.id, name="thread.lift_hold", reason="Looked at")
+        resolve_case(moderator, case_id=case.id, reason="Done")
+    take_action(moderator, case_id=case.id, name="thread.lift_hold", reason="Looked at")
     assert thread_item(thread).soft_block is None
-    resolve(moderator, case_id=case.id, reason="Done")
+    resolve_case(moderator, case_id=case.id, reason="Done")

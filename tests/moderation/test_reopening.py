@@ -10,7 +10,7 @@ from contracts.models.cards import ClockStop
 from core.refusals import Refusal
 from files.actions import accept_file
 from moderation import actions, export
-from moderation.actions import act, resolve, take_case
+from moderation.actions import resolve_case, take_action, take_case
 from moderation.models import AuditEntry, Case
 from tests.moderation.conftest import make_staff, report, sign_in, taken
 from tests.threads.conftest import say, thread_item
@@ -67,7 +67,7 @@ def test_evidence_is_read_by_the_assignee_while_the_case_is_open(
 ):
     assert reads(moderator, case, file) == ALL
     assert reads(support, case, file) == reads(root, case, file) == set()
-    resolve(moderator, case_id=case.id, reason="Warned them")
+    resolve_case(moderator, case_id=case.id, reason="Warned them")
     assert reads(moderator, case, file) == reads(root, case, file) == set()
     with pytest.raises(Refusal):
         export.export_case(moderator, case_id=case.id, reason="Again")
@@ -87,11 +87,11 @@ def test_a_case_that_a_colleague_took_over_is_closed_to_the_one_before(
 
 
 def test_a_reopened_case_offers_everything_again(case, thread, file, moderator, support):
-    act(moderator, case_id=case.id, name="thread.lock", reason="Threats.")
-    resolve(moderator, case_id=case.id, reason="Locked for good")
+    take_action(moderator, case_id=case.id, name="thread.lock", reason="Threats.")
+    resolve_case(moderator, case_id=case.id, reason="Locked for good")
     assert not ClockStop.objects.filter(thread_id=thread, why="case").exists()
     with pytest.raises(Refusal):
-        act(moderator, case_id=case.id, name="thread.unlock", reason="They made up")
+        take_action(moderator, case_id=case.id, name="thread.unlock", reason="They made up")
     assert post(moderator, case, "reopen").status_code == 302
     assert Case.objects.get(pk=case.pk).status == "resolved", "A reason is needed."
     post(moderator, case, "reopen", reason="They made up")
@@ -100,37 +100,37 @@ def test_a_reopened_case_offers_everything_again(case, thread, file, moderator, 
     assert reads(moderator, case, file) == ALL
     assert "Unlock" in page(moderator, case)
     assert ClockStop.objects.filter(thread_id=thread, why="case").exists()
-    act(moderator, case_id=case.id, name="thread.unlock", reason="They made up")
+    take_action(moderator, case_id=case.id, name="thread.unlock", reason="They made up")
     assert thread_item(thread).status == "open"
     entry = AuditEntry.objects.get(act="case.reopen")
     assert (entry.actor, entry.case, entry.reason) == (moderator.id, case.id, "They made up")
 
 
 def test_whoever_reopens_a_case_has_it(case, file, moderator, support):
-    resolve(moderator, case_id=case.id, reason="Done")
-    actions.reopen(support, case_id=case.id, reason="More came to light")
+    resolve_case(moderator, case_id=case.id, reason="Done")
+    actions.reopen_case(support, case_id=case.id, reason="More came to light")
     assert Case.objects.get(pk=case.pk).assignee == support
     assert reads(moderator, case, file) == set()
 
 
 def test_an_open_case_is_not_reopened(case, support, moderator):
     with pytest.raises(Refusal) as refusal:
-        actions.reopen(support, case_id=case.id, reason="Mine")
+        actions.reopen_case(support, case_id=case.id, reason="Mine")
     assert refusal.value.code == "ACTION_INVALID_STATE"
     assert Case.objects.get(pk=case.pk).assignee == moderator
 
 
 def test_one_case_of_a_conversation_is_open_at_a_time(case, thread, buyer, moderator):
-    resolve(moderator, case_id=case.id, reason="Done")
+    resolve_case(moderator, case_id=case.id, reason="Done")
     newer = report(buyer, thread, comment="It goes on")
     with pytest.raises(Refusal, match=newer.id) as refusal:
-        actions.reopen(moderator, case_id=case.id, reason="It goes on")
+        actions.reopen_case(moderator, case_id=case.id, reason="It goes on")
     assert refusal.value.code == "ACTION_INVALID_STATE"
     assert Case.objects.get(pk=case.pk).status == "resolved"
 
 
 def test_two_who_resolve_at_once_are_one(case, moderator):
-    resolve(moderator, case_id=case.id, reason="First")
+    resolve_case(moderator, case_id=case.id, reason="First")
     with pytest.raises(Refusal):
-        resolve(moderator, case_id=case.id, reason="Second")
+        resolve_case(moderator, case_id=case.id, reason="Second")
     assert Case.objects.get(pk=case.pk).outcome == "First"

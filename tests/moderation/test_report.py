@@ -8,12 +8,12 @@ from django.test import Client
 
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
-from moderation.actions import resolve
-from moderation.cases import report_person
+from moderation.actions import resolve_case
 from moderation.models import Case, Report
+from moderation.reports import report_person
 from tests.moderation.conftest import BACKEND, make_person, report, taken
 from tests.threads.conftest import add_friend, row, say, start, thread_item
-from threads import relay
+from threads import outbox_handlers
 from threads.actions.revisions import edit_message
 
 pytestmark = pytest.mark.storage
@@ -66,7 +66,7 @@ def test_the_same_report_again_is_one(thread, buyer):
 
 def test_after_it_is_resolved_a_new_case_opens(thread, buyer, moderator):
     first = report(buyer, thread)
-    resolve(moderator, case_id=taken(moderator, first).id, reason="Nothing in it")
+    resolve_case(moderator, case_id=taken(moderator, first).id, reason="Nothing in it")
     assert report(buyer, thread) != first
 
 
@@ -129,7 +129,7 @@ def test_what_the_service_notices_becomes_a_case_once_and_holds_its_author(threa
         # A crash after the case was opened: the entry still says what it said.
         OutboxEntry.objects.filter(pk=entry.pk).update(payload=payload, done_at=None)
         entry.refresh_from_db()
-        assert relay.process_entry(entry)
+        assert outbox_handlers.process_entry(entry)
     case = Case.objects.get(thread_id=thread)
     assert case.reports.count() == 1
     assert row(thread, buyer).sending_hold == {"reason": "Contact details", "case": case.id}

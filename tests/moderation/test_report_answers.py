@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from moderation.actions import act, reopen, resolve
-from moderation.cases import report_person
+from moderation.actions import reopen_case, resolve_case, take_action
+from moderation.reports import report_person
 from tests.moderation.conftest import BACKEND, report, sign_in, taken
 from tests.threads.conftest import say
 
@@ -28,14 +28,16 @@ def case(thread, buyer, seller, moderator):
 
 def close(staff, case, answer: str, outcome: str = "Muted Sam for a week") -> None:
     answers = {one.pk: answer for one in case.reports.all()}
-    resolve(staff, case_id=case.id, reason=outcome, answers=answers)
+    resolve_case(staff, case_id=case.id, reason=outcome, answers=answers)
 
 
 def test_the_reporter_is_told_the_outcome_and_nothing_of_sanctions(
     case, thread, buyer, seller, moderator, delivered
 ):
     assert "We are looking at it." in page(buyer)
-    act(moderator, case_id=case.id, name="person.mute", target=seller.id, reason="Rude", days=7)
+    take_action(
+        moderator, case_id=case.id, name="person.mute", target=seller.id, reason="Rude", days=7
+    )
     close(moderator, case, "acted")
     assert [event["type"] for event in delivered.to(buyer, "report.answered")] == [
         "report.answered"
@@ -67,7 +69,7 @@ def test_of_two_who_reported_each_other_each_sees_their_own_answer(
     report(seller, thread, reason="fraud", comment="He does not pay")
     one, other = case.reports.all()
     answers = {one.pk: "acted", other.pk: "no_breach"}
-    resolve(moderator, case_id=case.id, reason="Done", answers=answers)
+    resolve_case(moderator, case_id=case.id, reason="Done", answers=answers)
     assert "acted on it" in page(buyer)
     assert "no breach" not in page(buyer)
     assert "no breach" in page(seller)
@@ -78,7 +80,7 @@ def test_of_two_who_reported_each_other_each_sees_their_own_answer(
 def test_a_reopened_case_is_in_review_again_and_answered_again(case, buyer, moderator):
     close(moderator, case, "no_breach")
     page(buyer)
-    reopen(moderator, case_id=case.id, reason="More came to light")
+    reopen_case(moderator, case_id=case.id, reason="More came to light")
     assert "We are looking at it again." in page(buyer)
     assert "no breach" not in page(buyer)
     close(moderator, case, "acted")

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from core.refusals import Refusal
-from moderation.cases import MAX_REPORTS_PER_CASE, report_thread
-from moderation.evidence import MAX_EVIDENCE_BYTES, bound
+from moderation.evidence import MAX_EVIDENCE_BYTES, limit_evidence
 from moderation.models import Report
+from moderation.reports import MAX_REPORTS_PER_CASE, report_thread
 from tests.threads.conftest import say
 
 pytestmark = pytest.mark.storage
@@ -28,8 +28,8 @@ def test_the_furthest_are_left_out_and_what_fits_is_whole():
     def shown(length):
         return {"about": "3", "messages": [{"id": f"{n}", "body": "a" * length} for n in range(6)]}
 
-    assert bound(shown(20_000)) == shown(20_000)
-    assert [each["id"] for each in bound(shown(40_000))["messages"]] == ["2", "3", "4"]
+    assert limit_evidence(shown(20_000)) == shown(20_000)
+    assert [each["id"] for each in limit_evidence(shown(40_000))["messages"]] == ["2", "3", "4"]
 
 
 def test_one_person_adds_only_so_many_reports_to_a_case(thread, buyer, seller):

@@ -108,7 +108,7 @@ def rows_of(
 def make() -> str:
     """The file of weights."""
     from detection.detector import REASONS
-    from detection.model import telling, value_of
+    from detection.model import decisive_features, value_of
 
     examples = lessons_of()
     seen = [see(one) for one in examples]
@@ -116,7 +116,7 @@ def make() -> str:
     attempts = [
         (one, thing) for one, thing in zip(examples, seen, strict=True) if one.is_circumvention
     ]
-    told = [{"told": telling(thing)} for _, thing in attempts]
+    told = [{"told": decisive_features(thing)} for _, thing in attempts]
     for kind in REASONS:
         signs = [1 if one.kind == kind else -1 for one, _ in attempts]
         rows |= rows_of(*fit(told, signs, lambda *_: 0.2), kind)

@@ -42,7 +42,7 @@ def test_a_later_entry_of_the_same_key_waits_for_the_earlier_one():
 
 def test_an_earlier_dead_letter_holds_up_nothing():
     first, second = add(), add()
-    claims.bury(claim(first.pk), failures=1, error="KeyError")
+    claims.mark_dead(claim(first.pk), failures=1, error="KeyError")
     assert list_due(10) == [second.pk]
 
 
@@ -107,7 +107,7 @@ def test_the_poll_reads_only_pending_entries():
         add(f"thread:{n}")
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE accounts_outboxentry")
-    due = claims.heads().filter(due_at__lte=timezone.now()).order_by("due_at", "id")[:100]
+    due = claims.first_pending().filter(due_at__lte=timezone.now()).order_by("due_at", "id")[:100]
     plan = plan_of(due)
     assert "outbox_due" in plan
     assert "outbox_order" in plan or "outbox_due" in plan.split("outbox_due", 1)[1]

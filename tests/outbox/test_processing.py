@@ -18,7 +18,7 @@ from core.outbox.processing import MAX_FAILURES, backoff, process_due, process_n
 from core.refusals import Refusal
 from tests.contracts import kills
 from tests.outbox.timing import make_due
-from threads import relay
+from threads import outbox_handlers
 from threads.dynamodb.store import StoreUnavailable
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
@@ -103,7 +103,7 @@ def test_an_entry_that_always_fails_is_a_dead_letter_and_later_ones_go_on(handle
     assert entry.last_error in ("THREAD_NOT_FOUND", "ZeroDivisionError")
     process_due()
     assert handled == ["a1"] * MAX_FAILURES + ["a2"]
-    relay.measure()
+    outbox_handlers.measure()
     assert counter._value.get() == before + 1
     assert metrics.OUTBOX_DEAD_LETTERS._value.get() == 1
     assert metrics.OUTBOX_PENDING._value.get() == 0

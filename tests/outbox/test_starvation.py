@@ -3,17 +3,18 @@
 import pytest
 from django.db import transaction
 
-from contracts.actions.threads import touch
+from contracts.actions.revisions import record_change
 from core.outbox.models import OutboxEntry
 from tests.contracts.conftest import book
 from tests.outbox.timing import make_due
 from tests.threads.conftest import make_person, messages_of, start
-from threads import cache, keys
-from threads.actions.staff import hold_thread, lift_hold
+from threads import cache
+from threads.actions.staff import lift_soft_block, soft_block_thread
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.transactions import update
 from threads.models import Profile, Thread
-from threads.relay import process_due_entries, process_entries
+from threads.outbox_handlers import process_due_entries, process_entries
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
 
@@ -32,13 +33,15 @@ def deliver(seller, thread, count):
     """As actions do: record and entry in one transaction, then the entry is processed at once."""
     for number in range(count):
         with transaction.atomic():
-            entry = touch(thread, by=seller, key=f"delivery-{number}", says=f"Delivery {number}")
+            entry = record_change(
+                thread, by=seller, key=f"delivery-{number}", says=f"Delivery {number}"
+            )
         process_entries([entry])
 
 
 def test_101_deliveries_in_a_thread_on_hold_do_not_delay_a_profile(booked):
     thread, seller = booked
-    hold_thread(thread_id=thread, reason="Contact details", case_id="case_1")
+    soft_block_thread(thread_id=thread, reason="Contact details", case_id="case_1")
     deliver(seller, thread, 101)
 
     somebody = make_person("Zoe")
@@ -51,9 +54,9 @@ def test_101_deliveries_in_a_thread_on_hold_do_not_delay_a_profile(booked):
 
 def test_a_lifted_hold_is_noticed_by_a_process_with_an_old_cache(booked):
     thread, seller = booked
-    hold_thread(thread_id=thread, reason="Contact details", case_id="case_1")
+    soft_block_thread(thread_id=thread, reason="Contact details", case_id="case_1")
     deliver(seller, thread, 1)
-    cache.look(thread)
+    cache.reload(thread)
     # Lifted by another process: the cache of this one still says that the thread is on hold.
     lift = Change(remove=("soft_block",), add={"rev": 1})
     update(Thread(keys.thread_pk(thread), keys.THREAD), lift, None)
@@ -66,9 +69,9 @@ def test_a_lifted_hold_is_noticed_by_a_process_with_an_old_cache(booked):
 
 def test_after_the_hold_all_deliveries_are_announced_in_order(booked):
     thread, seller = booked
-    hold_thread(thread_id=thread, reason="Contact details", case_id="case_1")
+    soft_block_thread(thread_id=thread, reason="Contact details", case_id="case_1")
     deliver(seller, thread, 5)
-    lift_hold(thread_id=thread)
+    lift_soft_block(thread_id=thread)
     while process_due_entries():
         pass
 

@@ -6,14 +6,15 @@ import time
 import pytest
 from django.db import transaction
 
-from contracts.actions.threads import touch
+from contracts.actions.revisions import record_change
 from core.outbox import claims, processing
 from core.outbox.claims import pending
 from tests.contracts import kills
 from tests.contracts.conftest import book
 from tests.threads.conftest import make_person, messages_of, start
+from tests.wait import wait_until
 from threads import cache
-from threads.relay import process_due_entries, process_entries
+from threads.outbox_handlers import process_due_entries, process_entries
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -23,7 +24,9 @@ MAX_SECONDS = 60
 @pytest.fixture
 def short_lease(monkeypatch):
     monkeypatch.setattr(claims, "LEASE_SECONDS", 1.5)
-    monkeypatch.setattr(processing, "MAX_BACKOFF_SECONDS", dict.fromkeys(processing.Outcome, 0.1))
+    monkeypatch.setattr(
+        processing, "MAX_BACKOFF_SECONDS", dict.fromkeys(processing.HandlerOutcome, 0.1)
+    )
 
 
 def conversation():
@@ -36,17 +39,18 @@ def conversation():
 def announce(thread, seller, count):
     with transaction.atomic():
         return [
-            touch(thread, by=seller, key=f"line-{number}", says=f"Line {number}")
+            record_change(thread, by=seller, key=f"line-{number}", says=f"Line {number}")
             for number in range(count)
         ]
 
 
 def relay_until_empty() -> None:
-    deadline = time.monotonic() + MAX_SECONDS
-    while pending().exists():
-        assert time.monotonic() < deadline
-        if not process_due_entries():
-            time.sleep(0.05)
+    def is_empty() -> bool:
+        while process_due_entries():
+            pass
+        return not pending().exists()
+
+    wait_until(is_empty, MAX_SECONDS)
 
 
 def second_relay(until_told: int) -> None:
@@ -62,7 +66,7 @@ def second_relay(until_told: int) -> None:
 
 
 def assert_once_and_in_order(thread, count):
-    cache.forget(thread)
+    cache.invalidate(thread)
     lines = [each.body for each in messages_of(thread) if (each.body or "").startswith("Line")]
     assert lines == [f"Line {number}" for number in range(count)]
     kills.assert_agree(thread)
@@ -103,7 +107,7 @@ def test_an_action_killed_at_every_step_beside_a_relay(short_lease):
             step, lambda of=(thread, seller): process_entries(announce(*of, 2))
         )
         relay_until_empty()
-        cache.forget(thread)
+        cache.invalidate(thread)
         said = sum((each.body or "").startswith("Line") for each in messages_of(thread))
         # Killed before its transaction was committed, the action has done nothing.
         assert_once_and_in_order(thread, 2 if said else 0)

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.refusals import Refusal
-from realtime.sockets.commands import COMMANDS, handle
+from realtime.sockets.commands import COMMANDS, handle_command
 from realtime.sockets.frames import FrameTooLarge, decode
 from tests.threads.checker import find_problems, read_partition
 from tests.threads.conftest import make_person, messages_of, start
@@ -52,7 +52,7 @@ class Talk:
         }
         # A refusal has a code and a sentence; anything else is our mistake.
         with suppress(Refusal):
-            handle(self.people[0], {"type": type_} | right | wrong)
+            handle_command(self.people[0], {"type": type_} | right | wrong)
 
     def check(self) -> None:
         assert not list(find_problems(read_partition(self.thread)))

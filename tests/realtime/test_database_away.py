@@ -11,6 +11,7 @@ from websockets.exceptions import ConnectionClosed
 
 from tests.realtime.conftest import OwnPostgres, postgres_folder
 from tests.site import Client, Site, prepared_site
+from tests.wait import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -68,17 +69,15 @@ def close_code(client: Client, seconds: float = 30) -> int:
 
 
 def wait_for_log(site: Site, event: str, count: int = 1) -> None:
-    deadline = time.monotonic() + 60
-    while site.logs().count(event) < count:
-        assert time.monotonic() < deadline, f"No {event} in the log."
-        time.sleep(0.1)
+    message = f"No {event} in the log."
+    wait_until(lambda: site.logs().count(event) >= count, 60, message=message, interval=0.1)
 
 
 def wait_until_back(site: Site, account) -> None:
-    deadline = time.monotonic() + 60
-    while timed_get(site, "/inbox/", account)[0] != 200:
-        assert time.monotonic() < deadline, "The database is back, the site is not."
-        time.sleep(0.2)
+    message = "The database is back, the site is not."
+    wait_until(
+        lambda: timed_get(site, "/inbox/", account)[0] == 200, 60, message=message, interval=0.2
+    )
 
 
 @pytest.mark.parametrize("how", ["hang", "kill"])

@@ -23,7 +23,7 @@ def _forget_the_last_report():
 
 
 def describe_table_calls() -> float:
-    return metrics.REQUESTS.labels("DescribeTable")._value.get()
+    return metrics.DYNAMODB_REQUESTS.labels("DescribeTable")._value.get()
 
 
 def test_ready_when_every_store_answers(client):

@@ -11,13 +11,13 @@ from websockets.exceptions import ConnectionClosed
 
 from core.ids import new_id
 from core.refusals import Refusal
-from realtime.sockets.commands import COMMANDS, OF_THE_SOCKET
+from realtime.sockets.commands import COMMANDS, CONNECTION_COMMANDS
 from realtime.sockets.frames import MAX_FRAME_BYTES, FrameTooLarge, decode
 from tests.test_access import BACKEND
 from tests.threads.conftest import make_person, messages_of, start
 from threads.forms import SendMessage
 
-TYPES = [*COMMANDS, *OF_THE_SOCKET]
+TYPES = [*COMMANDS, *CONNECTION_COMMANDS]
 
 
 def nested(depth: int, opening: str = "[", closing: str = "]") -> str:

@@ -1,6 +1,5 @@
 """Who is online, as processes tell each other; in memory for one of them, in Redis for several."""
 
-import asyncio
 import os
 import time
 from uuid import uuid4
@@ -8,8 +7,9 @@ from uuid import uuid4
 import pytest
 import redis
 
-from core.redis_outage import TIMEOUT_SECONDS, Outage
+from core.redis_outage import TIMEOUT_SECONDS, RedisOutage
 from realtime.broadcast import presence
+from tests.wait import async_wait_until
 
 pytestmark = pytest.mark.live
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.live
 @pytest.fixture(autouse=True)
 def _outage(monkeypatch):
     """What one test found of Redis says nothing to the next."""
-    monkeypatch.setattr(presence, "redis_outage", Outage())
+    monkeypatch.setattr(presence, "redis_outage", RedisOutage())
 
 
 @pytest.fixture
@@ -28,44 +28,44 @@ def mara():
 @pytest.fixture(params=["memory", "Redis"])
 def known(request):
     if request.param == "memory":
-        return presence.InMemory()
-    return presence.InRedis(os.environ["PARLEY_TEST_REDIS_URL"])
+        return presence.InMemoryPresence()
+    return presence.RedisPresence(os.environ["PARLEY_TEST_REDIS_URL"])
 
 
 @pytest.fixture
 def elsewhere():
     """Another process on the same Redis."""
-    return presence.InRedis(os.environ["PARLEY_TEST_REDIS_URL"])
+    return presence.RedisPresence(os.environ["PARLEY_TEST_REDIS_URL"])
 
 
 async def is_online(known, user_id):
-    return user_id in await known.who_is_online([user_id, "user_of_nobody"])
+    return user_id in await known.list_online([user_id, "user_of_nobody"])
 
 
 async def test_whoever_was_never_there_is_not_online(known, mara):
-    assert await known.who_is_online([mara]) == set()
-    assert await known.who_is_online([]) == set()
+    assert await known.list_online([mara]) == set()
+    assert await known.list_online([]) == set()
 
 
 async def test_lists_the_connections_that_are_alive_wherever_they_are(known, elsewhere, mara):
-    assert await known.list_alive(mara) == set()
+    assert await known.list_live_connections(mara) == set()
     await known.touch(mara, "desk")
     await known.touch(mara, "phone")
-    assert await known.list_alive(mara) == {"desk", "phone"}
-    if isinstance(known, presence.InRedis):
-        assert await elsewhere.list_alive(mara) == {"desk", "phone"}
-    await known.gone(mara, "phone")
-    assert await known.list_alive(mara) == {"desk"}
+    assert await known.list_live_connections(mara) == {"desk", "phone"}
+    if isinstance(known, presence.RedisPresence):
+        assert await elsewhere.list_live_connections(mara) == {"desk", "phone"}
+    await known.remove(mara, "phone")
+    assert await known.list_live_connections(mara) == {"desk"}
 
 
 async def test_a_person_is_online_until_the_last_device_goes(known, mara):
     await known.touch(mara, "desk")
     await known.touch(mara, "phone")
-    await known.gone(mara, "desk")
+    await known.remove(mara, "desk")
     assert await is_online(known, mara)
-    await known.gone(mara, "phone")
+    await known.remove(mara, "phone")
     assert not await is_online(known, mara)
-    await known.gone(mara, "phone")
+    await known.remove(mara, "phone")
     assert not await is_online(known, mara)
 
 
@@ -73,19 +73,19 @@ async def test_of_many_only_those_are_named_who_are_there(known, mara):
     others = [f"user_{uuid4().hex}" for _ in range(3)]
     await known.touch(mara, "desk")
     await known.touch(others[1], "desk")
-    assert await known.who_is_online([mara, *others]) == {mara, others[1]}
+    assert await known.list_online([mara, *others]) == {mara, others[1]}
 
 
 async def test_other_processes_know_it_too(mara, known, elsewhere):
     await known.touch(mara, "desk")
-    in_redis = isinstance(known, presence.InRedis)
+    in_redis = isinstance(known, presence.RedisPresence)
     assert await is_online(elsewhere, mara) == in_redis
-    await known.gone(mara, "desk")
+    await known.remove(mara, "desk")
     assert not await is_online(elsewhere, mara)
 
 
 async def test_in_memory_a_device_that_says_nothing_is_gone_after_a_minute(mara, monkeypatch):
-    known = presence.InMemory()
+    known = presence.InMemoryPresence()
     begin = time.monotonic()
     monkeypatch.setattr(presence.time, "monotonic", lambda: begin)
     await known.touch(mara, "desk")
@@ -94,7 +94,7 @@ async def test_in_memory_a_device_that_says_nothing_is_gone_after_a_minute(mara,
     await known.touch(mara, "phone")
     monkeypatch.setattr(presence.time, "monotonic", lambda: begin + 61)
     assert await is_online(known, mara), "The phone is there."
-    await known.gone(mara, "phone")
+    await known.remove(mara, "phone")
     assert not await is_online(known, mara), "The desk has not been heard of for a minute."
     assert known._alive_at == {}
 
@@ -108,7 +108,7 @@ def age(mara, seconds):
 
 
 async def test_in_redis_a_device_that_says_nothing_is_gone_after_a_minute(mara, elsewhere):
-    dies = presence.InRedis(os.environ["PARLEY_TEST_REDIS_URL"])
+    dies = presence.RedisPresence(os.environ["PARLEY_TEST_REDIS_URL"])
     await dies.touch(mara, "desk")
     age(mara, 55)
     assert await is_online(elsewhere, mara)
@@ -122,13 +122,13 @@ async def test_redis_keeps_nothing_of_those_who_do_not_come_back(mara, elsewhere
     await elsewhere.touch(mara, "phone")
     with redis.Redis.from_url(os.environ["PARLEY_TEST_REDIS_URL"]) as client:
         assert client.zrange(presence._key(mara), 0, -1) == [b"phone"]
-        assert 0 < client.ttl(presence._key(mara)) <= presence.EXPIRY
+        assert 0 < client.ttl(presence._key(mara)) <= presence.EXPIRY_SECONDS
 
 
 async def test_without_redis_a_process_knows_its_own_and_it_comes_back_by_itself(
     own_redis, mara, monkeypatch
 ):
-    known, other = presence.InRedis(own_redis.url), presence.InRedis(own_redis.url)
+    known, other = presence.RedisPresence(own_redis.url), presence.RedisPresence(own_redis.url)
     await known.touch(mara, "desk")
     assert await is_online(other, mara)
     own_redis.kill()
@@ -142,11 +142,11 @@ async def test_without_redis_a_process_knows_its_own_and_it_comes_back_by_itself
     assert time.monotonic() - begun < 1.5, "Nobody waits for Redis."
 
     own_redis.start_again(monkeypatch)
-    await until(lambda: is_online_after_a_touch(known, other, mara))
+    await async_wait_until(lambda: is_online_after_a_touch(known, other, mara), 5)
 
 
 async def test_nobody_waits_for_a_redis_that_hangs(own_redis, mara):
-    known = presence.InRedis(own_redis.url)
+    known = presence.RedisPresence(own_redis.url)
     await known.touch(mara, "desk")
     own_redis.hang()
     begun = time.monotonic()
@@ -161,19 +161,12 @@ async def is_online_after_a_touch(known, other, mara):
     return await is_online(other, mara)
 
 
-async def until(condition, patience=5):
-    deadline = time.monotonic() + patience
-    while not await condition():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.05)
-
-
 async def test_the_service_chooses_by_its_settings(settings, mara):
     presence._presence.cache_clear()
     chosen = type(presence._presence())
-    assert chosen is (presence.InRedis if settings.REDIS_URL else presence.InMemory)
+    assert chosen is (presence.RedisPresence if settings.REDIS_URL else presence.InMemoryPresence)
     await presence.touch(mara, "desk")
-    assert await presence.who_is_online([mara]) == {mara}
-    await presence.gone(mara, "desk")
-    assert await presence.who_is_online([mara]) == set()
+    assert await presence.list_online([mara]) == {mara}
+    await presence.remove(mara, "desk")
+    assert await presence.list_online([mara]) == set()
     presence._presence.cache_clear()

@@ -10,7 +10,7 @@ from django.utils import timezone
 from websockets.exceptions import ConnectionClosed
 
 from accounts.models import User
-from accounts.sign_in.sessions import SessionStore, find_signed_in
+from accounts.sign_in.sessions import SessionStore, list_valid_sessions
 from tests.site import Site, prepared_site
 
 pytestmark = pytest.mark.slow
@@ -85,7 +85,7 @@ def sign_in(db):
 def test_many_sessions_cost_two_queries(sign_in, django_assert_num_queries):
     signed_in = [sign_in() for _ in range(40)]
     with django_assert_num_queries(2):
-        assert find_signed_in(signed_in) == set(signed_in)
+        assert list_valid_sessions(signed_in) == set(signed_in)
 
 
 @pytest.mark.storage
@@ -97,7 +97,7 @@ def test_each_session_is_judged_by_itself(sign_in):
     Session.objects.filter(session_key=gone[0]).delete()
     somebody_elses = (other[0], good[1])
     asked = [good, suspended, expired, gone, somebody_elses]
-    assert find_signed_in(asked) == {good}
+    assert list_valid_sessions(asked) == {good}
 
 
 # --- How many sockets one person has

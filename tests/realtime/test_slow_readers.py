@@ -3,7 +3,6 @@
 import asyncio
 import os
 import socket
-import time
 from uuid import uuid4
 
 import pytest
@@ -11,8 +10,9 @@ from django.conf import settings
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from realtime.broadcast.channel_layer import Layer
+from realtime.broadcast.channel_layer import ChannelLayer
 from tests.site import Client
+from tests.wait import wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -64,10 +64,7 @@ def test_a_reader_who_sleeps_is_dropped_and_finds_everything_when_it_is_back(sit
 
 
 def wait_until_dropped(site) -> None:
-    deadline = time.monotonic() + 20
-    while "slow_reader_dropped" not in site.logs():
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    wait_until(lambda: "slow_reader_dropped" in site.logs(), 20, interval=0.2)
 
 
 def is_closed(client: Client) -> bool:
@@ -84,9 +81,9 @@ def is_closed(client: Client) -> bool:
 @pytest.fixture(params=["memory", "Redis"])
 def layer(request):
     if request.param == "memory":
-        return Layer(capacity=50)
+        return ChannelLayer(capacity=50)
     url = os.environ["PARLEY_TEST_REDIS_URL"]
-    return Layer(capacity=50, url=url, prefix=f"slow-{uuid4().hex}")
+    return ChannelLayer(capacity=50, url=url, prefix=f"slow-{uuid4().hex}")
 
 
 async def test_a_full_channel_loses_frames_of_its_own_and_of_nobody_else(layer):

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 HEAD = b"POST /accounts/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 HANDSHAKE = b"GET /ws/ HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
 # On a machine with much else to do; without a limit it would be minutes.
-PATIENCE = 20.0
+TIMEOUT_SECONDS = 20.0
 EVERY = 0.1
 FAST_LIMITS = {
     "PARLEY_HEADER_SECONDS": "1.5",
@@ -40,7 +40,7 @@ def slow_site(slow_stores):
 
 def connect(site) -> socket.socket:
     host, port = site.address.split(":")
-    return socket.create_connection((host, int(port)), timeout=PATIENCE)
+    return socket.create_connection((host, int(port)), timeout=TIMEOUT_SECONDS)
 
 
 def drip(link: socket.socket, begin: bytes, bytes_at_once: bytes) -> tuple[float, bytes]:
@@ -48,7 +48,7 @@ def drip(link: socket.socket, begin: bytes, bytes_at_once: bytes) -> tuple[float
     begun, answer = time.monotonic(), b""
     link.sendall(begin)
     link.settimeout(EVERY)
-    while time.monotonic() - begun < PATIENCE:
+    while time.monotonic() - begun < TIMEOUT_SECONDS:
         try:
             link.sendall(bytes_at_once)
             if not (chunk := link.recv(4096)):
@@ -73,7 +73,7 @@ def drip(link: socket.socket, begin: bytes, bytes_at_once: bytes) -> tuple[float
 def test_headers_that_drip_are_cut_off(slow_site, begin, more):
     with connect(slow_site) as link:
         seconds, answer = drip(link, begin, more)
-    assert seconds < PATIENCE / 2
+    assert seconds < TIMEOUT_SECONDS / 2
     assert answer == b"" or answer.startswith(b"HTTP/1.1 408")
 
 
@@ -88,7 +88,7 @@ def test_headers_that_drip_are_cut_off(slow_site, begin, more):
 def test_a_body_that_drips_is_cut_off(slow_site, framing, more):
     with connect(slow_site) as link:
         seconds, answer = drip(link, HEAD + framing, more)
-    assert seconds < PATIENCE / 2
+    assert seconds < TIMEOUT_SECONDS / 2
     assert answer == b"" or answer.startswith(b"HTTP/1.1 408")
 
 
@@ -97,7 +97,7 @@ def test_a_second_request_on_a_connection_is_timed_too(slow_site):
         link.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         assert link.recv(4096).startswith(b"HTTP/1.1 200")
         seconds, _ = drip(link, b"GET /healthz HTTP/1.1\r\n", b"X-A: b\r\n")
-    assert seconds < PATIENCE / 2
+    assert seconds < TIMEOUT_SECONDS / 2
 
 
 def test_a_body_that_keeps_the_rate_is_taken_however_long_it_takes(slow_site):

@@ -46,6 +46,15 @@ def test_a_message_is_accepted_and_reaches_both_sides(pair, buyer, seller):
     assert seller.hear("inbox.changed")["last_message"]["text"] == "Hello there"
 
 
+@pytest.mark.parametrize("size", [1, 125, 126, 65_000])
+def test_frames_of_every_length_are_sent_and_received(pair, buyer, seller, size):
+    body = "é" * min(size, 4000)
+    buyer.send(pair.thread, body)
+    assert seller.hear("message.sent")["body"] == body
+    buyer.say("ping", t=1, padding="x" * min(size, 60_000))
+    assert buyer.hear("pong", "error")["type"] in ("pong", "error")
+
+
 def test_nobody_can_say_where_the_site_lies(site, pair, seller):
     """Links are made with it, and kept for everybody."""
     elsewhere = "https://elsewhere.example"

@@ -1,11 +1,10 @@
 """A socket that is opened while DynamoDB does not answer: told to come back, not broken."""
 
-import time
-
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from tests.site import TIMEOUT_SECONDS, Client, Site, prepared_site
+from tests.site import Client, Site, prepared_site
+from tests.wait import wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -27,16 +26,18 @@ def closed_with(site: Site, account) -> int:
 
 def connect_again(site: Site, account) -> Client:
     """As a page does: until the circuit breaker has found out that the store is back."""
-    deadline = time.monotonic() + TIMEOUT_SECONDS
-    while True:
+
+    def connect() -> Client | None:
         client = site.connect(account)
         try:
             assert client.hear("hello")["user"] == account.id
-            return client
         except ConnectionClosed:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.2)
+            return None
+        return client
+
+    client = wait_until(connect, 30, message="The store is back, sockets are not.", interval=0.2)
+    assert client is not None
+    return client
 
 
 def test_it_is_closed_with_a_code_of_ours_and_opens_once_the_store_is_back(

@@ -4,14 +4,14 @@ import asyncio
 
 from realtime.broadcast.channel_layer import ChannelQueue
 from realtime.broadcast.delivery import ORIGIN
-from realtime.sockets.consumers import Socket
-from realtime.sockets.subscriptions import Watching
+from realtime.sockets.consumers import MessagingConsumer
+from realtime.sockets.subscriptions import PresenceSubscriptions
 
 
-def socket_that(write) -> Socket:
-    socket = Socket()
+def socket_that(write) -> MessagingConsumer:
+    socket = MessagingConsumer()
     socket.mailbox, socket.turn, socket.hearing = ChannelQueue(10), asyncio.Lock(), None
-    socket.watching, socket.write = Watching(), write
+    socket.watching, socket.write = PresenceSubscriptions(), write
     socket.mailbox.on_mail = socket._on_mail
     return socket
 

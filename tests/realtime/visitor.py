@@ -11,7 +11,7 @@ from tests.site import Account, Site
 from tests.threads.botocore_client import botocore_client
 
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="(\w+)"')
-PATIENCE = 30
+TIMEOUT_SECONDS = 30
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Visitor:
         return self._ask("POST", path, {"csrfmiddlewaretoken": token[1], **fields})
 
     def _ask(self, method: str, path: str, fields: dict | None = None) -> tuple[int, str]:
-        peer = http.client.HTTPConnection(self.site.address, timeout=PATIENCE)
+        peer = http.client.HTTPConnection(self.site.address, timeout=TIMEOUT_SECONDS)
         headers = {"Cookie": "; ".join(f"{n}={v}" for n, v in self.cookies.items())}
         if fields is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"

@@ -6,11 +6,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.wait import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 # The scripts import each other by module name, since they run before packages are installed.
@@ -61,7 +62,7 @@ class Server:
 
     def wait_until_it_listens(self, timeout: float = 120) -> "Server":
         ended = self.process.poll
-        wait_for(lambda: "Press Ctrl-C to stop." in self.said() or ended() is not None, timeout)
+        wait_until(lambda: "Press Ctrl-C to stop." in self.said() or ended() is not None, timeout)
         assert ended() is None, self.said()
         return self
 
@@ -75,13 +76,6 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(number)
         return self.process.wait(30)
-
-
-def wait_for(condition: Callable[[], bool], timeout: float = 10) -> None:
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, "The condition was not met in time."
-        time.sleep(0.05)
 
 
 def answers(url: str) -> bool:

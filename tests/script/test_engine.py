@@ -12,7 +12,8 @@ import pytest
 import second_engine
 from terminal import Problem
 
-from tests.script.conftest import ROOT, answers, wait_for
+from tests.script.conftest import ROOT, answers
+from tests.wait import wait_until
 
 START_AND_WAIT = """
 import sys, time, pathlib
@@ -31,7 +32,7 @@ def test_the_engine_dies_with_whoever_started_it(tmp_path, number):
     assert answers(endpoint)
     parent.send_signal(number)
     parent.wait()
-    wait_for(lambda: not answers(endpoint))
+    wait_until(lambda: not answers(endpoint))
 
 
 def test_an_engine_takes_another_port_when_one_is_taken(tmp_path, monkeypatch):

@@ -13,7 +13,8 @@ from addresses import Address
 from installation import Data
 from serve import SHOWN_SIGN_INS
 
-from tests.script.conftest import ROOT, Server, answers, run, wait_for
+from tests.script.conftest import ROOT, Server, answers, run
+from tests.wait import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -95,8 +96,8 @@ def test_nothing_outlives_a_server_that_was_killed_and_a_reset_begins_anew(start
     server = start_server("--no-demo").wait_until_it_listens()
     state, key = server.state(), (server.data / "secret_key").read_text()
     server.process.kill()
-    wait_for(lambda: not answers(state["endpoint"]))
-    wait_for(lambda: not answers(state["address"]))
+    wait_until(lambda: not answers(state["endpoint"]))
+    wait_until(lambda: not answers(state["address"]))
 
     again = start_server("--no-demo", "--reset").wait_until_it_listens()
     assert "Preparing the data" in again.said()

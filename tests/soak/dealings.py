@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from uuid import uuid4
 
 TOKEN = "soak" * 8
-PATIENCE = 20
+TIMEOUT_SECONDS = 20
 # In one conversation: more, and its panel would be larger than anybody's.
 MOST_DEALS = 12
 MOST_SHOTS = 40
@@ -183,7 +183,7 @@ class Deal:
 def _request(
     port: int, cookie: str, method: str, path: str, fields: dict[str, str] | None
 ) -> Answer:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
     headers = {
         "Cookie": f"sessionid={cookie}; csrftoken={TOKEN}",
         "X-CSRFToken": TOKEN,

@@ -5,7 +5,6 @@ import itertools
 import random
 import subprocess
 import sys
-import time
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -15,9 +14,10 @@ from tests.soak.dealings import Deal
 from tests.soak.programs import ROOT
 from tests.soak.stored import Stored
 from tests.soak.world import Plot
+from tests.wait import poll_until
 
 # For the relay to finish what the last kill left.
-PATIENCE = 60
+AGREEMENT_SECONDS = 60
 # Days from now of the first deal: far enough for no notice to be due.
 FIRST_SLOT = 30
 
@@ -72,13 +72,15 @@ def make_deals(plot: Plot, ports: list[int], *, seed: int, pace: float, most: in
 
 
 def _agree(env: dict[str, str]) -> list[str]:
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        problems = [_command(env, name) for name in ("check_stores", "verify_documents")]
-        said = [problem for problem in problems if problem]
-        if not said or time.monotonic() > deadline:
-            return said
-        time.sleep(2)
+    problems: list[str] = []
+
+    def has_none() -> bool:
+        found = [_command(env, name) for name in ("check_stores", "verify_documents")]
+        problems[:] = filter(None, found)
+        return not problems
+
+    poll_until(has_none, AGREEMENT_SECONDS, interval=2)
+    return problems
 
 
 def _command(env: dict[str, str], name: str) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.wait import poll_until
+
 ROOT = Path(__file__).resolve().parents[2]
 # The scripts import each other by bare name, since they run without any package installed.
 sys.path.insert(0, str(ROOT / "script"))
@@ -17,8 +19,8 @@ sys.path.insert(0, str(ROOT / "script"))
 import processes  # noqa: E402
 
 # How long a service may take to leave when it is asked to; then it is killed, and that is told.
-PATIENCE_WITH_LEAVING = 30.0
-PATIENCE_WITH_COMING = 60.0
+STOP_SECONDS = 30.0
+START_SECONDS = 60.0
 # Below the ports that outgoing connections get: one of those could take it while we are away.
 PORTS = range(20_000, 32_000)
 
@@ -50,7 +52,7 @@ class Managed:
         if self.is_running:
             assert self.program is not None
             self.program.terminate()
-            self._leave_by = time.monotonic() + PATIENCE_WITH_LEAVING
+            self._leave_by = time.monotonic() + STOP_SECONDS
         self._back_at = time.monotonic()
 
     @property
@@ -62,7 +64,7 @@ class Managed:
         now = time.monotonic()
         if self.is_running:
             if self._leave_by and now > self._leave_by:
-                self.surprises.append(f"{self.name} did not leave within {PATIENCE_WITH_LEAVING}s")
+                self.surprises.append(f"{self.name} did not leave within {STOP_SECONDS}s")
                 self.kill()
         elif not self._back_at:
             assert self.program is not None
@@ -105,14 +107,16 @@ def again(program: processes.Program, log: Path, **options: Any) -> Callable[[],
 
 
 def wait_for(programs: list[Managed]) -> None:
-    deadline = time.monotonic() + PATIENCE_WITH_COMING
-    while not all(program.is_running and program.answers for program in programs):
-        if time.monotonic() > deadline:
-            names = ", ".join(program.name for program in programs if not program.answers)
-            raise processes.Problem(f"Not up within {PATIENCE_WITH_COMING:.0f} s: {names}")
+    def are_up() -> bool:
+        if all(program.is_running and program.answers for program in programs):
+            return True
         for program in programs:
             program.tend()
-        time.sleep(0.1)
+        return False
+
+    if not poll_until(are_up, START_SECONDS, interval=0.1):
+        names = ", ".join(program.name for program in programs if not program.answers)
+        raise processes.Problem(f"Not up within {START_SECONDS:.0f} s: {names}")
 
 
 def free_port() -> int:

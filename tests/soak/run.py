@@ -20,7 +20,7 @@ from tests.soak.world import ENGINES, TABLE, World, running_world
 
 # Seconds, for a heartbeat and its answer, and some more where the machine has much else to do. They
 # are counted one by one: time in which nobody here could do anything is nobody's delay.
-PATIENCE = 75
+SETTLE_SECONDS = 75
 # For entries whose next attempt comes after the back-off.
 OUTBOX_SECONDS = 150
 
@@ -107,11 +107,10 @@ class _Run:
 
     def _wait_for_outbox(self) -> None:
         """Entries that an outage delayed append messages, which nobody would be there to see."""
-        for _ in range(OUTBOX_SECONDS):
-            self._tend()
-            if not count_pending(self.world.env["DATABASE_URL"]):
-                return
-        self.surprises.append("outbox entries are still pending")
+        if not self._tend_until(
+            lambda: not count_pending(self.world.env["DATABASE_URL"]), OUTBOX_SECONDS
+        ):
+            self.surprises.append("outbox entries are still pending")
 
     def _by_itself(self, device: Device) -> list[View]:
         alone = sum(other.user == device.user for other in self.crowd.devices) == 1
@@ -121,28 +120,38 @@ class _Run:
 
     def _wait(self, problem: str, which: Callable[[Device], list[View]]) -> None:
         behind: list[str] = []
-        for _ in range(PATIENCE):
-            self._tend()
+
+        def has_settled() -> bool:
             last = {thread: items[-1]["seq"] for thread, items in self._read().messages.items()}
-            behind = [
+            behind[:] = [
                 f"{device.name} {view.thread} {view.last_seq} of {last[view.thread]}"
                 for device in self.crowd.devices
                 for view in which(device)
                 if view.outbox or not device.socket or view.last_seq != last[view.thread]
             ]
-            if not behind:
-                return
-        self.surprises.append(f"{problem}: {len(behind)}, such as {behind[0]}")
+            return not behind
+
+        if not self._tend_until(has_settled, SETTLE_SECONDS):
+            self.surprises.append(f"{problem}: {len(behind)}, such as {behind[0]}")
 
     def _wait_for_cursors(self) -> None:
         """Until nothing is pending and nothing moves: cursors may still be on their way."""
-        now = self._read()
-        for _ in range(PATIENCE):
+        reads = [self._read()]
+
+        def is_at_rest() -> bool:
+            reads.append(self._read())
+            return reads[-2] == reads[-1] and not _has_pending(reads[-1])
+
+        if not self._tend_until(is_at_rest, SETTLE_SECONDS):
+            self.surprises.append("the store did not come to rest")
+
+    def _tend_until(self, condition: Callable[[], bool], times: int) -> bool:
+        """Counts checks and not seconds, since a check may read the whole store."""
+        for _ in range(times):
             self._tend()
-            before, now = now, self._read()
-            if before == now and not _has_pending(now):
-                return
-        self.surprises.append("the store did not come to rest")
+            if condition():
+                return True
+        return False
 
     def _tend(self) -> None:
         self.crowd.raise_if_broken()

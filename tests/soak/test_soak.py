@@ -5,8 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -14,6 +12,7 @@ import pytest
 
 from tests.soak.checker import FAULTS
 from tests.soak.proxy import FAULTS as INJECTED
+from tests.wait import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -57,11 +56,11 @@ def test_takes_everything_with_it_when_it_is_ended(number):
         assert soak.stdout is not None
         assert any("devices talk" in line for line in soak.stdout)
         # What was killed already is about to be started again.
-        _wait_until(lambda: len(_children(soak.pid)) > len(KILLED))
+        wait_until(lambda: len(_children(soak.pid)) > len(KILLED), 90)
         started = _children(soak.pid)
         os.kill(soak.pid, number)
         soak.wait(30)
-        _wait_until(lambda: not any(_lives(process) for process in started))
+        wait_until(lambda: not any(_lives(process) for process in started), 90)
     finally:
         soak.kill()
         soak.wait()
@@ -76,10 +75,3 @@ def _lives(process: psutil.Process) -> bool:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
-
-
-def _wait_until(is_so: Callable[[], bool], patience: float = 90) -> None:
-    deadline = time.monotonic() + patience
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query
 from threads.models import (
     ArchiveDue,
@@ -13,11 +13,11 @@ from threads.models import (
     TabSnapshot,
     Thread,
 )
-from threads.models.message import PREVIEW, SYSTEM
+from threads.models.message import PREVIEW_LENGTH, SYSTEM
 from threads.models.participant import INBOX
 from threads.models.thread import MAX_PARTICIPANTS
 from threads.rendering.markdown import to_text
-from threads.sending.revision import GONE
+from threads.sending.revision import REMOVED_PREVIEW
 
 
 def read_partition(thread_id: str) -> list[Item]:
@@ -89,10 +89,10 @@ def _wrong_thread(
 
 
 def _shown(message: Message) -> str:
-    if message.is_gone:
-        return GONE
+    if message.is_redacted:
+        return REMOVED_PREVIEW
     body = message.body or ""
-    return to_text(body)[:PREVIEW]
+    return to_text(body)[:PREVIEW_LENGTH]
 
 
 def _wrong_revisions(
@@ -114,7 +114,7 @@ def _wrong_markers(messages: list[Message], markers: dict[str, SentMarker]) -> I
     if len(markers) != len(messages):
         yield f"{len(markers)} markers for {len(messages)} messages"
     for message in messages:
-        marker = markers.get(keys.sent_sk(message.author_id or SYSTEM, message.client_id))
+        marker = markers.get(keys.sent_marker_sk(message.author_id or SYSTEM, message.client_id))
         if marker is None or (marker.message_id, marker.seq) != (message.id, message.seq):
             yield f"message {message.seq} has not its marker"
 

@@ -10,12 +10,13 @@ from accounts.models import User
 from realtime.broadcast import delivery
 from tests.threads.elsewhere import Elsewhere
 from tests.threads.trouble import Trouble
-from threads import cache, keys
+from threads import cache
 from threads.actions.cursors import mark_delivered, mark_read
 from threads.actions.messages import send_message
 from threads.actions.participants import INVITED, add_participant
 from threads.actions.requests import accept_request
 from threads.actions.start import start_thread
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query
 from threads.models import Message, Pair, Participant, Thread
 
@@ -160,7 +161,7 @@ def deliver_newest(user: User, thread: str) -> None:
 @pytest.fixture
 def cold() -> Callable[[str], None]:
     """Removes a thread from the cache."""
-    return cache.forget
+    return cache.invalidate
 
 
 class Delivered(list[tuple[str, dict]]):
@@ -177,7 +178,7 @@ def delivered(monkeypatch: pytest.MonkeyPatch) -> Delivered:
     def record(groups: list[str], message: dict) -> None:
         told.extend((group.removeprefix("user."), message["event"]) for group in groups)
 
-    monkeypatch.setattr(delivery, "_send", record)
+    monkeypatch.setattr(delivery, "send_to_groups", record)
     return told
 
 

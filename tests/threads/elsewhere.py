@@ -87,11 +87,11 @@ def _recorded(told: list[tuple[str, dict]]):
     def record(groups: list[str], message: dict) -> None:
         told.extend((group.removeprefix("user."), message["event"]) for group in groups)
 
-    real, delivery._send = delivery._send, record
+    real, delivery.send_to_groups = delivery.send_to_groups, record
     try:
         yield
     finally:
-        delivery._send = real
+        delivery.send_to_groups = real
 
 
 # --- Things to do, whose answers can travel between processes
@@ -153,11 +153,11 @@ def read_many(user: Any, thread_id: str, count: int) -> None:
 
 
 def react_with_all(user: Any, thread_id: str, message_id: str) -> None:
-    from threads.actions.revisions import react
+    from threads.actions.revisions import set_reaction
     from threads.models.message import REACTIONS
 
     for reaction in REACTIONS:
-        react(user, thread_id=thread_id, message_id=message_id, reaction=reaction, on=True)
+        set_reaction(user, thread_id=thread_id, message_id=message_id, reaction=reaction, on=True)
 
 
 def edit_all(user: Any, thread_id: str, message_ids: list[str]) -> None:

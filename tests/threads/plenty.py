@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from ulid import ULID
 
 from tests.threads.conftest import messages_of, row, start, thread_item
-from threads import cache as states
-from threads import keys
+from threads import cache
+from threads.dynamodb import keys
 from threads.dynamodb.table import put_many
 from threads.models import Participant
 
@@ -38,11 +38,11 @@ def grow(thread: str, size: int) -> None:
         for name, value in last.items():
             setattr(each, name, value)
     put_many([item, *rows])
-    states.forget(thread)
+    cache.invalidate(thread)
 
 
 def list_rows(thread: str) -> list[Participant]:
-    return list(states.look(thread).people.values())
+    return list(cache.reload(thread).people.values())
 
 
 def fill_inbox(user, seller, size: int) -> None:

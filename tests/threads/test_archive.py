@@ -19,14 +19,14 @@ from files.actions import accept_file
 from moderation import evidence
 from tests.contracts import kills
 from tests.threads.conftest import messages_of, read_up_to, say
-from threads import cache as states
-from threads import keys
-from threads.actions.revisions import edit_message, react, remove_message
+from threads import cache
+from threads.actions.revisions import edit_message, remove_message, set_reaction
 from threads.actions.staff import hide_message, redact_message, unhide_message
-from threads.archive import due, packer
-from threads.archive.archiver import archive_messages, archive_thread, settle_checks
+from threads.archive import packer, work_list
+from threads.archive.archiver import archive_messages, archive_thread, run_checks
 from threads.archive.restore import list_damaged, list_packs, restore_thread
-from threads.dynamodb.store import StoreUnavailable, counting
+from threads.dynamodb import keys
+from threads.dynamodb.store import StoreUnavailable, count_requests
 from threads.dynamodb.table import Item, query_all
 from threads.file_access import access_file
 from threads.models import Message, PackCheck, packs
@@ -37,7 +37,7 @@ from threads.queries import (
     list_older,
     open_thread,
     open_thread_at,
-    open_thread_to_read,
+    open_thread_at_first_unread,
 )
 
 LONG_AGO = datetime.now(UTC).replace(hour=9, minute=0) - timedelta(days=150)
@@ -48,7 +48,7 @@ NOW = timedelta()
 @pytest.fixture
 def objects() -> Path:
     """Where the archive is."""
-    packs.forget_all()
+    packs.clear_cache()
     return Path(storages["archive"].location)
 
 
@@ -59,7 +59,7 @@ def tell(
     thread_id = f"thrd_{keys.new_ulid()}"
     text = body or "Message number {}"
     said = [
-        history.Said((buyer, seller)[n % 2].id, text.format(n), LONG_AGO + n * every)
+        history.PastMessage((buyer, seller)[n % 2].id, text.format(n), LONG_AGO + n * every)
         for n in range(count)
     ]
     history.write_history([history.PastThread(thread_id, buyer, seller, "Old times", said)])
@@ -68,7 +68,7 @@ def tell(
 
 def archive(thread: str, before: datetime | None = None) -> tuple[int, int]:
     """All of it, in this thread alone."""
-    packs.forget_all()
+    packs.clear_cache()
     return archive_thread(thread, since="2020-01-01", before=before or datetime.now(UTC))
 
 
@@ -88,7 +88,7 @@ def facts(messages: list[Message]) -> list[dict]:
 
 def objects_of(thread: str, objects: Path) -> list[Path]:
     """Nobody else's: other tests have theirs."""
-    folder = (objects / packs.path_of(thread, "any")).parent
+    folder = (objects / packs.pack_path(thread, "any")).parent
     return sorted(folder.iterdir()) if folder.exists() else []
 
 
@@ -109,8 +109,10 @@ def assert_settled(thread: str, objects: Path) -> None:
     assert names == sorted(pack.id for pack in list_packs(thread))
     assert checks_of(thread) == []
     for pack in list_packs(thread):
-        contents = packs.read(thread, pack.id)
-        assert sorted(contents) == sorted(each.id for each in packer.pointing_to(pack))
+        contents = packs.read_pack(thread, pack.id)
+        assert sorted(contents) == sorted(
+            each.id for each in packer.list_referencing_messages(pack)
+        )
 
 
 def checks_of(thread: str) -> list[PackCheck]:
@@ -136,13 +138,13 @@ def test_a_page_opens_a_handful_of_objects_and_costs_the_same_requests(buyer, se
     thread = tell(buyer, seller, 450)
     messages = messages_of(thread)
     archive(thread)
-    packs.forget_all()
-    with counting() as requests:
+    packs.clear_cache()
+    with count_requests() as requests:
         open_thread(buyer, thread)
     assert requests == ["Query"]
     assert requests.objects <= 2
-    packs.forget_all()
-    with counting() as requests:
+    packs.clear_cache()
+    with count_requests() as requests:
         list_older(buyer, thread, before=messages[225].id)
     assert requests == ["Query", "Query"]
     assert requests.objects <= 2
@@ -160,8 +162,8 @@ def test_a_slow_conversation_that_is_archived_daily_opens_a_handful_too(buyer, s
         assert left == 0
         moved += done
     assert moved == 120
-    packs.forget_all()
-    with counting() as requests:
+    packs.clear_cache()
+    with count_requests() as requests:
         page = open_thread(buyer, thread).messages
     assert len(page) == 50
     assert requests.objects <= 7
@@ -189,7 +191,7 @@ def test_jumping_quoting_and_opening_where_reading_stopped(buyer, seller):
     said = say(buyer, thread, "About this", reply_to=at.id)
     opened = open_thread(seller, thread)
     assert opened.messages[-1].id == said.id
-    assert opened.state.quoted[at.id].body == at.body
+    assert opened.cached.quoted[at.id].body == at.body
     assert evidence.read_around(thread, at.id)[0].body == messages[72].body
     assert evidence.read_page(thread, before=at.id)[-1].body == messages[76].body
 
@@ -197,15 +199,16 @@ def test_jumping_quoting_and_opening_where_reading_stopped(buyer, seller):
 def test_opens_at_the_first_unread_far_back(buyer, seller):
     thread_id = f"thrd_{keys.new_ulid()}"
     said = [
-        history.Said(buyer.id, f"Message {n}", LONG_AGO + timedelta(minutes=n)) for n in range(200)
+        history.PastMessage(buyer.id, f"Message {n}", LONG_AGO + timedelta(minutes=n))
+        for n in range(200)
     ]
     past = history.PastThread(thread_id, buyer, seller, "Old times", said, unread={seller.id: 150})
     history.write_history([past])
     archive(thread_id)
-    opened = open_thread_to_read(seller, thread_id)
+    opened = open_thread_at_first_unread(seller, thread_id)
     assert [one.body for one in opened.messages[:2]] == ["Message 49", "Message 50"]
     first = opened.messages[0]
-    with counting() as requests:
+    with count_requests() as requests:
         read_up_to(seller, opened.messages[10])
     assert requests.objects == 0
     assert first.archive_ref
@@ -215,7 +218,7 @@ def test_files_of_archived_messages_are_there(buyer, seller, thread):
     file = accept_file(seller, thread_id=thread, name="a.txt", content=_bytes(b"Words"))
     said = say(seller, thread, attachments=[file.id])
     archive(thread)
-    with counting() as requests:
+    with count_requests() as requests:
         assert access_file(buyer, file.id).file == file
     assert requests.objects == 0
     assert get_message(buyer, thread, said.id).attachments == said.attachments
@@ -233,7 +236,7 @@ def _bytes(content: bytes):
 def test_reacting_leaves_it_where_it_is(buyer, seller, thread, objects):
     said = say(seller, thread, "Yes, I am")
     archive(thread)
-    react(buyer, thread_id=thread, message_id=said.id, reaction="👍", on=True)
+    set_reaction(buyer, thread_id=thread, message_id=said.id, reaction="👍", on=True)
     now = get_message(seller, thread, said.id)
     assert now.reactions == {"👍": [buyer.id]}
     assert now.body == "Yes, I am"
@@ -248,7 +251,7 @@ def test_removing_takes_it_out_of_the_object_and_keeps_it_for_staff(
     archive(thread)
     remove_message(seller, thread_id=thread, message_id=said[1].id)
     assert_settled(thread, objects)
-    assert all(said[1].id not in packs.read(thread, pack.id) for pack in list_packs(thread))
+    assert all(said[1].id not in packs.read_pack(thread, pack.id) for pack in list_packs(thread))
     assert delivered.to(buyer, "message.removed")
     kept = evidence.read_messages(thread, [said[1].id])[said[1].id]
     assert (kept.body, bool(kept.removed_at), kept.archive_ref) == ("Line 1", True, None)
@@ -270,7 +273,7 @@ def test_hiding_and_blacking_out_take_it_out_of_the_object(buyer, seller, thread
     unhide_message(thread_id=thread, message_id=said.id)
     assert get_message(buyer, thread, said.id).body.startswith("My number is")
     for pack in list_packs(thread):
-        assert said.id not in packs.read(thread, pack.id)
+        assert said.id not in packs.read_pack(thread, pack.id)
 
 
 def test_editing_just_after_it_was_archived(buyer, seller, thread, objects):
@@ -287,14 +290,14 @@ def test_what_changes_while_it_is_packed_is_left_for_the_next_time(
     buyer, seller, thread, objects, monkeypatch
 ):
     said = say(seller, thread, "Yes, I am")
-    keep = packs.keep
+    keep = packs.store_pack
 
     def edit_meanwhile(*args):
         keep(*args)
-        monkeypatch.setattr(packs, "keep", keep)
+        monkeypatch.setattr(packs, "store_pack", keep)
         edit_message(seller, thread_id=thread, message_id=said.id, body="No, I am not")
 
-    monkeypatch.setattr(packs, "keep", edit_meanwhile)
+    monkeypatch.setattr(packs, "store_pack", edit_meanwhile)
     assert archive(thread) == (1, 1)
     assert get_message(buyer, thread, said.id).body == "No, I am not"
     assert_settled(thread, objects)
@@ -330,11 +333,11 @@ def test_nothing_is_cleared_before_the_object_was_read_again(buyer, seller, monk
     before = messages_of(thread)
     encode = packs.encode
     monkeypatch.setattr(packs, "encode", lambda *args: encode(*args)[:-3])
-    with pytest.raises(packs.Damaged):
+    with pytest.raises(packs.DamagedPack):
         archive(thread)
     assert facts(stored(thread)) == facts(before)
     monkeypatch.setattr(packs, "encode", encode)
-    settle_checks(datetime.now(UTC) + timedelta(hours=1))
+    run_checks(datetime.now(UTC) + timedelta(hours=1))
     assert objects_of(thread, objects) == []
     assert archive(thread) == (20, 0)
     assert_settled(thread, objects)
@@ -360,12 +363,12 @@ def test_a_damaged_object_is_found_and_never_shown(buyer, seller, objects, damag
     raw = path.read_bytes()
     path.chmod(0o600)
     path.write_bytes(damage(raw))
-    packs.forget_all()
+    packs.clear_cache()
     with pytest.raises(StoreUnavailable):
         open_thread(buyer, thread)
     assert [pack for pack, _ in list_damaged(thread)] == [path.name]
     path.unlink()
-    packs.forget_all()
+    packs.clear_cache()
     with pytest.raises(Refusal, match="TRY_AGAIN"):
         open_thread(buyer, thread)
     path.write_bytes(raw)
@@ -379,7 +382,7 @@ def test_an_object_that_went_after_the_message_was_read_is_found_elsewhere(buyer
     read = stored(thread)
     restore_thread(thread)
     assert objects_of(thread, objects) == []
-    packs.fill(read)
+    packs.load_contents(read)
     assert facts(read) == facts(before)
 
 
@@ -388,14 +391,14 @@ def test_a_pack_that_is_taken_for_left_over_while_it_is_made_loses_nothing(
 ):
     thread = tell(buyer, seller, 20)
     before = messages_of(thread)
-    keep = packs.keep
+    keep = packs.store_pack
 
     def settled_by_another(*args):
         keep(*args)
-        settle_checks(datetime.now(UTC) + timedelta(hours=1))
+        run_checks(datetime.now(UTC) + timedelta(hours=1))
 
-    monkeypatch.setattr(packs, "keep", settled_by_another)
-    with pytest.raises(packer.Unwanted):
+    monkeypatch.setattr(packs, "store_pack", settled_by_another)
+    with pytest.raises(packer.PackDeleted):
         archive(thread)
     assert facts(stored(thread)) == facts(before)
     assert objects_of(thread, objects) == []
@@ -407,11 +410,11 @@ def test_a_hundred_thousand_messages_are_read_back_equal(buyer, seller, objects)
     thread = tell(buyer, seller, 100_000, every=timedelta(minutes=1))
     before = facts(messages_of(thread))
     assert archive(thread) == (100_000, 0)
-    packs.forget_all()
+    packs.clear_cache()
     assert facts(messages_of(thread)) == before
     assert all(one.archive_ref and one.body is None for one in stored(thread))
     assert len(objects_of(thread, objects)) == 500
-    with counting() as requests:
+    with count_requests() as requests:
         opened = open_thread(buyer, thread)
         list_older(buyer, thread, before=opened.messages[0].id)
     assert requests.objects <= 2
@@ -426,7 +429,7 @@ def test_a_hundred_thousand_messages_are_read_back_equal(buyer, seller, objects)
 def test_the_command_goes_by_the_work_list_and_forgets_what_is_done(buyer, seller, objects, capsys):
     thread = tell(buyer, seller, 60, every=timedelta(hours=12))
     before = messages_of(thread)
-    with counting() as requests:
+    with count_requests() as requests:
         call_command("archive_messages", "--older-than", "90d", "--since", SINCE)
     assert "Scan" not in requests
     assert "Archived" in capsys.readouterr().out
@@ -446,19 +449,19 @@ def test_the_command_goes_by_the_work_list_and_forgets_what_is_done(buyer, selle
 
 def due_days(thread: str) -> list[str]:
     first = LONG_AGO.date()
-    found = due.list_due(keys.archive_shard(thread), first, first + timedelta(days=40))
+    found = work_list.list_due(keys.archive_shard(thread), first, first + timedelta(days=40))
     return found.get(thread, [])
 
 
 def test_the_next_run_begins_where_the_last_one_ended(buyer, seller):
-    due.note_first_due(LONG_AGO.date(), was=due.first_due())
+    work_list.advance_first_day(LONG_AGO.date(), was=work_list.get_first_day())
     archive_messages(timedelta(days=90))
     ended = (datetime.now(UTC) - timedelta(days=90)).date()
-    assert due.first_due() == ended
+    assert work_list.get_first_day() == ended
     tell(buyer, seller, 2)
-    assert due.first_due() == LONG_AGO.date()
+    assert work_list.get_first_day() == LONG_AGO.date()
     archive_messages(timedelta(days=90))
-    assert due.first_due() == ended
+    assert work_list.get_first_day() == ended
 
 
 def test_new_messages_of_today_are_archived_when_asked_for_and_stay_findable_by_search(
@@ -469,7 +472,7 @@ def test_new_messages_of_today_are_archived_when_asked_for_and_stay_findable_by_
     time.sleep(0.002)
     archive_messages(NOW, since=today)
     assert all(one.archive_ref for one in stored(thread))
-    found = due.list_due(keys.archive_shard(thread), today, today)
+    found = work_list.list_due(keys.archive_shard(thread), today, today)
     assert found[thread] == [today.isoformat()]
 
 
@@ -479,7 +482,7 @@ def test_a_thread_that_fails_is_said_and_keeps_its_place(buyer, seller, monkeypa
     def refuse(*args):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(packs, "keep", refuse)
+    monkeypatch.setattr(packs, "store_pack", refuse)
     with pytest.raises(CommandError, match="Nothing was lost"):
         call_command("archive_messages", "--since", SINCE)
     assert due_days(thread)
@@ -545,10 +548,10 @@ def _kill_at_steps(
         prepare(thread)
         with _reader(buyer, thread, expected):
             is_done = _survives(step, lambda thread=thread: act(thread))
-            states.forget(thread)
-            settle_checks(datetime.now(UTC) + timedelta(hours=1))
+            cache.invalidate(thread)
+            run_checks(datetime.now(UTC) + timedelta(hours=1))
             act(thread)
-            settle_checks(datetime.now(UTC) + timedelta(hours=1))
+            run_checks(datetime.now(UTC) + timedelta(hours=1))
         assert [(each.id, each.body) for each in messages_of(thread)] == expected
         assert_settled(thread, objects)
         if is_done:
@@ -615,7 +618,7 @@ class _reader:
         table.connection.cache_clear()
         user, thread, expected = self.job
         while True:
-            packs.forget_all()
+            packs.clear_cache()
             try:
                 read = [(each.id, each.body) for each in read_all(user, thread)]
             except BaseException as error:

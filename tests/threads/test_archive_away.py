@@ -15,9 +15,9 @@ from realtime.sockets.sync import open_and_sync
 from tests.threads.conftest import messages_of, say
 from tests.threads.test_archive import archive, objects_of, stored, tell
 from tests.threads.test_deletion import BACKEND
-from threads import keys
 from threads.actions.revisions import remove_message
 from threads.archive import location
+from threads.dynamodb import keys
 from threads.dynamodb.store import StoreUnavailable
 from threads.models import ArchiveLocation, packs
 from threads.queries import open_thread
@@ -31,9 +31,9 @@ def old_thread(buyer, seller) -> str:
     thread = tell(buyer, seller, 10)
     archive(thread)
     say(seller, thread, "Good morning")
-    packs.forget_all()
+    packs.clear_cache()
     yield thread
-    packs.forget_all()
+    packs.clear_cache()
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_they_load_later(buyer, old_thread, monkeypatch):
     with monkeypatch.context() as away:
         away.setattr(storages["archive"], "_open", fail)
         assert PLACEHOLDER in page_of(buyer, old_thread).text
-    packs.forget_all()
+    packs.clear_cache()
     fourth = messages_of(old_thread)[3]
     url = reverse("threads:messages", args=[old_thread]) + f"?at={fourth.id}"
     fragment = visit(buyer, url, **{"X-Fragment": "1"})
@@ -128,7 +128,7 @@ def test_everybody_else_is_told_to_try_again(buyer, old_thread, broken):
     with pytest.raises(StoreUnavailable):
         open_thread(buyer, old_thread)
     with pytest.raises(Refusal, match="TRY_AGAIN"):
-        evidence.reported(buyer, old_thread, message.id)
+        evidence.collect_evidence(buyer, old_thread, message.id)
     with pytest.raises(Refusal, match="TRY_AGAIN"):
         remove_message(buyer, thread_id=old_thread, message_id=message.id)
     assert stored(old_thread)[2].archive_ref

@@ -10,17 +10,17 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.refusals import Refusal
-from files.cleanup import sweep_files
+from files.cleanup import delete_unused_files
 from files.models import File, FileUse
 from tests.files.conftest import bring, kept, picture  # noqa: F401
 from tests.test_access import BACKEND
 from tests.threads.conftest import add_friend, messages_of, row, say, start, thread_item
-from threads import cache as states
-from threads.actions.messages import Sending, send_message, send_together
+from threads import cache
+from threads.actions.messages import OutgoingMessage, send_batch, send_message
 from threads.actions.participants import leave_thread
 from threads.actions.revisions import edit_message, remove_message
-from threads.cleanup import settle_files
-from threads.dynamodb.store import counting
+from threads.cleanup import reconcile_files
+from threads.dynamodb.store import count_requests
 from threads.queries import open_thread
 from threads.rendering.messages import render_message
 
@@ -95,9 +95,9 @@ def test_an_inbox_says_photo_and_not_what_it_is_called(buyer, seller, thread, ki
 def test_costs_no_request_more_than_words(buyer, thread):
     file = bring(buyer, thread)
     say(buyer, thread)
-    with counting() as words:
+    with count_requests() as words:
         say(buyer, thread)
-    with counting() as pictures:
+    with count_requests() as pictures:
         send(buyer, thread, file)
     assert list(pictures) == list(words) == ["TransactWriteItems"]
 
@@ -106,11 +106,11 @@ def test_keeps_its_place_among_messages_that_are_sent_together(buyer, thread):
     file = bring(buyer, thread)
     say(buyer, thread)
     together = [
-        Sending(buyer, thread, str(uuid4()), "Before"),
-        Sending(buyer, thread, str(uuid4()), "With it", attachments=[file.id]),
-        Sending(buyer, thread, str(uuid4()), "After"),
+        OutgoingMessage(buyer, thread, str(uuid4()), "Before"),
+        OutgoingMessage(buyer, thread, str(uuid4()), "With it", attachments=[file.id]),
+        OutgoingMessage(buyer, thread, str(uuid4()), "After"),
     ]
-    send_together(together)
+    send_batch(together)
     for sending in together:
         if not sending.is_done:
             sending.run()
@@ -122,10 +122,10 @@ def test_opening_fifty_pictures_costs_what_opening_fifty_words_does(buyer, threa
     file = bring(buyer, thread)
     for _ in range(50):
         send(buyer, thread, file)
-    states.forget(thread)
-    with counting() as requests:
+    cache.invalidate(thread)
+    with count_requests() as requests:
         opened = open_thread(buyer, thread)
-        html = [render_message(message, opened.state) for message in opened.messages]
+        html = [render_message(message, opened.cached) for message in opened.messages]
     assert list(requests) == ["Query"]
     assert sum(part.count(f"/files/{file.id}/?size=thumb") for part in html) == 50
 
@@ -211,7 +211,7 @@ def test_what_one_may_not_see_costs_what_is_not_there_costs(
         client = Client()
         client.force_login(stranger, backend=BACKEND)
         url = reverse("threads:file", args=[file.id])
-        with counting() as requests, django_assert_num_queries(4):
+        with count_requests() as requests, django_assert_num_queries(4):
             response = client.get(url)
         assert (response.status_code, list(requests)) == (404, ["BatchGetItem"])
         bodies.append(len(response.content))
@@ -264,9 +264,9 @@ def test_a_file_goes_with_its_last_message(buyer, seller, thread, kept):  # noqa
     remove_message(buyer, thread_id=thread, message_id=second.id)
     assert get(seller, photo).status_code == get(buyer, photo).status_code == 404
     # Staff can still see it, for a while.
-    assert sweep_files() == 0
+    assert delete_unused_files() == 0
     age(photo, released_at=31)
-    assert sweep_files() == 1
+    assert delete_unused_files() == 1
     assert not File.objects.filter(pk=photo.pk).exists()
     assert [path for path in kept.rglob("*") if path.is_file()] == []
 
@@ -275,11 +275,11 @@ def test_what_was_never_sent_is_swept(buyer, thread):
     unsent, sent, cut_off = (bring(buyer, thread) for _ in range(3))
     send(buyer, thread, sent)
     File.objects.filter(pk=cut_off.pk).update(state=File.State.QUARANTINED)
-    assert sweep_files() == 0
+    assert delete_unused_files() == 0
     age(cut_off, created_at=1)
     age(unsent, created_at=32)
     age(sent, created_at=32)
-    assert sweep_files() == 2
+    assert delete_unused_files() == 2
     assert File.objects.get() == sent
 
 
@@ -293,7 +293,7 @@ def test_a_crash_between_the_stores_is_settled_by_who_looks_next(
     assert FileUse.objects.filter(message_id="").count() == 2
     assert get(seller, photo).status_code == 200
     FileUse.objects.update(created_at=timezone.now() - timedelta(hours=2))
-    assert settle_files() == 1
+    assert reconcile_files() == 1
     bound = FileUse.objects.order_by("id").values_list("message_id", flat=True)
     assert list(bound) == [sent.id, too.id]
 
@@ -304,7 +304,7 @@ def test_a_message_that_was_never_stored_holds_no_file(buyer, seller, thread):
     with pytest.raises(Refusal, match="THREAD_NOT_FOUND"):
         send(buyer, thread, photo)
     FileUse.objects.update(created_at=timezone.now() - timedelta(hours=2))
-    settle_files()
+    reconcile_files()
     assert not FileUse.objects.exists()
 
 

@@ -9,29 +9,29 @@ from django.apps import apps
 from django.test import Client
 from django.utils import timezone
 
-from contracts.cards import clock
+from contracts.cards import deadlines
 from contracts.models import Card
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
-from moderation.actions import act, resolve
+from moderation.actions import resolve_case, take_action
 from moderation.models import Case
 from projects.actions.bookings import decline_offer
 from projects.actions.cards import propose_card
-from projects.cards.clock import move_due_cards
+from projects.cards.deadline_worker import process_due_cards
 from tests.contracts.card_scenes import GIVEN, propose
 from tests.contracts.conftest import book, offer_in
 from tests.moderation.conftest import BACKEND, make_staff, moderator, taken  # noqa: F401
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, messages_of, row, say, start, thread_item
 from tests.threads.trouble import FOREVER, UPDATE, away
-from threads import cache as states
-from threads import keys, relay
+from threads import cache, outbox_handlers
 from threads.actions import holds
-from threads.actions.messages import Sending, send_together
+from threads.actions.messages import OutgoingMessage, send_batch
 from threads.actions.participants import add_participant, leave_thread, remove_participant
-from threads.actions.revisions import edit_message, react, remove_message
-from threads.actions.staff import hold_thread
-from threads.actions.uploads import bring_file
+from threads.actions.revisions import edit_message, remove_message, set_reaction
+from threads.actions.staff import soft_block_thread
+from threads.actions.uploads import upload_file
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.transactions import update
 from threads.models import Participant
@@ -92,12 +92,12 @@ def test_every_way_of_writing_is_held(held, buyer, seller):
         "send": lambda: say(seller, held, "Hm"),
         "edit": lambda: edit_message(seller, thread_id=held, message_id=own.id, body="In June"),
         "remove": lambda: remove_message(seller, thread_id=held, message_id=own.id),
-        "react": lambda: react(
+        "react": lambda: set_reaction(
             seller, thread_id=held, message_id=theirs.id, reaction="👍", on=True
         ),
         "offer": lambda: offer_in(held, seller),
         "decline": lambda: decline_offer(seller, offer_id=offer.id),
-        "upload": lambda: bring_file(
+        "upload": lambda: upload_file(
             seller, thread_id=held, name="a.txt", content=io.BytesIO(b"Words")
         ),
         "leave": lambda: leave_thread(seller, thread_id=held),
@@ -111,19 +111,19 @@ def test_every_way_of_writing_is_held(held, buyer, seller):
 
 def test_a_process_that_does_not_know_of_the_hold_is_refused_by_the_store(thread, seller):
     said = say(seller, thread, "Hello")
-    assert states.known(thread)
+    assert cache.peek(thread)
     # Another process holds the author.
     hold = {"sending_hold": {"reason": "Why.", "case": "case_x"}}
     person = Participant(keys.thread_pk(thread), keys.participant_sk(seller.id))
     update(person, Change(set=hold), Participant.pk.exists())
     before = len(messages_of(thread))
     assert refused(lambda: say(seller, thread, "Hm")).code == "SAFETY_SOFT_BLOCK"
-    states.forget(thread)
-    states.look(thread).people[seller.id].sending_hold = None
-    together = [Sending(seller, thread, str(uuid4()), "Hm")]
-    send_together(together)
+    cache.invalidate(thread)
+    cache.reload(thread).people[seller.id].sending_hold = None
+    together = [OutgoingMessage(seller, thread, str(uuid4()), "Hm")]
+    send_batch(together)
     assert together[0].message is None
-    states.look(thread).people[seller.id].sending_hold = None
+    cache.reload(thread).people[seller.id].sending_hold = None
     edit = lambda: edit_message(seller, thread_id=thread, message_id=said.id, body="Ho")  # noqa: E731
     assert refused(edit).code == "SAFETY_SOFT_BLOCK"
     assert len(messages_of(thread)) == before
@@ -139,16 +139,18 @@ def test_staff_release_the_author_and_their_page_knows_at_once(
     case = taken(moderator, case_of(held))
     delivered.clear()
     for _ in range(2):
-        act(moderator, case_id=case.id, name="person.release", target=seller.id, reason="A prop")
+        take_action(
+            moderator, case_id=case.id, name="person.release", target=seller.id, reason="A prop"
+        )
     assert delivered.to(seller, "thread.changed")
     assert delivered.to(buyer, "thread.changed") == []
     assert say(seller, held, "Thank you")
-    resolve(moderator, case_id=case.id, reason="Done")
+    resolve_case(moderator, case_id=case.id, reason="Done")
 
 
 def test_resolving_the_case_releases_the_author(held, seller, moderator, delivered):  # noqa: F811
     delivered.clear()
-    resolve(moderator, case_id=taken(moderator, case_of(held)).id, reason="A prop")
+    resolve_case(moderator, case_id=taken(moderator, case_of(held)).id, reason="A prop")
     assert row(held, seller).sending_hold is None
     assert delivered.to(seller, "thread.changed")
     assert say(seller, held, "Thank you")
@@ -162,12 +164,12 @@ def test_the_release_survives_a_store_that_does_not_answer(
 ):
     case = taken(moderator, case_of(held))
     trouble.before(UPDATE, away, times=FOREVER)
-    resolve(moderator, case_id=case.id, reason="A prop")
+    resolve_case(moderator, case_id=case.id, reason="A prop")
     trouble.over()
     assert row(held, seller).sending_hold
     # Its back-off is over.
     OutboxEntry.objects.filter(done_at=None).update(due_at=timezone.now())
-    relay.process_due_entries()
+    outbox_handlers.process_due_entries()
     assert row(held, seller).sending_hold is None
 
 
@@ -184,10 +186,10 @@ def test_a_case_that_is_resolved_before_its_entry_is_carried_again_holds_nobody(
         "reason": "off_site",
         "hold": "Your message looks like a telephone number.",
     }
-    resolve(moderator, case_id=taken(moderator, case_of(held)).id, reason="A prop")
+    resolve_case(moderator, case_id=taken(moderator, case_of(held)).id, reason="A prop")
     OutboxEntry.objects.filter(pk=entry.pk).update(payload=payload, done_at=None)
     entry.refresh_from_db()
-    assert relay.process_entry(entry)
+    assert outbox_handlers.process_entry(entry)
     assert row(held, seller).sending_hold is None
 
 
@@ -198,11 +200,11 @@ def test_no_deadline_runs_while_the_author_is_held(thread, buyer, seller, modera
     card.refresh_from_db()
     assert card.stopped_at is not None
     Card.objects.filter(pk=card.pk).update(due_at=timezone.now() - timedelta(hours=1))
-    assert move_due_cards() == 0
-    resolve(moderator, case_id=taken(moderator, case_of(thread)).id, reason="Done")
+    assert process_due_cards() == 0
+    resolve_case(moderator, case_id=taken(moderator, case_of(thread)).id, reason="Done")
     card.refresh_from_db()
     assert card.stopped_at is None
-    assert not clock.is_stopped(thread)
+    assert not deadlines.is_paused(thread)
 
 
 def holds_of_case(thread: str, author) -> None:
@@ -214,7 +216,7 @@ def holds_of_case(thread: str, author) -> None:
         "reason": "off_site",
         "hold": "Your message looks like a telephone number.",
     }
-    assert relay.process_entry(OutboxEntry.objects.create(kind="case", payload=payload))
+    assert outbox_handlers.process_entry(OutboxEntry.objects.create(kind="case", payload=payload))
 
 
 def test_a_held_author_can_still_call_our_safety_team(thread, buyer, seller):
@@ -255,14 +257,14 @@ def test_leaving_and_coming_back_is_no_way_round(buyer, seller, stranger):
 def test_conversations_put_on_hold_before_become_holds_of_their_authors(thread, buyer, seller):
     case = Case.objects.create(about="circumvention", thread_id=thread, person=seller)
     reason = "Contact details or payment outside, before a booking"
-    hold_thread(thread_id=thread, reason=reason, case_id=case.id)
+    soft_block_thread(thread_id=thread, reason=reason, case_id=case.id)
     by_hand = start(seller, buyer)
     other = Case.objects.create(about="circumvention", thread_id=by_hand, person=buyer)
-    hold_thread(thread_id=by_hand, reason="By staff", case_id=other.id)
+    soft_block_thread(thread_id=by_hand, reason="By staff", case_id=other.id)
     from importlib import import_module
 
     import_module("moderation.migrations.0004_author_holds").enqueue(apps, None)
-    relay.process_due_entries()
+    outbox_handlers.process_due_entries()
     assert thread_item(thread).soft_block is None
     assert row(thread, seller).sending_hold["case"] == case.id
     assert say(buyer, thread, "Hello")

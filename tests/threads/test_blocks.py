@@ -15,9 +15,10 @@ from tests.threads import elsewhere as there
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, make_person, messages_of, row, say, start
 from tests.threads.trouble import FOREVER, UPDATE, WRITE, away, cancelled, refused
-from threads import keys, relay
+from threads import outbox_handlers
 from threads.actions.blocks import block_person, unblock_person
 from threads.actions.participants import leave_thread, remove_participant
+from threads.dynamodb import keys
 from threads.models import Pair
 
 pytestmark = pytest.mark.storage
@@ -271,12 +272,12 @@ def test_the_relay_finishes_what_an_outage_left(thread, buyer, seller, trouble, 
     trouble.before("*", away, times=FOREVER)
     block_person(seller, blocked=buyer)
     assert waiting() == 1
-    assert relay.process_due_entries() == 0
+    assert outbox_handlers.process_due_entries() == 0
     trouble.over()
     assert blockers(buyer, seller) is None
 
     make_due()
-    assert relay.process_due_entries() == 1
+    assert outbox_handlers.process_due_entries() == 1
     assert waiting() == 0
     assert blockers(buyer, seller) == row(thread, buyer).blocked_by == {seller.id}
 
@@ -292,7 +293,7 @@ def test_the_relay_finishes_what_was_left_half_done(buyer, seller, trouble, noth
 
     trouble.over()
     make_due()
-    assert relay.process_due_entries() == 1
+    assert outbox_handlers.process_due_entries() == 1
     for thread in threads:
         for person in (buyer, seller):
             assert row(thread, person).blocked_by == {seller.id}

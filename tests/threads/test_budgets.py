@@ -5,8 +5,8 @@ from uuid import uuid4
 import pytest
 from ulid import ULID
 
-from inbox.queries import FIRST_PAGE, get_row, list_folder
-from inbox.rows import column_of
+from inbox.queries import FIRST_PAGE_SIZE, get_row, list_folder
+from inbox.rows import get_column
 from tests.indexes import settle
 from tests.threads import elsewhere as there
 from tests.threads.checker import assert_consistent
@@ -24,15 +24,15 @@ from tests.threads.conftest import (
     thread_item,
 )
 from tests.threads.plenty import fill_inbox, grow
-from threads import cache as states
-from threads import keys
+from threads import cache
 from threads.actions.cursors import mark_read
 from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread
 from threads.actions.messages import send_message
 from threads.actions.participants import add_participant, leave_thread, remove_participant
 from threads.actions.requests import accept_request
 from threads.actions.start import start_thread
-from threads.dynamodb.store import Requests, counting
+from threads.dynamodb import keys
+from threads.dynamodb.store import RequestCounter, count_requests
 from threads.dynamodb.table import put_many
 from threads.models import Message, Pair
 from threads.models.thread import MAX_PARTICIPANTS
@@ -51,8 +51,8 @@ from threads.queries import (
 SEND = ["TransactWriteItems"]
 
 
-def cost(action, *args, **kwargs) -> Requests:
-    with counting() as requests:
+def cost(action, *args, **kwargs) -> RequestCounter:
+    with count_requests() as requests:
         action(*args, **kwargs)
     return requests
 
@@ -76,7 +76,7 @@ def crowded(thread, buyer, seller) -> str:
     item = thread_item(thread)
     item.participants = [each.user_id for each in people]
     put_many([item, *people])
-    states.forget(thread)
+    cache.invalidate(thread)
     return thread
 
 
@@ -119,7 +119,7 @@ def test_opening_a_thread_of_fifty_is_one_cold_and_warm(crowded, buyer, cold):
         requests = cost(open_thread, buyer, crowded)
         assert requests == ["Query"]
     opened = open_thread(buyer, crowded)
-    assert (len(opened.state.people), len(opened.messages)) == (50, 50)
+    assert (len(opened.cached.people), len(opened.messages)) == (50, 50)
 
 
 def test_a_page_warm_reads_little_more_than_it_shows(buyer, seller):
@@ -182,13 +182,13 @@ def test_a_folder_costs_the_same_with_fifty_and_with_three_hundred_threads(selle
 def test_the_first_page_costs_the_same_from_fifteen_threads_on_and_little_less_with_ten(seller):
     """All that the page asks for: its rows, and the numbers beside the folders."""
     page = {}
-    for size in (10, FIRST_PAGE, 300):
+    for size in (10, FIRST_PAGE_SIZE, 300):
         owner = make_person("Fee")
         fill_inbox(owner, seller, size)
         settle()
-        page[size] = cost(column_of, owner, "inbox")
+        page[size] = cost(get_column, owner, "inbox")
         assert page[size] == ["Query"] * 4
-    assert page[300].capacity == page[FIRST_PAGE].capacity
+    assert page[300].capacity == page[FIRST_PAGE_SIZE].capacity
     assert page[300].capacity <= 1.2 * page[10].capacity
 
 
@@ -198,7 +198,7 @@ def test_a_folder_of_ten_is_one(buyer, seller):
     assert cost(list_folder, buyer, "inbox") == ["Query"]
     # Complete, with preview and unread: nothing else is asked for to show it.
     for each in list_folder(buyer, "inbox").rows:
-        with counting() as requests:
+        with count_requests() as requests:
             assert (each.unread, each.last_message["text"]) == (0, "Are you free in May?")
         assert requests == []
 
@@ -316,7 +316,7 @@ def test_a_cursor_in_a_crowd_is_one(crowded, buyer, seller):
 
 def test_a_stranger_costs_two(thread, stranger):
     message = messages_of(thread)[0]
-    with counting() as requests, pytest.raises(Exception, match="THREAD_NOT_FOUND"):
+    with count_requests() as requests, pytest.raises(Exception, match="THREAD_NOT_FOUND"):
         mark_read(stranger, thread_id=thread, message_id=message.id, seq=1, tally=1)
     assert requests == ["UpdateItem", "Query"]
 
@@ -360,7 +360,7 @@ def test_may_these_two_talk_is_one(thread, buyer, seller):
 
 
 def test_no_read_is_a_scan(thread, buyer, seller, stranger):
-    with counting() as requests:
+    with count_requests() as requests:
         for _ in range(2):
             say(buyer, thread)
             open_thread(seller, thread)
@@ -369,5 +369,5 @@ def test_no_read_is_a_scan(thread, buyer, seller, stranger):
             list_participants(seller, thread)
             add_friend(buyer, thread_id=thread, user=stranger)
             leave_thread(stranger, thread_id=thread)
-            states.forget(thread)
+            cache.invalidate(thread)
     assert "Scan" not in requests

@@ -14,22 +14,23 @@ from projects.consistency import orphans
 from tests.contracts.card_scenes import propose
 from tests.contracts.conftest import book, offer_in
 from tests.threads.conftest import make_person, say, start
-from threads import cache, keys
+from threads import cache
 from threads.actions.blocks import block_person
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, connection, create_table
 from threads.dynamodb.transactions import update
 from threads.models import (
-    ActionWaiting,
     CardShadow,
     Draft,
     Pair,
     Participant,
+    PendingAction,
     Profile,
     TabSnapshot,
     Thread,
 )
-from threads.relay import process_due_entries
+from threads.outbox_handlers import process_due_entries
 
 pytestmark = pytest.mark.django_db
 
@@ -115,8 +116,8 @@ def tab(thread: str) -> Item:
 
 
 def waiting(user: str, thread: str) -> Item:
-    sk = keys.waiting_sk(thread, f"msg_{new_ulid()}")
-    return ActionWaiting(keys.user_pk(user), sk, type="proofs", created_at=keys.now())
+    sk = keys.pending_action_sk(thread, f"msg_{new_ulid()}")
+    return PendingAction(keys.user_pk(user), sk, type="proofs", created_at=keys.now())
 
 
 def profile(user: str) -> Item:

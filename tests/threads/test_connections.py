@@ -6,15 +6,16 @@ import time_machine
 
 from accounts.models import add_profile_entry
 from tests.threads.conftest import make_person
-from threads import keys, relay
+from threads import outbox_handlers
 from threads.actions.connections import (
-    forget_connection,
     list_connections,
-    note_connection,
-    note_last_seen,
+    record_connection,
+    record_last_seen,
+    remove_connection,
 )
-from threads.cleanup import sweep_expired
-from threads.dynamodb.store import counting
+from threads.cleanup import delete_expired_items
+from threads.dynamodb import keys
+from threads.dynamodb.store import count_requests
 from threads.dynamodb.table import connection
 from threads.models import Connection, Profile, UserConnection
 from threads.queries import list_last_seen
@@ -24,7 +25,7 @@ SINCE = "2026-05-04T09:30:00.125Z"
 
 
 def note(user, connection_id: str = ID, session: str = "a hash") -> None:
-    note_connection(
+    record_connection(
         user,
         connection_id=connection_id,
         device="Firefox on Linux",
@@ -60,11 +61,11 @@ def test_is_found_by_itself_and_by_its_person(buyer):
 
 def test_is_gone_in_both_directions_when_it_is_closed(buyer):
     note(buyer)
-    forget_connection(buyer, connection_id=ID)
+    remove_connection(buyer, connection_id=ID)
     assert both(buyer) == (None, None)
     assert list_connections(buyer) == []
     # A repeat harms nobody.
-    forget_connection(buyer, connection_id=ID)
+    remove_connection(buyer, connection_id=ID)
 
 
 def test_an_hour_later_it_has_been_seen_and_is_as_old_as_it_was(buyer):
@@ -84,7 +85,7 @@ def test_is_gone_after_a_day_of_silence_removed_or_not(buyer):
         assert both(buyer) == (None, None)
         assert list_connections(buyer) == []
         assert raw(keys.connection_pk(ID), keys.METADATA)
-        sweep_expired()
+        delete_expired_items()
         assert raw(keys.connection_pk(ID), keys.METADATA) is None
         assert raw(keys.user_pk(buyer.id), keys.connection_sk(ID)) is None
 
@@ -99,12 +100,12 @@ def test_everybody_has_their_own(buyer, seller):
 
 
 def test_what_it_costs(buyer):
-    with counting() as requests:
+    with count_requests() as requests:
         note(buyer)
         list_connections(buyer)
     assert requests == ["BatchWriteItem", "Query"]
-    with counting() as requests:
-        forget_connection(buyer, connection_id=ID)
+    with count_requests() as requests:
+        remove_connection(buyer, connection_id=ID)
     assert requests == ["DeleteItem", "DeleteItem"]
 
 
@@ -112,19 +113,19 @@ def test_what_it_costs(buyer):
 
 
 def test_last_seen_is_kept_to_the_minute_for_whoever_asks(buyer, seller):
-    relay.process_due_entries()
-    note_last_seen(buyer)
+    outbox_handlers.process_due_entries()
+    record_last_seen(buyer)
     at = Profile.find(keys.user_pk(buyer.id), keys.PROFILE).last_seen_at
     assert list_last_seen([buyer.id, seller.id]) == {buyer.id: f"{at[:16]}Z"}
 
 
 def test_a_changed_profile_leaves_it_as_it_is(buyer):
-    relay.process_due_entries()
-    note_last_seen(buyer)
+    outbox_handlers.process_due_entries()
+    record_last_seen(buyer)
     before = list_last_seen([buyer.id])
     buyer.display_name = "Beatrix"
     buyer.save()
-    relay.process_entry(add_profile_entry(buyer))
+    outbox_handlers.process_entry(add_profile_entry(buyer))
     assert Profile.find(keys.user_pk(buyer.id), keys.PROFILE).display_name == "Beatrix"
     assert list_last_seen([buyer.id]) == before
 
@@ -132,6 +133,6 @@ def test_a_changed_profile_leaves_it_as_it_is(buyer):
 def test_somebody_without_a_profile_is_not_made_one(db):
     nobody = make_person("Nil")
     Profile(keys.user_pk(nobody.id), keys.PROFILE).delete()
-    note_last_seen(nobody)
+    record_last_seen(nobody)
     assert Profile.find(keys.user_pk(nobody.id), keys.PROFILE) is None
     assert list_last_seen([nobody.id]) == {}

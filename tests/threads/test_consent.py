@@ -21,18 +21,18 @@ from tests.threads.conftest import (
     say,
     thread_item,
 )
-from threads import cache as states
-from threads import keys
+from threads import cache
 from threads.actions.blocks import block_person, unblock_person
 from threads.actions.folders import archive_thread, restore_thread
 from threads.actions.participants import ADDED, INVITED, add_participant, leave_thread
 from threads.actions.requests import accept_request, decline_request
+from threads.dynamodb import keys
 from threads.dynamodb.table import put_many
 from threads.dynamodb.transactions import Transaction
 from threads.models import Invitation, Pair
 from threads.models.thread import MAX_PARTICIPANTS
+from threads.outbox_handlers import process_due_entries
 from threads.queries import list_pending, open_thread
-from threads.relay import process_due_entries
 
 pytestmark = pytest.mark.storage
 
@@ -292,7 +292,7 @@ def almost_full(thread, buyer, seller) -> str:
     item = thread_item(thread)
     item.participants = [buyer.id, seller.id, *(person.user_id for person in people)]
     put_many([item])
-    states.forget(thread)
+    cache.invalidate(thread)
     return thread
 
 
@@ -334,7 +334,7 @@ def test_blocks_are_checked_where_the_table_has_not_heard_of_them_yet(
     thread, buyer, seller, friend, monkeypatch
 ):
     """The block is in SQL; the table did not answer when it was made."""
-    monkeypatch.setattr("threads.relay.process_entry", lambda entry: False)
+    monkeypatch.setattr("threads.outbox_handlers.process_entry", lambda entry: False)
     block_person(friend, blocked=seller)
     assert refused(add_participant, buyer, thread_id=thread, user=friend).code == (
         "ACTION_FORBIDDEN"

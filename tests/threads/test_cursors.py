@@ -8,7 +8,7 @@ import time_machine
 from ulid import ULID
 
 from core.refusals import Refusal
-from demo.history import PastThread, Said, write_history
+from demo.history import PastMessage, PastThread, write_history
 from tests.indexes import settle
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
@@ -22,12 +22,12 @@ from tests.threads.conftest import (
     say,
     start,
 )
-from threads import cache as states
-from threads import keys
+from threads import cache
 from threads.actions import cursors as cursors_module
 from threads.actions.cursors import mark_delivered, mark_read
 from threads.actions.folders import archive_thread
-from threads.dynamodb.store import counting
+from threads.dynamodb import keys
+from threads.dynamodb.store import count_requests
 from threads.dynamodb.table import Item, query
 from threads.models import Participant
 
@@ -295,7 +295,7 @@ def test_a_line_of_the_same_millisecond_stays_pending(thread, buyer, seller, str
     with time_machine.travel(datetime.now(UTC), tick=False):
         sent = say(buyer, thread)
         add_friend(buyer, thread_id=thread, user=stranger)
-    states.forget(thread)
+    cache.invalidate(thread)
     deliver_up_to(seller, sent)
 
     assert row(thread, seller).delivered_seq == 2
@@ -310,9 +310,9 @@ def test_a_line_of_the_same_millisecond_stays_pending(thread, buyer, seller, str
 def test_a_stranger_is_told_that_there_is_no_such_thread(thread, stranger, mark, delivered):
     message = messages_of(thread)[0]
     place = {"message_id": message.id, "seq": 1, "tally": 1}
-    with counting() as theirs, pytest.raises(Refusal) as refused:
+    with count_requests() as theirs, pytest.raises(Refusal) as refused:
         mark(stranger, thread_id=thread, **place)
-    with counting() as nobodys, pytest.raises(Refusal) as unknown:
+    with count_requests() as nobodys, pytest.raises(Refusal) as unknown:
         mark(stranger, thread_id="thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ", **place)
 
     assert refused.value.code == unknown.value.code == "THREAD_NOT_FOUND"
@@ -384,7 +384,9 @@ def long_thread(buyer, seller, monkeypatch) -> str:
     monkeypatch.setattr(cursors_module, "WINDOW", 100)
     began = datetime.now(UTC) - timedelta(days=3)
     said = [
-        Said((buyer, buyer, seller)[n % 3].id, f"Number {n + 1}", began + timedelta(seconds=n))
+        PastMessage(
+            (buyer, buyer, seller)[n % 3].id, f"Number {n + 1}", began + timedelta(seconds=n)
+        )
         for n in range(320)
     ]
     unread = sum(each.author_id == buyer.id for each in said[40:])
@@ -397,7 +399,7 @@ def test_reading_far_back_counts_exactly(long_thread, seller):
     messages = messages_of(long_thread)
     assert row(long_thread, seller).last_read_seq == 40
 
-    with counting() as requests:
+    with count_requests() as requests:
         read_up_to(seller, messages[49])
     assert requests.count("Query") == 4
 
@@ -412,10 +414,10 @@ def test_an_id_of_long_ago_does_not_make_us_read_the_whole_thread(long_thread, s
     place = {"thread_id": long_thread, "message_id": "msg_00000000000000000000000001"}
     for mark in (mark_read, mark_delivered):
         for seq in (320, 250):
-            with counting() as requests, pytest.raises(Refusal):
+            with count_requests() as requests, pytest.raises(Refusal):
                 mark(seller, seq=seq, tally=seq, **place)
             assert requests in (["UpdateItem", "Query"], ["Query"])
-        with counting() as requests:
+        with count_requests() as requests:
             mark(seller, seq=10, tally=10, **place)
         # At most the newest in vain, one look, and whom to tell.
         assert len(requests) <= 3
@@ -425,7 +427,7 @@ def test_an_id_of_long_ago_does_not_make_us_read_the_whole_thread(long_thread, s
 def test_an_earlier_place_long_past_costs_no_more_than_one_look(long_thread, seller):
     messages = messages_of(long_thread)
     read_newest(seller, long_thread)
-    with counting() as requests:
+    with count_requests() as requests:
         read_up_to(seller, messages[10])
         deliver_up_to(seller, messages[10])
     assert requests == ["Query"] * 2

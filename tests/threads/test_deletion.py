@@ -15,7 +15,7 @@ from contracts.models.bookings import WITHDRAWN
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from files.actions import accept_file
-from files.exports import ask_for_export
+from files.exports import request_export
 from files.models import Export, File
 from inbox.models import IndexedMessage
 from inbox.search.index import index_thread
@@ -26,16 +26,16 @@ from tests.contracts.conftest import book, offer_in, pay, sign, terms
 from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, make_person, messages_of, row, say, start
-from threads import cache as states
-from threads import keys
+from threads import cache
 from threads.actions.blocks import block_person
 from threads.actions.drafts import save_draft
 from threads.actions.participants import leave_thread
-from threads.actions.staff import hold_thread, lock_thread
+from threads.actions.staff import lock_thread, soft_block_thread
 from threads.archive.archiver import archive_thread
+from threads.dynamodb import keys
 from threads.dynamodb.table import query_all
+from threads.outbox_handlers import process_due_entries
 from threads.queries import open_thread
-from threads.relay import process_due_entries
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
@@ -73,11 +73,11 @@ def test_the_other_side_keeps_the_conversation_without_the_name(buyer, seller, t
     relay()
     opened = open_thread(buyer, thread)
     said = next(one for one in opened.messages if one.body == "I am free in May")
-    assert opened.state.name_of(said.author_id)["name"] == "Deleted person"
+    assert opened.cached.get_person(said.author_id)["name"] == "Deleted person"
     assert seller.handle not in everything_of(thread)
     assert "Sam" not in everything_of(thread)
     assert row(thread, buyer).other_side["name"] == "Deleted person"
-    assert list(states.look(thread).people) == [buyer.id]
+    assert list(cache.reload(thread).people) == [buyer.id]
     assert_consistent(thread)
     assert delivered.to(buyer, "thread.changed")
 
@@ -118,7 +118,7 @@ def test_what_we_know_of_them_is_gone(buyer, seller, thread, person):
     block_person(seller, blocked=other)
     save_draft(seller, thread_id=thread, text="Not sent", version=0)
     unsent = accept_file(seller, thread_id=thread, name="a.txt", content=io.BytesIO(b"Words"))
-    ask_for_export(seller, about="All")
+    request_export(seller, about="All")
     client = signed_in(seller)
     delete_account(seller)
     relay()
@@ -176,7 +176,7 @@ def test_open_bookings_and_holds_refuse_in_a_clear_sentence(buyer, seller, threa
     with pytest.raises(Refusal, match="not settled"):
         delete_account(buyer)
     over(leg)
-    hold_thread(thread_id=thread, reason="Contact details", case_id="case_1")
+    soft_block_thread(thread_id=thread, reason="Contact details", case_id="case_1")
     with pytest.raises(Refusal, match="conversation of yours is on hold"):
         delete_account(buyer)
     assert User.objects.get(pk=buyer.pk).is_active
@@ -194,7 +194,7 @@ def test_a_locked_conversation_stays_and_loses_the_name(buyer, seller, thread):
     lock_thread(thread_id=thread, reason="Keep calm.")
     delete_account(seller)
     relay()
-    assert open_thread(buyer, thread).state.name_of(seller.id)["name"] == "Deleted person"
+    assert open_thread(buyer, thread).cached.get_person(seller.id)["name"] == "Deleted person"
     assert seller.handle not in everything_of(thread)
 
 
@@ -206,7 +206,7 @@ def test_where_they_left_long_ago_the_name_goes_too(buyer, seller, thread, perso
     index_thread(thread)
     delete_account(guest)
     relay()
-    assert open_thread(buyer, thread).state.name_of(guest.id)["name"] == "Deleted person"
+    assert open_thread(buyer, thread).cached.get_person(guest.id)["name"] == "Deleted person"
     index_queued()
     assert not IndexedMessage.objects.filter(author_id=guest.id, author__contains="gus").exists()
 
@@ -261,7 +261,7 @@ def test_killed_at_every_step_it_is_whole_in_the_end():
 
         is_done = kills.survives(step, act)
         for thread in threads:
-            states.forget(thread)
+            cache.invalidate(thread)
         now = User.objects.get(pk=seller.pk)
         if now.deleted_at is None:
             # Nothing was done, or next to it: they are still there, and may try again.
@@ -270,7 +270,7 @@ def test_killed_at_every_step_it_is_whole_in_the_end():
         relay()
         for thread in threads:
             assert seller.handle not in everything_of(thread)
-            assert seller.id not in states.look(thread).people
+            assert seller.id not in cache.reload(thread).people
             assert_consistent(thread)
         assert list(query_all(keys.user_pk(seller.id))) == []
         if is_done:

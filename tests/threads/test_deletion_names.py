@@ -18,17 +18,17 @@ from tests.contracts.conftest import book, offer_in, sign
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import befriend, messages_of, row, say, start, thread_item
 from tests.threads.test_deletion import BACKEND, everything_of, over, relay
-from threads import cache as states
-from threads import keys
+from threads import cache
 from threads.actions.participants import add_participant, leave_thread
 from threads.actions.safe_mode import lift_safe_mode, require_safe_mode
 from threads.actions.staff import lock_thread, unlock_thread
 from threads.archive.archiver import archive_thread
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import query_all
 from threads.dynamodb.transactions import update
 from threads.models import Message
-from threads.relay import process_due_entries
+from threads.outbox_handlers import process_due_entries
 
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
 
@@ -148,7 +148,7 @@ def test_lines_from_before_names_were_kept_with_them_lose_the_name(buyer, seller
     say(buyer, thread, "Thank you")
     for line in messages_of(thread):
         update(line, Change(remove=("named",)), Message.pk.exists())
-    states.forget(thread)
+    cache.invalidate(thread)
     delete_account(rename(seller, NAMES[1]))
     relay()
     assert_nameless(everything_of(thread))

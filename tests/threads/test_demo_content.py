@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, available_timezones
 import pytest
 
 from demo import content
-from demo.content import Conversation, Message
+from demo.content import DemoConversation, DemoMessage
 
 # An ordinary day, and the ones on which calendars go wrong.
 MOMENTS = [
@@ -32,11 +32,11 @@ ROOT = content.FOLDER.parent.parent
 
 
 @cache
-def loaded(now: datetime) -> dict[str, Conversation]:
+def loaded(now: datetime) -> dict[str, DemoConversation]:
     return {conversation.key: conversation for conversation in content.conversations(now)}
 
 
-def every_message(now: datetime) -> list[tuple[str, Message]]:
+def every_message(now: datetime) -> list[tuple[str, DemoMessage]]:
     return [(key, message) for key, talk in loaded(now).items() for message in talk.messages]
 
 
@@ -208,7 +208,7 @@ def test_the_long_conversation_repeats_no_sentence_within_forty_messages(now: da
 
 
 def test_the_long_conversation_tells_no_long_message_twice_within_a_season():
-    last_said: dict[str, Message] = {}
+    last_said: dict[str, DemoMessage] = {}
     for message in loaded(NOW)["mara-tomas"].messages:
         before = last_said.get(message.text)
         if before and len(message.text) > 60:
@@ -293,7 +293,7 @@ def test_people_mostly_write_while_they_are_awake(now: datetime):
     assert len(awake) >= 0.98 * len(settled)
 
 
-def local_hour(message: Message) -> int:
+def local_hour(message: DemoMessage) -> int:
     return message.at.astimezone(ZoneInfo(PEOPLE[message.author].time_zone)).hour
 
 

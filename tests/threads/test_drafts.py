@@ -11,7 +11,7 @@ from threads.actions.blocks import block_person
 from threads.actions.drafts import MAX_DRAFT_CHARS, find_draft, save_draft
 from threads.actions.participants import leave_thread, remove_participant
 from threads.dynamodb.retry import time_budget
-from threads.dynamodb.store import counting
+from threads.dynamodb.store import count_requests
 from threads.models import Thread
 from threads.models.thread import LOCKED
 
@@ -179,11 +179,11 @@ def test_a_stranger_has_no_draft_and_learns_nothing(thread, stranger, cold, deli
     for forget in (True, False):
         if forget:
             cold(thread)
-        with counting() as asked_for_theirs, pytest.raises(Refusal) as theirs:
+        with count_requests() as asked_for_theirs, pytest.raises(Refusal) as theirs:
             save(stranger, thread, "Hello")
-        with counting() as asked_for_none, pytest.raises(Refusal) as none:
+        with count_requests() as asked_for_none, pytest.raises(Refusal) as none:
             save(stranger, nowhere, "Hello")
-        assert theirs.value.described("") == none.value.described("")
+        assert theirs.value.as_dict("") == none.value.described("")
         assert theirs.value.code == "THREAD_NOT_FOUND"
         assert asked_for_theirs == asked_for_none
     assert find_draft(stranger, thread) is None
@@ -235,10 +235,10 @@ def test_costs_one_request_and_one_more_after_a_race(thread, buyer, cold):
     for state in ("warm", "cold"):
         if state == "cold":
             cold(thread)
-        with counting() as requests:
+        with count_requests() as requests:
             save(buyer, thread, f"Text {state}", int(state == "cold"))
         assert requests == ["TransactWriteItems"]
-    with counting() as requests:
+    with count_requests() as requests:
         save(buyer, thread, "From elsewhere", 0)
     assert requests == ["TransactWriteItems"] * 2
 

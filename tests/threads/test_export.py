@@ -16,15 +16,15 @@ from accounts.models import User
 from core.refusals import Refusal
 from files import exports
 from files.actions import accept_file
-from files.exports import ask_for_export, claim_export, sweep_exports
+from files.exports import claim_export, delete_expired_exports, request_export
 from files.models import Export
-from files.storage import storage_of_files
+from files.storage import get_storage
 from privacy.export import worker
 from privacy.export.worker import export_next
 from tests.contracts.conftest import book, pay, sign
 from tests.threads.conftest import add_friend, say, start
 from threads.actions.participants import leave_thread
-from threads.actions.revisions import edit_message, react, remove_message
+from threads.actions.revisions import edit_message, remove_message, set_reaction
 from threads.actions.safe_mode import lift_safe_mode
 from threads.archive.archiver import archive_thread
 
@@ -46,12 +46,12 @@ def make_all() -> None:
 def opened(export: Export) -> zipfile.ZipFile:
     export.refresh_from_db()
     assert export.state == Export.State.READY
-    with storage_of_files().open(export.path) as kept:
+    with get_storage().open(export.path) as kept:
         return zipfile.ZipFile(io.BytesIO(kept.read()))
 
 
 def export_of(user: User, thread: str = "") -> zipfile.ZipFile:
-    asked = ask_for_export(user, thread_id=thread, about="Old times")
+    asked = request_export(user, thread_id=thread, about="Old times")
     make_all()
     return opened(asked)
 
@@ -67,7 +67,7 @@ def test_a_conversation_comes_as_a_page_as_data_and_with_its_files(buyer, seller
     said = say(seller, thread, "**Yes**, <b>I</b> am & you?")
     file = accept_file(seller, thread_id=thread, name="plan.txt", content=io.BytesIO(b"A plan"))
     with_file = say(seller, thread, "Here", attachments=[file.id], reply_to=said.id)
-    react(buyer, thread_id=thread, message_id=said.id, reaction="👍", on=True)
+    set_reaction(buyer, thread_id=thread, message_id=said.id, reaction="👍", on=True)
     parcel = export_of(buyer, thread)
     assert parcel.testzip() is None
     path = f"files/{with_file.seq:06d}-1-plan.txt"
@@ -173,17 +173,17 @@ def test_everything_that_is_theirs(buyer, seller, thread, person):
 
 
 def test_asking_twice_while_it_is_coming_is_asking_once(buyer, thread):
-    first = ask_for_export(buyer, thread_id=thread, about="Old times")
-    assert ask_for_export(buyer, thread_id=thread, about="Old times") == first
+    first = request_export(buyer, thread_id=thread, about="Old times")
+    assert request_export(buyer, thread_id=thread, about="Old times") == first
     make_all()
-    assert ask_for_export(buyer, thread_id=thread, about="Old times") != first
+    assert request_export(buyer, thread_id=thread, about="Old times") != first
 
 
 def test_nobody_asks_without_end(buyer, thread, monkeypatch):
     monkeypatch.setattr(exports, "MAX_EXPORTS_PER_DAY", 1)
-    ask_for_export(buyer, thread_id=thread, about="Old times")
+    request_export(buyer, thread_id=thread, about="Old times")
     with pytest.raises(Refusal, match="RATE_LIMITED"):
-        ask_for_export(buyer, about="All")
+        request_export(buyer, about="All")
 
 
 def test_the_person_gets_it_from_their_settings_and_nobody_else_does(buyer, seller, thread):
@@ -212,44 +212,44 @@ def test_the_link_expires_and_then_the_bytes_go(buyer, thread):
     url = reverse("privacy:export", args=[export.id])
     with time_machine.travel(timezone.now() + timedelta(days=6, hours=23), tick=False):
         assert mine.get(url).status_code == 200
-        sweep_exports()
+        delete_expired_exports()
     with time_machine.travel(timezone.now() + timedelta(days=7, minutes=1), tick=False):
         assert mine.get(url).status_code == 404
-        assert storage_of_files().exists(export.path)
-        sweep_exports()
-    assert not storage_of_files().exists(export.path)
+        assert get_storage().exists(export.path)
+        delete_expired_exports()
+    assert not get_storage().exists(export.path)
     assert not Export.objects.filter(pk=export.pk).exists()
 
 
 def test_who_left_meanwhile_gets_nothing(buyer, seller, thread):
-    asked = ask_for_export(buyer, thread_id=thread, about="Old times")
+    asked = request_export(buyer, thread_id=thread, about="Old times")
     leave_thread(buyer, thread_id=thread)
     make_all()
     assert not Export.objects.filter(pk=asked.pk).exists()
 
 
 def test_what_a_server_that_died_had_begun_another_one_makes(buyer, thread):
-    asked = ask_for_export(buyer, thread_id=thread, about="Old times")
+    asked = request_export(buyer, thread_id=thread, about="Old times")
     begun = claim_export()
     assert begun.pk == asked.pk
     # It writes its bytes, and dies before it says so.
-    storage_of_files().save(begun.path, io.BytesIO(b"half"))
+    get_storage().save(begun.path, io.BytesIO(b"half"))
     assert not export_next()
     with time_machine.travel(timezone.now() + timedelta(minutes=6)):
         assert export_next()
     assert opened(asked).testzip() is None
-    assert not storage_of_files().exists(begun.path)
+    assert not get_storage().exists(begun.path)
     # And if it was only slow, it finds that it is no longer its own.
-    assert not exports.is_still_mine(begun)
+    assert not exports.renew_claim(begun)
 
 
 def test_what_cannot_be_made_is_tried_again_and_then_said(buyer, thread, monkeypatch):
-    asked = ask_for_export(buyer, thread_id=thread, about="Old times")
+    asked = request_export(buyer, thread_id=thread, about="Old times")
 
     def fail(*args: object) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(worker, "write_conversation", fail)
+    monkeypatch.setattr(worker, "write_thread", fail)
     now = timezone.now()
     for attempt in range(1, 5):
         with time_machine.travel(now + attempt * timedelta(minutes=1)):

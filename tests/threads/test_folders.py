@@ -6,9 +6,9 @@ from core.refusals import Refusal
 from inbox.queries import list_folder
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, read_newest, row, say, start, thread_item
-from threads import keys
 from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread
-from threads.dynamodb.store import counting
+from threads.dynamodb import keys
+from threads.dynamodb.store import count_requests
 from threads.models import Participant
 
 pytestmark = pytest.mark.indexes
@@ -122,7 +122,7 @@ def test_what_this_process_believes_follows(thread, buyer, seller):
     """So that the next send needs no second attempt."""
     pin_thread(seller, thread_id=thread)
     archive_thread(buyer, thread_id=thread)
-    with counting() as requests:
+    with count_requests() as requests:
         say(buyer, thread)
     assert requests == ["TransactWriteItems"]
     assert_consistent(thread)

@@ -21,15 +21,15 @@ from tests.threads.conftest import (
     thread_item,
 )
 from tests.threads.trouble import WRITE, cancelled, no_answer
-from threads import cache as states
+from threads import cache
 from threads.actions import messages
 from threads.actions.blocks import block_person
 from threads.actions.folders import archive_thread, pin_thread
-from threads.actions.messages import Sending, sending_together
+from threads.actions.messages import OutgoingMessage, send_batch_steps
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import time_budget
-from threads.dynamodb.store import counting
-from threads.dynamodb.transactions import commit_each, commit_each_on_loop
+from threads.dynamodb.store import count_requests
+from threads.dynamodb.transactions import commit_steps, commit_steps_async
 
 
 @pytest.fixture(params=["here", "on the loop"], autouse=True)
@@ -41,18 +41,20 @@ def committed(request, monkeypatch):
 
 
 def _commit_on_a_loop(steps) -> None:
-    asyncio.run(commit_each_on_loop(steps))
+    asyncio.run(commit_steps_async(steps))
 
 
-def send_all(sendings: list[Sending]) -> None:
-    commit_each(sending_together(sendings))
+def send_all(sendings: list[OutgoingMessage]) -> None:
+    commit_steps(send_batch_steps(sendings))
 
 
-def sending(user, thread, body="", client_id="", **fields) -> Sending:
-    return Sending(user, thread, client_id or str(uuid4()), body or f"From {user}", **fields)
+def sending(user, thread, body="", client_id="", **fields) -> OutgoingMessage:
+    return OutgoingMessage(
+        user, thread, client_id or str(uuid4()), body or f"From {user}", **fields
+    )
 
 
-def run_left(sendings: list[Sending]) -> None:
+def run_left(sendings: list[OutgoingMessage]) -> None:
     """As the postbox does it with those that were not done together."""
     for one in sendings:
         if not one.is_done:
@@ -70,7 +72,7 @@ def test_several_of_one_thread_are_one_request_and_keep_their_order(
     thread, buyer, seller, delivered
 ):
     together = [sending([buyer, seller][n % 2], thread, f"Number {n}") for n in range(8)]
-    with counting() as requests:
+    with count_requests() as requests:
         send_all(together)
 
     assert requests == ["TransactWriteItems"]
@@ -84,7 +86,7 @@ def test_several_of_one_thread_are_one_request_and_keep_their_order(
 
 def test_several_threads_are_one_request(buyer, delivered):
     threads = [start(buyer, make_person(f"Seller {n}")) for n in range(8)]
-    with counting() as requests:
+    with count_requests() as requests:
         send_all([sending(buyer, thread, "Hello to all") for thread in threads])
 
     assert requests == ["TransactWriteItems"]
@@ -114,7 +116,7 @@ def test_a_client_id_that_was_used_leaves_and_the_others_do_not_wait(thread, buy
         sending(buyer, thread, "Another", before),
         sending(buyer, other, "To somebody else"),
     )
-    with counting() as requests:
+    with count_requests() as requests:
         send_all([repeated, reused, fine])
     assert fine.is_done
     assert requests == ["TransactWriteItems"] * 2
@@ -145,7 +147,7 @@ def test_a_thread_that_somebody_else_wrote_to_leaves_and_the_others_do_not_wait(
     other = start(buyer, make_person("Sid"))
     elsewhere.do(there.send, seller, thread, "Faster")
     both = [sending(buyer, thread, "Slower"), sending(buyer, other, "Alone")]
-    with counting() as requests:
+    with count_requests() as requests:
         send_all(both)
         assert [one.is_done for one in both] == [False, True]
         run_left(both)
@@ -157,7 +159,7 @@ def test_a_thread_that_somebody_else_wrote_to_leaves_and_the_others_do_not_wait(
 
 def test_what_comes_after_a_refused_one_does_not_overtake_it(thread, buyer, seller):
     """Refused by what we believe, and perhaps not by what is."""
-    states.known(thread).thread.status = "locked"
+    cache.peek(thread).thread.status = "locked"
     both = [sending(buyer, thread, "One"), sending(buyer, thread, "Two")]
     send_all(both)
     assert not any(one.is_done for one in both)
@@ -185,10 +187,10 @@ def test_a_stranger_is_refused_and_the_others_go(thread, buyer, stranger):
 
 def test_whoever_was_blocked_meanwhile_is_refused_and_the_others_go(thread, buyer, seller):
     other = start(buyer, make_person("Sid"))
-    believed = states.known(thread).copy()
+    believed = cache.peek(thread).copy()
     block_person(seller, blocked=buyer)
-    states.forget(thread)
-    states.remember(believed)
+    cache.invalidate(thread)
+    cache.put(believed)
     blocked, fine = sending(buyer, thread), sending(buyer, other)
     send_all([blocked, fine])
     assert (blocked.is_done, fine.is_done) == (False, True)
@@ -250,14 +252,14 @@ def test_what_cannot_be_told_of_one_is_told_of_the_others(
 ):
     sid = make_person("Sid")
     other = start(buyer, sid)
-    tell = messages.publish_appended
+    tell = messages.publish_message
 
     def tell_some(appended) -> None:
         if appended.message.thread_id == thread:
             raise RuntimeError("not to be shown")
         tell(appended)
 
-    monkeypatch.setattr(messages, "publish_appended", tell_some)
+    monkeypatch.setattr(messages, "publish_message", tell_some)
     both = [sending(buyer, thread, "Unshowable"), sending(buyer, other, "Fine")]
     send_all(both)
     assert all(one.is_done for one in both)
@@ -278,7 +280,7 @@ def test_after_a_conflict_everybody_gets_through(thread, buyer, trouble):
 def test_nobody_waits_for_a_thread_whose_turn_is_taken(thread, buyer):
     other = start(buyer, make_person("Sid"))
     both = [sending(buyer, thread), sending(buyer, other)]
-    with states.turn(thread):
+    with cache.write_lock(thread):
         send_all(both)
     assert [one.is_done for one in both] == [False, True]
 
@@ -323,7 +325,7 @@ def test_what_is_left_is_what_sending_one_by_one_leaves(db, sends, before, place
             run_left(sendings)
         assert_consistent(thread)
         left.append([_figures(thread, person) for person in people])
-        believed = states.known(thread)
+        believed = cache.peek(thread)
         for person in people:
             assert believed.people[person.id].unread == row(thread, person).unread
             assert believed.people[person.id].folder == row(thread, person).folder

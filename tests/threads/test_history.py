@@ -11,16 +11,16 @@ from django.conf import settings
 from accounts.models import User
 from core.ids import new_id
 from demo import history
-from demo.history import NotWritten, PastThread, Said, write_history
+from demo.history import HistoryConflict, PastMessage, PastThread, write_history
 from inbox.queries import list_folder
 from tests.threads.conftest import befriend, say
-from threads import keys
 from threads.actions.blocks import block_person
 from threads.actions.cursors import mark_read
 from threads.actions.folders import archive_thread, pin_thread
 from threads.actions.messages import send_message
 from threads.actions.start import start_thread
-from threads.dynamodb.store import Store, StoreUnavailable, counting
+from threads.dynamodb import keys
+from threads.dynamodb.store import Store, StoreUnavailable, count_requests
 from threads.dynamodb.table import connection
 from threads.models import ArchiveDue, Message, Pair, PairThread, Participant, Thread
 from threads.queries import get_message, list_older, open_thread
@@ -36,7 +36,7 @@ AFTER += [timedelta(days=40), timedelta(days=40, hours=1), timedelta(days=44, mi
 def past_thread(buyer: User, seller: User, order: str = "bssbbsbs", **fields: object) -> PastThread:
     authors = {"b": buyer.id, "s": seller.id}
     said = [
-        Said(authors[letter], f"Line **{number}**\nof {len(order)}", BEGAN + after)
+        PastMessage(authors[letter], f"Line **{number}**\nof {len(order)}", BEGAN + after)
         for number, (letter, after) in enumerate(zip(order, AFTER, strict=False), 1)
     ]
     return PastThread(
@@ -175,7 +175,10 @@ def test_ids_are_of_their_time_and_in_order(buyer, seller):
 
 
 def test_a_clock_that_goes_back_puts_nothing_out_of_order(buyer, seller):
-    said = [Said(buyer.id, "One", BEGAN), Said(seller.id, "Two", BEGAN - timedelta(hours=1))]
+    said = [
+        PastMessage(buyer.id, "One", BEGAN),
+        PastMessage(seller.id, "Two", BEGAN - timedelta(hours=1)),
+    ]
     past = PastThread(new_id("thrd"), buyer, seller, "Clocks", said)
     write_history([past])
     assert [m.body for m in messages_of(past.id)] == ["One", "Two"]
@@ -238,11 +241,11 @@ def test_rows_stand_in_the_inbox_by_pin_and_by_age(buyer, seller, person):
 
 def test_long_ones_page_back_to_their_beginning(buyer, seller):
     said = [
-        Said(buyer.id if n % 3 else seller.id, f"Line {n}", BEGAN + timedelta(minutes=7 * n))
+        PastMessage(buyer.id if n % 3 else seller.id, f"Line {n}", BEGAN + timedelta(minutes=7 * n))
         for n in range(1, 302)
     ]
     past = PastThread(new_id("thrd"), buyer, seller, "Long", said)
-    with counting() as requests:
+    with count_requests() as requests:
         write_history([past])
     # The markers of what is younger than thirty days, too: in chunks of 25, not one by one.
     assert len(requests) < 2 + (2 * 301 + 50) / 25
@@ -265,7 +268,7 @@ def test_refuses_to_touch_a_thread_that_is_there(buyer, seller):
     before = stored(past.id)
 
     other = past_thread(buyer, seller)
-    with pytest.raises(NotWritten, match=past.id):
+    with pytest.raises(HistoryConflict, match=past.id):
         write_history([other, past])
     assert stored(past.id) == before
     assert Thread.find(keys.thread_pk(other.id), keys.THREAD) is None
@@ -277,7 +280,7 @@ def test_refuses_a_thread_that_appears_meanwhile(buyer, seller, monkeypatch):
     say(buyer, past.id, "Since then")
     before = Thread.find(keys.thread_pk(past.id), keys.THREAD).last_seq
     monkeypatch.setattr(history, "list_existing", lambda ids: set())
-    with pytest.raises(NotWritten):
+    with pytest.raises(HistoryConflict):
         write_history([past])
     assert Thread.find(keys.thread_pk(past.id), keys.THREAD).last_seq == before == 9
 
@@ -285,7 +288,7 @@ def test_refuses_a_thread_that_appears_meanwhile(buyer, seller, monkeypatch):
 def test_refuses_people_between_whom_there_is_a_block(buyer, seller):
     block_person(seller, blocked=buyer)
     past = past_thread(buyer, seller)
-    with pytest.raises(NotWritten, match="pair"):
+    with pytest.raises(HistoryConflict, match="pair"):
         write_history([past])
     assert Thread.find(keys.thread_pk(past.id), keys.THREAD) is None
     assert Pair.find(keys.pair_pk(buyer.id, seller.id), keys.STATE).blocked_by == {seller.id}
@@ -351,6 +354,6 @@ def test_refuses_what_could_not_have_happened(buyer, seller, stranger):
     with pytest.raises(ValueError, match="two people"):
         past_thread(buyer, buyer)
     with pytest.raises(ValueError, match="two people"):
-        PastThread("thrd_x", buyer, seller, "Hats", [Said(stranger.id, "Hello", BEGAN)])
+        PastThread("thrd_x", buyer, seller, "Hats", [PastMessage(stranger.id, "Hello", BEGAN)])
     with pytest.raises(ValueError, match="more unread"):
         write_history([past_thread(buyer, seller, "bsb", unread={buyer.id: 2})])

@@ -21,7 +21,6 @@ from threads.dynamodb.table import Item, put_many, serialized
 from threads.dynamodb.transactions import Transaction
 from threads.forms import MAX_ATTACHMENTS
 from threads.models import (
-    ActionWaiting,
     ArchiveDue,
     ArchiveLocation,
     ArchiveStart,
@@ -39,6 +38,7 @@ from threads.models import (
     Pair,
     PairThread,
     Participant,
+    PendingAction,
     Profile,
     RateBucket,
     SentMarker,
@@ -48,7 +48,7 @@ from threads.models import (
     Thread,
     UserConnection,
 )
-from threads.models.message import MAX_BODY, PREVIEW, REACTIONS
+from threads.models.message import MAX_BODY_LENGTH, PREVIEW_LENGTH, REACTIONS
 from threads.models.thread import MAX_PARTICIPANTS
 
 # Four bytes in UTF-8, and one character for every limit.
@@ -59,7 +59,12 @@ NUMBER = 2**53
 PK, SK = f"THR#{ID}#{ID}", f"X#{ID}#{ID}#{ID}"
 
 PERSON = {"id": ID, "handle": ID, "name": WIDE * 60, "avatar": WIDE * 200, "timeZone": "z" * 64}
-LAST = {"text": WIDE * PREVIEW, "authorText": WIDE * PREVIEW, "author": ID, "type": "asset"}
+LAST = {
+    "text": WIDE * PREVIEW_LENGTH,
+    "authorText": WIDE * PREVIEW_LENGTH,
+    "author": ID,
+    "type": "asset",
+}
 HOLD = {"reason": WIDE * MAX_TEXT_CHARS, "case": ID}
 FILE = {
     **{"kind": "image", "id": ID, "name": WIDE * LONGEST_FILE_NAME, "type": "t" * 100},
@@ -73,7 +78,7 @@ RECORD = {"id": ID, "note": "", "done": False}
 def records(max_bytes: int) -> dict[str, Any]:
     """A tab of that many bytes as JSON, in which it is weighed. Small values have the most marks
     around them, which DynamoDB counts differently."""
-    count = max_bytes // (large_tabs.weigh(RECORD) + 2) - 1
+    count = max_bytes // (large_tabs.measure_bytes(RECORD) + 2) - 1
     return {"records": [RECORD] * count}
 
 
@@ -191,7 +196,7 @@ def message(**fields: Any) -> Message:
         tally=NUMBER,
         client_id=ID,
         type="asset",
-        body=WIDE * MAX_BODY,
+        body=WIDE * MAX_BODY_LENGTH,
         author_id=ID,
         receiver_ids=PEOPLE,
         reply_to=ID,
@@ -207,8 +212,8 @@ def message(**fields: Any) -> Message:
 
 
 def text_message() -> Message:
-    earlier = {"body": WIDE * MAX_BODY, "since": MOMENT}
-    versions = MAX_HISTORY_BYTES // (4 * MAX_BODY)
+    earlier = {"body": WIDE * MAX_BODY_LENGTH, "since": MOMENT}
+    versions = MAX_HISTORY_BYTES // (4 * MAX_BODY_LENGTH)
     return message(attachments=[FILE] * MAX_ATTACHMENTS, earlier_bodies=[earlier] * versions)
 
 
@@ -221,7 +226,7 @@ def card_message() -> Message:
 
 def tab() -> TabSnapshot:
     whole = records(large_tabs.MAX_INLINE_BYTES)
-    assert large_tabs.fold("docs", whole) is whole
+    assert large_tabs.make_inline_snapshot("docs", whole) is whole
     return TabSnapshot(PK, SK, version=9, snapshot=whole, updated_by=ID, updated_at=MOMENT, rev=9)
 
 
@@ -267,7 +272,7 @@ LARGEST: dict[type[Item], Callable[[], Item]] = {
     TabSnapshot: tab,
     TabEdit: edit,
     CardShadow: card,
-    ActionWaiting: lambda: ActionWaiting(PK, SK, type="reschedule", created_at=MOMENT),
+    PendingAction: lambda: PendingAction(PK, SK, type="reschedule", created_at=MOMENT),
     Profile: lambda: Profile(
         PK,
         SK,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ulid import ULID
 
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item
 
 # The years in which people will write, and the first and the last that can be written down.
@@ -27,12 +27,12 @@ def test_a_message_id_gives_its_key_and_back(milliseconds, bits):
     prefix, time, found = sk.split("#")
     assert (prefix, found) == ("MSG", an_id)
     assert len(time) == 24
-    assert keys.moment(time) == keys.message_time(an_id)
+    assert keys.parse_iso(time) == keys.message_time(an_id)
 
 
 @given(MILLISECONDS)
 def test_no_millisecond_is_lost_on_the_way(milliseconds):
-    moment = keys.moment_of_ms(milliseconds)
+    moment = keys.datetime_from_ms(milliseconds)
     since = moment - datetime(1970, 1, 1, tzinfo=UTC)
     assert (since.days * 86_400_000 + since.seconds * 1000) + since.microseconds // 1000 == (
         milliseconds
@@ -99,7 +99,7 @@ def test_the_first_id_bears_the_time_of_now():
 
 @given(MILLISECONDS, MILLISECONDS)
 def test_a_pinned_row_sorts_above_every_date(one, other):
-    times = [keys.iso(keys.moment_of_ms(each)) for each in (one, other)]
+    times = [keys.iso(keys.datetime_from_ms(each)) for each in (one, other)]
     pinned = keys.inbox_sk(times[0], "thrd_0", pinned=True)
     assert pinned > keys.inbox_sk(times[1], "thrd_Z", pinned=False)
 
@@ -109,7 +109,7 @@ def test_pinned_rows_sort_by_time_as_others_do(one, other):
     early, late = sorted((one, other))
     for pinned in (True, False):
         rows = [
-            keys.inbox_sk(keys.iso(keys.moment_of_ms(each)), "thrd_1", pinned=pinned)
+            keys.inbox_sk(keys.iso(keys.datetime_from_ms(each)), "thrd_1", pinned=pinned)
             for each in (early, late)
         ]
         assert rows == sorted(rows)
@@ -129,8 +129,8 @@ IN_A_THREAD = [
     keys.message_sk("msg_00000000000000000000000000"),
 ]
 BELOW = [
-    keys.sent_sk("usr_7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "zzzz"),
-    keys.sent_sk("system", "zzzz"),
+    keys.sent_marker_sk("usr_7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "zzzz"),
+    keys.sent_marker_sk("system", "zzzz"),
     keys.card_sk("msg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ"),
     keys.edit_sk("shotlist", 99_999_999),
     keys.pack_sk("msg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ"),

@@ -16,11 +16,11 @@ from core.refusals import Refusal
 from files.models import File
 from tests.test_access import BACKEND
 from tests.threads.conftest import ask, make_person, messages_of, say
-from threads.actions.messages import Sending, send_message, send_together
+from threads.actions.messages import OutgoingMessage, send_batch, send_message
+from threads.actions.rate_limits import take_token, upload_limits
 from threads.actions.revisions import edit_message
-from threads.actions.uploads import bring_file
-from threads.dynamodb.store import counting
-from threads.rate_limits import spend, upload_limits
+from threads.actions.uploads import upload_file
+from threads.dynamodb.store import count_requests
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_so_many_messages_at_once_and_then_one_after_the_other(
 
 def test_a_send_is_still_one_request(thread, buyer, three_a_minute):
     say(buyer, thread)
-    with counting() as requests:
+    with count_requests() as requests:
         say(buyer, thread)
     assert requests == ["TransactWriteItems"]
 
@@ -74,15 +74,15 @@ def test_what_was_stored_before_is_never_called_refused(thread, buyer, three_a_m
     for _ in range(2):
         say(buyer, thread)
     assert send_message(buyer, **again).id == sent.id
-    with counting() as requests:
+    with count_requests() as requests:
         assert refused(lambda: say(buyer, thread)).code == "RATE_LIMITED"
     assert requests == ["GetItem"]
 
 
 def test_of_several_that_wait_together_those_past_the_limit_wait_on(thread, buyer, three_a_minute):
     say(buyer, thread)
-    waiting = [Sending(buyer, thread, str(uuid4()), f"Number {n}") for n in range(4)]
-    send_together(waiting)
+    waiting = [OutgoingMessage(buyer, thread, str(uuid4()), f"Number {n}") for n in range(4)]
+    send_batch(waiting)
     assert [sending.is_done for sending in waiting] == [True, True, False, False]
     assert refused(waiting[2].run).code == "RATE_LIMITED"
     assert [message.body for message in messages_of(thread)][-2:] == ["Number 0", "Number 1"]
@@ -129,7 +129,7 @@ def test_so_many_searches(thread, buyer, three_a_minute):
 
 
 def bring(user, thread) -> File:
-    return bring_file(user, thread_id=thread, name="a.txt", content=io.BytesIO(b"Words"))
+    return upload_file(user, thread_id=thread, name="a.txt", content=io.BytesIO(b"Words"))
 
 
 @pytest.mark.storage
@@ -149,7 +149,7 @@ def test_so_many_files_in_an_hour_whatever_the_server(thread, buyer, seller, set
 
 
 def test_bringing_a_file_costs_three_requests(thread, buyer):
-    with counting() as requests:
+    with count_requests() as requests:
         bring(buyer, thread)
     assert requests == ["Query", "BatchGetItem", "TransactWriteItems"]
 
@@ -172,7 +172,7 @@ def test_of_many_at_the_same_moment_none_goes_past_the_limit(thread, buyer, sett
 
     def one(_: int) -> str:
         try:
-            spend(buyer, upload_limits())
+            take_token(buyer, upload_limits())
             return "taken"
         except Refusal as refusal:
             return refusal.code

@@ -23,11 +23,11 @@ from core.refusals import Refusal
 from inbox.queries import list_folder
 from tests.threads.checker import find_problems, read_partition
 from tests.threads.conftest import deliver_up_to, make_person, messages_of, read_up_to, row, start
-from threads import cache as states
+from threads import cache
 from threads.actions.blocks import block_person, unblock_person
 from threads.actions.folders import archive_thread, restore_thread
 from threads.actions.messages import send_message
-from threads.actions.revisions import edit_message, react, remove_message
+from threads.actions.revisions import edit_message, remove_message, set_reaction
 from threads.models import Message
 from threads.models.message import REACTIONS
 
@@ -158,7 +158,7 @@ class Conversation(RuleBasedStateMachine):
     def react_to(self, who: int, which: int, reaction: str, on: bool) -> None:
         one, named = self._named(which)
         code = self.closed or ("MSG_NOT_EDITABLE" if one.is_removed else "")
-        self.expect(code, react, self.people[who], reaction=reaction, on=on, **named)
+        self.expect(code, set_reaction, self.people[who], reaction=reaction, on=on, **named)
         if not code:
             people = one.reactions.pop(reaction, set()) - {who} | ({who} if on else set())
             one.reactions |= {reaction: people} if people else {}
@@ -184,7 +184,7 @@ class Conversation(RuleBasedStateMachine):
     @rule()
     def start_anew(self) -> None:
         """A process that knows nothing."""
-        states.forget(self.thread)
+        cache.invalidate(self.thread)
 
     # --- What should be
 

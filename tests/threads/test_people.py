@@ -14,14 +14,14 @@ from tests.threads.conftest import (
     start,
     thread_item,
 )
-from threads import keys
 from threads.actions.blocks import block_person
 from threads.actions.folders import archive_thread
 from threads.actions.participants import leave_thread, remove_participant
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import put_many
 from threads.dynamodb.transactions import update
-from threads.models import ActionWaiting, Draft, FormerParticipant, Participant, SentMarker, Thread
+from threads.models import Draft, FormerParticipant, Participant, PendingAction, SentMarker, Thread
 from threads.models.participant import ADMIN
 from threads.models.thread import LOCKED, MAX_PARTICIPANTS
 from threads.queries import open_thread
@@ -61,7 +61,7 @@ def test_adding_writes_a_line_a_person_and_a_new_roster(thread, buyer, seller, g
     assert (item.roster_version, item.last_seq, item.last_tally) == (2, 3, 2)
     # Who owes whom a reply does not change with it.
     assert item.waiting_for == seller.id
-    marker_sk = keys.sent_sk("system", line.client_id)
+    marker_sk = keys.sent_marker_sk("system", line.client_id)
     assert SentMarker.find(keys.thread_pk(thread), marker_sk).message_id == line.id
     assert_consistent(thread)
 
@@ -203,7 +203,7 @@ def full_thread(thread, buyer, seller) -> str:
 
 
 def test_fifty_people_fit_and_no_more(full_thread, buyer, seller, guest, stranger):
-    assert len(open_thread(buyer, full_thread).state.people) == 50
+    assert len(open_thread(buyer, full_thread).cached.people) == 50
     assert refused(add_friend, buyer, thread_id=full_thread, user=guest) == "ACTION_FORBIDDEN"
     say(seller, full_thread, "To everybody")
     assert_consistent(full_thread)
@@ -226,9 +226,9 @@ def test_removing_takes_the_person_and_what_was_theirs(trio, buyer, seller, gues
         [
             Draft(pk, keys.draft_sk(trio), text="I was", version=1, updated_at=at),
             Draft(pk, keys.draft_sk(other), text="Elsewhere", version=1, updated_at=at),
-            ActionWaiting(pk, keys.waiting_sk(trio, "msg_1"), type="extras", created_at=at),
-            ActionWaiting(pk, keys.waiting_sk(trio, "msg_2"), type="extras", created_at=at),
-            ActionWaiting(pk, keys.waiting_sk(other, "msg_3"), type="extras", created_at=at),
+            PendingAction(pk, keys.pending_action_sk(trio, "msg_1"), type="extras", created_at=at),
+            PendingAction(pk, keys.pending_action_sk(trio, "msg_2"), type="extras", created_at=at),
+            PendingAction(pk, keys.pending_action_sk(other, "msg_3"), type="extras", created_at=at),
         ]
     )
     remove_participant(buyer, thread_id=trio, user_id=guest.id)
@@ -238,9 +238,9 @@ def test_removing_takes_the_person_and_what_was_theirs(trio, buyer, seller, gues
     assert thread_item(trio).roster_version == 3
     assert Draft.find(pk, keys.draft_sk(trio)) is None
     for message in ("msg_1", "msg_2"):
-        assert ActionWaiting.find(pk, keys.waiting_sk(trio, message)) is None
+        assert PendingAction.find(pk, keys.pending_action_sk(trio, message)) is None
     assert Draft.find(pk, keys.draft_sk(other)) is not None
-    assert ActionWaiting.find(pk, keys.waiting_sk(other, "msg_3")) is not None
+    assert PendingAction.find(pk, keys.pending_action_sk(other, "msg_3")) is not None
     line = messages_of(trio)[-1]
     assert line.body == "Bea removed Gil."
     assert sorted(line.receiver_ids) == sorted([buyer.id, seller.id])
@@ -273,10 +273,10 @@ def test_what_they_wrote_stays_with_their_name(trio, buyer, guest, cold):
 
     past = FormerParticipant.find(keys.thread_pk(trio), keys.former_participant_sk(guest.id))
     assert past.person["name"] == "Gil"
-    assert open_thread(buyer, trio).state.name_of(guest.id)["name"] == "Gil"
+    assert open_thread(buyer, trio).cached.get_person(guest.id)["name"] == "Gil"
     cold(trio)
     opened = open_thread(buyer, trio)
-    assert opened.state.name_of(guest.id)["name"] == "Gil"
+    assert opened.cached.get_person(guest.id)["name"] == "Gil"
     assert [m.body for m in opened.messages if m.author_id == guest.id] == ["I was here"]
 
 

@@ -16,17 +16,17 @@ from moderation.models import Case
 from tests.contracts.conftest import book, offer_in, terms
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, row, say, start, thread_item
-from threads import cache as states
+from threads import cache
 from threads.actions.messages import send_message
 from threads.actions.revisions import edit_message
 from threads.actions.start import start_thread
-from threads.actions.uploads import bring_file
+from threads.actions.uploads import upload_file
 from threads.dynamodb.change import Change
-from threads.dynamodb.store import counting
+from threads.dynamodb.store import count_requests
 from threads.dynamodb.transactions import update
 from threads.events import message_accepted
 from threads.models import Thread
-from threads.rendering.notices import notice_of
+from threads.rendering.notices import policy_notice
 
 NUMBER = "Call me on 0171 3920042"
 MAIL = "Or write to me@lumenfold.example"
@@ -57,7 +57,7 @@ def test_first_a_word_to_the_author_and_the_message_is_sent(thread, buyer, selle
 def test_then_a_pause_and_the_text_is_not_lost(thread, seller):
     say(seller, thread, NUMBER)
     again = say(seller, thread, MAIL)
-    assert f"{settings.POLICY_COOL_DOWN} seconds" in notice_of(again)
+    assert f"{settings.POLICY_COOL_DOWN} seconds" in policy_notice(again)
     refusal = refused(lambda: say(seller, thread, "Are you there?"))
     assert refusal.code == "RATE_LIMITED"
     assert 0 < refusal.retry_after <= settings.POLICY_COOL_DOWN + 1
@@ -99,8 +99,8 @@ def test_a_guess_is_a_word_to_the_author_and_never_more(thread, seller):
     assert not judge(GUESSED).is_sure
     for text in (GUESSED, f"{GUESSED}, don't you think?", f"Honestly, {GUESSED.lower()}", GUESSED):
         sent = say(seller, thread, text)
-        assert "until a booking is agreed" in notice_of(sent).lower()
-        assert "seconds" not in notice_of(sent)
+        assert "until a booking is agreed" in policy_notice(sent).lower()
+        assert "seconds" not in policy_notice(sent)
     assert not row(thread, seller).strikes
     assert not Case.objects.filter(thread_id=thread).exists()
     assert_consistent(thread)
@@ -130,7 +130,7 @@ def test_a_repeat_of_what_was_stored_is_not_refused_and_costs_nothing_more(threa
 
 def test_it_costs_a_send_no_request(thread, seller):
     say(seller, thread, "Hello")
-    with counting() as requests:
+    with count_requests() as requests:
         say(seller, thread, NUMBER)
     assert list(requests) == ["TransactWriteItems"]
 
@@ -138,7 +138,7 @@ def test_it_costs_a_send_no_request(thread, seller):
 def test_after_a_booking_there_is_nothing_to_notice(thread, seller):
     item = thread_item(thread)
     update(item, Change(set={"kind": "project", "leg_id": "leg_1"}), Thread.pk.exists())
-    states.forget(thread)
+    cache.invalidate(thread)
     for text in (NUMBER, MAIL, "WhatsApp is quicker for me", NUMBER):
         assert say(seller, thread, text).flags is None
 
@@ -191,7 +191,7 @@ SAYS_NOTHING = [
 
 def upload(user, thread, name: str):
     content = io.BytesIO(b"Words")
-    return bring_file(user, thread_id=thread, name=name, content=content)
+    return upload_file(user, thread_id=thread, name=name, content=content)
 
 
 @pytest.mark.parametrize("name", SAID)
@@ -206,13 +206,13 @@ def test_what_a_file_is_called_is_read_before_it_is_taken(name, thread, seller):
 def test_names_that_phones_and_cameras_give_say_nothing(name, thread, seller):
     brought = upload(seller, thread, name)
     sent = say(seller, thread, "Have a look", attachments=[brought.id])
-    assert notice_of(sent) == ""
+    assert policy_notice(sent) == ""
 
 
 def test_a_number_split_between_the_words_and_the_name_of_a_file_is_noticed(thread, seller):
     brought = upload(seller, thread, "3920042.txt")
     sent = say(seller, thread, "Call me: 0171", attachments=[brought.id])
-    assert "a telephone number" in notice_of(sent)
+    assert "a telephone number" in policy_notice(sent)
 
 
 @pytest.mark.parametrize(
@@ -221,13 +221,13 @@ def test_a_number_split_between_the_words_and_the_name_of_a_file_is_noticed(thre
 )
 def test_links_are_read_with_their_titles(title, url, thread, seller):
     sent = say(seller, thread, "", links=[{"title": title, "url": url}])
-    assert notice_of(sent)
+    assert policy_notice(sent)
     assert row(thread, seller).strikes == 1
 
 
 def test_a_harmless_link_is_not_taken_together_with_the_words_before_it(thread, seller):
     harmless = {"title": "Harbour, 2 min", "url": "https://vimeo.com/76979871"}
-    assert not notice_of(say(seller, thread, "Number 12 of the series", links=[harmless]))
+    assert not policy_notice(say(seller, thread, "Number 12 of the series", links=[harmless]))
 
 
 @pytest.mark.parametrize("field", ["title", "service", "place"])
@@ -250,5 +250,5 @@ def test_once_a_booking_is_agreed_nothing_of_it_is_asked(thread, buyer, seller):
         attachments=[upload(seller, thread, SAID[0]).id],
         links=[{"title": NUMBER, "url": "https://t.me/lumenfold"}],
     )
-    assert notice_of(sent) == ""
+    assert policy_notice(sent) == ""
     assert offer_in(thread, seller, terms(place=NUMBER))

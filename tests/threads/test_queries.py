@@ -6,16 +6,16 @@ import pytest
 from ulid import ULID
 
 from core.refusals import Refusal
-from demo.history import PastThread, Said, write_history
+from demo.history import PastMessage, PastThread, write_history
 from tests.threads.conftest import add_friend, messages_of, row, say, start
-from threads import cache as states
-from threads import keys, queries
+from threads import cache, queries
 from threads.actions.participants import remove_participant
-from threads.dynamodb.store import counting
+from threads.dynamodb import keys
+from threads.dynamodb.store import count_requests
 from threads.dynamodb.table import put_many
 from threads.models import FormerParticipant, Message
 from threads.queries import (
-    access_people,
+    access_participants,
     catch_up,
     get_message,
     get_rows,
@@ -33,7 +33,7 @@ PAST_THE_CALENDAR = "msg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ"
 def past_thread(buyer, seller, size: int, **fields) -> str:
     began = datetime.now(UTC) - timedelta(days=9)
     said = [
-        Said((buyer, seller)[n % 2].id, f"Number {n + 1}", began + timedelta(seconds=n))
+        PastMessage((buyer, seller)[n % 2].id, f"Number {n + 1}", began + timedelta(seconds=n))
         for n in range(size)
     ]
     thread = f"thrd_{ULID()}"
@@ -62,7 +62,7 @@ def test_opening_shows_the_newest_fifty_oldest_first(long_thread, buyer):
     assert seqs(opened) == list(range(111, 161))
     assert (opened.has_older, opened.has_newer) == (True, False)
     assert opened.me.user_id == buyer.id
-    assert opened.state.thread.last_seq == 160
+    assert opened.cached.thread.last_seq == 160
 
 
 def test_opening_warm_and_cold_shows_the_same(long_thread, buyer, cold):
@@ -70,7 +70,7 @@ def test_opening_warm_and_cold_shows_the_same(long_thread, buyer, cold):
     first = open_thread(buyer, long_thread)
     again = open_thread(buyer, long_thread)
     assert seqs(first) == seqs(again)
-    assert list(first.state.people) == list(again.state.people)
+    assert list(first.cached.people) == list(again.cached.people)
     assert (first.has_older, again.has_older) == (True, True)
 
 
@@ -125,7 +125,7 @@ def test_what_was_missed_comes_in_order_page_by_page(long_thread, buyer):
         opened = catch_up(buyer, long_thread, after=after)
         seen += seqs(opened)
         after, more = opened.messages[-1].id, opened.has_newer
-        assert opened.state.thread.last_seq == 160
+        assert opened.cached.thread.last_seq == 160
     assert seen == list(range(21, 161))
 
 
@@ -150,7 +150,7 @@ def test_nothing_is_skipped_whatever_was_missed(long_thread, buyer, missed):
 def test_eight_thousand_characters_fifty_times_are_shown_in_pages(buyer, seller):
     """More than a megabyte, which is where one Query ends."""
     began = datetime.now(UTC) - timedelta(days=9)
-    said = [Said(buyer.id, "🐘" * 8000, began + timedelta(seconds=n)) for n in range(60)]
+    said = [PastMessage(buyer.id, "🐘" * 8000, began + timedelta(seconds=n)) for n in range(60)]
     thread = f"thrd_{ULID()}"
     write_history([PastThread(thread, buyer, seller, "Elephants", said)])
     opened = open_thread(buyer, thread)
@@ -196,7 +196,7 @@ def test_people_are_who_is_in_it(thread, buyer, seller, stranger):
     remove_participant(buyer, thread_id=thread, user_id=stranger.id)
     people = {each.user_id for each in list_participants(seller, thread)}
     assert people == {buyer.id, seller.id}
-    assert access_people(buyer, thread).name_of(stranger.id)["name"] == "Stig"
+    assert access_participants(buyer, thread).get_person(stranger.id)["name"] == "Stig"
 
 
 # --- Strangers
@@ -216,10 +216,10 @@ def test_people_are_who_is_in_it(thread, buyer, seller, stranger):
 )
 def test_what_is_not_ones_own_does_not_exist(thread, buyer, stranger, ask, cold):
     message = messages_of(thread)[0].id
-    with counting() as theirs, pytest.raises(Refusal) as refused:
+    with count_requests() as theirs, pytest.raises(Refusal) as refused:
         ask(stranger, thread, message)
     cold(thread)
-    with counting() as nobodys, pytest.raises(Refusal) as unknown:
+    with count_requests() as nobodys, pytest.raises(Refusal) as unknown:
         ask(stranger, NOWHERE, message)
     assert refused.value.code == unknown.value.code == "THREAD_NOT_FOUND"
     assert refused.value.message == unknown.value.message
@@ -336,15 +336,15 @@ def test_those_who_left_crowd_out_neither_people_nor_messages(
     put_many(gone)
     if is_cold:
         cold(long_thread)
-    with counting() as requests:
+    with count_requests() as requests:
         opened = open_thread(buyer, long_thread)
     assert len(requests) <= 2
-    assert set(opened.state.people) == {buyer.id, seller.id}
+    assert set(opened.cached.people) == {buyer.id, seller.id}
     assert seqs(opened) == list(range(111, 161))
     assert opened.has_older
 
     cold(long_thread)
-    assert set(states.recall(long_thread).people) == {buyer.id, seller.id}
+    assert set(cache.get(long_thread).people) == {buyer.id, seller.id}
     assert say(seller, long_thread).seq == 161
     assert row(long_thread, buyer).unread == 1
     assert seqs(list_older(buyer, long_thread, before=at(long_thread, 60).id)) == list(
@@ -354,7 +354,7 @@ def test_those_who_left_crowd_out_neither_people_nor_messages(
 
 def test_somebody_who_comes_back_gets_the_newest_page(thread, buyer, stranger, monkeypatch):
     """Their page still holds a message from before they went; what lies between is not theirs."""
-    monkeypatch.setattr(queries, "PAGE", 10)
+    monkeypatch.setattr(queries, "PAGE_SIZE", 10)
     add_friend(buyer, thread_id=thread, user=stranger)
     held = say(buyer, thread)
     remove_participant(buyer, thread_id=thread, user_id=stranger.id)

@@ -26,7 +26,8 @@ from tests.threads.conftest import (
     start,
     thread_item,
 )
-from threads import cache as states
+from tests.wait import wait_until
+from threads import cache
 from threads.actions.drafts import find_draft, save_draft
 from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread
 from threads.actions.messages import send_message
@@ -91,36 +92,31 @@ def test_in_one_process_whoever_came_first_writes_first(thread):
 
     def write(number: int) -> None:
         waiting[number].set()
-        with states.turn(thread):
+        with cache.write_lock(thread):
             order.append(number)
 
-    with ThreadPoolExecutor(8) as pool, states.turn(thread):
+    with ThreadPoolExecutor(8) as pool, cache.write_lock(thread):
         for number in range(8):
             pool.submit(write, number)
             waiting[number].wait()
-            wait_until(lambda queued=number + 2: len(states._turns[thread]) == queued)
+            wait_until(
+                lambda queued=number + 2: len(cache._turns[thread]) == queued, 5, interval=0.001
+            )
     assert order == list(range(8))
-    assert thread not in states._turns
+    assert thread not in cache._turns
 
 
 def test_nobody_waits_for_a_turn_for_ever(thread, buyer):
-    with states.turn(thread), ThreadPoolExecutor(1) as pool:
+    with cache.write_lock(thread), ThreadPoolExecutor(1) as pool:
 
         def write() -> None:
-            with states.turn(thread, patience=0.05):
+            with cache.write_lock(thread, patience=0.05):
                 pass
 
         with pytest.raises(Refusal) as refused:
             pool.submit(write).result()
     assert refused.value.code == "TRY_AGAIN"
     assert say(buyer, thread).seq == 2
-
-
-def wait_until(true) -> None:
-    until = time.monotonic() + 5
-    while not true():
-        assert time.monotonic() < until
-        time.sleep(0.001)
 
 
 def test_what_one_sends_after_the_other_is_stored_in_that_order(thread, buyer, seller, elsewhere):
@@ -172,10 +168,10 @@ def test_two_processes_in_the_same_millisecond_make_no_message_twice(thread, buy
     """Both would give the same id: the last one plus one."""
     with time_machine.travel(datetime.now(UTC), tick=False):
         say(buyer, thread)
-        belief = states.recall(thread).copy()
+        belief = cache.get(thread).copy()
         say(buyer, thread, "Written by the one")
-        states.forget(thread)
-        states.remember(belief)
+        cache.invalidate(thread)
+        cache.put(belief)
         say(seller, thread, "Written by the other, who does not know")
 
     assert [m.body for m in messages_of(thread)][-2:] == [
@@ -400,9 +396,9 @@ def test_opening_while_others_write_shows_no_seq_that_is_not_on_the_page(thread,
     opened = open_thread(buyer, thread)
     say(seller, thread, "After it was read")
 
-    assert opened.state.thread.last_seq == opened.messages[-1].seq == 1
+    assert opened.cached.thread.last_seq == opened.messages[-1].seq == 1
     assert opened.me.last_seq == 1
-    assert opened.state.thread.last_message["text"] == "Are you free in May?"
+    assert opened.cached.thread.last_message["text"] == "Are you free in May?"
 
 
 def test_a_line_is_told_to_those_who_were_there_when_it_was_stored(
@@ -436,7 +432,7 @@ def test_two_threads_of_one_process_send_and_read(thread, buyer, seller, deliver
             job.result()
     assert_consistent(thread)
     # What this process believes is what is stored, since nobody else wrote.
-    believed = states.known(thread)
+    believed = cache.peek(thread)
     for person in (buyer, seller):
         assert believed.people[person.id].last_seq == row(thread, person).last_seq
         # Or it knows that it does not know.

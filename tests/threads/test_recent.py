@@ -12,18 +12,23 @@ from tests.threads.conftest import add_friend, say
 from threads.actions.folders import archive_thread
 from threads.actions.participants import leave_thread
 from threads.dynamodb import recent_writes
-from threads.dynamodb.recent_writes import MAX_THREADS, InMemory, InRedis, rows_written
+from threads.dynamodb.recent_writes import (
+    MAX_THREADS,
+    InMemoryRecentWrites,
+    RedisRecentWrites,
+    list_written_rows,
+)
 
 NOWHERE = "redis://127.0.0.1:1/0"
 
 
 @pytest.fixture(params=["memory", "redis"])
 def notes(request):
-    return InMemory() if request.param == "memory" else redis_notes()
+    return InMemoryRecentWrites() if request.param == "memory" else redis_notes()
 
 
-def redis_notes() -> InRedis:
-    return InRedis(os.environ["PARLEY_TEST_REDIS_URL"])
+def redis_notes() -> RedisRecentWrites:
+    return RedisRecentWrites(os.environ["PARLEY_TEST_REDIS_URL"])
 
 
 def somebody() -> str:
@@ -32,7 +37,7 @@ def somebody() -> str:
 
 def test_a_write_is_known_for_a_while_and_to_its_user_alone(notes):
     user, other = somebody(), somebody()
-    notes.note([(user, "thrd_a"), (user, "thrd_b"), (other, "thrd_c")])
+    notes.record([(user, "thrd_a"), (user, "thrd_b"), (other, "thrd_c")])
     assert sorted(notes.list_threads(user)) == ["thrd_a", "thrd_b"]
     assert notes.list_threads(other) == ["thrd_c"]
     assert notes.list_threads(somebody()) == []
@@ -41,14 +46,14 @@ def test_a_write_is_known_for_a_while_and_to_its_user_alone(notes):
 def test_a_write_that_is_long_ago_is_forgotten(notes, settings):
     user = somebody()
     settings.INDEX_LAG_SECONDS = -2.0
-    notes.note([(user, "thrd_a")])
+    notes.record([(user, "thrd_a")])
     assert notes.list_threads(user) == []
 
 
 def test_the_newest_are_kept(notes):
     user = somebody()
     for number in range(MAX_THREADS + 5):
-        notes.note([(user, f"thrd_{number:03}")])
+        notes.record([(user, f"thrd_{number:03}")])
     threads = notes.list_threads(user)
     assert len(threads) == MAX_THREADS
     assert f"thrd_{MAX_THREADS + 4:03}" in threads
@@ -57,24 +62,24 @@ def test_the_newest_are_kept(notes):
 def test_what_one_process_writes_another_knows():
     user = somebody()
     here, there = redis_notes(), redis_notes()
-    here.note([(user, "thrd_a")])
-    asyncio.run(here.note_on_loop([(user, "thrd_b")]))
+    here.record([(user, "thrd_a")])
+    asyncio.run(here.record_async([(user, "thrd_b")]))
     assert sorted(there.list_threads(user)) == ["thrd_a", "thrd_b"]
 
 
 def test_without_redis_a_process_knows_of_its_own_writes(monkeypatch):
     monkeypatch.setattr(redis_outage, "is_on", False)
-    user, notes = somebody(), InRedis(NOWHERE)
-    notes.note([(user, "thrd_a")])
-    asyncio.run(notes.note_on_loop([(user, "thrd_b")]))
+    user, notes = somebody(), RedisRecentWrites(NOWHERE)
+    notes.record([(user, "thrd_a")])
+    asyncio.run(notes.record_async([(user, "thrd_b")]))
     assert sorted(notes.list_threads(user)) == ["thrd_a", "thrd_b"]
     with pytest.raises(ConnectionError):
-        notes.forget_all()
+        notes.clear()
 
 
 @pytest.mark.django_db
 def test_every_write_of_a_row_is_noted_for_its_user(thread, buyer, seller, stranger):
-    recent_writes.forget_all()
+    recent_writes.clear()
     archive_thread(seller, thread_id=thread)
     assert (recent_writes.list_threads(seller.id), recent_writes.list_threads(buyer.id)) == (
         [thread],
@@ -84,15 +89,15 @@ def test_every_write_of_a_row_is_noted_for_its_user(thread, buyer, seller, stran
     assert recent_writes.list_threads(buyer.id) == [thread]
     add_friend(buyer, thread_id=thread, user=stranger)
     assert recent_writes.list_threads(stranger.id) == [thread]
-    recent_writes.forget_all()
+    recent_writes.clear()
     leave_thread(stranger, thread_id=thread)
     assert recent_writes.list_threads(stranger.id) == [thread]
 
 
 def test_what_is_only_checked_or_read_is_not_written():
     key = {"pk": {"S": "THR#thrd_a"}, "sk": {"S": "PART#usr_a"}}
-    assert rows_written("Query", {}) == rows_written("GetItem", {"Key": key}) == []
+    assert list_written_rows("Query", {}) == list_written_rows("GetItem", {"Key": key}) == []
     checked = {"TransactItems": [{"ConditionCheck": {"Key": key}}]}
-    assert rows_written("TransactWriteItems", checked) == []
+    assert list_written_rows("TransactWriteItems", checked) == []
     put = {"RequestItems": {"table": [{"PutRequest": {"Item": key}}]}}
-    assert rows_written("BatchWriteItem", put) == [("usr_a", "thrd_a")]
+    assert list_written_rows("BatchWriteItem", put) == [("usr_a", "thrd_a")]

@@ -15,10 +15,11 @@ from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent, read_partition
 from tests.threads.conftest import add_friend, make_person, row, say, start
 from tests.threads.trouble import FOREVER, UPDATE, away, refused
-from threads import keys, relay
+from threads import outbox_handlers
 from threads.actions.blocks import block_person
 from threads.actions.folders import archive_thread
 from threads.actions.participants import remove_participant
+from threads.dynamodb import keys
 from threads.dynamodb.retry import time_budget
 from threads.models import Pair, Profile
 from threads.queries import open_thread
@@ -51,7 +52,7 @@ def profile(user: User) -> Profile:
 
 def test_a_new_person_has_a_profile_in_the_table(nothing_waits):
     user = make_person("Bea")
-    assert relay.process_due_entries() == 1
+    assert outbox_handlers.process_due_entries() == 1
     copied = profile(user)
     assert (copied.display_name, copied.handle) == ("Bea", user.handle)
     assert (copied.time_zone, copied.verified, copied.city) == ("UTC", False, None)
@@ -65,7 +66,7 @@ def test_a_new_name_reaches_the_profile_ones_own_item_and_the_others_rows(
     archive_thread(buyer, thread_id=archived)
     rename(buyer, "Beatrix", city="Porto", time_zone="Europe/Lisbon")
 
-    assert relay.process_due_entries() == 1
+    assert outbox_handlers.process_due_entries() == 1
 
     assert (profile(buyer).display_name, profile(buyer).city) == ("Beatrix", "Porto")
     for each in (thread, archived):
@@ -81,13 +82,13 @@ def test_a_new_name_reaches_the_profile_ones_own_item_and_the_others_rows(
         "Beatrix",
         "Beatrix",
     ]
-    assert open_thread(seller, thread).state.name_of(buyer.id)["name"] == "Beatrix"
+    assert open_thread(seller, thread).cached.get_person(buyer.id)["name"] == "Beatrix"
 
 
 def test_what_is_sent_next_bears_the_new_name(thread, buyer, delivered, nothing_waits):
     say(buyer, thread)
     rename(buyer, "Beatrix")
-    relay.process_due_entries()
+    outbox_handlers.process_due_entries()
     delivered.clear()
     say(buyer, thread)
     assert "Beatrix" in delivered.to(buyer, "message.sent")[0]["html"]
@@ -118,9 +119,9 @@ def test_an_old_entry_carried_late_does_not_undo_a_newer_one(thread, buyer, sell
 
 
 def test_a_profile_that_is_copied_keeps_when_somebody_was_last_seen(buyer, nothing_waits):
-    relay.process_entry(rename(buyer, "Beatrix"))
+    outbox_handlers.process_entry(rename(buyer, "Beatrix"))
     profile(buyer).update([Profile.last_seen_at.set("2026-05-04T09:30:00.125Z")])
-    relay.process_entry(rename(buyer, "Trixie", city=""))
+    outbox_handlers.process_entry(rename(buyer, "Trixie", city=""))
     assert profile(buyer).last_seen_at == "2026-05-04T09:30:00.125Z"
 
 
@@ -130,11 +131,11 @@ def test_a_copy_that_was_left_half_done_is_finished(buyer, seller, trouble, noth
     rename(buyer, "Beatrix")
     trouble.let(UPDATE, updates)
     trouble.before(UPDATE, away, times=FOREVER)
-    relay.process_due_entries()
+    outbox_handlers.process_due_entries()
 
     trouble.over()
     make_due()
-    relay.process_due_entries()
+    outbox_handlers.process_due_entries()
     assert not OutboxEntry.objects.filter(done_at__isnull=True).exists()
     for thread in threads:
         assert row(thread, buyer).person["name"] == "Beatrix"
@@ -146,7 +147,7 @@ def test_a_copy_waits_for_a_transaction_on_the_same_item(
 ):
     rename(buyer, "Beatrix")
     trouble.before(UPDATE, refused("TransactionConflictException"), times=3)
-    assert relay.process_due_entries() == 1
+    assert outbox_handlers.process_due_entries() == 1
     assert row(thread, seller).other_side["name"] == "Beatrix"
 
 
@@ -161,7 +162,7 @@ def test_somebody_removed_while_it_is_copied_is_not_written_back(
 
     # The first update is the profile's own; just before the next one, they are gone.
     trouble.meanwhile(UPDATE, lambda: trouble.meanwhile(UPDATE, leave))
-    assert relay.process_due_entries() == 1
+    assert outbox_handlers.process_due_entries() == 1
     assert row(thread, stranger) is None
     assert_consistent(thread)
 
@@ -178,7 +179,7 @@ def test_one_entry_that_cannot_be_carried_does_not_hold_up_the_rest(
     trouble.over()
     make_due()
 
-    assert relay.process_due_entries() == 1
+    assert outbox_handlers.process_due_entries() == 1
 
     assert Pair.find(keys.pair_pk(buyer.id, seller.id), keys.STATE).blocked_by == {seller.id}
     (left,) = OutboxEntry.objects.filter(done_at__isnull=True)
@@ -187,7 +188,7 @@ def test_one_entry_that_cannot_be_carried_does_not_hold_up_the_rest(
 
 def test_the_profile_of_somebody_who_is_gone_is_done(nothing_waits):
     OutboxEntry.objects.create(kind="profile", payload={"user": "usr_of_somebody_deleted"})
-    assert relay.process_due_entries() == 1
+    assert outbox_handlers.process_due_entries() == 1
     assert not OutboxEntry.objects.filter(done_at__isnull=True).exists()
 
 
@@ -196,11 +197,11 @@ def test_while_the_store_is_away_it_does_not_try_them_all(buyer, trouble, nothin
         rename(buyer, f"Bea {number}")
     trouble.before("*", away, times=FOREVER)
     with time_budget(0.0):
-        assert relay.process_due_entries() == 0
+        assert outbox_handlers.process_due_entries() == 0
     assert trouble.happened == 1
     trouble.over()
     make_due()
-    assert relay.process_due_entries() == 5
+    assert outbox_handlers.process_due_entries() == 5
 
 
 @pytest.mark.django_db(transaction=True)
@@ -222,7 +223,7 @@ def test_nobody_waits_for_the_database_while_a_profile_is_copied(trouble):
             assert written.wait(3), "the copy holds the database"
 
         trouble.meanwhile(UPDATE, meanwhile)
-        assert relay.process_entry(entry)
+        assert outbox_handlers.process_entry(entry)
     assert written.is_set()
 
 
@@ -236,7 +237,7 @@ def test_two_changes_carried_at_once_end_with_the_newest_name():
     def carry(part: list[OutboxEntry]) -> None:
         together.wait()
         for entry in part:
-            relay.process_entry(entry)
+            outbox_handlers.process_entry(entry)
         connection.close()
 
     with ThreadPoolExecutor(3) as pool:

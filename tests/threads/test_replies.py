@@ -10,17 +10,17 @@ from tests.threads.conftest import add_friend, make_person, messages_of, say, st
 from tests.threads.test_revisions import edit, remove
 from threads.actions.messages import send_message
 from threads.actions.participants import remove_participant
-from threads.dynamodb.store import counting
+from threads.dynamodb.store import count_requests
 from threads.models import Message
 from threads.queries import list_newer, list_older, open_thread, open_thread_at
-from threads.rendering.messages import render_message, view_of
+from threads.rendering.messages import message_view, render_message
 
 NO_MESSAGE = "msg_01JZZZZZZZZZZZZZZZZZZZZZZZ"
 
 
 def quote_in(opened, message: Message) -> dict:
     (shown,) = [one for one in opened.messages if one.id == message.id]
-    return view_of(shown, opened.state).quote
+    return message_view(shown, opened.cached).quote
 
 
 def fresh(user, message: Message) -> dict:
@@ -51,7 +51,7 @@ def test_both_sides_are_told_with_the_quote_of_a_fresh_page(thread, buyer, selle
     opened = open_thread(buyer, thread)
     for person in (buyer, seller):
         (event,) = delivered.to(person, "message.sent")
-        assert event["html"] == render_message(opened.messages[-1], opened.state)
+        assert event["html"] == render_message(opened.messages[-1], opened.cached)
         assert "Are you free in May?" in event["html"]
     assert fresh(buyer, answer) == {
         "id": first.id,
@@ -91,7 +91,7 @@ def test_a_quote_follows_a_removal(thread, buyer, seller):
     remove(buyer, first)
     assert fresh(seller, answer)["text"] == "This message was removed."
     opened = open_thread(seller, thread)
-    assert "Unforgettable" not in "".join(render_message(m, opened.state) for m in opened.messages)
+    assert "Unforgettable" not in "".join(render_message(m, opened.cached) for m in opened.messages)
 
 
 def test_a_removed_answer_quotes_no_more(thread, buyer, seller):
@@ -214,7 +214,7 @@ def test_the_same_id_with_another_quote_is_another_message(thread, buyer, seller
 
 def test_costs_two_requests(thread, seller):
     (first,) = messages_of(thread)
-    with counting() as requests:
+    with count_requests() as requests:
         say(seller, thread, reply_to=first.id)
     assert requests == ["GetItem", "TransactWriteItems"]
 
@@ -222,11 +222,11 @@ def test_costs_two_requests(thread, seller):
 def test_a_page_costs_one_more_only_if_a_quote_points_outside(thread, buyer, seller):
     (first,) = messages_of(thread)
     say(seller, thread, reply_to=first.id)
-    with counting() as requests:
+    with count_requests() as requests:
         open_thread(buyer, thread)
     assert requests == ["Query"]
     for _ in range(49):
         say(buyer, thread)
-    with counting() as requests:
+    with count_requests() as requests:
         open_thread(buyer, thread)
     assert requests == ["Query", "BatchGetItem"]

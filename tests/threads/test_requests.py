@@ -21,15 +21,15 @@ from tests.threads.conftest import (
     row,
     say,
 )
-from threads import cache as states
-from threads import keys
+from threads import cache
 from threads.actions.blocks import block_person
 from threads.actions.folders import restore_thread
 from threads.actions.participants import leave_thread
 from threads.actions.requests import accept_request, decline_request
 from threads.actions.revisions import edit_message
-from threads.dynamodb.store import counting
-from threads.events import cursors_of
+from threads.dynamodb import keys
+from threads.dynamodb.store import count_requests
+from threads.events import list_cursors
 from threads.models import Pair
 from threads.queries import open_thread
 
@@ -70,7 +70,7 @@ def test_nobody_writes_before_it_is_accepted(request_, buyer, seller):
     for user in (buyer, seller):
         for warm in (True, False):
             if not warm:
-                states.forget(request_)
+                cache.invalidate(request_)
             assert refusal(say, user, request_) == "REQUEST_PENDING"
     guest = make_person("Gus")
     assert refusal(add_friend, buyer, thread_id=request_, user=guest) == "REQUEST_PENDING"
@@ -83,7 +83,7 @@ def test_nobody_writes_before_it_is_accepted(request_, buyer, seller):
 
 def test_the_condition_is_in_the_write(request_, buyer, seller):
     """A process that still believes in an accepted thread cannot write either."""
-    believed = states.look(request_)
+    believed = cache.reload(request_)
     for person in believed.people.values():
         person.request_state = None
     assert refusal(say, buyer, request_) == "REQUEST_PENDING"
@@ -97,7 +97,7 @@ def test_no_tick_goes_back(request_, buyer, seller, delivered):
     assert not delivered.to(buyer)
     assert delivered.to(seller, "cursor.moved")
     opened = open_thread(buyer, request_)
-    assert cursors_of(opened, reader_id=buyer.id) == []
+    assert list_cursors(opened, reader_id=buyer.id) == []
 
 
 def test_accepting_opens_it_for_both(request_, buyer, seller, delivered):
@@ -280,10 +280,10 @@ def test_a_refused_one_costs_nothing(buyer, seller):
 
 
 def test_what_it_costs(buyer, seller):
-    with counting() as requests:
+    with count_requests() as requests:
         thread = ask(buyer, seller)
     assert requests == ["BatchGetItem", "TransactWriteItems"]
-    with counting() as requests:
+    with count_requests() as requests:
         accept_request(seller, thread_id=thread)
     assert requests == ["Query", "TransactWriteItems", "Query", "Query"]
 

@@ -9,10 +9,10 @@ from botocore.retries.standard import ThrottledRetryableChecker, TransientRetrya
 from django.conf import settings
 
 from core.refusals import Refusal
-from realtime.sockets.commands import handle
+from realtime.sockets.commands import handle_command
 from tests.threads.conftest import messages_of, say
 from tests.threads.trouble import FOREVER, WRITE, away, cancelled, refused
-from threads import cache as states
+from threads import cache
 from threads.dynamodb import circuit_breaker as breakers
 from threads.dynamodb import retry
 from threads.dynamodb.circuit_breaker import MAX_FAILURES, CircuitBreaker
@@ -78,10 +78,10 @@ def test_all_requests_of_a_page_share_one_deadline(client, buyer, thread, every_
 
 
 def test_all_requests_of_a_command_share_one_deadline(buyer, thread, every_other, deadlines):
-    states.forget(thread)
+    cache.invalidate(thread)
     frame = {"type": "message.edit", "thread": thread, "message": messages_of(thread)[0].id}
     deadlines.clear()
-    handle(buyer, frame | {"body": "Are you free in June?"})
+    handle_command(buyer, frame | {"body": "Are you free in June?"})
     assert len(deadlines) >= 2
     assert len(set(deadlines)) == 1
 

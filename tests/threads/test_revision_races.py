@@ -12,7 +12,7 @@ from tests.threads.conftest import add_friend, make_person, messages_of, row, sa
 from tests.threads.test_revisions import HEART, THUMB, edit, give, refused, remove, stored
 from tests.threads.trouble import FOREVER, WRITE, away, cancelled, hung_up
 from threads.actions.participants import leave_thread, remove_participant
-from threads.actions.revisions import edit_message, react, remove_message
+from threads.actions.revisions import edit_message, remove_message, set_reaction
 from threads.models.message import REACTIONS
 
 pytestmark = pytest.mark.slow
@@ -154,7 +154,7 @@ def test_an_edit_against_a_removal_leaves_it_removed(thread, buyer, elsewhere):
 def test_a_reaction_and_an_edit_at_once_are_both_kept(thread, buyer, seller, trouble, elsewhere):
     message = say(buyer, thread)
     fields = {"thread_id": thread, "message_id": message.id, "reaction": HEART, "on": True}
-    trouble.meanwhile(WRITE, lambda: elsewhere.do(react, seller, **fields))
+    trouble.meanwhile(WRITE, lambda: elsewhere.do(set_reaction, seller, **fields))
     edit(buyer, message)
     assert (stored(message).body, stored(message).reactions) == ("Otherwise", {HEART: [seller.id]})
     assert_consistent(thread)

@@ -19,19 +19,19 @@ from tests.threads.conftest import (
 )
 from threads.actions.blocks import block_person
 from threads.actions.participants import leave_thread, remove_participant
-from threads.actions.revisions import MAX_HISTORY_BYTES, edit_message, react, remove_message
+from threads.actions.revisions import MAX_HISTORY_BYTES, edit_message, remove_message, set_reaction
 from threads.dynamodb.change import Change
-from threads.dynamodb.store import counting
+from threads.dynamodb.store import count_requests
 from threads.dynamodb.transactions import update
 from threads.models import Message, Thread
-from threads.models.message import MAX_BODY, REACTIONS
+from threads.models.message import MAX_BODY_LENGTH, REACTIONS
 from threads.models.thread import LOCKED
 from threads.queries import open_thread
 from threads.rendering.messages import render_message
 
 THUMB, HEART = REACTIONS[:2]
 # Four bytes each in UTF-8: the bound of earlier texts is in bytes.
-LONG = "𝕏" * (MAX_BODY - 1)
+LONG = "𝕏" * (MAX_BODY_LENGTH - 1)
 NO_MESSAGE = "msg_01JZZZZZZZZZZZZZZZZZZZZZZZ"
 
 
@@ -44,7 +44,7 @@ def remove(user, message: Message) -> None:
 
 
 def give(user, message: Message, reaction: str = THUMB, *, on: bool = True) -> None:
-    react(user, thread_id=message.thread_id, message_id=message.id, reaction=reaction, on=on)
+    set_reaction(user, thread_id=message.thread_id, message_id=message.id, reaction=reaction, on=on)
 
 
 def stored(message: Message) -> Message:
@@ -95,7 +95,7 @@ def test_a_removal_keeps_all_of_it_for_staff_and_shows_none(thread, buyer, selle
     assert (now.body, now.rev) == ("Still a mistake", 3)
     assert now.earlier_bodies[0]["body"] == "A mistake"
     assert now.reactions == {THUMB: [seller.id]}
-    assert now.is_gone
+    assert now.is_redacted
     assert_consistent(thread)
 
 
@@ -195,7 +195,7 @@ def test_everybody_is_told_with_the_fragment_of_a_fresh_page(
             "message": message.id,
             "seq": message.seq,
             "rev": 1,
-            "html": render_message(opened.messages[-1], opened.state),
+            "html": render_message(opened.messages[-1], opened.cached),
         }
 
 
@@ -371,11 +371,11 @@ def test_a_stranger_is_told_the_same_as_of_a_thread_that_is_none(
     if not believes:
         cold(thread)
     nowhere = Message("THR#thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ", message.sk)
-    with counting() as asked_for_theirs, pytest.raises(Refusal) as theirs:
+    with count_requests() as asked_for_theirs, pytest.raises(Refusal) as theirs:
         change(stranger, message)
-    with counting() as asked_for_none, pytest.raises(Refusal) as none:
+    with count_requests() as asked_for_none, pytest.raises(Refusal) as none:
         change(stranger, nowhere)
-    assert theirs.value.described("") == none.value.described("")
+    assert theirs.value.as_dict("") == none.value.described("")
     assert theirs.value.code == "THREAD_NOT_FOUND"
     assert asked_for_theirs == asked_for_none
 
@@ -458,18 +458,18 @@ def test_a_reaction_of_many_people_is_kept(thread, buyer):
 @ALL
 def test_costs_two_requests(thread, buyer, change):
     message = say(buyer, thread)
-    with counting() as requests:
+    with count_requests() as requests:
         change(buyer, message)
     assert requests == ["GetItem", "TransactWriteItems"]
 
 
 def test_costs_one_more_if_it_quotes_and_one_more_cold(thread, buyer, cold):
     message = say(buyer, thread, "And June?", reply_to=messages_of(thread)[0].id)
-    with counting() as requests:
+    with count_requests() as requests:
         edit(buyer, message)
     assert len(requests) == 3
     cold(thread)
-    with counting() as requests:
+    with count_requests() as requests:
         edit(buyer, message, "And July?")
     assert len(requests) == 4
 

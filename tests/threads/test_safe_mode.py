@@ -8,7 +8,7 @@ from core.refusals import Refusal
 from tests.test_access import BACKEND
 from tests.threads.conftest import add_friend, messages_of, thread_item
 from threads.actions.safe_mode import lift_safe_mode, require_safe_mode
-from threads.dynamodb.store import counting
+from threads.dynamodb.store import count_requests
 
 pytestmark = pytest.mark.storage
 
@@ -34,7 +34,7 @@ def test_a_repeat_says_nothing_twice_and_again_is_another_line(buyer, thread):
 
 def test_costs_what_a_send_costs(buyer, thread):
     lift_safe_mode(buyer, thread_id=thread)
-    with counting() as requests:
+    with count_requests() as requests:
         require_safe_mode(buyer, thread_id=thread)
     assert list(requests) == ["TransactWriteItems"]
 

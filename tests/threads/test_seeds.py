@@ -20,11 +20,11 @@ from core.outbox.models import OutboxEntry
 from demo import content, history
 from demo.management.commands import seed_demo
 from inbox.queries import list_folder
-from projects.actions.cards import move_card
-from projects.panel.rebuild import differences
+from projects.actions.cards import transition_card
+from projects.panel.rebuild import list_differences
 from tests.threads.conftest import say
-from threads import keys
-from threads.dynamodb.store import Store, counting
+from threads.dynamodb import keys
+from threads.dynamodb.store import Store, count_requests
 from threads.dynamodb.table import Item, query
 from threads.models import Message, Participant, Profile
 from threads.queries import open_thread
@@ -187,7 +187,7 @@ def test_a_second_run_changes_nothing_and_says_so(few, installation):
     path = installation.DATA_DIR / "demo.json"
     before = (list(User.objects.values()), path.stat().st_mtime_ns, found())
 
-    with counting() as requests, time_machine.travel(datetime.now(UTC) + timedelta(days=3)):
+    with count_requests() as requests, time_machine.travel(datetime.now(UTC) + timedelta(days=3)):
         second = run("seed_demo")
 
     assert "Nothing was changed" in second
@@ -278,7 +278,7 @@ def test_refuses_stores_that_are_not_embedded(few, installation, command, embedd
     installation.EMBEDDED = embedded
     # Only what is decided on; the connection of this process stays the test's own.
     installation.DYNAMODB = installation.DYNAMODB | {"endpoint": endpoint}
-    with counting() as requests, pytest.raises(CommandError, match="--force"):
+    with count_requests() as requests, pytest.raises(CommandError, match="--force"):
         run(*command.split())
     assert not requests
     assert not User.objects.exists()
@@ -441,7 +441,7 @@ def test_demo_bookings_have_cards_to_answer_and_one_that_was():
     proofs = Card.objects.get(type="proofs")
     assert [file["name"] for file in proofs.payload["files"]] == ["sketch-a.jpg", "sketch-b.jpg"]
     assert {card.thread_id for card in Card.objects.filter(is_open=True, waits_for=[])} == set()
-    assert list(differences(proofs.thread_id)) == []
+    assert list(list_differences(proofs.thread_id)) == []
 
 
 def test_demo_bookings_leave_what_people_did_with_the_cards():
@@ -449,7 +449,7 @@ def test_demo_bookings_leave_what_people_did_with_the_cards():
     run("seed_bookings")
     card = Card.objects.get(type="reschedule")
     seller = card.leg.seller
-    move_card(seller, card_id=card.id, move="decline", version=card.version, key="no")
+    transition_card(seller, card_id=card.id, move="decline", version=card.version, key="no")
     before = shown_cards()
     run("seed_bookings")
     assert shown_cards() == before

@@ -8,10 +8,10 @@ import time_machine
 
 from core.refusals import Refusal
 from tests.threads.conftest import messages_of, row, say, start, thread_item
-from threads import keys
 from threads.actions.messages import send_message
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
-from threads.dynamodb.store import counting
+from threads.dynamodb.store import count_requests
 from threads.dynamodb.transactions import update
 from threads.models import ArchiveDue, Message, Participant, SentMarker, Thread
 from threads.models.thread import LOCKED
@@ -31,7 +31,7 @@ def test_is_stored_with_all_that_goes_with_it(thread, buyer, seller):
         assert row(thread, person).last_seq == 2
         assert row(thread, person).last_message_at == sent.created_at
         assert row(thread, person).inbox_sk == f"{sent.created_at}#{thread}"
-    marker = SentMarker.find(sent.pk, keys.sent_sk(seller.id, sent.client_id))
+    marker = SentMarker.find(sent.pk, keys.sent_marker_sk(seller.id, sent.client_id))
     assert (marker.message_id, marker.seq) == (sent.id, 2)
 
 
@@ -85,9 +85,9 @@ def test_tells_both_sides_after_it_is_stored(thread, buyer, seller, delivered):
 
 def test_refuses_a_stranger_as_if_the_thread_did_not_exist(thread, stranger, delivered, cold):
     nowhere = "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
-    with counting() as asked_for_theirs, pytest.raises(Refusal) as theirs:
+    with count_requests() as asked_for_theirs, pytest.raises(Refusal) as theirs:
         say(stranger, thread)
-    with counting() as asked_for_none, pytest.raises(Refusal) as none:
+    with count_requests() as asked_for_none, pytest.raises(Refusal) as none:
         say(stranger, nowhere)
 
     assert theirs.value.code == none.value.code == "THREAD_NOT_FOUND"

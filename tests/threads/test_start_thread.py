@@ -10,9 +10,9 @@ from core.refusals import Refusal
 from inbox.queries import list_folder
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import ask, befriend, messages_of, row, say, start, thread_item
-from threads import keys
 from threads.actions.blocks import block_person, unblock_person
-from threads.dynamodb.store import counting
+from threads.dynamodb import keys
+from threads.dynamodb.store import count_requests
 from threads.dynamodb.table import Item, query
 from threads.models import ArchiveDue, Pair, PairThread, SentMarker, StartMarker
 
@@ -42,9 +42,12 @@ def test_all_of_it_is_stored(buyer, seller):
     pair = Pair.find(keys.pair_pk(buyer.id, seller.id), keys.STATE)
     assert (pair.accepted, pair.blocked_by) == (True, None)
     assert threads_of(buyer, seller) == [thread]
-    marker = StartMarker.find(keys.user_pk(buyer.id), keys.start_sk(client_id))
+    marker = StartMarker.find(keys.user_pk(buyer.id), keys.start_marker_sk(client_id))
     assert marker.thread_id == thread
-    assert SentMarker.find(message.pk, keys.sent_sk(buyer.id, client_id)).message_id == message.id
+    assert (
+        SentMarker.find(message.pk, keys.sent_marker_sk(buyer.id, client_id)).message_id
+        == message.id
+    )
     assert ArchiveDue.find(keys.archive_pk(message.created_at[:10], thread), message.pk)
     assert_consistent(thread)
 
@@ -72,7 +75,7 @@ def test_both_sides_are_told(buyer, seller, delivered):
 
 def test_it_is_a_look_and_a_write_and_the_next_message_is_one_more(buyer, seller):
     befriend(buyer, seller)
-    with counting() as requests:
+    with count_requests() as requests:
         say(buyer, ask(buyer, seller))
     assert requests == ["BatchGetItem", "TransactWriteItems", "TransactWriteItems"]
 

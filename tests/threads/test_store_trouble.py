@@ -29,11 +29,11 @@ from tests.threads.trouble import (
     no_answer,
     refused,
 )
-from threads import keys
 from threads.actions.cursors import mark_read
 from threads.actions.folders import archive_thread, pin_thread, restore_thread
 from threads.actions.messages import send_message
 from threads.actions.participants import leave_thread, remove_participant
+from threads.dynamodb import keys
 from threads.dynamodb.store import Store
 from threads.dynamodb.table import Item, query
 from threads.models import Pair, PairThread

@@ -2,8 +2,8 @@ import time
 from uuid import uuid4
 
 from tests.threads.botocore_client import botocore_client
-from threads import keys
-from threads.cleanup import sweep_expired
+from threads.cleanup import delete_expired_items
+from threads.dynamodb import keys
 from threads.dynamodb.table import connection, query
 from threads.models import RateBucket
 
@@ -27,7 +27,7 @@ def test_what_has_expired_is_invisible_at_once_and_gone_after_a_sweep():
     assert query(old.pk, limit=5).items == []
     assert is_in_table(old)
 
-    assert sweep_expired() >= 1
+    assert delete_expired_items() >= 1
     assert not is_in_table(old)
     assert is_in_table(young)
 

@@ -19,12 +19,12 @@ from tests.threads.conftest import (
     thread_item,
 )
 from tests.threads.test_revisions import edit, give, remove
-from threads import cache as states
-from threads import events, keys, queries
+from threads import cache, events, queries
 from threads.actions.blocks import block_person
 from threads.actions.drafts import save_draft
 from threads.actions.participants import leave_thread
-from threads.dynamodb.store import counting
+from threads.dynamodb import keys
+from threads.dynamodb.store import count_requests
 from threads.dynamodb.table import put_many
 from threads.models import Message
 from threads.queries import open_thread
@@ -104,7 +104,7 @@ def test_what_it_gives_is_what_a_fresh_page_shows(thread, buyer, seller):
     give(buyer, first)
     event = sync(buyer, thread, after=held)
     opened = open_thread(buyer, thread)
-    fresh = [render_message(message, opened.state) for message in opened.messages[1:]]
+    fresh = [render_message(message, opened.cached) for message in opened.messages[1:]]
     assert [m["html"] for m in event["messages"]] == fresh
 
 
@@ -131,9 +131,9 @@ def test_gives_exactly_what_changed_in_the_window(thread, buyer, seller):
     everything = sync(buyer, thread, after=said[7], oldest=said[1])
     assert {c["message"] for c in everything["changed"]} == {m.id for m in said[1:7]}
     fresh = {m.id: m for m in open_thread(buyer, thread).messages}
-    state = open_thread(buyer, thread).state
+    cached = open_thread(buyer, thread).cached
     for change in everything["changed"]:
-        assert change["html"] == render_message(fresh[change["message"]], state)
+        assert change["html"] == render_message(fresh[change["message"]], cached)
 
 
 def test_gives_nothing_that_did_not_change(thread, buyer, seller):
@@ -141,7 +141,7 @@ def test_gives_nothing_that_did_not_change(thread, buyer, seller):
     edit(buyer, said[0])
     event = sync(buyer, thread, after=said[2], oldest=said[0], rev=1)
     assert (event["changed"], event["rev"]) == ([], 1)
-    with counting() as requests:
+    with count_requests() as requests:
         sync(buyer, thread, after=said[2], oldest=said[0], rev=1)
     assert requests == ["Query", "GetItem"]
 
@@ -195,7 +195,7 @@ def fill(thread: str, count: int, body: str, *, changed: bool = False) -> list[M
     item.last_seq = item.last_tally = count
     item.last_message_id, item.rev = filled[-1].id, count if changed else 0
     put_many([item, *filled])
-    states.forget(thread)
+    cache.invalidate(thread)
     return filled
 
 
@@ -277,11 +277,11 @@ def test_the_draft_follows_even_if_it_is_empty(thread, buyer, seller):
 def test_what_it_costs(thread, buyer, seller):
     held = say(buyer, thread)
     oldest = messages_of(thread)[0]
-    with counting() as requests:
+    with count_requests() as requests:
         sync(buyer, thread, after=held, oldest=oldest, rev=0)
     assert requests == ["Query", "GetItem"]
     edit(buyer, held)
-    with counting() as requests:
+    with count_requests() as requests:
         sync(buyer, thread, after=held, oldest=oldest, rev=0)
     assert requests == ["Query", "Query", "GetItem"]
 
@@ -294,7 +294,7 @@ def test_an_ancient_oldest_reads_a_bounded_window_and_says_where_it_begins(
     said = [say(seller, thread, f"number {number}") for number in range(60)]
     edit(seller, said[0], "edited long ago")
     edit(seller, said[55], "edited just now")
-    with counting() as requests:
+    with count_requests() as requests:
         event = sync(buyer, thread, after=said[-1], oldest=messages_of(thread)[0], rev=0)
     assert requests == ["Query", "Query", "Query", "GetItem"]
     assert [change["message"] for change in event["changed"]] == [said[55].id]

@@ -9,19 +9,19 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from tests.threads.botocore_client import botocore_client
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import (
     Item,
     connection,
     create_table,
-    differences,
     get_many,
-    load,
+    list_schema_differences,
+    parse_item,
     put_many,
     query,
 )
-from threads.dynamodb.transactions import Cancelled, Transaction
+from threads.dynamodb.transactions import Transaction, TransactionCancelled
 from threads.models import Connection, Draft, RateBucket, SentMarker, TabSnapshot, UserConnection
 
 
@@ -89,28 +89,30 @@ ALL = ["GSI1", "GSI2", "GSI3", "GSI4"]
 
 
 def test_one_of_our_shape_differs_in_nothing(other_tables):
-    assert differences(other_tables.make([index_of(name) for name in ALL])) == []
+    assert list_schema_differences(other_tables.make([index_of(name) for name in ALL])) == []
 
 
 def test_a_missing_index_is_named(other_tables):
     described = other_tables.make([index_of(name) for name in ALL if name != "GSI3"])
-    assert differences(described) == ["index GSI3 is missing"]
+    assert list_schema_differences(described) == ["index GSI3 is missing"]
 
 
 def test_a_table_without_indexes_misses_all(other_tables):
-    assert differences(other_tables.make([])) == [f"index {name} is missing" for name in ALL]
+    assert list_schema_differences(other_tables.make([])) == [
+        f"index {name} is missing" for name in ALL
+    ]
 
 
 def test_an_index_too_many_is_named(other_tables):
     more = index_of("GSI2") | {"IndexName": "GSI9"}
     described = other_tables.make([*(index_of(name) for name in ALL), more])
-    assert differences(described) == ["index GSI9 is not one of ours"]
+    assert list_schema_differences(described) == ["index GSI9 is not one of ours"]
 
 
 def test_another_projection_is_described(other_tables):
     whole = index_of("GSI1", {"ProjectionType": "ALL"})
     described = other_tables.make([whole, *(index_of(name) for name in ALL[1:])])
-    (difference,) = differences(described)
+    (difference,) = list_schema_differences(described)
     assert difference.startswith("GSI1 is ")
     assert "ALL" in difference
     assert "lastMessage" in difference
@@ -119,16 +121,16 @@ def test_another_projection_is_described(other_tables):
 def test_one_attribute_less_in_an_index_is_described(other_tables):
     less = {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["firstUndeliveredSeq"]}
     indexes = [index_of(name, less if name == "GSI3" else None) for name in ALL]
-    (difference,) = differences(other_tables.make(indexes))
+    (difference,) = list_schema_differences(other_tables.make(indexes))
     assert difference.startswith("GSI3 is ")
     assert "firstUndeliveredMsgId" in difference
 
 
 def test_other_keys_are_described(other_tables):
     indexes = [index_of(name, keyed_by="GSI4PK GSI1SK" if name == "GSI4" else "") for name in ALL]
-    (difference,) = differences(other_tables.make(indexes))
+    (difference,) = list_schema_differences(other_tables.make(indexes))
     assert difference.startswith("GSI4 is ")
-    (difference,) = differences(
+    (difference,) = list_schema_differences(
         other_tables.make([index_of(name) for name in ALL], sort_key="created")
     )
     assert difference.startswith("table is ")
@@ -183,7 +185,9 @@ def test_a_table_that_expires_by_something_else_is_said():
 
 def marker(thread: str, name: str, ttl: int) -> SentMarker:
     pk = keys.thread_pk(thread)
-    return SentMarker(pk, keys.sent_sk("system", name), message_id="m", seq=1, hash="h", ttl=ttl)
+    return SentMarker(
+        pk, keys.sent_marker_sk("system", name), message_id="m", seq=1, hash="h", ttl=ttl
+    )
 
 
 def test_what_has_expired_is_in_no_read(thread):
@@ -195,7 +199,7 @@ def test_what_has_expired_is_in_no_read(thread):
     assert SentMarker.find(there.pk, there.sk) is not None
     found = get_many([(gone.pk, gone.sk), (there.pk, there.sk)])
     assert [item.sk for item in found] == [there.sk]
-    page = query(gone.pk, Item.sk.startswith(keys.sent_sk("system", "")), limit=10)
+    page = query(gone.pk, Item.sk.startswith(keys.sent_marker_sk("system", "")), limit=10)
     assert [item.sk for item in page.items] == [there.sk]
 
 
@@ -247,7 +251,7 @@ def test_many_come_in_chunks_and_each_once(thread):
 
 
 def test_an_item_of_no_kind_of_ours_is_left_out():
-    assert load({"pk": {"S": "NONE#1"}, "sk": {"S": "NONE"}}) is None
+    assert parse_item({"pk": {"S": "NONE#1"}, "sk": {"S": "NONE"}}) is None
 
 
 def test_every_item_is_loaded_as_its_own_kind():
@@ -255,7 +259,7 @@ def test_every_item_is_loaded_as_its_own_kind():
         # Of tabs only those that we know are loaded.
         named = "brief" if kind is TabSnapshot else ""
         raw = {"pk": {"S": f"{kind.pk_prefix}x"}, "sk": {"S": kind.sk_prefix + named}}
-        assert type(load(raw)) is kind
+        assert type(parse_item(raw)) is kind
 
 
 def test_a_transaction_names_what_failed_whatever_the_order_of_its_parts(thread):
@@ -274,7 +278,7 @@ def test_a_transaction_names_what_failed_whatever_the_order_of_its_parts(thread)
         write.put("put", three, conditions["put"])
         write.delete("delete", two, conditions["delete"])
         write.check("check", one, conditions["check"])
-        with pytest.raises(Cancelled) as cancelled:
+        with pytest.raises(TransactionCancelled) as cancelled:
             write.commit()
         assert list(cancelled.value.reasons) == [wrong]
         assert cancelled.value.failed(wrong)

@@ -15,6 +15,7 @@ from tests.site import Pair, Site, prepared_site
 from tests.soak import proxy as proxies
 from tests.soak.background import Background
 from tests.soak.proxy import AWAY, Proxy
+from tests.wait import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -131,10 +132,7 @@ def _visit_for(seconds: float, site: Site, pair: Pair) -> Counter[int]:
 
 
 def _wait_until_back(site: Site, pair: Pair) -> None:
-    deadline = time.monotonic() + 30
-    while site.get(f"/threads/{pair.thread}/", pair.buyer)[0] != 200:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_until(lambda: site.get(f"/threads/{pair.thread}/", pair.buyer)[0] == 200, 30, interval=0.1)
 
 
 def _event(line: str) -> str:

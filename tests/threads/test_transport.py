@@ -14,7 +14,7 @@ from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 from django.conf import settings
 
-from threads.dynamodb.client import Client
+from threads.dynamodb.client import SyncClient
 from threads.dynamodb.retry import time_budget
 from threads.dynamodb.signing import Signer
 from threads.dynamodb.store import Store, StoreUnavailable
@@ -89,7 +89,7 @@ class Asker:
 
     def __init__(self, url: str, read_timeout: float, *, on_loop: bool) -> None:
         timeouts = {"connect_timeout": 1, "read_timeout": read_timeout}
-        self.client = Client(region="eu-central-1", endpoint=url, **timeouts)
+        self.client = SyncClient(region="eu-central-1", endpoint=url, **timeouts)
         self.store = Store(self.client, region="eu-central-1", endpoint=url)
         self.on_loop = self.store._client_on_loop
         self.loop = asyncio.new_event_loop() if on_loop else None

@@ -3,9 +3,8 @@
 import pytest
 
 from tests.threads.conftest import messages_of, say, start
-from threads import cache as states
-from threads import keys
-from threads.dynamodb import unknown_kinds
+from threads import cache
+from threads.dynamodb import keys, unknown_kinds
 from threads.dynamodb.table import Item, connection, get_many, query
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +27,7 @@ UNKNOWN_KEYS = ["AAA#1", "POLL#1", "MSG2#1", "THR2", "THR#1", "TAB#budget", "ZZZ
 def test_pages_work_with_an_unknown_item_in_the_thread(client, buyer, seller, thread, sk):
     say(seller, thread, "Gladly")
     put(keys.thread_pk(thread), sk, title="Which date?")
-    states.forget(thread)
+    cache.invalidate(thread)
     client.force_login(buyer)
     for path in (f"/threads/{thread}/", "/inbox/"):
         assert client.get(path).status_code == 200, path
@@ -38,12 +37,12 @@ def test_pages_work_with_an_unknown_item_in_the_thread(client, buyer, seller, th
 def test_many_unknown_items_do_not_crowd_out_known_ones(client, buyer, thread):
     for number in range(150):
         put(keys.thread_pk(thread), f"VOTE#{number:03d}")
-    states.forget(thread)
+    cache.invalidate(thread)
     client.force_login(buyer)
     page = client.get(f"/threads/{thread}/")
     assert page.status_code == 200
     assert "Are you free in May?" in page.content.decode()
-    assert set(states.look(thread).people) == set(states.look(thread).thread.participants)
+    assert set(cache.reload(thread).people) == set(cache.reload(thread).thread.participants)
 
 
 @pytest.mark.storage

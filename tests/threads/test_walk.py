@@ -25,7 +25,7 @@ from tests.threads.conftest import (
     say,
     start,
 )
-from threads import cache as states
+from threads import cache
 from threads.actions.blocks import block_person, unblock_person
 from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread
 from threads.actions.participants import add_participant, leave_thread, remove_participant
@@ -115,7 +115,7 @@ class Walk:
 
     def take_step(self) -> Model:
         self.step += 1
-        states._known = self.chance.choice(self.processes)
+        cache._known = self.chance.choice(self.processes)
         model = self.chance.choice(self.models)
         user = self.chance.choice(self.people)
         action = self.chance.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
@@ -280,7 +280,7 @@ class Walk:
             assert opened.me.unread == model.unread(user.id)
 
     def forget(self, model: Model, user: User) -> None:
-        states.forget(model.id)
+        cache.invalidate(model.id)
 
     # --- What should be
 
@@ -363,7 +363,7 @@ WEIGHTS = {
 
 
 def walk(seed: int, steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(states, "_known", OrderedDict())
+    monkeypatch.setattr(cache, "_known", OrderedDict())
     walk = Walk(seed)
     for number in range(steps):
         touched = walk.take_step()

@@ -10,9 +10,9 @@ from pynamodb.transactions import TransactWrite
 from ulid import ULID
 
 from tests.threads.conftest import messages_of, row, thread_item
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
-from threads.dynamodb.conditions import Where
+from threads.dynamodb.conditions import ConditionBuilder
 from threads.dynamodb.expressions import serialized
 from threads.dynamodb.table import connection
 from threads.dynamodb.transactions import Transaction
@@ -111,7 +111,7 @@ def test_a_put_and_a_check_and_a_delete_say_the_same():
 
 def test_a_condition_says_the_same():
     """Each kind that there is, joined with one of PynamoDB's own."""
-    ours = Where(Participant).equal(last_seq=7, pinned=False).differ(folder="spam")
+    ours = ConditionBuilder(Participant).equal(last_seq=7, pinned=False).differ(folder="spam")
     ours.free(last_tally=3).over(blocked_until="2026").absent("request_state", "blocked_by")
     blocked_until, other = Participant.blocked_until, Participant.pk.exists()
     theirs = (
@@ -135,7 +135,10 @@ def test_a_condition_says_the_same():
 
 def test_a_condition_has_no_pair_of_parentheses_too_many():
     """DynamoDB refuses such a one."""
-    one, two = Where(Participant).over(last_tally=3), Where(Participant).free(last_tally=3)
+    one, two = (
+        ConditionBuilder(Participant).over(last_tally=3),
+        ConditionBuilder(Participant).free(last_tally=3),
+    )
     assert one.serialize({}, {}) == "(attribute_not_exists (#0) OR #0 <= :0)"
     assert two.serialize({}, {}) == "(attribute_not_exists (#1) OR #0 <= :0)"
 

@@ -11,9 +11,9 @@ from botocore.exceptions import (
     ReadTimeoutError,
 )
 
-from threads.dynamodb.async_client import ClientOnLoop
+from threads.dynamodb.async_client import AsyncClient
 from threads.dynamodb.circuit_breaker import CircuitBreaker
-from threads.dynamodb.client import Client
+from threads.dynamodb.client import SyncClient
 from threads.dynamodb.table import connection
 
 WRITE = "TransactWriteItems"
@@ -28,16 +28,16 @@ class Trouble:
         self.happened = 0
         self._plans: list[tuple[str, Error | None, float, bool]] = []
         self._watchers: list[tuple[str, Callable[[], None]]] = []
-        real, real_on_loop = Client._make_api_call, ClientOnLoop.ask
+        real, real_on_loop = SyncClient._make_api_call, AsyncClient.ask
 
-        def call(client: Client, operation: str, arguments: dict) -> Any:
+        def call(client: SyncClient, operation: str, arguments: dict) -> Any:
             error, after = self._next(operation)
             answer = real(client, operation, arguments) if after or not error else None
             if error:
                 raise error(operation, arguments)
             return answer
 
-        async def ask(client: ClientOnLoop, operation: str, arguments: dict) -> Any:
+        async def ask(client: AsyncClient, operation: str, arguments: dict) -> Any:
             error, after = self._next(operation)
             answer = (
                 await real_on_loop(client, operation, arguments) if after or not error else None
@@ -46,8 +46,8 @@ class Trouble:
                 raise error(operation, arguments)
             return answer
 
-        monkeypatch.setattr(Client, "_make_api_call", call)
-        monkeypatch.setattr(ClientOnLoop, "ask", ask)
+        monkeypatch.setattr(SyncClient, "_make_api_call", call)
+        monkeypatch.setattr(AsyncClient, "ask", ask)
 
     def _next(self, operation: str) -> tuple[Error | None, bool]:
         """What is to go wrong with this one, if anything, and whether the engine does it first."""

@@ -14,7 +14,7 @@ from django.db import DatabaseError
 from accounts.models import User
 from files.actions import bind_files, reserve_files
 from files.models import File
-from threads.file_access import usable_files
+from threads.file_access import list_usable_files
 from threads.models import Message
 from threads.rendering.attachments import LINK, describe
 
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass
-class Attached:
+class MessageAttachments:
     client_id: str
     files: list[File] = field(default_factory=list)
     links: list[dict[str, str]] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Attached:
         return [describe(file) for file in self.files] + links
 
     @property
-    def seals(self) -> list[str]:
+    def hash_parts(self) -> list[str]:
         """By content: the same file brought twice is the same message."""
         return [file.digest for file in self.files] + [
             f"{link['url']}\n{link['title']}" for link in self.links
@@ -53,15 +53,15 @@ class Attached:
             log.exception("files_not_bound", message=message.id)
 
 
-def attach(
+def collect_attachments(
     sender: User,
     file_ids: Sequence[str],
     links: Sequence[dict[str, str]],
     *,
     thread_id: str,
     client_id: str,
-) -> Attached:
+) -> MessageAttachments:
     files = []
     if file_ids:
-        files = usable_files(sender, file_ids, thread_id=thread_id, client_id=client_id)
-    return Attached(client_id, files, list(links))
+        files = list_usable_files(sender, file_ids, thread_id=thread_id, client_id=client_id)
+    return MessageAttachments(client_id, files, list(links))

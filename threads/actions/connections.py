@@ -6,7 +6,7 @@ from typing import Any
 from accounts.models import SignIn, User
 from accounts.sign_in.sessions import end_sign_in, session_hash
 from realtime.broadcast.delivery import end_session
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, put_many, query
 from threads.dynamodb.transactions import update
@@ -17,7 +17,7 @@ LIFE = 24 * 3600
 MAX_CONNECTIONS = 200
 
 
-def note_connection(
+def record_connection(
     user: User, *, connection_id: str, device: str, session: str, since: str
 ) -> None:
     """On connecting, and hourly from then on."""
@@ -37,12 +37,12 @@ def note_connection(
     )
 
 
-def forget_connection(user: User, *, connection_id: str) -> None:
+def remove_connection(user: User, *, connection_id: str) -> None:
     Connection(keys.connection_pk(connection_id), keys.METADATA).delete()
     UserConnection(keys.user_pk(user.id), keys.connection_sk(connection_id)).delete()
 
 
-def note_last_seen(user: User) -> None:
+def record_last_seen(user: User) -> None:
     """When the last of their connections ended. Somebody without a profile is not made one."""
     profile = Profile(keys.user_pk(user.id), keys.PROFILE)
     update(profile, Change(set={"last_seen_at": now()}), Profile.pk.exists())
@@ -61,4 +61,4 @@ def sign_out_device(user: User, *, sign_in: SignIn) -> None:
 
 
 def now() -> str:
-    return keys.iso(keys.moment_of_ms(now_ms()))
+    return keys.iso(keys.datetime_from_ms(now_ms()))

@@ -7,17 +7,17 @@ of whoever comes is as it was before their blocks were read. Every block and unb
 
 from dataclasses import dataclass
 
-from accounts.blocks import blocks_between
+from accounts.blocks import list_blocks_between
 from accounts.models import User
 from core.refusals import Refusal
-from threads import keys
-from threads.cache import ThreadState
+from threads.actions.rate_limits import StoredLimit, bucket_keys, start_limits, take_token_in
+from threads.cache import CachedThread
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, ItemT, Key, get_many
 from threads.dynamodb.transactions import Transaction
 from threads.models import BlockVersion, FormerParticipant, Message, Pair
-from threads.models.participant import ADMIN, oldest_request
-from threads.rate_limits import Limit, bucket_keys, start_limits, take_one
+from threads.models.participant import ADMIN, request_cutoff
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Consent:
     pair: Pair
     version: BlockVersion | None
     former: FormerParticipant | None
-    limits: list[Limit]
+    limits: list[StoredLimit]
     found: list[Item]
 
     @property
@@ -38,11 +38,11 @@ class Consent:
         has_left = self.former is not None and self.former.has_left
         return bool(self.pair.accepted) and not has_left
 
-    def check(self, state: ThreadState) -> None:
+    def check(self, cached: CachedThread) -> None:
         """Somebody who waits for an answer can't tell being blocked from waiting."""
         if not self.pair.accepted:
             self._check_not_asked()
-        if blocks_between(self.added.id, side_ids(state)):
+        if list_blocks_between(self.added.id, side_ids(cached)):
             raise Refusal(
                 "ACTION_FORBIDDEN",
                 f"You can't add {self.added.display_name} to this conversation.",
@@ -51,16 +51,16 @@ class Consent:
             self._check_requirements()
 
     def write(self, write: Transaction, message: Message) -> None:
-        check_same_blocks(write, self.added.id, self.version)
+        check_blocks_unchanged(write, self.added.id, self.version)
         if self.pair.accepted:
             return
-        take_one(write, self.adder, self.limits, self.found)
+        take_token_in(write, self.adder, self.limits, self.found)
         if not self._is_asked_by_other:
             self._note_request(write, message)
 
     @property
     def _is_asked_by_other(self) -> bool:
-        is_recent = (self.pair.requested_at or "") >= oldest_request()
+        is_recent = (self.pair.requested_at or "") >= request_cutoff()
         return is_recent and self.pair.requested_by == self.added.id
 
     def _note_request(self, write: Transaction, message: Message) -> None:
@@ -75,7 +75,7 @@ class Consent:
         """One request at a time, whatever became of it: declining stays unnoticed."""
         is_mine = self.pair.requested_by == self.adder.id
         has_blocked = self.adder.id in (self.pair.blocked_by or ())
-        if is_mine and not has_blocked and (self.pair.requested_at or "") >= oldest_request():
+        if is_mine and not has_blocked and (self.pair.requested_at or "") >= request_cutoff():
             raise Refusal(
                 "REQUEST_PENDING", f"{self.added.display_name} has not accepted your request yet."
             )
@@ -105,20 +105,20 @@ def read_consent(adder: User, added: User, thread_id: str) -> Consent:
     return Consent(
         adder=adder,
         added=added,
-        pair=pick(Pair, found) or Pair(pair_pk, keys.STATE),
-        version=pick(BlockVersion, found),
-        former=pick(FormerParticipant, found),
+        pair=find_of_type(Pair, found) or Pair(pair_pk, keys.STATE),
+        version=find_of_type(BlockVersion, found),
+        former=find_of_type(FormerParticipant, found),
         limits=limits,
         found=found,
     )
 
 
-def side_ids(state: ThreadState) -> list[str]:
+def side_ids(cached: CachedThread) -> list[str]:
     """Everybody who is there, except staff, with whom nobody can have a block."""
-    return [person.user_id for person in state.people.values() if person.role != ADMIN]
+    return [person.user_id for person in cached.people.values() if person.role != ADMIN]
 
 
-def pick(kind: type[ItemT], found: list[Item]) -> ItemT | None:
+def find_of_type(kind: type[ItemT], found: list[Item]) -> ItemT | None:
     return next((one for one in found if isinstance(one, kind)), None)
 
 
@@ -130,7 +130,7 @@ def version_key(user_id: str) -> Key:
     return keys.user_pk(user_id), keys.BLOCKS
 
 
-def check_same_blocks(write: Transaction, user_id: str, version: BlockVersion | None) -> None:
+def check_blocks_unchanged(write: Transaction, user_id: str, version: BlockVersion | None) -> None:
     """Nobody has blocked or unblocked this person, and they nobody, since `version` was read."""
     number = BlockVersion.version
     as_read = number == version.version if version else number.does_not_exist()

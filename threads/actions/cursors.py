@@ -7,23 +7,23 @@ from pynamodb.expressions.condition import Condition
 
 from accounts.models import User
 from core.refusals import Refusal
-from realtime.broadcast.delivery import deliver
+from realtime.broadcast.delivery import publish
 from realtime.broadcast.events import CursorMoved
-from threads import cache as states
-from threads import keys
+from threads import cache
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import Item, get_many, query
 from threads.dynamodb.transactions import update
-from threads.events import inbox_settings
+from threads.events import full_inbox_changed
 from threads.models import Message, Participant, Thread
 from threads.sending.new_message import now_ms
-from threads.sending.rows import CAUGHT_UP
+from threads.sending.rows import CAUGHT_UP_REMOVED_FIELDS
 
 WINDOW = 1000
 
 
-class Place(NamedTuple):
+class CursorPosition(NamedTuple):
     """Where a client says that it has got to."""
 
     thread_id: str
@@ -33,7 +33,7 @@ class Place(NamedTuple):
 
 
 # From one's own item, and that message with what came after it: what moves, if anything does.
-Earlier = Callable[[Participant, list[Message], Place], Change | None]
+Earlier = Callable[[Participant, list[Message], CursorPosition], Change | None]
 
 NO_UNREAD = ("unread_pk", "unread_sk")
 NO_PENDING = ("first_undelivered_seq", "first_undelivered_message_id", "pending_pk", "pending_sk")
@@ -50,9 +50,9 @@ def mark_read(user: User, *, thread_id: str, message_id: str, seq: int, tally: i
             "delivered_seq": seq,
             "own_since_read": 0,
         },
-        remove=CAUGHT_UP,
+        remove=CAUGHT_UP_REMOVED_FIELDS,
     )
-    _move(user, Place(thread_id, message_id, seq, tally), newest, _read_earlier)
+    _move(user, CursorPosition(thread_id, message_id, seq, tally), newest, _read_earlier)
 
 
 def mark_all_read(user: User, *, thread_id: str) -> Participant | None:
@@ -74,10 +74,10 @@ def mark_all_read(user: User, *, thread_id: str) -> Participant | None:
 def mark_delivered(user: User, *, thread_id: str, message_id: str, seq: int, tally: int) -> None:
     """A device has it. The pending row goes only when there is nothing newer."""
     newest = Change(set={"delivered_seq": seq}, remove=NO_PENDING)
-    _move(user, Place(thread_id, message_id, seq, tally), newest, _delivered_earlier)
+    _move(user, CursorPosition(thread_id, message_id, seq, tally), newest, _delivered_earlier)
 
 
-def _move(user: User, place: Place, newest: Change, earlier: Earlier) -> None:
+def _move(user: User, place: CursorPosition, newest: Change, earlier: Earlier) -> None:
     """One update if it is the newest message; otherwise one looks, then moves."""
     person = Participant(keys.thread_pk(place.thread_id), keys.participant_sk(user.id))
     moved = None
@@ -96,23 +96,25 @@ def _move(user: User, place: Place, newest: Change, earlier: Earlier) -> None:
             backoff.wait()
 
 
-def _is_known_to_be_earlier(user: User, place: Place) -> bool:
+def _is_known_to_be_earlier(user: User, place: CursorPosition) -> bool:
     """Then trying the newest would be in vain. Of a stranger nothing is known."""
-    believed = states.known(place.thread_id)
+    believed = cache.peek(place.thread_id)
     if believed is None or user.id not in believed.people:
         return False
     return place.seq < believed.thread.last_seq
 
 
-def _is_newest(place: Place) -> Condition:
+def _is_newest(place: CursorPosition) -> Condition:
     return (
         (Participant.last_seq == place.seq)
         & (Participant.last_tally == place.tally)
-        & (Participant.last_message_at == keys.written_at(place.message_id))
+        & (Participant.last_message_at == keys.message_created_at(place.message_id))
     )
 
 
-def _read_earlier(current: Participant, after: list[Message], place: Place) -> Change | None:
+def _read_earlier(
+    current: Participant, after: list[Message], place: CursorPosition
+) -> Change | None:
     if place.seq < current.last_read_seq:
         return None
     message = _checked(current, after, place)
@@ -134,7 +136,9 @@ def _read_earlier(current: Participant, after: list[Message], place: Place) -> C
     return change
 
 
-def _delivered_earlier(current: Participant, after: list[Message], place: Place) -> Change | None:
+def _delivered_earlier(
+    current: Participant, after: list[Message], place: CursorPosition
+) -> Change | None:
     if place.seq <= current.delivered_seq:
         return None
     _checked(current, after, place)
@@ -154,7 +158,7 @@ def _take_delivery(change: Change, current: Participant, after: list[Message]) -
         change.set["first_undelivered_message_id"] = after[1].id
 
 
-def _checked(current: Participant, after: list[Message], place: Place) -> Message:
+def _checked(current: Participant, after: list[Message], place: CursorPosition) -> Message:
     message = after[0] if after else None
     if message is None or (message.id, message.seq, message.tally) != place[1:]:
         raise Refusal("BAD_FRAME")
@@ -171,7 +175,7 @@ def _as_read(current: Participant) -> Condition:
     )
 
 
-def _look(person: Participant, place: Place) -> tuple[Participant, list[Message]]:
+def _look(person: Participant, place: CursorPosition) -> tuple[Participant, list[Message]]:
     """One's own item, and that message with what came after it: one Query, if not far back."""
     where = Item.sk.between(keys.message_sk(place.message_id), person.sk)
     page = query(person.pk, where, limit=WINDOW, newest_first=True, whole=False)
@@ -194,15 +198,15 @@ def _update(person: Participant, change: Change, condition: Condition) -> Partic
     """None if the condition did not hold, whatever the reason."""
     if not update(person, change, condition):
         return None
-    states.note(person)
+    cache.update_participant(person)
     return person
 
 
 def _tell(user: User, person: Participant) -> None:
-    state = states.recall(person.thread_id)
-    if state.thread.last_seq < person.last_seq:
+    cached = cache.get(person.thread_id)
+    if cached.thread.last_seq < person.last_seq:
         # Another process wrote here: whoever it removed must not hear of this.
-        state = states.look(person.thread_id)
+        cached = cache.reload(person.thread_id)
     moved = CursorMoved(
         type="cursor.moved",
         thread=person.thread_id,
@@ -213,10 +217,10 @@ def _tell(user: User, person: Participant) -> None:
         own_since_read=person.own_since_read,
     )
     # Nothing passes between two who blocked each other, nor before a request is accepted.
-    is_apart = person.is_apart and not state.is_group
-    deliver(moved, to=[user.id] if is_apart else list(state.people))
-    deliver(inbox_settings(person), to=[user.id])
+    hides_activity = person.hides_activity and not cached.is_group
+    publish(moved, to=[user.id] if hides_activity else list(cached.people))
+    publish(full_inbox_changed(person), to=[user.id])
 
 
 def _now() -> str:
-    return keys.iso(keys.moment_of_ms(now_ms()))
+    return keys.iso(keys.datetime_from_ms(now_ms()))

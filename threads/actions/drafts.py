@@ -2,18 +2,18 @@
 
 from accounts.models import User
 from core.refusals import Refusal
-from realtime.broadcast.delivery import deliver
+from realtime.broadcast.delivery import publish
 from realtime.broadcast.events import DraftChanged
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
-from threads.dynamodb.transactions import Cancelled, Transaction
+from threads.dynamodb.transactions import Transaction, TransactionCancelled
 from threads.models import Draft, Participant
-from threads.models.message import MAX_BODY
+from threads.models.message import MAX_BODY_LENGTH
 from threads.sending.new_message import now_ms
 
 # More than a message may have: whoever wrote too much has to shorten it somewhere.
-MAX_DRAFT_CHARS = 2 * MAX_BODY
+MAX_DRAFT_CHARS = 2 * MAX_BODY_LENGTH
 
 
 def save_draft(user: User, *, thread_id: str, text: str, version: int) -> None:
@@ -25,16 +25,16 @@ def save_draft(user: User, *, thread_id: str, text: str, version: int) -> None:
             raise Refusal("MSG_TOO_LONG")
         try:
             _build(user, thread_id, kept, version).commit()
-        except Cancelled as cancelled:
+        except TransactionCancelled as cancelled:
             if cancelled.failed("person"):
                 raise Refusal("THREAD_NOT_FOUND") from cancelled
             if cancelled.failed("draft"):
                 current = cancelled.current("draft", Draft)
                 version = current.version if current else 0
-                kept = both(current.text, text) if current else text
+                kept = merge_texts(current.text, text) if current else text
             backoff.wait()
         else:
-            deliver(draft_changed(thread_id, kept, version + 1), to=[user.id])
+            publish(draft_changed(thread_id, kept, version + 1), to=[user.id])
             return
 
 
@@ -43,7 +43,7 @@ def _build(user: User, thread_id: str, text: str, version: int) -> Transaction:
     draft = Draft(keys.user_pk(user.id), keys.draft_sk(thread_id))
     person = Participant(keys.thread_pk(thread_id), keys.participant_sk(user.id))
     as_read = Draft.version == version if version else Draft.version.does_not_exist()
-    now = keys.iso(keys.moment_of_ms(now_ms()))
+    now = keys.iso(keys.datetime_from_ms(now_ms()))
     change = Change(set={"text": text, "version": version + 1, "updated_at": now})
     write = Transaction()
     # Whoever goes takes the draft along: it must not come back after them.
@@ -52,7 +52,7 @@ def _build(user: User, thread_id: str, text: str, version: int) -> Transaction:
     return write
 
 
-def both(stored: str, text: str) -> str:
+def merge_texts(stored: str, text: str) -> str:
     if not stored.strip() or stored.strip() in text:
         return text
     if text.strip() in stored:

@@ -9,25 +9,25 @@ from pynamodb.expressions.condition import Condition
 
 from accounts.models import User
 from core.refusals import Refusal
-from realtime.broadcast.delivery import deliver
-from threads import cache as states
-from threads import keys
+from realtime.broadcast.delivery import publish
+from threads import cache
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import get_many
-from threads.dynamodb.transactions import Cancelled, Transaction, update
-from threads.events import inbox_settings
+from threads.dynamodb.transactions import Transaction, TransactionCancelled, update
+from threads.events import full_inbox_changed
 from threads.models import Invitation, Participant, Thread
 from threads.models.participant import (
     ARCHIVED_FOLDER,
-    DECLINED,
     INBOX,
-    PENDING,
+    REQUEST_DECLINED,
+    REQUEST_RECEIVED,
     REQUESTS,
     SPAM,
 )
-from threads.sending.pending_actions import change_own, listed
-from threads.sending.rows import has_read_as, listed_unread
+from threads.sending.pending_actions import list_own_pending, update_own_items
+from threads.sending.rows import read_cursor_unchanged, unread_index_keys
 
 # By Python names; None removes.
 Wanted = dict[str, object]
@@ -47,11 +47,14 @@ def archive_thread(user: User, *, thread_id: str) -> Participant | None:
 
 def restore_thread(user: User, *, thread_id: str) -> Participant | None:
     """A request goes back to where those wait, while it can still be accepted."""
-    return _place(user, thread_id, lambda person: {"folder": home_of(person)})
+    return _place(user, thread_id, lambda person: {"folder": home_folder(person)})
 
 
-def home_of(person: Participant) -> str:
-    waits = person.request_state in (PENDING, DECLINED) and not person.is_request_over
+def home_folder(person: Participant) -> str:
+    waits = (
+        person.request_state in (REQUEST_RECEIVED, REQUEST_DECLINED)
+        and not person.is_request_expired
+    )
     return REQUESTS if waits else INBOX
 
 
@@ -93,8 +96,8 @@ def _place(
         ):
             return None
         if _write(person, thread, changes):
-            states.note(person)
-            deliver(inbox_settings(person), to=[person.user_id])
+            cache.update_participant(person)
+            publish(full_inbox_changed(person), to=[person.user_id])
             return before
         backoff.wait()
 
@@ -112,18 +115,18 @@ def _read(user: User, thread_id: str) -> tuple[Participant, Thread]:
 
 def _write(person: Participant, thread: Thread, changes: Wanted) -> bool:
     """What waits for them is listed while the row is in the inbox: both change, or neither."""
-    change, waits = placing(person, changes), thread.waits or []
-    before = listed(waits, person.user_id, person.folder)
-    after = listed(waits, person.user_id, str(change.set["folder"]))
+    change, waits = placement_change(person, changes), thread.waits or []
+    before = list_own_pending(waits, person.user_id, person.folder)
+    after = list_own_pending(waits, person.user_id, str(change.set["folder"]))
     if before == after:
         return update(person, change, _as_read(person))
     write = Transaction()
     write.update(person.sk, person, change, _as_read(person))
     write.check("thread", thread, Thread.roster_version == thread.roster_version)
-    change_own(write, thread.id, before, after)
+    update_own_items(write, thread.id, before, after)
     try:
         write.commit()
-    except Cancelled:
+    except TransactionCancelled:
         return False
     change.apply(person)
     return True
@@ -135,11 +138,11 @@ def _as_read(person: Participant) -> Condition:
         (Participant.last_seq == person.last_seq)
         & (Participant.folder == person.folder)
         & (Participant.pinned == person.pinned)
-        & has_read_as(person)
+        & read_cursor_unchanged(person)
     )
 
 
-def placing(person: Participant, wanted: Wanted) -> Change:
+def placement_change(person: Participant, wanted: Wanted) -> Change:
     """The row's place in the indexes follows from its folder, its pin and what is unread."""
     folder = str(wanted.get("folder", person.folder))
     pinned = bool(wanted.get("pinned", person.pinned))
@@ -154,7 +157,7 @@ def placing(person: Participant, wanted: Wanted) -> Change:
         remove=tuple(name for name, value in wanted.items() if value is None),
     )
     if folder == INBOX and (person.has_unread or wanted.get("marked_unread")):
-        change.set |= listed_unread(person)
+        change.set |= unread_index_keys(person)
     else:
         change.remove += ("unread_pk", "unread_sk")
     return change

@@ -4,14 +4,14 @@ The hold is an attribute of the author's participant item and a condition of eve
 It changes nothing of the thread: the others write on, and nothing published tells them of it.
 """
 
-from threads import cache as states
-from threads import keys
+from threads import cache
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, query_all
 from threads.dynamodb.transactions import update
-from threads.events import publish_standing
+from threads.events import publish_thread_changed_to
 from threads.models import FormerParticipant, Participant
-from threads.relay import wake_thread
+from threads.outbox_handlers import wake_thread
 
 Holder = Participant | FormerParticipant
 
@@ -50,5 +50,5 @@ def _change(thread_id: str, user_id: str, change: Change) -> None:
     gone = FormerParticipant(pk, keys.former_participant_sk(user_id))
     update(there, change, Participant.pk.exists())
     update(gone, change, FormerParticipant.pk.exists())
-    states.forget(thread_id)
-    publish_standing(thread_id, to=user_id)
+    cache.invalidate(thread_id)
+    publish_thread_changed_to(thread_id, to=user_id)

@@ -1,49 +1,60 @@
 """Answering an invitation: accepting joins the conversation, declining tells nobody anything."""
 
-from accounts.blocks import blocks_between
+from accounts.blocks import list_blocks_between
 from accounts.models import User
 from accounts.queries import find_user
 from core.refusals import Refusal
-from realtime.broadcast.delivery import deliver
-from threads import cache as states
-from threads import keys
-from threads.actions.consent import check_same_blocks, former_key, pick, side_ids, version_key
-from threads.actions.folders import placing
-from threads.actions.messages import check_is_open
-from threads.actions.participants import change_roster, newcomer, system_line, with_pair
-from threads.cache import ThreadState
+from realtime.broadcast.delivery import publish
+from threads import cache
+from threads.actions.consent import (
+    check_blocks_unchanged,
+    find_of_type,
+    former_key,
+    side_ids,
+    version_key,
+)
+from threads.actions.folders import placement_change
+from threads.actions.messages import check_thread_open
+from threads.actions.participants import (
+    change_roster,
+    joining_participant,
+    new_system_message,
+    with_pair_blocks,
+)
+from threads.cache import CachedThread
+from threads.dynamodb import keys
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import get_many
 from threads.dynamodb.transactions import update
-from threads.events import inbox_settings
+from threads.events import full_inbox_changed
 from threads.models import BlockVersion, FormerParticipant, Invitation, Pair
-from threads.models.participant import ARCHIVED_FOLDER, DECLINED, SPAM
-from threads.sending import Line, NothingToDo, Roster
+from threads.models.participant import ARCHIVED_FOLDER, REQUEST_DECLINED, SPAM
+from threads.sending import NewMessage, NothingToDo, RosterChange
 
 
 def accept_invitation(user: User, *, thread_id: str) -> None:
     """They see the conversation from here on, and need not be asked by who invited them again."""
 
-    def plan(state: ThreadState) -> tuple[Line, Roster]:
-        if user.id in state.people:
+    def plan(cached: CachedThread) -> tuple[NewMessage, RosterChange]:
+        if user.id in cached.people:
             raise NothingToDo
-        invitation = state.invited.get(user.id)
+        invitation = cached.invited.get(user.id)
         if invitation is None:
             raise Refusal("THREAD_NOT_FOUND")
-        check_is_open(state)
-        inviter = _check_is_valid(state, invitation)
+        check_thread_open(cached)
+        inviter = _check_is_valid(cached, invitation)
         # The version before the blocks themselves.
         found = get_many([version_key(user.id), former_key(thread_id, user.id)])
-        version, former = pick(BlockVersion, found), pick(FormerParticipant, found)
-        _check_blocks(state, user)
+        version, former = find_of_type(BlockVersion, found), find_of_type(FormerParticipant, found)
+        _check_blocks(cached, user)
         role = invitation.role
-        joining = newcomer(state, user, role=role, other=inviter, former=former)
+        joining = joining_participant(cached, user, role=role, other=inviter, former=former)
         pair = Pair(keys.pair_pk(user.id, inviter.id), keys.STATE)
-        roster = Roster(joining=[joining], uninviting=[invitation], accepts=pair)
-        line = system_line(state, f"join:{user.id}", f"{user.display_name} joined.")
+        roster = RosterChange(joining=[joining], uninviting=[invitation], accepts=pair)
+        line = new_system_message(cached, f"join:{user.id}", f"{user.display_name} joined.")
         line.named = {user.id: user.display_name}
-        line.also = lambda write, _: check_same_blocks(write, user.id, version)
-        return line, with_pair(state, roster)
+        line.extra_writes = lambda write, _: check_blocks_unchanged(write, user.id, version)
+        return line, with_pair_blocks(cached, roster)
 
     change_roster(thread_id, plan)
 
@@ -56,18 +67,18 @@ def decline_invitation(user: User, *, thread_id: str, as_spam: bool = False) -> 
         invitation = Invitation.find(keys.thread_pk(thread_id), keys.invitation_sk(user.id))
         if invitation is None:
             return
-        change = placing(invitation, {"folder": folder, "request_state": DECLINED})
+        change = placement_change(invitation, {"folder": folder, "request_state": REQUEST_DECLINED})
         as_read = (Invitation.last_seq == invitation.last_seq) & Invitation.pk.exists()
         if update(invitation, change, as_read):
-            deliver(inbox_settings(invitation), to=[user.id])
-            states.forget(thread_id)
+            publish(full_inbox_changed(invitation), to=[user.id])
+            cache.invalidate(thread_id)
             return
         backoff.wait()
 
 
-def _check_is_valid(state: ThreadState, invitation: Invitation) -> User:
+def _check_is_valid(cached: CachedThread, invitation: Invitation) -> User:
     inviter = find_user(invitation.inviter_id)
-    if invitation.is_request_over or inviter is None or inviter.id not in state.people:
+    if invitation.is_request_expired or inviter is None or inviter.id not in cached.people:
         raise Refusal(
             "ACTION_FORBIDDEN",
             "This invitation has expired.",
@@ -76,11 +87,11 @@ def _check_is_valid(state: ThreadState, invitation: Invitation) -> User:
     return inviter
 
 
-def _check_blocks(state: ThreadState, user: User) -> None:
-    blocks = blocks_between(user.id, side_ids(state))
+def _check_blocks(cached: CachedThread, user: User) -> None:
+    blocks = list_blocks_between(user.id, side_ids(cached))
     mine = [blocked for blocker, blocked in blocks if blocker == user.id]
     if mine:
-        name = state.name_of(mine[0])["name"]
+        name = cached.get_person(mine[0])["name"]
         raise Refusal(
             "ACTION_FORBIDDEN",
             f"You have blocked {name}, who is in this conversation.",

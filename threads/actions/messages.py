@@ -8,16 +8,25 @@ import structlog
 from accounts.models import User
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
-from threads import keys, policy
-from threads.actions.attachments import Attached, attach
-from threads.cache import ThreadState
-from threads.dynamodb.transactions import Steps, commit_each
-from threads.events import publish_appended
+from threads import policy
+from threads.actions.attachments import MessageAttachments, collect_attachments
+from threads.cache import CachedThread
+from threads.dynamodb import keys
+from threads.dynamodb.transactions import TransactionSteps, commit_steps
+from threads.events import publish_message
 from threads.models import Message, Participant, SentMarker
-from threads.models.message import ASSET, MAX_BODY, TEXT
-from threads.models.participant import ASKED
+from threads.models.message import ASSET, MAX_BODY_LENGTH, TEXT
+from threads.models.participant import REQUEST_SENT
 from threads.rendering.attachments import preview_of
-from threads.sending import Appended, Line, Roster, Waiting, append, append_together, find_stored
+from threads.sending import (
+    Appended,
+    BatchEntry,
+    NewMessage,
+    RosterChange,
+    append,
+    append_batch,
+    find_stored_message,
+)
 from threads.sending.new_message import now_ms
 
 log = structlog.get_logger(__name__)
@@ -27,7 +36,7 @@ QUICK_BODY, QUICK_BEFORE = 600, 4_000
 
 
 @dataclass
-class Sending:
+class OutgoingMessage:
     """A message on its way: what has to hold for it, and what became of it."""
 
     sender: User
@@ -41,7 +50,7 @@ class Sending:
     # One of the two, once it is done.
     message: Message | None = None
     refusal: Refusal | None = None
-    waiting: Waiting | None = None
+    waiting: BatchEntry | None = None
     is_rate_checked: bool = False
 
     @property
@@ -54,19 +63,19 @@ class Sending:
         what its author said before, is read for a while. Nobody else waits for that."""
         if self.attachments or self.links or self.reply_to:
             return False
-        before = policy.recent(self.thread_id, self.sender.id)
+        before = policy.list_recent_texts(self.thread_id, self.sender.id)
         return len(self.body) <= QUICK_BODY and sum(map(len, before)) <= QUICK_BEFORE
 
     def prepare(self) -> None:
         """What can be said and read without the thread."""
-        self.attached = attach(
+        self.attached = collect_attachments(
             self.sender,
             self.attachments,
             self.links,
             thread_id=self.thread_id,
             client_id=self.client_id,
         )
-        self.line = text_line(
+        self.line = new_text_message(
             self.sender.id,
             client_id=self.client_id,
             body=self.body,
@@ -82,15 +91,15 @@ class Sending:
             check_rate_limit("message", self.sender.id)
             self.is_rate_checked = True
 
-    def plan(self, state: ThreadState) -> tuple[Line, Roster]:
-        check_may_write(state, self.sender.id)
-        if self.reply_to and not _can_quote(self.quoted, state.people[self.sender.id]):
+    def plan(self, cached: CachedThread) -> tuple[NewMessage, RosterChange]:
+        check_can_write(cached, self.sender.id)
+        if self.reply_to and not _can_quote(self.quoted, cached.people[self.sender.id]):
             raise Refusal("BAD_FRAME", "The message that you answer is not there.")
-        return policy.weigh(self.line, state), Roster()
+        return policy.apply_policy(self.line, cached), RosterChange()
 
     def run(self) -> Message:
         """By itself; whatever was tried together with others before."""
-        unsure = self.waiting.unsure if self.waiting else None
+        unconfirmed = self.waiting.unconfirmed if self.waiting else None
         try:
             # Before the text is parsed and files are looked up.
             self.check_rate_limit()
@@ -103,9 +112,9 @@ class Sending:
             self.prepare()
         try:
             self.attached.reserve()
-            appended = append(self.thread_id, self.plan, unsure=unsure)
+            appended = append(self.thread_id, self.plan, unconfirmed=unconfirmed)
         except Refusal as refusal:
-            stored = find_stored(self.thread_id, self.line)
+            stored = find_stored_message(self.thread_id, self.line)
             if stored is None:
                 if isinstance(refusal, policy.PolicyBlocked):
                     sender = self.sender.id
@@ -117,11 +126,11 @@ class Sending:
 
     def _find_repeated(self) -> Message | None:
         """The message that an earlier attempt stored. Without its marker nothing is parsed."""
-        marker_sk = keys.sent_sk(self.sender.id, self.client_id)
+        marker_sk = keys.sent_marker_sk(self.sender.id, self.client_id)
         if SentMarker.find(keys.thread_pk(self.thread_id), marker_sk) is None:
             return None
         self.prepare()
-        stored = find_stored(self.thread_id, self.line)
+        stored = find_stored_message(self.thread_id, self.line)
         if stored is not None:
             self.attached.bind(stored)
         return stored
@@ -139,9 +148,9 @@ class Sending:
         # Before anybody is told: whoever hears of it asks for the files.
         self.attached.bind(appended.message)
         if self.quoted is not None:
-            appended.state.quoted[self.quoted.id] = self.quoted
-        policy.remember([appended.message])
-        publish_appended(appended)
+            appended.cached.quoted[self.quoted.id] = self.quoted
+        policy.record_texts([appended.message])
+        publish_message(appended)
         self.message = appended.message
         return appended.message
 
@@ -158,25 +167,27 @@ def send_message(
     links: Sequence[dict[str, str]] = (),
 ) -> Message:
     """Stores a message once, however often it is sent with the same client id, and tells people."""
-    return Sending(sender, thread_id, client_id, body, seen_seq, reply_to, attachments, links).run()
+    return OutgoingMessage(
+        sender, thread_id, client_id, body, seen_seq, reply_to, attachments, links
+    ).run()
 
 
-def send_together(sendings: list[Sending]) -> None:
+def send_batch(sendings: list[OutgoingMessage]) -> None:
     """The same for several that wait, in one transaction where that can be. Those that are not done
     then have to be run, one by one."""
-    commit_each(sending_together(sendings))
+    commit_steps(send_batch_steps(sendings))
 
 
-def sending_together(sendings: list[Sending]) -> Steps:
+def send_batch_steps(sendings: list[OutgoingMessage]) -> TransactionSteps:
     """Waits for nothing but the transactions that it asks for."""
     ready = list(_each_waiting(sendings))
-    yield from append_together([waiting for _, waiting in ready])
+    yield from append_batch([waiting for _, waiting in ready])
     for sending, waiting in ready:
         if waiting.appended is not None:
             sending.finish_or_log(waiting.appended)
 
 
-def _each_waiting(sendings: list[Sending]) -> Iterator[tuple[Sending, Waiting]]:
+def _each_waiting(sendings: list[OutgoingMessage]) -> Iterator[tuple[OutgoingMessage, BatchEntry]]:
     alone: set[str] = set()
     for sending in sendings:
         if not sending.is_quick or sending.thread_id in alone:
@@ -194,7 +205,7 @@ def _each_waiting(sendings: list[Sending]) -> Iterator[tuple[Sending, Waiting]]:
         except Refusal as refusal:
             sending.refusal = refusal
             continue
-        sending.waiting = Waiting(sending.thread_id, sending.plan)
+        sending.waiting = BatchEntry(sending.thread_id, sending.plan)
         yield sending, sending.waiting
 
 
@@ -209,18 +220,18 @@ def _can_quote(quoted: Message | None, person: Participant) -> bool:
     return quoted is not None and quoted.seq >= person.visible_from_seq
 
 
-def text_line(
+def new_text_message(
     author_id: str,
     *,
     client_id: str,
     body: str,
     seen_seq: int = 0,
     reply_to: str | None = None,
-    attached: Attached | None = None,
-) -> Line:
+    attached: MessageAttachments | None = None,
+) -> NewMessage:
     attachments = attached.described if attached else []
-    body = check_body(body, may_be_empty=bool(attachments))
-    return Line(
+    body = clean_body(body, may_be_empty=bool(attachments))
+    return NewMessage(
         client_id=client_id,
         body=body,
         preview=preview_of(body, attachments),
@@ -229,35 +240,35 @@ def text_line(
         seen_seq=seen_seq,
         reply_to=reply_to,
         attachments=attachments,
-        seals=attached.seals if attached else [],
+        hash_parts=attached.hash_parts if attached else [],
     )
 
 
-def check_body(body: str, *, may_be_empty: bool = False) -> str:
+def clean_body(body: str, *, may_be_empty: bool = False) -> str:
     """One newline for every kind, nothing that no one could have typed, and not too much."""
     body = body.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").strip()
     if not body and not may_be_empty:
         raise Refusal("MSG_EMPTY")
-    if len(body) > MAX_BODY:
+    if len(body) > MAX_BODY_LENGTH:
         raise Refusal("MSG_TOO_LONG")
     return body
 
 
-def check_may_write(state: ThreadState, user_id: str, *, despite_hold: bool = False) -> None:
+def check_can_write(cached: CachedThread, user_id: str, *, despite_hold: bool = False) -> None:
     """`despite_hold` is for calling staff, which somebody whose sending is held may do."""
-    person = state.people.get(user_id)
+    person = cached.people.get(user_id)
     if person is None:
         raise Refusal("THREAD_NOT_FOUND")
-    check_is_open(state)
+    check_thread_open(cached)
     # Who has asked cannot tell being blocked from waiting.
-    still_waits = person.request_state == ASKED and user_id not in (person.blocked_by or ())
-    if person.blocked_by and not state.is_group and not still_waits:
+    still_waits = person.request_state == REQUEST_SENT and user_id not in (person.blocked_by or ())
+    if person.blocked_by and not cached.is_group and not still_waits:
         raise Refusal("MSG_BLOCKED_BY_USER")
     if person.request_state:
-        raise why_pending(state, person)
+        raise pending_refusal(cached, person)
     if not despite_hold:
         check_not_held(person)
-    check_not_waiting(person.blocked_until)
+    check_not_paused(person.blocked_until)
 
 
 def check_not_held(person: Participant) -> None:
@@ -269,15 +280,15 @@ def check_not_held(person: Participant) -> None:
         )
 
 
-def check_not_waiting(until: str | None) -> None:
+def check_not_paused(until: str | None) -> None:
     wait = seconds_until(until)
     if wait > 0:
         raise Refusal(
-            "RATE_LIMITED", f"You can write again in {say_duration(wait)}.", retry_after=wait
+            "RATE_LIMITED", f"You can write again in {format_duration(wait)}.", retry_after=wait
         )
 
 
-def say_duration(seconds: int) -> str:
+def format_duration(seconds: int) -> str:
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1)):
         # Rounded up, and in the largest unit of which there are two.
         if seconds >= 2 * length or length == 1:
@@ -286,16 +297,16 @@ def say_duration(seconds: int) -> str:
     return ""
 
 
-def why_pending(state: ThreadState, person: Participant) -> Refusal:
+def pending_refusal(cached: CachedThread, person: Participant) -> Refusal:
     """For both sides: whoever was asked has to answer first, whoever asked has to wait."""
     name = person.other_side["name"]
-    if person.request_state != ASKED:
+    if person.request_state != REQUEST_SENT:
         return Refusal(
             "REQUEST_PENDING",
             f"You have not accepted {name}'s request.",
             hint="Accept it to write back.",
         )
-    if person.is_request_over:
+    if person.is_request_expired:
         return Refusal(
             "REQUEST_PENDING",
             f"{name} did not answer your request, and it has expired.",
@@ -304,14 +315,14 @@ def why_pending(state: ThreadState, person: Participant) -> Refusal:
     return Refusal("REQUEST_PENDING", f"{name} has not accepted your request yet.")
 
 
-def check_is_open(state: ThreadState) -> None:
-    if state.thread.is_locked:
+def check_thread_open(cached: CachedThread) -> None:
+    if cached.thread.is_locked:
         raise Refusal("THREAD_LOCKED")
-    if state.thread.soft_block:
+    if cached.thread.soft_block:
         raise Refusal("SAFETY_SOFT_BLOCK")
 
 
 def seconds_until(moment: str | None) -> int:
     if moment is None:
         return 0
-    return round(keys.moment(moment).timestamp() - now_ms() / 1000 + 0.5)
+    return round(keys.parse_iso(moment).timestamp() - now_ms() / 1000 + 0.5)

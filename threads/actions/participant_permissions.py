@@ -1,20 +1,20 @@
 """Who may add and remove people in a conversation."""
 
 from core.refusals import Refusal
-from threads.actions.messages import check_may_write
-from threads.cache import ThreadState
+from threads.actions.messages import check_can_write
+from threads.cache import CachedThread
 from threads.models import Participant, Thread
 from threads.models.participant import ADMIN, SELLER
 
 
-def check_can_add(state: ThreadState, user_id: str) -> None:
-    check_may_write(state, user_id)
-    if not can_add(state.thread, state.people[user_id]):
-        raise Refusal("ACTION_FORBIDDEN", _who_adds(state.thread))
+def check_can_add(cached: CachedThread, user_id: str) -> None:
+    check_can_write(cached, user_id)
+    if not can_add(cached.thread, cached.people[user_id]):
+        raise Refusal("ACTION_FORBIDDEN", _who_adds(cached.thread))
 
 
-def check_can_remove(state: ThreadState, user_id: str, person: Participant) -> None:
-    thread, me = state.thread, state.people[user_id]
+def check_can_remove(cached: CachedThread, user_id: str, person: Participant) -> None:
+    thread, me = cached.thread, cached.people[user_id]
     if person.user_id in _parties(thread):
         raise Refusal(
             "ACTION_FORBIDDEN", "The buyer and the sellers of a booking can't be removed."

@@ -13,18 +13,18 @@ from accounts.models import User
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from files.actions import release_files
-from threads import cache as states
-from threads import keys, policy
-from threads.actions.messages import check_body, check_may_write
-from threads.archive.archiver import settle_soon
-from threads.cache import ThreadState
+from threads import cache, policy
+from threads.actions.messages import check_can_write, clean_body
+from threads.archive.archiver import try_check
+from threads.cache import CachedThread
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.store import StoreUnavailable
-from threads.dynamodb.transactions import Cancelled
-from threads.events import publish_revised
+from threads.dynamodb.transactions import TransactionCancelled
+from threads.events import publish_revision
 from threads.models import Message
-from threads.models.message import ACTION, ASSET, EDITABLE_FOR, REACTIONS, TEXT
+from threads.models.message import ACTION, ASSET, EDIT_WINDOW_SECONDS, REACTIONS, TEXT
 from threads.sending.new_message import now_ms
 from threads.sending.revision import Revision, now
 
@@ -37,7 +37,7 @@ Kind = Literal["message.edited", "message.removed", "message.reacted", "message.
 
 
 def edit_message(user: User, *, thread_id: str, message_id: str, body: str) -> None:
-    body = check_body(body)
+    body = clean_body(body)
     # Counted once, although a lost race decides again.
     check_rate = functools.cache(lambda: check_rate_limit("edit", user.id))
 
@@ -45,14 +45,14 @@ def edit_message(user: User, *, thread_id: str, message_id: str, body: str) -> N
         _check_is_mine(user, message)
         if message.body == body:
             return None
-        age = now_ms() / 1000 - keys.moment(message.created_at).timestamp()
-        if message.type not in (TEXT, ASSET) or age > EDITABLE_FOR:
+        age = now_ms() / 1000 - keys.parse_iso(message.created_at).timestamp()
+        if message.type not in (TEXT, ASSET) or age > EDIT_WINDOW_SECONDS:
             raise Refusal("MSG_NOT_EDITABLE")
         check_rate()
-        policy.check_text(states.recall(thread_id).thread, body, what="Not saved: this")
+        policy.check_text(cache.get(thread_id).thread, body, what="Not saved: this")
         return Change(set={"body": body, "edited_at": now(), "earlier_bodies": _kept(message)})
 
-    revise(user, thread_id, message_id, decide, "message.edited")
+    revise_message(user, thread_id, message_id, decide, "message.edited")
 
 
 def remove_message(user: User, *, thread_id: str, message_id: str) -> None:
@@ -66,18 +66,18 @@ def remove_message(user: User, *, thread_id: str, message_id: str) -> None:
             )
         return Change(set={"removed_at": now()})
 
-    removed = revise(user, thread_id, message_id, decide, "message.removed")
+    removed = revise_message(user, thread_id, message_id, decide, "message.removed")
     if removed.attachments:
         release_files(removed.id)
 
 
-def react(user: User, *, thread_id: str, message_id: str, reaction: str, on: bool) -> None:
+def set_reaction(user: User, *, thread_id: str, message_id: str, reaction: str, on: bool) -> None:
     if reaction not in REACTIONS:
         raise Refusal("BAD_FRAME", hint="That is not one of the reactions.")
     check_rate = functools.cache(lambda: check_rate_limit("reaction", user.id))
 
     def decide(message: Message) -> Change | None:
-        if message.is_gone or not message.is_by_person:
+        if message.is_redacted or not message.has_author:
             raise Refusal("MSG_NOT_EDITABLE", "There is nothing to react to any more.")
         given = dict(message.reactions or {})
         people = given.get(reaction, [])
@@ -87,11 +87,11 @@ def react(user: User, *, thread_id: str, message_id: str, reaction: str, on: boo
         given[reaction] = [*people, user.id] if on else [one for one in people if one != user.id]
         return Change(set={"reactions": {emoji: who for emoji, who in given.items() if who}})
 
-    revise(user, thread_id, message_id, decide, "message.reacted")
+    revise_message(user, thread_id, message_id, decide, "message.reacted")
 
 
 def _check_is_mine(user: User, message: Message) -> None:
-    if message.author_id != user.id or message.is_gone:
+    if message.author_id != user.id or message.is_redacted:
         raise Refusal("MSG_NOT_EDITABLE")
 
 
@@ -103,18 +103,18 @@ def _kept(message: Message) -> list[dict[str, str]]:
     return kept
 
 
-def revise(
+def revise_message(
     user: User | None, thread_id: str, message_id: str, decide: Decide, kind: Kind
 ) -> Message:
     """By one of its people, or, without a user, by staff. A repeat finds it done; then people are
     told again, which harms nobody."""
-    with states.turn(thread_id):
+    with cache.write_lock(thread_id):
         revision = _until_stored(user, thread_id, message_id, decide)
-        state = revision.state.copy()
-    state.quoted = revision.quoted
-    publish_revised(kind, state, revision.message)
+        cached = revision.cached.copy()
+    cached.quoted = revision.quoted
+    publish_revision(kind, cached, revision.message)
     if revision.check is not None:
-        settle_soon(revision.check)
+        try_check(revision.check)
     return revision.message
 
 
@@ -127,39 +127,39 @@ def _until_stored(user: User | None, thread_id: str, message_id: str, decide: De
         try:
             revision.commit(user.id if user else None)
             return revision
-        except Cancelled:
-            states.forget(thread_id)
+        except TransactionCancelled:
+            cache.invalidate(thread_id)
             backoff.wait()
         except StoreUnavailable as error:
             # It may have been written: looking will tell.
-            states.forget(thread_id)
+            cache.invalidate(thread_id)
             backoff.wait_after(error)
 
 
 def _prepare(user: User | None, thread_id: str, message_id: str, decide: Decide) -> Revision:
     """That it is refused, or done already, is never said from memory alone."""
-    believed = states.known(thread_id)
+    believed = cache.peek(thread_id)
     if believed is not None:
         with contextlib.suppress(Refusal):
             revision = _decided(user, believed, message_id, decide)
             if not revision.is_done:
                 return revision
-    return _decided(user, states.look(thread_id), message_id, decide)
+    return _decided(user, cache.reload(thread_id), message_id, decide)
 
 
-def _decided(user: User | None, state: ThreadState, message_id: str, decide: Decide) -> Revision:
+def _decided(user: User | None, cached: CachedThread, message_id: str, decide: Decide) -> Revision:
     if user is not None:
-        check_may_write(state, user.id)
-    message = _find(state, message_id)
-    from_seq = state.people[user.id].visible_from_seq if user else 0
+        check_can_write(cached, user.id)
+    message = _find(cached, message_id)
+    from_seq = cached.people[user.id].visible_from_seq if user else 0
     if message is None or message.seq < from_seq:
         raise Refusal("THREAD_NOT_FOUND", "There is no such message.")
-    revision = Revision(state, message, decide(message) or Change())
-    quoted = _find(state, message.reply_to) if message.reply_to else None
+    revision = Revision(cached, message, decide(message) or Change())
+    quoted = _find(cached, message.reply_to) if message.reply_to else None
     if quoted is not None:
         revision.quoted[quoted.id] = quoted
     return revision
 
 
-def _find(state: ThreadState, message_id: str) -> Message | None:
-    return Message.find(state.thread.pk, keys.message_sk(message_id))
+def _find(cached: CachedThread, message_id: str) -> Message | None:
+    return Message.find(cached.thread.pk, keys.message_sk(message_id))

@@ -4,11 +4,11 @@ import contextlib
 
 from accounts.models import User
 from core.refusals import Refusal
-from threads.actions.messages import check_may_write
-from threads.cache import ThreadState
-from threads.events import publish_appended, publish_roster
+from threads.actions.messages import check_can_write
+from threads.cache import CachedThread
+from threads.events import publish_message, publish_roster
 from threads.models.message import SYSTEM
-from threads.sending import Line, NothingToDo, Roster, append
+from threads.sending import NewMessage, NothingToDo, RosterChange, append
 
 
 def require_safe_mode(user: User, *, thread_id: str) -> None:
@@ -23,9 +23,9 @@ def lift_safe_mode(user: User, *, thread_id: str) -> None:
 def _set(user: User, thread_id: str, *, required: bool) -> None:
     words = "on" if required else "off"
 
-    def plan(state: ThreadState) -> tuple[Line, Roster]:
-        check_may_write(state, user.id)
-        thread = state.thread
+    def plan(cached: CachedThread) -> tuple[NewMessage, RosterChange]:
+        check_can_write(cached, user.id)
+        thread = cached.thread
         if user.id not in (thread.buyer_id, thread.seller_id):
             raise Refusal("ACTION_FORBIDDEN", "Only those who began it can change safe mode.")
         if thread.safe_mode_required == required:
@@ -33,12 +33,12 @@ def _set(user: User, thread_id: str, *, required: bool) -> None:
         text = f"{user.display_name} turned safe mode {words} for this conversation."
         # With the newest seq: turning it on again later is another line.
         key = f"safe-mode:{words}:{user.id}:{thread.last_seq}"
-        line = Line(client_id=key, body=text, preview=text, actor_id=user.id, type=SYSTEM)
+        line = NewMessage(client_id=key, body=text, preview=text, actor_id=user.id, type=SYSTEM)
         line.named = {user.id: user.display_name}
-        line.of_thread = {"safe_mode_required": required}
-        return line, Roster()
+        line.thread_changes = {"safe_mode_required": required}
+        return line, RosterChange()
 
     with contextlib.suppress(NothingToDo):
         appended = append(thread_id, plan)
-        publish_appended(appended)
-        publish_roster(appended.state, [])
+        publish_message(appended)
+        publish_roster(appended.cached, [])

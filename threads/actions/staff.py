@@ -7,40 +7,40 @@ from collections.abc import Callable
 from typing import Any
 
 from core.refusals import Refusal
-from threads import cache as states
-from threads import keys
-from threads.actions.revisions import revise
-from threads.cache import ThreadState
+from threads import cache
+from threads.actions.revisions import revise_message
+from threads.cache import CachedThread
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.transactions import update
-from threads.events import broadcast_standing, publish_appended
+from threads.events import publish_message, publish_thread_changed
 from threads.models import Message, Thread
-from threads.models.message import ACTION, PREVIEW, SYSTEM
+from threads.models.message import ACTION, PREVIEW_LENGTH, SYSTEM
 from threads.models.thread import LOCKED, OPEN
-from threads.relay import wake_thread
-from threads.rendering.markdown import as_typed
-from threads.sending import Line, NothingToDo, Roster, append
+from threads.outbox_handlers import wake_thread
+from threads.rendering.markdown import escape_markdown
+from threads.sending import NewMessage, NothingToDo, RosterChange, append
 from threads.sending.revision import now
 from threads.signals import thread_resumed, thread_stopped
 
 # Why a conversation is stopped.
-LOCK, HOLD = "lock", "hold"
-BLACKED_OUT = "█████"
+LOCK, SOFT_BLOCK = "lock", "hold"
+REDACTED = "█████"
 
 
 def hide_message(*, thread_id: str, message_id: str) -> None:
     def decide(message: Message) -> Change | None:
         return None if message.hidden_at else Change(set={"hidden_at": now()})
 
-    revise(None, thread_id, message_id, decide, "message.hidden")
+    revise_message(None, thread_id, message_id, decide, "message.hidden")
 
 
 def unhide_message(*, thread_id: str, message_id: str) -> None:
     def decide(message: Message) -> Change | None:
         return Change(remove=("hidden_at",)) if message.hidden_at else None
 
-    revise(None, thread_id, message_id, decide, "message.hidden")
+    revise_message(None, thread_id, message_id, decide, "message.hidden")
 
 
 def redact_message(*, thread_id: str, message_id: str, text: str) -> None:
@@ -56,18 +56,17 @@ def redact_message(*, thread_id: str, message_id: str, text: str) -> None:
             raise Refusal("BAD_FRAME", "This text is not in the message.")
         return Change(set=_redacted(message, text))
 
-    revise(None, thread_id, message_id, decide, "message.edited")
+    revise_message(None, thread_id, message_id, decide, "message.edited")
 
 
 def _redacted(message: Message, text: str) -> dict[str, Any]:
     change: dict[str, Any] = {
-        "body": (message.body or "").replace(text, BLACKED_OUT),
+        "body": (message.body or "").replace(text, REDACTED),
         "flags": {**(message.flags or {}), "redactedAt": now()},
     }
     if message.earlier_bodies:
         change["earlier_bodies"] = [
-            {**old, "body": old["body"].replace(text, BLACKED_OUT)}
-            for old in message.earlier_bodies
+            {**old, "body": old["body"].replace(text, REDACTED)} for old in message.earlier_bodies
         ]
     return change
 
@@ -95,20 +94,20 @@ def unlock_thread(*, thread_id: str) -> None:
     wake_thread(thread_id)
 
 
-def hold_thread(*, thread_id: str, reason: str, case_id: str) -> None:
+def soft_block_thread(*, thread_id: str, reason: str, case_id: str) -> None:
     """Nobody writes until staff have looked at it."""
     hold = Change(set={"soft_block": {"reason": reason, "case": case_id}})
     _change_thread(thread_id, lambda thread: None if thread.soft_block else hold)
-    thread_stopped.send(None, thread_id=thread_id, reason=HOLD)
+    thread_stopped.send(None, thread_id=thread_id, reason=SOFT_BLOCK)
 
 
-def lift_hold(
+def lift_soft_block(
     *, thread_id: str, says: str = "Our safety team lifted the hold on this conversation."
 ) -> None:
     """Without `says` nothing is added to the conversation: the caller says it."""
     lift = Change(remove=("soft_block",))
     _change_thread(thread_id, lambda thread: lift if thread.soft_block else None, says=says)
-    thread_resumed.send(None, thread_id=thread_id, reason=HOLD)
+    thread_resumed.send(None, thread_id=thread_id, reason=SOFT_BLOCK)
     wake_thread(thread_id)
 
 
@@ -120,33 +119,33 @@ def _change_thread(
         _append(thread_id, decide, says)
     else:
         _update(thread_id, decide)
-    broadcast_standing(thread_id)
+    publish_thread_changed(thread_id)
 
 
 def _append(thread_id: str, decide: Callable[[Thread], Change | None], says: str) -> None:
-    def plan(state: ThreadState) -> tuple[Line, Roster]:
-        change = decide(state.thread)
+    def plan(cached: CachedThread) -> tuple[NewMessage, RosterChange]:
+        change = decide(cached.thread)
         if change is None:
             raise NothingToDo
-        rev = state.thread.rev + 1
-        line = Line(
+        rev = cached.thread.rev + 1
+        line = NewMessage(
             client_id=f"staff:{rev}",
-            body=as_typed(says),
-            preview=says[:PREVIEW],
+            body=escape_markdown(says),
+            preview=says[:PREVIEW_LENGTH],
             type=SYSTEM,
-            of_thread=change.set | {"rev": rev},
-            clears_thread=change.remove,
+            thread_changes=change.set | {"rev": rev},
+            cleared_thread_fields=change.remove,
             by_staff=True,
         )
-        return line, Roster()
+        return line, RosterChange()
 
     with contextlib.suppress(NothingToDo):
-        publish_appended(append(thread_id, plan))
+        publish_message(append(thread_id, plan))
 
 
 def _update(thread_id: str, decide: Callable[[Thread], Change | None]) -> None:
     backoff = Backoff()
-    with states.turn(thread_id):
+    with cache.write_lock(thread_id):
         while True:
             thread = Thread.find(keys.thread_pk(thread_id), keys.THREAD)
             if thread is None:
@@ -155,7 +154,7 @@ def _update(thread_id: str, decide: Callable[[Thread], Change | None]) -> None:
             if change is None or _store(thread, change):
                 break
             backoff.wait()
-        states.forget(thread_id)
+        cache.invalidate(thread_id)
 
 
 def _store(thread: Thread, change: Change) -> bool:

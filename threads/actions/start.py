@@ -7,42 +7,48 @@ from core.ids import new_id
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from detection import judge
-from threads import cache as states
-from threads import keys, policy
-from threads.actions.folders import placing
-from threads.actions.messages import check_not_waiting, text_line
-from threads.cache import ThreadState
+from threads import cache, policy
+from threads.actions.folders import placement_change
+from threads.actions.messages import check_not_paused, new_text_message
+from threads.actions.rate_limits import (
+    StoredLimit,
+    bucket_keys,
+    check_tokens_left,
+    start_limits,
+    take_token_in,
+)
+from threads.cache import CachedThread
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.store import StoreUnavailable
 from threads.dynamodb.table import Item, get_many
-from threads.dynamodb.transactions import Cancelled, Transaction
-from threads.events import publish_appended
+from threads.dynamodb.transactions import Transaction, TransactionCancelled
+from threads.events import publish_message
 from threads.models import Message, Pair, PairThread, Participant, StartMarker, Thread
 from threads.models.message import TEXT
 from threads.models.participant import (
-    ASKED,
     BUYER,
     INBOX,
-    PENDING,
+    REQUEST_RECEIVED,
+    REQUEST_SENT,
     REQUESTS,
     SELLER,
-    oldest_request,
+    request_cutoff,
 )
+from threads.models.profiles import build_person, muted_until
 from threads.models.thread import INQUIRY, OPEN
-from threads.profiles import muted_until, person_of
-from threads.queries import is_open_to
-from threads.rate_limits import Limit, bucket_keys, check_left, start_limits, take_one
-from threads.sending import Appended, Line, seal
+from threads.queries import can_skip_request
+from threads.sending import Appended, NewMessage, content_hash
 from threads.sending.new_message import (
-    MARKER_LIFE,
+    MARKER_LIFETIME_SECONDS,
     make_archive_due,
     make_marker,
     make_thread_of_pair,
     now_ms,
 )
-from threads.sending.rows import caught_up
-from threads.sending.transaction import unused
+from threads.sending.rows import caught_up_cursors
+from threads.sending.transaction import is_unused
 
 
 def start_thread(
@@ -53,18 +59,20 @@ def start_thread(
     Between two who have not talked yet it is a request, which waits for an answer."""
     if buyer.id == seller.id:
         raise Refusal("ACTION_FORBIDDEN", "You cannot start a conversation with yourself.")
-    check_not_waiting(muted_until(buyer))
-    line = text_line(buyer.id, client_id=client_id, body=body)
+    check_not_paused(muted_until(buyer))
+    line = new_text_message(buyer.id, client_id=client_id, body=body)
     return _Start(buyer, seller, line, subject, city).run()
 
 
 class _Start:
-    def __init__(self, buyer: User, seller: User, line: Line, subject: str, city: str) -> None:
+    def __init__(
+        self, buyer: User, seller: User, line: NewMessage, subject: str, city: str
+    ) -> None:
         self.buyer, self.seller, self.line = buyer, seller, line
         self.subject, self.city = subject, city
-        self.mark = start_seal(line, seller=seller, subject=subject, city=city)
+        self.mark = start_hash(line, seller=seller, subject=subject, city=city)
         # Those whose answer was lost on the way: they may have been stored.
-        self.unsure: dict[str, Appended] = {}
+        self.unconfirmed: dict[str, Appended] = {}
         self.is_weighed = False
 
     def run(self) -> str:
@@ -91,34 +99,34 @@ class _Start:
         pair = next((item for item in found if isinstance(item, Pair)), Pair(pair_pk, keys.STATE))
         is_request = self._check(pair, limits, found)
         self._weigh()
-        state, message = self._new_thread(is_request=is_request)
-        write = _store(state, message, self.line, self.mark)
+        cached, message = self._new_thread(is_request=is_request)
+        write = _store(cached, message, self.line, self.mark)
         if is_request:
             self._ask(write, pair, message)
-            take_one(write, self.buyer, limits, found)
+            take_token_in(write, self.buyer, limits, found)
         else:
             accept_pair(write, pair_pk)
         try:
             write.commit()
         except StoreUnavailable:
             # It may have been written: the start marker will tell.
-            self.unsure[state.thread.id] = Appended(state, message)
+            self.unconfirmed[cached.thread.id] = Appended(cached, message)
             return None
-        except Cancelled as cancelled:
+        except TransactionCancelled as cancelled:
             return self._judge(cancelled)
-        states.remember(state.copy())
-        publish_appended(Appended(state, message))
-        return state.thread.id
+        cache.put(cached.copy())
+        publish_message(Appended(cached, message))
+        return cached.thread.id
 
-    def _check(self, pair: Pair, limits: list[Limit], found: list[Item]) -> bool:
+    def _check(self, pair: Pair, limits: list[StoredLimit], found: list[Item]) -> bool:
         """Whether it is a request. Limits come before the text is weighed, which takes longer."""
         if pair.blocked_by:
             self._check_not_asked(pair)
             raise Refusal("MSG_BLOCKED_BY_USER")
-        is_request = not is_open_to(pair, self.buyer)
+        is_request = not can_skip_request(pair, self.buyer)
         if is_request:
             self._check_may_ask(pair)
-            check_left(limits, found)
+            check_tokens_left(limits, found)
         return is_request
 
     def _weigh(self) -> None:
@@ -128,7 +136,7 @@ class _Start:
             self.line = _weighed(self.line, self.subject, self.city)
             self.is_weighed = True
 
-    def _new_thread(self, *, is_request: bool) -> tuple[ThreadState, Message]:
+    def _new_thread(self, *, is_request: bool) -> tuple[CachedThread, Message]:
         return new_thread(
             self.buyer,
             self.seller,
@@ -163,12 +171,12 @@ class _Start:
         is_mine = pair.requested_by == self.buyer.id and self.buyer.id not in (
             pair.blocked_by or ()
         )
-        if is_mine and (pair.requested_at or "") >= oldest_request():
+        if is_mine and (pair.requested_at or "") >= request_cutoff():
             raise Refusal(
                 "REQUEST_PENDING", f"{self.seller.display_name} has not accepted your request yet."
             )
 
-    def _judge(self, cancelled: Cancelled) -> str | None:
+    def _judge(self, cancelled: TransactionCancelled) -> str | None:
         if cancelled.failed("start"):
             return self._started_as(cancelled.current("start", StartMarker))
         if cancelled.failed("pair") and cancelled.current("pair", Pair).blocked_by:
@@ -176,25 +184,27 @@ class _Start:
         return None
 
     def _find_started(self) -> str | None:
-        marker = StartMarker.find(keys.user_pk(self.buyer.id), keys.start_sk(self.line.client_id))
+        marker = StartMarker.find(
+            keys.user_pk(self.buyer.id), keys.start_marker_sk(self.line.client_id)
+        )
         return self._started_as(marker) if marker else None
 
     def _started_as(self, marker: StartMarker) -> str:
         if marker.hash != self.mark:
             raise Refusal("CLIENT_ID_REUSED")
-        if marker.thread_id in self.unsure:
-            publish_appended(self.unsure[marker.thread_id])
+        if marker.thread_id in self.unconfirmed:
+            publish_message(self.unconfirmed[marker.thread_id])
         return str(marker.thread_id)
 
 
-def _weighed(line: Line, subject: str, city: str) -> Line:
+def _weighed(line: NewMessage, subject: str, city: str) -> NewMessage:
     """A first message is weighed like any other, with what is said around it."""
     said = "\n".join(filter(None, [subject, city, line.body]))
     verdict = judge(said)
     if not verdict.is_found:
         return line
     try:
-        return policy.charge(line, verdict, said, strikes=1)
+        return policy.apply_strike(line, verdict, said, strikes=1)
     except policy.PolicyBlocked as blocked:
         policy.open_case(blocked, thread_id="", author_id=line.author_id or "")
         raise
@@ -203,15 +213,15 @@ def _weighed(line: Line, subject: str, city: str) -> Line:
 def new_thread(
     buyer: User,
     seller: User,
-    line: Line,
+    line: NewMessage,
     *,
     thread_id: str,
     message_id: str,
     subject: str,
     city: str,
     is_request: bool = False,
-) -> tuple[ThreadState, Message]:
-    at = keys.written_at(message_id)
+) -> tuple[CachedThread, Message]:
+    at = keys.message_created_at(message_id)
     thread = Thread(
         keys.thread_pk(thread_id),
         keys.THREAD,
@@ -250,16 +260,16 @@ def new_thread(
     people = _two_sides(thread, message, buyer, seller)
     if is_request:
         _hold(people[buyer.id], people[seller.id])
-    for attribute, value in line.of_author.items():
+    for attribute, value in line.author_changes.items():
         setattr(people[buyer.id], attribute, value)
-    return ThreadState(thread, people), message
+    return CachedThread(thread, people), message
 
 
 def _two_sides(
     thread: Thread, message: Message, buyer: User, seller: User
 ) -> dict[str, Participant]:
     buying = new_participant(thread, buyer, role=BUYER, other=seller)
-    for name, value in caught_up(message).items():
+    for name, value in caught_up_cursors(message).items():
         setattr(buying, name, value)
     selling = new_participant(thread, seller, role=SELLER, other=buyer)
     selling.first_undelivered_seq = message.seq
@@ -271,8 +281,8 @@ def _two_sides(
 
 def _hold(asker: Participant, asked: Participant) -> None:
     """Not in the inbox, and not among what is unread, until it is accepted."""
-    asker.request_state, asked.request_state = ASKED, PENDING
-    placing(asked, {"folder": REQUESTS}).apply(asked)
+    asker.request_state, asked.request_state = REQUEST_SENT, REQUEST_RECEIVED
+    placement_change(asked, {"folder": REQUESTS}).apply(asked)
 
 
 def new_participant(thread: Thread, user: User, *, role: str, other: User) -> Participant:
@@ -281,11 +291,11 @@ def new_participant(thread: Thread, user: User, *, role: str, other: User) -> Pa
         thread.pk,
         keys.participant_sk(user.id),
         role=role,
-        person=person_of(user),
+        person=build_person(user),
         folder=INBOX,
         subject=thread.subject,
         kind=thread.kind,
-        other_side=person_of(other),
+        other_side=build_person(other),
         others_count=max(1, len(thread.participants) - 1),
         blocked_until=muted_until(user),
         last_message_at=thread.last_message_at,
@@ -298,12 +308,12 @@ def new_participant(thread: Thread, user: User, *, role: str, other: User) -> Pa
     )
 
 
-def _store(state: ThreadState, message: Message, line: Line, mark: str) -> Transaction:
-    thread = state.thread
+def _store(cached: CachedThread, message: Message, line: NewMessage, mark: str) -> Transaction:
+    thread = cached.thread
     write = Transaction()
-    write.put("start", make_start_marker(thread, line, mark), unused(StartMarker))
+    write.put("start", make_start_marker(thread, line, mark), is_unused(StartMarker))
     write.put("thread", thread)
-    for person in state.people.values():
+    for person in cached.people.values():
         write.put(person.sk, person)
     write.put("message", message)
     write.put("marker", make_marker(message, line))
@@ -312,17 +322,17 @@ def _store(state: ThreadState, message: Message, line: Line, mark: str) -> Trans
     return write
 
 
-def start_seal(line: Line, *, seller: User, subject: str, city: str) -> str:
-    return seal(seller.id, subject, line.body, city)
+def start_hash(line: NewMessage, *, seller: User, subject: str, city: str) -> str:
+    return content_hash(seller.id, subject, line.body, city)
 
 
-def make_start_marker(thread: Thread, line: Line, mark: str) -> StartMarker:
+def make_start_marker(thread: Thread, line: NewMessage, mark: str) -> StartMarker:
     return StartMarker(
         keys.user_pk(thread.buyer_id),
-        keys.start_sk(line.client_id),
+        keys.start_marker_sk(line.client_id),
         thread_id=thread.id,
         hash=mark,
-        ttl=int(time.time()) + MARKER_LIFE,
+        ttl=int(time.time()) + MARKER_LIFETIME_SECONDS,
     )
 
 

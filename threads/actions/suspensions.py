@@ -7,7 +7,7 @@ from django.db import transaction
 from accounts.models import User, add_profile_entry
 from core.outbox.models import OutboxEntry
 from realtime.broadcast.delivery import recheck_sessions
-from threads import relay
+from threads import outbox_handlers
 
 
 def mute_person(person: User, *, until: datetime | None) -> None:
@@ -15,7 +15,7 @@ def mute_person(person: User, *, until: datetime | None) -> None:
     with transaction.atomic():
         User.objects.filter(pk=person.pk).update(muted_until=until)
         entry = OutboxEntry.objects.create(kind="mute", payload={"user": person.id})
-    relay.process_entry(entry)
+    outbox_handlers.process_entry(entry)
 
 
 def suspend_person(person: User) -> None:
@@ -31,5 +31,5 @@ def _set_active(person: User, active: bool) -> None:
     with transaction.atomic():
         User.objects.filter(pk=person.pk, deleted_at=None).update(is_active=active)
         entry = add_profile_entry(person)
-    relay.process_entry(entry)
+    outbox_handlers.process_entry(entry)
     recheck_sessions(person.id)

@@ -6,13 +6,13 @@ from datetime import UTC, date, datetime, timedelta
 
 import structlog
 
-from threads import keys
-from threads.archive import due
+from threads.archive import work_list
 from threads.archive.location import check_location
-from threads.archive.packer import MOST, MOST_BYTES, pack, settle
+from threads.archive.packer import MAX_PACK_BYTES, MAX_PACK_MESSAGES, pack_messages, run_check
+from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query, query_all
 from threads.models import Message, Pack, PackCheck
-from threads.models.packs import content_of
+from threads.models.packs import get_content
 
 log = structlog.get_logger(__name__)
 
@@ -37,26 +37,28 @@ def archive_messages(
     """Shard by shard. A thread that fails keeps its place in the list, and holds up no other."""
     check_location()
     before = datetime.now(UTC) - older_than
-    settle_checks(datetime.now(UTC) - UNSETTLED)
-    first, done = since or due.first_due(), Archived()
+    run_checks(datetime.now(UTC) - UNSETTLED)
+    first, done = since or work_list.get_first_day(), Archived()
     for shard in range(keys.ARCHIVE_SHARDS):
-        for thread_id, days in due.list_due(shard, first, before.date()).items():
+        for thread_id, days in work_list.list_due(shard, first, before.date()).items():
             _archive(thread_id, days, before, done)
         say(f"{shard + 1} of {keys.ARCHIVE_SHARDS}: {done.messages} messages")
     if not done.failed and since is None:
-        due.note_first_due(min(before, datetime.now(UTC) - due.KEPT).date(), was=first)
+        work_list.advance_first_day(
+            min(before, datetime.now(UTC) - work_list.RETENTION).date(), was=first
+        )
     return done
 
 
-def settle_checks(before: datetime) -> int:
+def run_checks(before: datetime) -> int:
     """What was cut off, or could not be done at once."""
-    return sum(settle_soon(check) for check in due.list_checks(before))
+    return sum(try_check(check) for check in work_list.list_checks(before))
 
 
-def settle_soon(check: PackCheck) -> bool:
+def try_check(check: PackCheck) -> bool:
     """Now, if that can be; the check waits for the next round if not."""
     try:
-        settle(check)
+        run_check(check)
     except Exception:
         log.exception("pack_not_settled", check=check.sk)
         return False
@@ -75,7 +77,7 @@ def _archive(thread_id: str, days: list[str], before: datetime, done: Archived) 
     if left:
         done.failed += 1
     else:
-        due.forget_due(thread_id, days, before)
+        work_list.remove_due(thread_id, days, before)
 
 
 def archive_thread(thread_id: str, *, since: str, before: datetime) -> tuple[int, int]:
@@ -84,12 +86,12 @@ def archive_thread(thread_id: str, *, since: str, before: datetime) -> tuple[int
     moved = wanted = 0
     stretch: list[Message] = []
     for item in query_all(keys.thread_pk(thread_id), where, whole=False):
-        if isinstance(item, Message) and is_movable(item):
+        if isinstance(item, Message) and is_archivable(item):
             stretch.append(item)
-        if len(stretch) == MOST:
+        if len(stretch) == MAX_PACK_MESSAGES:
             # So much is a pack of its own.
-            wanted += MOST
-            moved += pack(thread_id, stretch)
+            wanted += MAX_PACK_MESSAGES
+            moved += pack_messages(thread_id, stretch)
             stretch = []
     if stretch:
         wanted += len(stretch)
@@ -97,9 +99,9 @@ def archive_thread(thread_id: str, *, since: str, before: datetime) -> tuple[int
     return moved, wanted - moved
 
 
-def is_movable(message: Message) -> bool:
+def is_archivable(message: Message) -> bool:
     """What was removed or hidden is kept for staff, and stays where it is."""
-    return not message.archive_ref and not message.is_gone and bool(content_of(message))
+    return not message.archive_ref and not message.is_redacted and bool(get_content(message))
 
 
 def _pack_tail(thread_id: str, stretch: list[Message]) -> int:
@@ -112,7 +114,7 @@ def _pack_tail(thread_id: str, stretch: list[Message]) -> int:
         together.append(before.pop(0))
         count += together[-1].held
     messages = [*_messages_of(together), *stretch]
-    return max(0, pack(thread_id, messages) - (len(messages) - len(stretch)))
+    return max(0, pack_messages(thread_id, messages) - (len(messages) - len(stretch)))
 
 
 def _list_packs_before(message: Message) -> list[Pack]:
@@ -123,7 +125,7 @@ def _list_packs_before(message: Message) -> list[Pack]:
 
 
 def _is_small(found: Pack) -> bool:
-    return found.held < MOST // 2 and found.size < MOST_BYTES // 2
+    return found.held < MAX_PACK_MESSAGES // 2 and found.size < MAX_PACK_BYTES // 2
 
 
 def _messages_of(together: list[Pack]) -> list[Message]:

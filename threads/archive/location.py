@@ -14,8 +14,8 @@ import structlog
 from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, storages
 
-from threads import keys
-from threads.archive.due import list_packed
+from threads.archive.work_list import list_packed_threads
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item, query
 from threads.dynamodb.transactions import update
@@ -83,10 +83,10 @@ def _record(storage: Storage) -> ArchiveLocation:
 
 
 def _list_packs() -> Iterator[str]:
-    for thread_id in list_packed():
+    for thread_id in list_packed_threads():
         where = Item.sk.startswith(keys.PACKS)
         for found in query(keys.thread_pk(thread_id), where, limit=1).of(Pack):
-            yield packs.path_of(thread_id, found.id)
+            yield packs.pack_path(thread_id, found.id)
 
 
 def _values(storage: Storage, archive_id: str) -> dict[str, str]:

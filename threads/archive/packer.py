@@ -14,38 +14,38 @@ import structlog
 from pynamodb.expressions.condition import Condition
 
 from core.ids import new_ulid
-from threads import keys
 from threads.archive.location import check_location
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import Item, query_all
-from threads.dynamodb.transactions import Cancelled, Transaction, delete
+from threads.dynamodb.transactions import Transaction, TransactionCancelled, delete
 from threads.models import Message, Pack, PackCheck, PackedThread, packs
 
 log = structlog.get_logger(__name__)
 
 # Of a pack: so many messages, and bytes of what they say, unless one alone has more.
-MOST, MOST_BYTES = 200, 512 * 1024
+MAX_PACK_MESSAGES, MAX_PACK_BYTES = 200, 512 * 1024
 # Messages in one transaction, which takes a hundred items.
-AT_ONCE = 90
+MAX_MESSAGES_PER_TRANSACTION = 90
 
 
-class Unwanted(Exception):
+class PackDeleted(Exception):
     """Somebody took the pack for left over while it was being made. Nothing was lost."""
 
 
-def pack(thread_id: str, messages: Sequence[Message]) -> int:
+def pack_messages(thread_id: str, messages: Sequence[Message]) -> int:
     """Into new packs, and out of those that they are in; how many moved. They have to be whole."""
     check_location()
     before = sorted({message.archive_ref for message in messages if message.archive_ref})
     checks = [_note_check(thread_id, pack_id) for pack_id in before]
     moved = sum(_pack_one(thread_id, chunk) for chunk in _chunks(messages))
     for check in checks:
-        settle(check)
+        run_check(check)
     return moved
 
 
-def size_of(message: Message) -> int:
+def estimate_size(message: Message) -> int:
     earlier = sum(len(old["body"]) for old in message.earlier_bodies or [])
     return len(message.body or "") + earlier + 200 * len(message.attachments or [])
 
@@ -54,22 +54,24 @@ def _chunks(messages: Sequence[Message]) -> Iterator[list[Message]]:
     chunk: list[Message] = []
     size = 0
     for message in messages:
-        if chunk and (len(chunk) == MOST or size + size_of(message) > MOST_BYTES):
+        if chunk and (
+            len(chunk) == MAX_PACK_MESSAGES or size + estimate_size(message) > MAX_PACK_BYTES
+        ):
             yield chunk
             chunk, size = [], 0
         chunk.append(message)
-        size += size_of(message)
+        size += estimate_size(message)
     if chunk:
         yield chunk
 
 
 def _pack_one(thread_id: str, messages: list[Message]) -> int:
     new, check = _announce(thread_id, messages)
-    packs.keep(thread_id, new.id, {each.id: packs.content_of(each) for each in messages})
+    packs.store_pack(thread_id, new.id, {each.id: packs.get_content(each) for each in messages})
     moved = 0
-    for start in range(0, len(messages), AT_ONCE):
-        moved += _point(new, messages[start : start + AT_ONCE])
-    settle(check)
+    for start in range(0, len(messages), MAX_MESSAGES_PER_TRANSACTION):
+        moved += _point(new, messages[start : start + MAX_MESSAGES_PER_TRANSACTION])
+    run_check(check)
     return moved
 
 
@@ -81,9 +83,9 @@ def _announce(thread_id: str, messages: list[Message]) -> tuple[Pack, PackCheck]
         first_message_id=messages[0].id,
         last_message_id=last,
         held=len(messages),
-        size=sum(map(size_of, messages)),
+        size=sum(map(estimate_size, messages)),
     )
-    check = make_check(thread_id, new.id)
+    check = make_pack_check(thread_id, new.id)
     write = Transaction()
     write.put("pack", new, Pack.pk.does_not_exist())
     write.put("check", check)
@@ -101,14 +103,14 @@ def _point(new: Pack, messages: list[Message]) -> int:
         write = Transaction()
         write.update("pack", new, Change(add={"moves": 1}), Pack.pk.exists())
         for message in waiting.values():
-            change = Change(set={"archive_ref": new.id}, remove=packs.PACKED)
+            change = Change(set={"archive_ref": new.id}, remove=packs.PACKED_FIELDS)
             write.update(message.id, message, change, _as_packed(message))
         try:
             write.commit()
             return len(waiting)
-        except Cancelled as cancelled:
+        except TransactionCancelled as cancelled:
             if cancelled.failed("pack"):
-                raise Unwanted(new.id) from cancelled
+                raise PackDeleted(new.id) from cancelled
             changed = [each for each in waiting if cancelled.failed(each)]
             if not changed:
                 backoff.wait()
@@ -127,7 +129,7 @@ def _as_packed(message: Message) -> Condition:
 # --- Packs that may no longer be right
 
 
-def make_check(thread_id: str, pack_id: str) -> PackCheck:
+def make_pack_check(thread_id: str, pack_id: str) -> PackCheck:
     """One for each reason, so that seeing to one does not undo another."""
     shard = keys.archive_shard(thread_id)
     return PackCheck(
@@ -136,39 +138,39 @@ def make_check(thread_id: str, pack_id: str) -> PackCheck:
 
 
 def _note_check(thread_id: str, pack_id: str) -> PackCheck:
-    check = make_check(thread_id, pack_id)
+    check = make_pack_check(thread_id, pack_id)
     check.save()
     return check
 
 
-def settle(check: PackCheck) -> None:
+def run_check(check: PackCheck) -> None:
     """A pack that nothing points to goes; one that holds more than what points to it is made anew,
     without that. Twice is once."""
     check_location()
     thread_id, pack_id, _ = check.parts
     found = Pack.find(keys.thread_pk(thread_id), keys.pack_sk(pack_id))
     if found is None:
-        packs.discard(thread_id, pack_id)
+        packs.delete_pack(thread_id, pack_id)
     elif not _is_set_right(found):
         return
     check.delete()
 
 
 def _is_set_right(found: Pack) -> bool:
-    pointing = pointing_to(found)
+    pointing = list_referencing_messages(found)
     if not pointing:
         # Not if a message was pointed to it since.
         is_gone = delete(found, Pack.moves == found.moves)
         if is_gone:
-            packs.discard(found.thread_id, found.id)
+            packs.delete_pack(found.thread_id, found.id)
         return is_gone
     if len(pointing) != found.held:
-        packs.fill(pointing)
-        pack(found.thread_id, pointing)
+        packs.load_contents(pointing)
+        pack_messages(found.thread_id, pointing)
     return True
 
 
-def pointing_to(found: Pack) -> list[Message]:
+def list_referencing_messages(found: Pack) -> list[Message]:
     """As they are in the table."""
     where = Item.sk.between(
         keys.message_sk(found.first_message_id), keys.message_sk(found.last_message_id)

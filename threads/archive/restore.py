@@ -3,13 +3,19 @@
 from collections.abc import Iterator
 from datetime import date
 
-from threads import keys
-from threads.archive import due
-from threads.archive.packer import AT_ONCE, make_check, pointing_to, settle, size_of
+from threads.archive import work_list
+from threads.archive.packer import (
+    MAX_MESSAGES_PER_TRANSACTION,
+    estimate_size,
+    list_referencing_messages,
+    make_pack_check,
+    run_check,
+)
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.table import Item, query_all
-from threads.dynamodb.transactions import Cancelled, Transaction
+from threads.dynamodb.transactions import Transaction, TransactionCancelled
 from threads.models import Message, Pack, packs
 
 # Of a transaction, which takes 4 MB; what people write may have four bytes for a letter.
@@ -27,13 +33,13 @@ def list_packs(thread_id: str) -> list[Pack]:
 
 
 def _restore(found: Pack) -> int:
-    messages = pointing_to(found)
-    packs.fill(messages)
-    check = make_check(found.thread_id, found.id)
+    messages = list_referencing_messages(found)
+    packs.load_contents(messages)
+    check = make_pack_check(found.thread_id, found.id)
     check.save()
     _make_due(found.thread_id, messages)
     restored = sum(_bring_back(chunk) for chunk in _chunks(messages))
-    settle(check)
+    run_check(check)
     return restored
 
 
@@ -41,16 +47,17 @@ def _make_due(thread_id: str, messages: list[Message]) -> None:
     """First: what is back in the table is found by the next archiving, whatever happens."""
     days = sorted({message.created_at[:10] for message in messages})
     for day in days:
-        due.make_due(thread_id, day).save()
+        work_list.make_archive_due_item(thread_id, day).save()
     if days:
-        due.note_earlier(date.fromisoformat(days[0]))
+        work_list.include_earlier_day(date.fromisoformat(days[0]))
 
 
 def _chunks(messages: list[Message]) -> Iterator[list[Message]]:
     chunk: list[Message] = []
     for message in messages:
         if chunk and (
-            len(chunk) == AT_ONCE or sum(map(size_of, [*chunk, message])) > MAX_BATCH_CHARS
+            len(chunk) == MAX_MESSAGES_PER_TRANSACTION
+            or sum(map(estimate_size, [*chunk, message])) > MAX_BATCH_CHARS
         ):
             yield chunk
             chunk = []
@@ -67,11 +74,11 @@ def _bring_back(messages: list[Message]) -> int:
         write = Transaction()
         for message in waiting.values():
             here = Message.archive_ref == message.archive_ref
-            write.update(message.id, message, brought_back(message), here)
+            write.update(message.id, message, restoring_change(message), here)
         try:
             write.commit()
             return len(waiting)
-        except Cancelled as cancelled:
+        except TransactionCancelled as cancelled:
             changed = [each for each in waiting if cancelled.failed(each)]
             if not changed:
                 backoff.wait()
@@ -80,16 +87,16 @@ def _bring_back(messages: list[Message]) -> int:
     return 0
 
 
-def brought_back(message: Message) -> Change:
-    return Change(set=packs.content_of(message), remove=("archive_ref",))
+def restoring_change(message: Message) -> Change:
+    return Change(set=packs.get_content(message), remove=("archive_ref",))
 
 
 def list_damaged(thread_id: str) -> Iterator[tuple[str, str]]:
     """Packs that cannot be read, or that lack something that points to them: which, and why."""
     for found in list_packs(thread_id):
-        pointing = pointing_to(found)
+        pointing = list_referencing_messages(found)
         try:
-            contents = packs.read(thread_id, found.id)
+            contents = packs.read_pack(thread_id, found.id)
         except Exception as error:
             if pointing:
                 yield found.id, f"{type(error).__name__}: {error}"

@@ -19,19 +19,19 @@ from botocore.exceptions import (
 )
 
 from core import metrics
-from threads.dynamodb.client import Client, address_of, tls
-from threads.dynamodb.responses import QUIET, Answer, Reply
+from threads.dynamodb.client import SyncClient, parse_endpoint, tls_context
+from threads.dynamodb.responses import MAX_IDLE_SECONDS, Response, ResponseReader
 
 
-class ClientOnLoop:
-    def __init__(self, client: Client) -> None:
+class AsyncClient:
+    def __init__(self, client: SyncClient) -> None:
         self.endpoint, self._signer = client.endpoint, client.signer
         self._connect_timeout, self._read_timeout = client.timeouts
-        self._idle: list[Line] = []
+        self._idle: list[AsyncConnection] = []
         # Connections are of the loop on which they were made.
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def ask(self, operation: str, arguments: dict[str, Any]) -> Answer:
+    async def ask(self, operation: str, arguments: dict[str, Any]) -> Response:
         """One attempt; `Store` decides about others."""
         credentials = await self._credentials()
         request = self._signer.signed(operation, orjson.dumps(arguments), credentials)
@@ -46,7 +46,7 @@ class ClientOnLoop:
             return await asyncio.to_thread(self._signer.get_credentials)
         return self._signer.get_credentials()
 
-    async def _send(self, request: bytes) -> Reply:
+    async def _send(self, request: bytes) -> ResponseReader:
         line = self._take() or await self._connect()
         try:
             async with asyncio.timeout(self._read_timeout):
@@ -60,7 +60,7 @@ class ClientOnLoop:
             self._give_back(line)
         return reply
 
-    def _take(self) -> "Line | None":
+    def _take(self) -> "AsyncConnection | None":
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
             self._idle, self._loop = [], loop
@@ -71,13 +71,13 @@ class ClientOnLoop:
             line.close()
         return None
 
-    async def _connect(self) -> "Line":
-        metrics.CONNECTIONS.inc()
-        host, port, is_safe = address_of(self.endpoint)
+    async def _connect(self) -> "AsyncConnection":
+        metrics.DYNAMODB_CONNECTIONS.inc()
+        host, port, is_safe = parse_endpoint(self.endpoint)
         try:
             async with asyncio.timeout(self._connect_timeout):
                 _, line = await asyncio.get_running_loop().create_connection(
-                    Line, host, port, ssl=tls() if is_safe else None
+                    AsyncConnection, host, port, ssl=tls_context() if is_safe else None
                 )
         except TimeoutError as error:
             raise ConnectTimeoutError(endpoint_url=self.endpoint, error=error) from error
@@ -91,21 +91,21 @@ class ClientOnLoop:
         for line in idle:
             line.close()
 
-    def _give_back(self, line: "Line") -> None:
+    def _give_back(self, line: "AsyncConnection") -> None:
         if line.is_usable():
             self._idle.append(line)
         else:
             line.close()
 
 
-class Line(asyncio.Protocol):
+class AsyncConnection(asyncio.Protocol):
     """One connection, one request at a time."""
 
     transport: asyncio.Transport
 
     def __init__(self) -> None:
-        self._reply = Reply()
-        self._done: asyncio.Future[Reply] | None = None
+        self._reply = ResponseReader()
+        self._done: asyncio.Future[ResponseReader] | None = None
         self._is_kept, self._used_at = True, time.monotonic()
 
     def connection_made(self, transport: Any) -> None:
@@ -113,9 +113,9 @@ class Line(asyncio.Protocol):
         link = transport.get_extra_info("socket")
         link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def ask(self, request: bytes) -> asyncio.Future[Reply]:
-        done: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._reply, self._done = Reply(), done
+    def ask(self, request: bytes) -> asyncio.Future[ResponseReader]:
+        done: asyncio.Future[ResponseReader] = asyncio.get_running_loop().create_future()
+        self._reply, self._done = ResponseReader(), done
         self.transport.write(request)
         return done
 
@@ -145,7 +145,7 @@ class Line(asyncio.Protocol):
         """Nobody has hung up, and nothing is still to come."""
         is_free = self._done is None or (self._done.done() and not self._done.cancelled())
         is_open = self._is_kept and not self.transport.is_closing()
-        return is_free and is_open and time.monotonic() - self._used_at < QUIET
+        return is_free and is_open and time.monotonic() - self._used_at < MAX_IDLE_SECONDS
 
     def close(self) -> None:
         self._is_kept = False

@@ -35,7 +35,7 @@ class CircuitBreaker:
         with self._lock:
             now = time.monotonic()
             if now < self._next_probe_at:
-                metrics.REJECTED.inc()
+                metrics.BREAKER_REJECTIONS.inc()
                 return False
             self._open_seconds = min(MAX_OPEN_SECONDS, 2 * self._open_seconds)
             # A probe that never reports back does not keep the others out.

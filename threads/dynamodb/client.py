@@ -26,11 +26,11 @@ from botocore.exceptions import (
 )
 
 from core import metrics
-from threads.dynamodb.responses import QUIET, Answer, Reply
+from threads.dynamodb.responses import MAX_IDLE_SECONDS, Response, ResponseReader
 from threads.dynamodb.signing import Signer
 
 
-class Client:
+class SyncClient:
     """What PynamoDB calls in the place of botocore's client."""
 
     def __init__(
@@ -46,18 +46,18 @@ class Client:
         self.signer = Signer(region, urlsplit(self.endpoint).netloc)
         self.timeouts = connect_timeout, read_timeout
         self._most_idle = most_idle
-        self._idle: list[Line] = []
+        self._idle: list[SyncConnection] = []
         # Connections are not shared with a process that was forked off.
         self._pid = os.getpid()
 
-    def _make_api_call(self, operation: str, arguments: dict[str, Any]) -> Answer:
+    def _make_api_call(self, operation: str, arguments: dict[str, Any]) -> Response:
         """One attempt; `Store` decides about others."""
         outcome = self._send(operation, orjson.dumps(arguments)).outcome(operation)
         if isinstance(outcome, ClientError):
             raise outcome
         return outcome
 
-    def _send(self, operation: str, body: bytes) -> Reply:
+    def _send(self, operation: str, body: bytes) -> ResponseReader:
         request = self.signer.signed(operation, body, self.signer.get_credentials())
         line = self._take()
         try:
@@ -70,7 +70,7 @@ class Client:
         self._give_back(line)
         return reply
 
-    def _take(self) -> "Line":
+    def _take(self) -> "SyncConnection":
         if self._pid != os.getpid():
             self._idle, self._pid = [], os.getpid()
         with contextlib.suppress(IndexError):
@@ -80,8 +80,8 @@ class Client:
                 if line.is_usable():
                     return line
                 line.close()
-        metrics.CONNECTIONS.inc()
-        return Line(self.endpoint, *self.timeouts)
+        metrics.DYNAMODB_CONNECTIONS.inc()
+        return SyncConnection(self.endpoint, *self.timeouts)
 
     def _close_idle(self) -> None:
         """Whoever closed one connection has most likely closed the others, too."""
@@ -89,23 +89,23 @@ class Client:
         for line in idle:
             line.close()
 
-    def _give_back(self, line: "Line") -> None:
+    def _give_back(self, line: "SyncConnection") -> None:
         if line.is_kept and len(self._idle) < self._most_idle:
             self._idle.append(line)
         else:
             line.close()
 
 
-class Line:
+class SyncConnection:
     """One connection, one request at a time."""
 
     def __init__(self, endpoint: str, connect_timeout: float, read_timeout: float) -> None:
         self.endpoint = endpoint
-        host, port, is_safe = address_of(endpoint)
+        host, port, is_safe = parse_endpoint(endpoint)
         try:
             self._socket = socket.create_connection((host, port), connect_timeout)
             if is_safe:
-                self._socket = tls().wrap_socket(self._socket, server_hostname=host)
+                self._socket = tls_context().wrap_socket(self._socket, server_hostname=host)
         except TimeoutError as error:
             raise ConnectTimeoutError(endpoint_url=endpoint, error=error) from error
         except OSError as error:
@@ -117,13 +117,13 @@ class Line:
 
     def is_usable(self) -> bool:
         """Nobody has hung up, as far as can be seen without asking."""
-        if time.monotonic() - self.used_at > QUIET:
+        if time.monotonic() - self.used_at > MAX_IDLE_SECONDS:
             return False
         # TLS gives no such glance; there the clock decides.
         return isinstance(self._socket, ssl.SSLSocket) or not _has_news(self._socket)
 
-    def ask(self, request: bytes) -> Reply:
-        reply = Reply()
+    def ask(self, request: bytes) -> ResponseReader:
+        reply = ResponseReader()
         try:
             self._socket.sendall(request)
             while not reply.take(self._receive()):
@@ -145,7 +145,7 @@ class Line:
         self._socket.close()
 
 
-def address_of(endpoint: str) -> tuple[str, int, bool]:
+def parse_endpoint(endpoint: str) -> tuple[str, int, bool]:
     """Host, port, and whether it is TLS."""
     parts = urlsplit(endpoint)
     is_safe = parts.scheme == "https"
@@ -160,5 +160,5 @@ def _has_news(idle: socket.socket) -> bool:
 
 
 @functools.cache
-def tls() -> ssl.SSLContext:
+def tls_context() -> ssl.SSLContext:
     return ssl.create_default_context()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pynamodb.expressions.condition import Condition
 
-from threads.dynamodb.columns import Column, columns
+from threads.dynamodb.stored_attributes import StoredAttribute, stored_attributes
 
 if TYPE_CHECKING:
     from threads.dynamodb.table import Item
@@ -19,13 +19,13 @@ OVER = "(attribute_not_exists ({0}) OR {0} <= {1})"
 FREE = "(attribute_not_exists ({2}) OR {0} <= {1})"
 
 
-class Where(Condition):
+class ConditionBuilder(Condition):
     """All of what is asked for holds."""
 
     def __init__(self, kind: "type[Item]") -> None:
         super().__init__("AND")
-        self._columns = columns(kind)
-        self._parts: list[tuple[str, Column, Any]] = []
+        self._columns = stored_attributes(kind)
+        self._parts: list[tuple[str, StoredAttribute, Any]] = []
 
     def equal(self, **values: Any) -> Self:
         return self._all(EQUAL, values)

@@ -13,6 +13,6 @@ class StoreUnavailable(Refusal):
         super().__init__("TRY_AGAIN")
 
 
-def is_worth_logging(error: Exception) -> bool:
+def should_log(error: Exception) -> bool:
     """An outage was logged once, by the circuit breaker; not again for every request."""
     return not (isinstance(error, StoreUnavailable) and error.why == BREAKER_OPEN)

@@ -10,8 +10,8 @@ from typing import Any
 from pynamodb.expressions.condition import Condition
 
 from threads.dynamodb.change import Change
-from threads.dynamodb.columns import columns
 from threads.dynamodb.sizes import check_size, item_bytes, value_bytes
+from threads.dynamodb.stored_attributes import stored_attributes
 from threads.dynamodb.table import Item
 
 Request = dict[str, Any]
@@ -43,7 +43,7 @@ def update_request(table: str, item: Item, change: Change, condition: Condition 
 
 def serialized(item: Item) -> dict[str, Any]:
     stored, found = item.attribute_values, {}
-    for name, column in columns(type(item)).items():
+    for name, column in stored_attributes(type(item)).items():
         value = stored.get(name)
         if value is not None:
             found[column.name] = column.value(value)
@@ -76,7 +76,7 @@ def _conditional(
 
 def _values(kind: type[Item], change: Change) -> Values:
     """In the order in which they are spoken of."""
-    known = columns(kind)
+    known = stored_attributes(kind)
     written = (known[name].value(value) for part in change.parts for name, value in part.items())
     values = {f":{place}": value for place, value in enumerate(written)}
     check_size(kind.max_bytes, sum(map(value_bytes, values.values())))
@@ -93,7 +93,7 @@ def _words(
     removed: tuple[str, ...],
 ) -> tuple[str, Names]:
     """The words of an update, and the names in it; the values are numbered as they come."""
-    known, names = columns(kind), Names()
+    known, names = stored_attributes(kind), Names()
     for name in (*put, *put_if_absent, *added, *removed):
         names.setdefault(known[name].name, f"#{len(names)}")
     mark = {name: names[known[name].name] for name in (*put, *put_if_absent, *added, *removed)}

@@ -2,9 +2,9 @@
 
 A read of an index may be older than a write that was acknowledged before it. So every write of a
 participant item is noted here for `PARLEY_INDEX_LAG_SECONDS`, and whoever reads an index reads
-those items by key as well (`threads/recent_rows.py`). The notes are in memory with one process and
-in Redis with several. While Redis is away a process knows of its own writes only, and the rest
-shows as soon as the index has caught up.
+those items by key as well (`threads/models/recent_rows.py`). The notes are in memory with one
+process and in Redis with several. While Redis is away a process knows of its own writes only,
+and the rest shows as soon as the index has caught up.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from core.redis_outage import REDIS_ERRORS, redis_outage
-from threads import keys
+from threads.dynamodb import keys
 
 # User and thread: one participant item.
 Row = tuple[str, str]
@@ -36,7 +36,7 @@ MAX_USERS = 10_000
 RETRIES = 1
 
 
-def rows_written(operation: str, arguments: dict[str, Any]) -> list[Row]:
+def list_written_rows(operation: str, arguments: dict[str, Any]) -> list[Row]:
     """The participant items and invitations that a request to the store writes."""
     match operation:
         case "UpdateItem" | "DeleteItem" | "PutItem":
@@ -69,15 +69,15 @@ def _row(key: dict[str, Any]) -> Row | None:
     return None
 
 
-def note(rows: list[Row]) -> None:
+def record(rows: list[Row]) -> None:
     """Before the write: a note too many costs one read, a note too few shows an old row."""
     if rows and settings.INDEX_LAG_SECONDS:
-        _notes().note(rows)
+        _notes().record(rows)
 
 
-async def note_on_loop(rows: list[Row]) -> None:
+async def record_async(rows: list[Row]) -> None:
     if rows and settings.INDEX_LAG_SECONDS:
-        await _notes().note_on_loop(rows)
+        await _notes().record_async(rows)
 
 
 def list_threads(user_id: str) -> list[str]:
@@ -85,33 +85,33 @@ def list_threads(user_id: str) -> list[str]:
     return _notes().list_threads(user_id) if settings.INDEX_LAG_SECONDS else []
 
 
-def forget_all() -> None:
+def clear() -> None:
     """For tests: as if every index had caught up."""
-    _notes().forget_all()
+    _notes().clear()
 
 
-class Notes(Protocol):
-    def note(self, rows: list[Row]) -> None: ...
+class RecentWrites(Protocol):
+    def record(self, rows: list[Row]) -> None: ...
 
-    async def note_on_loop(self, rows: list[Row]) -> None: ...
+    async def record_async(self, rows: list[Row]) -> None: ...
 
     def list_threads(self, user_id: str) -> list[str]: ...
 
-    def forget_all(self) -> None: ...
+    def clear(self) -> None: ...
 
 
 @cache
-def _notes() -> Notes:
-    return InRedis(settings.REDIS_URL) if settings.REDIS_URL else InMemory()
+def _notes() -> RecentWrites:
+    return RedisRecentWrites(settings.REDIS_URL) if settings.REDIS_URL else InMemoryRecentWrites()
 
 
-class InMemory:
+class InMemoryRecentWrites:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         # By user: when each thread's row was written last, the newest at the end.
         self._written: OrderedDict[str, OrderedDict[str, float]] = OrderedDict()
 
-    def note(self, rows: Iterable[Row]) -> None:
+    def record(self, rows: Iterable[Row]) -> None:
         now = time.monotonic()
         with self._lock:
             for user_id, thread_id in rows:
@@ -123,8 +123,8 @@ class InMemory:
                     threads.popitem(last=False)
             self._drop_old(now)
 
-    async def note_on_loop(self, rows: list[Row]) -> None:
-        self.note(rows)
+    async def record_async(self, rows: list[Row]) -> None:
+        self.record(rows)
 
     def list_threads(self, user_id: str) -> list[str]:
         since = time.monotonic() - settings.INDEX_LAG_SECONDS
@@ -132,7 +132,7 @@ class InMemory:
             threads = self._written.get(user_id, OrderedDict())
             return [thread_id for thread_id, at in threads.items() if at > since]
 
-    def forget_all(self) -> None:
+    def clear(self) -> None:
         with self._lock:
             self._written.clear()
 
@@ -161,13 +161,13 @@ return redis.call('ZRANGEBYSCORE', KEYS[1], since, '+inf')
 """
 
 
-class InRedis:
+class RedisRecentWrites:
     """For each user a sorted set of threads, by the time of the last write."""
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._own = InMemory()
-        timeout = redis_outage.patience
+        self._own = InMemoryRecentWrites()
+        timeout = redis_outage.timeout_seconds
         self._client = redis.Redis.from_url(
             url,
             socket_timeout=timeout,
@@ -179,17 +179,17 @@ class InRedis:
             WeakKeyDictionary()
         )
 
-    def note(self, rows: list[Row]) -> None:
-        self._own.note(rows)
+    def record(self, rows: list[Row]) -> None:
+        self._own.record(rows)
         self._try(NOTE, *_note_arguments(rows))
 
-    async def note_on_loop(self, rows: list[Row]) -> None:
-        self._own.note(rows)
-        if not redis_outage.is_worth_a_try():
+    async def record_async(self, rows: list[Row]) -> None:
+        self._own.record(rows)
+        if not redis_outage.can_try():
             return
         try:
-            with redis_outage.watched():
-                async with asyncio.timeout(redis_outage.patience):
+            with redis_outage.tracked():
+                async with asyncio.timeout(redis_outage.timeout_seconds):
                     await self._client_on_loop().eval(NOTE, *_note_arguments(rows))
         except REDIS_ERRORS:
             return
@@ -199,17 +199,17 @@ class InRedis:
         known = dict.fromkeys(thread_id.decode() for thread_id in found or ())
         return list(known | dict.fromkeys(self._own.list_threads(user_id)))[-MAX_THREADS:]
 
-    def forget_all(self) -> None:
-        self._own.forget_all()
+    def clear(self) -> None:
+        self._own.clear()
         for key in self._client.scan_iter(f"{_key('')}*"):
             self._client.delete(key)
 
     def _try(self, script: str, *arguments: Any) -> Any:
         """What Redis answers, or None when it is away."""
-        if not redis_outage.is_worth_a_try():
+        if not redis_outage.can_try():
             return None
         try:
-            with redis_outage.watched():
+            with redis_outage.tracked():
                 return self._client.eval(script, *arguments)
         except REDIS_ERRORS:
             return None

@@ -6,12 +6,12 @@ import orjson
 from botocore.exceptions import ClientError
 
 # AWS closes what was quiet for a while; before that we do.
-QUIET = 20.0
+MAX_IDLE_SECONDS = 20.0
 
-Answer = dict[str, Any]
+Response = dict[str, Any]
 
 
-class Reply:
+class ResponseReader:
     """An answer that comes in pieces."""
 
     def __init__(self) -> None:
@@ -43,12 +43,12 @@ class Reply:
         """Of its connection."""
         return _header(self.head, b"connection").lower() == b"close"
 
-    def outcome(self, operation: str) -> Answer | ClientError:
+    def outcome(self, operation: str) -> Response | ClientError:
         status, body = int(self.head[9:12]), self._received[self._head_end + 4 :]
         metadata = _metadata(status, self.head)
         if status != 200:
             return _error_of(operation, body, metadata)
-        read: Answer = orjson.loads(body)
+        read: Response = orjson.loads(body)
         read["ResponseMetadata"] = metadata
         return read
 

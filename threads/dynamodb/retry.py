@@ -115,7 +115,7 @@ class Backoff:
             raise StoreUnavailable(reason)
         limit = min(_max_delay(reason), BASE_DELAY_SECONDS * 2 ** min(self._retries, 10))
         self._retries += 1
-        metrics.RETRIES.labels(reason).inc()
+        metrics.DYNAMODB_RETRIES.labels(reason).inc()
         return min(left, random.uniform(0, limit))
 
     def wait(self, reason: str = CONFLICT) -> None:
@@ -157,7 +157,7 @@ def is_store_failure(error: Exception) -> bool:
     return code_of(error) in THROTTLING_CODES or _is_uncertain(error)
 
 
-def may_repeat(error: Exception, arguments: dict[str, Any]) -> bool:
+def can_repeat(error: Exception, arguments: dict[str, Any]) -> bool:
     """Whether a repeat cannot do anything twice: it was not executed, or is idempotent."""
     return not _is_uncertain(error) or _is_idempotent(arguments)
 

@@ -20,18 +20,18 @@ from pynamodb.connection import Connection
 
 from core import metrics
 from threads.dynamodb import recent_writes
-from threads.dynamodb.async_client import ClientOnLoop
+from threads.dynamodb.async_client import AsyncClient
 from threads.dynamodb.circuit_breaker import CircuitBreaker
-from threads.dynamodb.client import Client
+from threads.dynamodb.client import SyncClient
 from threads.dynamodb.errors import BREAKER_OPEN
 from threads.dynamodb.errors import StoreUnavailable as StoreUnavailable
-from threads.dynamodb.responses import Answer
-from threads.dynamodb.retry import Backoff, code_of, is_store_failure, is_transient, may_repeat
+from threads.dynamodb.responses import Response
+from threads.dynamodb.retry import Backoff, can_repeat, code_of, is_store_failure, is_transient
 
 log = structlog.get_logger(__name__)
 
 
-class Requests(list[str]):
+class RequestCounter(list[str]):
     """The operations made while counting, by name, and what they cost."""
 
     capacity: float = 0.0
@@ -39,13 +39,13 @@ class Requests(list[str]):
     objects: int = 0
 
 
-_counting: ContextVar[Requests | None] = ContextVar("counting", default=None)
+_counting: ContextVar[RequestCounter | None] = ContextVar("counting", default=None)
 
 
 @contextlib.contextmanager
-def counting() -> Iterator[Requests]:
+def count_requests() -> Iterator[RequestCounter]:
     """Counts this context's requests: the budgets of docs/data-model.md are tests."""
-    requests = Requests()
+    requests = RequestCounter()
     token = _counting.set(requests)
     try:
         yield requests
@@ -53,17 +53,17 @@ def counting() -> Iterator[Requests]:
         _counting.reset(token)
 
 
-def count_object() -> None:
+def count_archive_read() -> None:
     requests = _counting.get()
     if requests is not None:
         requests.objects += 1
 
 
 class Store(Connection):
-    def __init__(self, client: Client, *, region: str, endpoint: str | None) -> None:
+    def __init__(self, client: SyncClient, *, region: str, endpoint: str | None) -> None:
         super().__init__(region=region, host=endpoint)
         self._client_of_ours = client
-        self._client_on_loop = ClientOnLoop(client)
+        self._client_on_loop = AsyncClient(client)
         self.breaker = CircuitBreaker()
 
     @property
@@ -74,10 +74,10 @@ class Store(Connection):
         self, operation_name: str, operation_kwargs: dict[str, Any]
     ) -> dict[str, Any]:
         call = _Call(self.breaker, operation_name, operation_kwargs)
-        written = recent_writes.rows_written(operation_name, operation_kwargs)
+        written = recent_writes.list_written_rows(operation_name, operation_kwargs)
         while True:
             call.begin_attempt()
-            recent_writes.note(written)
+            recent_writes.record(written)
             try:
                 answer = super()._make_api_call(operation_name, call.arguments)
             except (ClientError, BotoCoreError) as error:
@@ -87,13 +87,13 @@ class Store(Connection):
                 return answer
             time.sleep(delay)
 
-    async def ask(self, operation: str, arguments: dict[str, Any]) -> Answer:
+    async def ask(self, operation: str, arguments: dict[str, Any]) -> Response:
         """The same for whoever must not wait here. A refusal is botocore's own `ClientError`."""
         call = _Call(self.breaker, operation, arguments)
-        written = recent_writes.rows_written(operation, arguments)
+        written = recent_writes.list_written_rows(operation, arguments)
         while True:
             call.begin_attempt()
-            await recent_writes.note_on_loop(written)
+            await recent_writes.record_async(written)
             try:
                 answer = await self._client_on_loop.ask(operation, call.arguments)
             except (ClientError, BotoCoreError) as error:
@@ -120,12 +120,12 @@ class _Call:
     def begin_attempt(self) -> None:
         if not self._breaker.allows_attempt():
             raise StoreUnavailable(BREAKER_OPEN)
-        metrics.REQUESTS.labels(self._operation).inc()
+        metrics.DYNAMODB_REQUESTS.labels(self._operation).inc()
         requests = _counting.get()
         if requests is not None:
             requests.append(self._operation)
 
-    def succeed(self, answer: Answer) -> None:
+    def succeed(self, answer: Response) -> None:
         self._breaker.record_success()
         _count_units(self._operation, answer)
 
@@ -136,7 +136,7 @@ class _Call:
         if isinstance(error, ClientError) and not is_transient(error):
             raise error
         try:
-            if not is_transient(error) or not may_repeat(error, self.arguments):
+            if not is_transient(error) or not can_repeat(error, self.arguments):
                 raise StoreUnavailable(reason)
             self._backoff = self._backoff or Backoff(self._started_at)
             return self._backoff.next_delay(reason)
@@ -151,20 +151,20 @@ class _Call:
             self._breaker.record_success()
 
 
-def said_by_store(error: ClientError) -> Any:
+def full_error_response(error: ClientError) -> Any:
     """PynamoDB keeps only a part of it; the rest is in the error that it made its own from."""
     return getattr(error.__cause__, "response", None) or error.response
 
 
-def _count_units(operation: str, answer: Answer) -> None:
+def _count_units(operation: str, answer: Response) -> None:
     units = _units(answer)
-    metrics.UNITS.labels(operation).inc(units)
+    metrics.DYNAMODB_CAPACITY_UNITS.labels(operation).inc(units)
     requests = _counting.get()
     if requests is not None:
         requests.capacity += units
 
 
-def _units(answer: Answer) -> float:
+def _units(answer: Response) -> float:
     consumed = answer.get("ConsumedCapacity") or []
     each = consumed if isinstance(consumed, list) else [consumed]
     return sum(float(part.get("CapacityUnits", 0)) for part in each)

@@ -17,7 +17,7 @@ from pynamodb.indexes import GlobalSecondaryIndex, IncludeProjection, KeysOnlyPr
 from pynamodb.models import Model
 
 from threads.dynamodb.attributes import IntAttribute, UnicodeAttribute
-from threads.dynamodb.client import Client
+from threads.dynamodb.client import SyncClient
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.sizes import check_size, item_bytes
 from threads.dynamodb.store import Store
@@ -27,9 +27,9 @@ ItemT = TypeVar("ItemT", bound="Item")
 Key = tuple[str, str]
 # For callers outside the models, which do not import PynamoDB.
 Index = GlobalSecondaryIndex
-Where = Condition
+KeyCondition = Condition
 
-AT_ONCE = 500
+QUERY_PAGE_SIZE = 500
 
 
 class InboxIndex(GlobalSecondaryIndex["Item"]):
@@ -169,7 +169,7 @@ def connection() -> TableConnection:
     schema = Item._get_schema()
     table = TableConnection(settings.DYNAMODB["table"])
     region, endpoint = settings.DYNAMODB["region"], settings.DYNAMODB["endpoint"]
-    client = Client(
+    client = SyncClient(
         region=region,
         endpoint=endpoint,
         connect_timeout=settings.DYNAMODB["connect_timeout"],
@@ -192,7 +192,7 @@ def connection() -> TableConnection:
     return table
 
 
-def load(raw: dict[str, Any]) -> Item | None:
+def parse_item(raw: dict[str, Any]) -> Item | None:
     """The item as what it is, by its keys; None if only a newer version knows its kind."""
     pk, sk = raw["pk"]["S"], raw["sk"]["S"]
     for kind in Item.kinds:
@@ -202,9 +202,9 @@ def load(raw: dict[str, Any]) -> Item | None:
     return None
 
 
-def load_all(raws: Iterable[dict[str, Any]]) -> list[Item]:
+def parse_items(raws: Iterable[dict[str, Any]]) -> list[Item]:
     """Without those of unknown kinds."""
-    return [item for item in map(load, raws) if item is not None]
+    return [item for item in map(parse_item, raws) if item is not None]
 
 
 @dataclass
@@ -245,7 +245,7 @@ def query(
             exclusive_start_key=after,
             consistent_read=consistent and index is None,
         )
-        found = load_all(answer["Items"])
+        found = parse_items(answer["Items"])
         items += found
         # Others are read in the place of unknown ones: those do not crowd out what a page needs.
         limit, after = len(answer["Items"]) - len(found), answer.get("LastEvaluatedKey")
@@ -295,7 +295,7 @@ def get_many(keys: Iterable[Key], *, whole: bool = True) -> list[Item]:
         if left:
             wanted += [{"pk": key["pk"]["S"], "sk": key["sk"]["S"]} for key in left]
             backoff.wait("UnprocessedKeys")
-    return _unexpired(load_all(found), whole=whole)
+    return _unexpired(parse_items(found), whole=whole)
 
 
 def query_all(
@@ -308,7 +308,7 @@ def query_all(
     """All there is, page by page."""
     after = None
     while True:
-        page = query(pk, where, limit=AT_ONCE, index=index, after=after, whole=whole)
+        page = query(pk, where, limit=QUERY_PAGE_SIZE, index=index, after=after, whole=whole)
         yield from page.items
         after = page.next_key
         if after is None:
@@ -350,7 +350,7 @@ def create_table() -> list[str]:
     except TableDoesNotExist:
         Item.create_table(wait=True)
         described = connection().describe_table()
-    return differences(described) + _let_expire(Item.ttl.attr_name)
+    return list_schema_differences(described) + _let_expire(Item.ttl.attr_name)
 
 
 def _let_expire(wanted: str) -> list[str]:
@@ -363,7 +363,7 @@ def _let_expire(wanted: str) -> list[str]:
     return [f"items expire by {found}, should by {wanted}"] if found not in (None, wanted) else []
 
 
-def differences(described: dict[str, Any]) -> list[str]:
+def list_schema_differences(described: dict[str, Any]) -> list[str]:
     wanted, found = _wanted_shapes(), _found_shapes(described)
     missing = [f"index {name} is missing" for name in sorted(wanted.keys() - found.keys())]
     foreign = [f"index {name} is not one of ours" for name in sorted(found.keys() - wanted.keys())]

@@ -11,7 +11,7 @@ from pynamodb.expressions.condition import Condition
 from threads.dynamodb.change import Change
 from threads.dynamodb.expressions import key_request, put_request, update_request
 from threads.dynamodb.retry import TRANSIENT_REASONS, Backoff
-from threads.dynamodb.store import said_by_store
+from threads.dynamodb.store import full_error_response
 from threads.dynamodb.table import Item, connection
 
 WRITE = "TransactWriteItems"
@@ -47,7 +47,7 @@ def delete(item: Item, condition: Condition) -> bool:
     return True
 
 
-class Cancelled(Exception):
+class TransactionCancelled(Exception):
     """A condition did not hold, or the store was busy with the same items; nothing was written."""
 
     def __init__(self, reasons: dict[str, CancellationReason]) -> None:
@@ -113,7 +113,7 @@ class Transaction:
         while True:
             try:
                 return self.commit_once()
-            except Cancelled as cancelled:
+            except TransactionCancelled as cancelled:
                 if not cancelled.is_transient:
                     raise
                 reason = cancelled.code
@@ -125,7 +125,7 @@ class Transaction:
         except ClientError as error:
             raise self._cancelled(error) from error
 
-    async def commit_on_loop(self) -> None:
+    async def commit_async(self) -> None:
         store: Any = connection().connection
         try:
             await store.ask(WRITE, self._said())
@@ -135,9 +135,9 @@ class Transaction:
     def _said(self) -> dict[str, Any]:
         return {"TransactItems": self.items, **COUNTED}
 
-    def _cancelled(self, error: ClientError) -> Cancelled:
+    def _cancelled(self, error: ClientError) -> TransactionCancelled:
         """Raises the error again if it is none of a condition or of a busy store."""
-        said = said_by_store(error)
+        said = full_error_response(error)
         if said["Error"].get("Code") != "TransactionCanceledException":
             raise error
         named = zip(self.names, said["CancellationReasons"], strict=True)
@@ -149,15 +149,15 @@ class Transaction:
         # ValidationError, for instance, means an item that is too large: no repeat will help.
         if any(reason.code not in EXPECTED_REASONS for reason in reasons.values()):
             raise error
-        return Cancelled(reasons)
+        return TransactionCancelled(reasons)
 
 
 # What writes in several steps asks for each transaction by yielding it, and is told there what
 # became of it: whoever drives it decides how to wait.
-Steps = Generator[Transaction, None, None]
+TransactionSteps = Generator[Transaction, None, None]
 
 
-def commit_each(steps: Steps) -> None:
+def commit_steps(steps: TransactionSteps) -> None:
     """Here and now."""
     error: Exception | None = None
     with contextlib.closing(steps), contextlib.suppress(StopIteration):
@@ -170,14 +170,14 @@ def commit_each(steps: Steps) -> None:
                 error = raised
 
 
-async def commit_each_on_loop(steps: Steps) -> None:
+async def commit_steps_async(steps: TransactionSteps) -> None:
     """While the event loop does something else."""
     error: Exception | None = None
     with contextlib.closing(steps), contextlib.suppress(StopIteration):
         while True:
             write = steps.throw(error) if error else next(steps)
             try:
-                await write.commit_on_loop()
+                await write.commit_async()
                 error = None
             except Exception as raised:
                 error = raised

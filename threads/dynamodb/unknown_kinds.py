@@ -23,7 +23,7 @@ def record_unknown(kind: str) -> None:
     kind = kind[:MAX_KIND_LENGTH]
     if kind not in _seen and len(_seen) >= MAX_KINDS:
         kind = "other"
-    metrics.UNKNOWN.labels(kind).inc()
+    metrics.UNKNOWN_KINDS.labels(kind).inc()
     if kind not in _seen:
         _seen.add(kind)
         log.warning("unknown_kind", kind=kind)

@@ -8,7 +8,7 @@ from threads.models.archive import (
     PackCheck,
     PackedThread,
 )
-from threads.models.card import ActionWaiting, CardShadow
+from threads.models.card import CardShadow, PendingAction
 from threads.models.connection import Connection, UserConnection
 from threads.models.message import Message, SentMarker
 from threads.models.pair import Pair, PairThread
@@ -24,7 +24,7 @@ from threads.models.tab import TabEdit, TabSnapshot
 from threads.models.thread import Thread
 
 __all__ = [
-    "ActionWaiting",
+    "PendingAction",
     "ArchiveDue",
     "ArchiveLocation",
     "ArchiveStart",

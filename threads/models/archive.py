@@ -1,6 +1,6 @@
 """Old messages: what is due to be packed, and the packs that there are."""
 
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.attributes import IntAttribute, UnicodeAttribute
 from threads.dynamodb.sizes import KB
 from threads.dynamodb.table import Item

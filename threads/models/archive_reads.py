@@ -28,7 +28,7 @@ class ArchiveUnavailable(Exception):
     """The storage did not answer, or not in time."""
 
 
-def read_in_time(read: Callable[[], Any]) -> Any:
+def read_with_timeout(read: Callable[[], Any]) -> Any:
     """What `read` returns. Raises FileNotFoundError and ValueError as it does, and
     ArchiveUnavailable for everything else."""
     if time.monotonic() < _retry_at:
@@ -76,7 +76,7 @@ def _note_answer() -> None:
         _retry_at = 0.0
 
 
-def forget_errors() -> None:
+def reset() -> None:
     global _retry_at
     with _lock:
         _retry_at = 0.0

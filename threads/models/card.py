@@ -1,4 +1,4 @@
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.attributes import (
     DocumentAttribute,
     DocumentsAttribute,
@@ -30,11 +30,11 @@ class CardShadow(Item):
         return self.sk.removeprefix(self.sk_prefix)
 
 
-class ActionWaiting(Item):
+class PendingAction(Item):
     """Something that waits for this person, whose row is in their inbox: a card, an offer, or a
     contract that they have not signed. As the thread's `waits` has it, in the same transaction."""
 
-    pk_prefix, sk_prefix = "USER#", keys.WAITING
+    pk_prefix, sk_prefix = "USER#", keys.PENDING_ACTIONS
     max_bytes = 1 * KB
 
     type = UnicodeAttribute()

@@ -1,4 +1,4 @@
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.attributes import UnicodeAttribute
 from threads.dynamodb.sizes import KB
 from threads.dynamodb.table import Item

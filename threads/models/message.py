@@ -1,6 +1,6 @@
 from typing import Any
 
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.attributes import (
     DocumentAttribute,
     DocumentsAttribute,
@@ -13,11 +13,11 @@ from threads.models import packs
 
 TEXT, ASSET, SYSTEM, ACTION = "text", "asset", "system", "action"
 MESSAGE_TYPES = (TEXT, ASSET, SYSTEM, ACTION)
-MAX_BODY = 8000
-PREVIEW = 140
+MAX_BODY_LENGTH = 8000
+PREVIEW_LENGTH = 140
 # Marks are not shown, so a preview is made from more than it shows, but not from a whole body.
-PREVIEW_SOURCE = 1000
-EDITABLE_FOR = 15 * 60
+PREVIEW_SOURCE_LENGTH = 1000
+EDIT_WINDOW_SECONDS = 15 * 60
 REACTIONS = ("👍", "❤️", "😄", "🎉", "👀", "✅")
 
 
@@ -55,7 +55,7 @@ class Message(Item):
 
     @classmethod
     def complete(cls, items: list[Any]) -> None:
-        packs.fill(items)
+        packs.load_contents(items)
 
     @property
     def id(self) -> str:
@@ -66,11 +66,11 @@ class Message(Item):
         return self.pk.removeprefix(self.pk_prefix)
 
     @property
-    def is_by_person(self) -> bool:
+    def has_author(self) -> bool:
         return self.author_id is not None
 
     @property
-    def is_gone(self) -> bool:
+    def is_redacted(self) -> bool:
         """Removed by its author or hidden by staff: people see that, and not what it said."""
         return bool(self.removed_at or self.hidden_at)
 

@@ -20,7 +20,7 @@ import structlog
 from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, storages
 
-from threads.dynamodb.store import StoreUnavailable, count_object
+from threads.dynamodb.store import StoreUnavailable, count_archive_read
 from threads.dynamodb.table import get_many
 from threads.models import archive_reads
 from threads.models.archive_reads import ArchiveUnavailable
@@ -28,11 +28,11 @@ from threads.models.archive_reads import ArchiveUnavailable
 log = structlog.get_logger(__name__)
 
 # What leaves a message's item, by Python names.
-PACKED = ("body", "attachments", "earlier_bodies")
+PACKED_FIELDS = ("body", "attachments", "earlier_bodies")
 MARK = b"parley-pack-1 "
 # In memory, those used last.
-KEPT = 32
-PAUSES = (0.0, 0.02, 0.1, 0.5)
+MAX_CACHED_PACKS = 32
+RETRY_DELAYS_SECONDS = (0.0, 0.02, 0.1, 0.5)
 
 # By message id, what each says.
 Contents = dict[str, dict[str, Any]]
@@ -43,12 +43,12 @@ _lock = threading.Lock()
 _placeholders: ContextVar[bool] = ContextVar("placeholders", default=False)
 
 
-class Damaged(ValueError):
+class DamagedPack(ValueError):
     """The object is not what was written."""
 
 
-def content_of(message: Any) -> dict[str, Any]:
-    values = {name: getattr(message, name) for name in PACKED}
+def get_content(message: Any) -> dict[str, Any]:
+    values = {name: getattr(message, name) for name in PACKED_FIELDS}
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -61,26 +61,26 @@ def encode(thread_id: str, contents: Contents) -> bytes:
 def decode(thread_id: str, raw: bytes) -> Contents:
     head, _, packed = raw.partition(b"\n")
     if head != MARK + hashlib.sha256(packed).hexdigest().encode():
-        raise Damaged("its checksum is another")
+        raise DamagedPack("its checksum is another")
     pack = orjson.loads(gzip.decompress(packed))
     if pack["thread"] != thread_id:
-        raise Damaged("it is of another thread")
+        raise DamagedPack("it is of another thread")
     return pack["messages"]
 
 
-def path_of(thread_id: str, pack_id: str) -> str:
+def pack_path(thread_id: str, pack_id: str) -> str:
     """The tail of an id is random, so that folders fill evenly."""
     return f"{thread_id[-2:].lower()}/{thread_id}/{pack_id}"
 
 
-def keep(thread_id: str, pack_id: str, contents: Contents) -> None:
+def store_pack(thread_id: str, pack_id: str, contents: Contents) -> None:
     """Stores it, and reads it again: afterwards it is certain that it can be read."""
-    path = path_of(thread_id, pack_id)
+    path = pack_path(thread_id, pack_id)
     if _storage().save(path, ContentFile(encode(thread_id, contents))) != path:
-        raise Damaged("there was something in its place")
+        raise DamagedPack("there was something in its place")
     _sync(path)
-    if read(thread_id, pack_id) != contents:
-        raise Damaged("what was read is not what was written")
+    if read_pack(thread_id, pack_id) != contents:
+        raise DamagedPack("what was read is not what was written")
 
 
 def _sync(path: str) -> None:
@@ -97,26 +97,26 @@ def _sync(path: str) -> None:
             os.close(handle)
 
 
-def read(thread_id: str, pack_id: str) -> Contents:
+def read_pack(thread_id: str, pack_id: str) -> Contents:
     """From the storage itself; FileNotFoundError if there is none."""
-    with _storage().open(path_of(thread_id, pack_id)) as stored:
+    with _storage().open(pack_path(thread_id, pack_id)) as stored:
         return decode(thread_id, stored.read())
 
 
-def discard(thread_id: str, pack_id: str) -> None:
+def delete_pack(thread_id: str, pack_id: str) -> None:
     with _lock:
         _kept.pop((thread_id, pack_id), None)
-    _storage().delete(path_of(thread_id, pack_id))
+    _storage().delete(pack_path(thread_id, pack_id))
 
 
-def forget_all() -> None:
+def clear_cache() -> None:
     with _lock:
         _kept.clear()
-    archive_reads.forget_errors()
+    archive_reads.reset()
 
 
 @contextlib.contextmanager
-def placeholders() -> Iterator[None]:
+def allow_placeholders() -> Iterator[None]:
     """For pages alone: a message whose content cannot be read now has `is_unavailable`, and the
     page shows the rest. Everybody else gets `StoreUnavailable`: an export or a change must not take
     it for an empty message."""
@@ -127,10 +127,10 @@ def placeholders() -> Iterator[None]:
         _placeholders.reset(token)
 
 
-def fill(messages: Iterable[Any]) -> None:
+def load_contents(messages: Iterable[Any]) -> None:
     """Gives old messages what they say. Each pack is opened once, however many are in it."""
     waiting = [message for message in messages if message.archive_ref]
-    for seconds in PAUSES:
+    for seconds in RETRY_DELAYS_SECONDS:
         waiting = [message for message in waiting if not _is_filled(message)]
         if not waiting:
             return
@@ -177,9 +177,9 @@ def _open(thread_id: str, pack_id: str) -> Contents | None:
         if at in _kept:
             _kept.move_to_end(at)
             return _kept[at]
-    count_object()
+    count_archive_read()
     try:
-        contents = archive_reads.read_in_time(lambda: read(thread_id, pack_id))
+        contents = archive_reads.read_with_timeout(lambda: read_pack(thread_id, pack_id))
     except FileNotFoundError:
         return None
     except ValueError as error:
@@ -187,7 +187,7 @@ def _open(thread_id: str, pack_id: str) -> Contents | None:
         raise ArchiveUnavailable("damaged") from error
     with _lock:
         _kept[at] = contents
-        while len(_kept) > KEPT:
+        while len(_kept) > MAX_CACHED_PACKS:
             _kept.popitem(last=False)
     return contents
 

@@ -1,4 +1,4 @@
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.attributes import BooleanAttribute, UnicodeAttribute, UnicodeSetAttribute
 from threads.dynamodb.sizes import KB
 from threads.dynamodb.table import Item

@@ -1,7 +1,7 @@
 from datetime import timedelta
 from typing import Any
 
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.attributes import (
     BooleanAttribute,
     DocumentAttribute,
@@ -15,8 +15,8 @@ from threads.dynamodb.table import Item
 BUYER, SELLER, ADMIN = "buyer", "seller", "admin"
 INBOX, REQUESTS, ARCHIVED_FOLDER, SPAM = "inbox", "requests", "archived", "spam"
 # A first contact, until it is accepted: on the item of who asked, and of who was asked.
-ASKED, PENDING, DECLINED = "asked", "pending", "declined"
-REQUEST_LIFE = timedelta(days=14)
+REQUEST_SENT, REQUEST_RECEIVED, REQUEST_DECLINED = "asked", "pending", "declined"
+REQUEST_LIFETIME = timedelta(days=14)
 
 
 class Participant(Item):
@@ -98,14 +98,14 @@ class Participant(Item):
         )
 
     @property
-    def is_apart(self) -> bool:
+    def hides_activity(self) -> bool:
         """From the other of two: neither ticks nor typing nor presence pass between them."""
         return bool(self.blocked_by or self.request_state)
 
     @property
-    def is_request_over(self) -> bool:
+    def is_request_expired(self) -> bool:
         """Nobody answered in time. Until then it holds one message, whose time this is."""
-        return self.last_message_at < oldest_request()
+        return self.last_message_at < request_cutoff()
 
     @property
     def is_muted(self) -> bool:
@@ -113,9 +113,9 @@ class Participant(Item):
         return self.muted and (self.muted_until is None or self.muted_until > keys.now())
 
 
-def oldest_request() -> str:
+def request_cutoff() -> str:
     """What was asked before that has expired."""
-    return keys.iso(keys.moment(keys.now()) - REQUEST_LIFE)
+    return keys.iso(keys.parse_iso(keys.now()) - REQUEST_LIFETIME)
 
 
 class Invitation(Participant):

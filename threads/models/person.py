@@ -1,6 +1,6 @@
 """Items of one person's own: profile, drafts, limits, and what their starts became."""
 
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.attributes import BooleanAttribute, IntAttribute, UnicodeAttribute
 from threads.dynamodb.sizes import KB
 from threads.dynamodb.table import Item

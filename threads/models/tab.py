@@ -1,6 +1,6 @@
 from typing import Any
 
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.attributes import (
     DocumentAttribute,
     DocumentsAttribute,
@@ -12,8 +12,8 @@ from threads.dynamodb.table import Item
 
 TAB_NAMES = ("brief", "moodboard", "shotlist", "files", "docs", "expenses", "actions")
 # Those that people write themselves; the others follow the relational records.
-WRITTEN = ("brief", "moodboard", "shotlist")
-RECORDED = ("files", "docs", "expenses", "actions")
+EDITABLE_TABS = ("brief", "moodboard", "shotlist")
+RECORD_TABS = ("files", "docs", "expenses", "actions")
 
 
 class TabSnapshot(Item):
@@ -27,7 +27,7 @@ class TabSnapshot(Item):
     updated_by = UnicodeAttribute(attr_name="updatedBy")
     updated_at = UnicodeAttribute(attr_name="updatedAt")
     rev = IntAttribute()
-    truth_revision = IntAttribute(attr_name="truthRevision", null=True)
+    records_revision = IntAttribute(attr_name="truthRevision", null=True)
     # What the edit changed, for the edit history; not stored with the tab.
     changes: tuple[dict[str, Any], ...] = ()
 

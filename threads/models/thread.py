@@ -1,4 +1,4 @@
-from threads import keys
+from threads.dynamodb import keys
 from threads.dynamodb.attributes import (
     BooleanAttribute,
     DocumentAttribute,

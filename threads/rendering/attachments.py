@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from files.models import File
 from threads.dynamodb.unknown_kinds import record_unknown
-from threads.models.message import PREVIEW, PREVIEW_SOURCE
+from threads.models.message import PREVIEW_LENGTH, PREVIEW_SOURCE_LENGTH
 from threads.rendering.markdown import to_text
 
 LINK = "link"
@@ -58,8 +58,8 @@ def label_of(attachments: list[dict[str, Any]] | None) -> str:
 
 def preview_of(body: str, attachments: list[dict[str, Any]] | None) -> str:
     """What an inbox and a quote show."""
-    parts = [label_of(attachments), to_text(body[:PREVIEW_SOURCE])]
-    return " · ".join(part for part in parts if part)[:PREVIEW]
+    parts = [label_of(attachments), to_text(body[:PREVIEW_SOURCE_LENGTH])]
+    return " · ".join(part for part in parts if part)[:PREVIEW_LENGTH]
 
 
 @dataclass
@@ -80,14 +80,14 @@ def view_in_tab(one: dict[str, Any]) -> AttachmentView:
     return _view(one, AMONG)
 
 
-def views_of(attachments: list[dict[str, Any]] | None) -> list[AttachmentView]:
-    found = [one for one in attachments or [] if is_known(one)]
+def attachment_views(attachments: list[dict[str, Any]] | None) -> list[AttachmentView]:
+    found = [one for one in attachments or [] if is_supported(one)]
     pictures = [one for one in found if one["kind"] == File.Kind.IMAGE]
     room = ALONE if len(pictures) == 1 else AMONG
     return [_view(one, room) for one in found]
 
 
-def is_known(one: dict[str, Any]) -> bool:
+def is_supported(one: dict[str, Any]) -> bool:
     """Others are of a kind that only a newer version can show."""
     if one["kind"] in _NAMES:
         return True

@@ -10,7 +10,7 @@ _SECRET = secrets.token_hex(8)
 _MARK = re.compile(rf"{_SECRET}_([a-z]+)_")
 
 
-def mark(name: str) -> str:
+def slot(name: str) -> str:
     return f"{_SECRET}_{name}_"
 
 

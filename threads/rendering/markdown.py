@@ -70,7 +70,7 @@ def _parsed_to_html(body: str) -> str:
     )
 
 
-def without_links(html: str) -> str:
+def strip_links(html: str) -> str:
     """What `to_html` made, where nobody should follow a link yet: its words stay."""
     return nh3.clean(html, tags=TAGS - {"a"}, attributes={"ol": {"start"}})
 
@@ -100,6 +100,6 @@ def _words(tokens: list[Token]) -> list[str]:
     return words
 
 
-def as_typed(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """For the middle of a text of ours: a star in a title is a star."""
     return re.sub(r"([\\`*_\[\]<>])", r"\\\1", text)

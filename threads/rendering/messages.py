@@ -15,14 +15,27 @@ from django.template.loader import get_template
 from django.urls import reverse
 from django.utils.html import escape
 
-from threads import keys
-from threads.cache import ThreadState
+from threads.cache import CachedThread
+from threads.dynamodb import keys
 from threads.dynamodb.unknown_kinds import record_unknown
 from threads.models import Message, Person
-from threads.models.message import ACTION, EDITABLE_FOR, MESSAGE_TYPES, REACTIONS, SYSTEM, TEXT
+from threads.models.message import (
+    ACTION,
+    EDIT_WINDOW_SECONDS,
+    MESSAGE_TYPES,
+    REACTIONS,
+    SYSTEM,
+    TEXT,
+)
 from threads.registry import message_renderers
-from threads.rendering.attachments import AttachmentView, is_known, label_of, preview_of, views_of
-from threads.rendering.fragments import CachedFragment, mark
+from threads.rendering.attachments import (
+    AttachmentView,
+    attachment_views,
+    is_supported,
+    label_of,
+    preview_of,
+)
+from threads.rendering.fragments import CachedFragment, slot
 from threads.rendering.labels import day_label, time_label
 from threads.rendering.markdown import to_html
 
@@ -58,7 +71,7 @@ class MessageView:
 
 
 @dataclass
-class Entry:
+class TimelineEntry:
     """A message in its place: under which day, whose, and whether it joins the one before."""
 
     message: MessageView
@@ -69,20 +82,20 @@ class Entry:
     reader: str
 
 
-def view_of(message: Message, state: ThreadState, zone: tzinfo = UTC) -> MessageView:
-    at = keys.moment(message.created_at).astimezone(zone)
+def message_view(message: Message, cached: CachedThread, zone: tzinfo = UTC) -> MessageView:
+    at = keys.parse_iso(message.created_at).astimezone(zone)
     body, kind = _shown_body(message), message.type
     if kind not in MESSAGE_TYPES:
         kind = TEXT if message.author_id else SYSTEM
-    attachments = [] if message.is_gone else message.attachments or []
+    attachments = [] if message.is_redacted else message.attachments or []
     return MessageView(
         id=message.id,
         seq=message.seq,
         tally=message.tally,
         type=kind,
-        author=state.name_of(message.author_id) if message.author_id else None,
+        author=cached.get_person(message.author_id) if message.author_id else None,
         html=to_html(body),
-        attachments=views_of(attachments),
+        attachments=attachment_views(attachments),
         label=label_of(attachments),
         at=at,
         time_label=time_label(at),
@@ -90,26 +103,26 @@ def view_of(message: Message, state: ThreadState, zone: tzinfo = UTC) -> Message
         client_id=message.client_id or "",
         rev=message.rev,
         edited=bool(message.edited_at),
-        removed=message.is_gone,
+        removed=message.is_redacted,
         hidden=bool(message.hidden_at),
-        unavailable=message.is_unavailable and not message.is_gone,
+        unavailable=message.is_unavailable and not message.is_redacted,
         redacted="redactedAt" in (message.flags or {}),
         reactions=_reactions_of(message),
-        quote=_quote_of(message, state),
-        card=_card_of(message, state),
-        can_be_edited_until=keys.iso(at + timedelta(seconds=EDITABLE_FOR))
+        quote=_quote_of(message, cached),
+        card=_card_of(message, cached),
+        can_be_edited_until=keys.iso(at + timedelta(seconds=EDIT_WINDOW_SECONDS))
         if message.body and body and message.type in MESSAGE_TYPES and not message.action
         else "",
     )
 
 
-def _card_of(message: Message, state: ThreadState) -> dict[str, Any] | None:
+def _card_of(message: Message, cached: CachedThread) -> dict[str, Any] | None:
     render = message_renderers.get(ACTION) if message.action else None
-    return render(message, state) if render else None
+    return render(message, cached) if render else None
 
 
 def _shown_body(message: Message) -> str:
-    if message.is_gone:
+    if message.is_redacted:
         return ""
     is_unknown = message.type not in MESSAGE_TYPES
     if is_unknown:
@@ -117,12 +130,12 @@ def _shown_body(message: Message) -> str:
     if message.body:
         return message.body
     attachments = message.attachments or []
-    is_unknown |= bool(attachments) and not any(map(is_known, attachments))
+    is_unknown |= bool(attachments) and not any(map(is_supported, attachments))
     return UNKNOWN_MESSAGE if is_unknown else ""
 
 
 def _reactions_of(message: Message) -> list[dict[str, Any]]:
-    given = {} if message.is_gone else message.reactions or {}
+    given = {} if message.is_redacted else message.reactions or {}
     return [
         {"emoji": emoji, "users": given[emoji], "count": len(given[emoji])}
         for emoji in REACTIONS
@@ -130,15 +143,15 @@ def _reactions_of(message: Message) -> list[dict[str, Any]]:
     ]
 
 
-def _quote_of(message: Message, state: ThreadState) -> dict[str, Any] | None:
+def _quote_of(message: Message, cached: CachedThread) -> dict[str, Any] | None:
     """From the quoted message itself, so that it follows what becomes of that. If there is somebody
     who may not see it, nobody gets more than a link: the fragment is the same for all."""
-    if message.reply_to is None or message.is_gone:
+    if message.reply_to is None or message.is_redacted:
         return None
-    quoted = state.quoted.get(message.reply_to)
-    newest_arrival = max(person.visible_from_seq for person in state.people.values())
+    quoted = cached.quoted.get(message.reply_to)
+    newest_arrival = max(person.visible_from_seq for person in cached.people.values())
     link_only = quoted is None or quoted.is_unavailable or quoted.seq < newest_arrival
-    author = state.name_of(quoted.author_id) if quoted and quoted.author_id else {}
+    author = cached.get_person(quoted.author_id) if quoted and quoted.author_id else {}
     return {
         "id": message.reply_to,
         "url": message_url(message.thread_id, message.reply_to),
@@ -149,7 +162,7 @@ def _quote_of(message: Message, state: ThreadState) -> dict[str, Any] | None:
 
 
 def quote_text(quoted: Message | None) -> str:
-    if quoted is None or quoted.is_gone:
+    if quoted is None or quoted.is_redacted:
         return "This message was removed."
     return preview_of(quoted.body or "", quoted.attachments)
 
@@ -164,11 +177,11 @@ def _messages_url(thread_id: str) -> str:
     return reverse("threads:messages", args=[thread_id])
 
 
-def render_message(message: Message, state: ThreadState) -> str:
+def render_message(message: Message, cached: CachedThread) -> str:
     """The fragment that is pushed: the same for every reader."""
     if not _is_plain(message):
-        return _render({"message": view_of(message, state)})
-    fragment = _cached_fragment(tuple(state.name_of(message.author_id or "").items()))
+        return _render({"message": message_view(message, cached)})
+    fragment = _cached_fragment(tuple(cached.get_person(message.author_id or "").items()))
     return fragment.fill(_values_of(message))
 
 
@@ -182,12 +195,12 @@ def _render(context: dict[str, Any]) -> str:
 def _is_plain(message: Message) -> bool:
     """Nothing but words that somebody has just said."""
     other = (message.attachments, message.action, message.reply_to, message.reactions)
-    changed = (message.rev, message.edited_at, message.is_gone, message.flags)
+    changed = (message.rev, message.edited_at, message.is_redacted, message.flags)
     return message.type == TEXT and bool(message.body) and not any(other) and not any(changed)
 
 
 def _values_of(message: Message) -> dict[str, object]:
-    at = keys.moment(message.created_at)
+    at = keys.parse_iso(message.created_at)
     return {
         "id": message.id,
         "seq": message.seq,
@@ -197,40 +210,40 @@ def _values_of(message: Message) -> dict[str, object]:
         "time": time_label(at),
         "url": message_url(message.thread_id, message.id),
         "client": escape(message.client_id or ""),
-        "until": keys.iso(at + timedelta(seconds=EDITABLE_FOR)),
+        "until": keys.iso(at + timedelta(seconds=EDIT_WINDOW_SECONDS)),
     }
 
 
 @lru_cache(maxsize=4096)
 def _cached_fragment(author: tuple[tuple[str, Any], ...]) -> CachedFragment:
     view = SimpleNamespace(
-        id=mark("id"),
-        seq=mark("seq"),
-        tally=mark("tally"),
+        id=slot("id"),
+        seq=slot("seq"),
+        tally=slot("tally"),
         type=TEXT,
         author=dict(author),
-        html=mark("html"),
-        at={"isoformat": mark("at")},
-        time_label=mark("time"),
-        url=mark("url"),
-        client_id=mark("client"),
-        can_be_edited_until=mark("until"),
+        html=slot("html"),
+        at={"isoformat": slot("at")},
+        time_label=slot("time"),
+        url=slot("url"),
+        client_id=slot("client"),
+        can_be_edited_until=slot("until"),
     )
     return CachedFragment(_render({"message": view}))
 
 
-def arrange(
-    messages: Iterable[Message], state: ThreadState, *, reader_id: str, zone: tzinfo
-) -> list[Entry]:
+def build_timeline(
+    messages: Iterable[Message], cached: CachedThread, *, reader_id: str, zone: tzinfo
+) -> list[TimelineEntry]:
     """Oldest first, with days and groups, for one reader."""
     today = datetime.now(zone).date()
-    entries: list[Entry] = []
+    entries: list[TimelineEntry] = []
     before: MessageView | None = None
     for message in messages:
-        view = view_of(message, state, zone)
+        view = message_view(message, cached, zone)
         new_day = before is None or before.at.date() != view.at.date()
         entries.append(
-            Entry(
+            TimelineEntry(
                 message=view,
                 day=day_label(view.at.date(), today) if new_day else "",
                 mine=message.author_id == reader_id,

@@ -3,20 +3,20 @@
 docs/data-model.md, "Sending", says what is written and on which conditions.
 """
 
-from threads.sending.append import Appended, NothingToDo, Plan, append, find_stored
-from threads.sending.batch import Waiting, append_together
-from threads.sending.new_message import Binding, Line, Roster, seal
+from threads.sending.append import Appended, NothingToDo, Plan, append, find_stored_message
+from threads.sending.batch import BatchEntry, append_batch
+from threads.sending.new_message import Binding, NewMessage, RosterChange, content_hash
 
 __all__ = [
     "Appended",
     "Binding",
-    "Line",
+    "NewMessage",
     "NothingToDo",
     "Plan",
-    "Roster",
-    "Waiting",
+    "RosterChange",
+    "BatchEntry",
     "append",
-    "append_together",
-    "find_stored",
-    "seal",
+    "append_batch",
+    "find_stored_message",
+    "content_hash",
 ]

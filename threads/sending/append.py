@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 from core import metrics
 from core.outbox.handlers import Postponed
 from core.refusals import Refusal
-from threads import cache as states
-from threads import keys
-from threads.cache import ThreadState
+from threads import cache
+from threads.cache import CachedThread
+from threads.dynamodb import keys
 from threads.dynamodb.retry import Backoff
 from threads.dynamodb.store import StoreUnavailable
-from threads.dynamodb.transactions import Cancelled
+from threads.dynamodb.transactions import TransactionCancelled
 from threads.models import Message, Participant, SentMarker, Thread
-from threads.sending.new_message import Line, Roster
-from threads.sending.transaction import Attempt, build
+from threads.sending.new_message import NewMessage, RosterChange
+from threads.sending.transaction import Attempt, build_attempt
 
 MAX_RACES = 100
 
-Plan = Callable[[ThreadState], tuple[Line, Roster]]
+Plan = Callable[[CachedThread], tuple[NewMessage, RosterChange]]
 
 
 class NothingToDo(Exception):
@@ -28,24 +28,24 @@ class NothingToDo(Exception):
 @dataclass
 class Appended:
     # As it was just after this line: whoever comes later is not told of it.
-    state: ThreadState
+    cached: CachedThread
     message: Message
     # False when an earlier request stored it: then everybody was told already.
     is_new: bool = True
     # Those who went with it.
-    gone: list[Participant] = field(default_factory=list)
+    removed: list[Participant] = field(default_factory=list)
     # False when a newer one was stored together with it.
     shows_in_inboxes: bool = True
 
 
-def append(thread_id: str, plan: Plan, *, unsure: Attempt | None = None) -> Appended:
+def append(thread_id: str, plan: Plan, *, unconfirmed: Attempt | None = None) -> Appended:
     """Stores the line that `plan` makes of the thread as it is; asks again after a lost race.
     Of an attempt that one is `unsure` of it is asked first whether it was stored."""
-    with states.turn(thread_id):
-        return _Attempts(thread_id, plan, unsure).run()
+    with cache.write_lock(thread_id):
+        return _Attempts(thread_id, plan, unconfirmed).run()
 
 
-def find_stored(thread_id: str, line: Line) -> Message | None:
+def find_stored_message(thread_id: str, line: NewMessage) -> Message | None:
     """Asked before a refusal: nobody is told "refused" about something that was stored."""
     marker = SentMarker.find(keys.thread_pk(thread_id), line.marker_sk)
     if marker is None:
@@ -56,11 +56,11 @@ def find_stored(thread_id: str, line: Line) -> Message | None:
 
 
 class _Attempts:
-    def __init__(self, thread_id: str, plan: Plan, unsure: Attempt | None) -> None:
+    def __init__(self, thread_id: str, plan: Plan, unconfirmed: Attempt | None) -> None:
         self.thread_id = thread_id
         self.plan = plan
         # Those whose answer was lost on the way: they may have been stored.
-        self.unsure = {unsure.message.id: unsure} if unsure else {}
+        self.unconfirmed = {unconfirmed.message.id: unconfirmed} if unconfirmed else {}
         self.backoff = Backoff()
         self.is_patient = True
 
@@ -81,51 +81,51 @@ class _Attempts:
             appended = self._find_unsure()
             if appended is not None:
                 return appended
-            attempt = build(*self._prepare())
+            attempt = build_attempt(*self._prepare())
         except StoreUnavailable as error:
             self._pause(error)
             return None
         try:
             attempt.commit()
         except StoreUnavailable as error:
-            metrics.RACES.labels("no answer").inc()
-            self.unsure[attempt.message.id] = attempt
-            states.forget(self.thread_id)
+            metrics.SEND_CONFLICTS.labels("no answer").inc()
+            self.unconfirmed[attempt.message.id] = attempt
+            cache.invalidate(self.thread_id)
             self._pause(error)
             return None
-        except Cancelled as cancelled:
+        except TransactionCancelled as cancelled:
             return self._learn(attempt, cancelled)
-        states.remember(attempt.state)
-        return Appended(attempt.state.copy(), attempt.message, gone=attempt.roster.leaving)
+        cache.put(attempt.cached)
+        return Appended(attempt.cached.copy(), attempt.message, removed=attempt.roster.leaving)
 
-    def _prepare(self) -> tuple[ThreadState, Line, Roster]:
+    def _prepare(self) -> tuple[CachedThread, NewMessage, RosterChange]:
         """A refusal that rests on what we believe is given only after looking."""
-        believed = states.known(self.thread_id)
+        believed = cache.peek(self.thread_id)
         if believed is not None:
             try:
                 return believed, *self.plan(believed)
             except (Refusal, NothingToDo, Postponed):
                 pass
-        state = states.look(self.thread_id)
-        return state, *self.plan(state)
+        cached = cache.reload(self.thread_id)
+        return cached, *self.plan(cached)
 
-    def _learn(self, attempt: Attempt, cancelled: Cancelled) -> Appended | None:
+    def _learn(self, attempt: Attempt, cancelled: TransactionCancelled) -> Appended | None:
         # The marker is judged before all others.
         if cancelled.failed("marker"):
-            metrics.RACES.labels("repeat").inc()
+            metrics.SEND_CONFLICTS.labels("repeat").inc()
             marker = cancelled.current("marker", SentMarker)
-            return self._ours(marker) or self._stored_before(attempt.line, marker)
+            return self._ours(marker) or self._stored_before(attempt.new_message, marker)
         if cancelled.is_conflict:
-            metrics.RACES.labels("conflict").inc()
+            metrics.SEND_CONFLICTS.labels("conflict").inc()
             self._pause()
             return None
-        metrics.RACES.labels("overtaken").inc()
-        correct(attempt.state, cancelled)
+        metrics.SEND_CONFLICTS.labels("overtaken").inc()
+        correct_cache(attempt.cached, cancelled)
         return None
 
     def _find_unsure(self) -> Appended | None:
         """Asked before planning again: to the plan, what was done would look like a repeat."""
-        for marker_sk in {attempt.line.marker_sk for attempt in self.unsure.values()}:
+        for marker_sk in {attempt.new_message.marker_sk for attempt in self.unconfirmed.values()}:
             marker = SentMarker.find(keys.thread_pk(self.thread_id), marker_sk)
             appended = self._ours(marker) if marker else None
             if appended is not None:
@@ -134,22 +134,22 @@ class _Attempts:
 
     def _ours(self, marker: SentMarker) -> Appended | None:
         """Stored by us, and nobody was told of it yet."""
-        attempt = self.unsure.get(marker.message_id)
-        if attempt is None or attempt.line.marker_sk != marker.sk:
+        attempt = self.unconfirmed.get(marker.message_id)
+        if attempt is None or attempt.new_message.marker_sk != marker.sk:
             return None
-        state = states.look(self.thread_id).copy()
-        state.people = {
+        cached = cache.reload(self.thread_id).copy()
+        cached.people = {
             user_id: person
-            for user_id, person in state.people.items()
+            for user_id, person in cached.people.items()
             if person.visible_from_seq <= marker.seq
         }
-        return Appended(state, attempt.message, gone=attempt.roster.leaving)
+        return Appended(cached, attempt.message, removed=attempt.roster.leaving)
 
-    def _stored_before(self, line: Line, marker: SentMarker) -> Appended:
+    def _stored_before(self, line: NewMessage, marker: SentMarker) -> Appended:
         if marker.hash != line.hash:
             raise Refusal("CLIENT_ID_REUSED")
-        state = states.recall(self.thread_id)
-        return Appended(state, _message_of(marker, line), is_new=False)
+        cached = cache.get(self.thread_id)
+        return Appended(cached, _message_of(marker, line), is_new=False)
 
     def _pause(self, error: StoreUnavailable | None = None) -> None:
         try:
@@ -161,7 +161,7 @@ class _Attempts:
             self.is_patient = False
 
 
-def _message_of(marker: SentMarker, line: Line) -> Message:
+def _message_of(marker: SentMarker, line: NewMessage) -> Message:
     """What was stored under a marker, as far as an acknowledgement needs it."""
     return Message(
         marker.pk,
@@ -178,27 +178,27 @@ def _message_of(marker: SentMarker, line: Line) -> Message:
 # --- After a lost race
 
 
-def correct(state: ThreadState, cancelled: Cancelled) -> None:
+def correct_cache(cached: CachedThread, cancelled: TransactionCancelled) -> None:
     """Takes what the store has for what we believed; where that is not enough, forgets it all."""
     for name in cancelled.reasons:
         if name == "thread":
-            _correct_thread(state, cancelled.current(name, Thread))
+            _correct_thread(cached, cancelled.current(name, Thread))
         elif name.startswith(keys.PARTICIPANTS):
-            _correct_person(state, cancelled.current(name, Participant))
+            _correct_person(cached, cancelled.current(name, Participant))
         else:
-            states.forget(state.thread.id)
+            cache.invalidate(cached.thread.id)
 
 
-def _correct_thread(state: ThreadState, thread: Thread | None) -> None:
-    if thread is None or thread.roster_version != state.thread.roster_version:
-        states.forget(state.thread.id)
+def _correct_thread(cached: CachedThread, thread: Thread | None) -> None:
+    if thread is None or thread.roster_version != cached.thread.roster_version:
+        cache.invalidate(cached.thread.id)
         return
-    state.cursors_are_stale |= thread.last_seq != state.thread.last_seq
-    state.thread = thread
+    cached.cursors_are_stale |= thread.last_seq != cached.thread.last_seq
+    cached.thread = thread
 
 
-def _correct_person(state: ThreadState, person: Participant | None) -> None:
+def _correct_person(cached: CachedThread, person: Participant | None) -> None:
     if person is None:
-        states.forget(state.thread.id)
+        cache.invalidate(cached.thread.id)
         return
-    state.people[person.user_id] = person
+    cached.people[person.user_id] = person

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from threads import keys
-from threads.cache import ThreadState
+from threads.cache import CachedThread
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.table import Item
 from threads.dynamodb.transactions import Transaction
@@ -27,11 +27,11 @@ from threads.models import (
 from threads.models.message import SYSTEM, TEXT
 from threads.models.thread import PROJECT
 
-MARKER_LIFE = 30 * 24 * 3600
+MARKER_LIFETIME_SECONDS = 30 * 24 * 3600
 
 
 @dataclass
-class Line:
+class NewMessage:
     """Without an author it is the service speaking, and the client id says about what."""
 
     client_id: str
@@ -49,16 +49,16 @@ class Line:
     binding: "Binding | None" = None
     # What the message is marked with, and what it changes of its author's own item.
     flags: dict[str, Any] | None = None
-    of_author: dict[str, Any] = field(default_factory=dict)
+    author_changes: dict[str, Any] = field(default_factory=dict)
     # Files and links as they are stored, and what tells a repeat of the same from others.
     attachments: list[dict[str, Any]] = field(default_factory=list)
-    seals: list[str] = field(default_factory=list)
+    hash_parts: list[str] = field(default_factory=list)
     # What tells a repeat where the text says more the first time.
-    sealed: str | None = None
+    hashed_text: str | None = None
     # What else it changes of the thread, by Python names. A `rev` among it has to be the next one.
-    of_thread: dict[str, Any] = field(default_factory=dict)
+    thread_changes: dict[str, Any] = field(default_factory=dict)
     # Attributes that it removes from the thread, by Python names.
-    clears_thread: tuple[str, ...] = ()
+    cleared_thread_fields: tuple[str, ...] = ()
     # A card that calls staff: its author may send it while their other sending is held.
     despite_hold: bool = False
     # A staff decision: stored although the thread is locked or on hold, which it stays.
@@ -68,16 +68,16 @@ class Line:
     # The card that the message is, as it is shown.
     action: dict[str, Any] | None = None
     # What else is written in the same transaction.
-    also: "Callable[[Transaction, Message], None] | None" = None
+    extra_writes: "Callable[[Transaction, Message], None] | None" = None
 
     @property
     def marker_sk(self) -> str:
-        return keys.sent_sk(self.author_id or SYSTEM, self.client_id)
+        return keys.sent_marker_sk(self.author_id or SYSTEM, self.client_id)
 
     @property
     def hash(self) -> str:
-        text = self.body if self.sealed is None else self.sealed
-        return seal(text, self.reply_to, *self.seals)
+        text = self.body if self.hashed_text is None else self.hashed_text
+        return content_hash(text, self.reply_to, *self.hash_parts)
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -115,12 +115,12 @@ class Binding:
 
 
 @dataclass
-class Roster:
+class RosterChange:
     """Who comes and who goes with a line, and what those who go leave behind of their own."""
 
     joining: list[Participant] = field(default_factory=list)
     leaving: list[Participant] = field(default_factory=list)
-    belongings: list[Item] = field(default_factory=list)
+    owned_items: list[Item] = field(default_factory=list)
     # Whether those who go decided it themselves.
     is_by_choice: bool = False
     # Invitations that are stored, and those that go because they were accepted or have expired.
@@ -142,7 +142,7 @@ class Roster:
         return bool(self.joining or self.leaving or self.inviting or self.uninviting)
 
 
-def seal(*parts: object) -> str:
+def content_hash(*parts: object) -> str:
     """Tells a retry from another message under the same client id."""
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 
@@ -152,10 +152,10 @@ def now_ms() -> int:
 
 
 def make_message(
-    state: ThreadState, line: Line, message_id: str, roster: Roster | None = None
+    cached: CachedThread, line: NewMessage, message_id: str, roster: RosterChange | None = None
 ) -> Message:
-    thread, roster = state.thread, roster or Roster()
-    there = [*state.others(line.author_id), *roster.joining]
+    thread, roster = cached.thread, roster or RosterChange()
+    there = [*cached.others(line.author_id), *roster.joining]
     return Message(
         thread.pk,
         keys.message_sk(message_id),
@@ -172,18 +172,18 @@ def make_message(
         reply_to=line.reply_to,
         flags=line.flags,
         named=line.named,
-        created_at=keys.written_at(message_id),
+        created_at=keys.message_created_at(message_id),
     )
 
 
-def make_marker(message: Message, line: Line) -> SentMarker:
+def make_marker(message: Message, line: NewMessage) -> SentMarker:
     return SentMarker(
         message.pk,
         line.marker_sk,
         message_id=message.id,
         seq=message.seq,
         hash=line.hash,
-        ttl=int(time.time()) + MARKER_LIFE,
+        ttl=int(time.time()) + MARKER_LIFETIME_SECONDS,
     )
 
 
@@ -195,12 +195,12 @@ def make_thread_of_pair(pair_pk: str, thread: Thread) -> PairThread:
     return PairThread(pair_pk, keys.pair_thread_sk(thread.id), created_at=thread.created_at)
 
 
-def make_left(person: Participant, at: str) -> LeftThread:
+def make_left_thread(person: Participant, at: str) -> LeftThread:
     pk, sk = keys.user_pk(person.user_id), keys.left_thread_sk(person.thread_id)
     return LeftThread(pk, sk, left_at=at)
 
 
-def make_former(person: Participant, *, has_left: bool = False) -> FormerParticipant:
+def make_former_participant(person: Participant, *, has_left: bool = False) -> FormerParticipant:
     return FormerParticipant(
         person.pk,
         keys.former_participant_sk(person.user_id),

@@ -6,20 +6,22 @@ inbox, as with what is unread: put away, it is neither listed nor counted.
 
 from collections.abc import Iterable
 
-from threads import keys
-from threads.cache import ThreadState
+from threads.cache import CachedThread
+from threads.dynamodb import keys
 from threads.dynamodb.transactions import Transaction
-from threads.models import ActionWaiting, Participant, Thread
+from threads.models import Participant, PendingAction, Thread
 from threads.models.participant import ARCHIVED_FOLDER, INBOX
-from threads.sending.new_message import Line, Roster
+from threads.sending.new_message import NewMessage, RosterChange
 
 # `user`, `what` (a card's message, an offer, a contract), `type`, `since`.
-Wait = dict[str, str]
+PendingEntry = dict[str, str]
 # As `what`: the very message that is being written.
-THIS = ""
+THIS_MESSAGE = ""
 
 
-def waits_after(thread: Thread, line: Line, message_id: str, roster: Roster) -> list[Wait]:
+def pending_after(
+    thread: Thread, line: NewMessage, message_id: str, roster: RosterChange
+) -> list[PendingEntry]:
     waits = list(thread.waits or [])
     if line.waits is not None:
         waits = [each | {"what": each["what"] or message_id} for each in line.waits]
@@ -27,19 +29,23 @@ def waits_after(thread: Thread, line: Line, message_id: str, roster: Roster) -> 
     return [each for each in waits if each["user"] not in gone] if gone else waits
 
 
-def awaited(waits: Iterable[Wait]) -> list[str]:
+def list_awaited_users(waits: Iterable[PendingEntry]) -> list[str]:
     """Each once."""
     return list(dict.fromkeys(each["user"] for each in waits))
 
 
-def change_items(write: Transaction, state: ThreadState, waits: list[Wait], roster: Roster) -> None:
+def update_pending_items(
+    write: Transaction, cached: CachedThread, waits: list[PendingEntry], roster: RosterChange
+) -> None:
     """Those who go lose theirs with everything else of their own."""
-    if not waits and not state.thread.waits:
+    if not waits and not cached.thread.waits:
         return
-    staying = [one for one in state.people.values() if one.user_id not in roster.leaving_ids]
+    staying = [one for one in cached.people.values() if one.user_id not in roster.leaving_ids]
     for person in staying:
-        before = listed(state.thread.waits or [], person.user_id, person.folder)
-        change_own(write, state.thread.id, before, listed(waits, person.user_id, _next(person)))
+        before = list_own_pending(cached.thread.waits or [], person.user_id, person.folder)
+        update_own_items(
+            write, cached.thread.id, before, list_own_pending(waits, person.user_id, _next(person))
+        )
 
 
 def _next(person: Participant) -> str:
@@ -47,35 +53,41 @@ def _next(person: Participant) -> str:
     return INBOX if person.folder == ARCHIVED_FOLDER else person.folder
 
 
-def listed(waits: Iterable[Wait], user_id: str, folder: str) -> list[Wait]:
+def list_own_pending(
+    waits: Iterable[PendingEntry], user_id: str, folder: str
+) -> list[PendingEntry]:
     """Those that this person has an item for."""
     return [each for each in waits if each["user"] == user_id] if folder == INBOX else []
 
 
-def change_own(write: Transaction, thread_id: str, before: list[Wait], after: list[Wait]) -> None:
+def update_own_items(
+    write: Transaction, thread_id: str, before: list[PendingEntry], after: list[PendingEntry]
+) -> None:
     had, has = ({each["what"] for each in waits} for waits in (before, after))
     for wait in before:
         if wait["what"] not in has:
-            write.delete(f"waiting {wait['user']} {wait['what']}", item_of(thread_id, wait))
+            write.delete(
+                f"waiting {wait['user']} {wait['what']}", make_pending_item(thread_id, wait)
+            )
     for wait in after:
         if wait["what"] not in had:
-            write.put(f"waiting {wait['user']} {wait['what']}", item_of(thread_id, wait))
+            write.put(f"waiting {wait['user']} {wait['what']}", make_pending_item(thread_id, wait))
 
 
-def comes_back(state: ThreadState) -> bool:
+def restores_pending_items(cached: CachedThread) -> bool:
     """Whether the next line brings somebody's items along: they are not of the usual few writes."""
-    if not state.thread.waits:
+    if not cached.thread.waits:
         return False
-    users = awaited(state.thread.waits)
+    users = list_awaited_users(cached.thread.waits)
     return any(
-        one.folder == ARCHIVED_FOLDER and one.user_id in users for one in state.people.values()
+        one.folder == ARCHIVED_FOLDER and one.user_id in users for one in cached.people.values()
     )
 
 
-def item_of(thread_id: str, wait: Wait) -> ActionWaiting:
-    return ActionWaiting(
+def make_pending_item(thread_id: str, wait: PendingEntry) -> PendingAction:
+    return PendingAction(
         keys.user_pk(wait["user"]),
-        keys.waiting_sk(thread_id, wait["what"]),
+        keys.pending_action_sk(thread_id, wait["what"]),
         type=wait["type"],
         created_at=wait["since"],
     )

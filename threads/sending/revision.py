@@ -5,29 +5,29 @@ from typing import Any
 
 from pynamodb.expressions.condition import Condition
 
-from threads import cache as states
-from threads import keys
-from threads.archive.packer import make_check
-from threads.archive.restore import brought_back
-from threads.cache import ThreadState
+from threads import cache
+from threads.archive.packer import make_pack_check
+from threads.archive.restore import restoring_change
+from threads.cache import CachedThread
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
 from threads.dynamodb.transactions import Transaction
 from threads.models import Message, PackCheck, Participant, Thread
 from threads.models.thread import LOCKED
 from threads.rendering.attachments import preview_of
 from threads.sending.new_message import now_ms
-from threads.sending.transaction import may_write
+from threads.sending.transaction import can_write
 
-GONE = "Message removed"
+REMOVED_PREVIEW = "Message removed"
 # What the author reads instead where staff have hidden it.
-HIDDEN = "Our safety team has hidden your message"
+HIDDEN_PREVIEW = "Our safety team has hidden your message"
 # What of a message an inbox would show otherwise.
 SHOWN = {"body", "removed_at", "hidden_at"}
 
 
 @dataclass
 class Revision:
-    state: ThreadState
+    cached: CachedThread
     message: Message
     # Empty if it is as it should be already.
     change: Change
@@ -41,7 +41,7 @@ class Revision:
 
     @property
     def shows_in_inboxes(self) -> bool:
-        return self.rewrites and self.message.id == self.state.thread.last_message_id
+        return self.rewrites and self.message.id == self.cached.thread.last_message_id
 
     @property
     def rewrites(self) -> bool:
@@ -51,23 +51,23 @@ class Revision:
     def commit(self, user_id: str | None) -> None:
         """Whoever changes it has to be there, and free to write. Nobody stands for staff, who
         change what is said in a thread without being in it, and in a locked one, too."""
-        self.change.set["rev"] = self.state.thread.rev + 1
+        self.change.set["rev"] = self.cached.thread.rev + 1
         if self.message.archive_ref and self.rewrites:
             self._bring_back()
         summary = self._summary()
         self._build(user_id, summary).commit()
         self.change.apply(self.message)
-        with states.changing:
-            self.state.thread.rev = self.message.rev
+        with cache.update_lock:
+            self.cached.thread.rev = self.message.rev
             if self.shows_in_inboxes:
-                self.state.thread.last_message = summary
-                for person in self.state.people.values():
+                self.cached.thread.last_message = summary
+                for person in self.cached.people.values():
                     person.last_message = summary
 
     def _bring_back(self) -> None:
         """What changes is in the table again, as it will be; the pack must not keep what it was."""
-        self.check = make_check(self.message.thread_id, self.message.archive_ref or "")
-        self.change = brought_back(self.message).then(self.change)
+        self.check = make_pack_check(self.message.thread_id, self.message.archive_ref or "")
+        self.change = restoring_change(self.message).then(self.change)
 
     def _build(self, user_id: str | None, summary: dict[str, Any]) -> Transaction:
         write = Transaction()
@@ -77,16 +77,16 @@ class Revision:
         of_thread = Change(set={"rev": self.change.set["rev"], "updated_at": now()})
         if self.shows_in_inboxes:
             of_thread.set["last_message"] = summary
-        write.update("thread", self.state.thread, of_thread, self._as_is(by_staff=user_id is None))
-        me = self.state.people[user_id] if user_id else None
+        write.update("thread", self.cached.thread, of_thread, self._as_is(by_staff=user_id is None))
+        me = self.cached.people[user_id] if user_id else None
         if not self.shows_in_inboxes:
             if me is not None:
-                write.check(me.sk, me, may_write(self.state) & Participant.pk.exists())
+                write.check(me.sk, me, can_write(self.cached) & Participant.pk.exists())
             return write
-        for person in self.state.people.values():
+        for person in self.cached.people.values():
             condition = Participant.last_seq == self.message.seq
             if person is me:
-                condition &= may_write(self.state)
+                condition &= can_write(self.cached)
             write.update(person.sk, person, Change(set={"last_message": summary}), condition)
         return write
 
@@ -97,7 +97,7 @@ class Revision:
         return (Message.rev == self.message.rev) & is_there
 
     def _as_is(self, *, by_staff: bool) -> Condition:
-        thread = self.state.thread
+        thread = self.cached.thread
         as_is = (Thread.rev == thread.rev) & (Thread.roster_version == thread.roster_version)
         if not by_staff:
             as_is &= (Thread.status != LOCKED) & Thread.soft_block.does_not_exist()
@@ -110,10 +110,14 @@ class Revision:
     def _summary(self) -> dict[str, Any]:
         after = self.message.copy()
         self.change.apply(after)
-        text = GONE if after.is_gone else preview_of(after.body or "", after.attachments)
+        text = (
+            REMOVED_PREVIEW
+            if after.is_redacted
+            else preview_of(after.body or "", after.attachments)
+        )
         summary = {"author": after.author_id, "type": after.type, "text": text}
-        return summary | {"authorText": HIDDEN} if after.hidden_at else summary
+        return summary | {"authorText": HIDDEN_PREVIEW} if after.hidden_at else summary
 
 
 def now() -> str:
-    return keys.iso(keys.moment_of_ms(now_ms()))
+    return keys.iso(keys.datetime_from_ms(now_ms()))

@@ -5,34 +5,34 @@ from dataclasses import dataclass, field
 
 from pynamodb.expressions.condition import Condition
 
-from threads import cache as states
-from threads import keys
-from threads.cache import ThreadState
+from threads import cache
+from threads.cache import CachedThread
+from threads.dynamodb import keys
 from threads.dynamodb.change import Change
-from threads.dynamodb.conditions import Where
+from threads.dynamodb.conditions import ConditionBuilder
 from threads.dynamodb.transactions import Transaction
 from threads.models import Invitation, Message, Pair, Participant, SentMarker, StartMarker, Thread
 from threads.models.participant import ARCHIVED_FOLDER
 from threads.models.thread import LOCKED
 from threads.sending.new_message import (
-    Line,
-    Roster,
+    NewMessage,
+    RosterChange,
     make_archive_due,
-    make_former,
-    make_left,
+    make_former_participant,
+    make_left_thread,
     make_marker,
     make_message,
     make_thread_of_pair,
     now_ms,
 )
-from threads.sending.pending_actions import change_items, waits_after
+from threads.sending.pending_actions import pending_after, update_pending_items
 from threads.sending.rows import (
-    answering,
-    company_change,
-    has_read_as,
+    read_cursor_unchanged,
     receiver_change,
+    roster_count_change,
     sender_change,
     thread_change,
+    waiting_for_change,
 )
 
 
@@ -40,9 +40,9 @@ from threads.sending.rows import (
 class Attempt:
     """A line on its way, and what it changes of what we believe once it is stored."""
 
-    state: ThreadState
-    line: Line
-    roster: Roster
+    cached: CachedThread
+    new_message: NewMessage
+    roster: RosterChange
     message: Message
     write: Transaction = field(default_factory=Transaction)
     thread_change: Change = field(default_factory=Change)
@@ -50,10 +50,10 @@ class Attempt:
 
     def commit(self) -> None:
         self.write.commit()
-        with states.changing:
-            self.thread_change.apply(self.state.thread)
+        with cache.update_lock:
+            self.thread_change.apply(self.cached.thread)
             for user_id, change in self.changes.items():
-                person = self.state.people[user_id]
+                person = self.cached.people[user_id]
                 # A cursor that moved just now may have brought this line along from the store.
                 if person.last_seq < self.message.seq:
                     change.apply(person)
@@ -61,85 +61,95 @@ class Attempt:
 
     def _move_people(self) -> None:
         for person in self.roster.leaving:
-            del self.state.people[person.user_id]
-            self.state.former[person.user_id] = person.person
+            del self.cached.people[person.user_id]
+            self.cached.former[person.user_id] = person.person
         for person in self.roster.joining:
-            self.state.people[person.user_id] = person
+            self.cached.people[person.user_id] = person
         for invitation in self.roster.uninviting:
-            self.state.invited.pop(invitation.user_id, None)
+            self.cached.invited.pop(invitation.user_id, None)
         for invitation in self.roster.inviting:
-            self.state.invited[invitation.user_id] = invitation
+            self.cached.invited[invitation.user_id] = invitation
 
 
-def build(state: ThreadState, line: Line, roster: Roster) -> Attempt:
-    message_id = keys.next_message_id(state.thread.last_message_id, now_ms())
-    attempt = Attempt(state, line, roster, make_message(state, line, message_id, roster))
+def build_attempt(cached: CachedThread, line: NewMessage, roster: RosterChange) -> Attempt:
+    message_id = keys.next_message_id(cached.thread.last_message_id, now_ms())
+    attempt = Attempt(cached, line, roster, make_message(cached, line, message_id, roster))
     write, message = attempt.write, attempt.message
     write.put("message", message)
-    write.put("marker", make_marker(message, line), unused(SentMarker))
-    attempt.thread_change = thread_change(state, line, message, roster)
-    write.update("thread", state.thread, attempt.thread_change, _as_planned(state, line))
-    for person in state.people.values():
+    write.put("marker", make_marker(message, line), is_unused(SentMarker))
+    attempt.thread_change = thread_change(cached, line, message, roster)
+    write.update("thread", cached.thread, attempt.thread_change, _as_planned(cached, line))
+    for person in cached.people.values():
         if person.user_id not in roster.leaving_ids:
             _update_person(attempt, person)
     _move_people(attempt)
     _move_invitations(attempt)
     _bind_pair(attempt)
-    if message.created_at[:10] != state.thread.last_message_at[:10]:
+    if message.created_at[:10] != cached.thread.last_message_at[:10]:
         write.put("archive", make_archive_due(message))
-    change_items(write, state, waits_after(state.thread, line, message.id, roster), roster)
-    if line.also:
-        line.also(write, message)
+    update_pending_items(
+        write, cached, pending_after(cached.thread, line, message.id, roster), roster
+    )
+    if line.extra_writes:
+        line.extra_writes(write, message)
     return attempt
 
 
-def _as_planned(state: ThreadState, line: Line) -> Condition:
+def _as_planned(cached: CachedThread, line: NewMessage) -> Condition:
     """A line that changes something besides takes the thread's next revision, and it alone."""
-    condition = as_known(state) if line.by_staff else as_is(state)
-    if "rev" in line.of_thread:
-        return condition & (Thread.rev == line.of_thread["rev"] - 1)
+    condition = thread_version_unchanged(cached) if line.by_staff else thread_unchanged(cached)
+    if "rev" in line.thread_changes:
+        return condition & (Thread.rev == line.thread_changes["rev"] - 1)
     return condition
 
 
-def unused(kind: type[SentMarker] | type[StartMarker]) -> Condition:
-    return Where(kind).free(ttl=int(time.time()))
+def is_unused(kind: type[SentMarker] | type[StartMarker]) -> Condition:
+    return ConditionBuilder(kind).free(ttl=int(time.time()))
 
 
 def _update_person(attempt: Attempt, person: Participant) -> None:
-    line = attempt.line
+    line = attempt.new_message
     writes = not line.by_staff and person.user_id in (line.author_id, line.actor_id)
-    change = change_of(attempt.state, person, line, attempt.message, attempt.roster)
+    change = participant_change(attempt.cached, person, line, attempt.message, attempt.roster)
     attempt.changes[person.user_id] = change
     despite_hold = line.despite_hold
-    condition = condition_of(attempt.state, person, writes=writes, despite_hold=despite_hold)
+    condition = participant_condition(
+        attempt.cached, person, writes=writes, despite_hold=despite_hold
+    )
     attempt.write.update(person.sk, person, change, condition)
 
 
-def change_of(
-    state: ThreadState, person: Participant, line: Line, message: Message, roster: Roster
+def participant_change(
+    cached: CachedThread,
+    person: Participant,
+    line: NewMessage,
+    message: Message,
+    roster: RosterChange,
 ) -> Change:
     """What a line changes of somebody's item."""
     if person.user_id == line.author_id:
-        change = sender_change(state, person, line, message)
+        change = sender_change(cached, person, line, message)
     else:
         change = receiver_change(person, line, message)
-    company = company_change(state, person, roster)
-    waits = waits_after(state.thread, line, message.id, roster)
-    change.set |= company.set | answering(state.thread, line, waits, person.user_id)
+    company = roster_count_change(cached, person, roster)
+    waits = pending_after(cached.thread, line, message.id, roster)
+    change.set |= company.set | waiting_for_change(cached.thread, line, waits, person.user_id)
     change.remove += company.remove
     return change
 
 
-def condition_of(
-    state: ThreadState, person: Participant, *, writes: bool, despite_hold: bool = False
+def participant_condition(
+    cached: CachedThread, person: Participant, *, writes: bool, despite_hold: bool = False
 ) -> Condition:
     # The index key depends on folder and pin. Of an item that is not there neither holds.
-    condition: Condition = Where(Participant).equal(folder=person.folder, pinned=person.pinned)
+    condition: Condition = ConditionBuilder(Participant).equal(
+        folder=person.folder, pinned=person.pinned
+    )
     if person.folder == ARCHIVED_FOLDER:
         # Whether it comes back as unread depends on what they have read.
-        condition &= has_read_as(person)
+        condition &= read_cursor_unchanged(person)
     if writes:
-        condition &= may_write(state, despite_hold=despite_hold)
+        condition &= can_write(cached, despite_hold=despite_hold)
     return condition
 
 
@@ -147,14 +157,17 @@ def _move_people(attempt: Attempt) -> None:
     write, roster = attempt.write, attempt.roster
     for person in roster.leaving:
         write.delete(f"leaving {person.user_id}", person, Participant.pk.exists())
-        write.put(f"former {person.user_id}", make_former(person, has_left=roster.is_by_choice))
-        write.put(f"left {person.user_id}", make_left(person, attempt.message.created_at))
-    for item in roster.belongings:
+        write.put(
+            f"former {person.user_id}",
+            make_former_participant(person, has_left=roster.is_by_choice),
+        )
+        write.put(f"left {person.user_id}", make_left_thread(person, attempt.message.created_at))
+    for item in roster.owned_items:
         write.delete(f"belonging {item.sk}", item)
     for person in roster.joining:
         # Their row shows the line with which they came, and nothing from before it.
-        receiver_change(person, attempt.line, attempt.message).apply(person)
-        company_change(attempt.state, person, roster).apply(person)
+        receiver_change(person, attempt.new_message, attempt.message).apply(person)
+        roster_count_change(attempt.cached, person, roster).apply(person)
         write.put(f"joining {person.user_id}", person, Participant.pk.does_not_exist())
 
 
@@ -168,7 +181,7 @@ def _move_invitations(attempt: Attempt) -> None:
         _as_invited(attempt, invitation)
         write.put(f"inviting {invitation.user_id}", invitation)
         # Whether they come or not, the line names them.
-        left = make_left(invitation, attempt.message.created_at)
+        left = make_left_thread(invitation, attempt.message.created_at)
         write.put(f"left {invitation.user_id}", left)
 
 
@@ -193,30 +206,30 @@ def _bind_pair(attempt: Attempt) -> None:
         blocked_by = Pair.blocked_by
         as_read = blocked_by == pair.blocked_by if pair.blocked_by else blocked_by.does_not_exist()
         attempt.write.check("pair", pair, as_read)
-    attempt.write.put("pair thread", make_thread_of_pair(pair.pk, attempt.state.thread))
+    attempt.write.put("pair thread", make_thread_of_pair(pair.pk, attempt.cached.thread))
 
 
-def as_is(state: ThreadState) -> Condition:
+def thread_unchanged(cached: CachedThread) -> Condition:
     """Nothing was appended since, and the thread is neither locked nor on hold."""
-    return as_known(state).differ(status=LOCKED).absent("soft_block")
+    return thread_version_unchanged(cached).differ(status=LOCKED).absent("soft_block")
 
 
-def as_known(state: ThreadState) -> Where:
-    thread = state.thread
+def thread_version_unchanged(cached: CachedThread) -> ConditionBuilder:
+    thread = cached.thread
     known = {
         "last_seq": thread.last_seq,
         "last_message_id": thread.last_message_id,
         "roster_version": thread.roster_version,
     }
-    return Where(Thread).equal(**known)
+    return ConditionBuilder(Thread).equal(**known)
 
 
-def may_write(state: ThreadState, *, despite_hold: bool = False) -> Condition:
-    now = keys.iso(keys.moment_of_ms(now_ms()))
-    allowed = Where(Participant).over(blocked_until=now).absent("request_state")
+def can_write(cached: CachedThread, *, despite_hold: bool = False) -> Condition:
+    now = keys.iso(keys.datetime_from_ms(now_ms()))
+    allowed = ConditionBuilder(Participant).over(blocked_until=now).absent("request_state")
     if not despite_hold:
         allowed = allowed.absent("sending_hold")
-    if state.is_group:
+    if cached.is_group:
         # A block between two of many does not silence them in front of the others.
         return allowed
     return allowed.absent("blocked_by")

@@ -13,9 +13,9 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.models import SignIn
 from accounts.sign_in.sessions import list_sign_ins, session_hash
 from core.refusals import Refusal
-from realtime.broadcast.presence import list_alive
+from realtime.broadcast.presence import list_live_connections
 from threads.actions.connections import list_connections, sign_out_device
-from threads.views.threads import Request
+from threads.views.threads import AuthenticatedRequest
 
 
 @dataclass
@@ -30,15 +30,15 @@ class Device:
 
 @require_safe
 @login_required
-def devices(request: Request) -> HttpResponse:
-    alive = async_to_sync(list_alive)(request.user.id)
+def devices(request: AuthenticatedRequest) -> HttpResponse:
+    alive = async_to_sync(list_live_connections)(request.user.id)
     live = [one.session_hash for one in list_connections(request.user) if one.id in alive]
     found = [_device(request, one, live) for one in list_sign_ins(request.user)]
     found.sort(key=lambda device: not device.is_this)
     return render(request, "threads/devices.html", {"devices": found})
 
 
-def _device(request: Request, sign_in: SignIn, live: list[str]) -> Device:
+def _device(request: AuthenticatedRequest, sign_in: SignIn, live: list[str]) -> Device:
     return Device(
         id=sign_in.pk,
         name=sign_in.device,
@@ -51,7 +51,7 @@ def _device(request: Request, sign_in: SignIn, live: list[str]) -> Device:
 
 @require_POST
 @login_required
-def sign_out(request: Request, sign_in_id: int) -> HttpResponse:
+def sign_out(request: AuthenticatedRequest, sign_in_id: int) -> HttpResponse:
     sign_in = SignIn.objects.filter(pk=sign_in_id, user=request.user).first()
     if sign_in is None:
         raise Refusal("PERSON_NOT_FOUND", "There is no such device.")
@@ -64,7 +64,7 @@ def sign_out(request: Request, sign_in_id: int) -> HttpResponse:
 
 @require_POST
 @login_required
-def sign_out_others(request: Request) -> HttpResponse:
+def sign_out_others(request: AuthenticatedRequest) -> HttpResponse:
     others = SignIn.objects.filter(user=request.user)
     for sign_in in others.exclude(session_key=request.session.session_key):
         sign_out_device(request.user, sign_in=sign_in)

@@ -23,7 +23,7 @@ def serve(request: HttpRequest, file: File, variant: str, *, to_be_saved: bool) 
     kind = (
         f"{file.content_type}; charset=utf-8" if file.kind == File.Kind.TEXT else file.content_type
     )
-    link = storage.link_to(file.path(variant), disposition=disposition, content_type=kind)
+    link = storage.signed_url(file.path(variant), disposition=disposition, content_type=kind)
     if link:
         # Not kept: a minute later it leads nowhere.
         return HttpResponseRedirect(link, headers={"Cache-Control": "no-store"})
@@ -31,5 +31,5 @@ def serve(request: HttpRequest, file: File, variant: str, *, to_be_saved: bool) 
     headers = HEADERS | {"ETag": mark, "Content-Disposition": disposition}
     if request.headers.get("If-None-Match") == mark:
         return HttpResponse(status=304, headers=headers)
-    with storage.open_kept(file, variant) as kept:
+    with storage.open_file(file, variant) as kept:
         return HttpResponse(kept.read(), content_type=kind, headers=headers)

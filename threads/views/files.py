@@ -9,16 +9,16 @@ from accounts.models import User
 from core.refusals import Refusal
 from files.models import FULL, THUMB, File
 from files.names import clean_line
-from threads import cache as states
-from threads.actions.messages import check_may_write
-from threads.actions.uploads import bring_file
+from threads import cache
+from threads.actions.messages import check_can_write
+from threads.actions.uploads import upload_file
 from threads.file_access import access_file
 from threads.forms import MAX_ATTACHMENTS
 from threads.rendering.attachments import describe
 from threads.views.file_response import serve
 
 
-class Request(HttpRequest):
+class AuthenticatedRequest(HttpRequest):
     """Somebody who is signed in."""
 
     user: User
@@ -26,18 +26,18 @@ class Request(HttpRequest):
 
 @require_POST
 @login_required
-def upload(request: Request, thread_id: str) -> HttpResponse:
+def upload(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
     """One file for a message to come; the answer is what the message will say of it."""
     came = request.FILES.get("file")
     if came is None:
-        check_may_write(states.look(thread_id), request.user.id)
+        check_can_write(cache.reload(thread_id), request.user.id)
         raise Refusal("BAD_FRAME")
     name = came.name or ""
-    file = bring_file(request.user, thread_id=thread_id, name=name, content=came)
+    file = upload_file(request.user, thread_id=thread_id, name=name, content=came)
     return JsonResponse(describe(file), status=201)
 
 
-def bring_files(request: HttpRequest, thread_id: str) -> list[str]:
+def upload_files(request: HttpRequest, thread_id: str) -> list[str]:
     """Those that came with the form of a message, where no script brought them before."""
     came = request.FILES.getlist("files")
     if not came:
@@ -49,7 +49,7 @@ def bring_files(request: HttpRequest, thread_id: str) -> list[str]:
 def _bring(user: User, thread_id: str, came: UploadedFile) -> str:
     name = came.name or ""
     try:
-        return bring_file(user, thread_id=thread_id, name=name, content=came).id
+        return upload_file(user, thread_id=thread_id, name=name, content=came).id
     except Refusal as refusal:
         # There are several: say which.
         called = clean_line(name)
@@ -60,9 +60,9 @@ def _bring(user: User, thread_id: str, came: UploadedFile) -> str:
 
 @require_safe
 @login_required
-def file(request: Request, file_id: str) -> HttpResponse:
+def file(request: AuthenticatedRequest, file_id: str) -> HttpResponse:
     shown = access_file(request.user, file_id)
     file = shown.file
     wanted = THUMB if request.GET.get("size") == THUMB and file.kind == File.Kind.IMAGE else FULL
-    variant = shown.choose(wanted, asked_for="show" in request.GET)
+    variant = shown.choose_variant(wanted, is_revealed="show" in request.GET)
     return serve(request, file, variant, to_be_saved="download" in request.GET)

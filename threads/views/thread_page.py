@@ -11,21 +11,21 @@ from django.utils import timezone
 
 from accounts.models import User
 from core.refusals import Refusal
-from threads.actions.messages import check_may_write
+from threads.actions.messages import check_can_write
 from threads.actions.participant_permissions import can_add, can_remove
-from threads.cache import ThreadState
-from threads.events import banner_of, cursors_of
+from threads.cache import CachedThread
+from threads.events import get_banner, list_cursors
 from threads.forms import SendMessage
 from threads.models import Invitation, Participant, Person, Thread
-from threads.models.participant import DECLINED, PENDING
-from threads.queries import Opened
+from threads.models.participant import REQUEST_DECLINED, REQUEST_RECEIVED
+from threads.queries import OpenedThread
 from threads.registry import page_sections
-from threads.rendering.markdown import without_links
-from threads.rendering.messages import arrange
+from threads.rendering.markdown import strip_links
+from threads.rendering.messages import build_timeline
 
 
 @dataclass
-class PersonView:
+class ParticipantView:
     id: str
     name: str
     handle: str
@@ -51,21 +51,21 @@ class ThreadView:
 
 
 def thread_page(
-    user: User, opened: Opened, *, current_tab: str = "", **extra: Any
+    user: User, opened: OpenedThread, *, current_tab: str = "", **extra: Any
 ) -> dict[str, Any]:
     people = people_of(user, opened)
     others = [person for person in people if not person.is_me]
     me = opened.me
     refusal = _why_not(user, opened)
     return {
-        "thread": thread_view(opened.state.thread),
+        "thread": thread_view(opened.cached.thread),
         "people": people,
-        "invited": invited_people(opened.state),
+        "invited": invited_people(opened.cached),
         "others": others,
         "newest": opened.messages[-1] if opened.messages else None,
         "unread": me.unread,
         "first_unread": _first_unread(user, opened),
-        "cursors": cursors_of(opened, reader_id=user.id),
+        "cursors": list_cursors(opened, reader_id=user.id),
         "compose": compose_form(opened),
         "can_write": refusal is None,
         "refusal": refusal,
@@ -73,14 +73,14 @@ def thread_page(
         "is_muted": me.is_muted,
         "is_marked_unread": bool(me.marked_unread),
         "folder": me.folder,
-        "asks_me": is_asked(me),
-        "is_declined": me.request_state == DECLINED,
-        "is_request_over": me.is_request_over,
+        "asks_me": is_request_recipient(me),
+        "is_declined": me.request_state == REQUEST_DECLINED,
+        "is_request_expired": me.is_request_expired,
         "is_blocked_by_me": user.id in (me.blocked_by or ()),
-        "can_add_people": refusal is None and can_add(opened.state.thread, me),
-        "is_group": opened.state.is_group,
-        "in_safe_mode": opened.state.thread.safe_mode_required or user.safe_mode,
-        "requires_safe_mode": opened.state.thread.safe_mode_required,
+        "can_add_people": refusal is None and can_add(opened.cached.thread, me),
+        "is_group": opened.cached.is_group,
+        "in_safe_mode": opened.cached.thread.safe_mode_required or user.safe_mode,
+        "requires_safe_mode": opened.cached.thread.safe_mode_required,
         "can_set_safe_mode": refusal is None and _began(user, opened),
         **timeline_page(user, opened),
         **_sections(user, opened, refusal is None, current_tab),
@@ -88,51 +88,53 @@ def thread_page(
     }
 
 
-def _sections(user: User, opened: Opened, can_write: bool, current_tab: str) -> dict[str, Any]:
+def _sections(
+    user: User, opened: OpenedThread, can_write: bool, current_tab: str
+) -> dict[str, Any]:
     context: dict[str, Any] = {}
     for section in page_sections:
         context |= section(user, opened, can_write, current_tab)
     return context
 
 
-def is_asked(me: Participant) -> bool:
+def is_request_recipient(me: Participant) -> bool:
     """Whether this is a request to them that they have not accepted."""
-    return me.request_state in (PENDING, DECLINED)
+    return me.request_state in (REQUEST_RECEIVED, REQUEST_DECLINED)
 
 
-def _began(user: User, opened: Opened) -> bool:
-    return user.id in (opened.state.thread.buyer_id, opened.state.thread.seller_id)
+def _began(user: User, opened: OpenedThread) -> bool:
+    return user.id in (opened.cached.thread.buyer_id, opened.cached.thread.seller_id)
 
 
-def _first_unread(user: User, opened: Opened) -> str:
+def _first_unread(user: User, opened: OpenedThread) -> str:
     """Where the line "new messages" goes, if it is in sight."""
     read = opened.me.last_read_seq
     unread = [m for m in opened.messages if m.seq > read and m.author_id not in (None, user.id)]
     return unread[0].id if opened.me.unread and unread else ""
 
 
-def timeline_page(user: User, opened: Opened) -> dict[str, Any]:
+def timeline_page(user: User, opened: OpenedThread) -> dict[str, Any]:
     """The stretch of messages, and where it goes on."""
-    thread_id = opened.state.thread.id
+    thread_id = opened.cached.thread.id
     messages = opened.messages
-    entries = arrange(
-        messages, opened.state, reader_id=user.id, zone=timezone.get_current_timezone()
+    entries = build_timeline(
+        messages, opened.cached, reader_id=user.id, zone=timezone.get_current_timezone()
     )
-    if is_asked(opened.me):
+    if is_request_recipient(opened.me):
         # Of somebody whom one does not know yet: to be read, and not to be followed.
         for entry in entries:
-            entry.message.html = without_links(entry.message.html)
+            entry.message.html = strip_links(entry.message.html)
     older = opened.has_older and messages
     newer = opened.has_newer and messages
     return {
         "timeline": entries,
         "has_unavailable": any(entry.message.unavailable for entry in entries),
-        "older_url": beside(thread_id, "before", messages[0].id) if older else "",
-        "newer_url": beside(thread_id, "after", messages[-1].id) if newer else "",
+        "older_url": page_url(thread_id, "before", messages[0].id) if older else "",
+        "newer_url": page_url(thread_id, "after", messages[-1].id) if newer else "",
     }
 
 
-def beside(thread_id: str, side: str, message_id: str) -> str:
+def page_url(thread_id: str, side: str, message_id: str) -> str:
     return reverse("threads:messages", args=[thread_id]) + f"?{side}={message_id}"
 
 
@@ -144,23 +146,23 @@ def thread_view(thread: Thread) -> ThreadView:
         status=thread.status,
         city=thread.city or "",
         is_locked=thread.is_locked,
-        banner=banner_of(thread),
+        banner=get_banner(thread),
         last_seq=thread.last_seq,
         rev=thread.rev,
     )
 
 
-def people_of(user: User, opened: Opened) -> list[PersonView]:
-    thread, me = opened.state.thread, opened.me
+def people_of(user: User, opened: OpenedThread) -> list[ParticipantView]:
+    thread, me = opened.cached.thread, opened.me
     return [
         _person_view(person, user, may_remove=can_remove(thread, me, person))
-        for person in opened.state.people.values()
+        for person in opened.cached.people.values()
     ]
 
 
-def _person_view(person: Participant, user: User, *, may_remove: bool) -> PersonView:
+def _person_view(person: Participant, user: User, *, may_remove: bool) -> ParticipantView:
     copy = person.person
-    return PersonView(
+    return ParticipantView(
         id=person.user_id,
         name=copy["name"],
         handle=copy["handle"],
@@ -173,33 +175,33 @@ def _person_view(person: Participant, user: User, *, may_remove: bool) -> Person
     )
 
 
-def invited_people(state: ThreadState) -> list[Person]:
+def invited_people(cached: CachedThread) -> list[Person]:
     """As long as they can accept. Somebody who declined looks like somebody who waits."""
-    return [one.person for one in state.invited.values() if not one.is_request_over]
+    return [one.person for one in cached.invited.values() if not one.is_request_expired]
 
 
-def invitation_page(state: ThreadState, invitation: Invitation) -> dict[str, Any]:
+def invitation_page(cached: CachedThread, invitation: Invitation) -> dict[str, Any]:
     """What somebody sees before they accept: nothing that was said."""
     return {
-        "thread": {"id": state.thread.id, "subject": state.thread.subject},
+        "thread": {"id": cached.thread.id, "subject": cached.thread.subject},
         "inviter": invitation.other_side,
-        "names": [one.person["name"] for one in state.people.values()],
-        "is_declined": invitation.request_state == DECLINED,
-        "is_over": invitation.is_request_over or invitation.inviter_id not in state.people,
+        "names": [one.person["name"] for one in cached.people.values()],
+        "is_declined": invitation.request_state == REQUEST_DECLINED,
+        "is_over": invitation.is_request_expired or invitation.inviter_id not in cached.people,
         "folder": invitation.folder,
     }
 
 
-def compose_form(opened: Opened) -> SendMessage:
+def compose_form(opened: OpenedThread) -> SendMessage:
     """With an id of its own, so that sending the same page twice stores one message."""
     return SendMessage(
-        initial={"client_id": str(uuid4()), "seen_seq": opened.state.thread.last_seq}
+        initial={"client_id": str(uuid4()), "seen_seq": opened.cached.thread.last_seq}
     )
 
 
-def _why_not(user: User, opened: Opened) -> Refusal | None:
+def _why_not(user: User, opened: OpenedThread) -> Refusal | None:
     try:
-        check_may_write(opened.state, user.id)
+        check_can_write(opened.cached, user.id)
     except Refusal as refusal:
         return refusal
     return None

@@ -24,20 +24,20 @@ from threads.actions.requests import accept_request, decline_request
 from threads.actions.safe_mode import lift_safe_mode, require_safe_mode
 from threads.actions.start import start_thread
 from threads.forms import (
-    HandleOfThread,
+    AddParticipant,
     MoveCursor,
-    PersonOfThread,
+    ParticipantCommand,
     SendMessage,
     StartThread,
 )
-from threads.models.packs import placeholders
+from threads.models.packs import allow_placeholders
 from threads.models.participant import REQUESTS
-from threads.rendering.notices import notice_of
-from threads.views.files import bring_files
+from threads.rendering.notices import policy_notice
+from threads.views.files import upload_files
 from threads.views.thread_page import invitation_page, thread_page, timeline_page
 
 
-class Request(HttpRequest):
+class AuthenticatedRequest(HttpRequest):
     """Somebody who is signed in."""
 
     user: User
@@ -46,11 +46,11 @@ class Request(HttpRequest):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def start(request: Request, handle: str) -> HttpResponse:
+def start(request: AuthenticatedRequest, handle: str) -> HttpResponse:
     person = get_person(handle)
     if person == request.user:
         return redirect("accounts:profile", handle)
-    is_first = not queries.may_talk(request.user, person)
+    is_first = not queries.can_message_directly(request.user, person)
     form = StartThread(
         request.POST or None,
         initial={"client_id": str(uuid4())},
@@ -81,10 +81,10 @@ def _status(form: StartThread, refusal: Refusal | None) -> int:
 
 @require_safe
 @login_required
-def thread(request: Request, thread_id: str) -> HttpResponse:
+def thread(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
     try:
-        with placeholders():
-            opened = queries.open_thread_to_read(request.user, thread_id)
+        with allow_placeholders():
+            opened = queries.open_thread_at_first_unread(request.user, thread_id)
     except Refusal as refusal:
         if refusal.code != "THREAD_NOT_FOUND":
             raise
@@ -92,7 +92,7 @@ def thread(request: Request, thread_id: str) -> HttpResponse:
     return _show(request, "threads/thread.html", thread_page(request.user, opened))
 
 
-def _show(request: Request, template: str, context: dict[str, Any]) -> HttpResponse:
+def _show(request: AuthenticatedRequest, template: str, context: dict[str, Any]) -> HttpResponse:
     response = render(request, template, context)
     if context["has_unavailable"]:
         # Nobody may keep placeholders for what the messages say.
@@ -100,7 +100,7 @@ def _show(request: Request, template: str, context: dict[str, Any]) -> HttpRespo
     return response
 
 
-def _show_invitation(request: Request, thread_id: str) -> HttpResponse:
+def _show_invitation(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
     """Somebody who was invited sees who is there and what about, and answers."""
     state, invitation = queries.open_invitation(request.user, thread_id)
     return render(request, "threads/invitation.html", invitation_page(state, invitation))
@@ -108,9 +108,9 @@ def _show_invitation(request: Request, thread_id: str) -> HttpResponse:
 
 @require_safe
 @login_required
-def message(request: Request, thread_id: str, message_id: str) -> HttpResponse:
+def message(request: AuthenticatedRequest, thread_id: str, message_id: str) -> HttpResponse:
     """A link to one message: the thread around it, with it in sight."""
-    with placeholders():
+    with allow_placeholders():
         opened = queries.open_thread_at(request.user, thread_id, message_id)
     context = thread_page(request.user, opened, target=message_id)
     return _show(request, "threads/thread.html", context)
@@ -118,30 +118,30 @@ def message(request: Request, thread_id: str, message_id: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def messages(request: Request, thread_id: str) -> HttpResponse:
+def messages(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
     if request.method == "POST":
         return _send(request, thread_id)
     return _list(request, thread_id)
 
 
-def _send(request: Request, thread_id: str) -> HttpResponse:
+def _send(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
     """Sending without a socket. What was typed stays in the box if it is refused."""
-    arguments = SendMessage.read({**request.POST.dict(), "thread": thread_id})
+    arguments = SendMessage.parse({**request.POST.dict(), "thread": thread_id})
     try:
-        arguments["attachments"] += bring_files(request, thread_id)
+        arguments["attachments"] += upload_files(request, thread_id)
         sent = send_message(request.user, **arguments)
     except Refusal as refusal:
         if refusal.status == 404:
             raise
         return _show_refused(request, thread_id, refusal)
-    notice = notice_of(sent)
+    notice = policy_notice(sent)
     if notice:
         notices.warning(request, notice)
     return redirect(f"{reverse('threads:thread', args=[thread_id])}#{sent.id}")
 
 
-def _show_refused(request: Request, thread_id: str, refusal: Refusal) -> HttpResponse:
-    with placeholders():
+def _show_refused(request: AuthenticatedRequest, thread_id: str, refusal: Refusal) -> HttpResponse:
+    with allow_placeholders():
         opened = queries.open_thread(request.user, thread_id)
     context = thread_page(request.user, opened, refusal=_say(request, refusal))
     context["compose"].initial["body"] = request.POST.get("body", "")
@@ -151,19 +151,19 @@ def _show_refused(request: Request, thread_id: str, refusal: Refusal) -> HttpRes
     return response
 
 
-def _list(request: Request, thread_id: str) -> HttpResponse:
+def _list(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
     """An older or newer stretch, or the one around a message: a fragment for a script, a page for
     everybody else."""
-    with placeholders():
+    with allow_placeholders():
         opened = _stretch(request, thread_id)
         if request.headers.get("X-Fragment"):
             context = timeline_page(request.user, opened)
             return _show(request, "threads/stretch.html", context)
-        opened.state = queries.open_thread(request.user, thread_id).state
+        opened.cached = queries.open_thread(request.user, thread_id).cached
     return _show(request, "threads/thread.html", thread_page(request.user, opened))
 
 
-def _stretch(request: Request, thread_id: str) -> queries.Opened:
+def _stretch(request: AuthenticatedRequest, thread_id: str) -> queries.OpenedThread:
     for name, find in STRETCHES.items():
         message_id = request.GET.get(name, "")
         if is_id("msg", message_id):
@@ -171,7 +171,7 @@ def _stretch(request: Request, thread_id: str) -> queries.Opened:
     raise Refusal("THREAD_NOT_FOUND")
 
 
-STRETCHES: dict[str, Callable[[User, str, str], queries.Opened]] = {
+STRETCHES: dict[str, Callable[[User, str, str], queries.OpenedThread]] = {
     "before": lambda user, thread_id, id_: queries.list_older(user, thread_id, before=id_),
     "after": lambda user, thread_id, id_: queries.list_newer(user, thread_id, after=id_),
     "at": queries.open_thread_at,
@@ -180,15 +180,15 @@ STRETCHES: dict[str, Callable[[User, str, str], queries.Opened]] = {
 
 @require_POST
 @login_required
-def read(request: Request, thread_id: str) -> HttpResponse:
-    arguments = MoveCursor.read({**request.POST.dict(), "thread": thread_id})
+def read(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
+    arguments = MoveCursor.parse({**request.POST.dict(), "thread": thread_id})
     mark_read(request.user, **arguments)
     return redirect("threads:thread", thread_id)
 
 
 @require_POST
 @login_required
-def safe_mode(request: Request, thread_id: str, way: str) -> HttpResponse:
+def safe_mode(request: AuthenticatedRequest, thread_id: str, way: str) -> HttpResponse:
     change = require_safe_mode if way == "on" else lift_safe_mode
     change(request.user, thread_id=thread_id)
     return redirect("threads:thread", thread_id)
@@ -196,21 +196,21 @@ def safe_mode(request: Request, thread_id: str, way: str) -> HttpResponse:
 
 @require_POST
 @login_required
-def leave(request: Request, thread_id: str) -> HttpResponse:
+def leave(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
     leave_thread(request.user, thread_id=thread_id)
     return redirect("inbox:inbox")
 
 
 @require_POST
 @login_required
-def accept(request: Request, thread_id: str) -> HttpResponse:
+def accept(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
     accept_request(request.user, thread_id=thread_id)
     return redirect("threads:thread", thread_id)
 
 
 @require_POST
 @login_required
-def decline(request: Request, thread_id: str) -> HttpResponse:
+def decline(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
     """With a block, or as spam, if one says so with the same button."""
     also = request.POST.get("also", "")
     asker = _asker(request, thread_id) if also == "block" else None
@@ -224,9 +224,9 @@ def decline(request: Request, thread_id: str) -> HttpResponse:
 
 @require_POST
 @login_required
-def add(request: Request, thread_id: str) -> HttpResponse:
-    arguments = HandleOfThread.read({**request.POST.dict(), "thread": thread_id})
-    queries.access_people(request.user, thread_id)
+def add(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
+    arguments = AddParticipant.parse({**request.POST.dict(), "thread": thread_id})
+    queries.access_participants(request.user, thread_id)
     user = get_person(arguments["handle"])
     outcome = add_participant(request.user, thread_id=thread_id, user=user)
     if outcome == INVITED:
@@ -237,27 +237,27 @@ def add(request: Request, thread_id: str) -> HttpResponse:
 
 @require_POST
 @login_required
-def remove(request: Request, thread_id: str) -> HttpResponse:
-    arguments = PersonOfThread.read({**request.POST.dict(), "thread": thread_id})
+def remove(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
+    arguments = ParticipantCommand.parse({**request.POST.dict(), "thread": thread_id})
     remove_participant(request.user, **arguments)
     return redirect("threads:thread", thread_id)
 
 
 @require_POST
 @login_required
-def block(request: Request, thread_id: str) -> HttpResponse:
+def block(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
     block_person(request.user, blocked=_other(request, thread_id))
     return redirect("threads:thread", thread_id)
 
 
 @require_POST
 @login_required
-def unblock(request: Request, thread_id: str) -> HttpResponse:
+def unblock(request: AuthenticatedRequest, thread_id: str) -> HttpResponse:
     unblock_person(request.user, blocked=_other(request, thread_id))
     return redirect("threads:thread", thread_id)
 
 
-def _asker(request: Request, thread_id: str) -> User:
+def _asker(request: AuthenticatedRequest, thread_id: str) -> User:
     """Who has asked, by a first message or by an invitation."""
     try:
         _, invitation = queries.open_invitation(request.user, thread_id)
@@ -269,15 +269,15 @@ def _asker(request: Request, thread_id: str) -> User:
     return user
 
 
-def _other(request: Request, thread_id: str) -> User:
+def _other(request: AuthenticatedRequest, thread_id: str) -> User:
     """Somebody of this thread; whoever else was named does not exist."""
-    user_id = PersonOfThread.read({**request.POST.dict(), "thread": thread_id})["user_id"]
-    state = queries.access_people(request.user, thread_id)
-    user = find_user(user_id) if user_id in state.people else None
+    user_id = ParticipantCommand.parse({**request.POST.dict(), "thread": thread_id})["user_id"]
+    cached = queries.access_participants(request.user, thread_id)
+    user = find_user(user_id) if user_id in cached.people else None
     if user is None:
         raise Refusal("THREAD_NOT_FOUND")
     return user
 
 
-def _say(request: Request, refusal: Refusal | None) -> dict[str, Any] | None:
-    return refusal.described(request.corr_id) if refusal else None
+def _say(request: AuthenticatedRequest, refusal: Refusal | None) -> dict[str, Any] | None:
+    return refusal.as_dict(request.corr_id) if refusal else None

@@ -13,10 +13,10 @@ from contracts.cards.card_type import (
     ANSWERER,
     EITHER,
     PENDING,
-    Act,
     CardType,
-    Move,
     Payload,
+    Transition,
+    TransitionContext,
     decline,
     withdraw,
 )
@@ -25,7 +25,7 @@ from contracts.models import Leg
 from contracts.models.bookings import CANCELLATION, CANCELLED, FLEXIBLE, MODERATE
 from contracts.models.money import EXTRAS, REFUND
 from contracts.money import amount
-from contracts.queries import balance_of, spell_outstanding
+from contracts.queries import format_outstanding, get_balance
 from core.refusals import Refusal
 
 DAY, WEEK = timedelta(days=1), timedelta(days=7)
@@ -71,7 +71,7 @@ def quote(leg: Leg, by: User) -> Payload:
     return {"worth": whole, "kept": stays, "refund": whole - stays, "currency": leg.currency}
 
 
-def _accept(act: Act) -> None:
+def _accept(act: TransitionContext) -> None:
     leg, payload = act.booking, act.card.payload
     assert act.by is not None
     if worth(leg) != payload["worth"]:
@@ -91,7 +91,7 @@ def _accept(act: Act) -> None:
         )
     leg.status = CANCELLED
     leg.save(update_fields=["status"])
-    act.adds = f" {spell_outstanding(balance_of(leg).open_cents, leg.currency)}"
+    act.adds = f" {format_outstanding(get_balance(leg).open_cents, leg.currency)}"
 
 
 def summary(payload: Payload) -> str:
@@ -123,7 +123,7 @@ TYPE = CardType(
     is_alone=True,
     proposes="Cancel the booking",
     moves=(
-        Move(
+        Transition(
             "accept",
             ANSWERER,
             (PENDING,),

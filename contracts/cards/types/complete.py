@@ -10,15 +10,15 @@ from pydantic import BaseModel
 from accounts.models import User
 from contracts.cards.card_type import (
     BUYER,
-    CLOCK,
+    DEADLINE,
     PENDING,
     SELLER,
-    Act,
     CardType,
-    Move,
     Payload,
+    Transition,
+    TransitionContext,
     accept,
-    ends_with_the_booking,
+    end_with_booking,
     withdraw,
 )
 from contracts.cards.types.dispute import Dispute
@@ -27,7 +27,7 @@ from contracts.fields import Note
 from contracts.models import Card, Leg
 from contracts.models.bookings import COMPLETED
 from contracts.money import amount
-from contracts.queries import balance_of, is_in_force, spell_outstanding
+from contracts.queries import format_outstanding, get_balance, is_in_force
 from core.refusals import Refusal
 
 TIME, MILESTONE = "time", "milestone"
@@ -46,7 +46,7 @@ def write(leg: Leg, given: Complete, by: User) -> Payload:
         "service": leg.service,
         "how": given.how,
         "note": given.note,
-        "open": balance_of(leg).open_cents,
+        "open": get_balance(leg).open_cents,
         "currency": leg.currency,
     }
 
@@ -94,7 +94,7 @@ def _open_card(card: Card) -> dict[str, str]:
     return {"label": kind.label, "what": kind.summary(card.payload), "card": card.id}
 
 
-def _accept(act: Act) -> None:
+def _accept(act: TransitionContext) -> None:
     """The balance becomes due. That it was paid is for the seller to record."""
     leg, card = act.booking, act.card
     if not is_approved(leg):
@@ -102,10 +102,10 @@ def _accept(act: Act) -> None:
     check_can_be_completed(leg, card=card)
     leg.status = COMPLETED
     leg.save(update_fields=["status"])
-    balance = balance_of(leg)
+    balance = get_balance(leg)
     due = amount(balance.due_cents, leg.currency)
     card.payload = card.payload | {"due": balance.due_cents}
-    left = spell_outstanding(balance.open_cents, leg.currency)
+    left = format_outstanding(balance.open_cents, leg.currency)
     act.adds = f" {due} is now due." if balance.due_cents else f" {left}"
 
 
@@ -133,7 +133,7 @@ def quote(leg: Leg, by: User) -> dict[str, Any]:
     return {
         "open_items": open_items(leg),
         "is_in_force": is_in_force(leg),
-        "outstanding": spell_outstanding(balance_of(leg).open_cents, leg.currency),
+        "outstanding": format_outstanding(get_balance(leg).open_cents, leg.currency),
     }
 
 
@@ -154,7 +154,7 @@ TYPE = CardType(
     proposes="Mark as completed",
     moves=(
         accept("{name} accepted the work: {what}.", _accept, by=BUYER),
-        Move(
+        Transition(
             "dispute",
             BUYER,
             (PENDING,),
@@ -164,15 +164,15 @@ TYPE = CardType(
             needs=Dispute,
             then="dispute",
         ),
-        Move(
+        Transition(
             "auto_accept",
-            CLOCK,
+            DEADLINE,
             (PENDING,),
             "auto_accepted",
             "The time to look at it is over, and the work is accepted: {what}.",
             effect=_accept,
         ),
         withdraw("{name} withdrew the completion: {what}."),
-        ends_with_the_booking(),
+        end_with_booking(),
     ),
 )

@@ -5,9 +5,9 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from accounts.models import User
-from contracts.cards.card_type import BUYER, STAFF, Act, CardType, Move, Payload
-from contracts.cards.cases import FOR_STAFF, OPEN, RESOLVED, Decision, keep_decision, open_case
-from contracts.cards.clock import refresh_others
+from contracts.cards.card_type import BUYER, STAFF, CardType, Payload, Transition, TransitionContext
+from contracts.cards.cases import FOR_STAFF, OPEN, RESOLVED, Decision, open_case, record_decision
+from contracts.cards.deadlines import refresh_other_cards
 from contracts.fields import Reason
 from contracts.models import Leg
 from contracts.models.bookings import ON_HOLD
@@ -35,20 +35,20 @@ def write(leg: Leg, given: Dispute, by: User) -> Payload:
     }
 
 
-def _hold(act: Act) -> None:
+def _hold(act: TransitionContext) -> None:
     card, leg = act.card, act.booking
     leg.status = ON_HOLD
     leg.save(update_fields=["status"])
     said = f"{MATTERS[card.payload['matter']]}. {card.payload['details']}"
     open_case(act, about="dispute", person=card.seller_id, reason="other", comment=said)
-    act.entries += refresh_others(card, act.entries)
+    act.entries += refresh_other_cards(card, act.entries)
 
 
-def _resolve(act: Act) -> None:
+def _resolve(act: TransitionContext) -> None:
     act.booking.status = act.card.payload["before"]
     act.booking.save(update_fields=["status"])
-    keep_decision(act)
-    act.entries += refresh_others(act.card, act.entries)
+    record_decision(act)
+    act.entries += refresh_other_cards(act.card, act.entries)
 
 
 def summary(payload: Payload) -> str:
@@ -77,7 +77,7 @@ TYPE = CardType(
     is_alone=True,
     proposes="Open a dispute",
     moves=(
-        Move(
+        Transition(
             "resolve",
             STAFF,
             (OPEN,),

@@ -10,15 +10,15 @@ from accounts.models import User
 from contracts.actions.payments import add_amendment
 from contracts.cards.card_type import (
     SELLER,
-    Act,
     CardType,
     Payload,
+    TransitionContext,
     accept,
     decline,
-    ends_with_the_booking,
+    end_with_booking,
     withdraw,
 )
-from contracts.fields import Cents, Day, Line, Note, invalid, spell_day
+from contracts.fields import Cents, Day, Note, SingleLine, format_day, invalid
 from contracts.models import Leg
 from contracts.models.money import EXPENSE
 from contracts.money import amount
@@ -29,7 +29,7 @@ MAX_AGE_DAYS = 5 * 366
 
 class Expense(BaseModel):
     amount: Cents
-    merchant: Line
+    merchant: SingleLine
     date: Day
     note: Note = ""
 
@@ -50,7 +50,7 @@ def write(leg: Leg, given: Expense, by: User) -> Payload:
     }
 
 
-def _accept(act: Act) -> None:
+def _accept(act: TransitionContext) -> None:
     payload = act.card.payload
     assert act.by is not None
     slips = [file["id"] for file in payload["files"]]
@@ -69,7 +69,7 @@ def summary(payload: Payload) -> str:
 
 
 def show(payload: Payload) -> dict[str, Any]:
-    day = spell_day(date.fromisoformat(payload["date"]))
+    day = format_day(date.fromisoformat(payload["date"]))
     return {"total": amount(payload["cents"], payload["currency"]), "day": day}
 
 
@@ -90,6 +90,6 @@ TYPE = CardType(
         accept("{name} accepted the expense: {what}.", _accept),
         decline("{name} declined the expense: {what}."),
         withdraw("{name} withdrew the expense: {what}."),
-        ends_with_the_booking(),
+        end_with_booking(),
     ),
 )

@@ -10,16 +10,16 @@ from contracts.cards.card_type import (
     ANSWERER,
     PENDING,
     SELLER,
-    Act,
     CardType,
-    Move,
     Payload,
+    Transition,
+    TransitionContext,
     accept,
     decline,
-    ends_with_the_booking,
+    end_with_booking,
     withdraw,
 )
-from contracts.fields import Cents, Line, Note, WholeNumber
+from contracts.fields import Cents, Note, SingleLine, WholeNumber
 from contracts.models import Leg
 from contracts.models.fields import MAX_CENTS
 from contracts.models.money import EXTRAS
@@ -30,14 +30,14 @@ MAX_ITEMS = 10
 MAX_QUANTITY = 1_000
 
 
-class Item(BaseModel):
-    title: Line
+class ExtraItem(BaseModel):
+    title: SingleLine
     quantity: WholeNumber = Field(1, ge=1, le=MAX_QUANTITY)
     unit: Cents
 
 
 class Extras(BaseModel):
-    items: list[Item] = Field(min_length=1, max_length=MAX_ITEMS)
+    items: list[ExtraItem] = Field(min_length=1, max_length=MAX_ITEMS)
     note: Note = ""
 
 
@@ -57,7 +57,7 @@ def write(leg: Leg, given: Extras, by: User) -> Payload:
     }
 
 
-def _accept(act: Act) -> None:
+def _accept(act: TransitionContext) -> None:
     payload = act.card.payload
     assert act.by is not None
     add_amendment(
@@ -105,7 +105,7 @@ TYPE = CardType(
     needs_review=True,
     moves=(
         accept("{name} accepted the extras: {what}.", _accept),
-        Move(
+        Transition(
             "counter",
             ANSWERER,
             (PENDING,),
@@ -117,6 +117,6 @@ TYPE = CardType(
         ),
         decline("{name} declined the extras: {what}."),
         withdraw("{name} took the extras back."),
-        ends_with_the_booking(),
+        end_with_booking(),
     ),
 )

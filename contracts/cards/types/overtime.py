@@ -8,12 +8,12 @@ from accounts.models import User
 from contracts.actions.payments import add_amendment
 from contracts.cards.card_type import (
     EITHER,
-    Act,
     CardType,
     Payload,
+    TransitionContext,
     accept,
     decline,
-    ends_with_the_booking,
+    end_with_booking,
     withdraw,
 )
 from contracts.fields import Note, WholeNumber
@@ -47,7 +47,7 @@ def write(leg: Leg, given: Overtime, by: User) -> Payload:
     }
 
 
-def _accept(act: Act) -> None:
+def _accept(act: TransitionContext) -> None:
     payload = act.card.payload
     assert act.by is not None
     add_amendment(
@@ -94,6 +94,6 @@ TYPE = CardType(
         accept("{name} accepted the overtime: {what}.", _accept),
         decline("{name} declined the overtime: {what}."),
         withdraw("{name} withdrew the overtime: {what}."),
-        ends_with_the_booking(),
+        end_with_booking(),
     ),
 )

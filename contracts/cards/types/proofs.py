@@ -10,14 +10,14 @@ from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, model
 from accounts.models import User
 from contracts.cards.card_type import (
     BUYER,
-    CLOCK,
+    DEADLINE,
     PENDING,
     SELLER,
-    Act,
     CardType,
-    Move,
     Payload,
-    ends_with_the_booking,
+    Transition,
+    TransitionContext,
+    end_with_booking,
 )
 from contracts.fields import Moment, Note, WholeNumber, in_zone, invalid, plain, typed
 from contracts.models import Leg
@@ -59,14 +59,14 @@ class PictureNote(BaseModel):
     note: ShortNote = ""
 
 
-class Changes(BaseModel):
+class ChangeRequest(BaseModel):
     """For all of them, or for some."""
 
     note: Note = ""
     notes: Annotated[list[PictureNote], Field(max_length=MAX_PICTURES)] = []
 
     @model_validator(mode="after")
-    def _says_something(self) -> "Changes":
+    def _says_something(self) -> "ChangeRequest":
         self.notes = [one for one in self.notes if one.note]
         if not self.note and not self.notes:
             raise ValueError("Say what should change, for a picture or for all of them.")
@@ -85,7 +85,7 @@ def write(leg: Leg, given: Proofs, by: User) -> Payload:
     }
 
 
-def _approve(act: Act) -> None:
+def _approve(act: TransitionContext) -> None:
     payload = act.card.payload
     chosen = _of_this_round(payload, act.given.chosen)
     if payload["most"] and len(chosen) > payload["most"]:
@@ -95,7 +95,7 @@ def _approve(act: Act) -> None:
         act.adds = f" Chosen: {len(chosen)} of {len(payload['files'])}."
 
 
-def _request_changes(act: Act) -> None:
+def _request_changes(act: TransitionContext) -> None:
     payload, given = act.card.payload, act.given
     notes = {one.id: one.note for one in given.notes}
     _of_this_round(payload, list(notes))
@@ -157,7 +157,7 @@ TYPE = CardType(
     is_alone=True,
     proposes="Show proofs",
     moves=(
-        Move(
+        Transition(
             "approve",
             BUYER,
             (PENDING,),
@@ -168,18 +168,18 @@ TYPE = CardType(
             needs=Selection,
             effect=_approve,
         ),
-        Move(
+        Transition(
             "request_changes",
             BUYER,
             (PENDING,),
             CHANGES,
             "{name} asked for changes to the proofs: {what}.",
             label="Ask for changes",
-            needs=Changes,
+            needs=ChangeRequest,
             effect=_request_changes,
         ),
         # Answered it stays what it was: a round in which changes were asked for.
-        Move(
+        Transition(
             "answer",
             SELLER,
             (CHANGES,),
@@ -191,7 +191,9 @@ TYPE = CardType(
             then="proofs",
             ends=True,
         ),
-        Move("expire", CLOCK, (PENDING,), "expired", "Nobody answered the proofs in time: {what}."),
-        ends_with_the_booking(PENDING, CHANGES),
+        Transition(
+            "expire", DEADLINE, (PENDING,), "expired", "Nobody answered the proofs in time: {what}."
+        ),
+        end_with_booking(PENDING, CHANGES),
     ),
 )

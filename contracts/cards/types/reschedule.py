@@ -9,21 +9,21 @@ from accounts.models import User
 from contracts.actions.offers import change_leg
 from contracts.cards.card_type import (
     ANSWERER,
-    CLOCK,
+    DEADLINE,
     EITHER,
     PENDING,
-    Act,
     CardType,
-    Move,
     Payload,
+    Transition,
+    TransitionContext,
     accept,
     decline,
-    ends_with_the_booking,
+    end_with_booking,
     withdraw,
 )
-from contracts.fields import Moment, Note, in_zone, spell_times, typed
+from contracts.fields import Moment, Note, format_times, in_zone, typed
 from contracts.models import Leg
-from contracts.schedule import check_is_free, find_wrong_date
+from contracts.schedule import check_is_available, find_date_error
 from contracts.terms import Terms
 from core.refusals import Refusal
 
@@ -48,9 +48,9 @@ def write(leg: Leg, given: NewTime, by: User) -> Payload:
     start, end = (in_zone(moment, leg.time_zone) for moment in (given.starts_at, given.ends_at))
     if (start, end) == (leg.starts_at, leg.ends_at):
         raise Refusal("CARD_INVALID", "That is the time which is agreed already.")
-    if wrong := find_wrong_date((start, end)):
+    if wrong := find_date_error((start, end)):
         raise Refusal("CARD_INVALID", wrong)
-    check_is_free(leg.seller, (start, end), asked_by=by, leg=leg)
+    check_is_available(leg.seller, (start, end), asked_by=by, leg=leg)
     return {
         "leg": leg.id,
         "service": leg.service,
@@ -63,7 +63,7 @@ def write(leg: Leg, given: NewTime, by: User) -> Payload:
     }
 
 
-def _accept(act: Act) -> None:
+def _accept(act: TransitionContext) -> None:
     leg, payload = act.booking, act.card.payload
     start, end = (datetime.fromisoformat(payload[name]) for name in ("new_start", "new_end"))
     if start <= act.at:
@@ -87,13 +87,13 @@ def due(leg: Leg, payload: Payload, now: datetime) -> datetime:
 
 
 def summary(payload: Payload) -> str:
-    return spell_times(payload["new_start"], payload["new_end"], payload["zone"])
+    return format_times(payload["new_start"], payload["new_end"], payload["zone"])
 
 
 def show(payload: Payload) -> dict[str, Any]:
     return {
-        "old": spell_times(payload["old_start"], payload["old_end"], payload["zone"]),
-        "new": spell_times(payload["new_start"], payload["new_end"], payload["zone"]),
+        "old": format_times(payload["old_start"], payload["old_end"], payload["zone"]),
+        "new": format_times(payload["new_start"], payload["new_end"], payload["zone"]),
     }
 
 
@@ -116,7 +116,7 @@ TYPE = CardType(
     proposes="Propose a new time",
     moves=(
         accept("{name} accepted the new time: {what}.", _accept),
-        Move(
+        Transition(
             "counter",
             ANSWERER,
             (PENDING,),
@@ -128,9 +128,13 @@ TYPE = CardType(
         ),
         decline("{name} declined the new time."),
         withdraw("{name} took the new time back."),
-        Move(
-            "expire", CLOCK, (PENDING,), "expired", "Nobody answered the new time in time: {what}."
+        Transition(
+            "expire",
+            DEADLINE,
+            (PENDING,),
+            "expired",
+            "Nobody answered the new time in time: {what}.",
         ),
-        ends_with_the_booking(),
+        end_with_booking(),
     ),
 )

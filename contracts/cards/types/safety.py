@@ -5,8 +5,15 @@ from typing import Literal
 from pydantic import BaseModel
 
 from accounts.models import User
-from contracts.cards.card_type import EITHER, STAFF, Act, CardType, Move, Payload
-from contracts.cards.cases import FOR_STAFF, OPEN, RESOLVED, Decision, keep_decision, open_case
+from contracts.cards.card_type import (
+    EITHER,
+    STAFF,
+    CardType,
+    Payload,
+    Transition,
+    TransitionContext,
+)
+from contracts.cards.cases import FOR_STAFF, OPEN, RESOLVED, Decision, open_case, record_decision
 from contracts.fields import Reason
 from contracts.models import Leg
 
@@ -32,7 +39,7 @@ def write(leg: Leg, given: Safety, by: User) -> Payload:
     return {"service": leg.service}
 
 
-def _call(act: Act) -> None:
+def _call(act: TransitionContext) -> None:
     card, given = act.card, act.given
     open_case(
         act,
@@ -67,14 +74,14 @@ TYPE = CardType(
     is_alone=True,
     proposes="Call our safety team",
     moves=(
-        Move(
+        Transition(
             "resolve",
             STAFF,
             (OPEN,),
             RESOLVED,
             "Our safety team has looked at it, and the conversation goes on.",
             needs=Decision,
-            effect=keep_decision,
+            effect=record_decision,
         ),
     ),
 )

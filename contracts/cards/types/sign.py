@@ -5,18 +5,18 @@ from pydantic import BaseModel
 from accounts.models import User
 from contracts.actions.documents import sign_version
 from contracts.cards.card_type import (
-    CLOCK,
+    AWAITED,
+    DEADLINE,
     PENDING,
     SELLER,
-    WAITED_FOR,
-    Act,
     CardType,
-    Move,
     Payload,
+    Transition,
+    TransitionContext,
     decline,
-    ends_with_the_booking,
+    end_with_booking,
 )
-from contracts.fields import Line
+from contracts.fields import SingleLine
 from contracts.models import ContractVersion, Leg
 from contracts.models.documents import ISSUED, VOID
 from core.refusals import Refusal
@@ -26,8 +26,8 @@ class Sign(BaseModel):
     """Which version it is follows from the booking: the one that counts."""
 
 
-class Signature(BaseModel):
-    legal_name: Line
+class SignatureInput(BaseModel):
+    legal_name: SingleLine
     has_read: bool = False
     # Known to the server, and never asked of whoever signs.
     address: str | None = None
@@ -53,7 +53,7 @@ def missing(leg: Leg, payload: Payload) -> list[str]:
     return [user_id for user_id in leg.parties if user_id not in signed]
 
 
-def _sign(act: Act) -> None:
+def _sign(act: TransitionContext) -> None:
     payload = act.card.payload
     assert act.by is not None
     act.entries += sign_version(
@@ -80,30 +80,30 @@ TYPE = CardType(
     write=write,
     summary=summary,
     show=lambda payload: {},
-    waits={PENDING: WAITED_FOR},
+    waits={PENDING: AWAITED},
     waiting=missing,
     is_alone=True,
     proposes="Ask for signatures",
     moves=(
-        Move(
+        Transition(
             "sign",
-            WAITED_FOR,
+            AWAITED,
             (PENDING,),
             "signed",
             "{name} signed: {what}.",
             label="Read and sign",
             tone="primary",
-            needs=Signature,
+            needs=SignatureInput,
             effect=_sign,
         ),
-        decline("{name} does not sign: {what}.", by=WAITED_FOR),
-        Move(
+        decline("{name} does not sign: {what}.", by=AWAITED),
+        Transition(
             "void",
-            CLOCK,
+            DEADLINE,
             (PENDING,),
             "voided",
             "There is a newer version of the contract: {what} no longer needs signatures.",
         ),
-        ends_with_the_booking(),
+        end_with_booking(),
     ),
 )

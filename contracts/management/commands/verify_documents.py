@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from contracts.documents.clauses import differing_clauses
+from contracts.documents.clauses import list_differing_clauses
 from contracts.models import ContractVersion, Leg
 from contracts.models.documents import IN_FORCE, ISSUED, VOID
 
@@ -56,5 +56,5 @@ def problems_of(version: ContractVersion) -> Iterator[str]:
 
 def _differences_from_booking(version: ContractVersion) -> Iterator[str]:
     leg = version.document.leg
-    for title in differing_clauses(leg, version.template, version.clauses):
+    for title in list_differing_clauses(leg, version.template, version.clauses):
         yield f"the clause “{title}” differs from the terms of the booking {leg.id}"

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from core.outbox.maintenance import dead_letters, retry
+from core.outbox.maintenance import dead_letters, retry_dead_letters
 
 
 class Command(BaseCommand):
@@ -23,7 +23,7 @@ class Command(BaseCommand):
             if missing:
                 raise CommandError(f"Not a dead letter: {', '.join(map(str, missing))}.")
         if ids or all:
-            self.stdout.write(f"{retry(found)} dead letters will be retried.")
+            self.stdout.write(f"{retry_dead_letters(found)} dead letters will be retried.")
             return
         for entry in found.order_by("id"):
             self.stdout.write(

@@ -6,7 +6,7 @@ from accounts.models import User
 from demo import content
 from demo.bookings import add_bookings
 from demo.management.commands.seed_demo import derived_id
-from demo.seeding import SeedCommand
+from demo.seed_command import SeedCommand
 
 
 class Command(SeedCommand):

@@ -17,11 +17,11 @@ from ulid import ULID
 from accounts.models import User
 from demo import content
 from demo.content.pictures import draw
-from demo.history import PastThread, Said, list_existing, write_history
-from demo.seeding import SeedCommand
+from demo.history import PastMessage, PastThread, list_existing, write_history
+from demo.seed_command import SeedCommand
 from files.actions import accept_file
 from files.models import File
-from threads.relay import process_due_entries
+from threads.outbox_handlers import process_due_entries
 
 SHOWN_FIRST = 2
 
@@ -95,7 +95,9 @@ def _add_person(person: content.Person) -> User:
 # --- Threads
 
 
-def add_threads(stories: Sequence[content.Conversation], people: People, joined: datetime) -> int:
+def add_threads(
+    stories: Sequence[content.DemoConversation], people: People, joined: datetime
+) -> int:
     ids = {story.key: derived_id("thrd", joined, story.key) for story in stories}
     there = list_existing(list(ids.values()))
     missing = [story for story in stories if ids[story.key] not in there]
@@ -103,23 +105,23 @@ def add_threads(stories: Sequence[content.Conversation], people: People, joined:
     return len(missing)
 
 
-def _past(story: content.Conversation, people: People, thread_id: str) -> PastThread:
+def _past(story: content.DemoConversation, people: People, thread_id: str) -> PastThread:
     return PastThread(
         id=thread_id,
         buyer=people[story.buyer],
         seller=people[story.seller],
         subject=story.subject,
         city=story.city,
-        said=[_said(line, people[line.author], thread_id) for line in story.messages],
+        messages=[_said(line, people[line.author], thread_id) for line in story.messages],
         unread={people[key].id: count for key, count in story.unread_for.items()},
         pinned_by=[people[key].id for key in story.pinned_by],
         archived_by=[people[key].id for key in story.archived_by],
     )
 
 
-def _said(line: content.Message, author: User, thread_id: str) -> Said:
+def _said(line: content.DemoMessage, author: User, thread_id: str) -> PastMessage:
     files = [_picture(name, author, thread_id, line.at) for name in line.pictures]
-    return Said(author.id, line.text, line.at, files)
+    return PastMessage(author.id, line.text, line.at, files)
 
 
 def _picture(name: str, author: User, thread_id: str, at: datetime) -> File:
@@ -162,7 +164,7 @@ def _chance(what: str, key: str) -> bytes:
 # --- Who to sign in as
 
 
-def list_sign_ins(stories: Iterable[content.Conversation]) -> list[SignIn]:
+def list_sign_ins(stories: Iterable[content.DemoConversation]) -> list[SignIn]:
     """Everybody can be both; the role is the one that they have more often."""
     buys: Counter[str] = Counter()
     for story in stories:

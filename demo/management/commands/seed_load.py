@@ -18,10 +18,10 @@ from django.utils import timezone
 from accounts.models import User
 from core.ids import new_id
 from core.outbox.models import OutboxEntry
-from demo.history import PastThread, Said, write_history
-from demo.seeding import SeedCommand
+from demo.history import PastMessage, PastThread, write_history
+from demo.seed_command import SeedCommand
 from threads.dynamodb.table import put_many
-from threads.profiles import profile_of
+from threads.models.profiles import build_profile
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 # So far apart that a long thread reaches back over years, as a real one does.
@@ -123,7 +123,7 @@ def _add_people(people: list[User]) -> None:
             OutboxEntry(kind="profile", payload=payload, ordering_key=f"user:{payload['user']}")
             for payload in ({"user": person.id} for person in people)
         )
-    put_many(profile_of(person) for person in people)
+    put_many(build_profile(person) for person in people)
     waiting = OutboxEntry.objects.filter(pk__in=[entry.pk for entry in entries])
     waiting.update(done_at=timezone.now())
 
@@ -156,7 +156,7 @@ def _threads(pairs: list[Pair], messages: int, rows: int, now: datetime) -> Iter
 def _thread(pair: Pair, thread_id: str, messages: int, ended: datetime) -> PastThread:
     sides = (pair.buyer.id, pair.seller.id)
     said = [
-        Said(sides[number % 2], f"{WORDS} ({number + 1})", ended - left * BETWEEN_MESSAGES)
+        PastMessage(sides[number % 2], f"{WORDS} ({number + 1})", ended - left * BETWEEN_MESSAGES)
         for number, left in enumerate(range(messages - 1, -1, -1))
     ]
     return PastThread(thread_id, pair.buyer, pair.seller, "Something to measure", said)

@@ -2,8 +2,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from threads.archive.due import list_packed
 from threads.archive.restore import restore_thread
+from threads.archive.work_list import list_packed_threads
 
 
 class Command(BaseCommand):
@@ -13,7 +13,9 @@ class Command(BaseCommand):
         parser.add_argument("--thread", help="only this one, thrd_…")
 
     def handle(self, *, thread: str | None = None, **options: Any) -> None:
-        restored = [restore_thread(each) for each in ([thread] if thread else list_packed())]
+        restored = [
+            restore_thread(each) for each in ([thread] if thread else list_packed_threads())
+        ]
         self.stdout.write(
             f"Brought back {sum(restored)} messages of {sum(map(bool, restored))} conversations."
         )

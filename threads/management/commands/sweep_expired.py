@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from threads.cleanup import sweep_expired
+from threads.cleanup import delete_expired_items
 
 
 class Command(BaseCommand):
@@ -11,4 +11,4 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(f"{sweep_expired()} expired items removed.")
+        self.stdout.write(f"{delete_expired_items()} expired items removed.")

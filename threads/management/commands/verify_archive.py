@@ -2,8 +2,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from threads.archive.due import list_packed
 from threads.archive.restore import list_damaged
+from threads.archive.work_list import list_packed_threads
 
 
 class Command(BaseCommand):
@@ -11,7 +11,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         threads = damaged = 0
-        for thread_id in list_packed():
+        for thread_id in list_packed_threads():
             threads += 1
             for pack_id, why in list_damaged(thread_id):
                 damaged += 1
