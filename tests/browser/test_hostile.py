@@ -68,7 +68,7 @@ thread = start_thread(buyer, seller=seller, client_id=client_id(), subject=SCRIP
 accept_request(seller, thread_id=thread)
 item = Thread.find(keys.thread_pk(thread), keys.THREAD)
 update(item, Change(set={"kind": "project"}), None)
-cache.forget(thread)
+cache.invalidate(thread)
 sent = None
 for number, text in enumerate(CORPUS):
     who = (buyer, seller)[number % 2]
