@@ -48,7 +48,7 @@ class Data:
                 (self / STATE).unlink(missing_ok=True)
 
     def _lock(self, lock: IO[str]) -> None:
-        """Waits only if the holder was killed: its engine may run a moment longer."""
+        """Waits only if the holder has died: its engine may run a moment longer."""
         poll_until(lambda: _try_lock(lock) or _is_alive(self.state().get("pid")), 2)
         if not _try_lock(lock):
             raise InUse(self)

@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 import bootstrap
@@ -29,9 +29,8 @@ def main(arguments: list[str]) -> int:
         env = test_environment.start(stack)
         if browser:
             env["PARLEY_TEST_CHROMIUM"] = browser
-        if not for_pytest:
-            checks.run_checks(results, env)
-        _run_tests(results, env, stack, options, for_pytest)
+        with nullcontext() if for_pytest else checks.in_background(env, results):
+            _run_tests(results, env, stack, options, for_pytest)
     return results.print_summary()
 
 

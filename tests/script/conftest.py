@@ -60,7 +60,7 @@ class Server:
     def said(self) -> str:
         return self.output.read_text()
 
-    def wait_until_it_listens(self, timeout: float = 120) -> "Server":
+    def wait_until_it_listens(self, timeout: float = 300) -> "Server":
         ended = self.process.poll
         wait_until(lambda: "Press Ctrl-C to stop." in self.said() or ended() is not None, timeout)
         assert ended() is None, self.said()
