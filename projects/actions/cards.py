@@ -8,8 +8,8 @@ from contracts.cards import proposals, transitions
 from contracts.cards.locks import access_card
 from contracts.cards.types import TYPES
 from contracts.models import Card
-from core.outbox.processing import process_now
 from contracts.refusals import not_found
+from core.outbox.processing import process_now
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
 from threads import cache

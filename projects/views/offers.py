@@ -40,7 +40,6 @@ from projects.forms import (
 from threads import queries
 from threads.cache import CachedThread
 from threads.models.packs import allow_placeholders
-from threads.models.thread import Thread
 
 ANSWERS = {"accept": accept_offer, "decline": decline_offer, "withdraw": withdraw_offer}
 
