@@ -26,7 +26,7 @@ class Clued:
         self.pattern = pattern
         self.compiled = re.compile(pattern)
         for part in parts:
-            _look_out(part, pattern)
+            _add_part(part, pattern)
 
     def search(self, text: str) -> re.Match[str] | None:
         return self.compiled.search(text) if self.pattern in clues_of(text) else None
@@ -38,7 +38,7 @@ class Phrases:
     def __init__(self, phrases: Iterable[str]) -> None:
         self.phrases = frozenset(phrases)
         for phrase in self.phrases:
-            _look_out(_rarest_word(phrase), phrase)
+            _add_part(_rarest_word(phrase), phrase)
 
     def found_in(self, text: str) -> list[str]:
         return [phrase for phrase in self.phrases & clues_of(text) if phrase in text]
@@ -49,11 +49,14 @@ class Phrases:
 def clues_of(text: str) -> Clues:
     words = text.split()
     return NONE.union(
-        *[_kept(word) if len(word) <= MAX_CACHED_CHARS else _looked_up(word) for word in words]
+        *[
+            _cached_clues(word) if len(word) <= MAX_CACHED_CHARS else _find_clues(word)
+            for word in words
+        ]
     )
 
 
-def _looked_up(word: str) -> Clues:
+def _find_clues(word: str) -> Clues:
     padded = f" {word} "
     return frozenset(
         clue
@@ -64,13 +67,13 @@ def _looked_up(word: str) -> Clues:
     )
 
 
-_kept = lru_cache(maxsize=16_384)(_looked_up)
+_cached_clues = lru_cache(maxsize=16_384)(_find_clues)
 
 
-def _look_out(part: str, clue: str) -> None:
+def _add_part(part: str, clue: str) -> None:
     _PARTS.setdefault(part[:BEGINNING], []).append((part, clue))
     # Cached results do not include the new part.
-    _kept.cache_clear()
+    _cached_clues.cache_clear()
     clues_of.cache_clear()
 
 

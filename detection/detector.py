@@ -1,7 +1,7 @@
 """Scores whether a text moves the conversation or the payment off the marketplace, with reasons.
 
-Pure arithmetic over one text and the few before it of the same author: no store is asked, and the
-time grows with the length. It is a hint: what follows from it is threads/policy.py.
+Computed from one text and the author's few texts before it, without any store; the time is linear
+in the length. The result is a hint: threads/policy.py decides what follows.
 """
 
 import re
@@ -49,8 +49,8 @@ REASONS = {
     "payment": "a way to pay elsewhere",
     "phrase": "a proposal to go past the booking",
 }
-ENOUGH = 1.0
-TOGETHER = 1.6
+THRESHOLD = 1.0
+COMBINED_THRESHOLD = 1.6
 SHORT_NUMBER = 8
 ODD_DIGITS = 6
 
@@ -68,17 +68,17 @@ class Verdict:
 
     @property
     def score(self) -> float:
-        return sum(score for score in self.scores.values() if score >= ENOUGH)
+        return sum(score for score in self.scores.values() if score >= THRESHOLD)
 
     @property
     def reasons(self) -> list[str]:
-        sure = [reason for reason in REASONS if self.scores.get(reason, 0.0) >= ENOUGH]
+        sure = [reason for reason in REASONS if self.scores.get(reason, 0.0) >= THRESHOLD]
         return sure or ([self.guess] if self.guess else [])
 
     @property
     def is_sure(self) -> bool:
         """Whether a rule matched, which can be explained to the author."""
-        return any(score >= ENOUGH for score in self.scores.values())
+        return any(score >= THRESHOLD for score in self.scores.values())
 
     @property
     def is_found(self) -> bool:
@@ -189,7 +189,7 @@ def _judge_one(text: str) -> Verdict:
 
 
 def _is_sure(text: str) -> bool:
-    return any(score >= ENOUGH for _, score in _cached(text))
+    return any(score >= THRESHOLD for _, score in _cached(text))
 
 
 def seen_in(text: str) -> Families:
@@ -234,9 +234,9 @@ def _judge(text: str) -> Verdict:
         _judge_payment(verdict, sentence)
     _judge_phrases(verdict, reading)
     _judge_hints(verdict, reading)
-    if not verdict.is_sure and sum(verdict.scores.values()) >= TOGETHER:
+    if not verdict.is_sure and sum(verdict.scores.values()) >= COMBINED_THRESHOLD:
         # No single rule matches, but several nearly do.
-        verdict.add(max(verdict.scores, key=verdict.scores.__getitem__), ENOUGH)
+        verdict.add(max(verdict.scores, key=verdict.scores.__getitem__), THRESHOLD)
     return verdict
 
 
@@ -568,10 +568,10 @@ def _judge_phrases(verdict: Verdict, reading: Reading) -> None:
     whole = max(scores, default=0.0)
     # The reason may be in a separate sentence.
     for sentence, score in zip(spoken, scores, strict=True):
-        if _saves(sentence) and score != whole and 0.4 <= whole < ENOUGH:
+        if _saves(sentence) and score != whole and 0.4 <= whole < THRESHOLD:
             whole += 0.5
-    if whole < ENOUGH and not reading.refuses:
-        whole = max(whole, _together(reading))
+    if whole < THRESHOLD and not reading.refuses:
+        whole = max(whole, _combined_score(reading))
     verdict.add("phrase", whole)
 
 
@@ -590,7 +590,7 @@ WEIGHTS = {
 }
 
 
-def _together(reading: Reading) -> float:
+def _combined_score(reading: Reading) -> float:
     there = reading.meanings
     if not there & {"direct", "cash", "cancel", "out"} or not there & {
         "fee",

@@ -1,7 +1,7 @@
-"""A linear model of how similar a text is to labelled attempts: a weight for each thing that it
-has, learned from `tests/moderation/corpus` by `python -m tests.moderation.train`.
+"""A linear model of how similar a text is to labelled attempts.
 
-It knows turns of phrase that no rule names. It is never sure: see threads/policy.py.
+The weights are trained on `tests/moderation/corpus` by `python -m tests.moderation.train`. The model
+finds phrases that no rule covers, but its result is only a guess: see threads/policy.py.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sized
@@ -27,7 +27,9 @@ NEARLY = "any0.3"
 # Below this a match of a rule is discarded; the limit is higher for texts with harmless features:
 # the work, a scene, a refusal, reported speech.
 HARMLESS, HARMLESS_THERE = -0.4, 0.2
-THERE = frozenset({"work", "scene", "refuses", "told", "safe", "record", "not", "book", "here"})
+HARMLESS_MEANINGS = frozenset(
+    {"work", "scene", "refuses", "told", "safe", "record", "not", "book", "here"}
+)
 NOT_SHORT = "long5"
 # Weight of each family, independent of how many features it has. Families that are not scaled by
 # their number have few features, each of which is significant.
@@ -87,8 +89,8 @@ def names_a_way(found: Families) -> bool:
 
 
 def harmless(found: Families) -> float:
-    there = not THERE.isdisjoint(found["meanings"]) or "quotes" in found["shape"]
-    return HARMLESS_THERE if there else HARMLESS
+    is_harmless = not HARMLESS_MEANINGS.isdisjoint(found["meanings"]) or "quotes" in found["shape"]
+    return HARMLESS_THERE if is_harmless else HARMLESS
 
 
 def value_of(family: str, things: Sized) -> float:

@@ -194,7 +194,7 @@ MARKS = {
     **dict.fromkeys((*LINKS, *TIMES), BETWEEN),
     **dict.fromkeys((*WORDS, *HUNDRED), DIGITS_SAID),
 }
-TOGETHER = re.compile(f"{DIGITS_SAID}{BETWEEN}*{DIGITS_SAID}")
+ADJACENT_DIGITS = re.compile(f"{DIGITS_SAID}{BETWEEN}*{DIGITS_SAID}")
 TOKEN = re.compile(r"\d+|[^\W\d_]+(?:['’][^\W\d_]+)?|[^\W_]|[^\w\s]|_|\s+")
 WORD = re.compile(r"[^\W\d_]+")
 MIXED = re.compile(r"(?<!\w)(?=[a-z0-9]*[a-z])(?=[a-z0-9]*\d)[a-z0-9]{3,12}(?!\w)")
@@ -271,7 +271,7 @@ def find_raw(text: str) -> list[Run]:
 
 def may_be_spelled(pieces: Iterable[str]) -> bool:
     """Whether two words for digits are adjacent in the joined pieces."""
-    return TOGETHER.search("".join(map(_marks_of, pieces))) is not None
+    return ADJACENT_DIGITS.search("".join(map(_marks_of, pieces))) is not None
 
 
 # Cached: each text is also an earlier text of the next ones.

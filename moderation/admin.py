@@ -92,7 +92,7 @@ class CaseAdmin(ReadOnlyAdmin):
 
     @admin.display(description="about", ordering="about")
     def what(self, case: Case) -> str:
-        return case.get_about_display()
+        return case.about_label
 
     @admin.display(description="priority", ordering="priority")
     def urgency(self, case: Case) -> str:

@@ -69,9 +69,10 @@ class Case(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.get_about_display()}, {self.id}"
+        return f"{self.about_label}, {self.id}"
 
-    def get_about_display(self) -> str:
+    @property
+    def about_label(self) -> str:
         return ABOUT_LABELS.get(self.about, self.about)
 
     @property
@@ -120,12 +121,14 @@ class Report(models.Model):
         ordering = ["id"]
 
     def __str__(self) -> str:
-        return f"{self.get_reason_display()}, {self.created_at:%d %b %Y}"
+        return f"{self.reason_label}, {self.created_at:%d %b %Y}"
 
-    def get_reason_display(self) -> str:
+    @property
+    def reason_label(self) -> str:
         return REASON_LABELS.get(self.reason, self.reason)
 
-    def get_answer_display(self) -> str:
+    @property
+    def answer_label(self) -> str:
         answer = self.answer or self.Answer.REVIEWED
         return ANSWER_LABELS.get(answer, answer)
 

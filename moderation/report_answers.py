@@ -57,11 +57,11 @@ def mark_answers_read(user: User) -> None:
 def _view(report: Report) -> ReportView:
     return ReportView(
         subject=_describe_subject(report),
-        reason=report.get_reason_display(),
+        reason=report.reason_label,
         created_at=report.created_at,
         is_open=report.case.is_open,
         is_reopened=report.case.is_open and report.answered_at is not None,
-        answer=report.get_answer_display(),
+        answer=report.answer_label,
         answered_at=report.answered_at,
     )
 

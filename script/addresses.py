@@ -1,4 +1,4 @@
-"""Where to listen, and by which names people may then call us."""
+"""The address to listen on, and the host names under which requests are accepted."""
 
 import errno
 import os
@@ -23,28 +23,28 @@ class Address(NamedTuple):
         return f"http://{host}:{self.port}"
 
     def environment(self) -> dict[str, str]:
-        """Whoever asked to be reached from elsewhere must not be refused for the name they use."""
+        """Allow every name of this machine that the chosen address can be reached by."""
         if os.environ.get("ALLOWED_HOSTS"):
             return {}
         names = _own_names() if self.host in EVERYWHERE else [_in_url(self.host)]
         return {"ALLOWED_HOSTS": ",".join(dict.fromkeys([*LOOPBACK, *names]))}
 
 
-def choose(host: str, port: int | None) -> Address:
-    """The port that was asked for, or the first free one from 8000 on."""
+def choose_address(host: str, port: int | None) -> Address:
+    """The given port, or the first free one from 8000 on."""
     if port is not None:
-        if _is_taken(host, port):
-            raise Problem(f"Port {port} on {host} is taken: choose another with --port.")
+        if _is_in_use(host, port):
+            raise Problem(f"Port {port} on {host} is in use: choose another with --port.")
         return Address(host, port)
     for free in range(DEFAULT_PORT, DEFAULT_PORT + 100):
-        if not _is_taken(host, free):
+        if not _is_in_use(host, free):
             if free != DEFAULT_PORT:
-                say(f"Port {DEFAULT_PORT} is taken, so this is port {free}.")
+                say(f"Port {DEFAULT_PORT} is in use; using port {free} instead.")
             return Address(host, free)
     raise Problem("No port from 8000 to 8099 is free: choose one with --port.")
 
 
-def _is_taken(host: str, port: int) -> bool:
+def _is_in_use(host: str, port: int) -> bool:
     try:
         family = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0][0]
         with socket.socket(family, socket.SOCK_STREAM) as probe:
@@ -68,7 +68,7 @@ def _own_names() -> list[str]:
 
 
 def _outward_address() -> str:
-    """The address that others on the network see. Nothing is sent."""
+    """The address of this machine on its network; nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))

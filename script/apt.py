@@ -1,4 +1,4 @@
-"""System packages: installed where we may, otherwise named."""
+"""System packages: installed as root, otherwise named in the command to run."""
 
 import os
 import shutil
@@ -16,12 +16,18 @@ def may_install() -> bool:
     return os.geteuid() == 0 and shutil.which("apt-get") is not None
 
 
+def has_package(package: str) -> bool:
+    """Whether the package lists of this machine, which may be old or missing, contain it."""
+    command = ["apt-cache", "show", package]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
 def install(package: str) -> bool:
     say(f"Installing the system package {package} ...")
     env = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     if _apt_get("install", "-y", "--no-install-recommends", package, env=env):
         return True
-    # The lists may be old, or were never fetched.
+    # The package lists may be old or missing.
     return _apt_get("update", env=env) and _apt_get(
         "install", "-y", "--no-install-recommends", package, env=env
     )

@@ -1,4 +1,4 @@
-"""The clone's own Python packages, in .venv, exactly the pinned ones."""
+"""Installs the pinned Python packages into the clone's own .venv."""
 
 import fcntl
 import hashlib
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 
-# Debian has Python without pip; with this one, brought along, no root is needed to get it.
+# Debian's Python has no pip; this vendored one needs no root to install.
 PIP = ROOT / "script" / "vendor" / "pip-26.3-py3-none-any.whl"
 
 SERVER = ("requirements.txt",)
@@ -27,7 +27,7 @@ TESTS = ("requirements.txt", "requirements-dev.txt")
 
 
 def install(files: tuple[str, ...]) -> None:
-    """After the first time this only compares a hash."""
+    """Compares a hash only, if the packages are installed already."""
     if _is_installed(files):
         return
     with exclusive():
@@ -39,7 +39,7 @@ def install(files: tuple[str, ...]) -> None:
 
 @contextmanager
 def exclusive() -> Iterator[None]:
-    """Two commands started at once in one clone set it up one after the other."""
+    """Serialises the set-up of this clone between concurrent commands."""
     try:
         VENV.mkdir(exist_ok=True)
         lock = (VENV / "set-up.lock").open("w")
@@ -64,7 +64,7 @@ def _stamp(files: tuple[str, ...]) -> Path:
 
 
 def _fingerprint(files: tuple[str, ...]) -> str:
-    """Of what is asked for, and of the Python behind .venv, which the system may replace."""
+    """Covers the requirements and the Python behind .venv, which the system may replace."""
     parts = [(ROOT / name).read_bytes() for name in files]
     return hashlib.sha256(b"".join(parts) + os.fsencode(os.path.realpath(PYTHON))).hexdigest()
 
@@ -122,25 +122,25 @@ def _install_packages(files: tuple[str, ...]) -> None:
         env=os.environ | {"PYTHONUNBUFFERED": "1"},
     )
     with processes.running(pip):
-        said = _follow(pip, progress, total)
+        output = _follow(pip, progress, total)
     if pip.returncode != 0:
-        say("\n" + "".join(said[-8:]).rstrip())
-        raise Problem("The packages could not be installed: pip says why above.")
+        say("\n" + "".join(output[-8:]).rstrip())
+        raise Problem("The packages could not be installed: see the output of pip above.")
     progress.done()
 
 
 def _follow(pip: processes.Program, progress: Progress, total: int) -> list[str]:
-    said, collected = [], 0
+    output, collected = [], 0
     assert pip.stdout is not None
     for line in pip.stdout:
-        said.append(line)
+        output.append(line)
         if match := re.match(r"Collecting (\S+?)(\[|==| |$)", line):
             collected += 1
             progress.show(f"{collected} of {total}: {match[1]}", in_log=collected % 10 == 0)
         elif line.startswith("Installing collected packages"):
             progress.show("unpacking", in_log=True)
     pip.wait()
-    return said
+    return output
 
 
 def _pins(name: str) -> int:

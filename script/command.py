@@ -1,4 +1,4 @@
-"""script/manage: a management command on an installation's data."""
+"""script/manage: runs a management command on an installation's data."""
 
 import sys
 from contextlib import ExitStack, redirect_stdout
@@ -14,10 +14,10 @@ from terminal import Problem
 def main(arguments: list[str]) -> int:
     data, command = _parse(arguments)
     with ExitStack() as stack:
-        # What the command itself says may be for another program to read.
+        # Only the command itself writes to stdout, which another program may read.
         with redirect_stdout(sys.stderr):
             bootstrap.install(bootstrap.SERVER)
-            env = stores.borrow(data, stack)
+            env = stores.connect(data, stack)
             if not (data / installation.PREPARED).exists():
                 stores.prepare(data, env, [])
         return processes.run_in_foreground(
@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _parse(arguments: list[str]) -> tuple[Data, list[str]]:
-    """Only what comes before the command is ours; the rest belongs to the command."""
+    """Only arguments before the command are ours; the rest belongs to the command."""
     match arguments:
         case ["--data", path, *command]:
             return Data(path), command

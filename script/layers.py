@@ -15,7 +15,7 @@ STYLE = (
 
 
 def read_layers() -> list[list[str]]:
-    """Of the apps, from the top; those in one row do not import each other."""
+    """The layers of the apps from the top; apps in one row do not import each other."""
     config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = config["tool"]["importlinter"]["contracts"]
     apps = next(contract for contract in contracts if contract["name"] == "Apps")

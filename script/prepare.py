@@ -1,4 +1,4 @@
-"""Bring an installation's stores up to date, in one process. The scripts run this."""
+"""Migrates and seeds an installation's stores in one process, for the other scripts."""
 
 import hashlib
 import io
@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Here, and not beside this file, are the modules of the service.
+# The modules of the service are here, not beside this file.
 sys.path[0] = str(ROOT)
-# What goes wrong is said in a sentence at the end; the log would say it again.
+# An error is printed in one sentence at the end; the log would repeat it.
 os.environ.setdefault("PARLEY_LOG_LEVEL", "CRITICAL")
 
 import django  # noqa: E402
@@ -23,7 +23,7 @@ from core.refusals import Refusal  # noqa: E402
 
 def main(steps: list[str]) -> None:
     try:
-        # One connection is enough, and a pool would wait long for a database that is away.
+        # One connection is enough, and a pool has a long timeout if the database is unavailable.
         settings.DATABASES["default"].get("OPTIONS", {}).pop("pool", None)
         django.setup()
         call_command("migrate", verbosity=0, interactive=False)
@@ -32,7 +32,7 @@ def main(steps: list[str]) -> None:
             collect_static()
         if "demo" in steps:
             print("Adding demo people and conversations ...", flush=True)
-            # Who they are is said at the end of the start, together with the address.
+            # The server prints their sign-ins at the end of the start, with its address.
             call_command("seed_demo", stdout=io.StringIO())
             call_command("seed_bookings", stdout=io.StringIO())
     except (CommandError, ImproperlyConfigured) as error:
@@ -54,7 +54,7 @@ def collect_static() -> None:
 
 
 def _static_fingerprint() -> str:
-    """Of our own files, and of the pins that decide what packages bring."""
+    """Covers our own files, and the pins that decide which files packages contain."""
     files = [ROOT / "requirements.txt", *ROOT.glob("static/**/*"), *ROOT.glob("*/static/**/*")]
     digest = hashlib.sha256()
     for path in sorted(file for file in files if file.is_file()):

@@ -1,4 +1,4 @@
-"""Start programs so that none of them outlives us, and stop them again."""
+"""Starts and stops child processes, none of which outlives this one."""
 
 import ctypes
 import os
@@ -19,67 +19,69 @@ Command = Sequence[str | Path]
 Program = subprocess.Popen[Any]
 
 _PR_SET_PDEATHSIG = 1
-# Loaded here and not in the child, where nothing but system calls is safe.
+# Loaded here: in the child, between fork and exec, only system calls are safe.
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
-def start(command: Command, *, on_our_death: int = signal.SIGKILL, **options: Any) -> Program:
-    """Start in the background, in a session of its own: Ctrl-C reaches only us, and we tell it."""
+def start(
+    command: Command, *, parent_death_signal: int = signal.SIGKILL, **options: Any
+) -> Program:
+    """Starts in the background in its own session, so that Ctrl-C reaches only this process."""
     options.setdefault("stdin", subprocess.DEVNULL)
     return subprocess.Popen(
-        command, start_new_session=True, preexec_fn=_dies_with_us(on_our_death), **options
+        command, start_new_session=True, preexec_fn=_die_with_parent(parent_death_signal), **options
     )
 
 
-def _dies_with_us(number: int) -> Callable[[], None]:
+def _die_with_parent(number: int) -> Callable[[], None]:
     parent = os.getpid()
 
-    def ask_the_kernel() -> None:
+    def set_death_signal() -> None:
         if _libc is not None:
             _libc.prctl(_PR_SET_PDEATHSIG, number)
             if os.getppid() != parent:
                 os._exit(1)
 
-    return ask_the_kernel
+    return set_death_signal
 
 
-def stop(program: Program, *, with_signal: int = signal.SIGTERM, patience: float = 10) -> None:
+def stop(program: Program, *, with_signal: int = signal.SIGTERM, timeout: float = 10) -> None:
     if program.poll() is None:
         program.send_signal(with_signal)
         try:
-            program.wait(patience)
+            program.wait(timeout)
         except subprocess.TimeoutExpired:
             program.kill()
     program.wait()
 
 
 @contextmanager
-def running(program: Program, **how_to_stop: Any) -> Iterator[Program]:
+def running(program: Program, **stop_options: Any) -> Iterator[Program]:
     try:
         yield program
     finally:
-        stop(program, **how_to_stop)
+        stop(program, **stop_options)
 
 
 def run_in_foreground(command: Command, env: dict[str, str]) -> int:
-    """Give the terminal to a command. What Ctrl-C means is for the command to say."""
-    program = subprocess.Popen(command, env=env, preexec_fn=_dies_with_us(signal.SIGTERM))
-    asked_to_end = []
+    """Gives the terminal to a command, which handles Ctrl-C itself."""
+    program = subprocess.Popen(command, env=env, preexec_fn=_die_with_parent(signal.SIGTERM))
+    signals = []
 
-    def pass_on(number: int, frame: FrameType | None) -> None:
-        asked_to_end.append(number)
-        # On a terminal Ctrl-C has reached the command already.
+    def forward(number: int, frame: FrameType | None) -> None:
+        signals.append(number)
+        # On a terminal Ctrl-C has already reached the command.
         if number != signal.SIGINT or not sys.stdin.isatty():
             program.send_signal(number)
 
     before = {
-        number: signal.signal(number, pass_on)
+        number: signal.signal(number, forward)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     }
     code = program.wait()
     for number, handler in before.items():
         signal.signal(number, handler)
-    if asked_to_end and code != 0:
+    if signals and code != 0:
         raise Stopped
     return code
 
@@ -91,32 +93,32 @@ def free_port(host: str = "127.0.0.1") -> int:
 
 
 def start_on_free_port(
-    what: str,
+    title: str,
     command: Callable[[int], Command],
     is_ready: Callable[[int], bool],
     *,
     log: Path,
     **options: Any,
 ) -> tuple[Program, int]:
-    """Between finding a port free and using it somebody else may take it, so try a few."""
+    """Tries several ports, since another process may take a free one before the program does."""
     for _ in range(5):
         port = free_port()
         try:
             with log.open("wb") as output:
                 program = start(command(port), stdout=output, stderr=subprocess.STDOUT, **options)
         except OSError as error:
-            raise Problem(f"{what} does not start: {error.strerror}.") from None
+            raise Problem(f"{title} does not start: {error.strerror}.") from None
         try:
-            if _comes_up(program, lambda port=port: is_ready(port)):
+            if _becomes_ready(program, lambda port=port: is_ready(port)):
                 return program, port
         except BaseException:
             stop(program)
             raise
         stop(program)
-    raise Problem(f"{what} does not start: {_last_line(log)}")
+    raise Problem(f"{title} does not start: {_last_line(log)}")
 
 
-def _comes_up(program: Program, is_ready: Callable[[], bool], timeout: float = 20) -> bool:
+def _becomes_ready(program: Program, is_ready: Callable[[], bool], timeout: float = 20) -> bool:
     def has_ended() -> bool:
         return program.poll() is not None
 
@@ -125,4 +127,4 @@ def _comes_up(program: Program, is_ready: Callable[[], bool], timeout: float = 2
 
 def _last_line(log: Path) -> str:
     lines = log.read_text(errors="replace").split("\n")
-    return next((line.strip() for line in reversed(lines) if line.strip()), "it says nothing")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "its log is empty")

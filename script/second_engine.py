@@ -1,4 +1,4 @@
-"""ExtendDB, a DynamoDB engine by other authors, whose indexes lag behind the table as on AWS."""
+"""Runs ExtendDB, another DynamoDB engine, whose indexes lag behind the table as on AWS."""
 
 import os
 import subprocess
@@ -11,9 +11,9 @@ import engine_binary
 import processes
 from terminal import Problem
 
-# How long an index takes to show a write, in milliseconds.
+# The delay until an index shows a write.
 INDEX_DELAY_MS = 50
-# The engine checks signatures and their time.
+# This engine checks signatures and their time.
 CREDENTIALS = engine.CREDENTIALS | {
     "AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE",
     "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
@@ -21,7 +21,7 @@ CREDENTIALS = engine.CREDENTIALS | {
 
 
 def start(folder: Path, *, log: Path, delay_ms: int = INDEX_DELAY_MS) -> engine.Engine:
-    """On a file in the folder: the setting of the delay is in the same file."""
+    """Stores tables and the setting of the delay in one file in the folder."""
     folder.mkdir(exist_ok=True)
     binary = engine_binary.find_or_install(engine_binary.EXTENDDB)
     (folder / "extenddb.toml").touch()
@@ -44,9 +44,9 @@ def start(folder: Path, *, log: Path, delay_ms: int = INDEX_DELAY_MS) -> engine.
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """It takes the keys that it knows from the environment, if there are any."""
-    theirs = ("AWS_", "EXTENDDB_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
+    """The engine takes the access keys that it accepts from the environment."""
+    prefixes = ("AWS_", "EXTENDDB_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
     path = {"EXTENDDB__STORAGE__SQLITE__PATH": str(folder / "extenddb.sqlite")}
     return kept | CREDENTIALS | path
 
@@ -64,4 +64,4 @@ def _set_delay(binary: Path, folder: Path, env: dict[str, str], delay_ms: int) -
     command = [binary, "settings", "set", "index_propagation_delay_ms", str(delay_ms)]
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
     if done.returncode != 0:
-        raise Problem(f"The delay of the indexes cannot be set: {done.stderr.strip()}")
+        raise Problem(f"The index delay cannot be set: {done.stderr.strip()}")

@@ -1,4 +1,4 @@
-"""script/server: set everything up, and serve."""
+"""script/server: sets up an installation and serves it."""
 
 import argparse
 import os
@@ -24,24 +24,24 @@ def main(arguments: list[str]) -> int:
     options = _parse(arguments)
     data = Data(options.data)
     with ExitStack() as stack:
-        lock = stack.enter_context(data.held("script/server"))
-        address = addresses.choose(options.host, options.port)
+        lock = stack.enter_context(data.hold("script/server"))
+        address = addresses.choose_address(options.host, options.port)
         if options.reset:
             data.clear()
         bootstrap.install(bootstrap.SERVER)
         env, started = stores.start(data, lock, stack)
         first_run = _prepare(data, env, demo=not options.no_demo)
-        # Only now may script/manage use the engine, too.
-        data.note(endpoint=started.endpoint if started else None)
+        # From here on script/manage may use the engine, too.
+        data.update_state(endpoint=started.endpoint if started else None)
         server, address = stack.enter_context(_serving(address, env))
-        data.note(address=address.url)
+        data.update_state(address=address.url)
         _welcome(data, address, first_run=first_run)
         return _watch(server, started, data)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="script/server", description="Set everything up, and serve Parley. Ctrl-C ends it."
+        prog="script/server", description="Set up Parley and serve it. Press Ctrl-C to stop."
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
     parser.add_argument("--port", type=int, help="port to listen on (8000, or the next free one)")
@@ -54,7 +54,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _prepare(data: Data, env: dict[str, str], *, demo: bool) -> bool:
-    """Say whether this was the first run."""
+    """Returns whether this was the first run."""
     first_run = not (data / installation.FIRST_RUN_DONE).exists()
     steps = ["static"]
     if first_run:
@@ -68,7 +68,7 @@ def _prepare(data: Data, env: dict[str, str], *, demo: bool) -> bool:
 
 @contextmanager
 def _serving(address: Address, env: dict[str, str]) -> Iterator[tuple[processes.Program, Address]]:
-    """Go on when it really listens, and say where: port 0 takes any free one."""
+    """Yields once the server listens, with its real port: port 0 takes any free one."""
     reading, writing = os.pipe()
     where = ["--host", address.host, "--port", str(address.port), "--ready-fd", str(writing)]
     server = processes.start(
@@ -76,37 +76,37 @@ def _serving(address: Address, env: dict[str, str]) -> Iterator[tuple[processes.
         env=env | address.environment(),
         cwd=bootstrap.ROOT,
         pass_fds=[writing],
-        on_our_death=signal.SIGTERM,
+        parent_death_signal=signal.SIGTERM,
     )
     os.close(writing)
-    with processes.running(server, patience=15), os.fdopen(reading) as ready:
+    with processes.running(server, timeout=15), os.fdopen(reading) as ready:
         line = ready.readline()
         if not line:
-            # It has said why.
+            # The server has printed the reason.
             raise SystemExit(server.wait() or 1)
         yield server, address._replace(port=int(line.split()[1]))
 
 
 def _welcome(data: Data, address: Address, *, first_run: bool) -> None:
     say(f"\nParley is running at {address.url}\n")
-    people = data.sign_ins()
-    shown = people if first_run else people[:SHOWN_SIGN_INS]
+    accounts = data.sign_ins()
+    shown = accounts if first_run else accounts[:SHOWN_SIGN_INS]
     if shown:
         say("Sign in as")
-        for person in shown:
-            say("  {email:<32} {password:<24} {name}, {role}".format_map(person))
-    if len(shown) < len(people):
-        say(f"  and {len(people) - len(shown)} more, in {data}/{installation.DEMO}")
-    say("Ctrl-C ends it.")
+        for account in shown:
+            say("  {email:<32} {password:<24} {name}, {role}".format_map(account))
+    if len(shown) < len(accounts):
+        say(f"  and {len(accounts) - len(shown)} more, in {data}/{installation.DEMO}")
+    say("Press Ctrl-C to stop.")
 
 
 def _watch(server: processes.Program, started: engine.Engine | None, data: Data) -> int:
     try:
         while server.poll() is None:
             if started and started.program.poll() is not None:
-                raise Problem(f"The DynamoDB engine has ended; {data}/engine.log may say why.")
+                raise Problem(f"The DynamoDB engine has stopped; see {data}/engine.log.")
             time.sleep(0.5)
     except Stopped:
         say("\nStopping ...")
         return 0
-    raise Problem(f"The server has ended by itself, with code {server.returncode}.")
+    raise Problem(f"The server has stopped unexpectedly, with code {server.returncode}.")

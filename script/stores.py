@@ -1,4 +1,4 @@
-"""The environment in which the service's own code runs on an installation's data."""
+"""The stores of an installation, and the environment in which the service uses them."""
 
 import os
 import signal
@@ -26,37 +26,37 @@ def are_embedded() -> bool:
 
 
 def start(data: Data, lock: int, stack: ExitStack) -> tuple[dict[str, str], engine.Engine | None]:
-    """Start the engine on the data that we hold, unless the environment names another store."""
+    """Starts the engine on the locked data, unless the environment names another store."""
     env = base_environment(data)
     if os.environ.get(ENDPOINT):
         return env, None
     started = engine.start(log=data / "engine.log", database=data / "engine.db", held_lock=lock)
     stack.enter_context(started.running())
-    data.note(engine=started.program.pid)
+    data.update_state(engine=started.program.pid)
     return engine.environment(env, started.endpoint), started
 
 
-def borrow(data: Data, stack: ExitStack) -> dict[str, str]:
-    """Use the running server's engine, or have one of our own for as long as the stack is open."""
+def connect(data: Data, stack: ExitStack) -> dict[str, str]:
+    """Uses the running server's engine, or starts one until the stack is closed."""
     if os.environ.get(ENDPOINT):
         data.open()
         return base_environment(data)
-    waiting = False
+    is_waiting = False
     while True:
         try:
-            lock = stack.enter_context(data.held("script/manage"))
+            lock = stack.enter_context(data.hold("script/manage"))
             return start(data, lock, stack)[0]
         except InUse as in_use:
-            cached = data.state()
-            if cached.get("by") == "script/server" and "endpoint" in cached:
-                return _of_server(data, cached["endpoint"])
-            if not waiting:
+            state = data.state()
+            if state.get("by") == "script/server" and "endpoint" in state:
+                return _server_environment(data, state["endpoint"])
+            if not is_waiting:
                 say(str(in_use))
-                waiting = True
+                is_waiting = True
         time.sleep(0.2)
 
 
-def _of_server(data: Data, endpoint: str | None) -> dict[str, str]:
+def _server_environment(data: Data, endpoint: str | None) -> dict[str, str]:
     if endpoint is None:
         raise Problem(
             f"The server on {data} uses the stores that its environment names: "
@@ -67,9 +67,9 @@ def _of_server(data: Data, endpoint: str | None) -> dict[str, str]:
 
 def prepare(data: Data, env: dict[str, str], steps: list[str]) -> None:
     command = [bootstrap.PYTHON, bootstrap.ROOT / "script" / "prepare.py", *steps]
-    program = processes.start(command, env=env, on_our_death=signal.SIGTERM)
+    program = processes.start(command, env=env, parent_death_signal=signal.SIGTERM)
     with processes.running(program):
         if code := program.wait():
-            # It has said why.
+            # The program has printed the reason.
             raise SystemExit(code)
     (data / PREPARED).touch()

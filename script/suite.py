@@ -1,21 +1,21 @@
-"""script/test: what tests need, the checks, the tests, and how many passed."""
+"""script/test: sets up the stores, runs the checks and the tests, and prints the results."""
 
 import argparse
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 import bootstrap
 import checks
 import chromium
 import processes
-import surroundings
-import unsteady
-from outcome import Outcome
+import test_environment
+from results import RunResults
 from terminal import say
 
-AS_DEPLOYED = "storage or live or indexes"
 FAST = "not browser and not slow and not long"
+# Tests wait for the stores, servers and browsers that they use, so two leave a core idle at times.
+WORKERS = (os.cpu_count() or 1) + 1
 EMBEDDED, SECOND = "dynoxide", "extenddb"
 
 
@@ -24,27 +24,26 @@ def main(arguments: list[str]) -> int:
     os.chdir(bootstrap.ROOT)
     _install_packages()
     browser = None if options.fast else chromium.find_or_install()
-    outcome = Outcome()
+    results = RunResults()
     with ExitStack() as stack:
-        env = surroundings.start(stack)
+        env = test_environment.start(stack)
         if browser:
             env["PARLEY_TEST_CHROMIUM"] = browser
-        if not for_pytest:
-            checks.run_all(outcome, env)
-        _run_tests(outcome, env, stack, options, for_pytest)
-    return outcome.tell()
+        with nullcontext() if for_pytest else checks.in_background(env, results):
+            _run_tests(results, env, stack, options, for_pytest)
+    return results.print_summary()
 
 
 def _parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
     parser = argparse.ArgumentParser(
         prog="script/test",
         description="Check and test everything.",
-        epilog="Anything else goes to pytest, which then runs alone: tests/threads -k send",
+        epilog="Other arguments are passed to pytest, without the checks: tests/threads -k send",
         allow_abbrev=False,
     )
     size = parser.add_mutually_exclusive_group()
-    size.add_argument("--fast", action="store_true", help="what one runs while working: minutes")
-    size.add_argument("--long", action="store_true", help="all combinations and the long runs, too")
+    size.add_argument("--fast", action="store_true", help="without browser and slow tests")
+    size.add_argument("--long", action="store_true", help="with all combinations and long runs")
     parser.add_argument(
         "--engine",
         choices=(EMBEDDED, SECOND),
@@ -59,39 +58,47 @@ def _install_packages() -> None:
 
 
 def _run_tests(
-    outcome: Outcome,
+    results: RunResults,
     env: dict[str, str],
     stack: ExitStack,
     options: argparse.Namespace,
     for_pytest: list[str],
 ) -> None:
     if options.engine == SECOND:
-        env = surroundings.on_second_engine(env, stack)
+        env = test_environment.with_second_engine(env, stack)
     if options.fast:
-        _run_pass("tests", FAST, env, outcome, for_pytest)
+        _run_pass("tests", FAST, env, results, for_pytest)
         return
-    short = "" if options.long else "not long"
-    _run_pass("tests", short, env, outcome, for_pytest)
+    is_short = "" if options.long else "not long"
+    _run_pass("tests", is_short, env, results, for_pytest)
     if not for_pytest:
-        deployed = surroundings.as_deployed(surroundings.on_second_engine(env, stack))
-        marks = f"({AS_DEPLOYED}) and {short}" if short else AS_DEPLOYED
-        name = "tests on PostgreSQL, Redis and a second DynamoDB engine"
-        _run_pass(name, marks, deployed, outcome, [])
+        deployed = test_environment.with_postgres_and_redis(env)
+        _run_marked(
+            "tests on PostgreSQL and Redis", ["storage", "live"], is_short, deployed, results
+        )
+        lagging = test_environment.with_second_engine(env, stack)
+        _run_marked("tests on a second DynamoDB engine", ["indexes"], is_short, lagging, results)
+
+
+def _run_marked(
+    name: str, marks: list[str], is_short: str, env: dict[str, str], results: RunResults
+) -> None:
+    """Collects only files that contain one of the marks: to import the others takes longer."""
+    texts = {path: path.read_text() for path in sorted(Path("tests").glob("**/test_*.py"))}
+    files = [
+        str(path) for path, text in texts.items() if any(f"mark.{mark}" in text for mark in marks)
+    ]
+    expression = " and ".join(filter(None, [f"({' or '.join(marks)})", is_short]))
+    _run_pass(name, expression, env, results, files)
 
 
 def _run_pass(
-    name: str, marks: str, env: dict[str, str], outcome: Outcome, for_pytest: list[str]
+    name: str, marks: str, env: dict[str, str], results: RunResults, for_pytest: list[str]
 ) -> None:
     say(f"\n{name[0].upper()}{name[1:]}")
-    # Half of the files each, as far as that is fair: what a module has started is started once.
-    many = ["-n", "2", "--dist", "worksteal", "-m", marks, *for_pytest]
-    report, code = _pytest(name, many, env)
-    again = [] if for_pytest or not code else unsteady.worth_another_try(report)
-    if again:
-        say(f"\n{name[0].upper()}{name[1:]}, once more and alone")
-        _, failed_alone = _pytest(f"{name} alone", ["-n", "0", *again], env)
-        again = [] if failed_alone else again
-    outcome.add_pass(name, report, code, unsteady=again)
+    arguments = ["-n", str(WORKERS), "--dist", "worksteal", "-m", marks, *for_pytest]
+    report, code = _pytest(name, arguments, env)
+    results.add_pass(name, report, code)
 
 
 def _pytest(name: str, arguments: list[str], env: dict[str, str]) -> tuple[Path, int]:

@@ -1,4 +1,4 @@
-"""What the commands say, and how they end: one sentence for a problem, never a traceback."""
+"""Output and exit of the commands: a problem is one sentence, never a traceback."""
 
 import signal
 import sys
@@ -7,11 +7,11 @@ from types import FrameType
 
 
 class Problem(Exception):
-    """Something is missing or in the way; the text is one sentence that says what to do."""
+    """An error for the user; the text is one sentence that says what to do."""
 
 
 class Stopped(BaseException):
-    """Somebody pressed Ctrl-C, or asked us to end."""
+    """The user pressed Ctrl-C, or the process received a signal to stop."""
 
 
 def say(text: str = "", *, end: str = "\n") -> None:
@@ -31,14 +31,14 @@ def run(main: Callable[[list[str]], int]) -> None:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    # A second Ctrl-C must not interrupt the tidying up, which takes seconds at most.
+    # A second Ctrl-C must not interrupt the shutdown, which takes seconds at most.
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
     raise Stopped
 
 
 class Progress:
-    """One line that changes where somebody looks at it; now and then a line in a log."""
+    """One line that is updated on a terminal, and some lines in a log file."""
 
     def __init__(self, title: str) -> None:
         self.title = title

@@ -1,4 +1,4 @@
-"""Fixtures for everybody: the stores."""
+"""Shared fixtures: the stores and the service."""
 
 import gc
 import os
@@ -14,7 +14,7 @@ from tests.site import Pair, Site, running_site
 
 STORES = ("PARLEY_DYNAMODB_ENDPOINT", "PARLEY_TEST_REDIS_URL", "PARLEY_TEST_POSTGRES_URL")
 
-# How fast an example is made says something about the machine, nothing about the code.
+# The time of an example depends on the machine, not on the code.
 settings.register_profile("parley", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("parley")
 
@@ -28,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays: no collection of garbage has to look at it again."""
+    """Exempts imported modules from garbage collection."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(5_000, 20, 50)
@@ -52,15 +52,23 @@ def _signed_by_the_real_clock() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def table(_signed_by_the_real_clock: None) -> None:
-    """One table for each worker; every test lives in threads and people of its own."""
+    """One table for each worker; every test uses its own threads and users."""
     from threads.dynamodb.table import create_table
 
     assert create_table() == []
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _wait_for_own_entries() -> None:
+    """No relay runs here: on a busy machine an action would leave entries unprocessed."""
+    from core.outbox import processing
+
+    processing.WAIT_SECONDS = 20.0
+
+
 @pytest.fixture(autouse=True)
 def _closed_breaker(table: None) -> None:
-    """A test that makes the store fail does not keep the next one from it."""
+    """Resets the circuit breaker that a test with a failing store has opened."""
     from tests.threads.trouble import close_breaker
 
     close_breaker()
@@ -68,19 +76,19 @@ def _closed_breaker(table: None) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_test_environment: None, django_db_blocker: Any) -> None:
-    """One database for each worker, a copy of the one that was migrated for this run."""
+    """One database for each worker, a copy of the migrated template."""
     from django.db import connection
     from django.test import TransactionTestCase
 
     with django_db_blocker.unblock():
         restore = databases.make_copy(connection)
-    # After a test that commits, everything is as the migrations left it.
+    # Restores the state after the migrations when a test has committed.
     TransactionTestCase._fixture_teardown = lambda case: restore()  # type: ignore[method-assign]
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """The service itself, served to sockets and browsers."""
+    """A running server for sockets and browsers."""
     with running_site(tmp_path_factory.mktemp("site") / "data") as site:
         yield site
 

@@ -24,7 +24,7 @@ RESTORE_SECONDS = 30.0
 
 
 def make_copy(connection: Any) -> Callable[[], None]:
-    """A copy under the name that the settings give; the answer takes back what was committed."""
+    """Copies the template under the name in the settings; returns a function that restores it."""
     if connection.vendor == "sqlite":
         copy_sqlite(Path(connection.settings_dict["NAME"]))
         return lambda: restore_sqlite(connection)
@@ -43,7 +43,7 @@ def make_copy(connection: Any) -> Callable[[], None]:
 
 
 def sqlite_template() -> Path:
-    """A migrated file without rows of any test, in the folder of this run."""
+    """A migrated database file without rows of tests, in the folder of this run."""
     folder = Path(os.environ["PARLEY_DATA"]) / "template"
     file, made = folder / SQLITE_FILE, folder / "migrated"
     with _lock(folder.with_suffix(".lock")):
@@ -59,12 +59,12 @@ def copy_sqlite(target: Path) -> None:
 
 
 def restore_sqlite(connection: Any) -> None:
-    """Everything is as it was after the migrations: rows, triggers and indexes."""
+    """Resets rows, triggers and indexes to the state after the migrations."""
     deadline = time.monotonic() + RESTORE_SECONDS
 
     def give_up(*_: int) -> None:
         if time.monotonic() > deadline:
-            raise TimeoutError("A connection that a test left open holds the database.")
+            raise TimeoutError("A connection that a test left open locks the database.")
 
     with sqlite3.connect(sqlite_template()) as template:
         connection.ensure_connection()
@@ -76,7 +76,7 @@ def restore_sqlite(connection: Any) -> None:
 
 
 def postgres_template(url: str) -> str:
-    """The name of a migrated database on this server; it is a template once it is complete."""
+    """The name of a migrated template database on this server."""
     with (
         _lock(Path(os.environ["PARLEY_DATA"]) / "postgres-template.lock"),
         psycopg.connect(url, autocommit=True) as server,
@@ -98,7 +98,7 @@ def copy_postgres(url: str, name: str) -> str:
 
 
 class PostgresRows:
-    """What the migrations have put into a database; everything else can be removed again."""
+    """Restores a database to the rows that the migrations have created."""
 
     def __init__(self, cursor: Any) -> None:
         cursor.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
@@ -108,29 +108,29 @@ class PostgresRows:
     def restore(self, cursor: Any) -> None:
         filled = [name for name in self._filled(cursor) if name not in self.kept]
         with transaction.atomic():
-            # No trigger fires: neither those that refuse to delete nor those of foreign keys.
+            # Disables triggers: both those against deletion and those of foreign keys.
             cursor.execute("SET LOCAL session_replication_role = replica")
             for name in filled:
                 cursor.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(name)))
         counts = self._counts(cursor, list(self.kept))
-        assert counts == self.kept, "A test that commits has changed what the migrations made."
+        assert counts == self.kept, "A test that commits has changed rows of the migrations."
 
     def _filled(self, cursor: Any) -> list[str]:
-        asked = sql.SQL(" UNION ALL ").join(
+        query = sql.SQL(" UNION ALL ").join(
             sql.SQL("SELECT {} WHERE EXISTS (SELECT 1 FROM {})").format(
                 sql.Literal(name), sql.Identifier(name)
             )
             for name in self.tables
         )
-        cursor.execute(asked)
+        cursor.execute(query)
         return [name for (name,) in cursor.fetchall()]
 
     def _counts(self, cursor: Any, tables: list[str]) -> dict[str, int]:
-        asked = sql.SQL(" UNION ALL ").join(
+        query = sql.SQL(" UNION ALL ").join(
             sql.SQL("SELECT {}, count(*) FROM {}").format(sql.Literal(name), sql.Identifier(name))
             for name in tables
         )
-        cursor.execute(asked)
+        cursor.execute(query)
         return dict(cursor.fetchall())
 
 
@@ -155,7 +155,7 @@ def _migrate(changed: dict[str, str], without: tuple[str, ...] = ()) -> None:
 
 @contextmanager
 def _lock(path: Path) -> Iterator[None]:
-    """One worker migrates, and the others wait for it."""
+    """Lets one worker migrate while the others wait."""
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -1,4 +1,4 @@
-"""The service itself, as a process of its own, on the stores of this run."""
+"""Runs the service as a separate process on the stores of this run."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 from tests import databases
 
 ROOT = Path(__file__).resolve().parent.parent
-# On a machine that has much else to do. What comes, comes sooner.
+# Long enough for a busy machine.
 TIMEOUT_SECONDS = 30
 
 
@@ -81,7 +81,7 @@ class Site:
 
     @contextmanager
     def another(self, *, ahead: float = 0.0) -> Iterator["Site"]:
-        """A second server on the same stores; its clock may be so many seconds ahead."""
+        """Starts a second server on the same stores, with a clock that may be seconds ahead."""
         clock = {"PYTHONPATH": str(ROOT / "tests/soak/clock"), "SOAK_CLOCK_AHEAD": str(ahead)}
         other = Site(self.folder, self.env | (clock if ahead else {}))
         other.start()
@@ -91,20 +91,20 @@ class Site:
             other.stop()
 
     def pair(self) -> Pair:
-        """Two people who talk, whom no other test has."""
+        """Two users with a thread, which no other test uses."""
         if not self._pairs:
             made = json.loads(self.seed_load("--pairs", "20", "--messages", "3"))
             self._pairs = [read_pair(pair) for pair in made["pairs"]]
         return self._pairs.pop()
 
     def seed_load(self, *options: str) -> str:
-        # Forced, since on PostgreSQL it looks like a deployment; these stores are this run's own.
+        # Forced, since PostgreSQL looks like a deployment; these stores belong to this run.
         return self.manage("seed_load", *options, "--json", "--force")
 
     def logs(self) -> str:
         return (self.folder / "server.log").read_text()
 
-    # --- As a client without a browser
+    # --- Requests without a browser
 
     def get(self, path: str, account: Account | None = None) -> tuple[int, str]:
         request = urllib.request.Request(self.url + path)
@@ -129,7 +129,7 @@ class Site:
 
 
 class Client:
-    """A socket as a page holds one, without the page."""
+    """A websocket client like the one of a page."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self.socket = socket
@@ -150,7 +150,7 @@ class Client:
         return client_id
 
     def hear(self, *types: str, timeout: float = TIMEOUT_SECONDS) -> dict[str, Any]:
-        """The next event of these types; what comes in between is kept in `heard`."""
+        """The next event of these types; all events are recorded in `heard`."""
         while True:
             event = json.loads(self.socket.recv(timeout=timeout))
             self.heard.append(event)
@@ -173,7 +173,7 @@ def running_site(folder: Path) -> Iterator[Site]:
 
 
 def prepared_site(folder: Path) -> Site:
-    """Everything but the server: settings as in a deployment or as embedded, like this run's."""
+    """Prepares stores and settings for a server, on the same engines as this run."""
     folder.mkdir(parents=True, exist_ok=True)
     name = f"site_{uuid4().hex[:12]}"
     env = os.environ | {
@@ -182,9 +182,9 @@ def prepared_site(folder: Path) -> Site:
         "PARLEY_REDIS_PREFIX": name,
         "PARLEY_DATA": str(folder),
         "PARLEY_DRAIN_SECONDS": "1",
-        # No test goes out to the web; those about fetching say where to.
+        # No test fetches from the web; tests of fetching name an address.
         "PARLEY_FETCH_PINS": "off",
-        # Tests write faster than people; those about limits set them.
+        # Tests write faster than users do; tests of rate limits set their own.
         "PARLEY_MESSAGE_LIMIT": "1000000,1000000",
         "PARLEY_WRITE_LIMIT": "1000000,1000000",
         "PARLEY_COMMAND_LIMIT": "1000000,1000000",

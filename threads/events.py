@@ -42,9 +42,9 @@ def message_sent(message: Message, cached: CachedThread) -> MessageSent:
         author=message.author_id,
         created_at=message.created_at,
         message_type=message.type,
-        body="" if message.is_redacted else message.body or "",
+        body="" if message.is_withheld else message.body or "",
         html=render_message(message, cached),
-        attachments=[] if message.is_redacted else message.attachments or [],
+        attachments=[] if message.is_withheld else message.attachments or [],
         client_id=message.client_id,
     )
 

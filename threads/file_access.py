@@ -45,7 +45,7 @@ def access_file(user: User, file_id: str) -> AccessibleFile:
     if any(one.hidden_at for one in seen):
         # Staff who hide a message hide its files in every message.
         raise Refusal("THREAD_NOT_FOUND")
-    shown = [one for one in seen if not one.is_redacted and one.seq >= me.visible_from_seq]
+    shown = [one for one in seen if not one.is_withheld and one.seq >= me.visible_from_seq]
     is_unsent = not seen and file.owner_id == user.id and not file.released_at
     if not shown and not is_unsent and not _is_shown_elsewhere(user, thread, file):
         raise Refusal("THREAD_NOT_FOUND")
@@ -78,7 +78,7 @@ def list_visible_files(file_ids: Sequence[str]) -> list[File]:
 
 
 def _is_hidden(messages: Sequence[Message]) -> bool:
-    is_gone = bool(messages) and all(one.is_redacted for one in messages)
+    is_gone = bool(messages) and all(one.is_withheld for one in messages)
     return is_gone or any(one.hidden_at for one in messages)
 
 

@@ -63,7 +63,7 @@ def can_quote(quoted: Message | None, person: Participant) -> bool:
 
 
 def check_is_author(user: User, message: Message) -> None:
-    if message.author_id != user.id or message.is_redacted:
+    if message.author_id != user.id or message.is_withheld:
         raise Refusal("MSG_NOT_EDITABLE")
 
 

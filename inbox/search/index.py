@@ -149,7 +149,7 @@ def _put(thread: IndexedThread, cached: CachedThread, messages: list[Message]) -
     """Replaces messages by id, so it is idempotent. Removed and hidden messages are deleted."""
     latest = {message.id: message for message in messages}
     IndexedMessage.objects.filter(message_id__in=list(latest)).delete()
-    shown = [one for one in latest.values() if one.type != SYSTEM and not one.is_redacted]
+    shown = [one for one in latest.values() if one.type != SYSTEM and not one.is_withheld]
     Message.load_contents(shown)
     indexed = [_indexed(thread, cached, message) for message in shown]
     IndexedMessage.objects.bulk_create(indexed, batch_size=BATCH_SIZE)

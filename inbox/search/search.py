@@ -119,7 +119,7 @@ def _read_messages(proposed: list[IndexedMessage]) -> list[Message]:
 
 
 def _can_see(row: Participant, message: Message) -> bool:
-    return message.seq >= row.visible_from_seq and not message.is_redacted
+    return message.seq >= row.visible_from_seq and not message.is_withheld
 
 
 def _still_matches(message: Message, query: SearchQuery) -> bool:

@@ -145,7 +145,7 @@ def _cards() -> list[dict[str, Any]]:
     }
     said = f"{YUI['name']} accepted the new time."
     answered = {"state": "accepted", "isOpen": False, "waitsFor": [], "moves": {}, "said": said}
-    people = cast(CachedThread, SimpleNamespace(name_of=lambda user_id: YUI))
+    people = cast(CachedThread, SimpleNamespace(get_person=lambda user_id: YUI))
     return [make_card_view(each, people) for each in (action, action | answered)]
 
 

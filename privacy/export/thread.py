@@ -169,12 +169,12 @@ def _pages(export: ThreadExport) -> Iterator[list[Message]]:
 def _describe(export: ThreadExport, message: Message, files: dict[str, File]) -> DescribedMessage:
     cached = export.opened.cached
     name = cached.get_person(message.author_id)["name"] if message.author_id else "Parley"
-    body = "" if message.is_redacted else message.body or ""
+    body = "" if message.is_withheld else message.body or ""
     attachments = [
         _attach(export, message, number, one, files)
         for number, one in enumerate(_attachments(message), 1)
     ]
-    reactions = {} if message.is_redacted else message.reactions or {}
+    reactions = {} if message.is_withheld else message.reactions or {}
     named = {
         emoji: [cached.get_person(user_id)["name"] for user_id in users]
         for emoji, users in reactions.items()
@@ -187,7 +187,7 @@ def _describe(export: ThreadExport, message: Message, files: dict[str, File]) ->
         "author_name": name,
         "created_at": message.created_at,
         "edited_at": message.edited_at,
-        "removed": message.is_redacted,
+        "removed": message.is_withheld,
         "body": body,
         "reply_to": message.reply_to,
         "reactions": named,
@@ -205,7 +205,7 @@ def _describe(export: ThreadExport, message: Message, files: dict[str, File]) ->
 
 
 def _attachments(message: Message) -> list[dict[str, Any]]:
-    return [] if message.is_redacted else message.attachments or []
+    return [] if message.is_withheld else message.attachments or []
 
 
 def _attach(

@@ -92,7 +92,7 @@ def _allows(card: Card, transition: Transition) -> bool:
 
 def card_view(message: Message, cached: CachedThread) -> dict[str, Any] | None:
     action = message.action
-    if action is None or message.is_redacted:
+    if action is None or message.is_withheld:
         return None
     return make_card_view(action, cached)
 

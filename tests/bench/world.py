@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "script"))
 import engine  # noqa: E402
 import processes  # noqa: E402
 import services  # noqa: E402
-import surroundings  # noqa: E402
+import test_environment  # noqa: E402
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -62,9 +62,7 @@ def cpu_of(pid: int) -> float:
 @contextmanager
 def running_world(*, messages: int, rows: int) -> Iterator[World]:
     with ExitStack() as stack:
-        folder = Path(
-            tempfile.mkdtemp(prefix="parley-bench-", dir=surroundings._place_for_folder())
-        )
+        folder = Path(tempfile.mkdtemp(prefix="parley-bench-", dir=test_environment.base_folder()))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         store = engine.start(log=folder / "engine.log", database=folder / "engine.db")
         stack.enter_context(store.running())
@@ -82,7 +80,7 @@ def _environment(folder: Path, store: engine.Engine, redis: services.Service) ->
     plain = {
         name: value
         for name, value in os.environ.items()
-        if name not in surroundings.SETTINGS and not name.startswith(("PARLEY_", "PYTEST_"))
+        if name not in test_environment.SETTINGS and not name.startswith(("PARLEY_", "PYTEST_"))
     }
     return engine.environment(plain, store.endpoint) | {
         "DJANGO_SETTINGS_MODULE": "messaging_site.settings",

@@ -1,4 +1,4 @@
-"""Real Chromium; each person in a context of their own, as on a device of their own."""
+"""Chromium, with a separate browser context for each user."""
 
 import json
 import os
@@ -21,20 +21,20 @@ DESKTOP = {"viewport": {"width": 1440, "height": 900}}
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 
 Visit = Callable[..., Page]
-# A machine that is busy with other things must not fail a test.
+# Long enough for a busy machine.
 expect.set_options(timeout=15_000)
-# What can be wrong with a page's connection; see Wire.
+# Faults of a page's connection; see Wire.
 TROUBLES = ("deaf_to", "lose_first", "echo_first", "hold", "mute", "no_socket")
-# What Chromium says where a test has taken the network away, be it while it was connecting.
+# Console messages of Chromium while a test has disconnected the network.
 WITHOUT_NETWORK = ("ERR_INTERNET_DISCONNECTED", "closed before the connection is established")
-# So that a test can break what is open.
+# Lets a test close open sockets.
 KEEP_SOCKETS = """
   globalThis.sockets = [];
   globalThis.WebSocket = class extends WebSocket {
     constructor(...given) { super(...given); sockets.push(this); }
   };
 """
-# A page in the background, which comes to the front by look().
+# A page in the background, which look() brings to the front.
 UNSEEN = {
     "without_focus": """
       document.hasFocus = () => false;
@@ -60,7 +60,7 @@ ROUND_TRIP = """() => new Promise((heard) => {
     socket.addEventListener("message", ({ data }) => JSON.parse(data).t === t && heard());
     socket.send(JSON.stringify({ type: "ping", t }));
 })"""
-# Playwright's wait_for_function takes any promise for a yes, so it cannot wait for these.
+# Playwright's wait_for_function takes any promise for true, so it cannot await these.
 UNTIL = """async ([arg, seconds]) => {
     const check = %s;
     const end = performance.now() + 1000 * seconds;
@@ -71,11 +71,11 @@ UNTIL = """async ([arg, seconds]) => {
 }"""
 ANSWERS_WITH = """([path, text]) =>
     fetch(path).then((answer) => answer.text()).then((page) => page.includes(text))"""
-# Pairs of people that one command adds at once: to start it takes longer than to add them.
+# Pairs that one command seeds: its start takes longer than the seeding.
 PAIRS_AT_ONCE = 8
 
 
-# Not for the whole session: two of these cannot be open at once, and the design has one, too.
+# Not for the session: only one can be open at a time, and tests/design has another.
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
@@ -89,7 +89,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def visit(chromium: Browser, site: Site) -> Iterator[Visit]:
-    """Opens a page as somebody; a complaint in the console fails the test."""
+    """Opens a page as a user; an error or warning in the console fails the test."""
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
@@ -121,7 +121,7 @@ def visit(chromium: Browser, site: Site) -> Iterator[Visit]:
 
 @pytest.fixture(scope="session")
 def seeded(site: Site) -> Callable[[int], Pair]:
-    """Two people with so many conversations, whom no other test has."""
+    """Two users with that many threads, which no other test uses."""
     pools: dict[int, list[Pair]] = {}
 
     def take(threads: int) -> Pair:
@@ -136,7 +136,7 @@ def seeded(site: Site) -> Callable[[int], Pair]:
 
 
 class Wire:
-    """Between one page and the server. A mute one lets nothing be sent, until it is reconnected."""
+    """Faults between a page and the server: `mute` drops messages until the next connection."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class Wire:
         socket.on_message(lambda text: self._to_server(server, str(text), mute=mute))
 
     def _to_page(self, socket: WebSocketRoute, text: str) -> None:
-        """Frames of some types get lost on the way, or are overtaken."""
+        """Drops or reorders frames of some types."""
         type_ = json.loads(text)["type"]
         if type_ == self.lose_first:
             self.lose_first = ""
@@ -203,7 +203,7 @@ def _note(said: Any, complaints: list[str], expected: int | None) -> None:
 
 
 def turn_into_phone(page: Page) -> None:
-    """As PHONE has it, without loading the page again."""
+    """Applies PHONE without reloading the page."""
     size = {**PHONE["viewport"], "deviceScaleFactor": 1, "mobile": True}
     device = page.context.new_cdp_session(page)
     device.send("Emulation.setDeviceMetricsOverride", size)
@@ -213,13 +213,13 @@ def turn_into_phone(page: Page) -> None:
 
 
 def wider_than_window(page: Page) -> int:
-    """In pixels. On a phone innerWidth grows with what is too wide, so it is not compared to."""
+    """In pixels. Not compared to innerWidth, which grows on a phone with overflowing content."""
     root = "document.documentElement"
     return int(page.evaluate(f"{root}.scrollWidth - {root}.clientWidth"))
 
 
 def live(page: Page) -> Page:
-    """Caught up with: from here on what is written arrives by itself."""
+    """Waits until the page is in sync and receives live events."""
     expect(page.locator("html")).to_have_attribute("data-live", "yes")
     return page
 
@@ -230,25 +230,25 @@ def write(page: Page, text: str) -> None:
 
 
 def texts(page: Page) -> list[str]:
-    """What the conversation says, in order, without what is still on its way."""
+    """The texts of the stored messages, in order."""
     return page.locator(".message:not(.sending) .prose").all_inner_texts()
 
 
 def hear_everything(page: Page) -> None:
-    """What the server has sent to the page so far has arrived: its answer to a ping comes later."""
+    """Waits for a pong, which arrives after all events that the server sent before it."""
     page.evaluate(ROUND_TRIP)
 
 
 def wait_for_frames(page: Page) -> None:
-    """Whatever was put into the page is laid out, and observers of it were called."""
+    """Waits for two frames, so that the page is laid out and its observers have run."""
     page.evaluate(FRAMES)
 
 
 def wait_for_answer(page: Page, path: str, text: str) -> None:
-    """Until the server answers with this text: search knows of something a moment after it."""
+    """Waits until the response contains this text: search indexes with a delay."""
     until(page, ANSWERS_WITH, [path, text], seconds=60)
 
 
 def until(page: Page, check: str, arg: Any = None, *, seconds: int = 15) -> None:
-    """Waits for a script's function that answers with a promise."""
+    """Waits until a function that returns a promise yields a true value."""
     page.evaluate(UNTIL % check, [arg, seconds])

@@ -391,7 +391,7 @@ def test_safe_mode_does_not_show_what_is_explicit_until_it_is_off_for_all(visit,
     seller = live(visit(pair.seller, thread_of(pair), expected_status=403))
     name = f"{pair.thread}-two.jpg"
     send_judged(buyer, site, name, 2)
-    hidden = seller.get_by_text("Hidden by safe mode.")
+    hidden = seller.get_by_text("Safe mode is hiding this photo.")
     expect(hidden).to_be_visible()
     image = seller.locator(f'{PICTURES}[alt="{name}"]')
     expect(image).to_be_hidden()

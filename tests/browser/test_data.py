@@ -49,7 +49,7 @@ def test_who_deletes_the_account_is_out_everywhere_and_the_other_keeps_the_talk(
     expect(page.get_by_text("Incorrect password.")).to_be_visible()
     page.get_by_label("Your password").fill(pair.seller.password)
     page.get_by_role("button", name="Delete your account permanently").click()
-    expect(page.get_by_text("Your account is deleted.")).to_be_visible()
+    expect(page.get_by_text("Your account has been deleted.")).to_be_visible()
     # Where they were signed in as well, at once.
     elsewhere.wait_for_url("**/accounts/login/**")
     expect(other.locator("[data-type=system]").last).to_contain_text(
@@ -90,7 +90,7 @@ def test_contract_and_receipt_stay_with_the_other_when_somebody_deletes_the_acco
     seller.reload()
     seller.get_by_label("Your password").fill(pair.seller.password)
     seller.get_by_role("button", name="Delete your account permanently").click()
-    expect(seller.get_by_text("Your account is deleted.")).to_be_visible()
+    expect(seller.get_by_text("Your account has been deleted.")).to_be_visible()
     left = buyer.locator("[data-type=system]", has_text="Deleted person left")
     expect(left).to_be_visible(timeout=60_000)
     assert _papers(buyer, path) == papers

@@ -1,4 +1,4 @@
-"""Two people who talk, and what they agree on."""
+"""Two users with a thread, and their bookings."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -50,7 +50,7 @@ def offer_in(thread_id: str, by: User, *legs: Terms, **more: Any) -> Offer:
 
 
 def _usual_terms(leg_id: str | None) -> Terms:
-    """Each offer in a week of its own, as a seller can do one thing at a time; a change stays."""
+    """Each offer has its own week, since bookings of a seller cannot overlap; a change keeps it."""
     if leg_id:
         leg = Leg.objects.get(pk=leg_id)
         return terms(starts_at=leg.starts_at, ends_at=leg.ends_at)
@@ -81,7 +81,7 @@ def sign(user: User, leg: Leg, number: int = 1, **more: Any) -> None:
 
 
 def pay(leg: Leg, cents: int | None = None, **more: Any) -> Receipt:
-    """By the seller: what is outstanding or has to be repaid, or part of it."""
+    """Records a payment by the seller: the outstanding amount or repayment, or a part of it."""
     outstanding = get_balance(leg).open_cents
     fields = {
         "key": str(uuid4()),

@@ -169,7 +169,7 @@ def test_a_case_is_resolved_after_its_cards_and_then_the_clocks_go_on(leg, selle
     moved = propose("reschedule", leg, seller)
     card = propose("dispute", leg)
     case = taken(moderator, case_of(card))
-    with pytest.raises(Refusal, match="card that waits"):
+    with pytest.raises(Refusal, match="needs a decision"):
         resolve_case(moderator, case_id=case.id, reason="Done")
     decide(moderator, case, card)
     assert ClockStop.objects.filter(thread_id=leg.thread_id).exists()

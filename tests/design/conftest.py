@@ -1,4 +1,4 @@
-"""A browser, the service itself, and somebody who is signed in."""
+"""A browser, a running server and a signed-in user."""
 
 import json
 import os
@@ -15,7 +15,7 @@ OpenPage = Callable[..., Page]
 MAKE_SCENE = "from tests.design.scene import make; make()"
 
 
-# Not for the whole session: while one is open, no test with an event loop of its own can run.
+# Not for the session: while one is open, no test with its own event loop can run.
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
@@ -50,7 +50,7 @@ def new_context(browser: Browser) -> Iterator[Callable[..., BrowserContext]]:
 def shared_contexts(
     browser: Browser, site: Site, scene: dict[str, str]
 ) -> Iterator[dict[str, BrowserContext]]:
-    """For pages that are only looked at: what they fetch is fetched once."""
+    """For pages that tests only read: static files are fetched once."""
     contexts = {name: browser.new_context(reduced_motion="reduce") for name in ("stranger", "mara")}
     contexts["mara"].add_cookies([cookie_of(scene, site)])
     yield contexts
@@ -97,7 +97,7 @@ def signed_in(
 
 
 def open_page(context: BrowserContext, url: str, *, status: int = 200, size: Any = None) -> Page:
-    """Loads a page, which may ask nobody but us, and for nothing that the policy forbids."""
+    """Loads a page, which must not request other hosts or violate the content policy."""
     page = context.new_page()
     if size:
         page.set_viewport_size(size)

@@ -1,4 +1,4 @@
-"""Pictures and other files, made here; what is bad about the bad ones is in corpus.py."""
+"""Images and other files for tests; corpus.py has the malicious ones."""
 
 import io
 from pathlib import Path
@@ -26,7 +26,7 @@ def picture(format_: str = "JPEG", size: tuple[int, int] = (640, 480), **options
 
 @pytest.fixture(autouse=True)
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where files are kept, for this test alone."""
+    """A storage folder for this test only."""
     folder = tmp_path / "files"
     for name in ("base_location", "location"):
         monkeypatch.setitem(storages["files"].__dict__, name, str(folder))

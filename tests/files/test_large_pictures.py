@@ -28,7 +28,8 @@ def large_png(tmp_path_factory) -> bytes:
     return path.read_bytes()
 
 
-def test_a_small_picture_does_not_wait_for_a_large_one(tmp_path, large_png):
+def test_a_small_picture_does_not_wait_for_a_large_one(tmp_path, large_png, monkeypatch):
+    limit(monkeypatch, seconds=120)
     BuiltInScanner().scan(sample(tmp_path / "first", picture("PNG")))  # Starts the worker.
     large = sample(tmp_path / "large", large_png)
     working = threading.Thread(target=BuiltInScanner().scan, args=[large])

@@ -55,7 +55,7 @@ def test_clamd_lets_good_files_through_and_no_others(buyer, thread, tmp_path, mo
     with clamd(tmp_path / "clamd", answers) as address:
         limit(monkeypatch, clamd=address)
         assert bring(buyer, thread).state == File.State.READY
-        with pytest.raises(Refusal, match="UPLOAD_QUARANTINED: This file carries"):
+        with pytest.raises(Refusal, match="UPLOAD_QUARANTINED: This file contains malware"):
             bring(buyer, thread, EICAR, "a.txt")
         with pytest.raises(Refusal, match="UPLOAD_QUARANTINED: This file couldn't"):
             bring(buyer, thread, b"HUGE", "a.txt")

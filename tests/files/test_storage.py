@@ -18,7 +18,7 @@ from django.conf import settings
 from files import storage
 from files.models import File
 file = File(id="file_01JZZZZZZZZZZZZZZZZZZZZZZZ", kind="image")
-print(storage.link_to(file.path("full"), disposition="inline", content_type="image/jpeg"))
+print(storage.signed_url(file.path("full"), disposition="inline", content_type="image/jpeg"))
 print(*settings.FILES_ORIGINS)
 """
 

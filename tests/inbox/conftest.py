@@ -1,4 +1,4 @@
-"""The same people and conversations as in the tests of threads."""
+"""The users and threads of tests/threads."""
 
 from inbox.search import queue
 from tests.threads.conftest import buyer, delivered, seller, stranger, thread
@@ -7,6 +7,6 @@ __all__ = ["buyer", "delivered", "lose_noted", "seller", "stranger", "thread"]
 
 
 def lose_noted() -> None:
-    """What search was to take in, as a crash loses it."""
+    """Empties the queue of the search index, as a crash does."""
     for noted in queue.take_queued():
         queue.mark_done(noted)

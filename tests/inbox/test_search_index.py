@@ -71,7 +71,7 @@ class Talk:
 
     def any_of(self, thread: str):
         """One that can still be changed by whoever wrote it."""
-        said = [one for one in messages_of(thread) if one.author_id and not one.is_redacted]
+        said = [one for one in messages_of(thread) if one.author_id and not one.is_withheld]
         return self.dice.choice(said) if said else None
 
     def author(self, message):

@@ -1,4 +1,4 @@
-"""Staff, and what they are called to."""
+"""Staff users and reports."""
 
 import pytest
 from allauth.account.internal.flows import login

@@ -1,4 +1,4 @@
-"""Stores of one's own, to be killed and brought back."""
+"""Private stores that a test can kill and restart."""
 
 import contextlib
 import os
@@ -19,11 +19,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "script"))
 import engine  # noqa: E402
 import processes  # noqa: E402
 import services  # noqa: E402
-import surroundings  # noqa: E402
+import test_environment  # noqa: E402
 
 
 class OwnRedis:
-    """A Redis that only this test uses; it comes back where it was, and empty."""
+    """A private Redis; after a restart it has the same port and no data."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -48,14 +48,14 @@ class OwnRedis:
 
 @contextmanager
 def postgres_folder() -> Iterator[Path]:
-    """Where PostgreSQL, which may run as nobody, can get at its files."""
-    place = surroundings._place_for_folder()
+    """A folder that PostgreSQL, which may run as the user `nobody`, can read."""
+    place = test_environment.base_folder()
     with tempfile.TemporaryDirectory(prefix="parley-postgres-", dir=place) as folder:
         yield Path(folder)
 
 
 class OwnPostgres:
-    """A PostgreSQL that only this module uses; it comes back where it was, with all it had."""
+    """A private PostgreSQL; after a restart it has the same port and its data."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -64,7 +64,7 @@ class OwnPostgres:
         self._stopped: list[int] = []
 
     def hang(self) -> None:
-        """Stops every process of it: connections stay open, and nobody answers."""
+        """Suspends all its processes: connections stay open without a response."""
         pid = self.service.program.pid
         listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True)
         self._stopped = [pid, *map(int, listed.stdout.split())]
@@ -91,7 +91,7 @@ class OwnPostgres:
         with (self.folder / "postgres.log").open("ab") as output:
             program = processes.start(
                 self.service.program.args,
-                on_our_death=signal.SIGQUIT,
+                parent_death_signal=signal.SIGQUIT,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=self.folder,
@@ -105,7 +105,7 @@ class OwnPostgres:
 
 
 class OwnEngine:
-    """A DynamoDB engine that only this test uses; it comes back where it was, with all it had."""
+    """A private DynamoDB engine; after a restart it has the same port and its data."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,4 +1,4 @@
-"""The commands, run as people run them: as processes, on data of their own."""
+"""Runs the scripts as separate processes on their own data."""
 
 import json
 import os
@@ -14,14 +14,14 @@ import pytest
 from tests.wait import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
-# The scripts import each other by bare name, since they run without any package installed.
+# The scripts import each other by module name, since they run before packages are installed.
 sys.path.insert(0, str(ROOT / "script"))
 
 OURS = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE")
 
 
 def plain_environment() -> dict[str, str]:
-    """As in a newcomer's terminal: nothing of this test run shows."""
+    """The environment of a new terminal, without variables of this test run."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -60,9 +60,9 @@ class Server:
     def said(self) -> str:
         return self.output.read_text()
 
-    def wait_until_it_listens(self, timeout: float = 120) -> "Server":
+    def wait_until_it_listens(self, timeout: float = 300) -> "Server":
         ended = self.process.poll
-        wait_until(lambda: "Ctrl-C ends it." in self.said() or ended() is not None, timeout)
+        wait_until(lambda: "Press Ctrl-C to stop." in self.said() or ended() is not None, timeout)
         assert ended() is None, self.said()
         return self
 
@@ -102,7 +102,7 @@ def start_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
 
 @pytest.fixture
 def own_engine() -> dict[str, str]:
-    """A terminal in which somebody has named the engine of this test run."""
+    """An environment that names the engine of this test run."""
     names = ("PARLEY_DYNAMODB_ENDPOINT", "PARLEY_TABLE")
     kept = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
     return plain_environment() | kept | {name: os.environ[name] for name in names}

@@ -54,7 +54,7 @@ def test_an_engine_that_does_not_start_says_why(tmp_path):
 def test_a_binary_that_is_not_the_expected_one_is_refused(tmp_path, package):
     tarball = tmp_path / "engine.tgz"
     tarball.write_bytes(b"something else")
-    with pytest.raises(Problem, match="not the one expected"):
+    with pytest.raises(Problem, match="unexpected checksum"):
         engine_binary._check(package, tarball, "linux-x64")
 
 

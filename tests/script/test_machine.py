@@ -36,9 +36,9 @@ def test_without_a_wish_the_next_free_port_is_taken_and_said(monkeypatch, capsys
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = other.getsockname()[1]
         monkeypatch.setattr(addresses, "DEFAULT_PORT", taken)
-        chosen = addresses.choose("127.0.0.1", None)
+        chosen = addresses.choose_address("127.0.0.1", None)
     assert taken < chosen.port < taken + 100
-    assert capsys.readouterr().out == f"Port {taken} is taken, so this is port {chosen.port}.\n"
+    assert capsys.readouterr().out == f"Port {taken} is in use; using port {chosen.port} instead.\n"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_without_a_wish_the_next_free_port_is_taken_and_said(monkeypatch, capsys
 )
 def test_a_place_where_one_cannot_listen_is_named(host, port, words):
     with pytest.raises(Problem, match=words):
-        addresses.choose(host, port)
+        addresses.choose_address(host, port)
 
 
 def test_who_listens_everywhere_may_be_called_by_every_own_name(monkeypatch):

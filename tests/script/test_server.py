@@ -138,7 +138,7 @@ def test_a_port_that_was_asked_for_and_is_taken_is_named(tmp_path):
         port = other.getsockname()[1]
         refused = run(SERVER, "--data", tmp_path / "data", "--port", port)
     assert refused.returncode == 1
-    assert refused.stderr == f"Port {port} on 127.0.0.1 is taken: choose another with --port.\n"
+    assert refused.stderr == f"Port {port} on 127.0.0.1 is in use: choose another with --port.\n"
 
 
 def test_an_unknown_option_is_named(tmp_path):

@@ -83,7 +83,7 @@ class Managed:
 
     def stop(self) -> None:
         if self.program is not None:
-            processes.stop(self.program, with_signal=self.stop_signal, patience=5)
+            processes.stop(self.program, with_signal=self.stop_signal, timeout=5)
 
 
 class ManagedStore(Managed):

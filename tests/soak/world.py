@@ -24,7 +24,7 @@ import engine  # isort: skip
 import processes  # isort: skip
 import second_engine  # isort: skip
 import services  # isort: skip
-import surroundings  # isort: skip
+import test_environment  # isort: skip
 
 TABLE = "soak"
 CLOCK_AHEAD = 60.0
@@ -76,7 +76,7 @@ def running_world(
     engine_name: str = ENGINES[0],
 ) -> Iterator[World]:
     with ExitStack() as stack:
-        folder = Path(tempfile.mkdtemp(prefix="parley-soak-", dir=surroundings._place_for_folder()))
+        folder = Path(tempfile.mkdtemp(prefix="parley-soak-", dir=test_environment.base_folder()))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         if keep:
             stack.callback(_keep_logs, folder, keep)
@@ -120,7 +120,9 @@ def _redis(folder: Path) -> Managed:
 def _postgres(folder: Path) -> Managed:
     first = services.start_postgres(folder)
     owner = {} if os.geteuid() else _owner(folder / "postgres")
-    begin = again(first.program, folder / "postgres.log", cwd=folder, on_our_death=3, **owner)
+    begin = again(
+        first.program, folder / "postgres.log", cwd=folder, parent_death_signal=3, **owner
+    )
     store = ManagedStore("PostgreSQL", begin, urlsplit(first.url).port or 0)
     store.stop_signal = first.stop_signal
     return _adopt(store, first.program)
@@ -143,7 +145,7 @@ def _environment(
     plain = {
         name: value
         for name, value in os.environ.items()
-        if name not in surroundings.SETTINGS and not name.startswith(("PARLEY_", "PYTEST_"))
+        if name not in test_environment.SETTINGS and not name.startswith(("PARLEY_", "PYTEST_"))
     }
     return engine.environment(plain, f"http://127.0.0.1:{proxy.port}", credentials) | {
         "DJANGO_SETTINGS_MODULE": "messaging_site.settings",

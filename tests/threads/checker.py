@@ -89,7 +89,7 @@ def _wrong_thread(
 
 
 def _shown(message: Message) -> str:
-    if message.is_redacted:
+    if message.is_withheld:
         return REMOVED_PREVIEW
     body = message.body or ""
     return to_text(body)[:PREVIEW_LENGTH]

@@ -1,4 +1,4 @@
-"""People, their conversation, and what was told to whom."""
+"""Users, their threads, and the events published to them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
@@ -21,7 +21,7 @@ from threads.dynamodb.table import Item, query
 from threads.models import Message, Pair, Participant, Thread
 
 numbers = count(1)
-# Ten digits by chance would look like a telephone number, which a handle may not.
+# Ten random digits could look like a telephone number, which handles must not.
 LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
 
@@ -58,7 +58,7 @@ def thread(buyer: User, seller: User) -> str:
 
 
 def start(buyer: User, seller: User, body: str = "Are you free in May?", **fields: str) -> str:
-    """Between two who have talked before: not a request."""
+    """Between users with an accepted connection: not a request."""
     befriend(buyer, seller)
     return ask(buyer, seller, body, **fields)
 
@@ -71,14 +71,14 @@ def befriend(one: User, other: User) -> None:
 
 
 def add_friend(actor: User, *, thread_id: str, user: User) -> None:
-    """Somebody with whom `actor` has talked before is added at once, unless they had left."""
+    """Adds a connection of `actor`, who joins at once unless they have left before."""
     befriend(actor, user)
     if add_participant(actor, thread_id=thread_id, user=user) == INVITED:
         accept_request(user, thread_id=thread_id)
 
 
 def ask(buyer: User, seller: User, body: str = "Are you free in May?", **fields: str) -> str:
-    """As the page does: a request, if it is a first contact."""
+    """As the page does: a first contact is a request."""
     return start_thread(
         buyer,
         seller=seller,
@@ -160,12 +160,12 @@ def deliver_newest(user: User, thread: str) -> None:
 
 @pytest.fixture
 def cold() -> Callable[[str], None]:
-    """As in a process that has not heard of a thread."""
+    """Removes a thread from the cache."""
     return cache.invalidate
 
 
 class Delivered(list[tuple[str, dict]]):
-    """(user id, event) in the order in which they were told."""
+    """(user id, event) in the order of publishing."""
 
     def to(self, user: User, kind: str | None = None) -> list[dict]:
         return [e for u, e in self if u == user.id and kind in (None, e["type"])]
@@ -204,5 +204,5 @@ def far_away(_other_processes: tuple[Elsewhere, Elsewhere]) -> Elsewhere:
 
 @pytest.fixture
 def trouble(monkeypatch: pytest.MonkeyPatch) -> Trouble:
-    """The store misbehaves as told, between the service and the real engine."""
+    """Injects faults between the service and the engine."""
     return Trouble(monkeypatch)

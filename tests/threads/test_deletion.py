@@ -173,7 +173,7 @@ def test_open_bookings_and_holds_refuse_in_a_clear_sentence(buyer, seller, threa
     Leg.objects.filter(pk=leg.pk).update(
         status="booked", starts_at=past, ends_at=past + timedelta(hours=1)
     )
-    with pytest.raises(Refusal, match="not settled"):
+    with pytest.raises(Refusal, match="has an outstanding balance"):
         delete_account(buyer)
     over(leg)
     soft_block_thread(thread_id=thread, reason="Contact details", case_id="case_1")
@@ -230,7 +230,7 @@ def test_the_page_asks_for_the_password_and_signs_out_everywhere(buyer, seller, 
     assert "Incorrect password." in wrong.text
     assert User.objects.get(pk=seller.pk).is_active
     done = here.post(url, {"password": "a long password"}, follow=True)
-    assert "Your account is deleted." in done.text
+    assert "Your account has been deleted." in done.text
     assert not is_signed_in(other_session, seller.id)
     assert elsewhere.get("/inbox/").status_code == 302
     assert here.get("/inbox/").status_code == 302

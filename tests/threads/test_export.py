@@ -257,4 +257,4 @@ def test_what_cannot_be_made_is_tried_again_and_then_said(buyer, thread, monkeyp
             asked.refresh_from_db()
             assert asked.is_unfinished == (attempt < 4)
     assert asked.state == ExportState.FAILED
-    assert "could not be made" in signed_in(buyer).get(reverse("privacy:data")).text
+    assert "This export failed" in signed_in(buyer).get(reverse("privacy:data")).text

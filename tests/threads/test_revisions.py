@@ -95,7 +95,7 @@ def test_a_removal_keeps_all_of_it_for_staff_and_shows_none(thread, buyer, selle
     assert (now.body, now.rev) == ("Still a mistake", 3)
     assert now.earlier_bodies[0]["body"] == "A mistake"
     assert now.reactions == {THUMB: [seller.id]}
-    assert now.is_redacted
+    assert now.is_withheld
     assert_consistent(thread)
 
 

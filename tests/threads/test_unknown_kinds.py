@@ -68,14 +68,14 @@ def test_an_unknown_item_of_a_person_is_left_out(client, buyer, seller, thread):
 
 
 def test_logs_each_kind_once_and_counts_all(thread, caplog):
-    before = unknown_kinds.metrics.UNKNOWN.labels("THR/POLL")._value.get()
+    before = unknown_kinds.metrics.UNKNOWN_KINDS.labels("THR/POLL")._value.get()
     for number in range(3):
         put(keys.thread_pk(thread), f"POLL#{number}")
     for _ in range(2):
         query(keys.thread_pk(thread), limit=100)
     logged = [record.msg["kind"] for record in caplog.records if "kind" in record.msg]
     assert logged == ["THR/POLL"]
-    assert unknown_kinds.metrics.UNKNOWN.labels("THR/POLL")._value.get() == before + 6
+    assert unknown_kinds.metrics.UNKNOWN_KINDS.labels("THR/POLL")._value.get() == before + 6
 
 
 def test_kinds_are_bounded(monkeypatch, caplog):

@@ -80,7 +80,7 @@ def set_reaction(user: User, *, thread_id: str, message_id: str, reaction: str, 
     check_rate = functools.cache(lambda: check_rate_limit("reaction", user.id))
 
     def decide(message: Message) -> Change | None:
-        if message.is_redacted or not message.has_author:
+        if message.is_withheld or not message.has_author:
             raise Refusal("MSG_NOT_EDITABLE", "You can no longer react to this message.")
         given = dict(message.reactions or {})
         people = given.get(reaction, [])

@@ -102,7 +102,7 @@ def archive_thread(thread_id: str, *, since: str, before: datetime) -> tuple[int
 
 def is_archivable(message: Message) -> bool:
     """Removed and hidden messages are kept for staff and stay in the table."""
-    return not message.archive_ref and not message.is_redacted and bool(get_content(message))
+    return not message.archive_ref and not message.is_withheld and bool(get_content(message))
 
 
 def _pack_tail(thread_id: str, unpacked: list[Message]) -> int:

@@ -70,8 +70,8 @@ class Message(Item):
         return self.author_id is not None
 
     @property
-    def is_redacted(self) -> bool:
-        """Removed by its author or hidden by staff, so that its content is not shown."""
+    def is_withheld(self) -> bool:
+        """Removed by its author or hidden by staff. Not to be confused with redacted text."""
         return bool(self.removed_at or self.hidden_at)
 
 

@@ -87,7 +87,7 @@ def message_view(message: Message, cached: CachedThread, zone: tzinfo = UTC) -> 
     body, kind = _shown_body(message), message.type
     if kind not in MESSAGE_TYPES:
         kind = TEXT if message.author_id else SYSTEM
-    attachments = [] if message.is_redacted else message.attachments or []
+    attachments = [] if message.is_withheld else message.attachments or []
     return MessageView(
         id=message.id,
         seq=message.seq,
@@ -103,9 +103,9 @@ def message_view(message: Message, cached: CachedThread, zone: tzinfo = UTC) -> 
         client_id=message.client_id or "",
         rev=message.rev,
         edited=bool(message.edited_at),
-        removed=message.is_redacted,
+        removed=message.is_withheld,
         hidden=bool(message.hidden_at),
-        unavailable=message.is_unavailable and not message.is_redacted,
+        unavailable=message.is_unavailable and not message.is_withheld,
         redacted="redactedAt" in (message.flags or {}),
         reactions=_reactions_of(message),
         quote=_quote_of(message, cached),
@@ -122,7 +122,7 @@ def _card_of(message: Message, cached: CachedThread) -> dict[str, Any] | None:
 
 
 def _shown_body(message: Message) -> str:
-    if message.is_redacted:
+    if message.is_withheld:
         return ""
     is_unknown = message.type not in MESSAGE_TYPES
     if is_unknown:
@@ -135,7 +135,7 @@ def _shown_body(message: Message) -> str:
 
 
 def _reactions_of(message: Message) -> list[dict[str, Any]]:
-    given = {} if message.is_redacted else message.reactions or {}
+    given = {} if message.is_withheld else message.reactions or {}
     return [
         {"emoji": emoji, "users": given[emoji], "count": len(given[emoji])}
         for emoji in REACTIONS
@@ -146,7 +146,7 @@ def _reactions_of(message: Message) -> list[dict[str, Any]]:
 def _quote_of(message: Message, cached: CachedThread) -> dict[str, Any] | None:
     """Built from the quoted message itself, so that a quote follows its edits and removal. If any
     participant cannot see it, the quote is only a link: the fragment is the same for all."""
-    if message.reply_to is None or message.is_redacted:
+    if message.reply_to is None or message.is_withheld:
         return None
     quoted = cached.quoted.get(message.reply_to)
     newest_arrival = max(person.visible_from_seq for person in cached.people.values())
@@ -162,7 +162,7 @@ def _quote_of(message: Message, cached: CachedThread) -> dict[str, Any] | None:
 
 
 def quote_text(quoted: Message | None) -> str:
-    if quoted is None or quoted.is_redacted:
+    if quoted is None or quoted.is_withheld:
         return "This message was removed."
     return preview_of(quoted.body or "", quoted.attachments)
 
@@ -195,7 +195,7 @@ def _render(context: dict[str, Any]) -> str:
 def _is_plain(message: Message) -> bool:
     """A new text message without attachments, quote, reactions or revisions."""
     other = (message.attachments, message.action, message.reply_to, message.reactions)
-    changed = (message.rev, message.edited_at, message.is_redacted, message.flags)
+    changed = (message.rev, message.edited_at, message.is_withheld, message.flags)
     return message.type == TEXT and bool(message.body) and not any(other) and not any(changed)
 
 

@@ -4,11 +4,12 @@ from collections.abc import Iterable
 
 from django.conf import settings
 
+from core.refusals import REFUSALS
 from detection import REASONS
 from threads.models import Message
 from threads.rendering.labels import wait_notice
 
-POLICY_EXPLANATION = "Until a booking is agreed, talk and pay here: it protects you both."
+POLICY_EXPLANATION = REFUSALS["MSG_POLICY_BLOCKED"].hint
 
 
 def describe_reasons(reasons: Iterable[str]) -> str:

@@ -117,7 +117,7 @@ class Revision:
         self.change.apply(after)
         text = (
             REMOVED_PREVIEW
-            if after.is_redacted
+            if after.is_withheld
             else preview_of(after.body or "", after.attachments)
         )
         summary = {"author": after.author_id, "type": after.type, "text": text}

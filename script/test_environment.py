@@ -1,4 +1,4 @@
-"""What a test run finds around it: real stores, a folder, and settings that are nobody's own."""
+"""The environment of a test run: real stores, a temporary folder and neutral settings."""
 
 import os
 import secrets
@@ -13,7 +13,7 @@ import second_engine
 import services
 from terminal import Problem, say
 
-# A developer's own settings must not decide how the tests end.
+# Settings of the developer's shell must not affect the tests.
 SETTINGS = (
     "ALLOWED_HOSTS",
     "CSRF_TRUSTED_ORIGINS",
@@ -23,13 +23,13 @@ SETTINGS = (
     "REDIS_URL",
     "SECRET_KEY",
 )
-KEPT = ("PARLEY_ENGINE", "PARLEY_SECOND_ENGINE")
+KEPT_VARIABLES = ("PARLEY_ENGINE", "PARLEY_SECOND_ENGINE")
 
 
 def start(stack: ExitStack) -> dict[str, str]:
-    """All of it ends with the stack."""
+    """Starts everything; the stack stops it."""
     say("Starting the DynamoDB engine, Valkey and PostgreSQL ...")
-    temporary = tempfile.TemporaryDirectory(prefix="parley-test-", dir=_place_for_folder())
+    temporary = tempfile.TemporaryDirectory(prefix="parley-test-", dir=base_folder())
     folder = Path(stack.enter_context(temporary))
     dynamodb = engine.start(log=folder / "engine.log")
     stack.enter_context(dynamodb.running())
@@ -37,7 +37,7 @@ def start(stack: ExitStack) -> dict[str, str]:
     stack.enter_context(valkey.running())
     postgres = services.start_postgres(folder)
     stack.enter_context(postgres.running())
-    env = engine.environment(_neutral(), dynamodb.endpoint) | {
+    env = engine.environment(_neutral_environment(), dynamodb.endpoint) | {
         "DJANGO_SETTINGS_MODULE": "tests.settings",
         "PARLEY_DATA": str(folder / "data"),
         "PARLEY_TEST_REDIS_URL": valkey.url,
@@ -47,40 +47,40 @@ def start(stack: ExitStack) -> dict[str, str]:
     return env
 
 
-def _place_for_folder() -> Path:
-    """Where root's PostgreSQL, which runs as nobody, can get at its files."""
-    place = Path(tempfile.gettempdir()).resolve()
-    may_pass = all(folder.stat().st_mode & 0o001 for folder in [place, *place.parents])
-    return place if may_pass or os.geteuid() != 0 else Path("/tmp")
+def base_folder() -> Path:
+    """A folder in which PostgreSQL, run by root as the user `nobody`, can reach its files."""
+    folder = Path(tempfile.gettempdir()).resolve()
+    may_pass = all(parent.stat().st_mode & 0o001 for parent in [folder, *folder.parents])
+    return folder if may_pass or os.geteuid() != 0 else Path("/tmp")
 
 
-def _neutral() -> dict[str, str]:
+def _neutral_environment() -> dict[str, str]:
     return {
         name: value
         for name, value in os.environ.items()
-        if name in KEPT or not (name in SETTINGS or name.startswith("PARLEY_"))
+        if name in KEPT_VARIABLES or not (name in SETTINGS or name.startswith("PARLEY_"))
     }
 
 
 def _collect_static(env: dict[str, str]) -> None:
-    """Pages name static files by hash, as in production, so the tests need them collected."""
+    """Pages name static files by hash, as in production, which requires collected files."""
     command = [bootstrap.PYTHON, "manage.py", "collectstatic", "--no-input", "-v", "0"]
     done = subprocess.run(command, env=env, cwd=bootstrap.ROOT, capture_output=True, text=True)
     if done.returncode != 0:
         say(done.stderr)
-        raise Problem("The static files could not be collected; the reason is above.")
+        raise Problem("The static files could not be collected: see the output above.")
 
 
-def on_second_engine(env: dict[str, str], stack: ExitStack) -> dict[str, str]:
-    """The same run on a DynamoDB engine whose indexes lag; it ends with the stack."""
+def with_second_engine(env: dict[str, str], stack: ExitStack) -> dict[str, str]:
+    """Replaces the DynamoDB engine by one whose indexes lag; the stack stops it."""
     folder = Path(tempfile.mkdtemp(prefix="second-engine-", dir=Path(env["PARLEY_DATA"]).parent))
     started = second_engine.start(folder, log=folder.with_suffix(".log"))
     stack.enter_context(started.running())
     return engine.environment(env, started.endpoint, started.credentials)
 
 
-def as_deployed(env: dict[str, str]) -> dict[str, str]:
-    """The same run on PostgreSQL and Redis."""
+def with_postgres_and_redis(env: dict[str, str]) -> dict[str, str]:
+    """Uses PostgreSQL and Redis, as a deployment does."""
     return env | {
         "DATABASE_URL": env["PARLEY_TEST_POSTGRES_URL"],
         "REDIS_URL": env["PARLEY_TEST_REDIS_URL"],
