@@ -158,7 +158,7 @@ def test_what_was_accepted_while_the_table_was_away_is_carried_later(
     thread, buyer, seller, trouble
 ):
     from core.outbox.processing import process_due
-    from tests.threads.trouble import FOREVER, away
+    from tests.threads.faults import FOREVER, away
 
     offer = offer_in(thread, seller)
     assert isinstance(buyer, User)

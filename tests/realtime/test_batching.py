@@ -1,4 +1,4 @@
-"""Which messages go together, and when; what becomes of them in the store is for test_group."""
+"""Which messages share a batch, and when; their writes are tested in test_send_batch."""
 
 import asyncio
 import time

@@ -8,8 +8,8 @@ import pytest
 
 from accounts.models import User
 from realtime.broadcast import delivery
-from tests.threads.elsewhere import Elsewhere
-from tests.threads.trouble import Trouble
+from tests.threads.faults import Trouble
+from tests.threads.processes import Elsewhere
 from threads import cache
 from threads.actions.cursors import mark_delivered, mark_read
 from threads.actions.messages import send_message

@@ -25,7 +25,7 @@ from tests.contracts.conftest import book, offer_in
 from tests.moderation.conftest import BACKEND, make_staff, moderator, taken  # noqa: F401
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, messages_of, row, say, start, thread_item
-from tests.threads.trouble import FOREVER, UPDATE, away
+from tests.threads.faults import FOREVER, UPDATE, away
 from threads import cache
 from threads.actions import holds
 from threads.actions.messages import OutgoingMessage, send_batch

@@ -12,10 +12,10 @@ from core.outbox.handlers import HANDLERS
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from tests.outbox.timing import make_due
-from tests.threads import elsewhere as there
+from tests.threads import processes as there
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, make_person, messages_of, row, say, start
-from tests.threads.trouble import FOREVER, UPDATE, WRITE, away, cancelled, refused
+from tests.threads.faults import FOREVER, UPDATE, WRITE, away, cancelled, refused
 from threads.actions.blocks import block_person, unblock_person
 from threads.actions.participants import leave_thread, remove_participant
 from threads.dynamodb import keys

@@ -8,7 +8,8 @@ from ulid import ULID
 from inbox.queries import FIRST_PAGE_SIZE, get_row, list_folder
 from inbox.rows import get_column
 from tests.indexes import settle
-from tests.threads import elsewhere as there
+from tests.threads import processes as there
+from tests.threads.bulk_data import fill_inbox, grow
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
     add_friend,
@@ -23,7 +24,6 @@ from tests.threads.conftest import (
     start,
     thread_item,
 )
-from tests.threads.plenty import fill_inbox, grow
 from threads import cache
 from threads.actions.cursors import mark_read
 from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread

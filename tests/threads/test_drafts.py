@@ -6,7 +6,7 @@ import pytest
 
 from core.refusals import Refusal
 from tests.threads.conftest import add_friend, make_person, start, thread_item
-from tests.threads.trouble import FOREVER, WRITE, cancelled, hung_up
+from tests.threads.faults import FOREVER, WRITE, cancelled, hung_up
 from threads.actions.blocks import block_person
 from threads.actions.drafts import MAX_DRAFT_CHARS, find_draft, save_draft
 from threads.actions.participants import leave_thread, remove_participant

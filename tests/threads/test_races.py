@@ -13,7 +13,7 @@ import pytest
 import time_machine
 
 from core.refusals import Refusal
-from tests.threads import elsewhere as there
+from tests.threads import processes as there
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
     add_friend,

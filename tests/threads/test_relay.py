@@ -15,7 +15,7 @@ from inbox.queries import list_folder
 from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent, read_partition
 from tests.threads.conftest import add_friend, make_person, row, say, start
-from tests.threads.trouble import FOREVER, UPDATE, away, refused
+from tests.threads.faults import FOREVER, UPDATE, away, refused
 from threads.actions.blocks import block_person
 from threads.actions.folders import archive_thread
 from threads.actions.participants import remove_participant

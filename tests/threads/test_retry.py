@@ -11,7 +11,7 @@ from django.conf import settings
 from core.refusals import Refusal
 from realtime.sockets.commands import handle_command
 from tests.threads.conftest import messages_of, say
-from tests.threads.trouble import FOREVER, WRITE, away, cancelled, refused
+from tests.threads.faults import FOREVER, WRITE, away, cancelled, refused
 from threads import cache
 from threads.dynamodb import circuit_breaker as breakers
 from threads.dynamodb import retry

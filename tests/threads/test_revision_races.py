@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from core.refusals import Refusal
-from tests.threads import elsewhere as there
+from tests.threads import processes as there
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, make_person, messages_of, row, say, thread_item
+from tests.threads.faults import FOREVER, WRITE, away, cancelled, hung_up
 from tests.threads.test_revisions import HEART, THUMB, edit, give, refused, remove, stored
-from tests.threads.trouble import FOREVER, WRITE, away, cancelled, hung_up
 from threads.actions.participants import leave_thread, remove_participant
 from threads.actions.revisions import edit_message, remove_message, set_reaction
 from threads.models.message import REACTIONS

@@ -19,7 +19,7 @@ from tests.threads.conftest import (
     start,
     thread_item,
 )
-from tests.threads.trouble import (
+from tests.threads.faults import (
     FOREVER,
     UPDATE,
     WRITE,

@@ -20,7 +20,7 @@ from tests.threads.conftest import (
     start,
     thread_item,
 )
-from tests.threads.trouble import WRITE, cancelled, no_answer
+from tests.threads.faults import WRITE, cancelled, no_answer
 from threads import cache
 from threads.actions import messages
 from threads.actions.blocks import block_person
@@ -142,7 +142,7 @@ def test_the_same_client_id_twice_is_stored_once(thread, buyer, delivered):
 def test_a_thread_that_somebody_else_wrote_to_leaves_and_the_others_do_not_wait(
     thread, buyer, seller, elsewhere
 ):
-    from tests.threads import elsewhere as there
+    from tests.threads import processes as there
 
     other = start(buyer, make_person("Sid"))
     elsewhere.do(there.send, seller, thread, "Faster")
