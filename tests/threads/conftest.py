@@ -8,8 +8,8 @@ import pytest
 
 from accounts.models import User
 from realtime.broadcast import delivery
-from tests.threads.faults import Trouble
-from tests.threads.processes import Elsewhere
+from tests.threads.faults import Faults
+from tests.threads.other_processes import OtherProcess
 from threads import cache
 from threads.actions.cursors import mark_delivered, mark_read
 from threads.actions.messages import send_message
@@ -173,36 +173,36 @@ class Delivered(list[tuple[str, dict]]):
 
 @pytest.fixture
 def delivered(monkeypatch: pytest.MonkeyPatch) -> Delivered:
-    told = Delivered()
+    events = Delivered()
 
     def record(groups: list[str], message: dict) -> None:
-        told.extend((group.removeprefix("user."), message["event"]) for group in groups)
+        events.extend((group.removeprefix("user."), message["event"]) for group in groups)
 
     monkeypatch.setattr(delivery, "send_to_groups", record)
-    return told
+    return events
 
 
 @pytest.fixture(scope="session")
-def _other_processes() -> Iterator[tuple[Elsewhere, Elsewhere]]:
-    both = Elsewhere(), Elsewhere()
+def _other_processes() -> Iterator[tuple[OtherProcess, OtherProcess]]:
+    both = OtherProcess(), OtherProcess()
     yield both
     for process in both:
         process.close()
 
 
 @pytest.fixture
-def elsewhere(_other_processes: tuple[Elsewhere, Elsewhere]) -> Elsewhere:
+def other_process(_other_processes: tuple[OtherProcess, OtherProcess]) -> OtherProcess:
     """Another process of the service."""
     return _other_processes[0]
 
 
 @pytest.fixture
-def far_away(_other_processes: tuple[Elsewhere, Elsewhere]) -> Elsewhere:
+def third_process(_other_processes: tuple[OtherProcess, OtherProcess]) -> OtherProcess:
     """A third one."""
     return _other_processes[1]
 
 
 @pytest.fixture
-def trouble(monkeypatch: pytest.MonkeyPatch) -> Trouble:
+def faults(monkeypatch: pytest.MonkeyPatch) -> Faults:
     """Injects faults between the service and the engine."""
-    return Trouble(monkeypatch)
+    return Faults(monkeypatch)

@@ -143,8 +143,8 @@ def test_a_repeat_sends_nothing_twice(buyer, thread):
 
 
 def test_what_is_not_mine_or_not_for_here_cannot_be_sent(buyer, seller, stranger, thread):
-    file, elsewhere = bring(buyer, thread), start(buyer, stranger)
-    for sender, where in ((seller, thread), (buyer, elsewhere)):
+    file, other_thread = bring(buyer, thread), start(buyer, stranger)
+    for sender, where in ((seller, thread), (buyer, other_thread)):
         with pytest.raises(Refusal, match="UPLOAD_GONE"):
             send(sender, where, file)
     File.objects.filter(pk=file.pk).update(state=File.State.QUARANTINED)

@@ -25,7 +25,7 @@ from tests.contracts.conftest import book, offer_in
 from tests.moderation.conftest import BACKEND, make_staff, moderator, taken  # noqa: F401
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, messages_of, row, say, start, thread_item
-from tests.threads.faults import FOREVER, UPDATE, away
+from tests.threads.faults import ALWAYS, UPDATE, unreachable
 from threads import cache
 from threads.actions import holds
 from threads.actions.messages import OutgoingMessage, send_batch
@@ -162,12 +162,12 @@ def test_the_release_survives_a_store_that_does_not_answer(
     held,
     seller,
     moderator,  # noqa: F811
-    trouble,
+    faults,
 ):
     case = taken(moderator, case_of(held))
-    trouble.before(UPDATE, away, times=FOREVER)
+    faults.before(UPDATE, unreachable, times=ALWAYS)
     resolve_case(moderator, case_id=case.id, reason="A prop")
-    trouble.over()
+    faults.clear()
     assert row(held, seller).sending_hold
     # Its back-off is over.
     OutboxEntry.objects.filter(done_at=None).update(due_at=timezone.now())

@@ -12,10 +12,17 @@ from core.outbox.handlers import HANDLERS
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from tests.outbox.timing import make_due
-from tests.threads import processes as there
+from tests.threads import other_processes
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, make_person, messages_of, row, say, start
-from tests.threads.faults import FOREVER, UPDATE, WRITE, away, cancelled, refused
+from tests.threads.faults import (
+    ALWAYS,
+    UPDATE,
+    WRITE,
+    client_error,
+    transaction_cancelled,
+    unreachable,
+)
 from threads.actions.blocks import block_person, unblock_person
 from threads.actions.participants import leave_thread, remove_participant
 from threads.dynamodb import keys
@@ -130,10 +137,10 @@ def test_two_who_are_left_can_block_each_other_later(thread, buyer, seller, stra
 
 
 def test_a_block_between_two_who_are_left_is_not_lost_in_a_race(
-    thread, buyer, seller, stranger, trouble
+    thread, buyer, seller, stranger, faults
 ):
     add_friend(seller, thread_id=thread, user=stranger)
-    trouble.meanwhile("TransactWriteItems", lambda: block_person(seller, blocked=stranger))
+    faults.run_before("TransactWriteItems", lambda: block_person(seller, blocked=stranger))
     leave_thread(buyer, thread_id=thread)
 
     assert refusal_of(lambda: say(stranger, thread)) == "MSG_BLOCKED_BY_USER"
@@ -193,13 +200,13 @@ def test_somebody_who_left_after_a_block_can_be_asked_back_once_it_is_lifted(thr
 
 
 def test_a_block_that_comes_while_one_leaves_does_not_touch_the_two_who_stay(
-    thread, buyer, seller, stranger, trouble
+    thread, buyer, seller, stranger, faults
 ):
     add_friend(seller, thread_id=thread, user=stranger)
     # Just before the block is written into the thread, the one of the two is gone.
-    trouble.meanwhile(
+    faults.run_before(
         "TransactWriteItems",
-        lambda: trouble.meanwhile(
+        lambda: faults.run_before(
             "TransactWriteItems", lambda: leave_thread(buyer, thread_id=thread)
         ),
     )
@@ -233,23 +240,26 @@ def test_lifting_a_block_that_never_was_makes_no_stranger_acquainted(buyer, stra
     assert pair is None or not pair.accepted
 
 
-def test_a_process_that_believes_otherwise_refuses_too(thread, buyer, seller, elsewhere):
-    assert elsewhere.do(there.send, buyer, thread, "Before").value[1] == 2
+def test_a_process_that_believes_otherwise_refuses_too(thread, buyer, seller, other_process):
+    assert other_process.do(other_processes.send, buyer, thread, "Before").value[1] == 2
     block_person(seller, blocked=buyer)
-    assert elsewhere.do(there.send, buyer, thread, "After").value == "MSG_BLOCKED_BY_USER"
+    assert (
+        other_process.do(other_processes.send, buyer, thread, "After").value
+        == "MSG_BLOCKED_BY_USER"
+    )
     unblock_person(seller, blocked=buyer)
-    assert elsewhere.do(there.send, buyer, thread, "Again").value[1] == 3
+    assert other_process.do(other_processes.send, buyer, thread, "Again").value[1] == 3
     assert_consistent(thread)
 
 
 def test_nobody_gets_round_a_block_by_adding_a_third_elsewhere(
-    thread, buyer, seller, stranger, elsewhere
+    thread, buyer, seller, stranger, other_process
 ):
     """In a group both may write: a process that has not heard of the block must not make one."""
-    elsewhere.do(there.send, buyer, thread, "So that it knows the thread")
+    other_process.do(other_processes.send, buyer, thread, "So that it knows the thread")
     block_person(seller, blocked=buyer)
 
-    done = elsewhere.do(add_friend, buyer, thread_id=thread, user=stranger)
+    done = other_process.do(add_friend, buyer, thread_id=thread, user=stranger)
 
     assert done.value == "MSG_BLOCKED_BY_USER"
     assert row(thread, stranger) is None
@@ -268,12 +278,12 @@ def nothing_waits(db) -> None:
     OutboxEntry.objects.all().delete()
 
 
-def test_the_relay_finishes_what_an_outage_left(thread, buyer, seller, trouble, nothing_waits):
-    trouble.before("*", away, times=FOREVER)
+def test_the_relay_finishes_what_an_outage_left(thread, buyer, seller, faults, nothing_waits):
+    faults.before("*", unreachable, times=ALWAYS)
     block_person(seller, blocked=buyer)
     assert waiting() == 1
     assert processing.process_due() == 0
-    trouble.over()
+    faults.clear()
     assert blockers(buyer, seller) is None
 
     make_due()
@@ -283,15 +293,15 @@ def test_the_relay_finishes_what_an_outage_left(thread, buyer, seller, trouble, 
 
 
 @pytest.mark.parametrize("writes", [0, 1])
-def test_the_relay_finishes_what_was_left_half_done(buyer, seller, trouble, nothing_waits, writes):
+def test_the_relay_finishes_what_was_left_half_done(buyer, seller, faults, nothing_waits, writes):
     threads = [start(buyer, seller) for _ in range(2)]
     # The pair, then both items of each thread: the store goes away after some of them.
-    trouble.let(WRITE, writes)
-    trouble.before(WRITE, away, times=FOREVER)
+    faults.allow(WRITE, writes)
+    faults.before(WRITE, unreachable, times=ALWAYS)
     block_person(seller, blocked=buyer)
     assert waiting() == 1
 
-    trouble.over()
+    faults.clear()
     make_due()
     assert processing.process_due() == 1
     for thread in threads:
@@ -309,9 +319,9 @@ def test_carrying_it_again_and_late_writes_what_is_true_now(thread, buyer, selle
     assert row(thread, buyer).blocked_by is None
 
 
-def test_a_block_waits_for_a_transaction_on_the_same_items(thread, buyer, seller, trouble):
-    trouble.before(UPDATE, refused("TransactionConflictException"), times=3)
-    trouble.before(WRITE, cancelled("TransactionConflict"), times=3)
+def test_a_block_waits_for_a_transaction_on_the_same_items(thread, buyer, seller, faults):
+    faults.before(UPDATE, client_error("TransactionConflictException"), times=3)
+    faults.before(WRITE, transaction_cancelled("TransactionConflict"), times=3)
     block_person(seller, blocked=buyer)
     assert row(thread, buyer).blocked_by == row(thread, seller).blocked_by == {seller.id}
     assert blockers(buyer, seller) == {seller.id}

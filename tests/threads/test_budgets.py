@@ -8,7 +8,7 @@ from ulid import ULID
 from inbox.queries import FIRST_PAGE_SIZE, get_row, list_folder
 from inbox.rows import get_column
 from tests.indexes import settle
-from tests.threads import processes as there
+from tests.threads import other_processes
 from tests.threads.bulk_data import fill_inbox, grow
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
@@ -229,20 +229,20 @@ def test_sending_is_one_after_the_thread_was_opened(thread, buyer, cold):
     assert cost(say, buyer, thread) == SEND
 
 
-def test_sending_is_two_after_a_lost_race(thread, buyer, seller, elsewhere):
+def test_sending_is_two_after_a_lost_race(thread, buyer, seller, other_process):
     say(buyer, thread)
-    elsewhere.do(there.send, seller, thread, "Faster")
+    other_process.do(other_processes.send, seller, thread, "Faster")
     assert cost(say, buyer, thread) == SEND * 2
     assert cost(say, buyer, thread) == SEND
-    elsewhere.do(archive_thread, seller, thread_id=thread)
+    other_process.do(archive_thread, seller, thread_id=thread)
     assert cost(say, buyer, thread) == SEND * 2
     assert_consistent(thread)
 
 
-def test_sending_is_three_after_somebody_came_elsewhere(thread, buyer, stranger, elsewhere):
+def test_sending_is_three_after_somebody_came_elsewhere(thread, buyer, stranger, other_process):
     """The one that fails, a look at who is there now, and the one that does not."""
     say(buyer, thread)
-    elsewhere.do(add_friend, buyer, thread_id=thread, user=stranger)
+    other_process.do(add_friend, buyer, thread_id=thread, user=stranger)
     assert cost(say, buyer, thread) == [*SEND, "Query", *SEND]
 
 
@@ -289,12 +289,12 @@ def test_a_cursor_is_one_at_the_newest_message(thread, buyer, seller, up_to):
 
 @pytest.mark.parametrize("up_to", [read_up_to, deliver_up_to])
 def test_a_cursor_is_two_at_an_earlier_message_and_one_more_after_a_race(
-    thread, buyer, seller, up_to, elsewhere
+    thread, buyer, seller, up_to, other_process
 ):
     middle = say(buyer, thread)
     last = say(buyer, thread)
     assert cost(up_to, seller, middle) == ["Query", "UpdateItem"]
-    elsewhere.do(there.send, buyer, thread, "This process does not know of it")
+    other_process.do(other_processes.send, buyer, thread, "This process does not know of it")
     # The one that fails, the look, the one that does not; and who is there now, to be told.
     assert cost(up_to, seller, last) == ["UpdateItem", "Query", "UpdateItem", "Query"]
 

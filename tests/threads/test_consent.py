@@ -75,11 +75,11 @@ def test_blocks_are_checked_with_everybody_in_the_thread(thread, buyer, seller, 
 
 @pytest.mark.parametrize("is_friend", [True, False])
 def test_a_block_made_while_somebody_is_added_does_not_slip_through(
-    thread, buyer, seller, guest, is_friend, trouble
+    thread, buyer, seller, guest, is_friend, faults
 ):
     if is_friend:
         befriend(buyer, guest)
-    trouble.meanwhile("TransactWriteItems", lambda: block_person(guest, blocked=seller))
+    faults.run_before("TransactWriteItems", lambda: block_person(guest, blocked=seller))
     refusal = refused(add_participant, buyer, thread_id=thread, user=guest)
     assert refusal.code == "ACTION_FORBIDDEN"
     assert (row(thread, guest), len(messages_of(thread))) == (None, 1)
@@ -232,9 +232,9 @@ def test_somebody_who_left_is_asked_before_they_come_back(thread, buyer, friend)
 
 
 def test_nobody_joins_past_a_block_made_since_they_were_invited(
-    invited, buyer, seller, guest, trouble
+    invited, buyer, seller, guest, faults
 ):
-    trouble.meanwhile("TransactWriteItems", lambda: block_person(seller, blocked=guest))
+    faults.run_before("TransactWriteItems", lambda: block_person(seller, blocked=guest))
     refusal = refused(accept_request, guest, thread_id=invited)
     assert (refusal.code, refusal.message) == (
         "ACTION_FORBIDDEN",
@@ -246,8 +246,8 @@ def test_nobody_joins_past_a_block_made_since_they_were_invited(
     assert row(invited, guest) is not None
 
 
-def test_accepting_and_declining_at_once_do_one_of_them(invited, guest, trouble):
-    trouble.meanwhile(
+def test_accepting_and_declining_at_once_do_one_of_them(invited, guest, faults):
+    faults.run_before(
         "TransactWriteItems", lambda: decline_request(guest, thread_id=invited, as_spam=True)
     )
     accept_request(guest, thread_id=invited)

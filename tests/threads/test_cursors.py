@@ -216,9 +216,9 @@ def test_what_is_archived_is_never_listed_as_unread(thread, buyer, seller):
     assert_consistent(thread)
 
 
-def test_a_message_that_came_in_between_stays_unread(thread, buyer, seller, trouble):
+def test_a_message_that_came_in_between_stays_unread(thread, buyer, seller, faults):
     seen = say(buyer, thread)
-    trouble.meanwhile("UpdateItem", lambda: say(buyer, thread, "Just now"))
+    faults.run_before("UpdateItem", lambda: say(buyer, thread, "Just now"))
 
     read_up_to(seller, seen)
 
@@ -227,10 +227,10 @@ def test_a_message_that_came_in_between_stays_unread(thread, buyer, seller, trou
     assert_consistent(thread)
 
 
-def test_messages_that_come_between_looking_and_moving_stay_unread(thread, buyer, seller, trouble):
+def test_messages_that_come_between_looking_and_moving_stay_unread(thread, buyer, seller, faults):
     seen = say(buyer, thread)
     say(seller, thread)
-    trouble.meanwhile("UpdateItem", lambda: say(seller, thread))
+    faults.run_before("UpdateItem", lambda: say(seller, thread))
     read_up_to(seller, seen)
 
     assert row(thread, seller).own_since_read == 2
@@ -330,7 +330,7 @@ def _later(message) -> str:
 @pytest.mark.parametrize("mark", [mark_read, mark_delivered])
 def test_what_does_not_exist_is_a_bad_frame(thread, buyer, seller, mark, delivered):
     middle, last = say(buyer, thread), say(buyer, thread)
-    elsewhere = messages_of(start(buyer, seller))[0]
+    other_message = messages_of(start(buyer, seller))[0]
     delivered.clear()
     wrong = [
         (_later(last), 4, 4),
@@ -341,8 +341,8 @@ def test_what_does_not_exist_is_a_bad_frame(thread, buyer, seller, mark, deliver
         (last.id, 2, 2),
         (middle.id, 3, 3),
         (middle.id, 2, 3),
-        (elsewhere.id, 3, 3),
-        (elsewhere.id, 1, 1),
+        (other_message.id, 3, 3),
+        (other_message.id, 1, 1),
         ("msg_00000000000000000000000000", 3, 3),
         ("msg_00000000000000000000000000", 1, 1),
         ("msg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ", 3, 3),

@@ -222,8 +222,8 @@ def test_done_twice_it_is_done_once(buyer, seller, thread):
 
 
 def test_the_page_asks_for_the_password_and_signs_out_everywhere(buyer, seller, thread):
-    here, elsewhere = signed_in(seller), signed_in(seller)
-    other_session = elsewhere.session.session_key
+    here, other_client = signed_in(seller), signed_in(seller)
+    other_session = other_client.session.session_key
     url = reverse("privacy:delete_account")
     assert "This can't be undone." in here.get(url).text
     wrong = here.post(url, {"password": "a wrong password"})
@@ -232,7 +232,7 @@ def test_the_page_asks_for_the_password_and_signs_out_everywhere(buyer, seller, 
     done = here.post(url, {"password": "a long password"}, follow=True)
     assert "Your account has been deleted." in done.text
     assert not is_signed_in(other_session, seller.id)
-    assert elsewhere.get("/inbox/").status_code == 302
+    assert other_client.get("/inbox/").status_code == 302
     assert here.get("/inbox/").status_code == 302
 
 

@@ -163,11 +163,11 @@ def test_every_blank_in_a_text_is_filled(now: datetime):
 def test_no_contact_details_and_no_way_round_the_service():
     about = [person.about + person.headline for person in PEOPLE.values()]
     subjects = [talk.subject for talk in loaded(NOW).values()]
-    elsewhere = r"whatsapp|telegram|signal me|paypal|venmo|bizum|iban|e-?mail|gmail|instagram"
+    off_platform = r"whatsapp|telegram|signal me|paypal|venmo|bizum|iban|e-?mail|gmail|instagram"
     for text in [*about, *subjects, *(message.text for _, message in every_message(NOW))]:
         assert "@" not in text, text
         assert not re.search(r"(?:\d[\s().\-/–]{0,2}){7,}", text), text
-        assert not re.search(elsewhere, text, re.IGNORECASE), text
+        assert not re.search(off_platform, text, re.IGNORECASE), text
 
 
 def test_links_lead_to_the_example_domain_only():

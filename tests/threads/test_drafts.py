@@ -6,7 +6,7 @@ import pytest
 
 from core.refusals import Refusal
 from tests.threads.conftest import add_friend, make_person, start, thread_item
-from tests.threads.faults import FOREVER, WRITE, cancelled, hung_up
+from tests.threads.faults import ALWAYS, WRITE, connection_closed, transaction_cancelled
 from threads.actions.blocks import block_person
 from threads.actions.drafts import MAX_DRAFT_CHARS, find_draft, save_draft
 from threads.actions.participants import leave_thread, remove_participant
@@ -104,18 +104,18 @@ def test_a_version_that_is_not_there_is_taken_for_none(thread, buyer):
     assert draft(buyer, thread)[0] == "From a device that was away for long\n\nSomething else"
 
 
-def test_two_devices_at_once_keep_both(thread, buyer, trouble, elsewhere):
+def test_two_devices_at_once_keep_both(thread, buyer, faults, other_process):
     fields = {"thread_id": thread, "text": "From the phone", "version": 0}
-    trouble.meanwhile(WRITE, lambda: elsewhere.do(save_draft, buyer, **fields))
+    faults.run_before(WRITE, lambda: other_process.do(save_draft, buyer, **fields))
     save(buyer, thread, "From the desk")
     assert draft(buyer, thread) == ("From the phone\n\nFrom the desk", 2)
 
 
-def test_three_processes_at_once_lose_nothing(thread, buyer, elsewhere, far_away):
+def test_three_processes_at_once_lose_nothing(thread, buyer, other_process, third_process):
     at = time.time() + 0.2
     devices = [
         process.begin(save_draft, buyer, thread_id=thread, text=text, version=0, at=at)
-        for process, text in ((elsewhere, "From the phone"), (far_away, "From the tablet"))
+        for process, text in ((other_process, "From the phone"), (third_process, "From the tablet"))
     ]
     time.sleep(max(0, at - time.time()))
     save(buyer, thread, "From the desk")
@@ -191,12 +191,12 @@ def test_a_stranger_has_no_draft_and_learns_nothing(thread, stranger, cold, deli
 
 
 def test_whoever_was_removed_keeps_none_even_if_this_process_has_not_heard(
-    thread, buyer, elsewhere, delivered
+    thread, buyer, other_process, delivered
 ):
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
     save(guest, thread, "Not sent")
-    elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=guest.id)
+    other_process.do(remove_participant, buyer, thread_id=thread, user_id=guest.id)
     assert find_draft(guest, thread) is None
     delivered.clear()
     assert refused(guest, thread, "Still typing", 1) == "THREAD_NOT_FOUND"
@@ -205,10 +205,10 @@ def test_whoever_was_removed_keeps_none_even_if_this_process_has_not_heard(
 
 
 def test_whoever_came_a_moment_ago_has_one_even_if_this_process_has_not_heard(
-    thread, buyer, elsewhere
+    thread, buyer, other_process
 ):
     guest = make_person("Gil")
-    elsewhere.do(add_friend, buyer, thread_id=thread, user=guest)
+    other_process.do(add_friend, buyer, thread_id=thread, user=guest)
     save(guest, thread, "Hello")
     assert draft(guest, thread) == ("Hello", 1)
 
@@ -243,21 +243,21 @@ def test_costs_one_request_and_one_more_after_a_race(thread, buyer, cold):
     assert requests == ["TransactWriteItems"] * 2
 
 
-def test_a_store_that_is_busy_is_asked_again(thread, buyer, trouble):
-    trouble.before(WRITE, cancelled("TransactionConflict"), times=4)
+def test_a_store_that_is_busy_is_asked_again(thread, buyer, faults):
+    faults.before(WRITE, transaction_cancelled("TransactionConflict"), times=4)
     save(buyer, thread, "Could we")
     assert draft(buyer, thread) == ("Could we", 1)
 
 
-def test_nobody_is_told_of_what_could_not_be_stored(thread, buyer, trouble, delivered):
-    trouble.before(WRITE, cancelled("TransactionConflict"), times=FOREVER)
+def test_nobody_is_told_of_what_could_not_be_stored(thread, buyer, faults, delivered):
+    faults.before(WRITE, transaction_cancelled("TransactionConflict"), times=ALWAYS)
     assert refused(buyer, thread, "Could we") == "TRY_AGAIN"
     assert find_draft(buyer, thread) is None
     assert not delivered
 
 
-def test_an_answer_that_was_lost_does_not_double_the_text(thread, buyer, trouble):
-    trouble.after(WRITE, hung_up)
+def test_an_answer_that_was_lost_does_not_double_the_text(thread, buyer, faults):
+    faults.after(WRITE, connection_closed)
     with time_budget(0.0):
         assert refused(buyer, thread, "Could we") == "TRY_AGAIN"
     save(buyer, thread, "Could we", 0)

@@ -96,8 +96,8 @@ def stored(thread: str) -> list[dict]:
     """Every item of a thread wherever it is, byte for byte, but for ids, which differ."""
     item = Thread.find(keys.thread_pk(thread), keys.THREAD)
     pair = keys.pair_pk(item.buyer_id, item.seller_id)
-    elsewhere = [*raw_items(keys.user_pk(item.buyer_id)), *raw_items(pair)]
-    raw = [*raw_items(item.pk), *(each for each in elsewhere if thread in json.dumps(each))]
+    outside = [*raw_items(keys.user_pk(item.buyer_id)), *raw_items(pair)]
+    raw = [*raw_items(item.pk), *(each for each in outside if thread in json.dumps(each))]
     now = datetime.now(UTC).timestamp()
     living = [each for each in raw if "ttl" not in each or int(each["ttl"]["N"]) > now]
     text = json.dumps(sorted(living, key=lambda each: (each["pk"]["S"], each["sk"]["S"])))

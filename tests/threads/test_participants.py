@@ -122,11 +122,11 @@ def test_a_newcomer_counts_only_what_came_after_them(trio, buyer, seller, guest)
 
 
 def test_buyer_and_seller_may_add_the_same_person_at_once(
-    thread, buyer, seller, guest, elsewhere, trouble
+    thread, buyer, seller, guest, other_process, faults
 ):
-    trouble.meanwhile(
+    faults.run_before(
         "TransactWriteItems",
-        lambda: elsewhere.do(add_friend, seller, thread_id=thread, user=guest),
+        lambda: other_process.do(add_friend, seller, thread_id=thread, user=guest),
     )
     add_friend(buyer, thread_id=thread, user=guest)
 

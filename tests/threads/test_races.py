@@ -13,7 +13,7 @@ import pytest
 import time_machine
 
 from core.refusals import Refusal
-from tests.threads import processes as there
+from tests.threads import other_processes
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
     add_friend,
@@ -57,13 +57,15 @@ def test_twenty_people_in_one_process_end_in_one_order(buyer, seller):
     thread, people = crowd(buyer, seller, 20)
     before = thread_item(thread).last_seq
 
-    sent = there.send_from_threads(people, thread, 2)
+    sent = other_processes.send_from_threads(people, thread, 2)
 
     assert sorted(seq for _, seq in sent) == list(range(before + 1, before + 41))
     assert_consistent(thread)
 
 
-def test_twenty_senders_in_three_processes_end_in_one_order(buyer, seller, elsewhere, far_away):
+def test_twenty_senders_in_three_processes_end_in_one_order(
+    buyer, seller, other_process, third_process
+):
     """Several sockets each, as of people with several devices."""
     thread, people = crowd(buyer, seller, 4)
     before = thread_item(thread).last_seq
@@ -71,11 +73,11 @@ def test_twenty_senders_in_three_processes_end_in_one_order(buyer, seller, elsew
 
     at = time.time() + 0.2
     theirs = [
-        elsewhere.begin(there.send_from_threads, senders[:7], thread, 3, at=at),
-        far_away.begin(there.send_from_threads, senders[7:14], thread, 3, at=at),
+        other_process.begin(other_processes.send_from_threads, senders[:7], thread, 3, at=at),
+        third_process.begin(other_processes.send_from_threads, senders[7:14], thread, 3, at=at),
     ]
     time.sleep(max(0, at - time.time()))
-    sent = there.send_from_threads(senders[14:], thread, 3)
+    sent = other_processes.send_from_threads(senders[14:], thread, 3)
     for outcome in theirs:
         sent += outcome.result(120).value
 
@@ -119,21 +121,33 @@ def test_nobody_waits_for_a_turn_for_ever(thread, buyer):
     assert say(buyer, thread).seq == 2
 
 
-def test_what_one_sends_after_the_other_is_stored_in_that_order(thread, buyer, seller, elsewhere):
+def test_what_one_sends_after_the_other_is_stored_in_that_order(
+    thread, buyer, seller, other_process
+):
     sent = [say(buyer, thread, "first").id]
     for number in range(3):
-        sent.append(elsewhere.do(there.send, seller, thread, f"theirs {number}").value[0])
+        sent.append(
+            other_process.do(other_processes.send, seller, thread, f"theirs {number}").value[0]
+        )
         sent.append(say(buyer, thread, f"mine {number}").id)
 
     assert [message.id for message in messages_of(thread)][1:] == sent
     assert_consistent(thread)
 
 
-def test_a_wrong_clock_puts_no_message_behind_another(thread, buyer, seller, elsewhere, far_away):
+def test_a_wrong_clock_puts_no_message_behind_another(
+    thread, buyer, seller, other_process, third_process
+):
     sent = []
     for _ in range(2):
-        sent.append(elsewhere.do(there.send, seller, thread, "A minute ahead", ahead=60).value)
-        sent.append(far_away.do(there.send, seller, thread, "A minute behind", ahead=-60).value)
+        sent.append(
+            other_process.do(other_processes.send, seller, thread, "A minute ahead", ahead=60).value
+        )
+        sent.append(
+            third_process.do(
+                other_processes.send, seller, thread, "A minute behind", ahead=-60
+            ).value
+        )
         message = say(buyer, thread, "In time")
         sent.append((message.id, message.seq))
 
@@ -143,12 +157,12 @@ def test_a_wrong_clock_puts_no_message_behind_another(thread, buyer, seller, els
 
 
 def test_wrong_clocks_at_once_put_no_message_behind_another(
-    thread, buyer, seller, elsewhere, far_away
+    thread, buyer, seller, other_process, third_process
 ):
     at = time.time() + 0.2
-    ahead = elsewhere.begin(there.send_many, seller, thread, 10, at=at, ahead=60)
-    behind = far_away.begin(there.send_many, buyer, thread, 10, at=at, ahead=-60)
-    there.send_many(buyer, thread, 10)
+    ahead = other_process.begin(other_processes.send_many, seller, thread, 10, at=at, ahead=60)
+    behind = third_process.begin(other_processes.send_many, buyer, thread, 10, at=at, ahead=-60)
+    other_processes.send_many(buyer, thread, 10)
     assert len(ahead.result(120).value) == len(behind.result(120).value) == 10
 
     assert seqs_of(thread) == list(range(1, 32))
@@ -185,24 +199,24 @@ def test_two_processes_in_the_same_millisecond_make_no_message_twice(thread, buy
 
 
 def test_the_same_client_id_from_three_processes_is_stored_and_told_once(
-    thread, buyer, seller, elsewhere, far_away, delivered
+    thread, buyer, seller, other_process, third_process, delivered
 ):
     client_id = str(uuid4())
-    for process in (elsewhere, far_away):
-        process.do(there.send, buyer, thread, "So that it knows the thread")
+    for process in (other_process, third_process):
+        process.do(other_processes.send, buyer, thread, "So that it knows the thread")
     delivered.clear()
 
     at = time.time() + 0.2
     theirs = [
-        process.begin(there.send_same, [buyer] * 4, thread, client_id, at=at)
-        for process in (elsewhere, far_away)
+        process.begin(other_processes.send_same, [buyer] * 4, thread, client_id, at=at)
+        for process in (other_process, third_process)
     ]
     time.sleep(max(0, at - time.time()))
-    answers = there.send_same([buyer] * 2, thread, client_id)
+    answers = other_processes.send_same([buyer] * 2, thread, client_id)
     told = list(delivered)
     for outcome in theirs:
         answers += outcome.result(120).value
-        told += outcome.result().told
+        told += outcome.result().published
 
     assert len(answers) == 10
     assert len(set(answers)) == 1
@@ -216,10 +230,10 @@ def test_the_same_client_id_from_three_processes_is_stored_and_told_once(
 
 
 def test_a_person_removed_elsewhere_is_not_written_back(
-    thread, buyer, seller, stranger, elsewhere, delivered
+    thread, buyer, seller, stranger, other_process, delivered
 ):
     add_friend(buyer, thread_id=thread, user=stranger)
-    elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=stranger.id)
+    other_process.do(remove_participant, buyer, thread_id=thread, user_id=stranger.id)
     delivered.clear()
 
     sent = say(buyer, thread, "Not for them")
@@ -231,10 +245,10 @@ def test_a_person_removed_elsewhere_is_not_written_back(
 
 
 def test_a_person_added_elsewhere_is_not_forgotten(
-    thread, buyer, seller, stranger, elsewhere, delivered
+    thread, buyer, seller, stranger, other_process, delivered
 ):
     say(buyer, thread)
-    elsewhere.do(add_friend, buyer, thread_id=thread, user=stranger)
+    other_process.do(add_friend, buyer, thread_id=thread, user=stranger)
 
     sent = say(seller, thread, "For all three")
 
@@ -245,10 +259,10 @@ def test_a_person_added_elsewhere_is_not_forgotten(
 
 
 def test_a_cursor_is_not_told_to_somebody_removed_elsewhere(
-    thread, buyer, seller, stranger, elsewhere, delivered
+    thread, buyer, seller, stranger, other_process, delivered
 ):
     add_friend(buyer, thread_id=thread, user=stranger)
-    elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=stranger.id)
+    other_process.do(remove_participant, buyer, thread_id=thread, user_id=stranger.id)
     delivered.clear()
 
     read_newest(seller, thread)
@@ -258,19 +272,19 @@ def test_a_cursor_is_not_told_to_somebody_removed_elsewhere(
 
 
 def test_a_cursor_is_told_to_somebody_added_elsewhere(
-    thread, buyer, seller, stranger, elsewhere, delivered
+    thread, buyer, seller, stranger, other_process, delivered
 ):
     say(buyer, thread)
-    elsewhere.do(add_friend, buyer, thread_id=thread, user=stranger)
+    other_process.do(add_friend, buyer, thread_id=thread, user=stranger)
 
     deliver_newest(seller, thread)
 
     assert delivered.to(stranger, "cursor.moved")
 
 
-def test_somebody_removed_elsewhere_can_be_added_again(thread, buyer, stranger, elsewhere):
+def test_somebody_removed_elsewhere_can_be_added_again(thread, buyer, stranger, other_process):
     add_friend(buyer, thread_id=thread, user=stranger)
-    elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=stranger.id)
+    other_process.do(remove_participant, buyer, thread_id=thread, user_id=stranger.id)
 
     add_friend(buyer, thread_id=thread, user=stranger)
 
@@ -278,9 +292,9 @@ def test_somebody_removed_elsewhere_can_be_added_again(thread, buyer, stranger, 
     assert_consistent(thread)
 
 
-def test_somebody_added_elsewhere_can_be_removed(thread, buyer, stranger, elsewhere):
+def test_somebody_added_elsewhere_can_be_removed(thread, buyer, stranger, other_process):
     say(buyer, thread)
-    elsewhere.do(add_friend, buyer, thread_id=thread, user=stranger)
+    other_process.do(add_friend, buyer, thread_id=thread, user=stranger)
 
     remove_participant(buyer, thread_id=thread, user_id=stranger.id)
 
@@ -289,10 +303,10 @@ def test_somebody_added_elsewhere_can_be_removed(thread, buyer, stranger, elsewh
 
 
 def test_somebody_added_elsewhere_can_do_all_that_people_do(
-    thread, buyer, seller, stranger, elsewhere
+    thread, buyer, seller, stranger, other_process
 ):
     say(buyer, thread)
-    elsewhere.do(add_friend, buyer, thread_id=thread, user=stranger)
+    other_process.do(add_friend, buyer, thread_id=thread, user=stranger)
 
     save_draft(stranger, thread_id=thread, text="Not yet", version=0)
     pin_thread(stranger, thread_id=thread)
@@ -302,21 +316,24 @@ def test_somebody_added_elsewhere_can_do_all_that_people_do(
     assert_consistent(thread)
 
 
-def test_somebody_removed_elsewhere_cannot_write(thread, buyer, stranger, elsewhere):
+def test_somebody_removed_elsewhere_cannot_write(thread, buyer, stranger, other_process):
     add_friend(buyer, thread_id=thread, user=stranger)
-    elsewhere.do(there.send, stranger, thread, "Still in")
+    other_process.do(other_processes.send, stranger, thread, "Still in")
     remove_participant(buyer, thread_id=thread, user_id=stranger.id)
 
-    assert elsewhere.do(there.send, stranger, thread, "Not any more").value == "THREAD_NOT_FOUND"
+    assert (
+        other_process.do(other_processes.send, stranger, thread, "Not any more").value
+        == "THREAD_NOT_FOUND"
+    )
     assert_consistent(thread)
 
 
-def test_people_come_and_go_while_others_write(thread, buyer, seller, elsewhere, far_away):
+def test_people_come_and_go_while_others_write(thread, buyer, seller, other_process, third_process):
     guests = [make_person(f"Guest{number}") for number in range(4)]
     at = time.time() + 0.2
     writing = [
-        elsewhere.begin(there.send_many, buyer, thread, 15, at=at),
-        far_away.begin(there.send_many, seller, thread, 15, at=at),
+        other_process.begin(other_processes.send_many, buyer, thread, 15, at=at),
+        third_process.begin(other_processes.send_many, seller, thread, 15, at=at),
     ]
     time.sleep(max(0, at - time.time()))
     for guest in guests:
@@ -334,8 +351,10 @@ def test_people_come_and_go_while_others_write(thread, buyer, seller, elsewhere,
 # --- Folders, pins and cursors against sends
 
 
-def test_pins_and_folders_end_in_their_place_while_others_write(thread, buyer, seller, elsewhere):
-    writing = elsewhere.begin(there.send_many, seller, thread, 40)
+def test_pins_and_folders_end_in_their_place_while_others_write(
+    thread, buyer, seller, other_process
+):
+    writing = other_process.begin(other_processes.send_many, seller, thread, 40)
     while not writing.done():
         for place in (pin_thread, archive_thread, unpin_thread, restore_thread):
             place(buyer, thread_id=thread)
@@ -347,12 +366,12 @@ def test_pins_and_folders_end_in_their_place_while_others_write(thread, buyer, s
 
 
 def test_one_process_archives_while_another_thinks_it_in_the_inbox(
-    thread, buyer, seller, elsewhere
+    thread, buyer, seller, other_process
 ):
     say(seller, thread)
-    elsewhere.do(archive_thread, buyer, thread_id=thread)
+    other_process.do(archive_thread, buyer, thread_id=thread)
     assert row(thread, buyer).folder == "archived"
-    elsewhere.do(pin_thread, buyer, thread_id=thread)
+    other_process.do(pin_thread, buyer, thread_id=thread)
 
     say(seller, thread, "Brings it back")
 
@@ -360,8 +379,10 @@ def test_one_process_archives_while_another_thinks_it_in_the_inbox(
     assert_consistent(thread)
 
 
-def test_unread_stays_exact_while_one_reads_and_the_others_write(thread, buyer, seller, elsewhere):
-    writing = elsewhere.begin(there.send_many, seller, thread, 40)
+def test_unread_stays_exact_while_one_reads_and_the_others_write(
+    thread, buyer, seller, other_process
+):
+    writing = other_process.begin(other_processes.send_many, seller, thread, 40)
     while not writing.done():
         read_newest(buyer, thread)
         say(buyer, thread)
@@ -375,16 +396,16 @@ def test_unread_stays_exact_while_one_reads_and_the_others_write(thread, buyer, 
 
 
 def test_unread_stays_exact_when_two_devices_on_two_servers_read(
-    thread, buyer, seller, elsewhere, far_away
+    thread, buyer, seller, other_process, third_process
 ):
     at = time.time() + 0.2
     reading = [
-        process.begin(there.read_many, buyer, thread, 25, at=at)
-        for process in (elsewhere, far_away)
+        process.begin(other_processes.read_many, buyer, thread, 25, at=at)
+        for process in (other_process, third_process)
     ]
     time.sleep(max(0, at - time.time()))
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda user: there.send_many(user, thread, 20), (buyer, seller)))
+        list(pool.map(lambda user: other_processes.send_many(user, thread, 20), (buyer, seller)))
     for outcome in reading:
         outcome.result(120)
 
@@ -425,9 +446,11 @@ def test_a_line_is_told_to_those_who_were_there_when_it_was_stored(
 @pytest.mark.parametrize("read_first", [True, False])
 def test_two_threads_of_one_process_send_and_read(thread, buyer, seller, delivered, read_first):
     with ThreadPoolExecutor(3) as pool:
-        jobs = [pool.submit(there.send_many, user, thread, 15) for user in (buyer, seller)]
+        jobs = [
+            pool.submit(other_processes.send_many, user, thread, 15) for user in (buyer, seller)
+        ]
         if read_first:
-            jobs.append(pool.submit(there.read_many, buyer, thread, 15))
+            jobs.append(pool.submit(other_processes.read_many, buyer, thread, 15))
         for job in jobs:
             job.result()
     assert_consistent(thread)
@@ -442,9 +465,11 @@ def test_two_threads_of_one_process_send_and_read(thread, buyer, seller, deliver
         )
 
 
-def test_a_send_that_was_refused_here_but_stored_elsewhere_is_not_refused(thread, buyer, elsewhere):
+def test_a_send_that_was_refused_here_but_stored_elsewhere_is_not_refused(
+    thread, buyer, other_process
+):
     client_id = str(uuid4())
-    message_id, _ = elsewhere.do(there.send, buyer, thread, "Once", client_id).value
+    message_id, _ = other_process.do(other_processes.send, buyer, thread, "Once", client_id).value
     thread_item(thread).update([type(thread_item(thread)).status.set("locked")])
     again = send_message(buyer, thread_id=thread, client_id=client_id, body="Once")
     assert again.id == message_id

@@ -61,10 +61,10 @@ def test_the_newest_are_kept(notes):
 
 def test_what_one_process_writes_another_knows():
     user = somebody()
-    here, there = redis_notes(), redis_notes()
+    here, other = redis_notes(), redis_notes()
     here.record([(user, "thrd_a")])
     asyncio.run(here.record_async([(user, "thrd_b")]))
-    assert sorted(there.list_threads(user)) == ["thrd_a", "thrd_b"]
+    assert sorted(other.list_threads(user)) == ["thrd_a", "thrd_b"]
 
 
 def test_without_redis_a_process_knows_of_its_own_writes(monkeypatch):

@@ -15,7 +15,7 @@ from inbox.queries import list_folder
 from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent, read_partition
 from tests.threads.conftest import add_friend, make_person, row, say, start
-from tests.threads.faults import FOREVER, UPDATE, away, refused
+from tests.threads.faults import ALWAYS, UPDATE, client_error, unreachable
 from threads.actions.blocks import block_person
 from threads.actions.folders import archive_thread
 from threads.actions.participants import remove_participant
@@ -126,14 +126,14 @@ def test_a_profile_that_is_copied_keeps_when_somebody_was_last_seen(buyer, nothi
 
 
 @pytest.mark.parametrize("updates", range(6))
-def test_a_copy_that_was_left_half_done_is_finished(buyer, seller, trouble, nothing_waits, updates):
+def test_a_copy_that_was_left_half_done_is_finished(buyer, seller, faults, nothing_waits, updates):
     threads = [start(buyer, seller) for _ in range(2)]
     rename(buyer, "Beatrix")
-    trouble.let(UPDATE, updates)
-    trouble.before(UPDATE, away, times=FOREVER)
+    faults.allow(UPDATE, updates)
+    faults.before(UPDATE, unreachable, times=ALWAYS)
     processing.process_due()
 
-    trouble.over()
+    faults.clear()
     make_due()
     processing.process_due()
     assert not OutboxEntry.objects.filter(done_at__isnull=True).exists()
@@ -143,16 +143,16 @@ def test_a_copy_that_was_left_half_done_is_finished(buyer, seller, trouble, noth
 
 
 def test_a_copy_waits_for_a_transaction_on_the_same_item(
-    thread, buyer, seller, trouble, nothing_waits
+    thread, buyer, seller, faults, nothing_waits
 ):
     rename(buyer, "Beatrix")
-    trouble.before(UPDATE, refused("TransactionConflictException"), times=3)
+    faults.before(UPDATE, client_error("TransactionConflictException"), times=3)
     assert processing.process_due() == 1
     assert row(thread, seller).other_side["name"] == "Beatrix"
 
 
 def test_somebody_removed_while_it_is_copied_is_not_written_back(
-    thread, buyer, stranger, trouble, nothing_waits
+    thread, buyer, stranger, faults, nothing_waits
 ):
     add_friend(buyer, thread_id=thread, user=stranger)
     rename(stranger, "Stig the Second")
@@ -161,7 +161,7 @@ def test_somebody_removed_while_it_is_copied_is_not_written_back(
         remove_participant(buyer, thread_id=thread, user_id=stranger.id)
 
     # The first update is the profile's own; just before the next one, they are gone.
-    trouble.meanwhile(UPDATE, lambda: trouble.meanwhile(UPDATE, leave))
+    faults.run_before(UPDATE, lambda: faults.run_before(UPDATE, leave))
     assert processing.process_due() == 1
     assert row(thread, stranger) is None
     assert_consistent(thread)
@@ -171,12 +171,12 @@ def test_somebody_removed_while_it_is_copied_is_not_written_back(
 
 
 def test_one_entry_that_cannot_be_carried_does_not_hold_up_the_rest(
-    thread, buyer, seller, trouble, nothing_waits
+    thread, buyer, seller, faults, nothing_waits
 ):
     OutboxEntry.objects.create(kind="no such kind", payload={})
-    trouble.before("*", away, times=FOREVER)
+    faults.before("*", unreachable, times=ALWAYS)
     block_person(seller, blocked=buyer)
-    trouble.over()
+    faults.clear()
     make_due()
 
     assert processing.process_due() == 1
@@ -192,20 +192,20 @@ def test_the_profile_of_somebody_who_is_gone_is_done(nothing_waits):
     assert not OutboxEntry.objects.filter(done_at__isnull=True).exists()
 
 
-def test_while_the_store_is_away_it_does_not_try_them_all(buyer, trouble, nothing_waits):
+def test_while_the_store_is_away_it_does_not_try_them_all(buyer, faults, nothing_waits):
     for number in range(5):
         rename(buyer, f"Bea {number}")
-    trouble.before("*", away, times=FOREVER)
+    faults.before("*", unreachable, times=ALWAYS)
     with time_budget(0.0):
         assert processing.process_due() == 0
-    assert trouble.happened == 1
-    trouble.over()
+    assert faults.count == 1
+    faults.clear()
     make_due()
     assert processing.process_due() == 5
 
 
 @pytest.mark.django_db(transaction=True)
-def test_nobody_waits_for_the_database_while_a_profile_is_copied(trouble):
+def test_nobody_waits_for_the_database_while_a_profile_is_copied(faults):
     buyer, seller = make_person("Bea"), make_person("Sam")
     start(buyer, seller)
     entry = rename(buyer, "Beatrix")
@@ -222,7 +222,7 @@ def test_nobody_waits_for_the_database_while_a_profile_is_copied(trouble):
             pool.submit(write)
             assert written.wait(3), "the copy holds the database"
 
-        trouble.meanwhile(UPDATE, meanwhile)
+        faults.run_before(UPDATE, meanwhile)
         assert processing.process_entry(entry)
     assert written.is_set()
 

@@ -166,12 +166,12 @@ def test_what_one_cannot_see_cannot_be_quoted(thread, buyer, seller):
     assert len(messages_of(thread)) == 2
 
 
-def test_whoever_went_and_came_back_cannot_quote_what_was_said_before(thread, buyer, elsewhere):
+def test_whoever_went_and_came_back_cannot_quote_what_was_said_before(thread, buyer, other_process):
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
     heard = say(buyer, thread)
-    elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=guest.id)
-    elsewhere.do(add_friend, buyer, thread_id=thread, user=guest)
+    other_process.do(remove_participant, buyer, thread_id=thread, user_id=guest.id)
+    other_process.do(add_friend, buyer, thread_id=thread, user=guest)
     # Though this process believes that they were there all the time.
     assert refused(guest, thread, reply_to=heard.id) == "BAD_FRAME"
 

@@ -269,14 +269,14 @@ def test_an_edit_that_changes_nothing_is_none(thread, buyer):
 
 
 def test_a_repeat_in_a_process_that_knows_less_is_not_told_to_whoever_has_gone(
-    thread, buyer, person, elsewhere, delivered
+    thread, buyer, person, other_process, delivered
 ):
     guest = person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
     message = say(buyer, thread)
     where = {"thread_id": thread, "message_id": message.id, "body": "After you went"}
-    elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=guest.id)
-    elsewhere.do(edit_message, buyer, **where)
+    other_process.do(remove_participant, buyer, thread_id=thread, user_id=guest.id)
+    other_process.do(edit_message, buyer, **where)
     delivered.clear()
 
     edit_message(buyer, **where)
@@ -399,11 +399,13 @@ def test_what_was_said_before_somebody_came_is_none_to_them(thread, buyer, perso
 
 
 @ALL
-def test_whoever_has_left_may_not_change_even_their_own(thread, buyer, person, elsewhere, change):
+def test_whoever_has_left_may_not_change_even_their_own(
+    thread, buyer, person, other_process, change
+):
     guest = person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
     message = say(guest, thread)
-    elsewhere.do(leave_thread, guest, thread_id=thread)
+    other_process.do(leave_thread, guest, thread_id=thread)
     assert refused(change, guest, message) == "THREAD_NOT_FOUND"
     # Of another's message they hear no more, though this process still believes they are there.
     assert refused(edit, guest, messages_of(thread)[0]) == "THREAD_NOT_FOUND"

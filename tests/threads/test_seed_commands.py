@@ -171,8 +171,8 @@ def test_says_first_who_buys_and_who_sells(installation):
 def test_another_installation_has_other_passwords(installation):
     here = {person["password"] for person in seed_demo.list_sign_ins([])}
     installation.SECRET_KEY = secrets.token_urlsafe(64)
-    there = {person["password"] for person in seed_demo.list_sign_ins([])}
-    assert not here & there
+    other_processes = {person["password"] for person in seed_demo.list_sign_ins([])}
+    assert not here & other_processes
 
 
 @pytest.mark.storage

@@ -20,7 +20,7 @@ from tests.threads.conftest import (
     start,
     thread_item,
 )
-from tests.threads.faults import WRITE, cancelled, no_answer
+from tests.threads.faults import WRITE, read_timeout, transaction_cancelled
 from threads import cache
 from threads.actions import messages
 from threads.actions.blocks import block_person
@@ -140,12 +140,12 @@ def test_the_same_client_id_twice_is_stored_once(thread, buyer, delivered):
 
 
 def test_a_thread_that_somebody_else_wrote_to_leaves_and_the_others_do_not_wait(
-    thread, buyer, seller, elsewhere
+    thread, buyer, seller, other_process
 ):
-    from tests.threads import processes as there
+    from tests.threads import other_processes
 
     other = start(buyer, make_person("Sid"))
-    elsewhere.do(there.send, seller, thread, "Faster")
+    other_process.do(other_processes.send, seller, thread, "Faster")
     both = [sending(buyer, thread, "Slower"), sending(buyer, other, "Alone")]
     with count_requests() as requests:
         send_all(both)
@@ -199,10 +199,10 @@ def test_whoever_was_blocked_meanwhile_is_refused_and_the_others_go(thread, buye
 
 
 def test_what_was_stored_without_an_answer_is_found_and_told_once(
-    thread, buyer, seller, delivered, trouble
+    thread, buyer, seller, delivered, faults
 ):
     other = start(buyer, make_person("Sid"))
-    trouble.after(WRITE, no_answer)
+    faults.after(WRITE, read_timeout)
     both = [sending(buyer, thread, "Silence"), sending(buyer, other, "More of it")]
     with time_budget(0.0):
         send_all(both)
@@ -215,9 +215,9 @@ def test_what_was_stored_without_an_answer_is_found_and_told_once(
 
 
 def test_a_transaction_without_an_answer_is_repeated_and_stored_once(
-    thread, buyer, seller, delivered, trouble
+    thread, buyer, seller, delivered, faults
 ):
-    trouble.after(WRITE, no_answer)
+    faults.after(WRITE, read_timeout)
     one = sending(buyer, thread, "Silence")
     send_all([one])
     assert one.is_done
@@ -226,8 +226,8 @@ def test_a_transaction_without_an_answer_is_repeated_and_stored_once(
     assert_consistent(thread)
 
 
-def test_what_never_reached_the_store_is_sent_again(thread, buyer, trouble):
-    trouble.before(WRITE, no_answer)
+def test_what_never_reached_the_store_is_sent_again(thread, buyer, faults):
+    faults.before(WRITE, read_timeout)
     both = [sending(buyer, thread, "One"), sending(buyer, thread, "Two")]
     send_all(both)
     run_left(both)
@@ -236,9 +236,9 @@ def test_what_never_reached_the_store_is_sent_again(thread, buyer, trouble):
 
 
 def test_whatever_goes_wrong_with_the_answer_what_was_stored_is_told_once(
-    thread, buyer, seller, delivered, trouble
+    thread, buyer, seller, delivered, faults
 ):
-    trouble.after(WRITE, lambda *_: ValueError("garbled"))
+    faults.after(WRITE, lambda *_: ValueError("garbled"))
     one = sending(buyer, thread, "Garbled")
     with pytest.raises(ValueError, match="garbled"):
         send_all([one])
@@ -266,9 +266,9 @@ def test_what_cannot_be_told_of_one_is_told_of_the_others(
     assert [e["body"] for e in delivered.to(sid, "message.sent")][-1] == "Fine"
 
 
-def test_after_a_conflict_everybody_gets_through(thread, buyer, trouble):
+def test_after_a_conflict_everybody_gets_through(thread, buyer, faults):
     other = start(buyer, make_person("Sid"))
-    trouble.before(WRITE, cancelled("TransactionConflict"))
+    faults.before(WRITE, transaction_cancelled("TransactionConflict"))
     both = [sending(buyer, thread, "Busy"), sending(buyer, other, "Free")]
     send_all(both)
     assert [one.is_done for one in both] == [False, True]

@@ -162,8 +162,8 @@ def test_ten_at_once_make_one_thread(buyer, seller):
 
 
 def test_a_block_that_comes_in_between_leaves_no_thread_that_it_does_not_reach(
-    buyer, seller, trouble
+    buyer, seller, faults
 ):
-    trouble.meanwhile("TransactWriteItems", lambda: block_person(seller, blocked=buyer))
+    faults.run_before("TransactWriteItems", lambda: block_person(seller, blocked=buyer))
     assert refused(buyer, seller) == "MSG_BLOCKED_BY_USER"
     assert threads_of(buyer, seller) == []

@@ -20,14 +20,14 @@ from tests.threads.conftest import (
     thread_item,
 )
 from tests.threads.faults import (
-    FOREVER,
+    ALWAYS,
     UPDATE,
     WRITE,
-    away,
-    cancelled,
-    hung_up,
-    no_answer,
-    refused,
+    client_error,
+    connection_closed,
+    read_timeout,
+    transaction_cancelled,
+    unreachable,
 )
 from threads.actions.cursors import mark_read
 from threads.actions.folders import archive_thread, pin_thread, restore_thread
@@ -40,25 +40,25 @@ from threads.models import Pair, PairThread
 from threads.queries import get_rows, open_thread
 
 BUSY = [
-    cancelled("TransactionConflict"),
-    cancelled("ThrottlingError"),
-    cancelled("ProvisionedThroughputExceeded"),
-    refused("ThrottlingException"),
-    refused("ProvisionedThroughputExceededException"),
-    refused("RequestLimitExceeded"),
-    refused("TransactionInProgressException"),
-    refused("InternalServerError", status=500),
-    refused("ServiceUnavailable", status=503),
-    refused("", status=502),
+    transaction_cancelled("TransactionConflict"),
+    transaction_cancelled("ThrottlingError"),
+    transaction_cancelled("ProvisionedThroughputExceeded"),
+    client_error("ThrottlingException"),
+    client_error("ProvisionedThroughputExceededException"),
+    client_error("RequestLimitExceeded"),
+    client_error("TransactionInProgressException"),
+    client_error("InternalServerError", status=500),
+    client_error("ServiceUnavailable", status=503),
+    client_error("", status=502),
 ]
 
 
 @pytest.mark.parametrize("busy", BUSY)
-def test_a_busy_store_is_asked_again(thread, buyer, seller, delivered, trouble, busy):
-    trouble.before(WRITE, busy, times=3)
+def test_a_busy_store_is_asked_again(thread, buyer, seller, delivered, faults, busy):
+    faults.before(WRITE, busy, times=3)
     sent = say(buyer, thread, "In spite of it")
 
-    assert trouble.happened == 3
+    assert faults.count == 3
     assert [message.id for message in messages_of(thread)][1:] == [sent.id]
     assert len(delivered.to(seller, "message.sent")) == 1
     assert_consistent(thread)
@@ -70,43 +70,45 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(settings.DYNAMODB, "retry_seconds", 0.3)
 
 
-@pytest.mark.parametrize("busy", [refused("ThrottlingException"), away, hung_up, no_answer])
-def test_a_store_that_stays_busy_means_try_again(thread, buyer, delivered, trouble, hurried, busy):
-    trouble.before(WRITE, busy, times=FOREVER)
+@pytest.mark.parametrize(
+    "busy", [client_error("ThrottlingException"), unreachable, connection_closed, read_timeout]
+)
+def test_a_store_that_stays_busy_means_try_again(thread, buyer, delivered, faults, hurried, busy):
+    faults.before(WRITE, busy, times=ALWAYS)
     with pytest.raises(Refusal) as told:
         say(buyer, thread)
 
     assert told.value.code == "TRY_AGAIN"
     assert not delivered
-    trouble.over()
+    faults.clear()
     assert len(messages_of(thread)) == 1
     assert say(buyer, thread).seq == 2
 
 
 def test_after_two_seconds_of_conflicts_the_client_is_to_try_again(
-    thread, buyer, delivered, trouble
+    thread, buyer, delivered, faults
 ):
-    trouble.before(WRITE, cancelled("TransactionConflict"), times=FOREVER)
+    faults.before(WRITE, transaction_cancelled("TransactionConflict"), times=ALWAYS)
     began = time.monotonic()
     with pytest.raises(Refusal) as told:
         say(buyer, thread)
 
     assert told.value.code == "TRY_AGAIN"
     assert time.monotonic() - began >= 2
-    assert trouble.happened > 3
+    assert faults.count > 3
     assert not delivered
-    trouble.over()
+    faults.clear()
     assert len(messages_of(thread)) == 1
     assert say(buyer, thread).seq == 2
     assert_consistent(thread)
 
 
 def test_a_store_that_is_away_means_try_again_for_everything(
-    thread, buyer, seller, delivered, trouble, hurried
+    thread, buyer, seller, delivered, faults, hurried
 ):
     sent = messages_of(thread)[0]
     cursor = {"message_id": sent.id, "seq": sent.seq, "tally": sent.tally}
-    trouble.before("*", away, times=FOREVER)
+    faults.before("*", unreachable, times=ALWAYS)
     for ask in (
         lambda: say(buyer, thread),
         lambda: start(buyer, seller),
@@ -120,7 +122,7 @@ def test_a_store_that_is_away_means_try_again_for_everything(
             ask()
         assert told.value.code == "TRY_AGAIN"
     assert not delivered
-    trouble.over()
+    faults.clear()
     assert len(messages_of(thread)) == 1
 
 
@@ -128,24 +130,26 @@ def test_a_store_that_is_away_means_try_again_for_everything(
 
 
 # Lost once, the transaction is repeated with its token; lost every time, the sent marker tells.
-@pytest.fixture(params=[1, FOREVER], ids=["once", "always"])
+@pytest.fixture(params=[1, ALWAYS], ids=["once", "always"])
 def times(request, monkeypatch: pytest.MonkeyPatch) -> float:
-    if request.param == FOREVER:
+    if request.param == ALWAYS:
         monkeypatch.setitem(settings.DYNAMODB, "retry_seconds", 0.1)
     return request.param
 
 
-@pytest.mark.parametrize("lost", [hung_up, no_answer, refused("InternalServerError", status=500)])
+@pytest.mark.parametrize(
+    "lost", [connection_closed, read_timeout, client_error("InternalServerError", status=500)]
+)
 @pytest.mark.parametrize("is_cold", [False, True])
 def test_a_message_whose_answer_was_lost_is_stored_and_told_once(
-    thread, buyer, seller, delivered, trouble, cold, lost, is_cold, times
+    thread, buyer, seller, delivered, faults, cold, lost, is_cold, times
 ):
     if is_cold:
         cold(thread)
-    trouble.after(WRITE, lost, times=times)
+    faults.after(WRITE, lost, times=times)
     sent = say(buyer, thread, "Heard once")
 
-    assert trouble.happened >= 1
+    assert faults.count >= 1
     assert [message.id for message in messages_of(thread)][1:] == [sent.id]
     for person in (buyer, seller):
         (event,) = delivered.to(person, "message.sent")
@@ -155,10 +159,10 @@ def test_a_message_whose_answer_was_lost_is_stored_and_told_once(
 
 
 def test_an_answer_lost_at_the_very_end_of_patience_is_still_looked_for(
-    thread, buyer, seller, delivered, trouble, monkeypatch
+    thread, buyer, seller, delivered, faults, monkeypatch
 ):
     monkeypatch.setitem(settings.DYNAMODB, "retry_seconds", 0.0)
-    trouble.after(WRITE, hung_up)
+    faults.after(WRITE, connection_closed)
     sent = say(buyer, thread)
 
     assert len(messages_of(thread)) == 2
@@ -166,25 +170,25 @@ def test_an_answer_lost_at_the_very_end_of_patience_is_still_looked_for(
 
 
 def test_a_message_whose_answer_was_lost_and_then_the_store_too_is_acknowledged_on_retry(
-    thread, buyer, trouble, hurried
+    thread, buyer, faults, hurried
 ):
     client_id = str(uuid4())
-    trouble.after(WRITE, hung_up)
-    trouble.before("*", away, times=FOREVER)
+    faults.after(WRITE, connection_closed)
+    faults.before("*", unreachable, times=ALWAYS)
     with pytest.raises(Refusal) as told:
         send_message(buyer, thread_id=thread, client_id=client_id, body="Once")
     assert told.value.code == "TRY_AGAIN"
 
-    trouble.over()
+    faults.clear()
     again = send_message(buyer, thread_id=thread, client_id=client_id, body="Once")
     assert [message.id for message in messages_of(thread)][1:] == [again.id]
     assert_consistent(thread)
 
 
 def test_somebody_added_whose_answer_was_lost_is_told_of(
-    thread, buyer, seller, stranger, delivered, trouble, times
+    thread, buyer, seller, stranger, delivered, faults, times
 ):
-    trouble.after(WRITE, hung_up, times=times)
+    faults.after(WRITE, connection_closed, times=times)
     add_friend(buyer, thread_id=thread, user=stranger)
 
     assert thread_item(thread).roster_version == 2
@@ -196,11 +200,11 @@ def test_somebody_added_whose_answer_was_lost_is_told_of(
 
 
 def test_somebody_removed_whose_answer_was_lost_is_told_of(
-    thread, buyer, seller, stranger, delivered, trouble, times
+    thread, buyer, seller, stranger, delivered, faults, times
 ):
     add_friend(buyer, thread_id=thread, user=stranger)
     delivered.clear()
-    trouble.after(WRITE, hung_up, times=times)
+    faults.after(WRITE, connection_closed, times=times)
     remove_participant(buyer, thread_id=thread, user_id=stranger.id)
 
     assert row(thread, stranger) is None
@@ -212,9 +216,9 @@ def test_somebody_removed_whose_answer_was_lost_is_told_of(
 
 
 def test_somebody_who_left_is_not_told_that_there_is_no_such_thread(
-    thread, buyer, seller, delivered, trouble, times
+    thread, buyer, seller, delivered, faults, times
 ):
-    trouble.after(WRITE, hung_up, times=times)
+    faults.after(WRITE, connection_closed, times=times)
     leave_thread(seller, thread_id=thread)
 
     assert row(thread, seller) is None
@@ -222,11 +226,11 @@ def test_somebody_who_left_is_not_told_that_there_is_no_such_thread(
     assert_consistent(thread)
 
 
-@pytest.mark.parametrize("lost", [hung_up, no_answer])
+@pytest.mark.parametrize("lost", [connection_closed, read_timeout])
 def test_a_start_whose_answer_was_lost_makes_one_thread_and_tells_of_it(
-    buyer, seller, delivered, trouble, lost
+    buyer, seller, delivered, faults, lost
 ):
-    trouble.after(WRITE, lost)
+    faults.after(WRITE, lost)
     thread = start(buyer, seller)
 
     for person in (buyer, seller):
@@ -239,8 +243,8 @@ def test_a_start_whose_answer_was_lost_makes_one_thread_and_tells_of_it(
     assert_consistent(thread)
 
 
-def test_a_busy_store_is_asked_again_for_a_start(buyer, seller, delivered, trouble):
-    trouble.before(WRITE, cancelled("TransactionConflict"), times=2)
+def test_a_busy_store_is_asked_again_for_a_start(buyer, seller, delivered, faults):
+    faults.before(WRITE, transaction_cancelled("TransactionConflict"), times=2)
     thread = start(buyer, seller)
     assert len(delivered.to(seller, "message.sent")) == 1
     assert_consistent(thread)
@@ -249,25 +253,25 @@ def test_a_busy_store_is_asked_again_for_a_start(buyer, seller, delivered, troub
 # --- Single writes meet a transaction on the same item
 
 
-def test_a_cursor_waits_for_the_transaction_that_has_its_item(thread, buyer, seller, trouble):
-    trouble.before(UPDATE, refused("TransactionConflictException"), times=3)
+def test_a_cursor_waits_for_the_transaction_that_has_its_item(thread, buyer, seller, faults):
+    faults.before(UPDATE, client_error("TransactionConflictException"), times=3)
     read_newest(seller, thread)
 
-    assert trouble.happened == 3
+    assert faults.count == 3
     assert row(thread, seller).unread == 0
     assert_consistent(thread)
 
 
-def test_a_folder_waits_for_the_transaction_that_has_its_item(thread, seller, trouble):
-    trouble.before(UPDATE, refused("TransactionConflictException"), times=3)
+def test_a_folder_waits_for_the_transaction_that_has_its_item(thread, seller, faults):
+    faults.before(UPDATE, client_error("TransactionConflictException"), times=3)
     archive_thread(seller, thread_id=thread)
 
     assert row(thread, seller).folder == "archived"
     assert_consistent(thread)
 
 
-def test_a_cursor_does_not_wait_for_ever(thread, seller, trouble, hurried):
-    trouble.before(UPDATE, refused("TransactionConflictException"), times=FOREVER)
+def test_a_cursor_does_not_wait_for_ever(thread, seller, faults, hurried):
+    faults.before(UPDATE, client_error("TransactionConflictException"), times=ALWAYS)
     with pytest.raises(Refusal) as told:
         read_newest(seller, thread)
     assert told.value.code == "TRY_AGAIN"
@@ -278,37 +282,35 @@ def test_a_cursor_does_not_wait_for_ever(thread, seller, trouble, hurried):
 
 
 def test_archiving_while_another_device_reads_leaves_nothing_listed_as_unread(
-    thread, buyer, seller, trouble
+    thread, buyer, seller, faults
 ):
     archive_thread(seller, thread_id=thread)
-    trouble.meanwhile(UPDATE, lambda: read_newest(seller, thread))
+    faults.run_before(UPDATE, lambda: read_newest(seller, thread))
     restore_thread(seller, thread_id=thread)
 
     assert row(thread, seller).unread == 0
     assert_consistent(thread)
 
 
-def test_pinning_while_another_device_reads_leaves_nothing_listed_as_unread(
-    thread, seller, trouble
-):
-    trouble.meanwhile(UPDATE, lambda: read_newest(seller, thread))
+def test_pinning_while_another_device_reads_leaves_nothing_listed_as_unread(thread, seller, faults):
+    faults.run_before(UPDATE, lambda: read_newest(seller, thread))
     pin_thread(seller, thread_id=thread)
     assert_consistent(thread)
 
 
-def test_pinning_while_somebody_writes_ends_at_the_new_time(thread, buyer, seller, trouble):
-    trouble.meanwhile(UPDATE, lambda: say(buyer, thread))
+def test_pinning_while_somebody_writes_ends_at_the_new_time(thread, buyer, seller, faults):
+    faults.run_before(UPDATE, lambda: say(buyer, thread))
     pin_thread(seller, thread_id=thread)
     assert row(thread, seller).pinned
     assert_consistent(thread)
 
 
 def test_reading_in_part_does_not_take_back_what_another_device_has_got(
-    thread, buyer, seller, trouble
+    thread, buyer, seller, faults
 ):
     part = say(buyer, thread)
     say(buyer, thread)
-    trouble.meanwhile(UPDATE, lambda: deliver_newest(seller, thread))
+    faults.run_before(UPDATE, lambda: deliver_newest(seller, thread))
     read_up_to(seller, part)
 
     mine = row(thread, seller)
@@ -318,15 +320,15 @@ def test_reading_in_part_does_not_take_back_what_another_device_has_got(
 
 
 def test_sending_while_one_archives_and_reads_elsewhere_lists_nothing_as_unread(
-    thread, buyer, seller, stranger, elsewhere
+    thread, buyer, seller, stranger, other_process
 ):
     """What this process believes of their cursor is old when the row comes back."""
     say(buyer, thread)
     message = messages_of(thread)[-1]
-    elsewhere.do(archive_thread, seller, thread_id=thread)
+    other_process.do(archive_thread, seller, thread_id=thread)
     with pytest.raises(Refusal):
         say(stranger, thread)
-    elsewhere.do(
+    other_process.do(
         mark_read,
         seller,
         thread_id=thread,

@@ -348,5 +348,5 @@ def test_ids_that_lead_nowhere_lead_nowhere(thread, buyer):
     assert len(sync(buyer, thread, after=before, oldest=before)["messages"]) == 1
     # From the end to the beginning there is nothing.
     assert sync(buyer, thread, after=before, oldest=nowhere)["changed"] == []
-    elsewhere = messages_of(start(buyer, make_person("Sam")))[0]
-    assert sync(buyer, thread, after=elsewhere, oldest=elsewhere)["changed"] == []
+    other_message = messages_of(start(buyer, make_person("Sam")))[0]
+    assert sync(buyer, thread, after=other_message, oldest=other_message)["changed"] == []

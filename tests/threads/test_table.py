@@ -192,15 +192,15 @@ def marker(thread: str, name: str, ttl: int) -> SentMarker:
 
 def test_what_has_expired_is_in_no_read(thread):
     now = int(time.time())
-    gone, there = marker(thread, "gone", now - 1), marker(thread, "there", now + 60)
-    put_many([gone, there])
+    gone, other_processes = marker(thread, "gone", now - 1), marker(thread, "there", now + 60)
+    put_many([gone, other_processes])
 
     assert SentMarker.find(gone.pk, gone.sk) is None
-    assert SentMarker.find(there.pk, there.sk) is not None
-    found = get_many([(gone.pk, gone.sk), (there.pk, there.sk)])
-    assert [item.sk for item in found] == [there.sk]
+    assert SentMarker.find(other_processes.pk, other_processes.sk) is not None
+    found = get_many([(gone.pk, gone.sk), (other_processes.pk, other_processes.sk)])
+    assert [item.sk for item in found] == [other_processes.sk]
     page = query(gone.pk, Item.sk.startswith(keys.sent_marker_sk("system", "")), limit=10)
-    assert [item.sk for item in page.items] == [there.sk]
+    assert [item.sk for item in page.items] == [other_processes.sk]
 
 
 def test_it_is_gone_in_the_very_second_in_which_it_expires(thread):

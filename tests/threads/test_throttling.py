@@ -19,7 +19,7 @@ from tests.wait import wait_until
 
 pytestmark = pytest.mark.slow
 
-FOREVER = 600.0
+ALWAYS = 600.0
 OUTAGE_SECONDS = 5.0
 # Twenty failures open the breaker; requests that are under way then are the rest.
 MAX_OUTAGE_ATTEMPTS = 60
@@ -55,7 +55,7 @@ def test_no_page_fails_when_a_tenth_of_the_requests_is_throttled(site, proxy, pa
     paths = ["/inbox/", f"/threads/{pair.thread}/", "/inbox/archived/", "/inbox/counts/"]
     assert [site.get(path, pair.buyer)[0] for path in paths] == [200] * len(paths)
     proxy.happened.clear()
-    proxy.begin("throttled", chance=0.1, seconds=FOREVER)
+    proxy.begin("throttled", chance=0.1, seconds=ALWAYS)
     answers = Counter(site.get(path, pair.buyer)[0] for path in paths * 30)
 
     assert answers == {200: 120}
@@ -68,7 +68,7 @@ def test_no_page_fails_when_requests_are_broken_delayed_or_cut(
 ):
     monkeypatch.setattr(proxies, "SLOWEST", 0.4)
     proxy.happened.clear()
-    proxy.begin(fault, chance=0.1, seconds=FOREVER)
+    proxy.begin(fault, chance=0.1, seconds=ALWAYS)
     paths = ["/inbox/", f"/threads/{pair.thread}/"] * 15
     assert Counter(site.get(path, pair.buyer)[0] for path in paths) == {200: 30}
     assert proxy.happened[fault] > 3
@@ -80,7 +80,7 @@ def test_no_message_is_lost_or_doubled_when_a_third_of_the_requests_fails(site, 
     with site.connect(pair.buyer) as buyer, site.connect(pair.seller) as seller:
         buyer.hear("hello")
         seller.hear("hello")
-        proxy.begin(fault, chance=0.3, seconds=FOREVER)
+        proxy.begin(fault, chance=0.3, seconds=ALWAYS)
         latencies = []
         for number in range(20):
             begun = time.monotonic()
@@ -104,7 +104,7 @@ def test_an_outage_costs_few_attempts_and_few_log_lines(site, proxy, pair, fault
     assert site.get(path, pair.buyer)[0] == 200
     logged = len(site.logs())
     proxy.requests.clear()
-    proxy.begin(fault, chance=1, seconds=FOREVER)
+    proxy.begin(fault, chance=1, seconds=ALWAYS)
     pages = _visit_for(OUTAGE_SECONDS, site, pair)
     attempts = proxy.requests.total()
     proxy.clear()

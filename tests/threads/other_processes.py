@@ -23,10 +23,10 @@ class Outcome:
     """What an action gave (a refusal: its code), and whom it told: (user id, event)."""
 
     value: Any = None
-    told: list[tuple[str, dict]] = field(default_factory=list)
+    published: list[tuple[str, dict]] = field(default_factory=list)
 
 
-class Elsewhere:
+class OtherProcess:
     """One process, which does what it is given, one after the other."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ def _do(action: Callable[..., Any], args: Any, kwargs: Any, at: float, ahead: fl
     time.sleep(max(0, at - time.time()))
     clock = time_machine.travel(datetime.now(UTC) + timedelta(seconds=ahead))
     outcome = Outcome()
-    with _recorded(outcome.told), clock if ahead else contextlib.nullcontext():
+    with _recorded(outcome.published), clock if ahead else contextlib.nullcontext():
         try:
             outcome.value = action(*args, **kwargs)
         except Refusal as refusal:
@@ -81,11 +81,11 @@ def _do(action: Callable[..., Any], args: Any, kwargs: Any, at: float, ahead: fl
 
 
 @contextlib.contextmanager
-def _recorded(told: list[tuple[str, dict]]):
+def _recorded(published: list[tuple[str, dict]]):
     from realtime.broadcast import delivery
 
     def record(groups: list[str], message: dict) -> None:
-        told.extend((group.removeprefix("user."), message["event"]) for group in groups)
+        published.extend((group.removeprefix("user."), message["event"]) for group in groups)
 
     real, delivery.send_to_groups = delivery.send_to_groups, record
     try:
