@@ -1,4 +1,4 @@
-"""Whether all items of a thread tell the same story. Read from the table itself, item by item."""
+"""Checks that all items of a thread are consistent, read item by item from the table."""
 
 from collections.abc import Iterator
 
@@ -53,7 +53,7 @@ def find_problems(items: list[Item]) -> Iterator[str]:
 
 
 def _wrong_messages(messages: list[Message]) -> Iterator[str]:
-    """In the order of their keys, since that is how they were read."""
+    """Expects `messages` in key order, the order in which they are read."""
     seqs = [message.seq for message in messages]
     if seqs != list(range(1, len(messages) + 1)):
         yield f"in key order the seqs are {seqs}"
@@ -98,7 +98,7 @@ def _shown(message: Message) -> str:
 def _wrong_revisions(
     thread: Thread, messages: list[Message], tabs: list[TabSnapshot]
 ) -> Iterator[str]:
-    """Each change has a number of its own, and the last one is on what it changed."""
+    """Each change has a revision of its own, and the last one is stamped on its item."""
     revs = sorted(message.rev for message in messages if message.rev)
     of_tabs = {tab.rev for tab in tabs}
     if len(set(revs)) != len(revs) or max([*revs, *of_tabs], default=0) != thread.rev:
@@ -141,7 +141,7 @@ def _wrong_person(person: Participant, thread: Thread, messages: list[Message]) 
 
 
 def _wrong_invitations(invited: list[Invitation], thread: Thread) -> Iterator[str]:
-    """Somebody is invited or in the thread, and not both; together they fit."""
+    """A user is invited or a participant, never both, and together they stay below the limit."""
     for invitation in invited:
         yield from _wrong_place(invitation)
         if invitation.user_id in thread.participants:
@@ -177,7 +177,7 @@ def _wrong_unread(person: Participant, messages: list[Message]) -> Iterator[str]
     if person.own_since_read != own:
         yield f"wrote {own} since the cursor, the item says {person.own_since_read}"
     unread = sum(message.author_id not in (None, person.user_id) for message in later)
-    # Not `person.unread`, which never goes below zero.
+    # Not `person.unread`, which is never negative.
     counted = person.last_tally - person.last_read_tally - person.own_since_read
     if counted != unread:
         yield f"{unread} unread, counted as {counted}"

@@ -1,4 +1,4 @@
-"""A store that misbehaves: what its client would raise, before or after the engine did its work."""
+"""Faults of the store: errors that its client raises before or after the engine did its work."""
 
 from collections.abc import Callable
 from typing import Any
@@ -48,7 +48,7 @@ class Faults:
         monkeypatch.setattr(AsyncClient, "call", call_async)
 
     def _next(self, operation: str) -> tuple[Error | None, bool]:
-        """What is to go wrong with this one, if anything, and whether the engine does it first."""
+        """Error for this request, if any, and whether the engine runs the request first."""
         for watched, watcher in list(self._watchers):
             if watched == operation:
                 self._watchers.remove((watched, watcher))
@@ -61,19 +61,19 @@ class Faults:
         return None, False
 
     def before(self, operation: str, error: Error, times: float = 1) -> None:
-        """The engine does not hear of the request."""
+        """The engine does not receive the request."""
         self._plans.append((operation, error, times, False))
 
     def after(self, operation: str, error: Error, times: float = 1) -> None:
-        """The engine does it; its answer is lost."""
+        """The engine runs the request; its answer is lost."""
         self._plans.append((operation, error, times, True))
 
     def allow(self, operation: str, times: int) -> None:
-        """So many go through before what comes next."""
+        """Lets `times` requests through before the next fault."""
         self._plans.append((operation, None, times, False))
 
     def run_before(self, operation: str, action: Callable[[], object]) -> None:
-        """Once, just before the next such request: what somebody else did in between."""
+        """Runs `action` once before the next such request, to simulate a concurrent change."""
         self._watchers.append((operation, action))
 
     def clear(self) -> None:
@@ -96,7 +96,7 @@ def client_error(code: str, status: int = 400) -> Error:
 
 
 def transaction_cancelled(code: str) -> Error:
-    """The whole transaction, for one reason at its first item; the others had none."""
+    """Cancels the whole transaction because of its first item; the others have no reason."""
 
     def error(operation: str, arguments: dict) -> ClientError:
         reasons = [{"Code": "None"} for _ in arguments["TransactItems"]]

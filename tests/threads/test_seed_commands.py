@@ -169,10 +169,10 @@ def test_says_first_who_buys_and_who_sells(installation):
 
 
 def test_another_installation_has_other_passwords(installation):
-    here = {person["password"] for person in seed_demo.list_sign_ins([])}
+    before = {person["password"] for person in seed_demo.list_sign_ins([])}
     installation.SECRET_KEY = secrets.token_urlsafe(64)
-    other_processes = {person["password"] for person in seed_demo.list_sign_ins([])}
-    assert not here & other_processes
+    after = {person["password"] for person in seed_demo.list_sign_ins([])}
+    assert not before & after
 
 
 @pytest.mark.storage

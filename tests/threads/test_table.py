@@ -192,15 +192,15 @@ def marker(thread: str, name: str, ttl: int) -> SentMarker:
 
 def test_what_has_expired_is_in_no_read(thread):
     now = int(time.time())
-    gone, other_processes = marker(thread, "gone", now - 1), marker(thread, "there", now + 60)
-    put_many([gone, other_processes])
+    gone, live = marker(thread, "gone", now - 1), marker(thread, "there", now + 60)
+    put_many([gone, live])
 
     assert SentMarker.find(gone.pk, gone.sk) is None
-    assert SentMarker.find(other_processes.pk, other_processes.sk) is not None
-    found = get_many([(gone.pk, gone.sk), (other_processes.pk, other_processes.sk)])
-    assert [item.sk for item in found] == [other_processes.sk]
+    assert SentMarker.find(live.pk, live.sk) is not None
+    found = get_many([(gone.pk, gone.sk), (live.pk, live.sk)])
+    assert [item.sk for item in found] == [live.sk]
     page = query(gone.pk, Item.sk.startswith(keys.sent_marker_sk("system", "")), limit=10)
-    assert [item.sk for item in page.items] == [other_processes.sk]
+    assert [item.sk for item in page.items] == [live.sk]
 
 
 def test_it_is_gone_in_the_very_second_in_which_it_expires(thread):
