@@ -36,7 +36,7 @@ class OtherProcess:
     def begin(
         self, action: Callable[..., Any], *args: Any, at: float = 0, ahead: float = 0, **kwargs: Any
     ) -> Future[Outcome]:
-        """Starts at the time `at`, so that several can start at once, with a clock `ahead` seconds off."""
+        """Starts at the time `at`, with a clock that is `ahead` seconds off."""
         return self._pool.submit(_run, action, args, kwargs, at, ahead)
 
     def do(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Outcome:
