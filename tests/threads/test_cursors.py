@@ -110,11 +110,11 @@ def test_own_messages_in_between_are_not_unread(thread, buyer, seller):
 
 
 def test_later_messages_of_the_reader_leave_nothing_unread(thread, buyer, seller):
-    of_stranger = say(buyer, thread)
+    received = say(buyer, thread)
     say(seller, thread)
     say(seller, thread)
 
-    read_up_to(seller, of_stranger)
+    read_up_to(seller, received)
 
     assert row(thread, seller).unread == 0
     assert unread_of(seller) == []
@@ -124,11 +124,11 @@ def test_later_messages_of_the_reader_leave_nothing_unread(thread, buyer, seller
 
 
 def test_later_system_messages_leave_nothing_unread(thread, buyer, seller, stranger):
-    of_stranger = say(buyer, thread)
+    received = say(buyer, thread)
     add_friend(buyer, thread_id=thread, user=stranger)
     assert unread_of(seller) == [thread]
 
-    read_up_to(seller, of_stranger)
+    read_up_to(seller, received)
 
     assert cursors(thread, seller) == (2, 2, 0)
     assert unread_of(seller) == []
