@@ -1,4 +1,4 @@
-"""Answers to a message: what is stored, how the quote follows what becomes of it, who may quote."""
+"""Replies: stored references, quotes that follow the quoted message, and permissions."""
 
 from uuid import uuid4
 
@@ -24,7 +24,7 @@ def quote_in(opened, message: Message) -> dict:
 
 
 def fresh(user, message: Message) -> dict:
-    """The quote as a page that is loaded now shows it."""
+    """The quote as a newly loaded page shows it."""
     return quote_in(open_thread(user, message.thread_id), message)
 
 
@@ -34,17 +34,17 @@ def refused(*args, **kwargs) -> str:
     return refusal.value.code
 
 
-# --- What is stored, who is told
+# --- Storage and events
 
 
-def test_an_answer_names_what_it_answers(thread, buyer, seller):
+def test_a_reply_stores_the_quoted_message(thread, buyer, seller):
     (first,) = messages_of(thread)
     answer = say(seller, thread, "Yes", reply_to=first.id)
     assert Message.find(answer.pk, answer.sk).reply_to == first.id
     assert_consistent(thread)
 
 
-def test_both_sides_are_told_with_the_quote_of_a_fresh_page(thread, buyer, seller, delivered, cold):
+def test_the_event_has_the_quote_of_a_new_page(thread, buyer, seller, delivered, cold):
     (first,) = messages_of(thread)
     answer = say(seller, thread, "Yes", reply_to=first.id)
     cold(thread)
@@ -62,20 +62,20 @@ def test_both_sides_are_told_with_the_quote_of_a_fresh_page(thread, buyer, selle
     }
 
 
-def test_a_quote_is_short_and_without_marks(thread, buyer, seller):
+def test_a_quote_is_shortened_plain_text(thread, buyer, seller):
     first = say(buyer, thread, "**" + "x" * 200 + "** <b>")
     answer = say(seller, thread, reply_to=first.id)
     assert fresh(buyer, answer)["text"] == "x" * 140
 
 
-def test_an_answer_to_an_answer_quotes_only_that(thread, buyer, seller):
+def test_a_reply_to_a_reply_quotes_only_the_latter(thread, buyer, seller):
     (first,) = messages_of(thread)
     second = say(seller, thread, "The second", reply_to=first.id)
     third = say(buyer, thread, "The third", reply_to=second.id)
     assert fresh(buyer, third)["text"] == "The second"
 
 
-# --- What becomes of the quoted one
+# --- Changes of the quoted message
 
 
 def test_a_quote_follows_an_edit(thread, buyer, seller):
@@ -94,14 +94,14 @@ def test_a_quote_follows_a_removal(thread, buyer, seller):
     assert "Unforgettable" not in "".join(render_message(m, opened.cached) for m in opened.messages)
 
 
-def test_a_removed_answer_quotes_no_more(thread, buyer, seller):
+def test_a_removed_reply_has_no_quote(thread, buyer, seller):
     (first,) = messages_of(thread)
     answer = say(seller, thread, reply_to=first.id)
     remove(seller, answer)
     assert fresh(buyer, answer) is None
 
 
-def test_a_quote_from_far_back_is_there_on_every_page(thread, buyer, seller):
+def test_a_quote_of_an_old_message_is_on_every_page(thread, buyer, seller):
     (first,) = messages_of(thread)
     answers = []
     for _ in range(3):
@@ -119,10 +119,10 @@ def test_a_quote_from_far_back_is_there_on_every_page(thread, buyer, seller):
     assert quote_in(around, answers[1])["text"] == "Are you free in May?"
 
 
-# --- Somebody who came later
+# --- Participants who joined later
 
 
-def test_a_quote_is_only_a_link_while_somebody_is_there_who_came_later(thread, buyer, seller):
+def test_a_quote_is_only_a_link_while_a_later_participant_cannot_see_it(thread, buyer, seller):
     (first,) = messages_of(thread)
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
@@ -135,7 +135,7 @@ def test_a_quote_is_only_a_link_while_somebody_is_there_who_came_later(thread, b
     assert fresh(buyer, answer)["text"] == "Are you free in May?"
 
 
-def test_nobody_is_told_more_than_the_link_then(thread, buyer, seller, delivered):
+def test_only_the_link_is_published_then(thread, buyer, seller, delivered):
     (first,) = messages_of(thread)
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
@@ -146,7 +146,7 @@ def test_nobody_is_told_more_than_the_link_then(thread, buyer, seller, delivered
     assert first.id in delivered.to(guest, "message.edited")[0]["html"]
 
 
-def test_what_all_can_see_is_quoted_in_full(thread, buyer):
+def test_a_message_visible_to_all_is_quoted_in_full(thread, buyer):
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
     second = say(buyer, thread, "For all three")
@@ -154,10 +154,10 @@ def test_what_all_can_see_is_quoted_in_full(thread, buyer):
     assert fresh(guest, answer)["text"] == "For all three"
 
 
-# --- What cannot be quoted
+# --- Refusals
 
 
-def test_what_one_cannot_see_cannot_be_quoted(thread, buyer, seller):
+def test_an_invisible_message_cannot_be_quoted(thread, buyer, seller):
     (first,) = messages_of(thread)
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
@@ -166,14 +166,14 @@ def test_what_one_cannot_see_cannot_be_quoted(thread, buyer, seller):
     assert len(messages_of(thread)) == 2
 
 
-def test_whoever_went_and_came_back_cannot_quote_what_was_said_before(thread, buyer, other_process):
+def test_a_rejoined_participant_cannot_quote_earlier_messages(thread, buyer, other_process):
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
-    heard = say(buyer, thread)
+    seen = say(buyer, thread)
     other_process.do(remove_participant, buyer, thread_id=thread, user_id=guest.id)
     other_process.do(add_friend, buyer, thread_id=thread, user=guest)
-    # Though this process believes that they were there all the time.
-    assert refused(guest, thread, reply_to=heard.id) == "BAD_FRAME"
+    # The stale cache still has the earlier participation.
+    assert refused(guest, thread, reply_to=seen.id) == "BAD_FRAME"
 
 
 def test_a_message_of_another_thread_cannot_be_quoted(thread, buyer, seller):
@@ -182,16 +182,16 @@ def test_a_message_of_another_thread_cannot_be_quoted(thread, buyer, seller):
     assert len(messages_of(thread)) == 1
 
 
-def test_a_stranger_learns_nothing_by_quoting(thread, stranger):
+def test_a_stranger_is_refused_like_for_a_missing_thread(thread, stranger):
     (first,) = messages_of(thread)
     assert refused(stranger, thread, reply_to=first.id) == "THREAD_NOT_FOUND"
     assert refused(stranger, thread, reply_to=NO_MESSAGE) == "THREAD_NOT_FOUND"
 
 
-# --- A repeat, and what it costs
+# --- Idempotency and cost
 
 
-def test_a_repeat_is_one_answer(thread, seller, delivered):
+def test_a_repeated_reply_is_stored_once(thread, seller, delivered):
     (first,) = messages_of(thread)
     fields = {"thread_id": thread, "client_id": str(uuid4()), "body": "Yes", "reply_to": first.id}
     once, again = send_message(seller, **fields), send_message(seller, **fields)
@@ -200,7 +200,7 @@ def test_a_repeat_is_one_answer(thread, seller, delivered):
 
 
 @pytest.mark.parametrize("other", ["none", "another"])
-def test_the_same_id_with_another_quote_is_another_message(thread, buyer, seller, other):
+def test_the_same_client_id_with_another_quote_is_refused(thread, buyer, seller, other):
     (first,) = messages_of(thread)
     reply_to = None if other == "none" else say(buyer, thread).id
     fields = {"thread_id": thread, "client_id": str(uuid4()), "body": "Yes"}
@@ -212,14 +212,14 @@ def test_the_same_id_with_another_quote_is_another_message(thread, buyer, seller
     assert len(messages_of(thread)) == count
 
 
-def test_costs_two_requests(thread, seller):
+def test_a_reply_costs_two_requests(thread, seller):
     (first,) = messages_of(thread)
     with count_requests() as requests:
         say(seller, thread, reply_to=first.id)
     assert requests == ["GetItem", "TransactWriteItems"]
 
 
-def test_a_page_costs_one_more_only_if_a_quote_points_outside(thread, buyer, seller):
+def test_a_page_costs_one_more_request_only_for_quotes_outside_it(thread, buyer, seller):
     (first,) = messages_of(thread)
     say(seller, thread, reply_to=first.id)
     with count_requests() as requests:

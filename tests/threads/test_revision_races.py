@@ -1,4 +1,4 @@
-"""Several who change at once, or while others write: nothing is lost, and `rev` has no gap."""
+"""Concurrent revisions and sends: nothing is lost, and `rev` has no gaps."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +16,7 @@ from tests.threads.faults import (
     transaction_cancelled,
     unreachable,
 )
-from tests.threads.test_revisions import HEART, THUMB, edit, give, refused, remove, stored
+from tests.threads.test_revisions import HEART, THUMB, edit, react, refused, remove, stored
 from threads.actions.participants import leave_thread, remove_participant
 from threads.actions.revisions import edit_message, remove_message, set_reaction
 from threads.models.message import REACTIONS
@@ -24,9 +24,9 @@ from threads.models.message import REACTIONS
 pytestmark = pytest.mark.slow
 
 
-def together(*doings) -> list:
-    with ThreadPoolExecutor(len(doings)) as pool:
-        return [done.result(30) for done in [pool.submit(*doing) for doing in doings]]
+def run_concurrently(*calls) -> list:
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [job.result(30) for job in [pool.submit(*call) for call in calls]]
 
 
 def outcome(action, *args) -> str:
@@ -37,12 +37,14 @@ def outcome(action, *args) -> str:
     return ""
 
 
-# --- Many at once
+# --- Concurrent revisions
 
 
-def test_all_who_react_at_once_in_one_process_count(thread, buyer, seller):
+def test_concurrent_reactions_in_one_process_are_all_kept(thread, buyer, seller):
     (message,) = messages_of(thread)
-    together(*[(give, person, message, r) for r in REACTIONS for person in (buyer, seller)])
+    run_concurrently(
+        *[(react, person, message, r) for r in REACTIONS for person in (buyer, seller)]
+    )
     given = stored(message).reactions
     assert {reaction: sorted(who) for reaction, who in given.items()} == {
         reaction: sorted([buyer.id, seller.id]) for reaction in REACTIONS
@@ -51,7 +53,7 @@ def test_all_who_react_at_once_in_one_process_count(thread, buyer, seller):
     assert_consistent(thread)
 
 
-def test_all_who_react_at_once_in_three_processes_count(
+def test_concurrent_reactions_in_three_processes_are_all_kept(
     thread, buyer, seller, other_process, third_process
 ):
     guest = make_person("Gil")
@@ -71,9 +73,7 @@ def test_all_who_react_at_once_in_three_processes_count(
     assert_consistent(thread)
 
 
-def test_changes_of_several_messages_in_two_processes_leave_no_gap(
-    thread, buyer, seller, other_process
-):
+def test_concurrent_edits_in_two_processes_leave_no_gap(thread, buyer, seller, other_process):
     mine = [say(buyer, thread) for _ in range(4)]
     theirs = [say(seller, thread) for _ in range(4)]
     at = time.time() + 0.2
@@ -88,10 +88,10 @@ def test_changes_of_several_messages_in_two_processes_leave_no_gap(
     assert_consistent(thread)
 
 
-# --- Against a send
+# --- Revisions during a send
 
 
-def test_an_edit_of_the_newest_while_others_write(thread, buyer, seller, other_process):
+def test_the_newest_message_is_edited_during_sends(thread, buyer, seller, other_process):
     at = time.time() + 0.2
     writing = other_process.begin(other_processes.send_many, seller, thread, 10, at=at)
     time.sleep(max(0, at - time.time()))
@@ -106,7 +106,7 @@ def test_an_edit_of_the_newest_while_others_write(thread, buyer, seller, other_p
     assert_consistent(thread)
 
 
-def test_a_send_in_the_middle_of_an_edit_of_the_newest_stays_the_newest(
+def test_a_message_sent_during_an_edit_stays_the_newest(
     thread, buyer, seller, faults, other_process
 ):
     message = say(buyer, thread, "First")
@@ -121,7 +121,7 @@ def test_a_send_in_the_middle_of_an_edit_of_the_newest_stays_the_newest(
 
 
 @pytest.mark.parametrize("change", [edit, remove])
-def test_what_is_newest_without_this_process_knowing_is_shown_changed(
+def test_a_revision_of_a_newest_message_unknown_to_the_cache_updates_previews(
     thread, buyer, seller, other_process, change
 ):
     say(seller, thread)
@@ -133,20 +133,20 @@ def test_what_is_newest_without_this_process_knowing_is_shown_changed(
     assert_consistent(thread)
 
 
-def test_a_send_right_after_knows_what_was_changed_elsewhere(thread, buyer, seller, other_process):
+def test_a_send_keeps_a_revision_made_by_another_process(thread, buyer, seller, other_process):
     message = say(buyer, thread)
     other_process.do(edit_message, buyer, thread_id=thread, message_id=message.id, body="Elsewhere")
     say(seller, thread)
-    give(seller, message)
+    react(seller, message)
     assert (stored(message).body, stored(message).reactions) == ("Elsewhere", {THUMB: [seller.id]})
     assert thread_item(thread).rev == 2
     assert_consistent(thread)
 
 
-# --- Against each other
+# --- Conflicting revisions
 
 
-def test_an_edit_against_a_removal_leaves_it_removed(thread, buyer, other_process):
+def test_a_concurrent_edit_and_removal_leave_the_message_removed(thread, buyer, other_process):
     for number in range(5):
         message = say(buyer, thread, "As it was")
         at = time.time() + 0.1
@@ -163,7 +163,7 @@ def test_an_edit_against_a_removal_leaves_it_removed(thread, buyer, other_proces
         assert_consistent(thread)
 
 
-def test_a_reaction_and_an_edit_at_once_are_both_kept(thread, buyer, seller, faults, other_process):
+def test_a_concurrent_reaction_and_edit_are_both_kept(thread, buyer, seller, faults, other_process):
     message = say(buyer, thread)
     fields = {"thread_id": thread, "message_id": message.id, "reaction": HEART, "on": True}
     faults.run_before(WRITE, lambda: other_process.do(set_reaction, seller, **fields))
@@ -172,7 +172,7 @@ def test_a_reaction_and_an_edit_at_once_are_both_kept(thread, buyer, seller, fau
     assert_consistent(thread)
 
 
-def test_two_edits_at_once_keep_both_texts(thread, buyer, faults, other_process):
+def test_concurrent_edits_keep_both_texts(thread, buyer, faults, other_process):
     message = say(buyer, thread, "First")
     fields = {"thread_id": thread, "message_id": message.id, "body": "From the phone"}
     faults.run_before(WRITE, lambda: other_process.do(edit_message, buyer, **fields))
@@ -183,10 +183,10 @@ def test_two_edits_at_once_keep_both_texts(thread, buyer, faults, other_process)
     assert_consistent(thread)
 
 
-# --- Against people who come and go
+# --- Revisions and changes of participants
 
 
-def test_whoever_was_removed_a_moment_before_changes_nothing(thread, buyer, faults, other_process):
+def test_a_just_removed_participant_cannot_revise(thread, buyer, faults, other_process):
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
     message = say(guest, thread, "Mine")
@@ -197,7 +197,9 @@ def test_whoever_was_removed_a_moment_before_changes_nothing(thread, buyer, faul
     assert_consistent(thread)
 
 
-def test_whoever_left_a_moment_before_is_not_told(thread, buyer, faults, other_process, delivered):
+def test_a_revision_is_not_published_to_a_participant_who_just_left(
+    thread, buyer, faults, other_process, delivered
+):
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
     message = say(buyer, thread)
@@ -209,10 +211,10 @@ def test_whoever_left_a_moment_before_is_not_told(thread, buyer, faults, other_p
     assert_consistent(thread)
 
 
-# --- Against a store that is busy or away
+# --- Failures of the store
 
 
-def test_a_store_that_is_busy_is_asked_again(thread, buyer, faults):
+def test_a_conflict_is_retried(thread, buyer, faults):
     message = say(buyer, thread)
     faults.before(WRITE, transaction_cancelled("TransactionConflict"), times=5)
     edit(buyer, message)
@@ -220,7 +222,7 @@ def test_a_store_that_is_busy_is_asked_again(thread, buyer, faults):
     assert_consistent(thread)
 
 
-def test_a_store_that_stays_busy_is_left_alone_after_a_while(thread, buyer, faults):
+def test_retries_of_a_conflict_end_at_the_deadline(thread, buyer, faults):
     message = say(buyer, thread)
     faults.before(WRITE, transaction_cancelled("TransactionConflict"), times=ALWAYS)
     began = time.monotonic()
@@ -229,7 +231,9 @@ def test_a_store_that_stays_busy_is_left_alone_after_a_while(thread, buyer, faul
     assert faults.count < 200
 
 
-def test_an_answer_that_was_lost_changes_it_once_and_is_told(thread, buyer, faults, delivered):
+def test_a_revision_whose_answer_was_lost_is_stored_once_and_published(
+    thread, buyer, faults, delivered
+):
     message = say(buyer, thread, "First")
     faults.after(WRITE, connection_closed)
     edit(buyer, message)
@@ -239,7 +243,7 @@ def test_an_answer_that_was_lost_changes_it_once_and_is_told(thread, buyer, faul
     assert_consistent(thread)
 
 
-def test_a_store_that_is_away_is_said_so_and_changes_nothing(thread, buyer, faults):
+def test_an_unavailable_store_refuses_a_revision(thread, buyer, faults):
     message = say(buyer, thread, "First")
     faults.before("*", unreachable, times=ALWAYS)
     assert refused(edit, buyer, message) == "TRY_AGAIN"
