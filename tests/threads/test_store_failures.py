@@ -1,4 +1,4 @@
-"""The store is busy, slow or away: nothing is lost, nothing is stored twice, everybody is told."""
+"""A throttled, slow or unavailable store: nothing is lost, and nothing is stored twice."""
 
 import time
 from uuid import uuid4
@@ -39,7 +39,7 @@ from threads.dynamodb.table import Item, query
 from threads.models import Pair, PairThread
 from threads.queries import get_rows, open_thread
 
-BUSY = [
+RETRIED = [
     transaction_cancelled("TransactionConflict"),
     transaction_cancelled("ThrottlingError"),
     transaction_cancelled("ProvisionedThroughputExceeded"),
@@ -53,9 +53,9 @@ BUSY = [
 ]
 
 
-@pytest.mark.parametrize("busy", BUSY)
-def test_a_busy_store_is_asked_again(thread, buyer, seller, delivered, faults, busy):
-    faults.before(WRITE, busy, times=3)
+@pytest.mark.parametrize("fault", RETRIED)
+def test_a_transient_failure_is_retried(thread, buyer, seller, delivered, faults, fault):
+    faults.before(WRITE, fault, times=3)
     sent = say(buyer, thread, "In spite of it")
 
     assert faults.count == 3
@@ -65,35 +65,35 @@ def test_a_busy_store_is_asked_again(thread, buyer, seller, delivered, faults, b
 
 
 @pytest.fixture
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two seconds are long when there are many tests."""
+def short_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short deadline keeps the tests fast."""
     monkeypatch.setitem(settings.DYNAMODB, "retry_seconds", 0.3)
 
 
 @pytest.mark.parametrize(
-    "busy", [client_error("ThrottlingException"), unreachable, connection_closed, read_timeout]
+    "fault", [client_error("ThrottlingException"), unreachable, connection_closed, read_timeout]
 )
-def test_a_store_that_stays_busy_means_try_again(thread, buyer, delivered, faults, hurried, busy):
-    faults.before(WRITE, busy, times=ALWAYS)
-    with pytest.raises(Refusal) as told:
+def test_a_lasting_failure_is_refused_with_try_again(
+    thread, buyer, delivered, faults, short_deadline, fault
+):
+    faults.before(WRITE, fault, times=ALWAYS)
+    with pytest.raises(Refusal) as refused:
         say(buyer, thread)
 
-    assert told.value.code == "TRY_AGAIN"
+    assert refused.value.code == "TRY_AGAIN"
     assert not delivered
     faults.clear()
     assert len(messages_of(thread)) == 1
     assert say(buyer, thread).seq == 2
 
 
-def test_after_two_seconds_of_conflicts_the_client_is_to_try_again(
-    thread, buyer, delivered, faults
-):
+def test_two_seconds_of_conflicts_are_refused_with_try_again(thread, buyer, delivered, faults):
     faults.before(WRITE, transaction_cancelled("TransactionConflict"), times=ALWAYS)
     began = time.monotonic()
-    with pytest.raises(Refusal) as told:
+    with pytest.raises(Refusal) as refused:
         say(buyer, thread)
 
-    assert told.value.code == "TRY_AGAIN"
+    assert refused.value.code == "TRY_AGAIN"
     assert time.monotonic() - began >= 2
     assert faults.count > 3
     assert not delivered
@@ -103,13 +103,13 @@ def test_after_two_seconds_of_conflicts_the_client_is_to_try_again(
     assert_consistent(thread)
 
 
-def test_a_store_that_is_away_means_try_again_for_everything(
-    thread, buyer, seller, delivered, faults, hurried
+def test_every_action_is_refused_with_try_again_while_the_store_is_unavailable(
+    thread, buyer, seller, delivered, faults, short_deadline
 ):
     sent = messages_of(thread)[0]
     cursor = {"message_id": sent.id, "seq": sent.seq, "tally": sent.tally}
     faults.before("*", unreachable, times=ALWAYS)
-    for ask in (
+    for action in (
         lambda: say(buyer, thread),
         lambda: start(buyer, seller),
         lambda: open_thread(buyer, thread),
@@ -118,18 +118,18 @@ def test_a_store_that_is_away_means_try_again_for_everything(
         lambda: pin_thread(seller, thread_id=thread),
         lambda: leave_thread(seller, thread_id=thread),
     ):
-        with pytest.raises(Refusal) as told:
-            ask()
-        assert told.value.code == "TRY_AGAIN"
+        with pytest.raises(Refusal) as refused:
+            action()
+        assert refused.value.code == "TRY_AGAIN"
     assert not delivered
     faults.clear()
     assert len(messages_of(thread)) == 1
 
 
-# --- The answer is lost after the work was done
+# --- The answer is lost after the write
 
 
-# Lost once, the transaction is repeated with its token; lost every time, the sent marker tells.
+# After one lost answer the retry has the same token; if all are lost, the sent marker is read.
 @pytest.fixture(params=[1, ALWAYS], ids=["once", "always"])
 def times(request, monkeypatch: pytest.MonkeyPatch) -> float:
     if request.param == ALWAYS:
@@ -141,7 +141,7 @@ def times(request, monkeypatch: pytest.MonkeyPatch) -> float:
     "lost", [connection_closed, read_timeout, client_error("InternalServerError", status=500)]
 )
 @pytest.mark.parametrize("is_cold", [False, True])
-def test_a_message_whose_answer_was_lost_is_stored_and_told_once(
+def test_a_message_whose_answer_was_lost_is_stored_and_published_once(
     thread, buyer, seller, delivered, faults, cold, lost, is_cold, times
 ):
     if is_cold:
@@ -158,7 +158,7 @@ def test_a_message_whose_answer_was_lost_is_stored_and_told_once(
     assert_consistent(thread)
 
 
-def test_an_answer_lost_at_the_very_end_of_patience_is_still_looked_for(
+def test_an_answer_lost_at_the_deadline_is_still_checked(
     thread, buyer, seller, delivered, faults, monkeypatch
 ):
     monkeypatch.setitem(settings.DYNAMODB, "retry_seconds", 0.0)
@@ -169,15 +169,15 @@ def test_an_answer_lost_at_the_very_end_of_patience_is_still_looked_for(
     assert [event["message"] for event in delivered.to(seller, "message.sent")] == [sent.id]
 
 
-def test_a_message_whose_answer_was_lost_and_then_the_store_too_is_acknowledged_on_retry(
-    thread, buyer, faults, hurried
+def test_a_message_is_acknowledged_on_retry_after_a_lost_answer_and_an_outage(
+    thread, buyer, faults, short_deadline
 ):
     client_id = str(uuid4())
     faults.after(WRITE, connection_closed)
     faults.before("*", unreachable, times=ALWAYS)
-    with pytest.raises(Refusal) as told:
+    with pytest.raises(Refusal) as refused:
         send_message(buyer, thread_id=thread, client_id=client_id, body="Once")
-    assert told.value.code == "TRY_AGAIN"
+    assert refused.value.code == "TRY_AGAIN"
 
     faults.clear()
     again = send_message(buyer, thread_id=thread, client_id=client_id, body="Once")
@@ -185,7 +185,7 @@ def test_a_message_whose_answer_was_lost_and_then_the_store_too_is_acknowledged_
     assert_consistent(thread)
 
 
-def test_somebody_added_whose_answer_was_lost_is_told_of(
+def test_adding_is_published_after_a_lost_answer(
     thread, buyer, seller, stranger, delivered, faults, times
 ):
     faults.after(WRITE, connection_closed, times=times)
@@ -199,7 +199,7 @@ def test_somebody_added_whose_answer_was_lost_is_told_of(
     assert_consistent(thread)
 
 
-def test_somebody_removed_whose_answer_was_lost_is_told_of(
+def test_removing_is_published_after_a_lost_answer(
     thread, buyer, seller, stranger, delivered, faults, times
 ):
     add_friend(buyer, thread_id=thread, user=stranger)
@@ -215,7 +215,7 @@ def test_somebody_removed_whose_answer_was_lost_is_told_of(
     assert_consistent(thread)
 
 
-def test_somebody_who_left_is_not_told_that_there_is_no_such_thread(
+def test_leaving_is_not_refused_after_a_lost_answer(
     thread, buyer, seller, delivered, faults, times
 ):
     faults.after(WRITE, connection_closed, times=times)
@@ -227,7 +227,7 @@ def test_somebody_who_left_is_not_told_that_there_is_no_such_thread(
 
 
 @pytest.mark.parametrize("lost", [connection_closed, read_timeout])
-def test_a_start_whose_answer_was_lost_makes_one_thread_and_tells_of_it(
+def test_a_start_whose_answer_was_lost_creates_and_publishes_one_thread(
     buyer, seller, delivered, faults, lost
 ):
     faults.after(WRITE, lost)
@@ -243,17 +243,17 @@ def test_a_start_whose_answer_was_lost_makes_one_thread_and_tells_of_it(
     assert_consistent(thread)
 
 
-def test_a_busy_store_is_asked_again_for_a_start(buyer, seller, delivered, faults):
+def test_a_conflict_of_a_start_is_retried(buyer, seller, delivered, faults):
     faults.before(WRITE, transaction_cancelled("TransactionConflict"), times=2)
     thread = start(buyer, seller)
     assert len(delivered.to(seller, "message.sent")) == 1
     assert_consistent(thread)
 
 
-# --- Single writes meet a transaction on the same item
+# --- Single writes in conflict with a transaction
 
 
-def test_a_cursor_waits_for_the_transaction_that_has_its_item(thread, buyer, seller, faults):
+def test_a_cursor_update_retries_a_transaction_conflict(thread, buyer, seller, faults):
     faults.before(UPDATE, client_error("TransactionConflictException"), times=3)
     read_newest(seller, thread)
 
@@ -262,7 +262,7 @@ def test_a_cursor_waits_for_the_transaction_that_has_its_item(thread, buyer, sel
     assert_consistent(thread)
 
 
-def test_a_folder_waits_for_the_transaction_that_has_its_item(thread, seller, faults):
+def test_a_folder_change_retries_a_transaction_conflict(thread, seller, faults):
     faults.before(UPDATE, client_error("TransactionConflictException"), times=3)
     archive_thread(seller, thread_id=thread)
 
@@ -270,18 +270,18 @@ def test_a_folder_waits_for_the_transaction_that_has_its_item(thread, seller, fa
     assert_consistent(thread)
 
 
-def test_a_cursor_does_not_wait_for_ever(thread, seller, faults, hurried):
+def test_retries_of_a_cursor_update_end_at_the_deadline(thread, seller, faults, short_deadline):
     faults.before(UPDATE, client_error("TransactionConflictException"), times=ALWAYS)
-    with pytest.raises(Refusal) as told:
+    with pytest.raises(Refusal) as refused:
         read_newest(seller, thread)
-    assert told.value.code == "TRY_AGAIN"
+    assert refused.value.code == "TRY_AGAIN"
     assert row(thread, seller).unread == 1
 
 
-# --- What one does meanwhile is not undone
+# --- Concurrent changes by the same user
 
 
-def test_archiving_while_another_device_reads_leaves_nothing_listed_as_unread(
+def test_restoring_while_another_device_reads_lists_nothing_as_unread(
     thread, buyer, seller, faults
 ):
     archive_thread(seller, thread_id=thread)
@@ -292,26 +292,24 @@ def test_archiving_while_another_device_reads_leaves_nothing_listed_as_unread(
     assert_consistent(thread)
 
 
-def test_pinning_while_another_device_reads_leaves_nothing_listed_as_unread(thread, seller, faults):
+def test_pinning_while_another_device_reads_lists_nothing_as_unread(thread, seller, faults):
     faults.run_before(UPDATE, lambda: read_newest(seller, thread))
     pin_thread(seller, thread_id=thread)
     assert_consistent(thread)
 
 
-def test_pinning_while_somebody_writes_ends_at_the_new_time(thread, buyer, seller, faults):
+def test_pinning_during_a_send_keeps_the_new_time(thread, buyer, seller, faults):
     faults.run_before(UPDATE, lambda: say(buyer, thread))
     pin_thread(seller, thread_id=thread)
     assert row(thread, seller).pinned
     assert_consistent(thread)
 
 
-def test_reading_in_part_does_not_take_back_what_another_device_has_got(
-    thread, buyer, seller, faults
-):
-    part = say(buyer, thread)
+def test_partial_reading_keeps_the_delivery_of_another_device(thread, buyer, seller, faults):
+    middle = say(buyer, thread)
     say(buyer, thread)
     faults.run_before(UPDATE, lambda: deliver_newest(seller, thread))
-    read_up_to(seller, part)
+    read_up_to(seller, middle)
 
     mine = row(thread, seller)
     assert (mine.last_read_seq, mine.delivered_seq) == (2, 3)
@@ -319,10 +317,10 @@ def test_reading_in_part_does_not_take_back_what_another_device_has_got(
     assert_consistent(thread)
 
 
-def test_sending_while_one_archives_and_reads_elsewhere_lists_nothing_as_unread(
+def test_a_row_archived_and_read_in_another_process_is_not_listed_as_unread(
     thread, buyer, seller, stranger, other_process
 ):
-    """What this process believes of their cursor is old when the row comes back."""
+    """The cached cursor is stale when the row returns to the inbox."""
     say(buyer, thread)
     message = messages_of(thread)[-1]
     other_process.do(archive_thread, seller, thread_id=thread)
@@ -336,7 +334,7 @@ def test_sending_while_one_archives_and_reads_elsewhere_lists_nothing_as_unread(
         seq=message.seq,
         tally=message.tally,
     )
-    # A system line brings it back to the inbox, with nothing unread.
+    # A system message restores the row, with nothing unread.
     add_friend(buyer, thread_id=thread, user=stranger)
 
     assert row(thread, seller).folder == "inbox"
@@ -344,19 +342,19 @@ def test_sending_while_one_archives_and_reads_elsewhere_lists_nothing_as_unread(
     assert_consistent(thread)
 
 
-def test_asking_many_rows_asks_again_for_what_was_left_over(thread, buyer, monkeypatch):
+def test_unprocessed_keys_of_a_batch_read_are_retried(thread, buyer, monkeypatch):
     real = Store._make_api_call
-    left_over = iter([True, False])
+    unprocessed = iter([True, False])
 
-    def leave_over(store: Store, operation: str, arguments: dict) -> dict:
+    def call_partly(store: Store, operation: str, arguments: dict) -> dict:
         answer = real(store, operation, arguments)
-        if operation == "BatchGetItem" and next(left_over, False):
+        if operation == "BatchGetItem" and next(unprocessed, False):
             (table,) = answer["Responses"]
             answer["UnprocessedKeys"] = {table: arguments["RequestItems"][table]}
             answer["Responses"] = {table: []}
         return answer
 
-    monkeypatch.setattr(Store, "_make_api_call", leave_over)
+    monkeypatch.setattr(Store, "_make_api_call", call_partly)
     (mine,) = get_rows(buyer, [thread])
     assert mine.thread_id == thread
     assert mine.user_id == buyer.id
