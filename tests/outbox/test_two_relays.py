@@ -95,9 +95,9 @@ def test_entries_take_effect_once_when_one_of_two_relays_is_killed(short_lease):
         for thread, _ in threads:
             assert_once_and_in_order(thread, 3)
         if survived:
-            assert step > 3, "it was killed nowhere"
+            assert step > 3, "no step was killed"
             return
-    pytest.fail("it never came to an end")
+    pytest.fail("no step survived")
 
 
 def test_entries_take_effect_once_when_an_action_is_killed_beside_a_relay(short_lease):
@@ -110,7 +110,7 @@ def test_entries_take_effect_once_when_an_action_is_killed_beside_a_relay(short_
         # An action that is killed before its commit has written nothing.
         assert_once_and_in_order(thread, 2 if announced else 0)
         if survived:
-            assert step > 3, "it was killed nowhere"
+            assert step > 3, "no step was killed"
             assert announced == 2
             return
-    pytest.fail("it never came to an end")
+    pytest.fail("no step survived")

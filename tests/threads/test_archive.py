@@ -557,7 +557,7 @@ def _kill_at_steps(
         if is_done:
             assert step > 4
             return
-    pytest.fail("it never came to an end")
+    pytest.fail("no step survived")
 
 
 def _survives_kill(step: int, action: Callable[[], object]) -> bool:
@@ -633,4 +633,4 @@ class _Reader:
     def __exit__(self, *error: object) -> None:
         os.close(self.end)
         _, status = os.waitpid(self.pid, 0)
-        assert os.waitstatus_to_exitcode(status) == 0, "somebody could not read"
+        assert os.waitstatus_to_exitcode(status) == 0, "the reader failed"

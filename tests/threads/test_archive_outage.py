@@ -42,7 +42,7 @@ def broken(monkeypatch):
 
 
 def fail(name, mode="rb"):
-    raise OSError("the storage is away")
+    raise OSError("the storage is unavailable")
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def hanging(monkeypatch, settings):
     def hang(name, mode="rb"):
         requested.append(name)
         released.wait()
-        raise OSError("the storage is away")
+        raise OSError("the storage is unavailable")
 
     monkeypatch.setattr(storages["archive"], "_open", hang)
     yield requested

@@ -40,7 +40,7 @@ from threads.models import Participant
 
 pytestmark = pytest.mark.storage
 
-GROSS = "Call me on 0171 3920042, mail me@lumenfold.example, pay me by PayPal, no fee for us"
+SEVERE = "Call me on 0171 3920042, mail me@lumenfold.example, pay me by PayPal, no fee for us"
 
 
 def refused(action) -> Refusal:
@@ -58,7 +58,7 @@ def page(user, thread) -> str:
 @pytest.fixture
 def held(thread, seller) -> str:
     """A thread with a sending hold on the seller."""
-    assert refused(lambda: say(seller, thread, GROSS)).code == "MSG_POLICY_BLOCKED"
+    assert refused(lambda: say(seller, thread, SEVERE)).code == "MSG_POLICY_BLOCKED"
     return thread
 
 
@@ -69,7 +69,7 @@ def case_of(thread: str) -> Case:
 def test_only_the_author_is_held_and_sees_the_reason(thread, buyer, seller, delivered):
     say(seller, thread, "Hello")
     delivered.clear()
-    refused(lambda: say(seller, thread, GROSS))
+    refused(lambda: say(seller, thread, SEVERE))
     refusal = refused(lambda: say(seller, thread, "Hm"))
     assert refusal.code == "SAFETY_SOFT_BLOCK"
     assert "a telephone number" in refusal.message
@@ -270,4 +270,4 @@ def test_the_migration_turns_soft_blocks_into_author_holds(thread, buyer, seller
     assert thread_item(thread).soft_block is None
     assert row(thread, seller).sending_hold["case"] == case.id
     assert say(buyer, thread, "Hello")
-    assert thread_item(by_hand).soft_block, "What staff did by hand is theirs to undo."
+    assert thread_item(by_hand).soft_block, "A soft block set by staff stays."

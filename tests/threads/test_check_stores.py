@@ -84,7 +84,7 @@ def test_stores_of_an_active_thread_agree(active, capsys):
     assert check(capsys) == []
 
 
-NOBODY, NOWHERE = "usr_01JZZZZZZZZZZZZZZZZZZZZZZZ", "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
+MISSING_USER, MISSING_THREAD = "usr_01JZZZZZZZZZZZZZZZZZZZZZZZ", "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
 
 
 def card(thread: str) -> Item:
@@ -96,7 +96,7 @@ def card(thread: str) -> Item:
         payload={},
         state="open",
         version=1,
-        created_by=NOBODY,
+        created_by=MISSING_USER,
         history=[],
         idempotency_keys=[],
         rev=0,
@@ -109,7 +109,7 @@ def tab(thread: str) -> Item:
         keys.tab_sk("docs"),
         version=1,
         snapshot={},
-        updated_by=NOBODY,
+        updated_by=MISSING_USER,
         updated_at=keys.now(),
         rev=0,
     )
@@ -127,18 +127,18 @@ def profile(user: str) -> Item:
 
 ORPHANS = {
     "card": (lambda b: card(b["thread"]), "card card_01JZZZ"),
-    "card without thread": (lambda b: card(NOWHERE), "its thread does not exist"),
-    "tab": (lambda b: tab(NOWHERE), "its thread does not exist"),
+    "card without thread": (lambda b: card(MISSING_THREAD), "its thread does not exist"),
+    "tab": (lambda b: tab(MISSING_THREAD), "its thread does not exist"),
     "wait": (lambda b: pending_action(b["buyer"].id, b["thread"]), "no open proofs matches it"),
     "wait elsewhere": (
-        lambda b: pending_action(b["buyer"].id, NOWHERE),
+        lambda b: pending_action(b["buyer"].id, MISSING_THREAD),
         "its thread does not exist",
     ),
-    "profile": (lambda b: profile(NOBODY), f"user {NOBODY} does not exist"),
+    "profile": (lambda b: profile(MISSING_USER), f"user {MISSING_USER} does not exist"),
     "draft": (
         lambda b: Draft(
             keys.user_pk(b["buyer"].id),
-            keys.draft_sk(NOWHERE),
+            keys.draft_sk(MISSING_THREAD),
             text="",
             version=1,
             updated_at=keys.now(),
@@ -176,9 +176,9 @@ def test_a_participant_who_does_not_exist_is_found(active, capsys):
     found = Participant.find(
         keys.thread_pk(active["thread"]), keys.participant_sk(active["buyer"].id)
     )
-    found.sk = keys.participant_sk(NOBODY)
+    found.sk = keys.participant_sk(MISSING_USER)
     found.save()
-    assert any(f"user {NOBODY} does not exist" in line for line in check(capsys))
+    assert any(f"user {MISSING_USER} does not exist" in line for line in check(capsys))
 
 
 @pytest.mark.storage
@@ -212,5 +212,5 @@ def test_the_profile_of_a_deleted_account_and_a_dead_letter_are_found(active, ca
 def test_the_table_is_read_in_pages(active, capsys, monkeypatch):
     monkeypatch.setattr(orphans, "PAGE_SIZE", 2)
     assert check(capsys) == []
-    card(NOWHERE).save()
+    card(MISSING_THREAD).save()
     assert len(check(capsys)) == 1

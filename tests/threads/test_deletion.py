@@ -278,4 +278,4 @@ def test_deletion_completes_when_killed_at_every_step():
         if is_done:
             assert step > 4
             return
-    pytest.fail("it never came to an end")
+    pytest.fail("no step survived")

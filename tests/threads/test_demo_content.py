@@ -37,7 +37,11 @@ def loaded(now: datetime) -> dict[str, DemoConversation]:
 
 
 def every_message(now: datetime) -> list[tuple[str, DemoMessage]]:
-    return [(key, message) for key, talk in loaded(now).items() for message in talk.messages]
+    return [
+        (key, message)
+        for key, conversation in loaded(now).items()
+        for message in conversation.messages
+    ]
 
 
 def sentences(text: str) -> list[str]:
@@ -93,62 +97,72 @@ def test_names_are_written_in_more_than_one_script():
 
 @pytest.mark.parametrize("key", ["mara", "tomas"])
 def test_the_two_main_users_have_about_ten_conversations(key: str):
-    mine = [talk for talk in loaded(NOW).values() if key in (talk.buyer, talk.seller)]
+    mine = [
+        conversation
+        for conversation in loaded(NOW).values()
+        if key in (conversation.buyer, conversation.seller)
+    ]
     assert 9 <= len(mine) <= 12
-    assert any(talk.unread_for.get(key) for talk in mine)
-    assert any(key in talk.pinned_by for talk in mine)
-    assert any(key in talk.archived_by for talk in mine)
+    assert any(conversation.unread_for.get(key) for conversation in mine)
+    assert any(key in conversation.pinned_by for conversation in mine)
+    assert any(key in conversation.archived_by for conversation in mine)
 
 
 def test_a_user_can_be_a_buyer_and_a_seller():
-    talks = loaded(NOW).values()
-    assert {talk.buyer for talk in talks} & {talk.seller for talk in talks} >= {"mara", "tomas"}
+    conversations = loaded(NOW).values()
+    assert {conversation.buyer for conversation in conversations} & {
+        conversation.seller for conversation in conversations
+    } >= {"mara", "tomas"}
 
 
 # --- Conversations ----------------------------------------------------------------------------
 
 
 def test_two_dozen_conversations_have_at_least_six_languages():
-    talks = loaded(NOW).values()
-    assert len(talks) >= 24
-    assert len(content.conversations(NOW)) == len(talks)
-    assert len({talk.language for talk in talks}) >= 6
-    assert "ar" in {talk.language for talk in talks}
+    conversations = loaded(NOW).values()
+    assert len(conversations) >= 24
+    assert len(content.conversations(NOW)) == len(conversations)
+    assert len({conversation.language for conversation in conversations}) >= 6
+    assert "ar" in {conversation.language for conversation in conversations}
 
 
 def test_lengths_range_from_one_message_to_two_thousand():
-    lengths = sorted(len(talk.messages) for talk in loaded(NOW).values())
+    lengths = sorted(len(conversation.messages) for conversation in loaded(NOW).values())
     assert lengths[0] == 1
     assert 55 <= lengths[-2] <= 70
     assert lengths[-1] == 2000
 
 
 def test_ages_range_from_minutes_to_more_than_a_year():
-    ages = sorted(NOW - talk.messages[-1].at for talk in loaded(NOW).values())
+    ages = sorted(NOW - conversation.messages[-1].at for conversation in loaded(NOW).values())
     assert ages[0] < timedelta(hours=1)
     assert ages[-1] > timedelta(days=365)
 
 
 def test_every_user_named_by_a_conversation_is_a_participant():
-    for talk in loaded(NOW).values():
-        sides = {talk.buyer, talk.seller}
+    for conversation in loaded(NOW).values():
+        sides = {conversation.buyer, conversation.seller}
         assert len(sides) == 2
         assert sides <= PEOPLE.keys()
-        assert {message.author for message in talk.messages} <= sides
-        assert {*talk.pinned_by, *talk.archived_by, *talk.unread_for} <= sides
+        assert {message.author for message in conversation.messages} <= sides
+        assert {
+            *conversation.pinned_by,
+            *conversation.archived_by,
+            *conversation.unread_for,
+        } <= sides
 
 
 def test_unread_messages_are_the_last_ones_of_the_other_participant():
-    for talk in loaded(NOW).values():
-        for reader, count in talk.unread_for.items():
-            assert 0 < count <= len(talk.messages)
-            assert reader not in {message.author for message in talk.messages[-count:]}
+    for conversation in loaded(NOW).values():
+        for reader, count in conversation.unread_for.items():
+            assert 0 < count <= len(conversation.messages)
+            assert reader not in {message.author for message in conversation.messages[-count:]}
 
 
 def test_no_text_exceeds_the_limits(now: datetime):
-    for talk in loaded(now).values():
-        assert 0 < len(talk.subject) <= 120
-        assert 0 < len(talk.city) <= 80
+    for conversation in loaded(now).values():
+        assert 0 < len(conversation.subject) <= 120
+        assert 0 < len(conversation.city) <= 80
     assert all(0 < len(message.text.strip()) <= 8000 for _, message in every_message(now))
 
 
@@ -162,7 +176,7 @@ def test_every_placeholder_in_a_text_is_filled(now: datetime):
 
 def test_texts_have_no_contact_details_or_off_platform_services():
     about = [person.about + person.headline for person in PEOPLE.values()]
-    subjects = [talk.subject for talk in loaded(NOW).values()]
+    subjects = [conversation.subject for conversation in loaded(NOW).values()]
     off_platform = r"whatsapp|telegram|signal me|paypal|venmo|bizum|iban|e-?mail|gmail|instagram"
     for text in [*about, *subjects, *(message.text for _, message in every_message(NOW))]:
         assert "@" not in text, text
@@ -199,21 +213,21 @@ def test_no_text_becomes_a_list_because_it_begins_with_a_number():
 
 
 def test_the_long_conversation_repeats_no_sentence_within_forty_messages(now: datetime):
-    last_said: dict[str, int] = {}
+    last_seen: dict[str, int] = {}
     for number, message in enumerate(loaded(now)["mara-tomas"].messages):
         for sentence in sentences(message.text):
-            before = last_said.get(sentence, number - FAR_APART)
+            before = last_seen.get(sentence, number - FAR_APART)
             assert number - before >= FAR_APART or before == number, (number, sentence)
-            last_said[sentence] = number
+            last_seen[sentence] = number
 
 
 def test_the_long_conversation_repeats_no_long_message_within_a_season():
-    last_said: dict[str, DemoMessage] = {}
+    last_seen: dict[str, DemoMessage] = {}
     for message in loaded(NOW)["mara-tomas"].messages:
-        before = last_said.get(message.text)
+        before = last_seen.get(message.text)
         if before and len(message.text) > 60:
             assert message.at - before.at > timedelta(days=90), message.text
-        last_said[message.text] = message
+        last_seen[message.text] = message
 
 
 def test_every_sentence_of_the_long_conversation_starts_with_a_capital():
@@ -224,8 +238,8 @@ def test_every_sentence_of_the_long_conversation_starts_with_a_capital():
 
 def test_the_long_conversation_has_both_authors_and_lasts_two_years():
     messages = loaded(NOW)["mara-tomas"].messages
-    voices = Counter(message.author for message in messages)
-    assert min(voices.values()) > 800
+    counts = Counter(message.author for message in messages)
+    assert min(counts.values()) > 800
     assert timedelta(days=700) < messages[-1].at - messages[0].at < timedelta(days=760)
 
 
@@ -269,22 +283,22 @@ def test_dates_are_written_in_the_style_of_each_language(language: str, words: s
 
 
 def test_times_increase_and_are_never_in_the_future(now: datetime):
-    for talk in loaded(now).values():
-        times = [message.at for message in talk.messages]
+    for conversation in loaded(now).values():
+        times = [message.at for message in conversation.messages]
         assert all(at.tzinfo is UTC for at in times)
         assert all(before < after for before, after in zip(times, times[1:], strict=False)), (
-            talk.key
+            conversation.key
         )
         assert times[-1] < now
 
 
 def test_the_last_message_is_as_old_as_the_file_says(now: datetime):
-    for talk in loaded(now).values():
-        said = content.duration(written()[talk.key]["ended"])
-        late = now - said - talk.messages[-1].at
+    for conversation in loaded(now).values():
+        age = content.duration(written()[conversation.key]["ended"])
+        late = now - age - conversation.messages[-1].at
         # From one day on, the age is rounded to an hour at which users are awake.
-        most = timedelta(days=1) if said >= timedelta(days=1) else timedelta(0)
-        assert timedelta(0) <= late <= most, talk.key
+        max_late = timedelta(days=1) if age >= timedelta(days=1) else timedelta(0)
+        assert timedelta(0) <= late <= max_late, conversation.key
 
 
 def test_users_mostly_write_while_they_are_awake(now: datetime):

@@ -177,17 +177,17 @@ def test_a_merge_that_is_too_long_is_refused_and_the_first_kept(thread, buyer, d
 
 
 def test_a_stranger_is_refused_like_for_a_missing_thread(thread, stranger, cold, delivered):
-    nowhere = "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
-    for forget in (True, False):
-        if forget:
+    missing = "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
+    for is_cold in (True, False):
+        if is_cold:
             cold(thread)
-        with count_requests() as asked_for_theirs, pytest.raises(Refusal) as theirs:
+        with count_requests() as requests_of_stranger, pytest.raises(Refusal) as theirs:
             save(stranger, thread, "Hello")
-        with count_requests() as asked_for_none, pytest.raises(Refusal) as none:
-            save(stranger, nowhere, "Hello")
-        assert theirs.value.as_dict("") == none.value.as_dict("")
+        with count_requests() as requests_of_missing, pytest.raises(Refusal) as not_found:
+            save(stranger, missing, "Hello")
+        assert theirs.value.as_dict("") == not_found.value.as_dict("")
         assert theirs.value.code == "THREAD_NOT_FOUND"
-        assert asked_for_theirs == asked_for_none
+        assert requests_of_stranger == requests_of_missing
     assert find_draft(stranger, thread) is None
     assert not delivered
 
@@ -221,7 +221,7 @@ def test_a_draft_is_deleted_when_its_user_leaves(thread, buyer):
     assert find_draft(guest, thread) is None
 
 
-def test_a_blocked_user_can_save_a_draft(thread, buyer, seller):
+def test_a_draft_can_be_saved_while_sending_is_refused(thread, buyer, seller):
     block_person(seller, blocked=buyer)
     thread_item(thread).update([Thread.status.set(LOCKED)])
     save(buyer, thread, "For when it is open again")
@@ -232,11 +232,11 @@ def test_a_blocked_user_can_save_a_draft(thread, buyer, seller):
 
 
 def test_a_save_costs_one_request_and_one_more_after_a_race(thread, buyer, cold):
-    for state in ("warm", "cold"):
-        if state == "cold":
+    for cache_state in ("warm", "cold"):
+        if cache_state == "cold":
             cold(thread)
         with count_requests() as requests:
-            save(buyer, thread, f"Text {state}", int(state == "cold"))
+            save(buyer, thread, f"Text {cache_state}", int(cache_state == "cold"))
         assert requests == ["TransactWriteItems"]
     with count_requests() as requests:
         save(buyer, thread, "From elsewhere", 0)

@@ -153,7 +153,7 @@ def test_history_stores_exactly_what_sending_stores(buyer, seller, case):
         assert row(past.id, person).unread == fields["unread"].get(person.id, 0)
 
 
-def test_history_accepts_the_pair(buyer, seller, person):
+def test_a_past_thread_connects_its_users_like_a_started_one(buyer, seller, person):
     other = person("Otto")
     past = past_thread(buyer, seller)
     write_history([past])
@@ -305,7 +305,7 @@ def test_users_with_a_block_are_refused(buyer, seller):
 def test_an_interrupted_write_shows_nothing_and_the_next_completes_it(buyer, seller, monkeypatch):
     past = past_thread(buyer, seller, unread={buyer.id: 1})
 
-    def die(states: object) -> None:
+    def die(threads: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as interrupted:

@@ -314,7 +314,7 @@ KINDS = pytest.mark.parametrize("kind", Item.kinds, ids=lambda kind: kind.__name
 
 @KINDS
 def test_the_largest_item_that_the_limits_allow_is_within_its_bound(kind):
-    assert kind in LARGEST, "build the largest one here"
+    assert kind in LARGEST, "add its largest item to LARGEST"
     size = item_bytes(serialized(LARGEST[kind]()))
     assert size <= kind.max_bytes < MAX_ITEM_BYTES
 
@@ -336,7 +336,7 @@ def test_the_number_of_transitions_of_a_card_is_bounded(name):
     edges = {(source, transition.to) for transition in transitions for source in transition.sources}
 
     def longest(state: str, seen: tuple[str, ...]) -> int:
-        assert state not in seen, f"{name}: {state} is reached again"
+        assert state not in seen, f"{name}: {state} is reached twice"
         return 1 + max((longest(to, (*seen, state)) for at, to in edges if at == state), default=0)
 
     # Plus the final transition, and a second signature during which the card stays pending.

@@ -26,7 +26,7 @@ from threads.queries import (
     open_thread_at,
 )
 
-NOWHERE = "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
+MISSING_THREAD = "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
 BEYOND_THE_CALENDAR = "msg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ"
 
 
@@ -168,7 +168,7 @@ def _all_missed(user, thread: str, after: str) -> list[Message]:
     missed, more = [], True
     while more:
         opened = catch_up(user, thread, after=after)
-        assert opened.messages, "there is more, and one would ask for it for ever"
+        assert opened.messages, "an empty page with more to come never ends"
         missed += opened.messages
         after, more = missed[-1].id, opened.has_newer
     return missed
@@ -185,7 +185,7 @@ def test_one_message_is_read_by_its_id(thread, buyer, seller):
 def test_rows_are_returned_in_the_requested_order_and_only_the_users_own(buyer, seller, stranger):
     mine = [start(buyer, seller) for _ in range(3)]
     theirs = start(stranger, seller)
-    requested = [mine[2], NOWHERE, theirs, mine[0], mine[1]]
+    requested = [mine[2], MISSING_THREAD, theirs, mine[0], mine[1]]
     assert [each.thread_id for each in get_rows(buyer, requested)] == [mine[2], mine[0], mine[1]]
 
 
@@ -220,7 +220,7 @@ def test_a_stranger_is_refused_like_for_a_missing_thread(thread, buyer, stranger
         read(stranger, thread, message)
     cold(thread)
     with count_requests() as of_missing, pytest.raises(Refusal) as unknown:
-        read(stranger, NOWHERE, message)
+        read(stranger, MISSING_THREAD, message)
     assert refused.value.code == unknown.value.code == "THREAD_NOT_FOUND"
     assert refused.value.message == unknown.value.message
     assert theirs == of_missing

@@ -233,8 +233,8 @@ def test_a_first_contact_beyond_the_limit_is_not_judged(buyer, settings, judged_
 def test_starts_refused_for_their_text_are_limited(buyer, settings):
     settings.PACES = settings.PACES | {"start": (3, 6)}
     other = make_person("nora")
-    gross = "whatsapp me on +49 151 23456789, pay me by paypal, mail me@example.com"
-    codes = [refused(lambda: ask(buyer, other, gross)).code for _ in range(5)]
+    severe = "whatsapp me on +49 151 23456789, pay me by paypal, mail me@example.com"
+    codes = [refused(lambda: ask(buyer, other, severe)).code for _ in range(5)]
     assert codes == ["MSG_POLICY_BLOCKED"] * 3 + ["RATE_LIMITED"] * 2
 
 

@@ -19,7 +19,7 @@ from threads.dynamodb.recent_writes import (
     list_written_rows,
 )
 
-NOWHERE = "redis://127.0.0.1:1/0"
+UNREACHABLE_URL = "redis://127.0.0.1:1/0"
 
 
 @pytest.fixture(params=["memory", "redis"])
@@ -69,7 +69,7 @@ def test_writes_are_shared_between_processes():
 
 def test_a_process_lists_its_own_writes_without_redis(monkeypatch):
     monkeypatch.setattr(redis_outage, "is_on", False)
-    user, recent = new_user_id(), RedisRecentWrites(NOWHERE)
+    user, recent = new_user_id(), RedisRecentWrites(UNREACHABLE_URL)
     recent.record([(user, "thrd_a")])
     asyncio.run(recent.record_async([(user, "thrd_b")]))
     assert sorted(recent.list_threads(user)) == ["thrd_a", "thrd_b"]

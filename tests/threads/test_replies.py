@@ -39,21 +39,21 @@ def refused(*args, **kwargs) -> str:
 
 def test_a_reply_stores_the_quoted_message(thread, buyer, seller):
     (first,) = messages_of(thread)
-    answer = say(seller, thread, "Yes", reply_to=first.id)
-    assert Message.find(answer.pk, answer.sk).reply_to == first.id
+    reply = say(seller, thread, "Yes", reply_to=first.id)
+    assert Message.find(reply.pk, reply.sk).reply_to == first.id
     assert_consistent(thread)
 
 
 def test_the_event_has_the_quote_of_a_new_page(thread, buyer, seller, delivered, cold):
     (first,) = messages_of(thread)
-    answer = say(seller, thread, "Yes", reply_to=first.id)
+    reply = say(seller, thread, "Yes", reply_to=first.id)
     cold(thread)
     opened = open_thread(buyer, thread)
     for person in (buyer, seller):
         (event,) = delivered.to(person, "message.sent")
         assert event["html"] == render_message(opened.messages[-1], opened.cached)
         assert "Are you free in May?" in event["html"]
-    assert fresh(buyer, answer) == {
+    assert fresh(buyer, reply) == {
         "id": first.id,
         "url": f"/threads/{thread}/messages/{first.id}/#{first.id}",
         "author_name": "Bea",
@@ -64,8 +64,8 @@ def test_the_event_has_the_quote_of_a_new_page(thread, buyer, seller, delivered,
 
 def test_a_quote_is_shortened_plain_text(thread, buyer, seller):
     first = say(buyer, thread, "**" + "x" * 200 + "** <b>")
-    answer = say(seller, thread, reply_to=first.id)
-    assert fresh(buyer, answer)["text"] == "x" * 140
+    reply = say(seller, thread, reply_to=first.id)
+    assert fresh(buyer, reply)["text"] == "x" * 140
 
 
 def test_a_reply_to_a_reply_quotes_only_the_latter(thread, buyer, seller):
@@ -80,43 +80,43 @@ def test_a_reply_to_a_reply_quotes_only_the_latter(thread, buyer, seller):
 
 def test_a_quote_follows_an_edit(thread, buyer, seller):
     first = say(buyer, thread, "In May")
-    answer = say(seller, thread, reply_to=first.id)
+    reply = say(seller, thread, reply_to=first.id)
     edit(buyer, first, "In June")
-    assert fresh(seller, answer)["text"] == "In June"
+    assert fresh(seller, reply)["text"] == "In June"
 
 
 def test_a_quote_follows_a_removal(thread, buyer, seller):
     first = say(buyer, thread, "Unforgettable")
-    answer = say(seller, thread, reply_to=first.id)
+    reply = say(seller, thread, reply_to=first.id)
     remove(buyer, first)
-    assert fresh(seller, answer)["text"] == "This message was removed."
+    assert fresh(seller, reply)["text"] == "This message was removed."
     opened = open_thread(seller, thread)
     assert "Unforgettable" not in "".join(render_message(m, opened.cached) for m in opened.messages)
 
 
 def test_a_removed_reply_has_no_quote(thread, buyer, seller):
     (first,) = messages_of(thread)
-    answer = say(seller, thread, reply_to=first.id)
-    remove(seller, answer)
-    assert fresh(buyer, answer) is None
+    reply = say(seller, thread, reply_to=first.id)
+    remove(seller, reply)
+    assert fresh(buyer, reply) is None
 
 
 def test_a_quote_of_an_old_message_is_on_every_page(thread, buyer, seller):
     (first,) = messages_of(thread)
-    answers = []
+    replies = []
     for _ in range(3):
-        answers.append(say(seller, thread, reply_to=first.id))
+        replies.append(say(seller, thread, reply_to=first.id))
         for _ in range(30):
             say(buyer, thread)
     newest = open_thread(buyer, thread)
-    assert newest.messages[0].seq > answers[1].seq
-    assert quote_in(newest, answers[2])["text"] == "Are you free in May?"
+    assert newest.messages[0].seq > replies[1].seq
+    assert quote_in(newest, replies[2])["text"] == "Are you free in May?"
     older = list_older(buyer, thread, before=newest.messages[0].id)
-    assert quote_in(older, answers[1])["text"] == "Are you free in May?"
-    newer = list_newer(buyer, thread, after=answers[0].id)
-    assert quote_in(newer, answers[1])["text"] == "Are you free in May?"
-    around = open_thread_at(buyer, thread, answers[1].id)
-    assert quote_in(around, answers[1])["text"] == "Are you free in May?"
+    assert quote_in(older, replies[1])["text"] == "Are you free in May?"
+    newer = list_newer(buyer, thread, after=replies[0].id)
+    assert quote_in(newer, replies[1])["text"] == "Are you free in May?"
+    around = open_thread_at(buyer, thread, replies[1].id)
+    assert quote_in(around, replies[1])["text"] == "Are you free in May?"
 
 
 # --- Participants who joined later
@@ -126,22 +126,24 @@ def test_a_quote_is_only_a_link_while_a_later_participant_cannot_see_it(thread, 
     (first,) = messages_of(thread)
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
-    answer = say(seller, thread, reply_to=first.id)
+    reply = say(seller, thread, reply_to=first.id)
     for person in (buyer, seller, guest):
-        quote = fresh(person, answer)
+        quote = fresh(person, reply)
         assert (quote["is_link_only"], quote["text"], quote["author_name"]) == (True, "", "")
         assert quote["url"].endswith(first.id)
     remove_participant(buyer, thread_id=thread, user_id=guest.id)
-    assert fresh(buyer, answer)["text"] == "Are you free in May?"
+    assert fresh(buyer, reply)["text"] == "Are you free in May?"
 
 
-def test_only_the_link_is_published_then(thread, buyer, seller, delivered):
+def test_only_the_link_is_published_while_a_later_participant_cannot_see_it(
+    thread, buyer, seller, delivered
+):
     (first,) = messages_of(thread)
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
     delivered.clear()
-    answer = say(seller, thread, "Yes", reply_to=first.id)
-    edit(seller, answer, "No")
+    reply = say(seller, thread, "Yes", reply_to=first.id)
+    edit(seller, reply, "No")
     assert "free in May" not in str(delivered)
     assert first.id in delivered.to(guest, "message.edited")[0]["html"]
 
@@ -150,8 +152,8 @@ def test_a_message_visible_to_all_is_quoted_in_full(thread, buyer):
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
     second = say(buyer, thread, "For all three")
-    answer = say(guest, thread, reply_to=second.id)
-    assert fresh(guest, answer)["text"] == "For all three"
+    reply = say(guest, thread, reply_to=second.id)
+    assert fresh(guest, reply)["text"] == "For all three"
 
 
 # --- Refusals

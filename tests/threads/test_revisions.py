@@ -150,9 +150,9 @@ def test_a_revision_of_the_newest_message_updates_all_previews(thread, buyer, se
     assert row(thread, buyer).last_message == row(thread, seller).last_message == shown
 
     remove(buyer, message)
-    gone = shown | {"text": "Message removed"}
-    assert thread_item(thread).last_message == gone
-    assert row(thread, buyer).last_message == row(thread, seller).last_message == gone
+    removed = shown | {"text": "Message removed"}
+    assert thread_item(thread).last_message == removed
+    assert row(thread, buyer).last_message == row(thread, seller).last_message == removed
     assert_consistent(thread)
 
 

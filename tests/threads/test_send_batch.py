@@ -98,7 +98,7 @@ def test_messages_beyond_the_transaction_limit_are_left_for_the_next(thread, buy
     batch = [outgoing(buyer, thread, f"Number {n}") for n in range(60)]
     send_all(batch)
     done = [one.is_done for one in batch]
-    assert done == sorted(done, reverse=True), "The first ones, in order."
+    assert done == sorted(done, reverse=True), "The first messages are sent, in order."
     assert 40 < sum(done) < 50
 
     send_remaining(batch)
@@ -151,7 +151,7 @@ def test_a_thread_with_a_concurrent_write_is_left_out_without_delaying_the_other
         assert [one.is_done for one in both] == [False, True]
         send_remaining(both)
 
-    assert requests == ["TransactWriteItems"] * 3, "What the store has came with the refusal."
+    assert requests == ["TransactWriteItems"] * 3, "The refusal includes the stored thread."
     assert bodies(thread) == ["Faster", "Slower"]
     assert_consistent(thread, other)
 
@@ -255,7 +255,7 @@ def test_a_publish_failure_does_not_affect_other_messages(
 
     def publish_some(appended) -> None:
         if appended.message.thread_id == thread:
-            raise RuntimeError("not to be shown")
+            raise RuntimeError("cannot be rendered")
         publish(appended)
 
     monkeypatch.setattr(messages, "publish_message", publish_some)

@@ -61,8 +61,8 @@ def sync_all(user, thread_id, *, after, oldest, rev=0):
         rev = event["rev"]
         if not event["more"]:
             return messages, changed, rev
-        assert event["messages"] or event["changed"], "It would go on for ever."
-    pytest.fail("There is no end to it.")
+        assert event["messages"] or event["changed"], "an empty frame with more to come never ends"
+    pytest.fail("the sync did not end")
 
 
 # --- Missed messages
