@@ -1,4 +1,4 @@
-"""Which messages share a batch, and when; their writes are tested in test_send_batch."""
+"""Which messages are sent in one batch, and when; test_send_batch covers how it is stored."""
 
 import asyncio
 import time
