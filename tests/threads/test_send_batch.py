@@ -36,7 +36,7 @@ from threads.dynamodb.transactions import commit_steps, commit_steps_async
 def committed(request, monkeypatch):
     """Commits like a command, or like the batcher: on the event loop, without ORM or waiting."""
     if request.param == "on the loop":
-        monkeypatch.setitem(globals(), "commit_each", _commit_on_a_loop)
+        monkeypatch.setitem(globals(), "commit_steps", _commit_on_a_loop)
 
 
 def _commit_on_a_loop(steps) -> None:
