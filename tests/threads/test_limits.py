@@ -17,10 +17,10 @@ from files.models import File
 from tests.test_access import BACKEND
 from tests.threads.conftest import ask, make_person, messages_of, say
 from threads.actions.messages import OutgoingMessage, send_batch, send_message
-from threads.actions.rate_limits import take_token, upload_limits
 from threads.actions.revisions import edit_message
 from threads.actions.uploads import upload_file
 from threads.dynamodb.store import count_requests
+from threads.models.rate_limits import take_token, upload_limits
 
 
 @pytest.fixture

@@ -52,8 +52,8 @@ def test_nobody_else_changes_it(buyer, stranger, person, thread):
 def test_a_person_has_a_safe_mode_of_their_own(buyer):
     client = Client()
     client.force_login(buyer, backend=BACKEND)
-    assert "It is <b>on</b> for you" in client.get(reverse("accounts:settings")).content.decode()
+    assert "Safe mode is <b>on</b>" in client.get(reverse("accounts:settings")).content.decode()
     client.post(reverse("accounts:safe_mode"), {"safe_mode": "off"})
     buyer.refresh_from_db()
     assert not buyer.safe_mode
-    assert "It is <b>off</b> for you" in client.get(reverse("accounts:settings")).content.decode()
+    assert "Safe mode is <b>off</b>" in client.get(reverse("accounts:settings")).content.decode()
