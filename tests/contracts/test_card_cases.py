@@ -10,7 +10,7 @@ from moderation.actions.cases import resolve_case
 from moderation.actions.interventions import take_action
 from moderation.models import AuditEntry, Case
 from projects.panel.rebuild import list_differences
-from tests.contracts.card_scenes import GIVEN, answer, propose
+from tests.contracts.card_helpers import GIVEN, answer, propose
 from tests.contracts.conftest import sign
 from tests.moderation.conftest import BACKEND, moderator, support, taken  # noqa: F401
 from tests.threads.checker import assert_consistent

@@ -10,7 +10,7 @@ from django.urls import reverse
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
 from projects.cards.rendering import make_card_action, make_card_view
-from tests.contracts.card_scenes import (
+from tests.contracts.card_helpers import (
     GIVEN,
     answer,
     bring_to,

@@ -9,10 +9,10 @@ from contracts.cards.types import TYPES
 from contracts.models import Leg
 from contracts.models.bookings import LEG_STATES
 from contracts.status import is_allowed, proposal_action
-from tests.contracts.card_scenes import GIVEN, files_for, make_completable, propose, proposer_of
-from tests.contracts.kills import assert_agree
-from tests.contracts.outcomes import everything
-from tests.contracts.test_card_tables import code_of, new_leg
+from tests.contracts.card_helpers import GIVEN, files_for, make_completable, propose, proposer_of
+from tests.contracts.crash_points import assert_agree
+from tests.contracts.store_snapshots import everything
+from tests.contracts.test_card_transitions import code_of, new_leg
 from tests.files.conftest import kept  # noqa: F401
 from tests.threads.conftest import make_person
 

@@ -18,7 +18,7 @@ from core.outbox.processing import process_due, process_now
 from core.refusals import Refusal
 from projects.cards.deadline_worker import process_due_cards
 from projects.panel.rebuild import list_differences
-from tests.contracts.card_scenes import answer, let_be_due, new_time, propose
+from tests.contracts.card_helpers import answer, let_be_due, new_time, propose
 from tests.contracts.conftest import IN_MAY, book, terms
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, start

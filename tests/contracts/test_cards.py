@@ -11,7 +11,7 @@ from contracts.models import Amendment, Card, CardStep, Leg
 from contracts.queries import get_balance
 from core.refusals import Refusal
 from projects.panel.rebuild import list_differences
-from tests.contracts.card_scenes import answer, new_time, propose, some_extras
+from tests.contracts.card_helpers import answer, new_time, propose, some_extras
 from tests.contracts.conftest import IN_MAY, book, terms
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, start, thread_item

@@ -14,7 +14,7 @@ from core.refusals import Refusal
 from projects.actions.cards import propose_card
 from projects.cards.deadline_worker import process_due_cards
 from projects.panel.rebuild import list_differences
-from tests.contracts.card_scenes import GIVEN, answer, make_completable, propose
+from tests.contracts.card_helpers import GIVEN, answer, make_completable, propose
 from tests.contracts.conftest import offer_in, pay, sign, terms
 from tests.threads.conftest import messages_of
 from threads.queries import open_thread

@@ -20,7 +20,7 @@ from projects.actions.cards import transition_card
 from projects.actions.panel import edit_tab
 from projects.actions.proofs import add_proofs
 from projects.cards.gallery import list_selectable_images
-from tests.contracts.card_scenes import GIVEN, propose
+from tests.contracts.card_helpers import GIVEN, propose
 from tests.files.conftest import bring, kept  # noqa: F401
 from tests.packages import PACKAGES, ROOT
 from tests.test_access import BACKEND

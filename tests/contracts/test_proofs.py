@@ -12,7 +12,7 @@ from contracts.models import Card
 from core.refusals import Refusal
 from projects.actions.proofs import add_proofs
 from projects.panel.rebuild import list_differences
-from tests.contracts.card_scenes import GIVEN, answer, let_the_clock_move, local, propose
+from tests.contracts.card_helpers import GIVEN, answer, let_the_clock_move, local, propose
 from tests.files.conftest import bring, picture
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, say, thread_item

@@ -11,9 +11,9 @@ from contracts.models.bookings import SUPERSEDED
 from core.refusals import Refusal
 from projects.actions.bookings import accept_offer, withdraw_offer
 from projects.panel.rebuild import list_differences, rebuild
-from tests.contracts.card_scenes import answer, new_time, propose
+from tests.contracts.card_helpers import answer, new_time, propose
 from tests.contracts.conftest import IN_MAY, book, in_week, offer_in, sign, terms
-from tests.contracts.test_amount_pages import offer as offer_form
+from tests.contracts.test_amount_forms import offer as offer_form
 from tests.contracts.test_card_races import at_once
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, start

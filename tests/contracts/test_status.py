@@ -31,7 +31,7 @@ from core.refusals import Refusal
 from projects.cards.rendering import make_card_action
 from projects.panel.rebuild import list_differences
 from projects.panel.rendering import render_tab
-from tests.contracts.card_scenes import (
+from tests.contracts.card_helpers import (
     GIVEN,
     given_with,
     make_staff,
@@ -39,7 +39,7 @@ from tests.contracts.card_scenes import (
     proposer_of,
     rightful,
 )
-from tests.contracts.card_scenes import answer as answer_card
+from tests.contracts.card_helpers import answer as answer_card
 from tests.contracts.conftest import terms
 from tests.threads.conftest import make_person, messages_of
 from threads.cache import reload

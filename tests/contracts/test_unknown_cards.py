@@ -8,7 +8,7 @@ from contracts.models import Card
 from core.refusals import Refusal
 from moderation.queries import list_card_views
 from projects.actions.cards import transition_card
-from tests.contracts.card_scenes import propose
+from tests.contracts.card_helpers import propose
 from tests.contracts.conftest import book
 from tests.moderation.conftest import report
 

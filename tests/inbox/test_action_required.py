@@ -15,7 +15,7 @@ from inbox.rows import row_of
 from projects.actions import bookings
 from projects.actions.bookings import accept_offer, decline_offer, withdraw_offer
 from projects.panel.rebuild import list_differences
-from tests.contracts.card_scenes import answer, propose
+from tests.contracts.card_helpers import answer, propose
 from tests.contracts.conftest import book, offer_in, sign, terms
 from tests.inbox.test_list_folder import ids
 from tests.indexes import settle

@@ -7,7 +7,7 @@ from contracts.models import Card, Leg
 from core.outbox.processing import process_due, process_now
 from moderation.actions.interventions import take_action
 from moderation.models import Case
-from tests.contracts.card_scenes import GIVEN, propose
+from tests.contracts.card_helpers import GIVEN, propose
 from tests.contracts.conftest import *  # noqa: F403
 from tests.moderation.conftest import moderator, report, taken  # noqa: F401
 from tests.threads.checker import assert_consistent

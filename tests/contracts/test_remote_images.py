@@ -14,12 +14,12 @@ from projects.actions.panel import edit_tab
 from projects.panel.rebuild import list_differences, rebuild
 from projects.remote_pins import fetch_next
 from tests.contracts.conftest import book
-from tests.contracts.kills import survives
+from tests.contracts.crash_points import survives
 from tests.contracts.test_panel_files import days_later, get, items, unpin
 from tests.files.conftest import kept, limit, picture  # noqa: F401
 from tests.files.corpus import HTML, SVG, long_bomb, pdf, png
-from tests.files.test_fetching import web  # noqa: F401
-from tests.files.web import HOST, INSIDE, send
+from tests.files.fake_web import HOST, INSIDE, send
+from tests.files.test_download import web  # noqa: F401
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, make_person, start
 from threads import cache

@@ -18,7 +18,7 @@ from moderation.models import Case
 from projects.cards import deadline_worker as sweeping
 from projects.cards.deadline_worker import process_due_cards, resume_stale_pauses
 from projects.panel.rebuild import list_differences
-from tests.contracts.card_scenes import make, propose
+from tests.contracts.card_helpers import make, propose
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of
 from threads.actions.staff import lift_soft_block, lock_thread, soft_block_thread, unlock_thread

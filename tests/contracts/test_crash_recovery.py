@@ -10,7 +10,7 @@ from projects.actions.bookings import accept_offer, link_bookings, reverse_payme
 from projects.actions.panel import edit_tab
 from projects.actions.proofs import add_proofs
 from tests.contracts.conftest import book, offer_in, pay, sign, terms
-from tests.contracts.kills import assert_agree, kill_at_every_step, relay, survives
+from tests.contracts.crash_points import assert_agree, kill_at_every_step, relay, survives
 from tests.files.conftest import bring, kept, picture  # noqa: F401
 from tests.threads.conftest import make_person, messages_of, start, thread_item
 from threads import cache

@@ -13,7 +13,7 @@ from files.remote_images.download import (
     is_downloadable,
 )
 from tests.files.conftest import limit, picture
-from tests.files.web import HOST, INSIDE, OUTSIDE, Web, drip, send
+from tests.files.fake_web import HOST, INSIDE, OUTSIDE, Web, drip, send
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from inbox.queries import (
 from inbox.rows import row_of
 from projects.actions.bookings import accept_offer, decline_offer, withdraw_offer
 from projects.panel.rebuild import list_differences
-from tests.contracts.card_scenes import answer, propose
+from tests.contracts.card_helpers import answer, propose
 from tests.contracts.conftest import book, offer_in, sign
 from tests.inbox.test_list_folder import ids
 from tests.threads.checker import assert_consistent

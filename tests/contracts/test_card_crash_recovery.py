@@ -16,7 +16,7 @@ from contracts.models import Card, Leg
 from core.outbox.processing import process_now
 from projects.actions.cards import decide_card, transition_card
 from projects.cards.deadline_worker import process_due_cards
-from tests.contracts.card_scenes import (
+from tests.contracts.card_helpers import (
     GIVEN,
     bring_to,
     files_for,
@@ -30,8 +30,8 @@ from tests.contracts.card_scenes import (
     rightful,
 )
 from tests.contracts.conftest import book, terms
-from tests.contracts.kills import kill_at_every_step, relay
-from tests.contracts.outcomes import outcome
+from tests.contracts.crash_points import kill_at_every_step, relay
+from tests.contracts.store_snapshots import outcome
 from tests.files.conftest import kept  # noqa: F401
 from tests.threads.conftest import make_person, start
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from contracts.models import Card, Offer
 from core.refusals import Refusal
-from tests.contracts.card_scenes import propose
+from tests.contracts.card_helpers import propose
 
 pytestmark = pytest.mark.django_db
 GERMAN, ENGLISH = {"Accept-Language": "de-DE,de;q=0.9"}, {"Accept-Language": "en-GB"}

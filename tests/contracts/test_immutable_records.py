@@ -15,7 +15,7 @@ from contracts.models import (
     Signature,
 )
 from projects.actions.bookings import deliver_finals
-from tests.contracts.card_scenes import propose
+from tests.contracts.card_helpers import propose
 from tests.contracts.conftest import pay, sign
 
 pytestmark = pytest.mark.storage

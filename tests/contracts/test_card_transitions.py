@@ -16,7 +16,7 @@ from contracts.models import Card, Leg
 from core.refusals import Refusal
 from projects.actions.cards import transition_card
 from projects.panel.rebuild import list_differences
-from tests.contracts.card_scenes import (
+from tests.contracts.card_helpers import (
     DECIDED,
     bring_to,
     files_with,
@@ -27,7 +27,7 @@ from tests.contracts.card_scenes import (
     rightful,
 )
 from tests.contracts.conftest import book
-from tests.contracts.outcomes import everything
+from tests.contracts.store_snapshots import everything
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, make_person, start, thread_item
 from threads.dynamodb import keys

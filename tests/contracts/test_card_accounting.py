@@ -20,7 +20,7 @@ from core.refusals import Refusal
 from projects.actions.bookings import reverse_payment
 from projects.cards.deadline_worker import process_due_cards
 from projects.panel.rebuild import list_differences
-from tests.contracts.card_scenes import (
+from tests.contracts.card_helpers import (
     answer,
     given_with,
     let_staff_decide,

@@ -14,7 +14,7 @@ from moderation.actions.interventions import take_action
 from moderation.models import Case
 from projects.cards.deadline_worker import process_due_cards
 from projects.panel.rebuild import list_differences
-from tests.contracts.card_scenes import answer, let_the_booking_end, local, new_time, propose
+from tests.contracts.card_helpers import answer, let_the_booking_end, local, new_time, propose
 from tests.moderation.conftest import moderator, taken  # noqa: F401
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, row, thread_item

@@ -11,7 +11,7 @@ from projects.panel.large_tabs import count_pending, measure_bytes, read_full_sn
 from projects.panel.rebuild import list_differences, rebuild
 from projects.panel.record_tabs import make_snapshots, read_records
 from projects.panel.trim import MAX_LISTED, MAX_RECORDED_BYTES, trim
-from tests.contracts.card_scenes import propose
+from tests.contracts.card_helpers import propose
 from tests.contracts.test_large_tabs import page, tab_of
 from tests.threads.checker import assert_consistent
 
