@@ -1,8 +1,8 @@
-"""A process that is killed, really and by itself, at one step of what it does.
+"""Runs an action in a forked process and kills it with SIGKILL at a chosen step.
 
-The steps are the moment before anything is written, and those just after each commit of the
-database, each statement that is one by itself, and each write to the table: everything that another
-process could find half-done. Just before a write is what just after the one before it left.
+The steps are the moment before the first write, and the moments after each database commit, each
+statement outside a transaction and each write to the DynamoDB table: every state that another
+process could find half-done. The state before a write equals the state after the previous write.
 """
 
 import os
@@ -24,58 +24,59 @@ from tests.threads.checker import find_problems, read_partition
 from threads import cache
 from threads.dynamodb.client import SyncClient
 
-Scene = TypeVar("Scene")
+Scenario = TypeVar("Scene")
 
 STATEMENTS = ("INSERT", "UPDATE", "DELETE")
 WRITES = {"TransactWriteItems", "UpdateItem", "PutItem", "DeleteItem", "BatchWriteItem"}
-MOST_STEPS = 60
+MAX_STEPS = 60
 
 
-def passing_by() -> None:
-    """One more moment at which it may be killed; for what else a test counts as a step."""
+def crash_point() -> None:
+    """Marks one more step at which the process may be killed; tests call it for steps of their
+    own."""
 
 
 def kill_at_every_step(
-    prepare: Callable[[], Scene],
-    act: Callable[[Scene], Any],
-    threads_of: Callable[[Scene], Sequence[str]],
-) -> Iterator[Scene]:
-    """A new scene for each step, after its kill and after the relay has been there: both stores
-    agree on it. The last one came through alive."""
-    for step in range(1, MOST_STEPS):
-        scene = prepare()
-        is_done = survives(step, lambda scene=scene: act(scene))
-        relay(*threads_of(scene))
-        yield scene
+    prepare: Callable[[], Scenario],
+    act: Callable[[Scenario], Any],
+    threads_of: Callable[[Scenario], Sequence[str]],
+) -> Iterator[Scenario]:
+    """Yields a new scenario for each step, after the kill and a relay run, with both stores in
+    agreement. The last scenario was not interrupted."""
+    for step in range(1, MAX_STEPS):
+        scenario = prepare()
+        is_done = survives(step, lambda scenario=scenario: act(scenario))
+        relay(*threads_of(scenario))
+        yield scenario
         if is_done:
-            assert step > 3, "it was killed nowhere"
+            assert step > 3, "the action was never killed"
             return
-    pytest.fail("it never came to an end")
+    pytest.fail("the action never completed")
 
 
 def relay(*threads: str) -> None:
-    """As a server does that starts after the crash."""
+    """Processes the outbox, as a server started after the crash does."""
     for thread in threads:
         cache.invalidate(thread)
     make_due()
     while process_due():
         pass
-    assert not OutboxEntry.objects.filter(done_at__isnull=True).exists(), "something was left"
-    assert_agree(*threads)
+    assert not OutboxEntry.objects.filter(done_at__isnull=True).exists(), "outbox entries were left"
+    assert_stores_agree(*threads)
 
 
-def assert_agree(*threads: str) -> None:
+def assert_stores_agree(*threads: str) -> None:
     for thread in threads:
         found = [*list_differences(thread), *find_problems(read_partition(thread))]
         if Card.objects.filter(thread_id=thread, type="safety").exists():
-            # A hold is a revision of the thread by itself, of which no other item tells.
+            # A hold raises the revision of the thread without writing any other item.
             found = [each for each in found if "the thread is at revision" not in each]
         assert not found, "\n".join([thread, *found])
 
 
 def survives(step: int, action: Callable[[], Any]) -> bool:
-    """Does it in another process, which dies at that step; True if it was done before."""
-    return ended_alive(fork(action, kill_at=step))
+    """Runs the action in another process that is killed at the step; True if it finished before."""
+    return exited_normally(fork(action, kill_at=step))
 
 
 def fork(action: Callable[[], Any], *, kill_at: int = 0) -> int:
@@ -93,24 +94,24 @@ def kill_this_process() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def ended_alive(pid: int) -> bool:
+def exited_normally(pid: int) -> bool:
     _, status = os.waitpid(pid, 0)
     if os.WIFSIGNALED(status):
         assert os.WTERMSIG(status) == signal.SIGKILL
         return False
-    assert os.WEXITSTATUS(status) == 0, "it failed by itself: see above"
+    assert os.WEXITSTATUS(status) == 0, "the child process failed: see its traceback above"
     return True
 
 
 def _run_in_child(action: Callable[[], Any], kill_at: int) -> None:
     from threads.dynamodb import table
 
-    # Sockets and beliefs of the process that this one came from are not its own.
+    # A forked process must not share the parent's sockets, and its caches may be stale.
     table.connection.cache_clear()
     cache._entries.clear()
     cache._writers.clear()
     try:
-        _arm(kill_at)
+        _install_crash_points(kill_at)
         action()
     except BaseException:
         traceback.print_exc()
@@ -118,39 +119,41 @@ def _run_in_child(action: Callable[[], Any], kill_at: int) -> None:
     os._exit(0)
 
 
-def _arm(step: int) -> None:
-    global passing_by
-    left, is_first = step, True
+def _install_crash_points(step: int) -> None:
+    global crash_point
+    steps_left, is_first = step, True
 
-    def pass_by() -> None:
-        nonlocal left
-        left -= 1
-        if left == 0:
+    def count_step() -> None:
+        nonlocal steps_left
+        steps_left -= 1
+        if steps_left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def watched(write: Callable[[], Any]) -> Any:
+    def with_crash_points(write: Callable[[], Any]) -> Any:
         nonlocal is_first
         if is_first:
             is_first = False
-            pass_by()
-        answer = write()
-        pass_by()
-        return answer
+            count_step()
+        result = write()
+        count_step()
+        return result
 
-    passing_by = pass_by
+    crash_point = count_step
     call, commit = SyncClient._make_api_call, BaseDatabaseWrapper._commit
 
-    def watched_call(client: SyncClient, operation: str, arguments: dict) -> Any:
+    def call_with_crash_points(client: SyncClient, operation: str, arguments: dict) -> Any:
         if operation not in WRITES:
             return call(client, operation, arguments)
-        return watched(lambda: call(client, operation, arguments))
+        return with_crash_points(lambda: call(client, operation, arguments))
 
-    def watched_statement(execute: Any, sql: str, params: Any, many: bool, context: dict) -> Any:
-        is_alone = not context["connection"].in_atomic_block
-        if not is_alone or not sql.startswith(STATEMENTS):
+    def execute_with_crash_points(
+        execute: Any, sql: str, params: Any, many: bool, context: dict
+    ) -> Any:
+        is_autocommit = not context["connection"].in_atomic_block
+        if not is_autocommit or not sql.startswith(STATEMENTS):
             return execute(sql, params, many, context)
-        return watched(lambda: execute(sql, params, many, context))
+        return with_crash_points(lambda: execute(sql, params, many, context))
 
-    SyncClient._make_api_call = watched_call
-    BaseDatabaseWrapper._commit = lambda wrapper: watched(lambda: commit(wrapper))
-    connections["default"].execute_wrappers.append(watched_statement)
+    SyncClient._make_api_call = call_with_crash_points
+    BaseDatabaseWrapper._commit = lambda wrapper: with_crash_points(lambda: commit(wrapper))
+    connections["default"].execute_wrappers.append(execute_with_crash_points)

@@ -10,7 +10,7 @@ from projects.actions.bookings import accept_offer, link_bookings, reverse_payme
 from projects.actions.panel import edit_tab
 from projects.actions.proofs import add_proofs
 from tests.contracts.conftest import book, offer_in, pay, sign, terms
-from tests.contracts.crash_points import assert_agree, kill_at_every_step, relay, survives
+from tests.contracts.crash_points import assert_stores_agree, kill_at_every_step, relay, survives
 from tests.files.conftest import bring, kept, picture  # noqa: F401
 from tests.threads.conftest import make_person, messages_of, start, thread_item
 from threads import cache
@@ -174,9 +174,9 @@ def test_pinning_a_picture(kept):  # noqa: F811
     for step in (1, 2, 3, 4):
         scene = prepare()
         survives(step, lambda scene=scene: act(*scene))
-        assert_agree(*scene[2])
+        assert_stores_agree(*scene[2])
         act(*scene)
-        assert_agree(*scene[2])
+        assert_stores_agree(*scene[2])
         judge(*scene)
 
 
@@ -196,7 +196,7 @@ def test_opening_the_thread_of_a_group():
     def judge(buyer, legs, threads):
         legs[0].refresh_from_db()
         group = legs[0].group
-        assert_agree(group.thread_id)
+        assert_stores_agree(group.thread_id)
         assert said(group.thread_id, "grouped these bookings") == 1
         assert all(said(thread, "part of a group") == 1 for thread in threads)
 

@@ -12,7 +12,7 @@ from contracts.models import Card
 from core.refusals import Refusal
 from projects.actions.proofs import add_proofs
 from projects.panel.rebuild import list_differences
-from tests.contracts.card_helpers import GIVEN, answer, let_the_clock_move, local, propose
+from tests.contracts.card_helpers import GIVEN, answer, apply_deadline, local, propose
 from tests.files.conftest import bring, picture
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, say, thread_item
@@ -131,7 +131,7 @@ def test_changes_have_to_be_named(card, buyer):
 
 def test_proofs_that_nobody_answers_expire_when_the_seller_said(card, leg):
     assert local(card.due_at, leg.time_zone) == GIVEN["proofs"](leg)["until"]
-    let_the_clock_move(card)
+    apply_deadline(card)
     assert card.state == "expired"
 
 

@@ -33,11 +33,11 @@ from projects.panel.rebuild import list_differences
 from projects.panel.rendering import render_tab
 from tests.contracts.card_helpers import (
     GIVEN,
-    given_with,
     make_staff,
     propose,
     proposer_of,
-    rightful,
+    transition_input,
+    users_with_role,
 )
 from tests.contracts.card_helpers import answer as answer_card
 from tests.contracts.conftest import terms
@@ -216,7 +216,7 @@ def make_ready(type_name: str, leg: Leg) -> None:
 
 
 def move_record(card: Card, move: Transition, by: User | None) -> Card:
-    given = given_with(card, move)
+    given = transition_input(card, move)
     if move.by == STAFF:
         assert by is not None
         said = {"reason": "Decided."}
@@ -242,10 +242,10 @@ def prepare_card(type_name: str, move: Transition | None, leg: Leg) -> Run:
     card, kind = propose_record(type_name, leg), TYPES[type_name]
     while card.state not in move.sources:
         step = next(m for m in kind.transitions if card.state in m.sources and m.to in move.sources)
-        card = move_record(card, step, rightful(step.by, card)[0])
+        card = move_record(card, step, users_with_role(step.by, card)[0])
     by = make_staff() if move.by == STAFF else None
     if move.by not in (STAFF, DEADLINE):
-        by = rightful(move.by, card)[0]
+        by = users_with_role(move.by, card)[0]
     return lambda: move_record(card, move, by)
 
 

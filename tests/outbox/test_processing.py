@@ -216,7 +216,7 @@ def test_an_entry_that_kills_its_process_is_a_dead_letter_in_the_end(handled, mo
     deadly = OutboxEntry.objects.create(kind="deadly", payload={}, ordering_key="thread:1")
     add("a2")
     for _ in range(MAX_FAILURES):
-        assert not crash_points.ended_alive(crash_points.fork(process_due))
+        assert not crash_points.exited_normally(crash_points.fork(process_due))
         make_due()
     process_due()
     deadly.refresh_from_db()

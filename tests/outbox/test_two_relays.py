@@ -69,15 +69,15 @@ def assert_once_and_in_order(thread, count):
     cache.invalidate(thread)
     lines = [each.body for each in messages_of(thread) if (each.body or "").startswith("Line")]
     assert lines == [f"Line {number}" for number in range(count)]
-    crash_points.assert_agree(thread)
+    crash_points.assert_stores_agree(thread)
 
 
 def run_two_relays(step: int, first) -> bool:
     reading, writing = os.pipe()
     second = crash_points.fork(lambda: second_relay(reading))
-    survived = crash_points.ended_alive(crash_points.fork(first, kill_at=step))
+    survived = crash_points.exited_normally(crash_points.fork(first, kill_at=step))
     os.write(writing, b"!")
-    assert crash_points.ended_alive(second)
+    assert crash_points.exited_normally(second)
     for each in (reading, writing):
         os.close(each)
     return survived
@@ -87,7 +87,7 @@ def test_a_relay_killed_at_every_step_beside_another(short_lease):
     relay_until_empty()
     one, another = conversation(), conversation()
     relay_until_empty()
-    for step in range(1, crash_points.MOST_STEPS):
+    for step in range(1, crash_points.MAX_STEPS):
         threads = [conversation()] if step > 1 else [one, another]
         for thread, seller in threads:
             announce(thread, seller, 3)
@@ -101,7 +101,7 @@ def test_a_relay_killed_at_every_step_beside_another(short_lease):
 
 
 def test_an_action_killed_at_every_step_beside_a_relay(short_lease):
-    for step in range(1, crash_points.MOST_STEPS):
+    for step in range(1, crash_points.MAX_STEPS):
         thread, seller = conversation()
         survived = run_two_relays(step, lambda of=(thread, seller): process_now(announce(*of, 2)))
         relay_until_empty()

@@ -566,7 +566,7 @@ def _survives(step: int, action: Callable[[], object]) -> bool:
 
     def armed() -> None:
         def passed() -> None:
-            crash_points.passing_by()
+            crash_points.crash_point()
 
         save, delete = storage._save, storage.delete
 

@@ -249,7 +249,7 @@ def test_the_page_says_what_is_in_the_way(buyer, seller, thread):
 
 @pytest.mark.django_db(transaction=True)
 def test_killed_at_every_step_it_is_whole_in_the_end():
-    for step in range(1, crash_points.MOST_STEPS):
+    for step in range(1, crash_points.MAX_STEPS):
         buyer, seller = make_person("Bea"), make_person("Sam")
         threads = [start(buyer, seller), start(seller, make_person("Mia"))]
         relay()
