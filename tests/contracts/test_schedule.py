@@ -14,7 +14,7 @@ from projects.panel.rebuild import list_differences, rebuild
 from tests.contracts.card_helpers import answer, new_time, propose
 from tests.contracts.conftest import IN_MAY, book, in_week, offer_in, sign, terms
 from tests.contracts.test_amount_forms import offer as offer_form
-from tests.contracts.test_card_races import at_once
+from tests.contracts.test_card_races import run_concurrently
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, start
 from threads.queries import open_thread
@@ -162,7 +162,7 @@ def test_concurrent_acceptances_do_not_book_the_same_time():
             offer_in(thread, seller, at(begins + number * HOUR))
             for number, thread in enumerate(threads)
         ]
-        codes = at_once(
+        codes = run_concurrently(
             *[
                 lambda buyer=buyer, offer=offer: accept_offer(buyer, offer_id=offer.id)
                 for buyer, offer in zip(buyers, offers, strict=True)
@@ -179,7 +179,7 @@ def test_accepting_against_rescheduling_to_the_same_time():
     leg = book(start(buyer, seller), buyer, seller)
     card = propose("reschedule", leg, given=new_time(leg, days=3))
     offer = offer_in(start(other, seller), seller, at(leg.starts_at + 3 * DAY))
-    codes = at_once(
+    codes = run_concurrently(
         lambda: answer(buyer, card, "accept"), lambda: accept_offer(other, offer_id=offer.id)
     )
     assert sorted(codes) == ["", "ACTION_CONFLICT"]
@@ -190,7 +190,7 @@ def test_two_alternatives_accepted_concurrently_give_one_booking():
     seller, buyer = make_person("Sam"), make_person("Bea")
     thread = start(buyer, seller)
     offers = [offer_in(thread, seller) for _ in range(2)]
-    codes = at_once(
+    codes = run_concurrently(
         *[lambda offer=offer: accept_offer(buyer, offer_id=offer.id) for offer in offers]
     )
     assert sorted(codes) == ["", "ACTION_INVALID_STATE"]
