@@ -16,7 +16,7 @@ from projects.remote_pins import fetch_next
 from tests.contracts.conftest import book
 from tests.contracts.crash_points import survives
 from tests.contracts.test_panel_files import days_later, get, items, unpin
-from tests.files.conftest import kept, limit, picture  # noqa: F401
+from tests.files.conftest import change_file_settings, kept, picture  # noqa: F401
 from tests.files.corpus import HTML, SVG, long_bomb, pdf, png
 from tests.files.fake_web import HOST, INSIDE, send
 from tests.files.test_download import web  # noqa: F401
