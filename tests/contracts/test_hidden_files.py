@@ -176,7 +176,7 @@ def status(user, file) -> int:
     return client.get(reverse("threads:file", args=[file.id])).status_code
 
 
-def test_a_hidden_file_is_shown_to_nobody(hidden, buyer, seller):
+def test_a_hidden_file_is_not_served(hidden, buyer, seller):
     assert [status(user, hidden) for user in (buyer, seller)] == [404, 404]
 
 
