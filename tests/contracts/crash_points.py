@@ -24,7 +24,7 @@ from tests.threads.checker import find_problems, read_partition
 from threads import cache
 from threads.dynamodb.client import SyncClient
 
-Scenario = TypeVar("Scene")
+Scenario = TypeVar("Scenario")
 
 STATEMENTS = ("INSERT", "UPDATE", "DELETE")
 WRITES = {"TransactWriteItems", "UpdateItem", "PutItem", "DeleteItem", "BatchWriteItem"}

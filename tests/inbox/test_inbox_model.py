@@ -124,7 +124,6 @@ class Model:
     owing: dict[str, str] = field(default_factory=dict)
 
     def add_system_message(self, thread: str) -> None:
-        """Adds a system message."""
         self.clock += 1
         for row_model in self.threads[thread].values():
             row_model.receive_system_message(self.clock)

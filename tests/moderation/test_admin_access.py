@@ -81,7 +81,7 @@ def row(*expected: object) -> dict[str, object]:
     return dict(zip(KINDS, expected, strict=True))
 
 
-#               anon   user 1 fact. role  supp.  with   safety with   root
+#            anon. user  1 fact. role  supp.  with   safety with   root
 INSIDE = row("in", 403, "in", 200, 200, 200, 200, 200, 200)
 SUPER = row("in", 403, "in", 403, 403, 403, 403, 403, 200)
 NEVER = row("in", 403, "in", 403, 403, 403, 403, 403, 403)
