@@ -156,16 +156,16 @@ def test_an_offer_with_invalid_terms_is_refused(thread, seller, wrong):
     assert not Dossier.objects.filter(pk=thread).exists()
 
 
-def test_an_acceptance_during_a_table_outage_is_relayed_later(thread, buyer, seller, trouble):
+def test_an_acceptance_during_a_table_outage_is_relayed_later(thread, buyer, seller, faults):
     from core.outbox.processing import process_due
-    from tests.threads.trouble import FOREVER, away
+    from tests.threads.faults import ALWAYS, unreachable
 
     offer = offer_in(thread, seller)
     assert isinstance(buyer, User)
-    trouble.let("Query", 1)
-    trouble.before("*", away, FOREVER)
+    faults.allow("Query", 1)
+    faults.before("*", unreachable, ALWAYS)
     accept_offer(buyer, offer_id=offer.id)
-    trouble.over()
+    faults.clear()
     assert thread_item(thread).kind == "inquiry"
     make_due()
     while process_due():

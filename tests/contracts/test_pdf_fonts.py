@@ -74,9 +74,9 @@ def test_undrawable_and_invisible_characters_are_replaced_by_their_code(text, dr
 
 
 def test_an_unused_font_is_not_loaded():
-    fonts.known.cache_clear()
+    fonts.font_characters.cache_clear()
     contract_with("Lena Vogel")
-    assert fonts.known.cache_info().currsize == 1
+    assert fonts.font_characters.cache_info().currsize == 1
 
 
 def test_a_number_inside_right_to_left_text_keeps_its_position():
