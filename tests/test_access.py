@@ -29,7 +29,7 @@ from moderation.actions.reports import report_thread
 from privacy.export.worker import export_next
 from projects.actions.bookings import deliver_finals, link_bookings
 from realtime.sockets.commands import COMMANDS, handle_command
-from tests.contracts.card_scenes import propose
+from tests.contracts.card_helpers import propose
 from tests.contracts.conftest import book, offer_in, pay
 from tests.threads.conftest import add_friend, make_person, say, start
 from threads.actions.blocks import block_person

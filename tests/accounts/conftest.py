@@ -12,7 +12,7 @@ PASSWORD = "a quiet deal room"
 
 @pytest.fixture
 def make_client():
-    """A browser at an address of its own, so that no test counts against another's limits."""
+    """Makes browsers with random IP addresses, so that tests do not share rate limits."""
 
     def make(address=None, **options):
         address = address or str(ipaddress.IPv4Address(secrets.randbits(24) + (10 << 24)))

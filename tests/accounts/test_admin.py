@@ -10,17 +10,17 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def root(make_person):
+def superuser(make_person):
     return make_person("Root", is_staff=True, is_superuser=True)
 
 
 @pytest.fixture
-def helper(make_person):
-    """Staff who may change people, and nothing else."""
-    helper = make_person("Helper", is_staff=True)
-    may = Permission.objects.filter(codename__in=["view_user", "change_user"])
-    helper.user_permissions.set(may)
-    return helper
+def limited_staff(make_person):
+    """Staff who may change users, and nothing else."""
+    limited_staff = make_person("Helper", is_staff=True)
+    permissions = Permission.objects.filter(codename__in=["view_user", "change_user"])
+    limited_staff.user_permissions.set(permissions)
+    return limited_staff
 
 
 def page_of(person):
@@ -37,16 +37,16 @@ def form_of(person, **fields):
     return form | fields
 
 
-def test_staff_find_people_by_address_and_by_handle(root, mara, tomas):
-    client = sign_in(root)
+def test_staff_find_users_by_email_and_by_handle(superuser, mara, tomas):
+    client = sign_in(superuser)
     for text in (mara.email, mara.handle):
         page = client.get("/admin/accounts/user/", {"q": text}).content.decode()
         assert mara.email in page
         assert tomas.email not in page
 
 
-def test_nobody_sees_a_hash(root, mara):
-    client = sign_in(root)
+def test_password_hashes_are_not_shown(superuser, mara):
+    client = sign_in(superuser)
     page = client.get(page_of(mara)).content.decode()
     assert mara.display_name in page
     assert mara.password not in page
@@ -54,8 +54,8 @@ def test_nobody_sees_a_hash(root, mara):
 
 
 @pytest.mark.storage
-def test_to_verify_is_told_to_the_table_and_to_suspend_takes_a_case(helper, mara):
-    client = sign_in(helper)
+def test_verifying_is_relayed_to_the_table_and_suspending_needs_a_case(limited_staff, mara):
+    client = sign_in(limited_staff)
     before = OutboxEntry.objects.filter(payload={"user": mara.id}).count()
     assert client.post(page_of(mara), form_of(mara, verified="on", is_active="")).status_code == 302
     stored = User.objects.get(pk=mara.pk)
@@ -64,30 +64,32 @@ def test_to_verify_is_told_to_the_table_and_to_suspend_takes_a_case(helper, mara
     assert OutboxEntry.objects.filter(payload={"user": mara.id}).count() == before + 1
 
 
-def test_who_may_change_people_cannot_give_power(helper, mara):
-    client = sign_in(helper)
-    for person in (mara, helper):
+def test_staff_who_change_users_cannot_grant_permissions(limited_staff, mara):
+    client = sign_in(limited_staff)
+    for person in (mara, limited_staff):
         client.post(page_of(person), form_of(person, is_staff="on", is_superuser="on"))
     assert not User.objects.get(pk=mara.pk).is_staff
-    assert not User.objects.get(pk=helper.pk).is_superuser
+    assert not User.objects.get(pk=limited_staff.pk).is_superuser
 
 
-def test_nor_change_a_superuser(helper, root):
-    client = sign_in(helper)
-    answer = client.post(page_of(root), form_of(root, display_name="Nobody", is_active=""))
-    assert answer.status_code == 403
-    assert User.objects.get(pk=root.pk).is_active
+def test_staff_who_change_users_cannot_change_a_superuser(limited_staff, superuser):
+    client = sign_in(limited_staff)
+    response = client.post(
+        page_of(superuser), form_of(superuser, display_name="Nobody", is_active="")
+    )
+    assert response.status_code == 403
+    assert User.objects.get(pk=superuser.pk).is_active
 
 
-def test_nobody_is_added_or_deleted_there(root, mara):
-    client = sign_in(root)
+def test_users_cannot_be_added_or_deleted_in_the_admin(superuser, mara):
+    client = sign_in(superuser)
     assert client.get("/admin/accounts/user/add/").status_code == 403
     assert (
         client.post(page_of(mara).replace("change", "delete"), {"post": "yes"}).status_code == 403
     )
 
 
-def test_whoever_is_not_staff_stays_outside(client, mara):
+def test_other_users_have_no_access_to_the_admin(client, mara):
     assert client.get("/admin/", follow=True).request["PATH_INFO"] == "/accounts/login/"
     client = sign_in(mara)
     assert client.get("/admin/", follow=True).status_code == 403
@@ -103,9 +105,9 @@ def dead_letter() -> OutboxEntry:
     )
 
 
-def test_dead_letters_are_seen_without_what_they_say_and_retried(root):
+def test_dead_letters_are_listed_without_their_payload_and_retried(superuser):
     dead = dead_letter()
-    client = sign_in(root)
+    client = sign_in(superuser)
     pages = [
         client.get("/admin/accounts/outboxentry/", {"state": "dead"}).content.decode(),
         client.get(f"/admin/accounts/outboxentry/{dead.pk}/change/").content.decode(),
@@ -117,12 +119,12 @@ def test_dead_letters_are_seen_without_what_they_say_and_retried(root):
     assert (dead.dead_at, dead.failures) == (None, 0)
 
 
-def test_nobody_else_retries_them(helper):
-    may = Permission.objects.filter(codename__in=["view_outboxentry", "change_outboxentry"])
-    helper.user_permissions.add(*may)
+def test_only_superusers_retry_dead_letters(limited_staff):
+    permissions = Permission.objects.filter(codename__in=["view_outboxentry", "change_outboxentry"])
+    limited_staff.user_permissions.add(*permissions)
     dead = dead_letter()
     retry = {"action": "retry", "_selected_action": [dead.pk]}
-    answer = sign_in(helper).post("/admin/accounts/outboxentry/", retry)
-    assert answer.status_code == 403
+    response = sign_in(limited_staff).post("/admin/accounts/outboxentry/", retry)
+    assert response.status_code == 403
     dead.refresh_from_db()
     assert dead.dead_at

@@ -27,7 +27,7 @@ def entries_of(person):
 
 
 @pytest.mark.storage
-def test_saves_the_profile_and_tells_the_table(mara):
+def test_a_change_is_saved_and_queued_in_the_outbox(mara):
     before = entries_of(mara)
     change_profile(mara, **profile_of(mara, display_name="Mara Lindqvist", city="Kiel"))
     stored = User.objects.get(pk=mara.pk)
@@ -37,7 +37,7 @@ def test_saves_the_profile_and_tells_the_table(mara):
 
 
 @pytest.mark.storage
-def test_what_is_rolled_back_is_not_told_either(mara):
+def test_a_rolled_back_change_is_not_queued(mara):
     before = entries_of(mara)
     with transaction.atomic():
         change_profile(mara, **profile_of(mara, city="Kiel"))
@@ -48,7 +48,7 @@ def test_what_is_rolled_back_is_not_told_either(mara):
 
 
 @pytest.mark.storage
-def test_what_cannot_be_told_is_not_saved_either(mara, monkeypatch):
+def test_a_change_that_cannot_be_queued_is_not_saved(mara, monkeypatch):
     def fail(user):
         raise RuntimeError("the disk is full")
 
@@ -71,7 +71,7 @@ def test_what_cannot_be_told_is_not_saved_either(mara, monkeypatch):
         ("about", "x" * 2001),
     ],
 )
-def test_refuses(mara, field, value):
+def test_an_invalid_value_is_refused(mara, field, value):
     before = entries_of(mara)
     with pytest.raises(ValidationError) as refused:
         change_profile(mara, **profile_of(mara, **{field: value}))
@@ -81,34 +81,34 @@ def test_refuses(mara, field, value):
 
 
 @pytest.mark.storage
-def test_refuses_a_handle_that_somebody_has(mara, tomas):
+def test_a_handle_that_is_taken_is_refused(mara, tomas):
     with pytest.raises(ValidationError, match="This handle is taken"):
         change_profile(mara, **profile_of(mara, handle=tomas.handle))
 
 
 @pytest.mark.storage
-def test_refuses_a_handle_that_somebody_takes_just_now(mara, tomas, monkeypatch):
-    monkeypatch.setattr(User, "full_clean", lambda user: None)  # It was free when we looked.
+def test_a_handle_taken_concurrently_is_refused(mara, tomas, monkeypatch):
+    monkeypatch.setattr(User, "full_clean", lambda user: None)  # The handle was free at validation.
     with pytest.raises(ValidationError, match="This handle is taken"):
         change_profile(mara, **profile_of(mara, handle=tomas.handle))
 
 
-def test_the_settings_page_saves_and_says_so(client, mara):
+def test_the_settings_page_saves_and_confirms(client, mara):
     sign_in(client, mara)
-    answer = client.post("/settings/", profile_of(mara, handle="@Mara-L"), follow=True)
-    assert "Your profile has been saved." in answer.content.decode()
+    response = client.post("/settings/", profile_of(mara, handle="@Mara-L"), follow=True)
+    assert "Your profile has been saved." in response.content.decode()
     assert User.objects.get(pk=mara.pk).handle == "mara-l"
 
 
-def test_the_settings_page_shows_what_is_wrong_and_keeps_the_typed(client, mara, tomas):
+def test_the_settings_page_shows_errors_and_keeps_the_input(client, mara, tomas):
     sign_in(client, mara)
-    answer = client.post("/settings/", profile_of(mara, handle=tomas.handle, city="Kiel"))
-    assert answer.context["form"].errors == {"handle": ["This handle is taken."]}
-    assert answer.context["form"]["city"].value() == "Kiel"
-    assert answer.context["user"].city == "Berlin"
+    response = client.post("/settings/", profile_of(mara, handle=tomas.handle, city="Kiel"))
+    assert response.context["form"].errors == {"handle": ["This handle is taken."]}
+    assert response.context["form"]["city"].value() == "Kiel"
+    assert response.context["user"].city == "Berlin"
 
 
-def test_nobody_makes_themself_verified_or_staff(client, mara):
+def test_users_cannot_verify_themselves_or_become_staff(client, mara):
     sign_in(client, mara)
     powers = {"verified": "on", "is_staff": "on", "is_superuser": "on", "email": "a@example.org"}
     client.post("/settings/", profile_of(mara, **powers))

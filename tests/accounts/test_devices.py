@@ -1,4 +1,4 @@
-"""Your devices: every sign-in is listed, and can be ended from any other."""
+"""The list of devices: every sign-in is listed and can be ended from any other device."""
 
 from html.parser import HTMLParser
 
@@ -8,7 +8,7 @@ from django.contrib.auth.models import update_last_login
 from django.core import mail
 
 from accounts.models import SignIn
-from accounts.sign_in.sessions import is_signed_in as counts
+from accounts.sign_in.sessions import is_signed_in as is_session_valid
 from accounts.sign_in.sessions import session_hash
 from accounts.sign_in.user_agents import device_name
 from realtime.broadcast import delivery, presence
@@ -39,8 +39,8 @@ def phone(make_client, mara):
 
 
 @pytest.fixture
-def told(monkeypatch) -> list[tuple[str, dict]]:
-    """What sockets were told, besides events."""
+def group_messages(monkeypatch) -> list[tuple[str, dict]]:
+    """Records messages sent to socket groups."""
     messages = []
 
     def record(groups: list[str], message: dict) -> None:
@@ -71,15 +71,15 @@ def key_of(client) -> str:
     return client.session.session_key
 
 
-# --- What is listed
+# --- The list
 
 
-def test_lists_where_one_is_signed_in_this_one_first(desk, phone):
+def test_all_devices_are_listed_the_current_one_first(desk, phone):
     assert names(desk) == [("Firefox on Linux", True), ("Safari on iPhone", False)]
     assert names(phone) == [("Safari on iPhone", True), ("Firefox on Linux", False)]
 
 
-def test_says_since_when_and_from_where(desk):
+def test_a_device_shows_its_sign_in_time_and_address(desk):
     (device,) = listed(desk)
     assert device.since
     assert device.address == str(SignIn.objects.get().address)
@@ -90,25 +90,25 @@ def test_says_since_when_and_from_where(desk):
     assert "not active" in words
 
 
-def test_lists_nobody_elses(desk, make_client, tomas):
+def test_devices_of_other_users_are_not_listed(desk, make_client, tomas):
     other = make_client()
     sign_in(other, tomas)
     assert len(listed(desk)) == len(listed(other)) == 1
 
 
-def test_what_was_signed_out_is_gone(desk, phone):
+def test_a_signed_out_device_is_not_listed(desk, phone):
     phone.post("/accounts/logout/")
     assert names(desk) == [("Firefox on Linux", True)]
 
 
-def test_whoever_signs_in_again_in_the_same_browser_is_listed_once(desk, mara):
+def test_a_browser_that_signs_in_again_is_listed_once(desk, mara):
     desk.post("/accounts/logout/")
     sign_in(desk, mara)
     assert names(desk) == [("Firefox on Linux", True)]
 
 
-def test_somebody_else_in_the_same_browser_is_listed_too(desk, mara, tomas, make_client):
-    """They came by a link in a mail, while somebody was signed in here."""
+def test_another_user_in_the_same_browser_replaces_the_sign_in(desk, mara, tomas, make_client):
+    """A password reset link signs in another user while the first is signed in."""
     make_client().post("/accounts/password/reset/", {"email": tomas.email})
     form = desk.get(link_in(mail.outbox[-1]), follow=True).request["PATH_INFO"]
     desk.post(form, {"password1": NEW})
@@ -128,7 +128,7 @@ def test_somebody_else_in_the_same_browser_is_listed_too(desk, mara, tomas, make
         ("Mozilla/5.0 (Linux; Android 17) Chrome/150.0 Mobile Safari/537.36", "Chrome on Android"),
     ],
 )
-def test_a_device_is_named_as_people_would(agent, device):
+def test_the_device_name_follows_from_the_user_agent(agent, device):
     assert device_name(agent) == device
 
 
@@ -137,11 +137,11 @@ def test_a_device_is_named_as_people_would(agent, device):
 
 def change_password(client) -> None:
     fields = {"oldpassword": PASSWORD, "password": NEW, "password1": NEW}
-    answer = client.post("/accounts/password/change/", fields)
-    assert answer.status_code == 302, answer.content.decode()
+    response = client.post("/accounts/password/change/", fields)
+    assert response.status_code == 302, response.content.decode()
 
 
-def test_after_a_changed_password_this_one_is_listed_and_no_other(desk, phone):
+def test_after_a_password_change_only_the_current_device_is_listed(desk, phone):
     since = listed(desk)[0].since
     change_password(desk)
     assert not is_signed_in(phone)
@@ -160,93 +160,93 @@ def test_the_device_that_changed_the_password_can_be_signed_out_from_another(
     assert is_signed_in(other)
 
 
-def test_a_changed_password_makes_all_sockets_look_again(
-    desk, mara, told, django_capture_on_commit_callbacks
+def test_a_password_change_makes_all_sockets_recheck_their_session(
+    desk, mara, group_messages, django_capture_on_commit_callbacks
 ):
     with django_capture_on_commit_callbacks(execute=True):
         change_password(desk)
-    assert (f"user.{mara.id}", {"type": "recheck.session"}) in told
+    assert (f"user.{mara.id}", {"type": "recheck.session"}) in group_messages
 
 
 # --- Signing out
 
 
-def test_one_device_is_signed_out_and_its_sockets_are_told(desk, phone, mara, told):
-    gone = key_of(phone)
+def test_signing_out_a_device_closes_its_sockets(desk, phone, mara, group_messages):
+    session_key = key_of(phone)
     other = listed(desk)[1]
-    told.clear()
-    answer = desk.post(f"/settings/devices/{other.id}/", follow=True)
-    assert "Safari on iPhone was signed out." in answer.content.decode()
+    group_messages.clear()
+    response = desk.post(f"/settings/devices/{other.id}/", follow=True)
+    assert "Safari on iPhone was signed out." in response.content.decode()
     assert not is_signed_in(phone)
     assert is_signed_in(desk)
     assert names(desk) == [("Firefox on Linux", True)]
-    message = {"type": "end.session", "session": session_hash(gone)}
-    assert told == [(f"user.{mara.id}", message)]
-    assert not counts(gone, mara.id)
+    message = {"type": "end.session", "session": session_hash(session_key)}
+    assert group_messages == [(f"user.{mara.id}", message)]
+    assert not is_session_valid(session_key, mara.id)
 
 
-def test_all_others_are_signed_out(desk, phone, make_client, mara, told):
+def test_all_other_devices_can_be_signed_out(desk, phone, make_client, mara, group_messages):
     third = make_client()
     sign_in(third, mara)
     ended = {session_hash(key_of(client)) for client in (phone, third)}
-    told.clear()
+    group_messages.clear()
     desk.post("/settings/devices/others/")
     assert [is_signed_in(client) for client in (desk, phone, third)] == [True, False, False]
-    assert {message["session"] for _, message in told} == ended
+    assert {message["session"] for _, message in group_messages} == ended
 
 
-def test_this_one_is_signed_out_by_the_usual_page(desk):
+def test_the_current_device_is_signed_out_on_the_sign_out_page(desk):
     (device,) = listed(desk)
-    answer = desk.post(f"/settings/devices/{device.id}/")
-    assert answer.url == "/accounts/logout/"
+    response = desk.post(f"/settings/devices/{device.id}/")
+    assert response.url == "/accounts/logout/"
     assert is_signed_in(desk)
 
 
-def test_nobody_signs_out_somebody_else(desk, make_client, tomas, told):
+def test_devices_of_other_users_cannot_be_signed_out(desk, make_client, tomas, group_messages):
     other = make_client()
     sign_in(other, tomas)
     (theirs,) = listed(other)
     assert desk.post(f"/settings/devices/{theirs.id}/").status_code == 404
     assert is_signed_in(other)
-    assert not [message for _, message in told if message["type"] == "end.session"]
+    assert not [message for _, message in group_messages if message["type"] == "end.session"]
 
 
-def test_signing_out_twice_is_a_device_that_is_not_there(desk, phone):
+def test_a_device_signed_out_before_is_not_found(desk, phone):
     other = listed(desk)[1]
     desk.post(f"/settings/devices/{other.id}/")
     assert desk.post(f"/settings/devices/{other.id}/").status_code == 404
 
 
-def test_an_ordinary_sign_out_closes_its_sockets(desk, phone, mara, told):
-    gone = session_hash(key_of(phone))
-    told.clear()
+def test_an_ordinary_sign_out_closes_its_sockets(desk, phone, mara, group_messages):
+    session = session_hash(key_of(phone))
+    group_messages.clear()
     phone.post("/accounts/logout/")
-    assert told == [(f"user.{mara.id}", {"type": "end.session", "session": gone})]
+    assert group_messages == [(f"user.{mara.id}", {"type": "end.session", "session": session})]
     assert is_signed_in(desk)
 
 
-def test_whoever_is_suspended_has_their_sockets_look_again(
-    desk, mara, told, django_capture_on_commit_callbacks
+def test_a_suspension_makes_all_sockets_recheck_their_session(
+    desk, mara, group_messages, django_capture_on_commit_callbacks
 ):
-    told.clear()
+    group_messages.clear()
     with django_capture_on_commit_callbacks(execute=True):
         mara.is_active = False
         mara.save()
-    assert (f"user.{mara.id}", {"type": "recheck.session"}) in told
-    assert not counts(key_of(desk), mara.id)
+    assert (f"user.{mara.id}", {"type": "recheck.session"}) in group_messages
+    assert not is_session_valid(key_of(desk), mara.id)
 
 
-def test_other_changes_of_a_person_disturb_no_socket(
-    mara, told, django_capture_on_commit_callbacks
+def test_other_changes_of_a_user_send_nothing_to_sockets(
+    mara, group_messages, django_capture_on_commit_callbacks
 ):
     with django_capture_on_commit_callbacks(execute=True):
         mara.city = "Porto"
         mara.save()
         update_last_login(None, mara)
-    assert told == []
+    assert group_messages == []
 
 
-# --- What is open
+# --- Open pages
 
 
 def connect(client, mara, connection_id: str, *, alive: bool) -> None:
@@ -258,14 +258,14 @@ def connect(client, mara, connection_id: str, *, alive: bool) -> None:
         async_to_sync(presence.touch)(mara.id, connection_id)
 
 
-def test_says_which_are_open_now(desk, phone, mara):
+def test_open_pages_are_counted_by_device(desk, phone, mara):
     connect(phone, mara, "conn_1", alive=True)
     connect(phone, mara, "conn_2", alive=True)
     assert [device.open_pages for device in listed(desk)] == [0, 2]
     assert "active now" in desk.get("/settings/devices/").content.decode()
 
 
-def test_what_a_server_left_behind_that_died_is_not_open(desk, mara):
+def test_connections_of_a_stopped_server_are_not_counted(desk, mara):
     connect(desk, mara, "conn_1", alive=False)
     connect(desk, mara, "conn_2", alive=True)
     assert [device.open_pages for device in listed(desk)] == [1]

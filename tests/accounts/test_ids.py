@@ -1,11 +1,11 @@
-"""Ids cannot be guessed, not even by somebody who got the one before."""
+"""Ids cannot be guessed, not even from the previous id."""
 
 from ulid import ULID
 
 from core.ids import is_id, new_id
 
 
-def test_ids_made_together_are_no_neighbours():
+def test_consecutive_ids_are_not_adjacent():
     ids = [new_id("thrd") for _ in range(2000)]
     assert all(is_id("thrd", one) for one in ids)
     numbers = sorted(int(ULID.from_str(one.removeprefix("thrd_"))) for one in ids)

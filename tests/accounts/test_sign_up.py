@@ -17,8 +17,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def zoe():
-    """Not yet anybody: an address that nobody has used."""
+def new_email():
+    """An address without an account."""
     return f"zoe-{secrets.token_hex(4)}@example.org"
 
 
@@ -39,50 +39,50 @@ def page_after(client, email):
     return re.sub(r'(nonce|csrfmiddlewaretoken" value)="[^"]*"', "", page)
 
 
-def test_a_newcomer_signs_up_and_gets_in_by_the_link_in_the_mail(client, zoe):
-    answer = sign_up(client, zoe)
-    assert answer.url == "/accounts/confirm-email/"
+def test_a_new_user_signs_up_and_is_signed_in_by_the_link_in_the_mail(client, new_email):
+    response = sign_up(client, new_email)
+    assert response.url == "/accounts/confirm-email/"
     assert not is_signed_in(client)
 
     link = link_in(mail.outbox[0])
-    assert zoe in client.get(link).content.decode()
+    assert new_email in client.get(link).content.decode()
     client.post(link)
 
     assert is_signed_in(client)
-    person = User.objects.get(email=zoe)
+    person = User.objects.get(email=new_email)
     assert is_id("usr", person.id)
     assert (person.display_name, person.handle) == ("Zoë Müller", "zoe-muller")
     assert (person.city, person.time_zone) == ("Köln", "Europe/Berlin")
 
 
-def test_looking_at_the_link_confirms_nothing(client, make_client, zoe):
-    sign_up(client, zoe)
-    make_client().get(link_in(mail.outbox[0]))  # As a scanner of mail does.
-    assert not EmailAddress.objects.get(email=zoe).verified
+def test_a_get_request_of_the_link_confirms_nothing(client, make_client, new_email):
+    sign_up(client, new_email)
+    make_client().get(link_in(mail.outbox[0]))  # As a mail scanner does.
+    assert not EmailAddress.objects.get(email=new_email).verified
 
 
-def test_the_link_works_in_another_browser_but_signs_nobody_in_there(client, make_client, zoe):
-    sign_up(client, zoe)
-    elsewhere = make_client()
-    assert elsewhere.post(link_in(mail.outbox[0])).url == "/accounts/login/"
-    assert not is_signed_in(elsewhere)
-    assert sign_in(elsewhere, User.objects.get(email=zoe)).url == "/inbox/"
+def test_the_link_works_in_another_browser_without_signing_in(client, make_client, new_email):
+    sign_up(client, new_email)
+    other_client = make_client()
+    assert other_client.post(link_in(mail.outbox[0])).url == "/accounts/login/"
+    assert not is_signed_in(other_client)
+    assert sign_in(other_client, User.objects.get(email=new_email)).url == "/inbox/"
 
 
-def test_without_the_link_the_right_password_does_not_sign_in(client, make_client, zoe):
-    sign_up(client, zoe)
-    elsewhere = make_client()
-    answer = sign_in(elsewhere, User.objects.get(email=zoe))
-    assert answer.url == "/accounts/confirm-email/"
-    assert not is_signed_in(elsewhere)
+def test_without_the_link_the_right_password_does_not_sign_in(client, make_client, new_email):
+    sign_up(client, new_email)
+    other_client = make_client()
+    response = sign_in(other_client, User.objects.get(email=new_email))
+    assert response.url == "/accounts/confirm-email/"
+    assert not is_signed_in(other_client)
 
 
-def test_a_sign_up_with_a_known_address_looks_like_any_other(client, make_client, mara, zoe):
+def test_a_sign_up_with_a_known_address_looks_like_any_other(client, make_client, mara, new_email):
     other = make_client()
-    new, known = sign_up(client, zoe), sign_up(other, mara.email.upper())
+    new, known = sign_up(client, new_email), sign_up(other, mara.email.upper())
 
     assert (new.status_code, new.url) == (known.status_code, known.url)
-    assert page_after(client, zoe) == page_after(other, mara.email)
+    assert page_after(client, new_email) == page_after(other, mara.email)
     assert len(mail.outbox) == 2
     assert mail.outbox[1].to == [mara.email]
     assert "already has an account" in mail.outbox[1].body
@@ -97,35 +97,35 @@ def test_a_sign_up_with_a_known_address_takes_as_long_as_any_other(client, mara,
 
 
 @pytest.mark.storage
-def test_the_person_and_the_word_to_the_table_are_stored_together(client, zoe):
-    sign_up(client, zoe)
-    entry = OutboxEntry.objects.get(payload={"user": User.objects.get(email=zoe).id})
+def test_user_and_outbox_entry_are_stored_in_one_transaction(client, new_email):
+    sign_up(client, new_email)
+    entry = OutboxEntry.objects.get(payload={"user": User.objects.get(email=new_email).id})
     assert (entry.kind, entry.done_at) == ("profile", None)
 
 
 @pytest.mark.storage
-def test_a_sign_up_that_fails_half_way_leaves_nothing(client, monkeypatch, zoe):
+def test_a_failed_sign_up_stores_nothing(client, monkeypatch, new_email):
     def fail(user):
         raise RuntimeError("the disk is full")
 
     monkeypatch.setattr("accounts.forms.add_profile_entry", fail)
     with pytest.raises(RuntimeError):
-        sign_up(client, zoe)
-    assert not User.objects.filter(email=zoe).exists()
-    assert not EmailAddress.objects.filter(email=zoe).exists()
+        sign_up(client, new_email)
+    assert not User.objects.filter(email=new_email).exists()
+    assert not EmailAddress.objects.filter(email=new_email).exists()
 
 
-def test_a_handle_that_is_taken_is_refused_and_a_suggested_one_is_not(client, make_person, zoe):
+def test_a_taken_handle_is_refused_and_a_suggested_one_is_accepted(client, make_person, new_email):
     make_person(handle="zoe-muller")
-    answer = sign_up(client, zoe, handle="@Zoe-Muller")
-    assert answer.context["form"].errors["handle"] == ["This handle is taken."]
-    sign_up(client, zoe)
-    assert User.objects.get(email=zoe).handle == "zoe-muller-2"
+    response = sign_up(client, new_email, handle="@Zoe-Muller")
+    assert response.context["form"].errors["handle"] == ["This handle is taken."]
+    sign_up(client, new_email)
+    assert User.objects.get(email=new_email).handle == "zoe-muller-2"
 
 
 @pytest.mark.storage
-def test_who_loses_the_race_for_a_handle_is_asked_to_try_again(
-    client, make_person, monkeypatch, zoe
+def test_a_handle_taken_concurrently_asks_the_user_to_try_again(
+    client, make_person, monkeypatch, new_email
 ):
     checked = SignUpForm.clean_handle
 
@@ -135,8 +135,8 @@ def test_who_loses_the_race_for_a_handle_is_asked_to_try_again(
         return handle
 
     monkeypatch.setattr(SignUpForm, "clean_handle", lose)
-    assert sign_up(client, zoe, handle="zoe").status_code == 503
-    assert not User.objects.filter(email=zoe).exists()
+    assert sign_up(client, new_email, handle="zoe").status_code == 503
+    assert not User.objects.filter(email=new_email).exists()
 
 
 @pytest.mark.parametrize(
@@ -159,31 +159,31 @@ def test_who_loses_the_race_for_a_handle_is_asked_to_try_again(
         ("password1", "zoe@example"),
     ],
 )
-def test_refuses(client, zoe, field, value):
-    answer = sign_up(client, **{"email": zoe, field: value})
-    assert field in answer.context["form"].errors
+def test_an_invalid_sign_up_is_refused(client, new_email, field, value):
+    response = sign_up(client, **{"email": new_email, field: value})
+    assert field in response.context["form"].errors
     assert not User.objects.filter(display_name__startswith="Zoë").exists()
 
 
-def test_without_a_time_zone_it_is_utc(client, zoe):
-    sign_up(client, zoe, time_zone="")
-    assert User.objects.get(email=zoe).time_zone == "UTC"
+def test_the_default_time_zone_is_utc(client, new_email):
+    sign_up(client, new_email, time_zone="")
+    assert User.objects.get(email=new_email).time_zone == "UTC"
 
 
 @pytest.mark.storage
-def test_an_address_has_one_account_however_it_is_written(mara):
+def test_an_address_has_one_account_in_any_spelling(mara):
     with pytest.raises(IntegrityError), transaction.atomic():
         User.objects.create(email=mara.email.upper(), handle="other", display_name="Other")
 
 
-def test_too_many_sign_ups_from_one_address_have_to_wait(client, zoe):
-    answers = [sign_up(client, zoe, display_name="") for _ in range(21)]
-    assert [answer.status_code for answer in answers] == [200] * 20 + [429]
-    assert "Try again in an hour" in answers[-1].content.decode()
+def test_sign_ups_from_one_address_are_limited(client, new_email):
+    responses = [sign_up(client, new_email, display_name="") for _ in range(21)]
+    assert [response.status_code for response in responses] == [200] * 20 + [429]
+    assert "Try again in an hour" in responses[-1].content.decode()
 
 
 @pytest.mark.storage
-def test_a_superuser_of_the_command_line_can_sign_in(client):
+def test_a_superuser_created_on_the_command_line_can_sign_in(client):
     call_command(
         "createsuperuser",
         "--noinput",
@@ -195,6 +195,7 @@ def test_a_superuser_of_the_command_line_can_sign_in(client):
     root.set_password(PASSWORD)
     root.save()
     sign_in(client, root)
-    led_to = client.get("/admin/", follow=True).request["PATH_INFO"]
-    assert led_to == "/accounts/reauthenticate/"  # And from there to a second factor.
+    redirected_to = client.get("/admin/", follow=True).request["PATH_INFO"]
+    # The next page asks for a second factor.
+    assert redirected_to == "/accounts/reauthenticate/"
     assert OutboxEntry.objects.filter(payload={"user": root.id}).count() == 1

@@ -8,23 +8,25 @@ def choose(client, theme, **fields):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark", "system"])
-def test_remembers_the_choice_for_a_year(client, theme):
-    answer = choose(client, theme, next="/accounts/login/")
-    cookie = answer.cookies["theme"]
-    assert (answer.status_code, answer.url) == (302, "/accounts/login/")
+def test_the_chosen_theme_is_stored_for_a_year(client, theme):
+    response = choose(client, theme, next="/accounts/login/")
+    cookie = response.cookies["theme"]
+    assert (response.status_code, response.url) == (302, "/accounts/login/")
     assert (cookie.value, cookie["max-age"], cookie["samesite"]) == (theme, 31536000, "Lax")
 
 
 @pytest.mark.parametrize("theme", ["", "blue", "dark; path=/x", "dark\r\nSet-Cookie: a=b"])
-def test_refuses_what_is_no_theme(client, theme):
-    answer = choose(client, theme)
-    assert answer.status_code == 400
-    assert "theme" not in answer.cookies
+def test_an_unknown_theme_is_refused(client, theme):
+    response = choose(client, theme)
+    assert response.status_code == 400
+    assert "theme" not in response.cookies
 
 
-def test_leads_back_to_where_one_was(client):
-    answer = client.post("/settings/theme/", {"theme": "dark"}, HTTP_REFERER="http://testserver/x/")
-    assert answer.url == "http://testserver/x/"
+def test_choosing_a_theme_redirects_to_the_previous_page(client):
+    response = client.post(
+        "/settings/theme/", {"theme": "dark"}, HTTP_REFERER="http://testserver/x/"
+    )
+    assert response.url == "http://testserver/x/"
 
 
 @pytest.mark.parametrize(
@@ -38,9 +40,9 @@ def test_leads_back_to_where_one_was(client):
         "",
     ],
 )
-def test_leads_to_no_other_site(client, elsewhere):
+def test_choosing_a_theme_does_not_redirect_to_another_site(client, elsewhere):
     assert choose(client, "dark", next=elsewhere).url == "/inbox/"
 
 
-def test_a_link_cannot_choose(client):
+def test_choosing_a_theme_needs_a_post(client):
     assert client.get("/settings/theme/").status_code == 405

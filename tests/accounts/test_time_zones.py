@@ -17,26 +17,26 @@ NOON = datetime.datetime(2026, 11, 16, 12, tzinfo=datetime.UTC)
 
 
 @pytest.mark.parametrize("name", ["UTC", "Europe/Berlin", "America/Argentina/Ushuaia"])
-def test_takes(name):
+def test_a_valid_zone_is_accepted(name):
     check_time_zone(name)
 
 
 @pytest.mark.parametrize("name", ["", "EST", "localtime", "Etc/GMT+5", "europe/berlin", "/etc/x"])
-def test_refuses(name):
+def test_an_invalid_zone_is_refused(name):
     with pytest.raises(ValidationError):
         check_time_zone(name)
 
 
-def test_every_zone_that_can_be_chosen_can_be_read():
+def test_every_zone_on_offer_can_be_loaded():
     assert len(list_time_zones()) > 400
     assert all(zoneinfo.ZoneInfo(name).utcoffset(NOON) is not None for name in list_time_zones())
 
 
-def test_a_zone_that_this_machine_does_not_know_reads_as_utc():
+def test_an_unknown_zone_is_treated_as_utc():
     assert zone_of("Europe/Atlantis") == zoneinfo.ZoneInfo("UTC")
 
 
-def test_a_template_shows_their_time_and_not_the_readers():
+def test_a_template_shows_the_time_in_the_zone_of_the_user():
     shown = '{% load people %}{{ zone|local_time|date:"H:i e" }} {{ time|date:"H:i e" }}'
     with timezone.override("Asia/Tokyo"):
         page = Template(shown).render(Context({"zone": "America/Lima", "time": time_in("UTC")}))
@@ -63,7 +63,7 @@ def request_of(person=None):
 
 
 @pytest.mark.django_db
-def test_times_are_in_the_zone_of_the_reader_and_of_nobody_after(mara, tomas):
+def test_times_are_in_the_zone_of_the_viewer_for_one_request_only(mara, tomas):
     middleware = time_zone(clock)
     assert middleware(request_of(mara)).content == b"13:00"
     assert middleware(request_of(tomas)).content == b"07:00"
@@ -71,18 +71,18 @@ def test_times_are_in_the_zone_of_the_reader_and_of_nobody_after(mara, tomas):
 
 
 @pytest.mark.django_db
-def test_the_same_without_threads(mara):
+def test_times_are_in_the_zone_of_the_viewer_in_async_requests(mara):
     middleware = time_zone(async_clock)
     assert asyncio.run(middleware(request_of(mara))).content == b"13:00"
     assert asyncio.run(middleware(request_of())).content == b"12:00"
 
 
-def test_who_is_not_signed_in_costs_no_query(client, django_assert_num_queries, db):
+def test_an_anonymous_request_costs_no_query(client, django_assert_num_queries, db):
     with django_assert_num_queries(0):
         assert client.get("/accounts/login/").status_code == 200
 
 
-def test_who_is_signed_in_costs_the_session_and_the_person(client, django_assert_num_queries, mara):
+def test_a_signed_in_request_queries_session_and_user_only(client, django_assert_num_queries, mara):
     client.force_login(mara)
     with django_assert_num_queries(2):
         assert client.get("/settings/").status_code == 200

@@ -6,7 +6,7 @@ import sys
 
 from files.remote_images import download
 from messaging_site.server.__main__ import main
-from tests.files.web import HOST, OUTSIDE
+from tests.files.fake_web import HOST, OUTSIDE
 
 
 def rules() -> download.DownloadRules:

@@ -10,7 +10,7 @@ EIGHT_DAYS = 8 * 24 * 3600
 # Signed by both, and over.
 DONE = """
 from contracts.models import Leg
-from tests.contracts.card_scenes import make_completable
+from tests.contracts.card_helpers import make_completable
 make_completable(Leg.objects.get(thread_id="{thread}"))
 """
 

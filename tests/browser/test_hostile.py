@@ -27,7 +27,7 @@ from contracts.models import Card, Leg
 from inbox.search.indexer import index_queued
 from moderation.actions.cases import note, take_case
 from moderation.actions.reports import report_person, report_thread
-from tests.contracts.card_scenes import GIVEN, answer, new_time, propose
+from tests.contracts.card_helpers import GIVEN, answer, new_time, propose
 from tests.contracts.conftest import pay, terms
 from tests.files.conftest import picture
 from tests.hostile import CORPUS, SCRIPTS, SHAPES, client_id

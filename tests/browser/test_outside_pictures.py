@@ -10,7 +10,7 @@ from tests.browser.booking import book
 from tests.browser.test_attachments import is_drawn
 from tests.browser.test_project import tab
 from tests.files.conftest import picture
-from tests.files.web import HOST, Web
+from tests.files.fake_web import HOST, Web
 from tests.site import Site, prepared_site
 
 pytestmark = pytest.mark.browser

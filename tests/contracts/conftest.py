@@ -50,7 +50,8 @@ def offer_in(thread_id: str, by: User, *legs: Terms, **more: Any) -> Offer:
 
 
 def _usual_terms(leg_id: str | None) -> Terms:
-    """Each offer has its own week, since bookings of a seller cannot overlap; a change keeps it."""
+    """Gives each offer its own week, since a seller's bookings cannot overlap; a change keeps its
+    week."""
     if leg_id:
         leg = Leg.objects.get(pk=leg_id)
         return terms(starts_at=leg.starts_at, ends_at=leg.ends_at)

@@ -1,4 +1,4 @@
-"""One parser for amounts: what people type, according to their locale, and nothing guessed."""
+"""The parser for amounts: typed text in the user's locale, and ambiguous text is refused."""
 
 import contextlib
 import time
@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from contracts.amounts import MAX_AMOUNT_CHARS, AmountError, parse_amount
 from contracts.models.fields import MAX_CENTS
 
-# The same whatever the locale.
-CLEAR = {
+# These parse the same in every locale.
+UNAMBIGUOUS = {
     "0": 0,
     "7": 7_00,
     "007": 7_00,
@@ -36,8 +36,8 @@ CLEAR = {
 
 
 @pytest.mark.parametrize("locale", ["", "en-GB", "de", "de-CH", "fr-FR", "xx", "*"])
-@pytest.mark.parametrize(("text", "cents"), CLEAR.items())
-def test_what_can_be_read_in_one_way_is_read_so_everywhere(text, cents, locale):
+@pytest.mark.parametrize(("text", "cents"), UNAMBIGUOUS.items())
+def test_an_unambiguous_amount_parses_the_same_in_every_locale(text, cents, locale):
     assert parse_amount(text, locale=locale) == cents
 
 
@@ -48,7 +48,7 @@ def test_what_can_be_read_in_one_way_is_read_so_everywhere(text, cents, locale):
         *(("1.200", locale) for locale in ("de", "de-AT", "pt-BR", "it", "nl_NL", "fr")),
     ],
 )
-def test_the_locale_says_what_groups_thousands(text, locale):
+def test_the_locale_decides_the_thousands_separator(text, locale):
     assert parse_amount(text, locale=locale) == 1_200_00
 
 
@@ -56,7 +56,7 @@ def test_the_locale_says_what_groups_thousands(text, locale):
     ("text", "locale"),
     [*(("1,200", locale) for locale in ("", "de", "fr", "xx")), ("1.200", ""), ("1.200", "en")],
 )
-def test_what_can_be_read_in_two_ways_is_refused_with_both(text, locale):
+def test_an_ambiguous_amount_is_refused_with_both_readings(text, locale):
     with pytest.raises(AmountError, match=r"^Did you mean 1,200\.00 or 1\.20\?"):
         parse_amount(text, locale=locale)
 
@@ -94,7 +94,7 @@ def test_what_can_be_read_in_two_ways_is_refused_with_both(text, locale):
     ids=lambda value: str(value)[:12],
 )
 @pytest.mark.parametrize("locale", ["", "en", "de"])
-def test_what_is_no_amount_is_refused_with_a_sentence(text, says, locale):
+def test_text_that_is_no_amount_is_refused_with_a_message(text, says, locale):
     with pytest.raises(AmountError, match=says):
         parse_amount(text, locale=locale)
 
@@ -106,7 +106,7 @@ def test_only_text_is_parsed(value):
 
 
 @given(st.integers(0, MAX_CENTS), st.sampled_from([("'", "."), ("\u202f", ","), ("", ".")]))
-def test_every_amount_that_is_written_is_read_back(cents, marks):
+def test_every_formatted_amount_is_parsed_back(cents, marks):
     group, point = marks
     whole, rest = divmod(cents, 100)
     assert parse_amount(f"{whole:,}".replace(",", group) + f"{point}{rest:02d}") == cents
@@ -116,12 +116,12 @@ def test_every_amount_that_is_written_is_read_back(cents, marks):
     st.text(st.sampled_from("0123456789.,' eE+-\u00a0"), max_size=20),
     st.sampled_from(["", "en", "de"]),
 )
-def test_whatever_is_typed_is_an_amount_or_refused(text, locale):
+def test_any_text_is_parsed_or_refused(text, locale):
     with contextlib.suppress(AmountError):
         assert 0 <= parse_amount(text, locale=locale) <= MAX_CENTS
 
 
-def test_hostile_text_takes_no_time():
+def test_hostile_text_is_parsed_quickly():
     shapes = ["1E+9999999", "9" * 10**6, "1,200" * 10**5, " " * 10**6, ".," * 10**5, "1 " * 10**5]
     started = time.perf_counter()
     for text in shapes:

@@ -1,4 +1,4 @@
-"""The calendar file of a booking, read by a parser as a calendar program would."""
+"""The iCalendar file of a booking, read by an iCalendar parser."""
 
 from datetime import UTC, datetime
 
@@ -21,16 +21,16 @@ def only_event(leg):
     return event
 
 
-def unfolded(leg):
+def content_lines(leg):
     return calendar_of(leg).replace(b"\r\n ", b"").decode().removesuffix("\r\n").split("\r\n")
 
 
-def test_a_booking_is_downloaded_as_a_calendar_file(leg, client):
+def test_a_booking_can_be_downloaded_as_a_calendar_file(leg, client):
     client.force_login(leg.buyer)
-    answer = client.get(reverse("projects:calendar", args=[leg.id]))
-    assert answer["Content-Type"] == "text/calendar; charset=utf-8"
-    assert answer["Content-Disposition"] == f'attachment; filename="{leg.id}.ics"'
-    lines = answer.content.decode().split("\r\n")
+    response = client.get(reverse("projects:calendar", args=[leg.id]))
+    assert response["Content-Type"] == "text/calendar; charset=utf-8"
+    assert response["Content-Disposition"] == f'attachment; filename="{leg.id}.ics"'
+    lines = response.content.decode().split("\r\n")
     assert f"UID:{leg.id}@parley" in lines
     assert f"DTSTART:{leg.starts_at:%Y%m%dT%H%M%SZ}" in lines
     assert all(len(line.encode()) <= 75 for line in lines)
@@ -39,7 +39,7 @@ def test_a_booking_is_downloaded_as_a_calendar_file(leg, client):
 @time_machine.travel(NOW, tick=False)
 def test_every_property_is_written_once_and_times_are_in_utc(leg):
     leg.service, leg.place = "Portraits", "Studio 4"
-    assert sorted(unfolded(leg)) == sorted(
+    assert sorted(content_lines(leg)) == sorted(
         [
             "BEGIN:VCALENDAR",
             "VERSION:2.0",
@@ -70,9 +70,9 @@ def test_text_cannot_add_lines_or_properties(leg):
     event = only_event(leg)
     assert "ATTENDEE" not in event
     assert not event.subcomponents
-    names = [line.partition(":")[0] for line in unfolded(leg)]
+    names = [line.partition(":")[0] for line in content_lines(leg)]
     assert len(names) == len(set(names)) + 2, "Only BEGIN and END occur twice."
-    # A calendar knows one kind of line break.
+    # iCalendar has only one kind of line break.
     expected = INJECTION.replace("\r\n", "\n").replace("\r", "\n")
     assert (event["SUMMARY"], event["LOCATION"]) == (expected, expected)
 
@@ -89,11 +89,11 @@ def test_text_cannot_add_lines_or_properties(leg):
         "",
     ],
 )
-def test_text_survives_escaping_and_folding(leg, text):
+def test_text_is_unchanged_by_escaping_and_line_folding(leg, text):
     leg.service = leg.place = text
     event = only_event(leg)
     assert (event["SUMMARY"], event["LOCATION"]) == (text, text)
     for line in calendar_of(leg).split(b"\r\n"):
         assert len(line) <= 75
-        # Folding never splits the bytes of a character.
+        # Line folding never splits the bytes of a character.
         line.decode()

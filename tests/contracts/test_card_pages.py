@@ -1,4 +1,4 @@
-"""The pages of every type: filling one in, looking at it, answering it; none needs a script."""
+"""The pages of every card type: proposing, viewing and answering, all without JavaScript."""
 
 import re
 from itertools import permutations
@@ -10,14 +10,14 @@ from django.urls import reverse
 from contracts.cards.types import TYPES
 from contracts.models import Card, Leg
 from projects.cards.rendering import make_card_action, make_card_view
-from tests.contracts.card_scenes import (
+from tests.contracts.card_helpers import (
     GIVEN,
     answer,
-    bring_to,
+    make_card_in_state,
     make_completable,
     propose,
     proposer_of,
-    rightful,
+    users_with_role,
 )
 from tests.contracts.conftest import book, in_week
 from tests.files.conftest import picture
@@ -26,8 +26,8 @@ from threads import cache
 pytestmark = pytest.mark.django_db
 
 
-def posted(type_name, leg):
-    """As a form sends it."""
+def form_fields(type_name, leg):
+    """Returns the fields as the form posts them."""
     fields = {"key": "once", "leg": leg.id}
     for name, value in GIVEN[type_name](leg).items():
         if not isinstance(value, list):
@@ -43,19 +43,22 @@ def posted(type_name, leg):
 
 
 def send(client, page, type_name, leg):
-    """Posts the form; where it is shown for review first, confirms it."""
-    fields = posted(type_name, leg)
-    answer = client.post(page, fields)
+    """Posts the form and confirms the review page where there is one."""
+    fields = form_fields(type_name, leg)
+    response = client.post(page, fields)
     if not TYPES[type_name].needs_review:
-        return answer
-    assert (answer.status_code, "Check before you send" in answer.content.decode()) == (200, True)
-    hidden = re.findall(r'name="(reviewed|file_ids)" value="([^"]*)"', answer.content.decode())
+        return response
+    assert (response.status_code, "Check before you send" in response.content.decode()) == (
+        200,
+        True,
+    )
+    hidden = re.findall(r'name="(reviewed|file_ids)" value="([^"]*)"', response.content.decode())
     fields.pop("files", None)
     return client.post(page, fields | dict(hidden))
 
 
 @pytest.mark.parametrize("type_name", TYPES)
-def test_each_is_proposed_by_a_form_and_shown_where_it_is_answered(type_name, leg, thread, client):
+def test_each_type_is_proposed_by_a_form_and_shown_on_its_pages(type_name, leg, thread, client):
     proposer = proposer_of(type_name, leg)
     client.force_login(proposer)
     page = reverse("projects:card_new", args=[thread, type_name])
@@ -75,36 +78,36 @@ def test_each_is_proposed_by_a_form_and_shown_where_it_is_answered(type_name, le
 
 
 @pytest.mark.parametrize("type_name", TYPES)
-def test_each_move_that_asks_first_has_its_page(type_name, leg, client):
+def test_each_transition_with_a_form_has_a_page(type_name, leg, client):
     kind = TYPES[type_name]
-    card = bring_to(kind.first, leg, type_name)
-    for move in kind.transitions:
-        if not move.label or kind.first not in move.sources:
+    card = make_card_in_state(kind.first, leg, type_name)
+    for transition in kind.transitions:
+        if not transition.label or kind.first not in transition.sources:
             continue
-        client.force_login(rightful(move.by, card)[0])
-        shown = client.get(reverse("projects:card_transition", args=[card.id, move.name]))
+        client.force_login(users_with_role(transition.by, card)[0])
+        shown = client.get(reverse("projects:card_transition", args=[card.id, transition.name]))
         assert shown.status_code == 200
-        assert move.label in shown.content.decode()
+        assert transition.label in shown.content.decode()
 
 
-def test_a_slip_that_is_missing_is_said_where_it_belongs(leg, thread, client):
+def test_a_missing_file_is_reported_in_the_form(leg, thread, client):
     client.force_login(leg.seller)
     page = reverse("projects:card_new", args=[thread, "expense"])
-    fields = posted("expense", leg)
+    fields = form_fields("expense", leg)
     del fields["files"]
-    answer = client.post(page, fields)
-    assert answer.status_code == 400
-    assert "Add a file." in answer.content.decode()
+    response = client.post(page, fields)
+    assert response.status_code == 400
+    assert "Add a file." in response.content.decode()
     assert not Card.objects.exists()
 
 
-def test_whoever_may_not_propose_it_is_told_so(leg, thread, client):
+def test_a_user_who_may_not_propose_a_type_gets_403(leg, thread, client):
     client.force_login(leg.buyer)
     page = reverse("projects:card_new", args=[thread, "extras"])
     assert client.get(page).status_code == 403
 
 
-def test_a_time_that_was_accepted_is_offered_for_the_calendar(leg, thread, client):
+def test_an_accepted_time_has_a_calendar_link(leg, thread, client):
     client.force_login(leg.buyer)
     link = reverse("projects:calendar", args=[leg.id])
     card = propose("reschedule", leg, leg.seller)
@@ -118,13 +121,13 @@ def action_card(client, thread):
     return shown.partition("data-card=")[2].partition("message-foot")[0]
 
 
-def test_buttons_stand_in_the_same_order_however_the_store_returns_them(leg):
+def test_button_order_does_not_depend_on_the_stored_order(leg):
     card = propose("reschedule", leg)
-    action, state = make_card_action(card), cache.reload(card.thread_id)
+    action, cached = make_card_action(card), cache.reload(card.thread_id)
     orders = set()
     for names in permutations(action["moves"]):
         shuffled = action | {"moves": {name: action["moves"][name] for name in names}}
-        buttons = make_card_view(shuffled, state)["buttons"]
+        buttons = make_card_view(shuffled, cached)["buttons"]
         orders.add(tuple(button["transition"] for button in buttons))
     assert orders == {("decline", "withdraw", "counter", "accept")}
     assert buttons[-1]["tone"] == "primary"
@@ -138,17 +141,17 @@ def test_the_main_button_is_last_on_every_card(type_name, leg):
     assert tones == sorted(tones)
 
 
-def test_the_actions_tab_counts_what_is_open(leg, client):
+def test_the_actions_tab_counts_open_items(leg, client):
     propose("reschedule", leg)
     client.force_login(leg.buyer)
     address = reverse("projects:panel_tab", args=[leg.thread_id, "actions"])
     page = client.get(address).content.decode()
     shown = re.search(r"data-tab-count>(\d+)<", page)[1]
-    # The script copies this into the badge. Besides the card, two signatures are missing.
+    # The script copies this into the badge. It counts the card and two missing signatures.
     assert re.search(r'data-open="(\d+)"', page)[1] == shown == "3"
 
 
-def test_the_form_for_proofs_says_in_which_zone_its_times_are(leg, client):
+def test_the_proofs_form_names_the_time_zone(leg, client):
     client.force_login(leg.seller)
     page = client.get(reverse("projects:card_new", args=[leg.thread_id, "proofs"]))
     assert "Times are in Lisbon" in page.content.decode()
@@ -156,13 +159,13 @@ def test_the_form_for_proofs_says_in_which_zone_its_times_are(leg, client):
 
 @pytest.fixture
 def two_legs(thread, buyer, seller):
-    """The same service twice, in two places on earth."""
+    """The same service twice, in two time zones."""
     first = book(thread, buyer, seller, in_week(1))
     second = book(thread, buyer, seller, in_week(3, time_zone="Asia/Tokyo"))
     return first, second
 
 
-def test_bookings_of_the_same_name_can_be_told_apart(two_legs, client):
+def test_bookings_of_the_same_name_have_different_labels(two_legs, client):
     first, second = two_legs
     client.force_login(first.seller)
     for name, args in (
@@ -173,11 +176,11 @@ def test_bookings_of_the_same_name_can_be_told_apart(two_legs, client):
         labels = [re.search(f'value="{leg.id}"[^>]*>([^<]*)<', page)[1] for leg in two_legs]
         assert labels[0] != labels[1], name
         assert "21 May 2027, 10:00" in labels[0]
-        # 09:00 UTC, as the clocks say where it takes place.
+        # 09:00 UTC in the time zone of the booking.
         assert "4 Jun 2027, 18:00" in labels[1]
 
 
-def test_a_form_follows_the_booking_that_is_chosen(two_legs, client):
+def test_a_form_shows_the_time_of_the_chosen_booking(two_legs, client):
     first, second = two_legs
     client.force_login(first.seller)
     address = reverse("projects:card_new", args=[first.thread_id, "reschedule"])
@@ -186,11 +189,11 @@ def test_a_form_follows_the_booking_that_is_chosen(two_legs, client):
     assert "2027-06-04T18:00" in page
 
 
-def test_what_was_filled_in_for_one_booking_is_not_proposed_for_another(two_legs, client):
+def test_values_entered_for_one_booking_are_not_proposed_for_another(two_legs, client):
     first, second = two_legs
     client.force_login(first.seller)
     address = reverse("projects:card_new", args=[first.thread_id, "reschedule"])
-    fields = posted("reschedule", first) | {
+    fields = form_fields("reschedule", first) | {
         "leg": second.id,
         "shown_leg": first.id,
         "reason": "Rain",
@@ -205,7 +208,7 @@ def test_what_was_filled_in_for_one_booking_is_not_proposed_for_another(two_legs
     assert f'name="shown_leg" value="{second.id}"' in page
 
 
-def test_a_form_offers_no_booking_that_is_over(two_legs, client):
+def test_a_form_does_not_offer_an_ended_booking(two_legs, client):
     first, second = two_legs
     Leg.objects.filter(pk=first.pk).update(status="cancelled")
     client.force_login(first.seller)

@@ -1,4 +1,4 @@
-"""Cards: what a proposal and its answer leave behind, in both stores."""
+"""What a proposal and its answer store in both stores."""
 
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from contracts.models import Amendment, Card, CardStep, Leg
 from contracts.queries import get_balance
 from core.refusals import Refusal
 from projects.panel.rebuild import list_differences
-from tests.contracts.card_scenes import answer, new_time, propose, some_extras
+from tests.contracts.card_helpers import answer, new_time, propose, some_extras
 from tests.contracts.conftest import IN_MAY, book, terms
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, start, thread_item
@@ -24,8 +24,8 @@ from threads.models import CardShadow, PendingAction, TabSnapshot
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
 
 
-def waiting(user):
-    """The contract, which nobody has signed here, waits beside the cards."""
+def pending_actions(user):
+    """Lists a user's pending actions except the unsigned contract."""
     page = query(keys.user_pk(user.id), Item.sk.startswith(keys.PENDING_ACTIONS), limit=100)
     return [item.thread_id for item in page.of(PendingAction) if item.type != "contract"]
 
@@ -35,20 +35,20 @@ def shadow_of(card):
     return CardShadow.find(keys.thread_pk(card.thread_id), keys.card_sk(card.message_id))
 
 
-def test_a_proposal_is_a_message_that_waits_for_the_other_side(leg, buyer, seller, thread):
+def test_a_proposal_is_a_message_pending_for_the_other_party(leg, buyer, seller, thread):
     card = propose("reschedule", leg, seller)
     message = messages_of(thread)[-1]
     assert (message.type, message.author_id) == ("action", seller.id)
     assert (message.action["state"], message.action["version"]) == ("pending", 1)
     assert message.body.startswith("New time")
     assert shadow_of(card).message_id == message.id
-    assert (waiting(buyer), waiting(seller)) == ([thread], [])
+    assert (pending_actions(buyer), pending_actions(seller)) == ([thread], [])
     assert thread_item(thread).waiting_for == buyer.id
     assert list(list_differences(thread)) == []
     assert_consistent(thread)
 
 
-def test_an_accepted_time_moves_the_booking(leg, buyer, seller, thread, delivered):
+def test_accepting_a_new_time_reschedules_the_booking(leg, buyer, seller, thread, delivered):
     card = propose("reschedule", leg, seller)
     answer(buyer, card, "accept")
     leg.refresh_from_db()
@@ -58,18 +58,18 @@ def test_an_accepted_time_moves_the_booking(leg, buyer, seller, thread, delivere
     card_message = next(one for one in messages_of(thread) if one.type == "action")
     assert card_message.action["state"] == "accepted"
     assert card_message.rev > 0
-    assert waiting(buyer) == []
+    assert pending_actions(buyer) == []
     # Both have to sign the new version.
     assert {each["type"] for each in thread_item(thread).waits} == {"contract"}
-    said = [one.body for one in messages_of(thread) if one.type == "system"]
-    assert any("accepted the new time" in (body or "") for body in said)
-    told = [event["type"] for event in delivered.to(seller)]
-    assert {"card.changed", "panel.changed", "inbox.changed"} <= set(told)
+    bodies = [one.body for one in messages_of(thread) if one.type == "system"]
+    assert any("accepted the new time" in (body or "") for body in bodies)
+    event_types = [event["type"] for event in delivered.to(seller)]
+    assert {"card.changed", "panel.changed", "inbox.changed"} <= set(event_types)
     assert list(list_differences(thread)) == []
     assert_consistent(thread)
 
 
-def test_a_card_goes_on_waiting_whoever_writes_meanwhile(leg, buyer, seller, thread):
+def test_a_card_stays_pending_when_messages_are_sent(leg, buyer, seller, thread):
     from threads.actions.messages import send_message
 
     propose("reschedule", leg, seller)
@@ -78,14 +78,14 @@ def test_a_card_goes_on_waiting_whoever_writes_meanwhile(leg, buyer, seller, thr
     assert_consistent(thread)
 
 
-def test_a_counter_offer_keeps_the_chain(leg, buyer, seller, thread):
+def test_a_counter_offer_links_to_the_first_card(leg, buyer, seller, thread):
     first = propose("reschedule", leg, seller)
     answer(buyer, first, "counter", given=new_time(leg, days=3))
     second = Card.objects.get(counters=first)
     first.refresh_from_db()
     assert (first.state, second.state, second.proposed_by) == ("countered", "pending", buyer)
-    assert waiting(seller) == [thread]
-    assert waiting(buyer) == []
+    assert pending_actions(seller) == [thread]
+    assert pending_actions(buyer) == []
     answer(seller, second, "accept")
     leg.refresh_from_db()
     assert (leg.starts_at - IN_MAY).days == 3
@@ -95,7 +95,7 @@ def test_a_counter_offer_keeps_the_chain(leg, buyer, seller, thread):
     assert_consistent(thread)
 
 
-def test_a_time_at_which_the_seller_has_another_booking_is_a_conflict(leg, buyer, seller, thread):
+def test_a_time_at_which_the_seller_is_booked_is_a_conflict(leg, buyer, seller, thread):
     other = start(buyer, seller)
     book(
         other,
@@ -116,12 +116,12 @@ def test_a_time_at_which_the_seller_has_another_booking_is_a_conflict(leg, buyer
         ("on_hold", 0, False),
         ("cancelled", 0, True),
         ("completed", 0, True),
-        # One ends when the other begins.
+        # One booking ends when the other begins.
         ("booked", 6, True),
         ("booked", 5, False),
     ],
 )
-def test_what_takes_the_sellers_time_and_what_does_not(leg, buyer, seller, status, hours, is_free):
+def test_which_bookings_occupy_the_sellers_time(leg, buyer, seller, status, hours, is_free):
     start_ = IN_MAY + timedelta(days=1, hours=hours)
     busy = terms(starts_at=start_, ends_at=start_ + timedelta(hours=6))
     other = book(start(buyer, seller), buyer, seller, busy)
@@ -136,7 +136,7 @@ def test_what_takes_the_sellers_time_and_what_does_not(leg, buyer, seller, statu
     assert refused.value.code == "ACTION_CONFLICT"
 
 
-def test_a_counter_offer_at_a_time_that_is_taken_is_a_conflict(leg, buyer, seller, thread):
+def test_a_counter_offer_at_an_occupied_time_is_a_conflict(leg, buyer, seller, thread):
     card = propose("reschedule", leg, seller)
     busy = terms(starts_at=IN_MAY + timedelta(days=3), ends_at=IN_MAY + timedelta(days=4))
     book(start(buyer, seller), buyer, seller, busy)
@@ -149,14 +149,14 @@ def test_a_counter_offer_at_a_time_that_is_taken_is_a_conflict(leg, buyer, selle
 
 
 @pytest.mark.parametrize("year", ["0001", "9999"])
-def test_a_time_that_no_calendar_has_is_refused(leg, seller, year):
+def test_a_time_outside_the_calendar_is_refused(leg, seller, year):
     given = {"starts_at": f"{year}-12-31T09:00", "ends_at": f"{year}-12-31T23:59"}
     with pytest.raises(Refusal) as refused:
         propose("reschedule", leg, seller, given=given)
     assert refused.value.code == "CARD_INVALID"
 
 
-def test_the_conflict_is_looked_for_again_when_it_is_accepted(leg, buyer, seller, thread):
+def test_conflicts_are_checked_again_on_acceptance(leg, buyer, seller, thread):
     card = propose("reschedule", leg, seller)
     other = start(buyer, seller)
     book(
@@ -173,7 +173,9 @@ def test_the_conflict_is_looked_for_again_when_it_is_accepted(leg, buyer, seller
     assert Leg.objects.get(pk=leg.pk).starts_at == IN_MAY
 
 
-def test_extras_become_an_amendment_whose_sum_the_server_computes(leg, buyer, seller, thread):
+def test_extras_become_an_amendment_with_the_total_computed_by_the_server(
+    leg, buyer, seller, thread
+):
     card = propose("extras", leg)
     assert card.payload["cents"] == 3 * 2550 + 4000
     answer(buyer, card, "accept")
@@ -183,7 +185,7 @@ def test_extras_become_an_amendment_whose_sum_the_server_computes(leg, buyer, se
     assert list(list_differences(thread)) == []
 
 
-def test_a_repeat_is_the_same_proposal_and_the_same_answer(leg, buyer, seller, thread):
+def test_a_repeated_proposal_or_answer_is_applied_once(leg, buyer, seller, thread):
     card = propose("extras", leg, key="once")
     assert propose("extras", leg, key="once") == card
     answer(buyer, card, "accept")
@@ -196,7 +198,7 @@ def test_a_repeat_is_the_same_proposal_and_the_same_answer(leg, buyer, seller, t
     assert refused.value.code == "CLIENT_ID_REUSED"
 
 
-def test_a_repeat_has_its_answer_also_when_nobody_writes_there_any_more(leg, buyer, thread):
+def test_a_repeat_succeeds_in_a_thread_that_no_longer_accepts_messages(leg, buyer, thread):
     card = propose("extras", leg, key="once")
     answer(buyer, card, "accept")
     lock_thread(thread_id=thread, reason="Look")
@@ -219,7 +221,7 @@ def test_a_repeat_has_its_answer_also_when_nobody_writes_there_any_more(leg, buy
         ({"items": [{"title": "A", "quantity": 1, "unit": "1e99"}]}, "items.0.unit"),
     ],
 )
-def test_what_is_wrong_with_a_payload_is_said_part_by_part(leg, thread, given, part):
+def test_errors_in_a_payload_are_reported_by_field(leg, thread, given, part):
     with pytest.raises(Refusal) as refused:
         propose("extras", leg, given=given)
     assert refused.value.code == "CARD_INVALID"
@@ -227,7 +229,7 @@ def test_what_is_wrong_with_a_payload_is_said_part_by_part(leg, thread, given, p
     assert not Card.objects.exists()
 
 
-def test_whoever_comes_second_is_told_what_happened(leg, buyer, seller, thread):
+def test_the_second_answer_is_refused_with_what_happened(leg, buyer, seller, thread):
     card = propose("extras", leg)
     answer(buyer, card, "accept")
     with pytest.raises(Refusal) as refused:

@@ -1,4 +1,4 @@
-"""Completed work: what has to be so before it is accepted, and that accepting it pays nothing."""
+"""Completing work: the conditions for acceptance, and that accepting records no payment."""
 
 from datetime import timedelta
 
@@ -14,7 +14,7 @@ from core.refusals import Refusal
 from projects.actions.cards import propose_card
 from projects.cards.deadline_worker import process_due_cards
 from projects.panel.rebuild import list_differences
-from tests.contracts.card_scenes import GIVEN, answer, make_completable, propose
+from tests.contracts.card_helpers import GIVEN, answer, make_completable, propose
 from tests.contracts.conftest import offer_in, pay, sign, terms
 from tests.threads.conftest import messages_of
 from threads.queries import open_thread
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 
 def mark_completed(leg: Leg, **given: str):
-    """As the leg is: nothing is made ready for it."""
+    """Proposes the completion without preparing the booking for it."""
     return propose_card(
         leg.seller,
         thread_id=leg.thread_id,
@@ -34,14 +34,14 @@ def mark_completed(leg: Leg, **given: str):
     )
 
 
-def refused(leg: Leg, **given: str) -> str:
+def refusal_text(leg: Leg, **given: str) -> str:
     with pytest.raises(Refusal) as refusal:
         mark_completed(leg, **given)
     assert not leg.cards.filter(type="complete").exists()
     return refusal.value.message
 
 
-def let_it_be_over(leg: Leg) -> None:
+def move_to_past(leg: Leg) -> None:
     past = timezone.now() - timedelta(days=2)
     Leg.objects.filter(pk=leg.pk).update(starts_at=past, ends_at=past + timedelta(hours=1))
     leg.refresh_from_db()
@@ -58,41 +58,41 @@ def ready(leg: Leg) -> Leg:
     return leg
 
 
-def test_before_its_end_it_needs_approved_proofs(leg, buyer):
+def test_completion_before_the_end_needs_approved_proofs(leg, buyer):
     sign_both(leg)
-    assert "hasn't ended yet" in refused(leg)
-    assert "No proofs" in refused(leg, how="milestone")
+    assert "hasn't ended yet" in refusal_text(leg)
+    assert "No proofs" in refusal_text(leg, how="milestone")
     answer(buyer, propose("proofs", leg), "approve", given={"chosen": []})
     card = mark_completed(leg, how="milestone")
     answer(buyer, card, "accept")
     assert Leg.objects.get(pk=leg.pk).status == COMPLETED
 
 
-def test_without_a_contract_in_force_it_is_not_completed(leg, buyer):
-    let_it_be_over(leg)
-    assert "haven't both signed" in refused(leg)
+def test_completion_needs_a_contract_in_force(leg, buyer):
+    move_to_past(leg)
+    assert "haven't both signed" in refusal_text(leg)
     sign(buyer, leg)
-    assert "haven't both signed" in refused(leg)
+    assert "haven't both signed" in refusal_text(leg)
     sign(leg.seller, leg)
     mark_completed(leg)
 
 
 @pytest.mark.parametrize("type_name", ["extras", "expense", "overtime", "cancel", "proofs"])
-def test_what_is_open_is_listed_and_settled_first(type_name, ready, buyer, seller):
+def test_open_cards_are_listed_and_have_to_be_settled_first(type_name, ready, buyer, seller):
     card = propose(type_name, ready)
-    assert "still has open actions" in refused(ready)
-    moves = {"proofs": (buyer, "approve")}
-    who, move = moves.get(type_name, (seller, "withdraw"))
-    answer(who, card, move, given={})
+    assert "still has open actions" in refusal_text(ready)
+    transitions = {"proofs": (buyer, "approve")}
+    who, transition = transitions.get(type_name, (seller, "withdraw"))
+    answer(who, card, transition, given={})
     card.refresh_from_db()
     assert card.state in ("withdrawn", "approved")
     answer(buyer, mark_completed(ready), "accept")
     assert Leg.objects.get(pk=ready.pk).status == COMPLETED
 
 
-def test_an_open_change_of_the_booking_is_listed_too(ready, thread, seller):
+def test_an_open_change_offer_is_listed_too(ready, thread, seller):
     offer_in(thread, seller, terms(place="Porto"), changes=ready.id, title="To Porto")
-    assert "To Porto" in refused(ready)
+    assert "To Porto" in refusal_text(ready)
 
 
 @pytest.mark.storage
@@ -106,15 +106,15 @@ def test_accepting_makes_the_balance_due_and_records_no_payment(ready, thread, b
     balance = get_balance(Leg.objects.get(pk=ready.pk))
     assert ready.ledger.count() == ready.receipts.count() == entries
     assert (balance.paid_cents, balance.due_cents) == (paid, 120_000 - paid)
-    said = "Nothing is outstanding." if paid == 120_000 else "is now due."
-    assert messages_of(thread)[-1].body.endswith(said)
+    expected_ending = "Nothing is outstanding." if paid == 120_000 else "is now due."
+    assert messages_of(thread)[-1].body.endswith(expected_ending)
     for user in (ready.buyer, ready.seller):
         account = open_thread(user, thread).cached.tabs["expenses"].snapshot["legs"][0]
         assert (account["paid"], account["due"]) == (paid, 120_000 - paid)
     assert not list(list_differences(thread))
 
 
-def test_what_was_opened_meanwhile_is_not_accepted_away(ready, buyer):
+def test_acceptance_is_refused_while_a_later_card_is_open(ready, buyer):
     card = propose("complete", ready)
     extras = propose("extras", ready)
     with pytest.raises(Refusal, match="still has open actions"):
@@ -128,7 +128,7 @@ def test_what_was_opened_meanwhile_is_not_accepted_away(ready, buyer):
 
 
 @pytest.mark.storage
-def test_the_clock_does_not_accept_while_something_is_open(ready, thread, buyer):
+def test_the_deadline_does_not_accept_while_a_card_is_open(ready, thread, buyer):
     card = propose("complete", ready)
     extras = propose("extras", ready)
     with time_machine.travel(card.due_at + timedelta(seconds=1), tick=False):
@@ -138,7 +138,7 @@ def test_the_clock_does_not_accept_while_something_is_open(ready, thread, buyer)
         assert (card.state, Leg.objects.get(pk=ready.pk).status) == ("pending", BOOKED)
         assert card.due_at > timezone.now()
         assert not list(list_differences(thread))
-        # Meanwhile people can answer.
+        # Both can still answer.
         answer(buyer, extras, "decline")
         assert process_due_cards() == 0
     with time_machine.travel(card.due_at + timedelta(seconds=1), tick=False):
@@ -148,7 +148,7 @@ def test_the_clock_does_not_accept_while_something_is_open(ready, thread, buyer)
     assert not ready.ledger.exists()
 
 
-def test_the_clock_does_not_accept_during_a_dispute(ready, buyer):
+def test_the_deadline_does_not_accept_during_a_dispute(ready, buyer):
     card = propose("complete", ready)
     answer(buyer, card, "dispute", given=GIVEN["dispute"](ready))
     with time_machine.travel(timezone.now() + timedelta(days=60), tick=False):
@@ -156,7 +156,7 @@ def test_the_clock_does_not_accept_during_a_dispute(ready, buyer):
     assert Leg.objects.get(pk=ready.pk).status == "on_hold"
 
 
-def test_a_contract_changed_meanwhile_has_to_be_signed_first(ready, thread, buyer, seller):
+def test_a_contract_changed_since_has_to_be_signed_first(ready, thread, buyer, seller):
     from projects.actions.bookings import accept_offer
 
     card = propose("complete", ready)

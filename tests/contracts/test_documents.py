@@ -1,4 +1,4 @@
-"""Contracts: what is issued, signed, overtaken; and whether a byte was changed since."""
+"""Contracts: issuing, signing, superseding, and detecting changes to stored documents."""
 
 import hashlib
 import io
@@ -36,7 +36,7 @@ def newest(leg: Leg) -> ContractVersion:
 
 
 @pytest.mark.storage
-def test_both_sign_and_it_is_in_force(leg, thread, buyer, seller):
+def test_a_contract_signed_by_both_is_in_force(leg, thread, buyer, seller):
     sign(buyer, leg)
     assert newest(leg).status == "issued"
     sign(seller, leg)
@@ -81,7 +81,7 @@ def test_the_same_content_gives_the_same_bytes_in_another_process(leg):
         ({"number": 2}, "THREAD_NOT_FOUND"),
     ],
 )
-def test_what_is_not_a_signature_is_refused(leg, buyer, more, code):
+def test_an_invalid_signature_is_refused(leg, buyer, more, code):
     with pytest.raises(Refusal, match=code):
         sign(buyer, leg, **more)
     assert not Signature.objects.filter(version=newest(leg)).exists()
@@ -111,22 +111,22 @@ def test_an_agreed_change_voids_what_was_signed_and_issues_a_new_version(
     assert not list(list_differences(thread))
 
 
-def test_a_version_that_no_longer_counts_cannot_be_signed(leg, thread, buyer, seller):
+def test_a_superseded_version_cannot_be_signed(leg, thread, buyer, seller):
     offer = offer_in(thread, buyer, terms(place="Porto"), changes=leg.id)
     accept_offer(seller, offer_id=offer.id)
     with pytest.raises(Refusal, match="ACTION_INVALID_STATE"):
         sign(buyer, leg, 1)
 
 
-def test_every_variable_of_every_template_is_known(leg):
-    known = variables(leg)
+def test_every_variable_of_every_template_is_defined(leg):
+    defined = variables(leg)
     for clauses in TEMPLATES.values():
         assert {
             name for clause in clauses for name in list_variable_names(clause.text)
-        } <= known.keys()
+        } <= defined.keys()
 
 
-def test_a_contract_with_a_hole_is_not_issued(leg):
+def test_a_contract_with_a_missing_value_is_not_issued(leg):
     leg.place = " "
     with pytest.raises(Refusal, match="is missing: place"):
         render_clauses(leg)
@@ -160,7 +160,9 @@ def test_verify_documents_finds_a_changed_byte(leg, thread, buyer, seller):
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_verify_documents_finds_a_booking_that_is_not_what_was_signed(leg, buyer, seller, change):
+def test_verify_documents_finds_a_booking_that_differs_from_its_contract(
+    leg, buyer, seller, change
+):
     sign(buyer, leg)
     sign(seller, leg)
     Leg.objects.filter(pk=leg.pk).update(**change)
@@ -171,7 +173,7 @@ def test_verify_documents_finds_a_booking_that_is_not_what_was_signed(leg, buyer
 
 
 def test_verify_documents_compares_every_term_of_a_booking():
-    """A new term has to be named by a clause, or nobody would notice that it was changed."""
+    """A new term has to appear in a clause, or a change to it would not be detected."""
     named = {
         name for clause in TEMPLATES[LATEST_TEMPLATE] for name in list_variable_names(clause.text)
     }
@@ -189,7 +191,7 @@ def test_verify_documents_accepts_agreed_changes_and_new_names(leg, thread, buye
 
 
 @pytest.mark.storage
-def test_verify_documents_finds_a_booking_without_a_contract_that_counts(leg):
+def test_verify_documents_finds_a_booking_without_a_valid_contract(leg):
     ContractVersion.objects.filter(document__leg=leg).update(status="void")
     with pytest.raises(CommandError):
         verify()
@@ -202,7 +204,8 @@ def verify() -> str:
 
 
 class Owner:
-    """Of the database, in the middle of a transaction, where Django's own editor does not go."""
+    """Executes statements as the database owner inside a transaction, where Django's schema editor
+    cannot."""
 
     connection = connection
 
@@ -212,7 +215,7 @@ class Owner:
 
 
 def verify_with(version: ContractVersion, column: str, content: bytes) -> None:
-    """As somebody would have to do it who owns the database."""
+    """Changes a column as the database owner could, then runs the verification."""
     before = bytes(getattr(version, column))
     unprotect(Owner())
     try:
@@ -223,7 +226,7 @@ def verify_with(version: ContractVersion, column: str, content: bytes) -> None:
         protect(Owner())
 
 
-def test_a_folder_is_compared_with_a_manifest(leg, seller, buyer, thread, tmp_path):
+def test_a_folder_is_compared_with_its_manifest(leg, seller, buyer, thread, tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "a one.jpg").write_bytes(b"one")
     (tmp_path / "sub" / "two.jpg").write_bytes(b"two")
@@ -242,12 +245,12 @@ def test_a_folder_is_compared_with_a_manifest(leg, seller, buyer, thread, tmp_pa
 
 
 @pytest.mark.parametrize("listing", ["", "nonsense", f"{'a' * 64} 1 javascript:x name"])
-def test_a_list_that_cannot_be_checked_is_refused(leg, seller, listing):
+def test_a_malformed_manifest_is_refused(leg, seller, listing):
     with pytest.raises(Refusal, match="OFFER_INVALID"):
         deliver_finals(seller, leg_id=leg.id, key="1", title="Finals", listing=listing)
 
 
-def test_a_second_leg_has_a_contract_of_its_own(thread, buyer, seller):
+def test_a_second_leg_has_its_own_contract(thread, buyer, seller):
     leg = book(thread, buyer, seller, terms(), in_week(1, service="Retouching"))
     assert leg.group.legs.count() == 2
     assert ContractVersion.objects.filter(document__leg__group=leg.group).count() == 2

@@ -1,4 +1,4 @@
-"""The edit history of a tab: what was changed, not a copy of the tab for every edit."""
+"""The edit history of a tab stores each change, not a copy of the tab for every edit."""
 
 import time
 
@@ -32,7 +32,7 @@ def fill_brief(user, thread):
         brief(user, thread, part, "字" * MAX_TEXT_CHARS, version)
 
 
-def test_forty_title_edits_in_a_full_brief_cost_the_changed_text(leg, thread, buyer):
+def test_edits_in_a_full_brief_store_only_the_changed_text(leg, thread, buyer):
     fill_brief(buyer, thread)
     before = sum(map(stored_bytes, edits(thread)))
     for number in range(40):
@@ -42,7 +42,7 @@ def test_forty_title_edits_in_a_full_brief_cost_the_changed_text(leg, thread, bu
     assert_consistent(thread)
 
 
-def test_each_edit_says_what_it_changed(leg, thread, buyer, seller):
+def test_each_edit_records_what_it_changed(leg, thread, buyer, seller):
     brief(buyer, thread, text="Joy")
     brief(seller, thread, text="More joy", version=1)
     first, second = edits(thread)
@@ -69,7 +69,7 @@ def test_earlier_edits_expire_and_the_newest_stays(leg, thread, buyer, settings)
     assert snapshot(buyer, thread, "brief")["fields"]["goals"]["text"] == "Joy 2"
 
 
-def test_expires_after_the_days_of_the_setting(leg, thread, buyer, settings):
+def test_edits_expire_after_the_configured_days(leg, thread, buyer, settings):
     settings.TAB_EDIT_DAYS = 3
     brief(buyer, thread)
     brief(buyer, thread, text="More", version=1)
@@ -78,7 +78,7 @@ def test_expires_after_the_days_of_the_setting(leg, thread, buyer, settings):
     assert newest.ttl is None
 
 
-def test_an_edit_stored_by_an_earlier_version_is_read_and_followed(leg, thread, buyer):
+def test_an_edit_stored_by_an_earlier_version_can_be_read_and_continued(leg, thread, buyer):
     brief(buyer, thread)
     (old,) = edits(thread)
     old.changes = None
@@ -90,7 +90,7 @@ def test_an_edit_stored_by_an_earlier_version_is_read_and_followed(leg, thread, 
     assert (first.snapshot, second.changes[0]["before"]["text"]) == (None, "Joy")
 
 
-def test_a_large_tab_is_read_while_somebody_edits_it(leg, thread, buyer, seller):
+def test_a_large_tab_can_be_read_while_it_is_edited(leg, thread, buyer, seller):
     fill(seller, thread)
     seen = tab_of(buyer, thread, "shotlist")
     shots(seller, thread, "tick", 24, part="shot3", text="done")

@@ -1,4 +1,4 @@
-"""A file that staff have hidden is shown nowhere, and can't be used anywhere again."""
+"""A file hidden by staff is shown nowhere and cannot be used again."""
 
 import ast
 import importlib
@@ -20,7 +20,7 @@ from projects.actions.cards import transition_card
 from projects.actions.panel import edit_tab
 from projects.actions.proofs import add_proofs
 from projects.cards.gallery import list_selectable_images
-from tests.contracts.card_scenes import GIVEN, propose
+from tests.contracts.card_helpers import GIVEN, propose
 from tests.files.conftest import bring, kept  # noqa: F401
 from tests.packages import PACKAGES, ROOT
 from tests.test_access import BACKEND
@@ -57,7 +57,7 @@ def propose_with(type_name: str) -> Callable:
 
 
 def answer_card(user, leg, file_id):
-    """The refusal comes before anything about the card is looked at."""
+    """The file is refused before the card is checked."""
     card = propose("extras", leg)
     given = GIVEN["extras"](leg)
     transition_card(
@@ -71,7 +71,7 @@ def answer_card(user, leg, file_id):
     )
 
 
-# Every action that takes a file by its id, with ways to use it.
+# Every action that takes a file by its id, with functions that call it.
 USES: dict[str, list[Callable]] = {
     "threads.actions.messages.send_message": [send],
     "threads.actions.messages.OutgoingMessage": [send_as_socket],
@@ -84,7 +84,7 @@ USES: dict[str, list[Callable]] = {
     ],
     "projects.actions.cards.transition_card": [answer_card],
 }
-# Called by those above with what they were given, or takes something away.
+# Called by the actions above with their arguments, or only removes something.
 OTHERS = {
     "threads.actions.attachments.MessageAttachments",
     "threads.actions.attachments.collect_attachments",
@@ -93,7 +93,7 @@ OTHERS = {
     "projects.actions.proofs.remove_proof",
 }
 NAMES = {"attachments", "picture", "file_id", "file_ids", "files"}
-# Where rows of files may be read by anybody's id. Everything else goes by threads/file_access.py.
+# Modules that may read file rows of any user. All others use threads/file_access.py.
 READERS = {
     "files/actions.py",
     "files/remote_images/queue.py",
@@ -103,7 +103,7 @@ READERS = {
     "privacy/account_deletion.py",
     "demo/cards.py",
     "demo/management/commands/seed_demo.py",
-    # Staff, under a case.
+    # For staff assigned to a case.
     "moderation/export.py",
     "moderation/queries.py",
 }
@@ -112,8 +112,8 @@ READERS = {
 @pytest.fixture
 def hidden(leg, thread, seller) -> File:
     photo = bring(seller, thread)
-    said = say(seller, thread, "Look", attachments=[photo.id])
-    hide_message(thread_id=thread, message_id=said.id)
+    message = say(seller, thread, "Look", attachments=[photo.id])
+    hide_message(thread_id=thread, message_id=message.id)
     return photo
 
 
@@ -124,18 +124,18 @@ def hidden(leg, thread, seller) -> File:
 def test_a_hidden_file_cannot_be_used_again(use, leg, thread, buyer, seller):
     author = buyer if use is answer_card or "dispute" in str(use.__closure__ or "") else seller
     photo = bring(author, thread)
-    said = say(author, thread, "Look", attachments=[photo.id])
-    hide_message(thread_id=thread, message_id=said.id)
+    message = say(author, thread, "Look", attachments=[photo.id])
+    hide_message(thread_id=thread, message_id=message.id)
     user = seller if use is answer_card else author
     with pytest.raises(Refusal) as refused:
         use(user, leg, photo.id)
     assert refused.value.code == "UPLOAD_GONE"
-    unhide_message(thread_id=thread, message_id=said.id)
+    unhide_message(thread_id=thread, message_id=message.id)
     assert list_usable_files(author, [photo.id], thread_id=thread)
 
 
-def test_every_action_that_takes_a_file_is_tried():
-    """A new one has to be added to USES, and is then tried with a hidden file."""
+def test_every_action_that_takes_a_file_is_tested():
+    """A new action has to be added to USES, which tests it with a hidden file."""
     found = set()
     for module in (*_modules(threads.actions), *_modules(projects.actions)):
         for name, member in inspect.getmembers(importlib.import_module(module.name)):
@@ -154,8 +154,8 @@ def _is_public(module: str, name: str, member: object) -> bool:
     return is_own and not name.startswith("_") and callable(member)
 
 
-def test_files_are_found_by_id_in_one_place():
-    """Reading rows of files anywhere else would go round the check."""
+def test_files_are_read_by_id_in_one_place():
+    """Reading file rows anywhere else would bypass the permission check."""
     readers = set()
     for app in PACKAGES:
         for path in (ROOT / app).rglob("*.py"):
@@ -176,25 +176,23 @@ def status(user, file) -> int:
     return client.get(reverse("threads:file", args=[file.id])).status_code
 
 
-def test_a_hidden_file_is_shown_to_nobody(hidden, buyer, seller):
+def test_a_hidden_file_is_not_served(hidden, buyer, seller):
     assert [status(user, hidden) for user in (buyer, seller)] == [404, 404]
 
 
 @pytest.mark.parametrize("place", [pin, show_proof, send])
-def test_a_file_that_is_elsewhere_too_goes_from_there_when_it_is_hidden(
-    place, leg, thread, buyer, seller
-):
+def test_hiding_a_file_hides_it_everywhere_it_is_used(place, leg, thread, buyer, seller):
     photo = bring(seller, thread)
-    said = say(seller, thread, "Look", attachments=[photo.id])
+    message = say(seller, thread, "Look", attachments=[photo.id])
     place(seller, leg, photo.id)
     assert status(buyer, photo) == 200
-    hide_message(thread_id=thread, message_id=said.id)
+    hide_message(thread_id=thread, message_id=message.id)
     assert [status(user, photo) for user in (buyer, seller)] == [404, 404]
-    unhide_message(thread_id=thread, message_id=said.id)
+    unhide_message(thread_id=thread, message_id=message.id)
     assert status(buyer, photo) == 200
 
 
-def test_a_hidden_file_is_not_offered_to_be_chosen(hidden, leg, thread, seller):
+def test_a_hidden_file_is_not_offered_for_selection(hidden, leg, thread, seller):
     other = bring(seller, thread)
     say(seller, thread, "Another", attachments=[other.id])
     shown = [picture["id"] for picture in list_selectable_images(seller, thread, [])]
@@ -202,7 +200,7 @@ def test_a_hidden_file_is_not_offered_to_be_chosen(hidden, leg, thread, seller):
 
 
 @pytest.mark.storage
-def test_sending_the_same_message_again_is_still_a_repeat(leg, thread, seller):
+def test_resending_the_same_message_is_idempotent(leg, thread, seller):
     photo = bring(seller, thread)
     fields = {"thread_id": thread, "client_id": str(uuid4()), "body": "Look"}
     first = send_message(seller, attachments=[photo.id], **fields)
@@ -211,12 +209,12 @@ def test_sending_the_same_message_again_is_still_a_repeat(leg, thread, seller):
 
 
 def test_a_hidden_file_is_not_exported(leg, thread, buyer, seller):
-    """Neither from another message that has it, nor from the panel."""
+    """It is exported neither from another message nor from the panel."""
     photo, plain = bring(seller, thread), bring(seller, thread, name="plain.jpg")
-    said = say(seller, thread, "Look", attachments=[photo.id])
+    message = say(seller, thread, "Look", attachments=[photo.id])
     say(seller, thread, "Again", attachments=[photo.id, plain.id])
     pin(seller, leg, photo.id)
-    hide_message(thread_id=thread, message_id=said.id)
+    hide_message(thread_id=thread, message_id=message.id)
     names = [name for name in export_of(buyer, thread).namelist() if ".jp" in name]
     assert len(names) == 1
     assert "plain" in names[0]

@@ -1,4 +1,5 @@
-"""A tab that is too large for its thread: kept aside, read by who looks at it, back when small."""
+"""A tab too large for its thread item is stored separately, loaded on demand, and moved back when
+small."""
 
 import pytest
 from django.core.management import call_command
@@ -37,13 +38,13 @@ def note(user, thread, part, text=NOTE):
 
 
 def fill(user, thread, count=12):
-    """A shot list with so many long notes."""
+    """Fills a shot list with the given number of long notes."""
     for number in range(count):
         shots(user, thread, text=f"Shot {number}", part=f"shot{number}")
         note(user, thread, f"shot{number}")
 
 
-def asides(thread, tab):
+def separate_items(thread, tab):
     where = Item.sk.startswith(keys.edit_sk(tab, 0)[:-8])
     return [
         int(each.version) for each in query(keys.thread_pk(thread), where, limit=99).of(TabEdit)
@@ -57,7 +58,7 @@ def page(user, thread, tab=""):
     return client.get(reverse(name, args=[thread, *([tab] if tab else [])])).content.decode()
 
 
-def test_a_large_shot_list_costs_nothing_of_who_opens_the_thread(leg, thread, buyer, seller):
+def test_a_large_shot_list_adds_no_cost_to_opening_the_thread(leg, thread, buyer, seller):
     before = opening(buyer, thread)
     fill(seller, thread)
     tab = tab_of(buyer, thread, "shotlist")
@@ -73,7 +74,7 @@ def test_a_large_shot_list_costs_nothing_of_who_opens_the_thread(leg, thread, bu
     assert_consistent(thread)
 
 
-def test_an_edit_of_a_large_one_reads_it_and_writes_once(leg, thread, buyer, seller):
+def test_an_edit_of_a_large_tab_costs_one_read_and_one_write(leg, thread, buyer, seller):
     fill(seller, thread)
     with count_requests() as requests, CaptureQueriesContext(connection) as sql:
         shots(seller, thread, "tick", 24, part="shot3", text="done")
@@ -83,7 +84,7 @@ def test_an_edit_of_a_large_one_reads_it_and_writes_once(leg, thread, buyer, sel
 
 
 @pytest.mark.storage
-def test_it_is_back_in_its_place_when_it_shrinks(leg, thread, buyer, seller):
+def test_a_tab_that_shrinks_is_stored_with_its_thread_again(leg, thread, buyer, seller):
     fill(seller, thread, 9)
     assert is_large(tab_of(buyer, thread, "shotlist"))
     for number in range(6):
@@ -94,7 +95,7 @@ def test_it_is_back_in_its_place_when_it_shrinks(leg, thread, buyer, seller):
     assert list(list_differences(thread)) == []
 
 
-def test_what_a_page_says_of_a_tab_is_right_whatever_its_size(leg, thread, buyer, seller):
+def test_the_page_shows_the_progress_of_a_large_tab(leg, thread, buyer, seller):
     fill(seller, thread, 8)
     for number in range(2):
         shots(seller, thread, "tick", 16 + number, part=f"shot{number}", text="done")
@@ -106,16 +107,16 @@ def test_what_a_page_says_of_a_tab_is_right_whatever_its_size(leg, thread, buyer
     assert NOTE in page(buyer, thread, "shotlist")
 
 
-def test_live_pages_hear_that_it_changed_and_fetch_it(leg, thread, buyer, seller, delivered):
+def test_live_pages_are_notified_of_a_large_tab_and_fetch_it(leg, thread, buyer, seller, delivered):
     fill(seller, thread, 10)
-    told = delivered.to(buyer, "panel.changed")[-1]
-    assert (told["tab"], told["version"]) == ("shotlist", 20)
-    assert "data-large" in told["html"]
-    assert len(told["html"]) < 1000
+    event = delivered.to(buyer, "panel.changed")[-1]
+    assert (event["tab"], event["version"]) == ("shotlist", 20)
+    assert "data-large" in event["html"]
+    assert len(event["html"]) < 1000
 
 
 @pytest.mark.storage
-def test_two_who_write_at_once_see_both_texts(leg, thread, buyer, seller):
+def test_a_concurrent_edit_is_refused_with_both_texts(leg, thread, buyer, seller):
     fill(seller, thread, 10)
     shots(buyer, thread, "edit", 20, part="shot1", name="notes", text="Mine")
     with pytest.raises(Refusal, match="PANEL_VERSION_CONFLICT") as refused:
@@ -123,32 +124,32 @@ def test_two_who_write_at_once_see_both_texts(leg, thread, buyer, seller):
     assert (refused.value.details["mine"], refused.value.details["theirs"]) == ("Hers", "Mine")
 
 
-def test_there_is_an_end_to_it(leg, thread, buyer, seller):
+def test_the_size_of_a_tab_is_limited(leg, thread, buyer, seller):
     with pytest.raises(Refusal, match="This tab is full"):
         fill(seller, thread, 40)
     assert list(list_differences(thread)) == []
 
 
 @pytest.mark.storage
-def test_a_large_tab_of_records_keeps_only_what_holds(leg, thread, buyer, seller):
+def test_only_the_current_version_of_a_large_tab_of_records_is_stored(leg, thread, buyer, seller):
     many_extras(leg, 60)
     assert_large(buyer, thread, "expenses", 60)
-    first = asides(thread, "expenses")
+    first = separate_items(thread, "expenses")
     many_extras(leg, 5)
     assert_large(buyer, thread, "expenses", 65)
-    assert len(asides(thread, "expenses")) == len(first) == 1
-    assert asides(thread, "expenses") != first
+    assert len(separate_items(thread, "expenses")) == len(first) == 1
+    assert separate_items(thread, "expenses") != first
     assert opening(buyer, thread) == ["Query"]
     assert "65 pieces" in page(seller, thread, "expenses")
 
 
 def many_extras(leg, count):
-    """As if that many cards had been accepted."""
+    """Creates amendments as if that many cards had been accepted."""
     from contracts.actions.revisions import record_change
     from core.outbox.processing import process_now
 
-    there = Amendment.objects.filter(leg=leg).count()
-    for number in range(there + 1, there + count + 1):
+    existing = Amendment.objects.filter(leg=leg).count()
+    for number in range(existing + 1, existing + count + 1):
         items = [{"title": f"{number} pieces " + "x" * 400, "quantity": 1, "unit_cents": 100}]
         Amendment.objects.create(
             leg=leg,
@@ -159,7 +160,7 @@ def many_extras(leg, count):
             made_by=leg.seller,
             made_at=timezone.now(),
         )
-    process_now([record_change(leg.thread_id, by=leg.seller, key=f"extras-{there}")])
+    process_now([record_change(leg.thread_id, by=leg.seller, key=f"extras-{existing}")])
 
 
 def assert_large(user, thread, name, count):
@@ -169,19 +170,21 @@ def assert_large(user, thread, name, count):
     assert list(list_differences(thread)) == []
 
 
-def test_made_again_it_is_the_same(leg, thread, buyer, seller):
+def test_rebuilt_tabs_are_the_same(leg, thread, buyer, seller):
     fill(seller, thread)
     many_extras(leg, 60)
     names = ("shotlist", "expenses")
-    before = [(tab_of(buyer, thread, name).snapshot, asides(thread, name)) for name in names]
+    before = [
+        (tab_of(buyer, thread, name).snapshot, separate_items(thread, name)) for name in names
+    ]
     wholes = [read_full_snapshot(tab_of(buyer, thread, name)) for name in names]
     call_command("rebuild_snapshots", "--thread", thread, verbosity=0)
-    assert [(tab_of(buyer, thread, n).snapshot, asides(thread, n)) for n in names] == before
+    assert [(tab_of(buyer, thread, n).snapshot, separate_items(thread, n)) for n in names] == before
     assert [read_full_snapshot(tab_of(buyer, thread, name)) for name in names] == wholes
     assert list(list_differences(thread)) == []
 
 
-def test_what_was_kept_aside_and_is_lost_is_noticed_and_made_again(leg, thread, buyer, seller):
+def test_a_lost_large_tab_is_detected_and_rebuilt(leg, thread, buyer, seller):
     many_extras(leg, 60)
     tab = tab_of(buyer, thread, "expenses")
     TabEdit(tab.pk, keys.edit_sk("expenses", tab.version)).delete()
@@ -192,17 +195,17 @@ def test_what_was_kept_aside_and_is_lost_is_noticed_and_made_again(leg, thread, 
     assert_large(buyer, thread, "expenses", 60)
 
 
-def test_who_looks_while_it_changes_gets_what_is_there_now(leg, thread, buyer, seller):
+def test_a_reader_during_a_change_gets_the_current_tab(leg, thread, buyer, seller):
     many_extras(leg, 60)
     seen = tab_of(buyer, thread, "expenses")
     many_extras(leg, 1)
     assert len(read_full_snapshot(seen)["legs"][0]["amendments"]) == 61
 
 
-def test_nothing_changes_for_those_that_are_small(leg, thread, buyer, seller):
+def test_small_tabs_stay_with_their_thread(leg, thread, buyer, seller):
     brief(buyer, thread, "goals", "x" * 3000)
     refresh_tabs(thread)
     tabs = cache.reload(thread).tabs
     assert not any(is_large(tab) for tab in tabs.values())
     assert MAX_INLINE_BYTES == 24 * 1024
-    assert asides(thread, "expenses") == []
+    assert separate_items(thread, "expenses") == []

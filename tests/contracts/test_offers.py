@@ -1,4 +1,4 @@
-"""From an offer to a project: what is recorded, what the thread becomes, who is told."""
+"""From an offer to a booked project: the records, the thread and the published events."""
 
 import pytest
 
@@ -24,9 +24,7 @@ def threads_of(pk: str) -> list[str]:
     return [item.id for item in query(pk, limit=10, index=Item.bookings).items]
 
 
-def test_an_offer_is_said_in_the_conversation_and_waits_for_the_other_side(
-    thread, buyer, seller, delivered
-):
+def test_an_offer_is_posted_and_pending_for_the_other_party(thread, buyer, seller, delivered):
     offer = offer_in(thread, seller)
     assert messages_of(thread)[-1].body == "Sam made an offer: Team portraits, EUR 1,200.00."
     assert thread_item(thread).kind == "inquiry"
@@ -37,7 +35,9 @@ def test_an_offer_is_said_in_the_conversation_and_waits_for_the_other_side(
     assert_consistent(thread)
 
 
-def test_accepting_makes_the_thread_a_project_bound_to_the_leg(thread, buyer, seller, delivered):
+def test_accepting_an_offer_turns_the_thread_into_a_project_of_the_leg(
+    thread, buyer, seller, delivered
+):
     leg = book(thread, buyer, seller)
     item = thread_item(thread)
     assert (item.kind, item.leg_id, item.group_id) == ("project", leg.id, None)
@@ -53,7 +53,7 @@ def test_accepting_makes_the_thread_a_project_bound_to_the_leg(thread, buyer, se
     assert_consistent(thread)
 
 
-def test_a_repeat_of_anything_changes_nothing(thread, buyer, seller):
+def test_repeated_offer_actions_change_nothing(thread, buyer, seller):
     offer = offer_in(thread, seller, terms(), key="once")
     assert offer_in(thread, seller, terms(), key="once") == offer
     accept_offer(buyer, offer_id=offer.id)
@@ -65,7 +65,7 @@ def test_a_repeat_of_anything_changes_nothing(thread, buyer, seller):
         offer_in(thread, seller, key="once", title="Another")
 
 
-def test_several_legs_of_one_seller_are_a_group_in_the_same_thread(thread, buyer, seller):
+def test_several_legs_of_one_seller_form_a_group_in_the_same_thread(thread, buyer, seller):
     leg = book(thread, buyer, seller, terms(), in_week(1, service="Retouching"))
     item = thread_item(thread)
     assert (item.kind, item.group_id, item.leg_id) == ("project", leg.group_id, None)
@@ -83,7 +83,7 @@ def test_a_second_booking_in_a_thread_joins_the_first(thread, buyer, seller):
     assert len(open_thread(buyer, thread).cached.tabs["docs"].snapshot["documents"]) == 2
 
 
-def test_a_group_of_several_sellers_has_a_thread_of_its_own(thread, buyer, seller, delivered):
+def test_a_group_of_several_sellers_has_its_own_thread(thread, buyer, seller, delivered):
     model = make_person("Mia")
     other_thread = start(buyer, model)
     first, second = book(thread, buyer, seller), book(other_thread, buyer, model)
@@ -101,7 +101,7 @@ def test_a_group_of_several_sellers_has_a_thread_of_its_own(thread, buyer, selle
     assert_consistent(group.thread_id)
 
 
-def test_sellers_of_a_group_do_not_see_what_the_others_are_paid(thread, buyer, seller):
+def test_sellers_of_a_group_do_not_see_the_prices_of_the_others(thread, buyer, seller):
     model = make_person("Mia")
     legs = [book(thread, buyer, seller), book(start(buyer, model), buyer, model)]
     group = link_bookings(buyer, title="The shoot", leg_ids=[leg.id for leg in legs])
@@ -112,7 +112,7 @@ def test_sellers_of_a_group_do_not_see_what_the_others_are_paid(thread, buyer, s
 
 
 @pytest.mark.parametrize(("answer", "who"), [(decline_offer, "buyer"), (withdraw_offer, "seller")])
-def test_an_offer_that_is_turned_down_books_nothing(thread, buyer, seller, answer, who):
+def test_a_declined_offer_books_nothing(thread, buyer, seller, answer, who):
     offer = offer_in(thread, seller)
     person = buyer if who == "buyer" else seller
     answer(person, offer_id=offer.id)
@@ -123,7 +123,9 @@ def test_an_offer_that_is_turned_down_books_nothing(thread, buyer, seller, answe
     assert not Leg.objects.filter(offer=offer).exists()
 
 
-def test_nobody_accepts_their_own_offer_and_a_stranger_finds_none(thread, buyer, seller, stranger):
+def test_users_cannot_accept_their_own_offer_and_strangers_cannot_find_it(
+    thread, buyer, seller, stranger
+):
     offer = offer_in(thread, seller)
     for user, code in ((seller, "ACTION_FORBIDDEN"), (stranger, "THREAD_NOT_FOUND")):
         with pytest.raises(Refusal, match=code):
@@ -146,7 +148,7 @@ def test_nobody_accepts_their_own_offer_and_a_stranger_finds_none(thread, buyer,
     ],
     ids=lambda wrong: next(iter(wrong)),
 )
-def test_an_offer_that_could_not_become_a_contract_is_not_made(thread, seller, wrong):
+def test_an_offer_with_invalid_terms_is_refused(thread, seller, wrong):
     before = OutboxEntry.objects.count()
     with pytest.raises(Refusal, match="OFFER_INVALID"):
         offer_in(thread, seller, terms(**wrong))
@@ -154,7 +156,7 @@ def test_an_offer_that_could_not_become_a_contract_is_not_made(thread, seller, w
     assert not Dossier.objects.filter(pk=thread).exists()
 
 
-def test_what_was_accepted_while_the_table_was_away_is_carried_later(thread, buyer, seller, faults):
+def test_an_acceptance_during_a_table_outage_is_relayed_later(thread, buyer, seller, faults):
     from core.outbox.processing import process_due
     from tests.threads.faults import ALWAYS, unreachable
 

@@ -1,4 +1,4 @@
-"""Tabs that people write: versions, conflicts, who is told, and what it costs."""
+"""Tabs edited by users: versions, conflicts, published events and cost."""
 
 import pytest
 from django.db import connection
@@ -35,7 +35,7 @@ def snapshot(user, thread, tab):
     return open_thread(user, thread).cached.tabs[tab].snapshot
 
 
-def test_an_edit_is_kept_and_told_to_both(leg, thread, buyer, seller, delivered):
+def test_an_edit_is_stored_and_published_to_both(leg, thread, buyer, seller, delivered):
     assert brief(buyer, thread) == 1
     field = snapshot(seller, thread, "brief")["fields"]["goals"]
     assert (field["text"], field["by"], field["version"]) == ("Joy", buyer.id, 1)
@@ -46,14 +46,14 @@ def test_an_edit_is_kept_and_told_to_both(leg, thread, buyer, seller, delivered)
     assert_consistent(thread)
 
 
-def test_a_repeat_changes_nothing(leg, thread, buyer, delivered):
+def test_a_repeated_edit_changes_nothing(leg, thread, buyer, delivered):
     brief(buyer, thread)
-    told = len(delivered)
+    published = len(delivered)
     assert brief(buyer, thread) == 1
-    assert len(delivered) == told
+    assert len(delivered) == published
 
 
-def test_whoever_was_slower_gets_both_texts_and_nothing_is_lost(leg, thread, buyer, seller):
+def test_a_stale_edit_is_refused_with_both_texts(leg, thread, buyer, seller):
     brief(buyer, thread, text="Hers")
     with pytest.raises(EditConflict) as conflict:
         brief(seller, thread, text="His")
@@ -64,7 +64,7 @@ def test_whoever_was_slower_gets_both_texts_and_nothing_is_lost(leg, thread, buy
     assert brief(seller, thread, text="Hers and his", version=1) == 2
 
 
-def test_edits_of_different_parts_do_not_disturb_each_other(leg, thread, buyer, seller):
+def test_edits_of_different_parts_do_not_conflict(leg, thread, buyer, seller):
     brief(buyer, thread, "goals", "Joy")
     brief(seller, thread, "limits", "No rain")
     fields = snapshot(buyer, thread, "brief")["fields"]
@@ -75,7 +75,7 @@ def test_edits_of_different_parts_do_not_disturb_each_other(leg, thread, buyer, 
     }
 
 
-def test_a_shot_list_is_filled_ticked_sorted_and_counted(leg, thread, buyer, seller):
+def test_a_shot_list_can_be_filled_ticked_sorted_and_counted(leg, thread, buyer, seller):
     shots(buyer, thread, "template", text="product")
     items = snapshot(buyer, thread, "shotlist")["items"]
     shots(seller, thread, "tick", part=items[0]["id"], text="done")
@@ -102,14 +102,14 @@ def test_a_shot_list_is_filled_ticked_sorted_and_counted(leg, thread, buyer, sel
         ("moodboard", "add", {"text": "https://" + "x" * 1001}),
     ],
 )
-def test_what_makes_no_sense_is_refused_and_changes_nothing(leg, thread, buyer, tab, op, fields):
+def test_an_invalid_edit_is_refused_and_changes_nothing(leg, thread, buyer, tab, op, fields):
     before = snapshot(buyer, thread, tab)
     with pytest.raises(Refusal, match="PANEL_INVALID"):
         edit_tab(buyer, thread_id=thread, tab=tab, op=op, version=0, **fields)
     assert snapshot(buyer, thread, tab) == before
 
 
-def test_somebody_who_was_added_has_no_panel(leg, thread, buyer, seller, stranger, delivered):
+def test_an_added_participant_has_no_panel(leg, thread, buyer, seller, stranger, delivered):
     add_friend(buyer, thread_id=thread, user=stranger)
     with pytest.raises(Refusal, match="THREAD_NOT_FOUND"):
         brief(stranger, thread)
@@ -117,16 +117,16 @@ def test_somebody_who_was_added_has_no_panel(leg, thread, buyer, seller, strange
     assert delivered.to(stranger, "panel.changed") == []
 
 
-def test_between_two_who_blocked_each_other_nothing_is_written(leg, thread, buyer, seller):
+def test_edits_are_refused_after_a_block(leg, thread, buyer, seller):
     block_person(seller, blocked=buyer)
     with pytest.raises(Refusal, match="MSG_BLOCKED_BY_USER"):
         brief(buyer, thread)
 
 
-def test_two_processes_that_edit_at_once_both_come_through(leg, thread, buyer, seller):
+def test_an_edit_with_a_stale_cache_succeeds(leg, thread, buyer, seller):
     stale = cache.reload(thread).copy()
     brief(buyer, thread, "goals", "Joy")
-    # As a process believes that has not heard of it.
+    # The cache of a process that has not received the event.
     cache.invalidate(thread)
     cache.put(stale)
     assert brief(seller, thread, "limits", "No rain") == 2
@@ -143,7 +143,7 @@ def test_opening_a_project_costs_one_query_and_an_edit_one_write(leg, thread, bu
     assert (len(edited), len(sql)) == (1, 0)
 
 
-def test_opening_a_project_costs_units_for_what_it_shows_and_not_for_its_history(buyer, seller):
+def test_opening_a_project_costs_the_same_for_a_long_history(buyer, seller):
     short, long = start(buyer, seller), start(buyer, seller)
     grow(short, 100)
     grow(long, 3000)
@@ -157,7 +157,7 @@ def test_opening_a_project_costs_units_for_what_it_shows_and_not_for_its_history
     assert many.capacity <= 1.2 * few.capacity
 
 
-def test_full_tabs_cost_the_units_of_their_size_and_no_second_request(leg, thread, buyer, seller):
+def test_full_tabs_cost_their_size_and_no_second_request(leg, thread, buyer, seller):
     before = opening(buyer, thread)
     for part in ("goals", "style"):
         brief(buyer, thread, part, "字" * 4000)
@@ -165,7 +165,7 @@ def test_full_tabs_cost_the_units_of_their_size_and_no_second_request(leg, threa
         shots(seller, thread, text=f"{number:02d} " + "x" * 190)
     full = opening(buyer, thread)
     assert full == ["Query"]
-    # A unit is 4 KB that are read consistently; a snapshot has at most 24.
+    # A read unit is 4 KB, read consistently; a snapshot has at most 24 KB.
     assert before.capacity + 6 < full.capacity <= before.capacity + 2 * 24 / 4 + 1
 
 
@@ -175,7 +175,7 @@ def opening(user, thread):
     return requests
 
 
-def test_a_thread_that_is_locked_waits_with_what_was_recorded(leg, thread, buyer, seller):
+def test_records_of_a_locked_thread_are_shown_after_unlocking(leg, thread, buyer, seller):
     from core.outbox.processing import process_due
     from threads.dynamodb import keys
     from threads.dynamodb.change import Change
@@ -198,7 +198,7 @@ def test_a_thread_that_is_locked_waits_with_what_was_recorded(leg, thread, buyer
     assert snapshot(buyer, thread, "docs")["documents"][0]["signatures"][0]["user"] == buyer.id
 
 
-def test_a_second_thread_of_the_same_two_is_another_project(leg, thread, buyer, seller):
+def test_a_second_thread_of_the_same_users_is_another_project(leg, thread, buyer, seller):
     other = start(buyer, seller)
     book(other, buyer, seller)
     brief(buyer, other)
@@ -206,7 +206,7 @@ def test_a_second_thread_of_the_same_two_is_another_project(leg, thread, buyer, 
     assert make_person("X").id not in open_thread(buyer, other).cached.thread.parties
 
 
-def test_snapshots_thrown_away_and_made_again_are_the_same(leg, thread, buyer, seller):
+def test_rebuilt_snapshots_are_the_same(leg, thread, buyer, seller):
     from django.core.management import call_command
 
     brief(buyer, thread)
@@ -220,7 +220,7 @@ def test_snapshots_thrown_away_and_made_again_are_the_same(leg, thread, buyer, s
     assert list(list_differences(thread)) == []
 
 
-def test_check_stores_says_what_differs(leg, thread, buyer):
+def test_check_stores_reports_differences(leg, thread, buyer):
     tab = cache.reload(thread).tabs["docs"]
     tab.snapshot = {"documents": []}
     tab.save()
@@ -229,7 +229,7 @@ def test_check_stores_says_what_differs(leg, thread, buyer):
 
 
 def contents(user, thread):
-    """All of a tab but when the table was told of it."""
+    """Returns the tabs without the times at which the table was updated."""
     tabs = open_thread(user, thread).cached.tabs
     return {
         name: (tab.version, tab.snapshot, tab.updated_by, tab.updated_at, tab.records_revision)

@@ -1,4 +1,4 @@
-"""Pictures in the panel: pinned to the moodboard, or shown as proofs; for the parties alone."""
+"""Images in the panel: pinned to the moodboard or shown as proofs, visible to the parties only."""
 
 from datetime import timedelta
 
@@ -51,7 +51,7 @@ def get(user, file, query=""):
 
 
 def days_later(days: int) -> None:
-    """For the sweeper, time has passed."""
+    """Ages stored files, so that the cleanup considers them expired."""
     long_ago = timezone.now() - timedelta(days=days)
     File.objects.update(created_at=long_ago)
     File.objects.exclude(released_at=None).update(released_at=long_ago)
@@ -61,7 +61,7 @@ def days_later(days: int) -> None:
 # --- The moodboard
 
 
-def test_a_pinned_picture_is_for_the_parties_and_nobody_else(
+def test_a_pinned_image_is_visible_to_the_parties_only(
     leg, thread, buyer, seller, stranger, delivered
 ):
     add_friend(buyer, thread_id=thread, user=stranger)
@@ -72,28 +72,32 @@ def test_a_pinned_picture_is_for_the_parties_and_nobody_else(
     assert item["picture"]["id"] == photo.id
     assert (item["picture"]["width"], item["by"]) == (640, buyer.id)
     assert [get(user, photo) for user in (buyer, seller, stranger)] == [200, 200, 404]
-    (told,) = [e for e in delivered.to(seller, "panel.changed") if photo.id in e["html"]][-1:]
-    assert told["tab"] == "moodboard"
+    (event,) = [e for e in delivered.to(seller, "panel.changed") if photo.id in e["html"]][-1:]
+    assert event["tab"] == "moodboard"
     assert_consistent(thread)
 
 
-def test_a_picture_pinned_twice_is_one_pin(leg, thread, buyer):
+def test_an_image_pinned_twice_is_one_pin(leg, thread, buyer):
     photo = bring(buyer, thread)
     assert pin(buyer, thread, photo) == pin(buyer, thread, photo) == 1
     assert len(items(buyer, thread)) == 1
 
 
-def test_somebody_elses_upload_and_what_is_no_picture_cannot_be_pinned(leg, thread, buyer, seller):
-    hers, words = bring(buyer, thread), bring(seller, thread, b"Words", "a.txt")
+def test_uploads_of_other_users_and_other_files_cannot_be_pinned(leg, thread, buyer, seller):
+    buyers_file, text_file = bring(buyer, thread), bring(seller, thread, b"Words", "a.txt")
     elsewhere = bring(seller, start(buyer, seller))
-    for file, code in ((hers, "UPLOAD_GONE"), (words, "UPLOAD_TYPE"), (elsewhere, "UPLOAD_GONE")):
+    for file, code in (
+        (buyers_file, "UPLOAD_GONE"),
+        (text_file, "UPLOAD_TYPE"),
+        (elsewhere, "UPLOAD_GONE"),
+    ):
         with pytest.raises(Refusal, match=code):
             pin(seller, thread, file)
     assert items(buyer, thread) == []
     assert not TabUse.objects.exists()
 
 
-def test_a_picture_goes_with_its_pin(leg, thread, buyer, seller, kept):  # noqa: F811
+def test_an_image_is_deleted_with_its_pin(leg, thread, buyer, seller, kept):  # noqa: F811
     photo = bring(buyer, thread)
     pin(buyer, thread, photo)
     days_later(40)
@@ -105,7 +109,7 @@ def test_a_picture_goes_with_its_pin(leg, thread, buyer, seller, kept):  # noqa:
     assert not [path for path in kept.rglob("*") if path.is_file()]
 
 
-def test_a_crash_before_the_pin_leaves_nothing_that_is_seen_or_stays(leg, thread, buyer, seller):
+def test_a_crash_before_the_pin_leaves_nothing_visible_or_stored(leg, thread, buyer, seller):
     photo = bring(buyer, thread)
     pins.reserve_image(buyer, photo.id, thread_id=thread)
     assert get(seller, photo) == 404
@@ -114,7 +118,7 @@ def test_a_crash_before_the_pin_leaves_nothing_that_is_seen_or_stays(leg, thread
     assert not TabUse.objects.exists()
 
 
-def test_a_crash_after_the_pin_is_settled_by_who_asks_or_by_the_sweeper(leg, thread, buyer, seller):
+def test_a_crash_after_the_pin_is_repaired_by_a_request_or_the_cleanup(leg, thread, buyer, seller):
     photo, other = bring(buyer, thread), bring(buyer, thread, picture(size=(64, 64)))
     for file in (photo, other):
         pin(buyer, thread, file)
@@ -126,22 +130,22 @@ def test_a_crash_after_the_pin_is_settled_by_who_asks_or_by_the_sweeper(leg, thr
     assert get(seller, other) == 200
 
 
-def test_a_crash_while_a_pin_is_removed_is_settled_too(leg, thread, buyer, seller):
+def test_a_crash_while_a_pin_is_removed_is_repaired_too(leg, thread, buyer, seller):
     photo = bring(buyer, thread)
     pin(buyer, thread, photo)
     part = items(buyer, thread)[0]["id"]
     pins.prepare_removal(part, thread_id=thread)
     assert get(seller, photo) == 200
     pins.prepare_removal(part, thread_id=thread)
-    edit_tab_alone(buyer, thread, part)
+    edit_tab_only(buyer, thread, part)
     assert get(seller, photo) == 404
     days_later(1)
     reconcile_files()
     assert File.objects.get(pk=photo.pk).released_at
 
 
-def edit_tab_alone(user, thread, part):
-    """What of removing a pin is done before SQL hears that it is."""
+def edit_tab_only(user, thread, part):
+    """Removes the pin from the table only, as a crash before the SQL write does."""
     from projects.actions.panel import _write
     from projects.panel.editable_tabs import Edit
     from threads.sending.revision import now
@@ -149,7 +153,7 @@ def edit_tab_alone(user, thread, part):
     _write(user, Edit("moodboard", "remove", 0, user.id, now(), part), thread)
 
 
-def test_safe_mode_holds_for_pins_too(leg, thread, buyer, seller):
+def test_safe_mode_applies_to_pins(leg, thread, buyer, seller):
     photo = bring(buyer, thread)
     File.objects.update(band=2)
     pin(buyer, thread, photo)
@@ -157,7 +161,7 @@ def test_safe_mode_holds_for_pins_too(leg, thread, buyer, seller):
     assert get(seller, photo) == 403
 
 
-def test_a_shot_shows_its_pin_until_that_is_gone(leg, thread, buyer, seller, delivered):
+def test_a_shot_shows_its_pin_until_the_pin_is_removed(leg, thread, buyer, seller, delivered):
     photo = bring(buyer, thread)
     pin(buyer, thread, photo)
     edit_tab(buyer, thread_id=thread, tab="shotlist", op="add", version=0, text="The door")
@@ -169,15 +173,15 @@ def test_a_shot_shows_its_pin_until_that_is_gone(leg, thread, buyer, seller, del
     )  # fmt: skip
     assert photo.id in delivered.to(buyer, "panel.changed")[-1]["html"]
     unpin(buyer, thread, part)
-    told = {e["tab"]: e["html"] for e in delivered.to(seller, "panel.changed")[-2:]}
-    assert set(told) == {"moodboard", "shotlist"}
-    assert not any(photo.id in html for html in told.values())
+    html_by_tab = {e["tab"]: e["html"] for e in delivered.to(seller, "panel.changed")[-2:]}
+    assert set(html_by_tab) == {"moodboard", "shotlist"}
+    assert not any(photo.id in html for html in html_by_tab.values())
 
 
 # --- Proofs
 
 
-def test_proofs_are_recorded_told_and_for_the_parties(
+def test_proofs_are_recorded_published_and_visible_to_the_parties(
     leg, thread, buyer, seller, stranger, delivered
 ):
     add_friend(buyer, thread_id=thread, user=stranger)
@@ -193,20 +197,20 @@ def test_proofs_are_recorded_told_and_for_the_parties(
     assert_consistent(thread)
 
 
-def test_proofs_are_the_sellers_and_not_words(leg, thread, buyer, seller, stranger):
-    hers, words = bring(buyer, thread), bring(seller, thread, b"Words", "a.txt")
+def test_proofs_are_images_shown_by_the_seller(leg, thread, buyer, seller, stranger):
+    buyers_file, text_file = bring(buyer, thread), bring(seller, thread, b"Words", "a.txt")
     for user, file, code in (
-        (buyer, hers, "ACTION_FORBIDDEN"),
-        (seller, hers, "UPLOAD_GONE"),
-        (seller, words, "UPLOAD_TYPE"),
-        (stranger, hers, "THREAD_NOT_FOUND"),
+        (buyer, buyers_file, "ACTION_FORBIDDEN"),
+        (seller, buyers_file, "UPLOAD_GONE"),
+        (seller, text_file, "UPLOAD_TYPE"),
+        (stranger, buyers_file, "THREAD_NOT_FOUND"),
     ):
         with pytest.raises(Refusal, match=code):
             add_proofs(user, thread_id=thread, file_ids=[file.id])
     assert proofs(buyer, thread) == []
 
 
-def test_a_proof_goes_when_who_brought_it_takes_it_back(leg, thread, buyer, seller):
+def test_a_proof_is_removed_when_its_uploader_withdraws_it(leg, thread, buyer, seller):
     photo = bring(seller, thread)
     add_proofs(seller, thread_id=thread, file_ids=[photo.id])
     with pytest.raises(Refusal, match="ACTION_FORBIDDEN"):
@@ -218,7 +222,7 @@ def test_a_proof_goes_when_who_brought_it_takes_it_back(leg, thread, buyer, sell
     assert File.objects.get(pk=photo.pk).released_at
 
 
-def test_there_is_room_for_so_many_and_no_half_is_kept(leg, thread, buyer, seller):
+def test_the_number_of_proofs_is_limited_and_none_is_stored_beyond(leg, thread, buyer, seller):
     one = bring(seller, thread)
     File.objects.bulk_create(
         File(owner=seller, thread_id=thread, kind="image", state="ready", name=f"{n}.jpg")
@@ -232,7 +236,7 @@ def test_there_is_room_for_so_many_and_no_half_is_kept(leg, thread, buyer, selle
     assert list(list_differences(thread)) == []
 
 
-def test_pins_and_proofs_are_the_same_when_they_are_made_again(leg, thread, buyer, seller):
+def test_rebuilt_pins_and_proofs_are_the_same(leg, thread, buyer, seller):
     pin(buyer, thread, bring(buyer, thread))
     photo = bring(seller, thread)
     add_proofs(seller, thread_id=thread, file_ids=[photo.id])
@@ -242,7 +246,7 @@ def test_pins_and_proofs_are_the_same_when_they_are_made_again(leg, thread, buye
     assert list(list_differences(thread)) == []
 
 
-def test_getting_a_pinned_picture_costs_what_any_file_costs(leg, thread, buyer, seller):
+def test_serving_a_pinned_image_costs_as_much_as_any_file(leg, thread, buyer, seller):
     photo = bring(buyer, thread)
     pin(buyer, thread, photo)
     from threads.file_access import access_file
@@ -256,10 +260,12 @@ def test_getting_a_pinned_picture_costs_what_any_file_costs(leg, thread, buyer, 
     assert (requests, len(sql)) == (["Query"], 0)
 
 
-def test_links_and_pictures_stand_beside_each_other(leg, thread, buyer, seller, delivered):
+def test_links_and_images_can_be_pinned_side_by_side(leg, thread, buyer, seller, delivered):
     pin(buyer, thread, bring(buyer, thread))
     link = "https://light.example/door"
     edit_tab(seller, thread_id=thread, tab="moodboard", op="add", version=0, text=link)
-    told = [e["html"] for e in delivered.to(buyer, "panel.changed") if e["tab"] == "moodboard"]
-    assert 'aria-label="Caption for light.example"' in told[-1]
-    assert 'aria-label="Caption for a.jpg"' in told[-1]
+    published_html = [
+        e["html"] for e in delivered.to(buyer, "panel.changed") if e["tab"] == "moodboard"
+    ]
+    assert 'aria-label="Caption for light.example"' in published_html[-1]
+    assert 'aria-label="Caption for a.jpg"' in published_html[-1]

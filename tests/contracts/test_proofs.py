@@ -1,4 +1,4 @@
-"""Proofs: shown by the seller, approved or sent back by the buyer, round by round."""
+"""Proofs: shown by the seller, approved or sent back by the buyer, in rounds."""
 
 from datetime import timedelta
 
@@ -12,7 +12,7 @@ from contracts.models import Card
 from core.refusals import Refusal
 from projects.actions.proofs import add_proofs
 from projects.panel.rebuild import list_differences
-from tests.contracts.card_scenes import GIVEN, answer, let_the_clock_move, local, propose
+from tests.contracts.card_helpers import GIVEN, answer, apply_deadline, local, propose
 from tests.files.conftest import bring, picture
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import messages_of, say, thread_item
@@ -34,8 +34,8 @@ def card(leg, pictures):
     return propose("proofs", leg, given=given, file_ids=pictures)
 
 
-def ask_for_changes(card, note="Warmer.", **notes):
-    rows = [{"id": file_id, "note": said} for file_id, said in notes.items()]
+def request_changes(card, note="Warmer.", **notes):
+    rows = [{"id": file_id, "note": text} for file_id, text in notes.items()]
     answer(card.buyer, card, "request_changes", given={"note": note, "notes": rows})
     card.refresh_from_db()
 
@@ -51,25 +51,25 @@ def approved_in_tab(thread):
     return reload(thread).tabs["files"].snapshot.get("approved", [])
 
 
-def awaited(thread):
+def pending_for(thread):
     return [each["user"] for each in thread_item(thread).waits if each["type"] == "proofs"]
 
 
-def test_what_was_chosen_is_shown_among_the_files(card, leg, buyer, pictures, thread):
+def test_selected_proofs_are_shown_in_the_files_tab(card, leg, buyer, pictures, thread):
     assert approved_in_tab(thread) == []
     answer(buyer, card, "approve", given={"chosen": [pictures[2], pictures[0]]})
     (entry,) = approved_in_tab(thread)
     assert [one["id"] for one in entry["pictures"]] == [pictures[0], pictures[2]]
     assert (entry["by"], entry["chosen"], entry["count"]) == (buyer.id, 2, 3)
-    said = messages_of(thread)[-1].body
-    assert said.endswith("Selected: 2 of 3.")
-    # What was agreed on is there: completing it begins with that.
+    body = messages_of(thread)[-1].body
+    assert body.endswith("Selected: 2 of 3.")
+    # The approval is the default basis for completing the work.
     assert COMPLETE.defaults(leg) == {"how": "milestone"}
     assert list(list_differences(thread)) == []
     assert_consistent(thread)
 
 
-def test_without_a_choice_all_of_them_are_approved(card, buyer, pictures, thread):
+def test_without_a_selection_all_proofs_are_approved(card, buyer, pictures, thread):
     answer(buyer, card, "approve", given={})
     (entry,) = approved_in_tab(thread)
     assert [one["id"] for one in entry["pictures"]] == pictures
@@ -77,7 +77,7 @@ def test_without_a_choice_all_of_them_are_approved(card, buyer, pictures, thread
 
 
 @pytest.mark.parametrize("chosen", [[0, 1, 2], ["file_0000000000000000000000"]])
-def test_more_than_allowed_or_something_else_cannot_be_chosen(card, buyer, pictures, chosen):
+def test_only_shown_proofs_up_to_the_limit_can_be_selected(card, buyer, pictures, chosen):
     ids = [pictures[one] if isinstance(one, int) else one for one in chosen]
     with pytest.raises(Refusal) as refused:
         answer(buyer, card, "approve", given={"chosen": ids})
@@ -86,18 +86,18 @@ def test_more_than_allowed_or_something_else_cannot_be_chosen(card, buyer, pictu
     assert (card.state, card.version) == ("pending", 1)
 
 
-def test_the_loop_goes_on_until_it_is_approved(card, leg, buyer, seller, pictures, thread):
-    ask_for_changes(card, "", **{pictures[1]: "Crop it closer."})
+def test_rounds_continue_until_approval(card, leg, buyer, seller, pictures, thread):
+    request_changes(card, "", **{pictures[1]: "Crop it closer."})
     assert (card.state, card.is_open, card.waits_for) == ("changes_requested", True, [seller.id])
-    # While the seller works on it nothing expires.
+    # The card has no deadline while the seller works on it.
     assert card.due_at is None
-    assert awaited(thread) == [seller.id]
+    assert pending_for(thread) == [seller.id]
     again = bring(seller, thread, name="closer.jpg").id
     second = show_again(card, [pictures[0], again])
     assert (card.state, card.is_open) == ("changes_requested", False)
     assert (second.payload["round"], second.waits_for) == (2, [buyer.id])
-    assert awaited(thread) == [buyer.id]
-    ask_for_changes(second, "Both warmer.")
+    assert pending_for(thread) == [buyer.id]
+    request_changes(second, "Both warmer.")
     third = show_again(second, [again])
     answer(buyer, third, "approve", given={"chosen": again})
     third.refresh_from_db()
@@ -111,7 +111,7 @@ def test_the_loop_goes_on_until_it_is_approved(card, leg, buyer, seller, picture
 
 
 def test_a_round_is_answered_once(card, buyer, seller, pictures):
-    ask_for_changes(card)
+    request_changes(card)
     show_again(card, pictures[:1])
     for by, move, given in (
         (seller, "answer", GIVEN["proofs"](card.leg)),
@@ -123,34 +123,34 @@ def test_a_round_is_answered_once(card, buyer, seller, pictures):
     assert Card.objects.count() == 2
 
 
-def test_changes_have_to_be_named(card, buyer):
+def test_a_request_for_changes_needs_a_note(card, buyer):
     with pytest.raises(Refusal) as refused:
         answer(buyer, card, "request_changes", given={"note": " ", "notes": []})
     assert refused.value.message == "Describe the changes, for one photo or for all of them."
 
 
-def test_proofs_that_nobody_answers_expire_when_the_seller_said(card, leg):
+def test_unanswered_proofs_expire_at_the_chosen_time(card, leg):
     assert local(card.due_at, leg.time_zone) == GIVEN["proofs"](leg)["until"]
-    let_the_clock_move(card)
+    apply_deadline(card)
     assert card.state == "expired"
 
 
 @pytest.mark.parametrize("days", [-1, 61])
-def test_the_time_for_an_answer_is_soon(leg, pictures, days):
+def test_the_deadline_of_proofs_is_limited(leg, pictures, days):
     until = local(timezone.now() + timedelta(days=days), leg.time_zone)
     with pytest.raises(Refusal) as refused:
         propose("proofs", leg, given={"until": until}, file_ids=pictures)
     assert "until" in refused.value.details["errors"]
 
 
-def test_only_pictures_are_proofs(leg, thread):
+def test_only_images_can_be_proofs(leg, thread):
     words = bring(leg.seller, thread, b"Words", name="a.txt").id
     with pytest.raises(Refusal) as refused:
         propose("proofs", leg, file_ids=[words])
     assert refused.value.details["errors"] == {"files": "You can only attach photos here."}
 
 
-def test_nobody_but_the_parties_sees_them(card, buyer, seller, stranger, pictures):
+def test_only_the_parties_see_proofs(card, buyer, seller, stranger, pictures):
     assert access_file(buyer, pictures[0]).file.id == pictures[0]
     assert access_file(seller, pictures[0]).file.id == pictures[0]
     with pytest.raises(Refusal) as refused:
@@ -163,18 +163,18 @@ def form(client, user, address):
     return client.get(address).content.decode()
 
 
-def test_one_chooses_from_what_one_has_shown_there(leg, thread, buyer, seller, client):
+def test_the_form_offers_the_sellers_own_images_of_the_thread(leg, thread, buyer, seller, client):
     sent, proof, kept = (bring(seller, thread, name=f"{name}.jpg") for name in "abc")
     say(seller, thread, "Look", attachments=[sent.id])
     add_proofs(seller, thread_id=thread, file_ids=[proof.id])
-    hers = bring(buyer, thread)
-    say(buyer, thread, "Like this", attachments=[hers.id])
+    buyers_file = bring(buyer, thread)
+    say(buyer, thread, "Like this", attachments=[buyers_file.id])
     page = reverse("projects:card_new", args=[thread, "proofs"])
     shown = form(client, seller, page)
     assert sent.id in shown
     assert proof.id in shown
     assert kept.id not in shown
-    assert hers.id not in shown
+    assert buyers_file.id not in shown
     fields = {"key": "once", "leg": leg.id, **GIVEN["proofs"](leg), "picture": [proof.id, sent.id]}
     fields["files"] = SimpleUploadedFile("new.jpg", picture())
     assert client.post(page, fields).status_code == 302
@@ -183,10 +183,10 @@ def test_one_chooses_from_what_one_has_shown_there(leg, thread, buyer, seller, c
     assert len(ids) == 3
 
 
-def test_what_staff_have_hidden_is_not_shown_again(leg, thread, seller, client):
+def test_a_file_hidden_by_staff_cannot_be_shown_as_proof(leg, thread, seller, client):
     hidden = bring(seller, thread)
-    said = say(seller, thread, "Look", attachments=[hidden.id])
-    hide_message(thread_id=thread, message_id=said.id)
+    message = say(seller, thread, "Look", attachments=[hidden.id])
+    hide_message(thread_id=thread, message_id=message.id)
     with pytest.raises(Refusal) as refused:
         propose("proofs", leg, file_ids=[hidden.id])
     assert refused.value.code == "UPLOAD_GONE"
@@ -194,14 +194,14 @@ def test_what_staff_have_hidden_is_not_shown_again(leg, thread, seller, client):
     assert hidden.id not in form(client, seller, page)
 
 
-def test_a_form_that_comes_back_has_what_was_brought_and_chosen(leg, thread, seller, client):
+def test_an_invalid_form_keeps_uploads_and_selection(leg, thread, seller, client):
     page = reverse("projects:card_new", args=[thread, "proofs"])
     fields = {"key": "once", "leg": leg.id, "until": "soon", "note": "Mind the light."}
     fields["files"] = SimpleUploadedFile("new.jpg", picture())
     client.force_login(seller)
-    answered = client.post(page, fields)
-    shown = answered.content.decode()
-    assert answered.status_code == 400
+    response = client.post(page, fields)
+    shown = response.content.decode()
+    assert response.status_code == 400
     assert "Enter a valid date and time." in shown
     assert "Mind the light." in shown
     file_id = seller.files.get().id
@@ -210,7 +210,7 @@ def test_a_form_that_comes_back_has_what_was_brought_and_chosen(leg, thread, sel
     assert client.post(page, again).status_code == 302
 
 
-def test_buyer_and_seller_answer_by_plain_forms(card, buyer, seller, pictures, client):
+def test_buyer_and_seller_can_answer_with_plain_forms(card, buyer, seller, pictures, client):
     page = reverse("projects:card_transition", args=[card.id, "request_changes"])
     assert "look 1.jpg" in form(client, buyer, page)
     fields = {"key": "once", "version": 1, "note": ""}
@@ -240,8 +240,8 @@ def test_buyer_and_seller_answer_by_plain_forms(card, buyer, seller, pictures, c
     assert second.payload["chosen"] == [pictures[1]]
 
 
-def test_the_page_of_a_round_leads_to_the_others(card, buyer, pictures, client):
-    ask_for_changes(card)
+def test_the_page_of_a_round_links_to_the_others(card, buyer, pictures, client):
+    request_changes(card)
     second = show_again(card, pictures[:1])
     for page in (card, second):
         shown = form(client, buyer, reverse("projects:card", args=[page.id]))

@@ -1,5 +1,7 @@
-"""Payments that the seller records, their receipts, and reversals: numbered without a gap for each
-seller, however many are issued at once."""
+"""Payments recorded by the seller, their receipts and reversals.
+
+Receipts are numbered without gaps for each seller, also under concurrency.
+"""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -27,12 +29,12 @@ def account_of(leg, user):
     return open_thread(user, leg.thread_id).cached.tabs["expenses"].snapshot["legs"][0]
 
 
-def figures(leg):
+def balance_figures(leg):
     balance = get_balance(leg)
     return balance.paid_cents, balance.due_cents, balance.open_cents
 
 
-def test_part_of_it_then_the_rest(leg, thread, buyer, seller, delivered):
+def test_a_partial_payment_and_then_the_rest(leg, thread, buyer, seller, delivered):
     first, second = pay(leg, 40_000), pay(leg)
     assert [(r.number, r.amount_cents) for r in (first, second)] == [(1, 40_000), (2, 80_000)]
     assert get_balance(leg).open_cents == 0
@@ -43,20 +45,20 @@ def test_part_of_it_then_the_rest(leg, thread, buyer, seller, delivered):
     assert "expenses" in {event["tab"] for event in delivered.to(buyer, "panel.changed")}
 
 
-def test_what_is_due_follows_the_contract_and_what_was_paid(leg, buyer, seller):
-    assert figures(leg) == (0, 0, 120_000)
+def test_the_amount_due_follows_from_contract_and_payments(leg, buyer, seller):
+    assert balance_figures(leg) == (0, 0, 120_000)
     sign(buyer, leg)
     sign(seller, leg)
-    assert figures(leg) == (0, 40_000, 120_000)
+    assert balance_figures(leg) == (0, 40_000, 120_000)
     pay(leg, 15_000)
-    assert figures(leg) == (15_000, 25_000, 105_000)
+    assert balance_figures(leg) == (15_000, 25_000, 105_000)
     leg.status = "completed"
     assert get_balance(leg).due_cents == 105_000
     leg.status = "on_hold"
     assert get_balance(leg).due_cents == 0
 
 
-def test_date_and_method_are_on_the_receipt_and_on_both_screens(leg, thread, buyer, seller):
+def test_date_and_method_are_on_the_receipt_and_shown_to_both(leg, thread, buyer, seller):
     day = timezone.now().date() - timedelta(days=3)
     receipt = pay(leg, 12_345, paid_on=day, method="cash")
     rows = receipt_rows(receipt)
@@ -68,7 +70,7 @@ def test_date_and_method_are_on_the_receipt_and_on_both_screens(leg, thread, buy
     assert f"EUR 123.45 (cash, {rows['Paid on']})" in messages_of(thread)[-1].body
 
 
-def test_pressing_twice_records_once(leg, seller):
+def test_a_repeated_payment_is_recorded_once(leg, seller):
     first = pay(leg, key="1")
     again = pay(leg, 120_000, key="1", kind="payment", outstanding=120_000)
     assert first == again
@@ -77,7 +79,7 @@ def test_pressing_twice_records_once(leg, seller):
         pay(leg, 1, key="1", kind="payment")
 
 
-def test_a_payment_is_not_recorded_if_the_balance_is_not_the_one_that_was_shown(leg):
+def test_a_payment_is_refused_if_the_balance_changed_since_it_was_shown(leg):
     pay(leg, 40_000)
     with pytest.raises(Refusal, match="ACTION_INVALID_STATE"):
         pay(leg, 40_000, outstanding=120_000)
@@ -96,19 +98,19 @@ def test_a_payment_is_not_recorded_if_the_balance_is_not_the_one_that_was_shown(
     ],
     ids=["too much", "nothing", "negative", "repayment", "future", "long ago"],
 )
-def test_what_cannot_have_been_paid_is_refused(leg, wrong):
+def test_an_impossible_payment_is_refused(leg, wrong):
     with pytest.raises(Refusal, match="PAYMENT_INVALID"):
         pay(leg, **({"cents": 100} | wrong))
     assert not leg.ledger.exists()
 
 
 @pytest.mark.parametrize("wrong", [{"method": "barter"}, {"kind": "reversal"}])
-def test_what_no_form_sends_is_refused(leg, wrong):
+def test_an_unknown_method_or_kind_of_payment_is_refused(leg, wrong):
     with pytest.raises(Refusal, match="BAD_FRAME"):
         pay(leg, 100, **wrong)
 
 
-def test_refunds_and_extras_are_part_of_the_sum(leg, seller):
+def test_refunds_and_extras_are_part_of_the_balance(leg, seller):
     payments.add_amendment(seller, leg=leg, kind="extras", items=[], cents=10_000)
     pay(leg)
     payments.add_amendment(seller, leg=leg, kind="refund", items=[], cents=30_000)
@@ -134,13 +136,13 @@ def test_only_the_seller_records_and_reverses(leg, buyer, stranger):
 # --- Reversals
 
 
-def test_a_reversal_takes_a_payment_back_and_both_stay_on_record(leg, thread, buyer, seller):
+def test_a_reversal_undoes_a_payment_and_both_stay_recorded(leg, thread, buyer, seller):
     first, second = pay(leg, 40_000), pay(leg, 30_000)
     reversal = reverse_payment(seller, receipt_id=first.id, key="r")
     assert (reversal.number, reversal.kind, reversal.amount_cents) == (3, "reversal", 40_000)
-    assert figures(leg)[::2] == (30_000, 90_000)
-    said = messages_of(thread)[-1].body
-    assert "a reversal of the payment of EUR 400.00 (receipt 1). EUR 900.00 is outstanding" in said
+    assert balance_figures(leg)[::2] == (30_000, 90_000)
+    body = messages_of(thread)[-1].body
+    assert "a reversal of the payment of EUR 400.00 (receipt 1). EUR 900.00 is outstanding" in body
     for user in (buyer, seller):
         account = account_of(leg, user)
         assert (account["paid"], account["open"]) == (30_000, 90_000)
@@ -154,29 +156,29 @@ def test_a_reversal_takes_a_payment_back_and_both_stay_on_record(leg, thread, bu
     assert not list(list_differences(thread))
 
 
-def test_an_entry_is_reversed_once_and_a_reversal_never(leg, seller):
+def test_an_entry_is_reversed_once_and_a_reversal_cannot_be_reversed(leg, seller):
     first = pay(leg, 40_000)
     reversal = reverse_payment(seller, receipt_id=first.id, key="r")
     assert reverse_payment(seller, receipt_id=first.id, key="r") == reversal
     for receipt in (first, reversal):
         with pytest.raises(Refusal, match="ACTION_INVALID_STATE"):
             reverse_payment(seller, receipt_id=receipt.id, key=f"again {receipt.id}")
-    assert figures(leg)[::2] == (0, 120_000)
+    assert balance_figures(leg)[::2] == (0, 120_000)
     pay(leg, 40_000)
-    assert figures(leg)[::2] == (40_000, 80_000)
+    assert balance_figures(leg)[::2] == (40_000, 80_000)
 
 
-def test_a_repayment_is_reversed_before_what_it_repaid(leg, seller):
+def test_a_repayment_is_reversed_before_its_payment(leg, seller):
     paid = pay(leg)
     payments.add_amendment(seller, leg=leg, kind="refund", items=[], cents=120_000)
     repaid = pay(leg)
-    assert figures(leg)[::2] == (0, 0)
+    assert balance_figures(leg)[::2] == (0, 0)
     with pytest.raises(Refusal, match="repaid"):
         reverse_payment(seller, receipt_id=paid.id, key="r")
     reverse_payment(seller, receipt_id=repaid.id, key="r2")
-    assert figures(leg)[::2] == (120_000, -120_000)
+    assert balance_figures(leg)[::2] == (120_000, -120_000)
     reverse_payment(seller, receipt_id=paid.id, key="r3")
-    assert figures(leg)[::2] == (0, 0)
+    assert balance_figures(leg)[::2] == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +193,7 @@ def test_a_repayment_is_reversed_before_what_it_repaid(leg, seller):
     ],
     ids=lambda change: "-".join(change) + f"-{change.get('reverses', '')}",
 )
-def test_the_database_refuses_reversals_that_are_none(leg, seller, change):
+def test_the_database_refuses_invalid_reversals(leg, seller, change):
     entry = pay(leg, 40_000).entry
     other = pay(leg, 40_000).entry
     reversal = reverse_payment(seller, receipt_id=other.receipt.id, key="r").entry
@@ -209,7 +211,7 @@ def test_the_database_refuses_reversals_that_are_none(leg, seller, change):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_payments_and_two_reversals_at_once_never_exceed_what_is_outstanding():
+def test_concurrent_payments_and_reversals_never_exceed_the_balance():
     buyer, seller = make_person("Bea"), make_person("Sam")
     leg = book(start(buyer, seller), buyer, seller)
 
@@ -225,17 +227,17 @@ def test_two_payments_and_two_reversals_at_once_never_exceed_what_is_outstanding
     with ThreadPoolExecutor(2) as pool:
         codes = list(pool.map(attempt, [lambda: pay(leg, 80_000, outstanding=120_000)] * 2))
     assert sorted(codes) == ["", "ACTION_INVALID_STATE"] or "PAYMENT_INVALID" in codes
-    assert figures(leg)[::2] == (80_000, 40_000)
+    assert balance_figures(leg)[::2] == (80_000, 40_000)
     receipt = leg.receipts.get()
     undo = [lambda key=key: reverse_payment(seller, receipt_id=receipt.id, key=key) for key in "ab"]
     with ThreadPoolExecutor(2) as pool:
         assert sorted(pool.map(attempt, undo)) == ["", "ACTION_INVALID_STATE"]
-    assert figures(leg)[::2] == (0, 120_000)
+    assert balance_figures(leg)[::2] == (0, 120_000)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_fifty_at_once_have_no_gap_and_no_double():
-    """Every seventh fails after it has taken its number, which then has to be free again."""
+def test_fifty_concurrent_receipts_have_no_gap_and_no_duplicate():
+    """Every seventh fails after it has taken its number, which has to be reused."""
     seller, other, buyer = (make_person(name) for name in ("Sam", "Sol", "Bea"))
     legs = [
         book(start(buyer, one), buyer, one, in_week(number, price_cents=1_000_000))
@@ -267,7 +269,7 @@ def test_fifty_at_once_have_no_gap_and_no_double():
 
 def _issue(seller, leg, number: int) -> None:
     with transaction.atomic():
-        # Held until the end, as the action itself does: the balance is the one that it compares.
+        # The lock is held until the end, as in the action, so that the balance stays current.
         payments._lock(seller, leg.id)
         payments.record_payment(
             seller,

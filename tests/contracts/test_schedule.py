@@ -1,4 +1,4 @@
-"""Booking a seller's time: possible dates, one booking at a time, and what an acceptance closes."""
+"""A seller's schedule: valid dates, no overlapping bookings, and offers closed by an acceptance."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -11,10 +11,10 @@ from contracts.models.bookings import SUPERSEDED
 from core.refusals import Refusal
 from projects.actions.bookings import accept_offer, withdraw_offer
 from projects.panel.rebuild import list_differences, rebuild
-from tests.contracts.card_scenes import answer, new_time, propose
+from tests.contracts.card_helpers import answer, new_time, propose
 from tests.contracts.conftest import IN_MAY, book, in_week, offer_in, sign, terms
-from tests.contracts.test_amount_pages import offer as offer_form
-from tests.contracts.test_card_races import at_once
+from tests.contracts.test_amount_forms import offer as offer_form
+from tests.contracts.test_card_races import run_concurrently
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, start
 from threads.queries import open_thread
@@ -28,7 +28,7 @@ def at(start_, hours=6, **more):
     return terms(starts_at=start_, ends_at=start_ + hours * HOUR, **more)
 
 
-def refused(act):
+def get_refusal(act):
     with pytest.raises(Refusal) as refusal:
         act()
     return refusal.value
@@ -38,7 +38,7 @@ def status_of(*offers):
     return [Offer.objects.get(pk=offer.pk).status for offer in offers]
 
 
-# --- Possible dates
+# --- Valid dates
 
 
 def test_an_offer_for_an_impossible_date_is_not_made(thread, seller):
@@ -49,7 +49,7 @@ def test_an_offer_for_an_impossible_date_is_not_made(thread, seller):
         timezone.now() - HOUR,
         timezone.now() + timedelta(days=5 * 365),
     ):
-        refusal = refused(lambda start_=start_: offer_in(thread, seller, at(start_)))
+        refusal = get_refusal(lambda start_=start_: offer_in(thread, seller, at(start_)))
         assert refusal.code == "OFFER_INVALID"
     assert not Offer.objects.exists()
     assert offer_in(thread, seller, at(timezone.now() + timedelta(days=5 * 365 - 1)))
@@ -60,8 +60,8 @@ def test_the_form_of_an_offer_refuses_an_impossible_date(thread, seller, client)
     for year in ("0001", "2020", "9999"):
         times = {name: f"{year}-05-14T{hour}:00" for name, hour in (("starts", 10), ("ends", 16))}
         fields = offer_form() | {f"form-0-{name}_at": moment for name, moment in times.items()}
-        sent = client.post(reverse("projects:offer_new", args=[thread]), fields | {"key": KEY})
-        assert sent.status_code == 400
+        response = client.post(reverse("projects:offer_new", args=[thread]), fields | {"key": KEY})
+        assert response.status_code == 400
     assert not Offer.objects.exists()
 
 
@@ -69,7 +69,7 @@ def test_an_offer_whose_start_has_passed_is_not_accepted(thread, buyer, seller):
     offer = offer_in(thread, seller)
     past = at(timezone.now() - HOUR).to_json()
     Offer.objects.filter(pk=offer.pk).update(terms=[past])
-    refusal = refused(lambda: accept_offer(buyer, offer_id=offer.id))
+    refusal = get_refusal(lambda: accept_offer(buyer, offer_id=offer.id))
     assert (refusal.code, refusal.message) == (
         "ACTION_INVALID_STATE",
         "The start must be in the future.",
@@ -78,48 +78,48 @@ def test_an_offer_whose_start_has_passed_is_not_accepted(thread, buyer, seller):
     assert not Leg.objects.exists()
 
 
-def test_other_terms_of_a_booking_that_has_begun_can_still_change(leg, thread, buyer, seller):
+def test_other_terms_can_still_change_after_a_booking_began(leg, thread, buyer, seller):
     begun = timezone.now() - HOUR
     Leg.objects.filter(pk=leg.pk).update(starts_at=begun, ends_at=begun + 6 * HOUR)
     offer = offer_in(thread, buyer, at(begun, place="Porto"), changes=leg.id)
     accept_offer(seller, offer_id=offer.id)
     leg.refresh_from_db()
     assert (leg.place, leg.starts_at) == ("Porto", begun)
-    refusal = refused(lambda: offer_in(thread, buyer, at(begun - HOUR), changes=leg.id))
+    refusal = get_refusal(lambda: offer_in(thread, buyer, at(begun - HOUR), changes=leg.id))
     assert refusal.code == "OFFER_INVALID"
 
 
-def test_the_parts_of_an_offer_do_not_overlap(thread, seller):
+def test_parts_of_an_offer_must_not_overlap(thread, seller):
     parts = [at(IN_MAY), at(IN_MAY + 5 * HOUR, service="Retouching")]
-    assert refused(lambda: offer_in(thread, seller, *parts)).code == "OFFER_INVALID"
+    assert get_refusal(lambda: offer_in(thread, seller, *parts)).code == "OFFER_INVALID"
     assert offer_in(thread, seller, at(IN_MAY), at(IN_MAY + 6 * HOUR, service="Retouching"))
 
 
-# --- One booking at a time
+# --- Overlapping bookings
 
 
 @pytest.mark.parametrize("status", ["booked", "on_hold"])
-def test_an_offer_at_a_time_that_is_taken_is_not_accepted(leg, seller, status):
+def test_an_offer_at_an_occupied_time_is_not_accepted(leg, seller, status):
     Leg.objects.filter(pk=leg.pk).update(status=status)
     other = make_person("Olga")
     thread = start(other, seller)
     offer = offer_in(thread, seller, in_week(1), at(leg.starts_at + 5 * HOUR))
-    refusal = refused(lambda: accept_offer(other, offer_id=offer.id))
+    refusal = get_refusal(lambda: accept_offer(other, offer_id=offer.id))
     assert refusal.code == "ACTION_CONFLICT"
     assert refusal.message == "Sam isn't available at that time."
-    said = f"{refusal.message} {refusal.hint}"
-    assert leg.buyer.display_name not in said
-    assert leg.service not in said
+    text = f"{refusal.message} {refusal.hint}"
+    assert leg.buyer.display_name not in text
+    assert leg.service not in text
     assert status_of(offer) == ["pending"]
     assert Leg.objects.count() == 1
     assert not Dossier.objects.get(pk=thread).is_bound
     assert_consistent(thread)
 
 
-def test_a_seller_who_accepts_is_told_that_it_is_their_own_booking(leg, seller):
+def test_a_seller_who_accepts_sees_their_own_conflicting_booking(leg, seller):
     other = make_person("Olga")
     offer = offer_in(start(other, seller), other, at(leg.starts_at))
-    refusal = refused(lambda: accept_offer(seller, offer_id=offer.id))
+    refusal = get_refusal(lambda: accept_offer(seller, offer_id=offer.id))
     assert (refusal.code, refusal.message) == (
         "ACTION_CONFLICT",
         "You have another booking at that time.",
@@ -127,32 +127,32 @@ def test_a_seller_who_accepts_is_told_that_it_is_their_own_booking(leg, seller):
 
 
 @pytest.mark.parametrize("status", ["cancelled", "completed"])
-def test_what_is_over_takes_no_time(leg, seller, status):
+def test_an_ended_booking_does_not_occupy_its_time(leg, seller, status):
     Leg.objects.filter(pk=leg.pk).update(status=status)
     other = make_person("Olga")
     assert book(start(other, seller), other, seller, at(leg.starts_at))
 
 
-def test_a_change_to_a_time_that_is_taken_is_not_accepted(leg, thread, buyer, seller, make_leg):
+def test_a_change_to_an_occupied_time_is_not_accepted(leg, thread, buyer, seller, make_leg):
     taken = make_leg(in_week(2))
     offer = offer_in(thread, seller, at(taken.starts_at + HOUR), changes=leg.id)
-    assert refused(lambda: accept_offer(buyer, offer_id=offer.id)).code == "ACTION_CONFLICT"
+    assert get_refusal(lambda: accept_offer(buyer, offer_id=offer.id)).code == "ACTION_CONFLICT"
     leg.refresh_from_db()
     assert (leg.starts_at, leg.contract.versions.count()) == (IN_MAY, 1)
 
 
-def test_a_new_time_for_a_booking_that_was_moved_since_is_not_accepted(leg, thread, buyer, seller):
+def test_a_new_time_for_a_booking_rescheduled_since_is_not_accepted(leg, thread, buyer, seller):
     card = propose("reschedule", leg, seller)
     offer = offer_in(thread, seller, at(IN_MAY + 10 * DAY), changes=leg.id)
     accept_offer(buyer, offer_id=offer.id)
-    refusal = refused(lambda: answer(buyer, card, "accept"))
+    refusal = get_refusal(lambda: answer(buyer, card, "accept"))
     assert refusal.code == "ACTION_INVALID_STATE"
     leg.refresh_from_db()
     assert leg.starts_at == IN_MAY + 10 * DAY
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_buyers_who_accept_at_once_do_not_book_the_same_time():
+def test_concurrent_acceptances_do_not_book_the_same_time():
     seller = make_person("Sam")
     for turn in range(3):
         buyers = [make_person(name) for name in ("Bea", "Olga")]
@@ -162,7 +162,7 @@ def test_two_buyers_who_accept_at_once_do_not_book_the_same_time():
             offer_in(thread, seller, at(begins + number * HOUR))
             for number, thread in enumerate(threads)
         ]
-        codes = at_once(
+        codes = run_concurrently(
             *[
                 lambda buyer=buyer, offer=offer: accept_offer(buyer, offer_id=offer.id)
                 for buyer, offer in zip(buyers, offers, strict=True)
@@ -174,23 +174,23 @@ def test_two_buyers_who_accept_at_once_do_not_book_the_same_time():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_accepting_against_moving_another_booking_to_the_same_time():
+def test_accepting_against_rescheduling_to_the_same_time():
     seller, buyer, other = (make_person(name) for name in ("Sam", "Bea", "Olga"))
     leg = book(start(buyer, seller), buyer, seller)
     card = propose("reschedule", leg, given=new_time(leg, days=3))
     offer = offer_in(start(other, seller), seller, at(leg.starts_at + 3 * DAY))
-    codes = at_once(
+    codes = run_concurrently(
         lambda: answer(buyer, card, "accept"), lambda: accept_offer(other, offer_id=offer.id)
     )
     assert sorted(codes) == ["", "ACTION_CONFLICT"]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_alternatives_that_are_accepted_at_once_are_one_booking():
+def test_two_alternatives_accepted_concurrently_give_one_booking():
     seller, buyer = make_person("Sam"), make_person("Bea")
     thread = start(buyer, seller)
     offers = [offer_in(thread, seller) for _ in range(2)]
-    codes = at_once(
+    codes = run_concurrently(
         *[lambda offer=offer: accept_offer(buyer, offer_id=offer.id) for offer in offers]
     )
     assert sorted(codes) == ["", "ACTION_INVALID_STATE"]
@@ -199,7 +199,7 @@ def test_two_alternatives_that_are_accepted_at_once_are_one_booking():
     assert list(list_differences(thread)) == []
 
 
-# --- What an acceptance closes
+# --- Offers closed by an acceptance
 
 
 def test_accepting_one_of_several_offers_closes_the_others(thread, buyer, seller):
@@ -211,22 +211,22 @@ def test_accepting_one_of_several_offers_closes_the_others(thread, buyer, seller
     accept_offer(buyer, offer_id=first.id)
     assert status_of(first, second, third) == ["accepted", SUPERSEDED, SUPERSEDED]
     assert status_of(elsewhere) == ["pending"]
-    said = [message.body or "" for message in messages_of(thread)]
+    bodies = [message.body or "" for message in messages_of(thread)]
     closed = (
         "2 other offers were closed because Bea accepted another one: "
         "Plan B, EUR 1,200.00; Plan C, EUR 1,200.00."
     )
-    assert closed in said
-    refusal = refused(lambda: accept_offer(seller, offer_id=second.id))
+    assert closed in bodies
+    refusal = get_refusal(lambda: accept_offer(seller, offer_id=second.id))
     assert refusal.message == "This offer was already closed because another one was accepted."
-    refused(lambda: withdraw_offer(seller, offer_id=third.id))
+    get_refusal(lambda: withdraw_offer(seller, offer_id=third.id))
     actions = open_thread(buyer, thread).cached.tabs["actions"].snapshot
     assert actions["offers"] == []
     assert list(list_differences(thread)) == []
     assert_consistent(thread)
 
 
-def test_an_offer_that_was_closed_says_so(thread, buyer, seller, client):
+def test_a_closed_offer_shows_that_it_is_closed(thread, buyer, seller, client):
     kept, closed = offer_in(thread, seller), offer_in(thread, seller)
     accept_offer(buyer, offer_id=kept.id)
     client.force_login(buyer)
@@ -235,7 +235,7 @@ def test_an_offer_that_was_closed_says_so(thread, buyer, seller, client):
     assert "/accept/" not in page
 
 
-def test_a_change_that_is_accepted_closes_the_other_changes_of_that_booking(thread, buyer, seller):
+def test_accepting_a_change_closes_other_changes_of_the_booking(thread, buyer, seller):
     legs = [book(thread, buyer, seller), book(thread, buyer, seller)]
     first, second = (
         offer_in(thread, buyer, at(legs[0].starts_at, place=place), changes=legs[0].id)
@@ -245,20 +245,20 @@ def test_a_change_that_is_accepted_closes_the_other_changes_of_that_booking(thre
     more = offer_in(thread, buyer)
     accept_offer(seller, offer_id=first.id)
     assert status_of(first, second, other, more) == ["accepted", SUPERSEDED, "pending", "pending"]
-    said = [message.body or "" for message in messages_of(thread)]
+    bodies = [message.body or "" for message in messages_of(thread)]
     closed = "1 other suggested change was closed because the booking was changed: "
-    assert f"{closed}Team portraits, EUR 1,200.00." in said
+    assert f"{closed}Team portraits, EUR 1,200.00." in bodies
     assert_consistent(thread)
 
 
-def test_a_new_time_that_is_accepted_closes_open_changes(leg, thread, buyer, seller):
+def test_accepting_a_new_time_closes_open_changes(leg, thread, buyer, seller):
     change = offer_in(thread, buyer, changes=leg.id)
     answer(buyer, propose("reschedule", leg, seller), "accept")
     assert status_of(change) == [SUPERSEDED]
     assert_consistent(thread)
 
 
-# --- What was stored before
+# --- Rows stored by earlier releases
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_a_new_time_that_is_accepted_closes_open_changes(leg, thread, buyer, sel
     ],
     ids=["year 1", "year 9999"],
 )
-def test_impossible_dates_from_before_are_shown_and_break_nothing(
+def test_invalid_dates_of_earlier_releases_are_displayed(
     leg, thread, buyer, seller, client, start_, zone
 ):
     offer = offer_in(thread, seller, changes=leg.id)
@@ -301,12 +301,12 @@ def test_impossible_dates_from_before_are_shown_and_break_nothing(
         assert client.get(page).status_code == 200, page
 
 
-def test_times_of_a_change_are_typed_in_the_zone_of_the_booking(leg, thread, buyer, client):
+def test_times_of_a_change_are_entered_in_the_zone_of_the_booking(leg, thread, buyer, client):
     buyer.time_zone = "America/New_York"
     buyer.save()
     client.force_login(buyer)
     page = reverse("projects:offer_new", args=[thread]) + f"?changes={leg.id}"
     form = client.get(page).content.decode()
-    # Nine in UTC, in Lisbon's summer.
+    # 09:00 UTC in Lisbon's summer time.
     assert 'value="2027-05-14T10:00"' in form
     assert "Times are in Lisbon" in form

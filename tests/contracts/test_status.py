@@ -1,7 +1,7 @@
-"""Generated from the table of statuses and actions: every action in every status of a booking. What
-the table allows works; everything else is refused and changes nothing.
+"""Generated from the status table: every action in every booking status.
 
-Only the relational store takes part: to `contracts` a thread is a name.
+Allowed actions succeed; every other action is refused and changes nothing. Only the relational
+store takes part, since `contracts` uses a thread only by its id.
 """
 
 import inspect
@@ -31,15 +31,15 @@ from core.refusals import Refusal
 from projects.cards.rendering import make_card_action
 from projects.panel.rebuild import list_differences
 from projects.panel.rendering import render_tab
-from tests.contracts.card_scenes import (
+from tests.contracts.card_helpers import (
     GIVEN,
-    given_with,
     make_staff,
     propose,
     proposer_of,
-    rightful,
+    transition_input,
+    users_with_role,
 )
-from tests.contracts.card_scenes import answer as answer_card
+from tests.contracts.card_helpers import answer as answer_card
 from tests.contracts.conftest import terms
 from tests.threads.conftest import make_person, messages_of
 from threads.cache import reload
@@ -106,7 +106,7 @@ def pay(leg: Leg, kind: str, cents: int) -> Run:
     )
 
 
-# --- What is not a card. Each is prepared while the booking is on, and then tried in each status.
+# --- Actions without a card. Each is prepared in a booked leg and then tried in every status.
 
 
 def repayment(leg: Leg) -> Run:
@@ -161,7 +161,7 @@ RECORDS: dict[str, Callable[[Leg], Run]] = {
     status.WITHDRAW_CHANGE: withdrawn_change,
     status.LINK: link,
 }
-# Functions that open a transaction of their own, and the actions that they are.
+# Functions that open their own transaction, with the actions they implement.
 FUNCTIONS = {
     documents.sign_version: {status.SIGN},
     payments.record_payment: {status.RECORD_PAYMENT, status.RECORD_REPAYMENT},
@@ -182,13 +182,13 @@ FUNCTIONS = {
 def card_actions() -> Iterator[tuple[str, str, Transition | None]]:
     for kind in TYPES.values():
         yield status.proposal_action(kind.name), kind.name, None
-        for move in kind.transitions:
-            # What follows from the end of a booking is no action of anybody.
-            if move.by != SYSTEM:
-                yield status.transition_action(kind.name, move.name), kind.name, move
+        for transition in kind.transitions:
+            # Transitions caused by the end of a booking are not actions of a user.
+            if transition.by != SYSTEM:
+                yield status.transition_action(kind.name, transition.name), kind.name, transition
 
 
-CARDS = {action: (type_name, move) for action, type_name, move in card_actions()}
+CARDS = {action: (type_name, transition) for action, type_name, transition in card_actions()}
 
 
 def propose_record(type_name: str, leg: Leg) -> Card:
@@ -206,7 +206,7 @@ def propose_record(type_name: str, leg: Leg) -> Card:
 
 
 def make_ready(type_name: str, leg: Leg) -> None:
-    """Work is completed when the contract is in force and the time is over."""
+    """Prepares a completion: the contract is in force and the time is over."""
     if type_name == "complete":
         for user in (leg.buyer, leg.seller):
             sign_by(user, leg)()
@@ -215,38 +215,40 @@ def make_ready(type_name: str, leg: Leg) -> None:
         leg.refresh_from_db()
 
 
-def move_record(card: Card, move: Transition, by: User | None) -> Card:
-    given = given_with(card, move)
-    if move.by == STAFF:
+def transition_record(card: Card, transition: Transition, by: User | None) -> Card:
+    given = transition_input(card, transition)
+    if transition.by == STAFF:
         assert by is not None
-        said = {"reason": "Decided."}
+        given_decision = {"reason": "Decided."}
         return transitions.apply_decision(
-            by, card_id=card.id, name=move.name, key="k", given=said
+            by, card_id=card.id, name=transition.name, key="k", given=given_decision
         ).card
-    files = [{"id": "file_9", "kind": "image"}] if move.next_type == "proofs" else []
+    files = [{"id": "file_9", "kind": "image"}] if transition.next_type == "proofs" else []
     return transitions.apply_transition(
         by,
         card_id=card.id,
-        name=move.name,
+        name=transition.name,
         version=card.version,
-        key=f"{move.name} {card.version}",
+        key=f"{transition.name} {card.version}",
         given=given,
         files=files,
     ).card
 
 
-def prepare_card(type_name: str, move: Transition | None, leg: Leg) -> Run:
+def prepare_card(type_name: str, transition: Transition | None, leg: Leg) -> Run:
     make_ready(type_name, leg)
-    if move is None:
+    if transition is None:
         return lambda: propose_record(type_name, leg)
     card, kind = propose_record(type_name, leg), TYPES[type_name]
-    while card.state not in move.sources:
-        step = next(m for m in kind.transitions if card.state in m.sources and m.to in move.sources)
-        card = move_record(card, step, rightful(step.by, card)[0])
-    by = make_staff() if move.by == STAFF else None
-    if move.by not in (STAFF, DEADLINE):
-        by = rightful(move.by, card)[0]
-    return lambda: move_record(card, move, by)
+    while card.state not in transition.sources:
+        step = next(
+            m for m in kind.transitions if card.state in m.sources and m.to in transition.sources
+        )
+        card = transition_record(card, step, users_with_role(step.by, card)[0])
+    by = make_staff() if transition.by == STAFF else None
+    if transition.by not in (STAFF, DEADLINE):
+        by = users_with_role(transition.by, card)[0]
+    return lambda: transition_record(card, transition, by)
 
 
 def prepare(action: str, leg: Leg) -> Run:
@@ -269,8 +271,8 @@ class _Undo(Exception):
 
 @pytest.mark.storage
 @pytest.mark.parametrize("action", ALLOWED)
-def test_every_status(action):
-    """Each cell of a row: tried, compared with the table, and undone."""
+def test_every_action_in_every_status(action):
+    """Tries one action in every status, compares the result with the table, and rolls back."""
     leg = new_leg()
     run = prepare(action, leg)
     for leg_status in LEG_STATES:
@@ -296,13 +298,13 @@ def _try(action: str, leg_status: str, run: Run) -> None:
     assert rows() == before
 
 
-def test_every_action_has_a_row_and_every_row_is_tried():
+def test_every_action_has_a_row_and_every_row_is_tested():
     assert set(RECORDS) | set(CARDS) == set(ALLOWED)
     assert set(REASONS) == set(LEG_STATES)
 
 
 def test_every_function_that_changes_records_is_in_the_table():
-    """A new action of the records has to be named above, and with it in the table."""
+    """A new action on the records has to be added to FUNCTIONS and to the status table."""
     found = {
         function
         for module in (documents, revisions, groups, manifests, offers, payments)
@@ -316,13 +318,13 @@ def test_every_function_that_changes_records_is_in_the_table():
 
 
 def _is_atomic(function: Any) -> bool:
-    """Whether `transaction.atomic` decorates it."""
+    """Whether the function is decorated with `transaction.atomic`."""
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     return any(isinstance(each, transaction.Atomic) for each in cells)
 
 
 @pytest.mark.parametrize("type_name", TYPES)
-def test_on_hold_no_card_offers_anything_that_binds_somebody(type_name):
+def test_on_hold_no_card_offers_a_binding_transition(type_name):
     leg = new_leg()
     make_ready(type_name, leg)
     card = propose_record(type_name, leg)
@@ -331,8 +333,8 @@ def test_on_hold_no_card_offers_anything_that_binds_somebody(type_name):
     assert set(make_card_action(card)["moves"]) <= {"decline", "withdraw"}
 
 
-def test_a_dispute_takes_the_buttons_away_and_its_decision_brings_them_back(leg, thread, buyer):
-    """On the cards in the conversation, in the panel, and in what waits for whom."""
+def test_a_dispute_removes_buttons_and_its_decision_restores_them(leg, thread, buyer):
+    """Checks the cards in the conversation, the panel and the pending actions."""
     extras, overtime = propose("extras", leg), propose("overtime", leg)
     dispute = propose("dispute", leg)
     assert not list(list_differences(thread))
@@ -376,7 +378,7 @@ def _html(card: Card) -> str:
 
 
 @pytest.mark.storage
-def test_the_contract_of_a_cancelled_booking_is_not_signed_into_force(leg, buyer, seller):
+def test_the_contract_of_a_cancelled_booking_cannot_come_into_force(leg, buyer, seller):
     from tests.contracts.conftest import sign
 
     sign(buyer, leg)

@@ -1,4 +1,4 @@
-"""A card of a type that only a newer version knows breaks no page of this one."""
+"""A card of a type added by a newer release breaks no page of this release."""
 
 import pytest
 from django.urls import reverse
@@ -8,7 +8,7 @@ from contracts.models import Card
 from core.refusals import Refusal
 from moderation.queries import list_card_views
 from projects.actions.cards import transition_card
-from tests.contracts.card_scenes import propose
+from tests.contracts.card_helpers import propose
 from tests.contracts.conftest import book
 from tests.moderation.conftest import report
 
@@ -21,7 +21,7 @@ def card(thread, buyer, seller):
     return card
 
 
-def test_its_page_and_its_moves_ask_to_try_again(client, card, buyer, stranger):
+def test_its_page_and_transitions_ask_to_try_again(client, card, buyer, stranger):
     addresses = [
         reverse("projects:card", args=[card.id]),
         reverse("projects:card_transition", args=[card.id, "accept"]),
@@ -34,12 +34,12 @@ def test_its_page_and_its_moves_ask_to_try_again(client, card, buyer, stranger):
     assert [client.get(address).status_code for address in addresses] == [404, 404]
 
 
-def test_a_case_and_the_completion_of_its_booking_can_be_read(card, buyer, thread):
+def test_its_case_and_open_items_can_be_listed(card, buyer, thread):
     assert list_card_views(report(buyer, thread)) == []
     assert [item["card"] for item in open_items(card.leg)] == [card.id]
 
 
-def test_a_booking_is_not_ended_without_it(card):
+def test_a_booking_with_an_unknown_card_is_not_ended(card):
     leg, other = card.leg, propose("cancel", card.leg)
     answerer = leg.seller if other.proposed_by == leg.buyer else leg.buyer
     with pytest.raises(Refusal, match="TRY_AGAIN"):

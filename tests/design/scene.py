@@ -16,7 +16,7 @@ from contracts.models import Card
 from inbox.search.reconcile import rebuild_index
 from projects.actions.bookings import deliver_finals
 from projects.actions.panel import edit_tab
-from tests.contracts.card_scenes import GIVEN, answer, propose
+from tests.contracts.card_helpers import GIVEN, answer, propose
 from tests.contracts.conftest import IN_MAY, book, offer_in, pay, sign, terms
 from tests.files.conftest import bring
 from threads.actions.messages import send_message

@@ -15,7 +15,7 @@ from core.outbox import processing
 from files.actions import accept_file
 from projects.actions.bookings import link_bookings
 from projects.actions.panel import edit_tab
-from tests.contracts.card_scenes import propose
+from tests.contracts.card_helpers import propose
 from tests.contracts.conftest import book
 from tests.docs import pages
 from tests.docs.test_data_model import ITEMS, ON_EVERY_ITEM, PAGE, name_of

@@ -16,9 +16,9 @@ from tests.threads.conftest import buyer, person, seller, stranger, thread  # no
 
 def picture(format_: str = "JPEG", size: tuple[int, int] = (640, 480), **options: object) -> bytes:
     out = io.BytesIO()
-    is_clear = options.pop("alpha", False)
+    has_alpha = options.pop("alpha", False)
     image = Image.linear_gradient("L").resize(size).convert("RGB")
-    if is_clear:
+    if has_alpha:
         image.putalpha(128)
     image.save(out, format_, **options)
     return out.getvalue()
@@ -38,5 +38,5 @@ def bring(owner: User, thread_id: str, content: bytes | None = None, name: str =
     return accept_file(owner, thread_id=thread_id, name=name, content=io.BytesIO(content))
 
 
-def limit(monkeypatch: pytest.MonkeyPatch, **changed: object) -> None:
+def change_file_settings(monkeypatch: pytest.MonkeyPatch, **changed: object) -> None:
     monkeypatch.setattr(settings, "FILES", settings.FILES | changed)

@@ -1,4 +1,4 @@
-"""clamd by its own protocol, on a real socket; NudeNet by what it says."""
+"""Scanners: the clamd protocol on a real socket, and the ratings of NudeNet."""
 
 import socket
 import struct
@@ -12,14 +12,14 @@ import pytest
 from core.refusals import Refusal
 from files.images.nudity_detector import band_of
 from files.models import File
-from tests.files.conftest import bring, limit
+from tests.files.conftest import bring, change_file_settings
 
 EICAR = b"X5O!P%@AP[4\\PZX54(P^)7CC)7}$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"
 
 
 @contextmanager
 def clamd(path: Path, answers: dict[bytes, bytes]) -> Iterator[str]:
-    """Speaks INSTREAM as clamd does, and knows one virus: the one that everybody tests with."""
+    """Serves INSTREAM as clamd does and replies with the answer for a known part of the content."""
     server = socket.socket(socket.AF_UNIX)
     server.bind(str(path))
     server.listen()
@@ -27,10 +27,10 @@ def clamd(path: Path, answers: dict[bytes, bytes]) -> Iterator[str]:
     def serve() -> None:
         while True:
             try:
-                link, _ = server.accept()
+                connection, _ = server.accept()
             except OSError:
                 return
-            with link, link.makefile("rwb") as stream:
+            with connection, connection.makefile("rwb") as stream:
                 assert stream.read(10) == b"zINSTREAM\0"
                 content = b""
                 while size := struct.unpack("!L", stream.read(4))[0]:
@@ -51,9 +51,9 @@ def answers() -> dict[bytes, bytes]:
     }
 
 
-def test_clamd_lets_good_files_through_and_no_others(buyer, thread, tmp_path, monkeypatch, answers):
+def test_clamd_accepts_only_clean_files(buyer, thread, tmp_path, monkeypatch, answers):
     with clamd(tmp_path / "clamd", answers) as address:
-        limit(monkeypatch, clamd=address)
+        change_file_settings(monkeypatch, clamd=address)
         assert bring(buyer, thread).state == File.State.READY
         with pytest.raises(Refusal, match="UPLOAD_QUARANTINED: This file contains malware"):
             bring(buyer, thread, EICAR, "a.txt")
@@ -62,22 +62,22 @@ def test_clamd_lets_good_files_through_and_no_others(buyer, thread, tmp_path, mo
     assert File.objects.count() == 1
 
 
-def test_what_cannot_be_scanned_is_not_taken(buyer, thread, tmp_path, monkeypatch):
-    limit(monkeypatch, clamd=f"unix://{tmp_path}/nobody")
+def test_a_file_that_cannot_be_scanned_is_refused(buyer, thread, tmp_path, monkeypatch):
+    change_file_settings(monkeypatch, clamd=f"unix://{tmp_path}/nobody")
     with pytest.raises(Refusal, match="UPLOAD_QUARANTINED"):
         bring(buyer, thread)
     assert not File.objects.exists()
 
 
-def test_a_detector_that_is_not_installed_lets_nothing_through(buyer, thread, monkeypatch):
-    limit(monkeypatch, nudenet=True)
+def test_a_detector_that_is_not_installed_refuses_every_image(buyer, thread, monkeypatch):
+    change_file_settings(monkeypatch, nudenet=True)
     with pytest.raises(Refusal, match="UPLOAD_QUARANTINED"):
         bring(buyer, thread)
 
 
-def test_bands_follow_from_what_is_seen_for_sure():
-    seen = [{"class": "FACE_FEMALE", "score": 0.9}]
-    assert band_of(seen) == 0
-    assert band_of([*seen, {"class": "BUTTOCKS_EXPOSED", "score": 0.6}]) == 1
-    assert band_of([*seen, {"class": "MALE_GENITALIA_EXPOSED", "score": 0.6}]) == 2
-    assert band_of([*seen, {"class": "MALE_GENITALIA_EXPOSED", "score": 0.2}]) == 0
+def test_bands_follow_from_detections_above_the_threshold():
+    detections = [{"class": "FACE_FEMALE", "score": 0.9}]
+    assert band_of(detections) == 0
+    assert band_of([*detections, {"class": "BUTTOCKS_EXPOSED", "score": 0.6}]) == 1
+    assert band_of([*detections, {"class": "MALE_GENITALIA_EXPOSED", "score": 0.6}]) == 2
+    assert band_of([*detections, {"class": "MALE_GENITALIA_EXPOSED", "score": 0.2}]) == 0

@@ -1,4 +1,4 @@
-"""Where files are kept: a folder that nobody else reads, or a bucket with links that soon end."""
+"""File storage: a private folder, or a bucket with short-lived signed links."""
 
 import os
 import stat
@@ -12,7 +12,7 @@ import pytest
 from tests.files.conftest import bring
 from tests.site import ROOT
 
-ASK = """
+PRINT_SIGNED_URL = """
 import django; django.setup()
 from django.conf import settings
 from files import storage
@@ -23,7 +23,7 @@ print(*settings.FILES_ORIGINS)
 """
 
 
-def test_a_folder_is_readable_by_us_alone(buyer, thread, kept):
+def test_the_folder_is_readable_only_by_its_owner(buyer, thread, kept):
     file = bring(buyer, thread)
     for path in [kept, *kept.rglob("*")]:
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
@@ -37,8 +37,8 @@ def test_a_folder_is_readable_by_us_alone(buyer, thread, kept):
         ("https://objects.example:9000", "https://objects.example:9000"),
     ],
 )
-def test_a_bucket_gives_links_that_hold_for_a_minute(tmp_path: Path, endpoint, origin):
-    """Signed by ourselves, so that nothing has to be asked."""
+def test_links_to_a_bucket_expire_after_a_minute(tmp_path: Path, endpoint, origin):
+    """Links are signed locally, without a request to the bucket."""
     env = os.environ | {
         "DJANGO_SETTINGS_MODULE": "messaging_site.settings",
         "PARLEY_DATA": str(tmp_path),
@@ -48,11 +48,11 @@ def test_a_bucket_gives_links_that_hold_for_a_minute(tmp_path: Path, endpoint, o
         "AWS_ACCESS_KEY_ID": "nobody",
         "AWS_SECRET_ACCESS_KEY": "nothing",
     }
-    asked = [sys.executable, "-c", ASK]
-    done = subprocess.run(asked, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", PRINT_SIGNED_URL]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
     link, allowed = done.stdout.splitlines()
     parts, query = urlsplit(link), parse_qs(urlsplit(link).query)
-    # What pages may load has to be where the link leads.
+    # The origin allowed by the content security policy has to match the link.
     assert f"{parts.scheme}://{parts.netloc}" == allowed == origin
     assert parts.path.endswith("/zz/file_01JZZZZZZZZZZZZZZZZZZZZZZZ/full")
     assert query["X-Amz-Expires"] == ["60"]

@@ -3,10 +3,10 @@
 from inbox.search import queue
 from tests.threads.conftest import buyer, delivered, seller, stranger, thread
 
-__all__ = ["buyer", "delivered", "lose_noted", "seller", "stranger", "thread"]
+__all__ = ["buyer", "delivered", "discard_queue", "seller", "stranger", "thread"]
 
 
-def lose_noted() -> None:
+def discard_queue() -> None:
     """Empties the queue of the search index, as a crash does."""
-    for noted in queue.take_queued():
-        queue.mark_done(noted)
+    for queued in queue.take_queued():
+        queue.mark_done(queued)

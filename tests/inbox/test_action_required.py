@@ -1,5 +1,7 @@
-"""What waits for somebody (cards, offers, contracts to be signed) is in the table, and list, number
-and the chip of its row say the same, whatever happens to it and wherever the row is."""
+"""Actions required of a user: cards, offers and contracts to sign.
+
+The list, the count and the label of the row agree after every change and in every folder.
+"""
 
 from io import StringIO
 from uuid import uuid4
@@ -15,7 +17,7 @@ from inbox.rows import row_of
 from projects.actions import bookings
 from projects.actions.bookings import accept_offer, decline_offer, withdraw_offer
 from projects.panel.rebuild import list_differences
-from tests.contracts.card_scenes import answer, propose
+from tests.contracts.card_helpers import answer, propose
 from tests.contracts.conftest import book, offer_in, sign, terms
 from tests.inbox.test_list_folder import ids
 from tests.indexes import settle
@@ -33,9 +35,9 @@ from threads.models import PendingAction
 pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
 
 
-def waits(user, thread: str) -> list[str]:
-    """What of a thread waits for somebody: in their list, their number and their chip, or nowhere
-    (a reply that is owed is a chip, and no more)."""
+def required_actions(user, thread: str) -> list[str]:
+    """Lists the types of a user's pending actions in a thread, checking list, count and row label.
+    A reply that is owed only changes the label."""
     prefix = keys.pending_action_sk(thread, "")
     items = query(keys.user_pk(user.id), Item.sk.startswith(prefix), limit=100).of(PendingAction)
     listed = ids(list_action_required(user))
@@ -46,68 +48,77 @@ def waits(user, thread: str) -> list[str]:
     return sorted(item.type for item in items)
 
 
-def assert_in_step(*threads: str) -> None:
+def assert_stores_agree(*threads: str) -> None:
     for thread in threads:
         assert list(list_differences(thread)) == []
     assert_consistent(*threads)
 
 
-def test_an_offer_waits_for_whoever_is_to_answer_it(thread, buyer, seller, delivered):
+def test_an_offer_is_required_of_the_user_who_has_to_answer(thread, buyer, seller, delivered):
     offer = offer_in(thread, seller)
-    assert (waits(buyer, thread), waits(seller, thread)) == (["offer"], [])
+    assert (required_actions(buyer, thread), required_actions(seller, thread)) == (["offer"], [])
     assert row_of(seller, row(thread, seller)).waits_for == "them"
     assert delivered.to(buyer, "inbox.changed")[-1]["waiting_for"] == buyer.id
-    # Whoever writes meanwhile: it goes on waiting.
+    # A message does not change the pending action.
     say(buyer, thread, "Let me think.")
-    assert waits(buyer, thread) == ["offer"]
+    assert required_actions(buyer, thread) == ["offer"]
     decline_offer(buyer, offer_id=offer.id)
-    assert (waits(buyer, thread), waits(seller, thread)) == ([], [])
+    assert (required_actions(buyer, thread), required_actions(seller, thread)) == ([], [])
     assert row_of(buyer, row(thread, buyer)).waits_for == ""
     assert delivered.to(buyer, "inbox.changed")[-1]["waiting_for"] == ""
-    assert_in_step(thread)
+    assert_stores_agree(thread)
 
 
-def test_one_that_is_taken_back_waits_no_longer_and_another_still_does(thread, buyer, seller):
+def test_a_withdrawn_offer_is_removed_and_another_stays(thread, buyer, seller):
     first, _ = offer_in(thread, seller), offer_in(thread, seller)
-    assert waits(buyer, thread) == ["offer", "offer"]
+    assert required_actions(buyer, thread) == ["offer", "offer"]
     assert count_rows(buyer)[ACTION_REQUIRED] == 1
     withdraw_offer(seller, offer_id=first.id)
-    assert waits(buyer, thread) == ["offer"]
-    assert_in_step(thread)
+    assert required_actions(buyer, thread) == ["offer"]
+    assert_stores_agree(thread)
 
 
-def test_a_contract_waits_for_each_until_they_sign_and_again_when_it_is_superseded(
+def test_a_contract_is_required_of_each_party_until_signed_and_again_when_superseded(
     thread, buyer, seller
 ):
     leg = book(thread, buyer, seller)
-    assert (waits(buyer, thread), waits(seller, thread)) == (["contract"], ["contract"])
+    assert (required_actions(buyer, thread), required_actions(seller, thread)) == (
+        ["contract"],
+        ["contract"],
+    )
     sign(buyer, leg)
-    assert (waits(buyer, thread), waits(seller, thread)) == ([], ["contract"])
+    assert (required_actions(buyer, thread), required_actions(seller, thread)) == ([], ["contract"])
     sign(seller, leg)
-    assert (waits(buyer, thread), waits(seller, thread)) == ([], [])
+    assert (required_actions(buyer, thread), required_actions(seller, thread)) == ([], [])
     change = offer_in(thread, buyer, terms(price_cents=90_000), changes=leg.id)
-    assert (waits(buyer, thread), waits(seller, thread)) == ([], ["offer"])
+    assert (required_actions(buyer, thread), required_actions(seller, thread)) == ([], ["offer"])
     accept_offer(seller, offer_id=change.id)
-    assert (waits(buyer, thread), waits(seller, thread)) == (["contract"], ["contract"])
+    assert (required_actions(buyer, thread), required_actions(seller, thread)) == (
+        ["contract"],
+        ["contract"],
+    )
     sign(seller, leg, 2)
-    assert (waits(buyer, thread), waits(seller, thread)) == (["contract"], [])
-    assert_in_step(thread)
+    assert (required_actions(buyer, thread), required_actions(seller, thread)) == (["contract"], [])
+    assert_stores_agree(thread)
 
 
-def test_a_card_waits_beside_them_and_what_is_called_off_waits_for_nobody(thread, buyer, seller):
+def test_cards_are_listed_with_contracts_and_removed_on_cancellation(thread, buyer, seller):
     leg = book(thread, buyer, seller)
     propose("sign", leg)
-    assert waits(buyer, thread) == ["contract", "sign"]
+    assert required_actions(buyer, thread) == ["contract", "sign"]
     sign(buyer, leg)
-    assert (waits(buyer, thread), waits(seller, thread)) == ([], ["contract", "sign"])
-    off = propose("cancel", leg, buyer)
-    assert waits(seller, thread) == ["cancel", "contract", "sign"]
-    answer(seller, off, "accept")
-    assert "contract" not in waits(seller, thread)
-    assert_in_step(thread)
+    assert (required_actions(buyer, thread), required_actions(seller, thread)) == (
+        [],
+        ["contract", "sign"],
+    )
+    cancellation = propose("cancel", leg, buyer)
+    assert required_actions(seller, thread) == ["cancel", "contract", "sign"]
+    answer(seller, cancellation, "accept")
+    assert "contract" not in required_actions(seller, thread)
+    assert_stores_agree(thread)
 
 
-def test_a_card_that_expires_waits_no_longer(thread, buyer, seller):
+def test_an_expired_card_is_removed(thread, buyer, seller):
     from datetime import timedelta
 
     from django.utils import timezone
@@ -116,83 +127,85 @@ def test_a_card_that_expires_waits_no_longer(thread, buyer, seller):
 
     leg = book(thread, buyer, seller)
     card = propose("reschedule", leg, seller)
-    assert waits(buyer, thread) == ["contract", "reschedule"]
+    assert required_actions(buyer, thread) == ["contract", "reschedule"]
     Card.objects.filter(pk=card.pk).update(due_at=timezone.now() - timedelta(minutes=1))
     process_due_cards()
-    assert waits(buyer, thread) == ["contract"]
-    assert_in_step(thread)
+    assert required_actions(buyer, thread) == ["contract"]
+    assert_stores_agree(thread)
 
 
-@pytest.mark.parametrize("put_away", [archive_thread, mark_spam])
-def test_put_away_it_is_neither_listed_nor_counted(thread, buyer, seller, put_away):
+@pytest.mark.parametrize("move_thread", [archive_thread, mark_spam])
+def test_an_archived_or_spam_thread_is_neither_listed_nor_counted(
+    thread, buyer, seller, move_thread
+):
     offer_in(thread, seller)
-    put_away(buyer, thread_id=thread)
-    assert waits(buyer, thread) == []
-    assert_in_step(thread)
+    move_thread(buyer, thread_id=thread)
+    assert required_actions(buyer, thread) == []
+    assert_stores_agree(thread)
     restore_thread(buyer, thread_id=thread)
-    assert waits(buyer, thread) == ["offer"]
-    assert_in_step(thread)
+    assert required_actions(buyer, thread) == ["offer"]
+    assert_stores_agree(thread)
 
 
-def test_it_comes_back_with_what_happens_in_an_archived_one(thread, buyer, seller):
+def test_a_message_in_an_archived_thread_lists_its_action_again(thread, buyer, seller):
     offer = offer_in(thread, seller)
     archive_thread(buyer, thread_id=thread)
     say(seller, thread, "Have you seen it?")
-    assert waits(buyer, thread) == ["offer"]
+    assert required_actions(buyer, thread) == ["offer"]
     archive_thread(buyer, thread_id=thread)
     withdraw_offer(seller, offer_id=offer.id)
-    assert waits(buyer, thread) == []
+    assert required_actions(buyer, thread) == []
     offer_in(thread, seller)
     archive_thread(buyer, thread_id=thread)
     other = start(buyer, seller)
-    # Sent together with one of another thread: it goes by itself, the other in the group.
+    # Sent in a batch with a message of another thread: this one is sent separately.
     say(seller, other)
     sent = [OutgoingMessage(seller, each, str(uuid4()), "And this?") for each in (thread, other)]
     send_batch(sent)
     assert [bool(one.batch_entry.appended) for one in sent] == [False, True]
     sent[0].run()
-    assert waits(buyer, thread) == ["offer"]
-    assert_in_step(thread)
+    assert required_actions(buyer, thread) == ["offer"]
+    assert_stores_agree(thread)
     assert_consistent(other)
 
 
-def test_in_spam_nothing_new_is_listed_until_it_is_taken_out(thread, buyer, seller):
+def test_actions_in_spam_are_listed_only_after_restoring(thread, buyer, seller):
     mark_spam(buyer, thread_id=thread)
     offer_in(thread, seller)
-    assert waits(buyer, thread) == []
+    assert required_actions(buyer, thread) == []
     assert row(thread, buyer).folder == "spam"
     restore_thread(buyer, thread_id=thread)
-    assert waits(buyer, thread) == ["offer"]
-    assert_in_step(thread)
+    assert required_actions(buyer, thread) == ["offer"]
+    assert_stores_agree(thread)
 
 
-def test_whoever_leaves_is_waited_for_no_longer(thread, buyer, seller):
+def test_a_user_who_leaves_has_no_required_actions(thread, buyer, seller):
     offer_in(thread, seller)
     leave_thread(buyer, thread_id=thread)
-    assert waits(buyer, thread) == []
+    assert required_actions(buyer, thread) == []
     assert thread_item(thread).waits == []
     assert row_of(seller, row(thread, seller)).waits_for == ""
     assert_consistent(thread)
 
 
-def test_what_the_table_did_not_take_is_carried_later(thread, buyer, seller, monkeypatch):
-    """The record is there, the process ends before the table has it."""
+def test_actions_missing_after_a_crash_are_relayed_later(thread, buyer, seller, monkeypatch):
+    """The record is in SQL, and the process ends before the table is written."""
     with monkeypatch.context() as crash:
         crash.setattr(bookings, "process_now", lambda entries: None)
         offer = offer_in(thread, seller)
-        assert waits(buyer, thread) == []
+        assert required_actions(buyer, thread) == []
         decline_offer(buyer, offer_id=offer.id)
         second = offer_in(thread, seller)
     cache.invalidate(thread)
     while process_due():
-        assert waits(buyer, thread) == ["offer"]
+        assert required_actions(buyer, thread) == ["offer"]
     assert not OutboxEntry.objects.filter(done_at=None).exists()
     assert [each["what"] for each in thread_item(thread).waits] == [second.id]
-    assert_in_step(thread)
+    assert_stores_agree(thread)
 
 
-def test_a_card_whose_message_its_record_does_not_know_yet_goes_on_waiting(thread, buyer, seller):
-    """The process ended between the two; then another line is written."""
+def test_a_card_without_its_message_id_stays_required(thread, buyer, seller):
+    """The process ended before the message id was stored; then another message is written."""
     leg = book(thread, buyer, seller)
     sign(buyer, leg)
     sign(seller, leg)
@@ -200,12 +213,12 @@ def test_a_card_whose_message_its_record_does_not_know_yet_goes_on_waiting(threa
     message_id = Card.objects.get(pk=card.pk).message_id
     Card.objects.filter(pk=card.pk).update(message_id="")
     offer_in(thread, seller, changes=leg.id)
-    assert waits(buyer, thread) == ["extras", "offer"]
+    assert required_actions(buyer, thread) == ["extras", "offer"]
     Card.objects.filter(pk=card.pk).update(message_id=message_id)
-    assert_in_step(thread)
+    assert_stores_agree(thread)
 
 
-def test_made_anew_from_the_records_it_is_the_same(thread, buyer, seller):
+def test_actions_rebuilt_from_the_records_are_the_same(thread, buyer, seller):
     quiet = start(buyer, seller)
     offer_in(thread, seller)
     leg = book(quiet, buyer, seller)
@@ -220,12 +233,15 @@ def test_made_anew_from_the_records_it_is_the_same(thread, buyer, seller):
     assert [list(list_differences(each)) != [] for each in (thread, quiet)] == [True, True]
     call_command("rebuild_snapshots", stdout=StringIO())
     assert {user.id: sorted(_items(user)) for user in (buyer, seller)} == before
-    assert_in_step(thread, quiet)
-    # And people go on as if nothing had been.
+    assert_stores_agree(thread, quiet)
+    # Later messages work as before.
     say(buyer, thread)
     say(seller, quiet)
-    assert (waits(buyer, thread), waits(buyer, quiet)) == (["offer"], ["contract", "extras"])
-    assert_in_step(thread, quiet)
+    assert (required_actions(buyer, thread), required_actions(buyer, quiet)) == (
+        ["offer"],
+        ["contract", "extras"],
+    )
+    assert_stores_agree(thread, quiet)
 
 
 def _items(user) -> list[tuple[str, str, str]]:
@@ -233,8 +249,8 @@ def _items(user) -> list[tuple[str, str, str]]:
     return [(each.sk, each.type, each.created_at) for each in found.of(PendingAction)]
 
 
-def test_threads_from_before_get_theirs_by_the_same_command(thread, buyer, seller):
-    """Of which the thread says nothing."""
+def test_threads_of_earlier_releases_get_their_actions_by_the_rebuild(thread, buyer, seller):
+    """Such a thread item has no list of pending actions."""
     offer_in(thread, seller)
     item = thread_item(thread)
     item.waits = None
@@ -243,22 +259,20 @@ def test_threads_from_before_get_theirs_by_the_same_command(thread, buyer, selle
         each.delete()
     cache.invalidate(thread)
     call_command("rebuild_snapshots", thread=thread, stdout=StringIO())
-    assert waits(buyer, thread) == ["offer"]
-    assert_in_step(thread)
+    assert required_actions(buyer, thread) == ["offer"]
+    assert_stores_agree(thread)
 
 
-def test_so_many_wait_for_one_person_in_one_thread_and_the_next_when_these_are_answered(
-    thread, buyer, seller
-):
+def test_required_actions_per_thread_are_limited_and_refilled(thread, buyer, seller):
     offers = [offer_in(thread, seller) for _ in range(23)]
-    assert waits(buyer, thread) == ["offer"] * 20
+    assert required_actions(buyer, thread) == ["offer"] * 20
     for offer in offers[:5]:
         withdraw_offer(seller, offer_id=offer.id)
-    assert waits(buyer, thread) == ["offer"] * 18
-    assert_in_step(thread)
+    assert required_actions(buyer, thread) == ["offer"] * 18
+    assert_stores_agree(thread)
 
 
-def test_a_page_asks_the_records_nothing(thread, buyer, seller, django_assert_num_queries):
+def test_the_page_queries_no_sql_records(thread, buyer, seller, django_assert_num_queries):
     offer_in(thread, seller)
     settle()
     with django_assert_num_queries(0), count_requests() as requests:

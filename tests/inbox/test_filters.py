@@ -1,4 +1,4 @@
-"""Unread, action required and the counts: two requests each at any size, and only what is so."""
+"""The filters for unread, action required and projects, and their counts: cost and content."""
 
 import pytest
 
@@ -44,7 +44,7 @@ def fill_unread(user, size: int) -> list[str]:
     return expected
 
 
-def wait_for(user, thread: str, *messages: str) -> None:
+def add_pending_action(user, thread: str, *messages: str) -> None:
     put_many(
         PendingAction(
             keys.user_pk(user.id),
@@ -56,7 +56,7 @@ def wait_for(user, thread: str, *messages: str) -> None:
     )
 
 
-def test_unread_shows_what_is_and_what_was_marked_so_pinned_first(buyer, seller):
+def test_unread_lists_unread_and_marked_threads_pinned_first(buyer, seller):
     read, unread, marked, pinned = (start(seller, buyer) for _ in range(4))
     for thread in (read, marked):
         read_newest(buyer, thread)
@@ -68,7 +68,7 @@ def test_unread_shows_what_is_and_what_was_marked_so_pinned_first(buyer, seller)
     assert ids(list_unread(buyer)) == [unread, read, pinned, marked]
 
 
-def test_unread_is_inside_the_inbox(buyer, seller):
+def test_unread_lists_only_threads_of_the_inbox(buyer, seller):
     kept, archived, spam = (start(seller, buyer) for _ in range(3))
     archive_thread(buyer, thread_id=archived)
     mark_spam(buyer, thread_id=spam)
@@ -82,7 +82,7 @@ def test_unread_is_inside_the_inbox(buyer, seller):
     assert set(ids(list_unread(buyer))) == {kept, archived, spam}
 
 
-def test_reading_takes_the_mark_away_and_so_does_writing(buyer, seller):
+def test_reading_or_writing_removes_the_unread_mark(buyer, seller):
     one, other = start(seller, buyer), start(seller, buyer)
     for thread in (one, other):
         read_newest(buyer, thread)
@@ -95,7 +95,7 @@ def test_reading_takes_the_mark_away_and_so_does_writing(buyer, seller):
     assert not row(other, buyer).marked_unread
 
 
-def test_a_row_of_the_index_that_lags_is_left_out(buyer, seller):
+def test_a_stale_index_row_is_omitted(buyer, seller):
     thread = start(seller, buyer)
     item = row(thread, buyer)
     item.last_read_tally = item.last_tally
@@ -106,7 +106,7 @@ def test_a_row_of_the_index_that_lags_is_left_out(buyer, seller):
 @pytest.mark.parametrize(
     ("size", "shown", "counted"), [(99, 99, 99), (100, 100, 100), (130, 100, 100)]
 )
-def test_a_filter_shows_a_hundred_and_says_if_there_are_more(buyer, size, shown, counted):
+def test_a_filter_lists_a_hundred_rows_and_whether_there_are_more(buyer, size, shown, counted):
     expected = fill_unread(buyer, size)
     page = list_unread(buyer)
     assert len(page.rows) == shown
@@ -118,7 +118,7 @@ def test_a_filter_shows_a_hundred_and_says_if_there_are_more(buyer, size, shown,
 @pytest.mark.parametrize("size", [3, 130])
 def test_a_filter_costs_two_requests_at_any_size(buyer, size):
     (thread, *_) = fill_unread(buyer, size)
-    wait_for(buyer, thread, "msg_01JZZZZZZZZZZZZZZZZZZZZZZZ")
+    add_pending_action(buyer, thread, "msg_01JZZZZZZZZZZZZZZZZZZZZZZZ")
     for list_them in (list_unread, list_action_required):
         with count_requests() as requests:
             assert list_them(buyer).rows
@@ -128,12 +128,14 @@ def test_a_filter_costs_two_requests_at_any_size(buyer, size):
     assert requests == ["Query"] * 3
 
 
-def test_action_required_is_where_something_waits_once_each(buyer, seller, stranger):
+def test_action_required_lists_each_thread_with_pending_actions_once(buyer, seller, stranger):
     one, two, none = (start(buyer, seller) for _ in range(3))
-    wait_for(buyer, one, "msg_01JZZZZZZZZZZZZZZZZZZZZZZZ", "msg_01JZZZZZZZZZZZZZZZZZZZZZZY")
-    wait_for(buyer, two, "msg_01JZZZZZZZZZZZZZZZZZZZZZZX")
-    # Nothing that somebody is not in, whatever an item says.
-    wait_for(stranger, one, "msg_01JZZZZZZZZZZZZZZZZZZZZZZX")
+    add_pending_action(
+        buyer, one, "msg_01JZZZZZZZZZZZZZZZZZZZZZZZ", "msg_01JZZZZZZZZZZZZZZZZZZZZZZY"
+    )
+    add_pending_action(buyer, two, "msg_01JZZZZZZZZZZZZZZZZZZZZZZX")
+    # A pending action in a thread of other users is not listed.
+    add_pending_action(stranger, one, "msg_01JZZZZZZZZZZZZZZZZZZZZZZX")
     assert ids(list_action_required(buyer)) == [two, one]
     assert count_rows(buyer)[ACTION_REQUIRED] == 2
     assert ids(list_action_required(stranger)) == []
@@ -141,20 +143,20 @@ def test_action_required_is_where_something_waits_once_each(buyer, seller, stran
     assert ids(list_action_required(buyer)) == [one]
 
 
-def test_projects_are_what_was_booked_pinned_first_and_inside_the_inbox(buyer, seller, stranger):
-    one, two, gone, inquiry = (start(buyer, seller) for _ in range(4))
+def test_projects_lists_booked_threads_of_the_inbox_pinned_first(buyer, seller, stranger):
+    one, two, archived, inquiry = (start(buyer, seller) for _ in range(4))
     assert ids(list_projects(buyer)) == []
-    for thread in (one, two, gone):
+    for thread in (one, two, archived):
         book(thread, buyer, seller)
     pin_thread(buyer, thread_id=one)
-    archive_thread(buyer, thread_id=gone)
+    archive_thread(buyer, thread_id=archived)
     assert ids(list_projects(buyer)) == [one, two]
-    assert ids(list_projects(seller)) == [gone, two, one]
+    assert ids(list_projects(seller)) == [archived, two, one]
     assert inquiry not in ids(list_projects(seller))
     assert ids(list_projects(stranger)) == []
 
 
-def test_a_group_is_a_project_of_everybody_in_it(buyer, seller):
+def test_a_group_is_a_project_of_every_participant(buyer, seller):
     other = make_person("Mia")
     legs = [book(start(buyer, each), buyer, each) for each in (seller, other)]
     group = link_bookings(buyer, title="A day", leg_ids=[leg.id for leg in legs])
@@ -162,7 +164,7 @@ def test_a_group_is_a_project_of_everybody_in_it(buyer, seller):
     assert set(ids(list_projects(other))) == {group.thread_id, legs[1].thread_id}
 
 
-def test_a_guest_of_a_project_has_it_too_until_they_leave(thread, buyer, seller, stranger):
+def test_a_guest_has_the_project_until_they_leave(thread, buyer, seller, stranger):
     book(thread, buyer, seller)
     add_friend(buyer, thread_id=thread, user=stranger)
     indexer.index_queued()

@@ -1,4 +1,4 @@
-"""People see what they did themselves, on an engine whose indexes are ten seconds late."""
+"""Users see their own writes on an engine whose indexes lag ten seconds behind."""
 
 import pytest
 from django.test import Client
@@ -56,8 +56,8 @@ def _engine(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def _remembers_for_a_minute(settings):
-    """A test may take longer on a busy machine than the indexes do."""
+def _keep_recent_writes_longer(settings):
+    """On a busy machine a test may take longer than the indexes lag."""
     settings.INDEX_LAG_SECONDS = 60.0
 
 
@@ -75,16 +75,16 @@ def signed_in(user) -> Client:
     return client
 
 
-def test_the_index_itself_shows_nothing_yet(thread, buyer):
+def test_the_index_itself_is_still_stale(thread, buyer):
     recent_writes.clear()
     assert ids(list_folder(buyer, "inbox")) == []
 
 
-def test_what_was_started_is_there_for_both(thread, buyer, seller):
+def test_a_new_thread_is_listed_for_both(thread, buyer, seller):
     assert ids(list_folder(buyer, "inbox")) == ids(list_folder(seller, "inbox")) == [thread]
 
 
-def test_what_was_moved_is_in_its_new_folder_and_no_longer_in_the_old_one(buyer, seller):
+def test_a_moved_thread_is_in_its_new_folder_only(buyer, seller):
     one, two = start(buyer, seller), start(buyer, seller)
     archive_thread(buyer, thread_id=one)
     assert in_folders(buyer) == {"inbox": [two], "archived": [one], "spam": []}
@@ -94,14 +94,14 @@ def test_what_was_moved_is_in_its_new_folder_and_no_longer_in_the_old_one(buyer,
     assert in_folders(buyer) == {"inbox": [one], "archived": [], "spam": [two]}
 
 
-def test_the_page_after_archiving_shows_what_was_archived(thread, buyer):
+def test_the_page_after_archiving_shows_the_archived_thread(thread, buyer):
     client = signed_in(buyer)
     client.post("/inbox/act/", {"act": "archive", "thread": [thread], "back": "archived"})
     assert thread in client.get("/inbox/archived/").content.decode()
     assert f"/threads/{thread}/" not in client.get("/inbox/").content.decode()
 
 
-def test_what_was_pinned_is_on_top_and_a_row_shows_what_was_set(buyer, seller):
+def test_a_pinned_thread_is_first_and_its_row_is_current(buyer, seller):
     one, two = start(buyer, seller), start(buyer, seller)
     pin_thread(buyer, thread_id=one)
     mute_thread(buyer, thread_id=two)
@@ -114,7 +114,7 @@ def test_what_was_pinned_is_on_top_and_a_row_shows_what_was_set(buyer, seller):
     assert ids(list_folder(buyer, "inbox")) == [two, one]
 
 
-def test_what_was_sent_is_on_top_with_its_text(buyer, seller):
+def test_a_sent_message_is_first_with_its_text(buyer, seller):
     one, two = start(buyer, seller), start(buyer, seller)
     say(buyer, one, "Shall we say four?")
     first, second = list_folder(buyer, "inbox").rows
@@ -123,7 +123,7 @@ def test_what_was_sent_is_on_top_with_its_text(buyer, seller):
     assert ids(list_folder(seller, "inbox")) == [one, two]
 
 
-def test_what_was_read_or_marked_is_counted_so(buyer, seller):
+def test_read_and_marked_threads_are_counted(buyer, seller):
     one, two = start(seller, buyer), start(seller, buyer)
     assert set(ids(list_unread(buyer))) == {one, two}
     assert count_rows(buyer)[UNREAD] == 2
@@ -136,7 +136,7 @@ def test_what_was_read_or_marked_is_counted_so(buyer, seller):
     assert count_rows(buyer)[UNREAD] == 1
 
 
-def test_an_answered_request_has_moved(buyer, stranger, seller):
+def test_an_answered_request_changes_its_folder(buyer, stranger, seller):
     first, second = ask(buyer, seller), ask(stranger, seller)
     assert set(ids(list_folder(seller, "requests"))) == {first, second}
     assert count_rows(seller)[REQUESTS] == 2
@@ -148,7 +148,7 @@ def test_an_answered_request_has_moved(buyer, stranger, seller):
     assert in_folders(seller)["archived"] == [second]
 
 
-def test_an_invitation_is_where_it_was_put_at_once(thread, buyer, stranger):
+def test_a_moved_invitation_is_in_its_new_folder_at_once(thread, buyer, stranger):
     add_participant(buyer, thread_id=thread, user=stranger)
     assert ids(list_folder(stranger, "requests")) == [thread]
     decline_request(stranger, thread_id=thread)
@@ -157,7 +157,7 @@ def test_an_invitation_is_where_it_was_put_at_once(thread, buyer, stranger):
     assert (in_folders(stranger)["inbox"], in_folders(stranger)["archived"]) == ([thread], [])
 
 
-def test_who_comes_sees_the_thread_and_who_goes_does_not(thread, buyer, stranger):
+def test_a_thread_is_listed_after_joining_and_not_after_leaving(thread, buyer, stranger):
     add_friend(buyer, thread_id=thread, user=stranger)
     assert ids(list_folder(stranger, "inbox")) == [thread]
     leave_thread(stranger, thread_id=thread)
@@ -167,14 +167,14 @@ def test_who_comes_sees_the_thread_and_who_goes_does_not(thread, buyer, stranger
     assert ids(list_folder(stranger, "inbox")) == []
 
 
-def test_what_was_delivered_is_no_longer_pending(buyer, seller):
+def test_a_delivered_message_is_no_longer_pending(buyer, seller):
     one, two = start(buyer, seller), start(buyer, seller)
     assert [each["thread"] for each in list_pending(seller)[0]] == [one, two]
     deliver_newest(seller, one)
     assert [each["thread"] for each in list_pending(seller)[0]] == [two]
 
 
-def test_pages_meet_without_gap_or_double(buyer, seller):
+def test_pages_have_no_gaps_or_duplicates(buyer, seller):
     threads = [start(buyer, seller) for _ in range(7)]
     archive_thread(buyer, thread_id=threads[2])
     pin_thread(buyer, thread_id=threads[0])
@@ -188,7 +188,7 @@ def test_pages_meet_without_gap_or_double(buyer, seller):
     assert seen == [threads[0], *(threads[place] for place in (6, 5, 4, 3, 1))]
 
 
-def test_whoever_goes_through_all_threads_of_a_user_misses_none(buyer, seller):
+def test_iterating_all_threads_of_a_user_misses_none(buyer, seller):
     threads = {start(buyer, seller) for _ in range(3)}
     assert {each.thread_id for each in list_all_rows(buyer.id)} == threads
     leave = next(iter(threads))
@@ -197,7 +197,7 @@ def test_whoever_goes_through_all_threads_of_a_user_misses_none(buyer, seller):
     assert {each.thread_id for each in list_all_rows(seller.id)} == threads - {leave}
 
 
-def test_it_costs_one_request_more_and_that_only_lately(thread, buyer):
+def test_recent_writes_cost_one_more_request_for_a_limited_time(thread, buyer):
     with count_requests() as requests:
         list_folder(buyer, "inbox")
     assert sorted(requests) == ["BatchGetItem", "Query"]
@@ -207,7 +207,7 @@ def test_it_costs_one_request_more_and_that_only_lately(thread, buyer):
     assert requests == ["Query"]
 
 
-def test_a_page_reads_the_rows_once_for_its_list_and_its_numbers(thread, buyer):
+def test_a_page_reads_the_rows_once_for_its_list_and_counts(thread, buyer):
     client = signed_in(buyer)
     with count_requests() as requests:
         client.get("/inbox/")

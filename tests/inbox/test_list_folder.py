@@ -1,4 +1,4 @@
-"""A folder: pinned, then newest, in pages that meet; and nobody else's, whatever is asked for."""
+"""Listing a folder: pinned first, then newest, in pages, and only the user's own rows."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -23,7 +23,7 @@ def ids(page) -> list[str]:
 
 
 def fill(user, seller, size: int, pinned: int = 0) -> list[str]:
-    """Rows a second apart, newest first as they should come out; some of them pinned."""
+    """Stores rows a second apart, newest first as they are listed; some of them pinned."""
     model = row(start(user, seller), user)
     model.delete()
     began = datetime(2026, 5, 4, 9, 30, tzinfo=UTC)
@@ -40,7 +40,7 @@ def fill(user, seller, size: int, pinned: int = 0) -> list[str]:
     return [each.thread_id for each in rows]
 
 
-def test_the_newest_activity_comes_first(buyer, seller):
+def test_the_newest_activity_is_listed_first(buyer, seller):
     one, two, three = (start(buyer, seller) for _ in range(3))
     assert ids(list_folder(buyer, "inbox")) == [three, two, one]
     say(seller, one)
@@ -62,7 +62,7 @@ def test_a_row_is_complete(buyer, seller):
 
 
 @pytest.mark.parametrize("size", [1, 49, 50, 51, 100, 123])
-def test_pages_meet_without_gap_or_double_and_end(buyer, seller, size):
+def test_pages_have_no_gaps_or_duplicates_and_end(buyer, seller, size):
     expected = fill(buyer, seller, size, pinned=min(size, 3))
     page, seen = list_folder(buyer, "inbox"), []
     for _ in range(10):
@@ -73,7 +73,7 @@ def test_pages_meet_without_gap_or_double_and_end(buyer, seller, size):
     assert seen == expected
 
 
-def test_pinned_ones_go_on_over_the_end_of_a_page(buyer, seller):
+def test_pinned_rows_continue_on_the_next_page(buyer, seller):
     expected = fill(buyer, seller, 70, pinned=60)
     first = list_folder(buyer, "inbox")
     second = list_folder(buyer, "inbox", after=first.cursor)
@@ -81,7 +81,7 @@ def test_pinned_ones_go_on_over_the_end_of_a_page(buyer, seller):
     assert [each.pinned for each in second.rows] == [True] * 10 + [False] * 10
 
 
-def test_what_comes_while_one_pages_does_not_repeat_what_was_seen(buyer, seller):
+def test_a_new_thread_while_paging_repeats_no_row(buyer, seller):
     fill(buyer, seller, 60)
     first = list_folder(buyer, "inbox")
     new = start(seller, buyer)
@@ -91,7 +91,7 @@ def test_what_comes_while_one_pages_does_not_repeat_what_was_seen(buyer, seller)
     assert ids(list_folder(buyer, "inbox"))[0] == new
 
 
-def test_each_folder_is_its_own(buyer, seller):
+def test_a_folder_lists_only_its_own_threads(buyer, seller):
     kept, archived = start(buyer, seller), start(buyer, seller)
     archive_thread(buyer, thread_id=archived)
     assert ids(list_folder(buyer, "inbox")) == [kept]
@@ -118,13 +118,13 @@ def test_an_empty_folder_is_empty(stranger):
         "x" * 5000,
     ],
 )
-def test_a_cursor_that_is_none_is_refused(buyer, cursor):
+def test_an_invalid_cursor_is_refused(buyer, cursor):
     with pytest.raises(Refusal) as refused:
         list_folder(buyer, "inbox", after=cursor)
     assert refused.value.code == "BAD_FRAME"
 
 
-def test_a_cursor_of_somebody_else_shows_only_ones_own(buyer, seller):
+def test_a_cursor_of_another_user_lists_only_ones_own_rows(buyer, seller):
     theirs = fill(seller, make_person("Una"), 60)
     start(buyer, make_person("Oto"))
     cursor = list_folder(seller, "inbox").cursor
@@ -132,7 +132,7 @@ def test_a_cursor_of_somebody_else_shows_only_ones_own(buyer, seller):
     assert not set(ids(list_folder(buyer, "inbox", after=cursor))) & set(theirs)
 
 
-def test_ones_own_row(thread, buyer, stranger):
+def test_a_user_reads_only_their_own_row(thread, buyer, stranger):
     assert get_row(buyer, thread).user_id == buyer.id
     for user, asked in ((stranger, thread), (buyer, "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ")):
         with pytest.raises(Refusal) as refused:
@@ -140,20 +140,20 @@ def test_ones_own_row(thread, buyer, stranger):
         assert refused.value.code == "THREAD_NOT_FOUND"
 
 
-def test_two_threads_of_one_millisecond_both_have_a_row(buyer, seller):
+def test_two_threads_of_the_same_millisecond_both_have_a_row(buyer, seller):
     with time_machine.travel(datetime.now(UTC), tick=False):
         threads = {start(buyer, seller) for _ in range(3)}
     assert set(ids(list_folder(buyer, "inbox"))) == threads
 
 
-def test_pins_of_different_people_do_not_mix(thread, buyer, seller):
+def test_pins_of_different_users_are_independent(thread, buyer, seller):
     newer = start(buyer, seller)
     pin_thread(buyer, thread_id=thread)
     assert ids(list_folder(buyer, "inbox")) == [thread, newer]
     assert ids(list_folder(seller, "inbox")) == [newer, thread]
 
 
-def test_a_page_brings_a_screen_of_rows_and_the_rest_when_asked(buyer, seller):
+def test_a_page_has_one_screen_of_rows_and_loads_the_rest_on_request(buyer, seller):
     expected = fill(buyer, seller, 70)
     client = Client()
     client.force_login(buyer, backend="allauth.account.auth_backends.AuthenticationBackend")
@@ -166,6 +166,6 @@ def test_a_page_brings_a_screen_of_rows_and_the_rest_when_asked(buyer, seller):
     assert shown("/inbox/rows/?folder=inbox") == expected[:50]
     more = re.search(r'href="([^"]+after=[^"]+)"', client.get("/inbox/").content.decode())[1]
     assert shown(more.replace("&amp;", "&")) == expected[15:65]
-    # As many as a page shows, when it looks what has changed.
+    # A refresh requests as many rows as the page shows.
     for asked, answered in (("20", 20), ("3", 15), ("999", 50), ("9" * 5000, 50), ("x", 50)):
         assert shown(f"/inbox/rows/?folder=inbox&shown={asked}") == expected[:answered]

@@ -1,4 +1,4 @@
-"""Search: parts of words, all scripts, the filters, and only what one may read."""
+"""Search: parts of words, all scripts, filters, and only messages that the user may read."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -13,9 +13,9 @@ from inbox.search import indexer, query_parser, queue, reconcile
 from inbox.search.normalise import count_whole, excerpt, normalise
 from inbox.search.search import search
 from privacy.actions import delete_account
-from tests.inbox.conftest import lose_noted
+from tests.inbox.conftest import discard_queue
 from tests.threads.conftest import add_friend, make_person, say, start
-from tests.threads.conftest import ask as ask_first
+from tests.threads.conftest import ask as send_request
 from threads.actions.blocks import block_person
 from threads.actions.participants import leave_thread, remove_participant
 from threads.actions.revisions import edit_message, remove_message
@@ -30,7 +30,7 @@ from threads.models import Message
 
 pytestmark = pytest.mark.storage
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
-SAID = {
+BODIES = {
     "de": "Die Straßenbahn fährt um zehn, wir nehmen das Überlicht.",
     "ja": "来週の火曜日、商品の写真を撮影したいです。",
     "zh": "我们星期五在上海拍摄，预算一万元。",
@@ -41,17 +41,21 @@ SAID = {
 
 
 @pytest.fixture(autouse=True)
-def nothing_noted() -> None:
-    """Of what other tests did in this process."""
-    lose_noted()
+def empty_queue() -> None:
+    """Removes entries queued by other tests in this process."""
+    discard_queue()
 
 
 def find(user, text: str) -> list[str]:
-    """Bodies of what is found, the best first."""
-    return ["".join(p.text for p in hit.pieces) for found in ask(user, text) for hit in found.hits]
+    """Returns the bodies of the results, best first."""
+    return [
+        "".join(p.text for p in hit.pieces)
+        for found in index_and_search(user, text)
+        for hit in found.hits
+    ]
 
 
-def ask(user, text: str):
+def index_and_search(user, text: str):
     indexer.index_queued()
     return search(user, query_parser.parse_query(text))
 
@@ -75,23 +79,23 @@ def ask(user, text: str):
     ],
 )
 def test_parts_of_words_are_found_in_every_language(thread, buyer, seller, words, language):
-    for body in SAID.values():
+    for body in BODIES.values():
         say(buyer, thread, body)
-    assert find(seller, words) == [SAID[language]]
+    assert find(seller, words) == [BODIES[language]]
 
 
-def test_all_words_have_to_be_there_and_whole_words_come_first(buyer, seller):
+def test_all_words_have_to_match_and_whole_words_rank_first(buyer, seller):
     part, whole, one = (start(buyer, seller, "Hello") for _ in range(3))
     say(buyer, whole, "The light in the hall")
     say(buyer, part, "The daylight in the hallway")
     say(buyer, one, "Only light")
-    found = ask(seller, "light hall")
+    found = index_and_search(seller, "light hall")
     assert [each.row.thread_id for each in found] == [whole, part]
 
 
-def test_the_words_are_marked_where_they_are(thread, buyer, seller):
+def test_matching_words_are_marked(thread, buyer, seller):
     say(buyer, thread, "Die Straßenbahn fährt um **zehn** Uhr")
-    ((hit,),) = [found.hits for found in ask(seller, "strasse fahrt")]
+    ((hit,),) = [found.hits for found in index_and_search(seller, "strasse fahrt")]
     assert [piece.text for piece in hit.pieces if piece.is_match] == ["Straße", "fährt"]
     assert "".join(piece.text for piece in hit.pieces) == "Die Straßenbahn fährt um zehn Uhr"
 
@@ -103,7 +107,7 @@ def test_a_long_text_is_shown_around_the_match():
     assert sum(len(piece.text) for piece in pieces) < 200
 
 
-def test_an_excerpt_begins_and_ends_between_words():
+def test_an_excerpt_begins_and_ends_at_word_boundaries():
     text = (
         "Somebody came around the corner. " * 3 + "A needle. " + "And nothing of it was lost. " * 9
     )
@@ -111,11 +115,11 @@ def test_an_excerpt_begins_and_ends_between_words():
     whole = shown.removeprefix("… ").removesuffix(" …")
     assert shown != whole
     assert f" {whole} " in f" {text} "
-    # Where there are no words to see, it is as long as ever.
+    # Text without spaces is cut at the usual length.
     assert len(excerpt("写" * 200 + "真" + "写" * 200, ["真"])[1].text) == 60
 
 
-def test_all_that_a_conversation_has_is_shown_when_asked_for(thread, buyer, seller, stranger):
+def test_all_matches_of_a_conversation_can_be_shown(thread, buyer, seller, stranger):
     other = start(buyer, seller, "The light elsewhere")
     for number in range(5):
         say(buyer, thread, f"The light, number {number}")
@@ -127,7 +131,7 @@ def test_all_that_a_conversation_has_is_shown_when_asked_for(thread, buyer, sell
     page = as_page(seller, link)
     assert page.count('class="hit"') == 5
     assert other not in page.partition("search-results")[2]
-    # Of somebody else's there is nothing.
+    # A conversation of other users shows nothing.
     assert "Nothing found" in as_page(stranger, link)
     assert as_page(seller, q="light", thread="thrd_1", status=404)
 
@@ -140,15 +144,15 @@ def as_page(user, query: str = "", *, status: int = 200, **fields: str) -> str:
     return answer.content.decode()
 
 
-def test_it_leads_to_the_message_in_its_place(thread, buyer, seller):
-    said = say(buyer, thread, "Somewhere in the middle")
+def test_a_result_links_to_the_message_in_its_thread(thread, buyer, seller):
+    message = say(buyer, thread, "Somewhere in the middle")
     for _ in range(60):
         say(buyer, thread)
-    ((hit,),) = [found.hits for found in ask(seller, "somewhere")]
-    assert hit.url == f"/threads/{thread}/messages/{said.id}/"
+    ((hit,),) = [found.hits for found in index_and_search(seller, "somewhere")]
+    assert hit.url == f"/threads/{thread}/messages/{message.id}/"
     client = Client()
     client.force_login(seller, backend=BACKEND)
-    assert said.id in client.get(hit.url).content.decode()
+    assert message.id in client.get(hit.url).content.decode()
 
 
 # --- Filters
@@ -176,10 +180,10 @@ def test_the_filters(buyer, seller):
     }
     for text, expected in cases.items():
         assert sorted(find(seller, text)) == sorted(expected), text
-    assert {each.row.thread_id for each in ask(seller, "light")} == {wedding, shoes}
+    assert {each.row.thread_id for each in index_and_search(seller, "light")} == {wedding, shoes}
 
 
-def test_files_and_cards_are_found_by_what_they_are(thread, buyer, seller):
+def test_files_and_cards_are_found_by_type(thread, buyer, seller):
     image, file, card = (say(buyer, thread, f"Look at number {n}") for n in range(3))
     image.update([Message.attachments.set([{"kind": "image", "name": "oak.jpg"}])])
     file.update([Message.attachments.set([{"kind": "pdf", "name": "offer.pdf"}])])
@@ -192,13 +196,13 @@ def test_files_and_cards_are_found_by_what_they_are(thread, buyer, seller):
     assert find(seller, "oak") == ["Look at number 0"]
 
 
-def test_a_day_at_the_edge_of_the_calendar_is_not_a_day(thread, seller):
+def test_a_day_at_the_edge_of_the_calendar_is_invalid(thread, seller):
     for text in ("after:9999-12-31", "before:0001-01-01", "after:0001-01-01"):
         assert query_parser.parse_query(text).ignored_filters == [text]
         assert find(seller, f"light {text}") == []
 
 
-def test_what_is_not_understood_is_said():
+def test_unknown_filters_are_reported():
     question = query_parser.parse_query('light kind:party before:soon has:fun from:"Mara L"')
     assert question.ignored_filters == ["kind:party", "before:soon", "has:fun"]
     assert (question.words, question.by) == (["light"], "mara l")
@@ -209,27 +213,27 @@ def test_what_is_not_understood_is_said():
 @pytest.mark.parametrize(
     "text", ['"', "'; drop", "%", "_", "a\\", "AND OR", "*", '"" ""', "x" * 500, "a\x00", "in:\x00"]
 )
-def test_no_text_breaks_it(thread, buyer, seller, text):
+def test_no_text_breaks_the_search(thread, buyer, seller, text):
     say(buyer, thread, "100% of a_b")
-    assert isinstance(ask(seller, text), list)
+    assert isinstance(index_and_search(seller, text), list)
 
 
-def test_a_percent_sign_is_a_percent_sign(thread, buyer, seller):
+def test_a_percent_sign_is_searched_literally(thread, buyer, seller):
     say(buyer, thread, "100% sure")
     say(buyer, thread, "1000 sure")
     assert find(seller, "0%") == ["100% sure"]
 
 
-# --- Who may find what
+# --- Permissions
 
 
-def test_only_threads_that_one_is_in_ever(thread, buyer, seller, stranger):
+def test_only_threads_of_the_user_are_searched(thread, buyer, seller, stranger):
     say(buyer, thread, "A secret between us")
     assert find(seller, "secret")
     assert find(stranger, "secret") == []
 
 
-def test_somebody_added_finds_what_was_said_from_then_on(thread, buyer, seller, stranger):
+def test_an_added_participant_finds_only_later_messages(thread, buyer, seller, stranger):
     say(buyer, thread, "A secret before")
     add_friend(buyer, thread_id=thread, user=stranger)
     say(buyer, thread, "A secret after")
@@ -238,7 +242,7 @@ def test_somebody_added_finds_what_was_said_from_then_on(thread, buyer, seller, 
     assert find(stranger, "secret") == []
 
 
-def test_who_leaves_finds_nothing_even_if_the_index_does_not_know_yet(thread, buyer, seller):
+def test_a_user_who_left_finds_nothing_even_with_a_stale_index(thread, buyer, seller):
     say(buyer, thread, "A secret between us")
     indexer.index_queued()
     leave_thread(seller, thread_id=thread)
@@ -248,41 +252,41 @@ def test_who_leaves_finds_nothing_even_if_the_index_does_not_know_yet(thread, bu
     assert not IndexedPerson.objects.filter(user_id=seller.id).exists()
 
 
-def test_what_was_removed_is_not_found_even_if_the_index_does_not_know_yet(thread, buyer, seller):
-    said = say(buyer, thread, "A secret that slipped out")
+def test_a_removed_message_is_not_found_even_with_a_stale_index(thread, buyer, seller):
+    message = say(buyer, thread, "A secret that slipped out")
     indexer.index_queued()
-    remove_message(buyer, thread_id=thread, message_id=said.id)
+    remove_message(buyer, thread_id=thread, message_id=message.id)
     assert search(seller, query_parser.parse_query("secret")) == []
     assert find(seller, "secret") == []
-    assert not IndexedMessage.objects.filter(message_id=said.id).exists()
+    assert not IndexedMessage.objects.filter(message_id=message.id).exists()
 
 
-def test_what_was_edited_is_found_as_it_is_now(thread, buyer, seller):
-    said = say(buyer, thread, "The first version")
+def test_an_edited_message_is_found_by_its_current_text(thread, buyer, seller):
+    message = say(buyer, thread, "The first version")
     indexer.index_queued()
-    edit_message(buyer, thread_id=thread, message_id=said.id, body="The second try")
+    edit_message(buyer, thread_id=thread, message_id=message.id, body="The second try")
     assert find(seller, "version") == []
     assert find(seller, "second") == ["The second try"]
 
 
-def test_what_staff_hide_leaves_the_index_and_comes_back_when_they_show_it(thread, buyer, seller):
-    said = say(buyer, thread, "A secret that staff hide")
+def test_a_hidden_message_is_removed_from_the_index_until_unhidden(thread, buyer, seller):
+    message = say(buyer, thread, "A secret that staff hide")
     indexer.index_queued()
-    hide_message(thread_id=thread, message_id=said.id)
-    # At once, and for its author, too.
+    hide_message(thread_id=thread, message_id=message.id)
+    # It is not found at once, including by its author.
     for user in (buyer, seller):
         assert search(user, query_parser.parse_query("secret")) == []
     indexer.index_queued()
-    assert not IndexedMessage.objects.filter(message_id=said.id).exists()
-    unhide_message(thread_id=thread, message_id=said.id)
+    assert not IndexedMessage.objects.filter(message_id=message.id).exists()
+    unhide_message(thread_id=thread, message_id=message.id)
     assert find(seller, "secret") == ["A secret that staff hide"]
 
 
-def test_what_staff_black_out_is_not_found_by_it_even_before_the_index_knows(thread, buyer, seller):
-    said = say(buyer, thread, "Call 4411223344 about the light")
+def test_redacted_text_is_not_found_even_with_a_stale_index(thread, buyer, seller):
+    message = say(buyer, thread, "Call 4411223344 about the light")
     indexer.index_queued()
-    redact_message(thread_id=thread, message_id=said.id, text="4411223344")
-    # Finding it would tell that it was there.
+    redact_message(thread_id=thread, message_id=message.id, text="4411223344")
+    # A result would reveal the redacted text.
     for user in (buyer, seller):
         assert search(user, query_parser.parse_query("4411223344")) == []
     assert find(seller, "4411223344") == []
@@ -290,14 +294,14 @@ def test_what_staff_black_out_is_not_found_by_it_even_before_the_index_knows(thr
     assert find(seller, "light") == ["Call █████ about the light"]
 
 
-def test_an_edit_counts_at_once_for_what_is_no_longer_said(thread, buyer, seller):
-    said = say(buyer, thread, "The first version")
+def test_text_removed_by_an_edit_is_not_found_at_once(thread, buyer, seller):
+    message = say(buyer, thread, "The first version")
     indexer.index_queued()
-    edit_message(buyer, thread_id=thread, message_id=said.id, body="The second try")
+    edit_message(buyer, thread_id=thread, message_id=message.id, body="The second try")
     assert search(seller, query_parser.parse_query("version")) == []
 
 
-def test_who_comes_back_finds_only_what_is_said_from_then_on(thread, buyer, seller, stranger):
+def test_a_participant_who_rejoins_finds_only_later_messages(thread, buyer, seller, stranger):
     add_friend(buyer, thread_id=thread, user=stranger)
     say(buyer, thread, "A secret while there")
     leave_thread(stranger, thread_id=thread)
@@ -309,20 +313,20 @@ def test_who_comes_back_finds_only_what_is_said_from_then_on(thread, buyer, sell
     assert find(stranger, "secret") == ["A secret after"]
 
 
-def test_a_request_is_found_by_who_asked_and_by_who_was_asked(buyer, seller, stranger):
-    ask_first(buyer, seller, "A secret wish")
+def test_a_request_is_found_by_its_sender_and_its_recipient(buyer, seller, stranger):
+    send_request(buyer, seller, "A secret wish")
     assert find(buyer, "secret") == find(seller, "secret") == ["A secret wish"]
     assert find(stranger, "secret") == []
 
 
-def test_what_they_said_before_a_block_is_found_by_both_and_nothing_more_is(thread, buyer, seller):
-    """They can still read it, so they can find it."""
+def test_messages_before_a_block_are_found_by_both(thread, buyer, seller):
+    """Both can still read them, so both can find them."""
     say(buyer, thread, "A secret between us")
     block_person(seller, blocked=buyer)
     assert find(buyer, "secret") == find(seller, "secret") == ["A secret between us"]
 
 
-def test_a_deleted_person_is_found_by_no_name_and_what_they_said_is(thread, buyer, seller):
+def test_messages_of_a_deleted_account_are_found_but_not_by_name(thread, buyer, seller):
     name, handle = seller.display_name, seller.handle
     say(seller, thread, "A secret between us")
     assert find(buyer, f"secret from:{name}")
@@ -334,14 +338,14 @@ def test_a_deleted_person_is_found_by_no_name_and_what_they_said_is(thread, buye
     assert not IndexedPerson.objects.filter(user_id=seller.id).exists()
 
 
-def test_what_is_in_the_archive_is_found_under_the_same_rules(thread, buyer, seller, stranger):
-    said = [say(buyer, thread, f"A secret, {what}") for what in ("kept", "hidden", "removed")]
+def test_archived_messages_are_found_under_the_same_rules(thread, buyer, seller, stranger):
+    messages = [say(buyer, thread, f"A secret, {what}") for what in ("kept", "hidden", "removed")]
     add_friend(buyer, thread_id=thread, user=stranger)
     archive_thread(thread, since="2020-01-01", before=datetime.now(UTC) + timedelta(seconds=1))
     assert find(seller, "kept secret") == ["A secret, kept"]
-    # Nothing of it is in the index yet that would say so.
-    hide_message(thread_id=thread, message_id=said[1].id)
-    remove_message(buyer, thread_id=thread, message_id=said[2].id)
+    # The index does not contain the change yet.
+    hide_message(thread_id=thread, message_id=messages[1].id)
+    remove_message(buyer, thread_id=thread, message_id=messages[2].id)
     assert [len(each.hits) for each in search(seller, query_parser.parse_query("secret"))] == [1]
     assert find(seller, "secret") == ["A secret, kept"]
     assert find(stranger, "secret") == []
@@ -363,7 +367,7 @@ def test_a_search_costs_few_requests(buyer, seller):
     assert requests == ["BatchGetItem", "BatchGetItem"]
 
 
-def test_the_page(thread, buyer, seller):
+def test_the_search_page(thread, buyer, seller):
     say(buyer, thread, "A <b>bold</b> claim & more")
     indexer.index_queued()
     client = Client()
@@ -380,7 +384,7 @@ def test_a_quoted_word_at_the_edge_of_a_text_is_counted():
     assert count_whole("free in May", ["may ", " free", "in"]) == 3
 
 
-def test_folding():
+def test_normalisation():
     assert normalise("Straße ＡＢＣ É ﬁ") == "strasse abc e fi"
     assert normalise("한국어") == "한국어"
     assert connection.vendor in ("sqlite", "postgresql")

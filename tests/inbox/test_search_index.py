@@ -1,4 +1,4 @@
-"""The index of search: grown as people write, or made anew, it is the same one."""
+"""The search index is the same whether updated incrementally or rebuilt."""
 
 import random
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ from core.outbox.processing import process_due
 from inbox.models import IndexedMessage, IndexedPerson, IndexedThread
 from inbox.search import index, indexer, query_parser, queue, reconcile
 from inbox.search.search import search
-from tests.inbox.conftest import lose_noted
+from tests.inbox.conftest import discard_queue
 from tests.inbox.test_search import find
 from tests.threads.conftest import add_friend, messages_of, say, start
 from threads.actions.participants import leave_thread, remove_participant
@@ -30,29 +30,29 @@ pytestmark = pytest.mark.storage
 
 
 @pytest.fixture(autouse=True)
-def nothing_noted() -> None:
-    """Of what other tests did in this process."""
-    lose_noted()
+def empty_queue() -> None:
+    """Removes entries queued by other tests in this process."""
+    discard_queue()
 
 
 def snapshot(*threads: str) -> tuple[list[tuple], ...]:
-    """All that it holds, but for the numbers of its own rows."""
+    """Returns all content of the index except the ids of its rows."""
     messages = IndexedMessage.objects.filter(thread__in=threads).order_by("message_id")
-    people = IndexedPerson.objects.filter(thread__in=threads).order_by("thread", "user_id")
-    known = IndexedThread.objects.filter(pk__in=threads).order_by("pk")
-    said = [name.attname for name in IndexedMessage._meta.fields if name.attname != "id"]
+    participants = IndexedPerson.objects.filter(thread__in=threads).order_by("thread", "user_id")
+    indexed = IndexedThread.objects.filter(pk__in=threads).order_by("pk")
+    columns = [name.attname for name in IndexedMessage._meta.fields if name.attname != "id"]
     return (
-        list(messages.values_list(*said)),
-        list(people.values_list("thread", "user_id", "from_seq")),
-        list(known.values_list()),
+        list(messages.values_list(*columns)),
+        list(participants.values_list("thread", "user_id", "from_seq")),
+        list(indexed.values_list()),
     )
 
 
-class Talk:
-    """People who write, and take back, and come and go, and servers that die."""
+class RandomActivity:
+    """Random actions: sending, editing, removing, joining, leaving, and losing the queue."""
 
     def __init__(self, seed: int, buyer, seller, guest) -> None:
-        self.dice = random.Random(seed)
+        self.rng = random.Random(seed)
         self.buyer, self.seller, self.guest = buyer, seller, guest
         self.threads = [start(buyer, seller), start(buyer, seller)]
         self.guests: set[str] = set()
@@ -61,45 +61,45 @@ class Talk:
 
     def step(self) -> None:
         acts = [self.say] * 6 + [self.edit, self.react, self.remove, self.hide, self.show]
-        acts += [self.black_out, self.lock, self.come_or_go, self.rename, self.archive]
-        acts += [indexer.index_queued] * 3 + [lose_noted]
-        self.dice.choice(acts)()
+        acts += [self.redact, self.lock, self.join_or_leave, self.rename, self.archive]
+        acts += [indexer.index_queued] * 3 + [discard_queue]
+        self.rng.choice(acts)()
 
     @property
     def thread(self) -> str:
-        return self.dice.choice(self.threads)
+        return self.rng.choice(self.threads)
 
-    def any_of(self, thread: str):
-        """One that can still be changed by whoever wrote it."""
-        said = [one for one in messages_of(thread) if one.author_id and not one.is_withheld]
-        return self.dice.choice(said) if said else None
+    def any_message(self, thread: str):
+        """Returns a random message that its author can still change."""
+        messages = [one for one in messages_of(thread) if one.author_id and not one.is_withheld]
+        return self.rng.choice(messages) if messages else None
 
     def author(self, message):
         return {one.id: one for one in (self.buyer, self.seller)}.get(message.author_id)
 
     def say(self) -> None:
         self.number += 1
-        author = self.dice.choice((self.buyer, self.seller))
+        author = self.rng.choice((self.buyer, self.seller))
         say(author, self.thread, f"Words {self.number}")
 
     def edit(self) -> None:
-        self._of_its_author(lambda user, one: edit_message(user, **one, body=f"Other {one}"))
+        self._as_author(lambda user, one: edit_message(user, **one, body=f"Other {one}"))
 
     def react(self) -> None:
-        self._of_its_author(lambda user, one: set_reaction(user, **one, reaction="👍", on=True))
+        self._as_author(lambda user, one: set_reaction(user, **one, reaction="👍", on=True))
 
     def remove(self) -> None:
-        self._of_its_author(lambda user, one: remove_message(user, **one))
+        self._as_author(lambda user, one: remove_message(user, **one))
 
-    def _of_its_author(self, change) -> None:
+    def _as_author(self, change) -> None:
         thread = self.thread
-        message = self.any_of(thread)
+        message = self.any_message(thread)
         if message is not None and (user := self.author(message)):
             change(user, {"thread_id": thread, "message_id": message.id})
 
     def hide(self) -> None:
         thread = self.thread
-        if message := self.any_of(thread):
+        if message := self.any_message(thread):
             hide_message(thread_id=thread, message_id=message.id)
             self.hidden.append((thread, message.id))
 
@@ -108,22 +108,22 @@ class Talk:
             thread, message_id = self.hidden.pop()
             unhide_message(thread_id=thread, message_id=message_id)
 
-    def black_out(self) -> None:
+    def redact(self) -> None:
         thread = self.thread
-        if (message := self.any_of(thread)) and "Words" in (message.body or ""):
+        if (message := self.any_message(thread)) and "Words" in (message.body or ""):
             redact_message(thread_id=thread, message_id=message.id, text="Words")
 
     def lock(self) -> None:
-        """A change that is none of a message."""
+        """Changes the thread without changing a message."""
         thread = self.thread
         lock_thread(thread_id=thread, reason="A look")
         unlock_thread(thread_id=thread)
 
-    def come_or_go(self) -> None:
+    def join_or_leave(self) -> None:
         thread = self.thread
         if thread not in self.guests:
             add_friend(self.buyer, thread_id=thread, user=self.guest)
-        elif self.dice.random() < 0.5:
+        elif self.rng.random() < 0.5:
             leave_thread(self.guest, thread_id=thread)
         else:
             remove_participant(self.buyer, thread_id=thread, user_id=self.guest.id)
@@ -139,42 +139,41 @@ class Talk:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_grown_in_any_way_it_equals_the_one_that_is_made_anew(
+def test_an_incrementally_updated_index_equals_a_rebuilt_one(
     buyer, seller, stranger, monkeypatch, seed
 ):
-    """Also if a server died before it took in what it knew: that is found by comparing."""
-    talk = Talk(seed, buyer, seller, stranger)
-    only(monkeypatch, *talk.threads)
+    """Changes lost with the queue of a stopped server are found by the reconciliation."""
+    activity = RandomActivity(seed, buyer, seller, stranger)
+    restrict_to(monkeypatch, *activity.threads)
     reconcile.reconcile_index()
     for _ in range(60):
-        talk.step()
+        activity.step()
     indexer.index_queued()
     reconcile.reconcile_index()
-    grown = snapshot(*talk.threads)
-    assert grown[0]
-    assert {each[1] for each in grown[0]} == {*talk.threads}
-    for thread in talk.threads:
+    incremental = snapshot(*activity.threads)
+    assert incremental[0]
+    assert {each[1] for each in incremental[0]} == {*activity.threads}
+    for thread in activity.threads:
         index.remove_thread(thread)
         index.index_thread(thread)
-    assert snapshot(*talk.threads) == grown
+    assert snapshot(*activity.threads) == incremental
 
 
-def only(monkeypatch, *threads: str) -> None:
-    """The table holds the threads of other tests, too."""
+def restrict_to(monkeypatch, *threads: str) -> None:
+    """Limits the reconciliation to these threads, since the table also holds threads of other
+    tests."""
     due = reconcile._due
     monkeypatch.setattr(reconcile, "_due", lambda days: {*threads} & set(due(days)))
     monkeypatch.setattr(reconcile, "_all_threads", lambda: threads)
 
 
-def test_a_change_that_a_dead_server_forgot_is_not_hidden_by_one_that_is_known(
-    thread, buyer, seller, monkeypatch
-):
-    gone, edited = say(buyer, thread, "A secret"), say(buyer, thread, "The first version")
+def test_a_lost_change_is_found_despite_a_later_indexed_change(thread, buyer, seller, monkeypatch):
+    removed, edited = say(buyer, thread, "A secret"), say(buyer, thread, "The first version")
     indexer.index_queued()
-    only(monkeypatch, thread)
+    restrict_to(monkeypatch, thread)
     reconcile.reconcile_index()
-    remove_message(buyer, thread_id=thread, message_id=gone.id)
-    lose_noted()
+    remove_message(buyer, thread_id=thread, message_id=removed.id)
+    discard_queue()
     edit_message(buyer, thread_id=thread, message_id=edited.id, body="The second")
     indexer.index_queued()
     assert reconcile.reconcile_index() == 1
@@ -182,8 +181,9 @@ def test_a_change_that_a_dead_server_forgot_is_not_hidden_by_one_that_is_known(
     assert reconcile.reconcile_index() == 0
 
 
-def test_what_is_new_is_taken_in_by_itself_whatever_else_was_changed(thread, buyer, monkeypatch):
-    """A tab or a lock counts as a change; the messages before it are not looked at for that."""
+def test_new_messages_are_indexed_without_reading_earlier_ones(thread, buyer, monkeypatch):
+    """A tab edit or a lock is a change of the thread, which does not cause earlier messages to be
+    read."""
     for _ in range(30):
         say(buyer, thread)
     indexer.index_queued()
@@ -194,34 +194,32 @@ def test_what_is_new_is_taken_in_by_itself_whatever_else_was_changed(thread, buy
     real = index._put
     monkeypatch.setattr(index, "_put", lambda *given: put.append(len(given[2])) or real(*given))
     indexer.index_queued()
-    # The newest, the lines that say of the lock and its end, and the one before them.
+    # The newest message, the system messages of lock and unlock, and the message before them.
     assert sum(put) <= 4
     assert IndexedMessage.objects.filter(thread=thread, folded="the newest").exists()
 
 
-def test_the_command_makes_it_anew_and_forgets_what_is_no_longer_there(
-    thread, buyer, seller, capsys
-):
+def test_the_command_rebuilds_the_index_and_removes_missing_threads(thread, buyer, seller, capsys):
     say(buyer, thread, "The light is good")
     indexer.index_queued()
-    grown = snapshot(thread)
+    incremental = snapshot(thread)
     IndexedMessage.objects.filter(thread=thread).update(folded="something else")
     IndexedThread.objects.create(pk="thrd_gone", seq=0, rev=0, roster_version=0, kind="inquiry")
     call_command("rebuild_search")
     assert "Indexed 1 conversations." in capsys.readouterr().out
-    assert snapshot(thread) == grown
+    assert snapshot(thread) == incremental
     assert not IndexedThread.objects.filter(pk="thrd_gone").exists()
 
 
-def test_what_a_crash_forgot_is_found_by_comparing(thread, buyer, seller, monkeypatch):
+def test_changes_lost_in_a_crash_are_found_by_reconciliation(thread, buyer, seller, monkeypatch):
     indexer.index_queued()
     assert reconcile.reconcile_index() == 1
-    said = say(buyer, thread, "Before the crash")
+    message = say(buyer, thread, "Before the crash")
     other = start(seller, buyer, "In a new thread")
-    edit_message(buyer, thread_id=thread, message_id=said.id, body="Edited before the crash")
-    lose_noted()
+    edit_message(buyer, thread_id=thread, message_id=message.id, body="Edited before the crash")
+    discard_queue()
     assert search(seller, query_parser.parse_query("crash")) == []
-    only(monkeypatch, thread, other)
+    restrict_to(monkeypatch, thread, other)
     assert reconcile.reconcile_index() == 2
     assert find(seller, "edited crash") == ["Edited before the crash"]
     assert find(seller, "new thread") == ["In a new thread"]
@@ -229,20 +227,20 @@ def test_what_a_crash_forgot_is_found_by_comparing(thread, buyer, seller, monkey
     assert reconcile.reconcile_index() == 0
 
 
-def test_sending_asks_the_index_for_nothing(thread, buyer, django_assert_num_queries):
+def test_sending_does_not_query_the_index(thread, buyer, django_assert_num_queries):
     say(buyer, thread)
     with django_assert_num_queries(0), count_requests() as requests:
         say(buyer, thread)
     assert requests == ["TransactWriteItems"]
 
 
-def test_the_lag_is_known(thread, buyer, monkeypatch):
+def test_the_lag_is_measured(thread, buyer, monkeypatch):
     indexer.index_queued()
     assert queue.lag_seconds() == 0
     say(buyer, thread)
     before = queue.lag_seconds()
     assert 0 < before < queue.lag_seconds()
-    # Also while it is being taken in: a feeder that hangs is seen.
+    # The lag also grows while an entry is indexed, so that an indexer that hangs is noticed.
     during = []
     monkeypatch.setattr(
         indexer, "index_thread", lambda *given, pause: during.append(queue.lag_seconds())
@@ -253,10 +251,10 @@ def test_the_lag_is_known(thread, buyer, monkeypatch):
     assert queue.lag_seconds() == 0
 
 
-def test_what_could_not_be_taken_in_waits_on_and_is_tried_again(thread, buyer, seller, monkeypatch):
-    said = say(buyer, thread, "The first version")
+def test_a_failed_entry_stays_queued_and_is_retried(thread, buyer, seller, monkeypatch):
+    message = say(buyer, thread, "The first version")
     indexer.index_queued()
-    edit_message(buyer, thread_id=thread, message_id=said.id, body="The second try")
+    edit_message(buyer, thread_id=thread, message_id=message.id, body="The second try")
     with monkeypatch.context() as broken:
         broken.setattr(indexer, "index_thread", lambda *given, pause: 1 / 0)
         before = queue.lag_seconds()
@@ -266,12 +264,12 @@ def test_what_could_not_be_taken_in_waits_on_and_is_tried_again(thread, buyer, s
     assert queue.lag_seconds() == 0
 
 
-def test_it_rests_in_the_middle_of_a_long_history(thread, buyer, monkeypatch):
+def test_indexing_pauses_between_batches_of_a_long_history(thread, buyer, monkeypatch):
     for number in range(8):
         say(buyer, thread, f"Number {number}")
     count = len(messages_of(thread))
     monkeypatch.setattr(index, "BATCH_SIZE", 3)
-    rests: list[float] = []
-    index.index_thread(thread, pause=rests.append)
-    assert len(rests) == count // 3
+    pauses: list[float] = []
+    index.index_thread(thread, pause=pauses.append)
+    assert len(pauses) == count // 3
     assert IndexedMessage.objects.filter(thread_id=thread).count() == count

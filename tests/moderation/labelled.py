@@ -1,4 +1,4 @@
-"""The labelled set for the detector: what is in `corpus/`, one example a line."""
+"""The labelled examples for the detector: reads `corpus/`, one example a line."""
 
 import json
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ class Example:
     label: str
     kind: str
     disguise: str | None
-    # Not shown: a failing test must not print what is kept apart.
+    # Not in the repr: a failing test must not print texts of the held-out file.
     messages: tuple[str, ...] = field(repr=False)
 
     @property
@@ -37,5 +37,5 @@ def read(name: str) -> list[Example]:
 
 
 def _example(row: dict) -> Example:
-    # A field too many or too few is refused here: the keys are the fields.
+    # A missing or additional field raises a TypeError.
     return Example(**{**row, "messages": tuple(row["messages"])})

@@ -1,6 +1,6 @@
-"""How good the detector is on a labelled file: `python -m tests.moderation.measure open --show`.
+"""Measures the detector on a labelled file: `python -m tests.moderation.measure open --show`.
 
-Of the file that is kept apart only the figures are printed, never a text or an id.
+Only the figures of the held-out file are printed, never a text or an id.
 """
 
 import argparse
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
-MEMORY = 4
+PREVIOUS_MESSAGES = 4
 
 
 @dataclass
-class Figures:
-    right: int = 0
+class Metrics:
+    correct: int = 0
     false_alarms: list = field(default_factory=list)
     missed: list = field(default_factory=list)
     total: Counter = field(default_factory=Counter)
@@ -27,39 +27,39 @@ class Figures:
 
     @property
     def precision(self) -> float:
-        return self.right / max(1, self.right + len(self.false_alarms))
+        return self.correct / max(1, self.correct + len(self.false_alarms))
 
     @property
     def recall(self) -> float:
-        return self.right / max(1, self.right + len(self.missed))
+        return self.correct / max(1, self.correct + len(self.missed))
 
 
 def is_found(messages) -> bool:
     from detection import judge
 
     return any(
-        judge(text, messages[max(0, place - MEMORY) : place]).is_found
-        for place, text in enumerate(messages)
+        judge(text, messages[max(0, index - PREVIOUS_MESSAGES) : index]).is_found
+        for index, text in enumerate(messages)
     )
 
 
-def measure(examples) -> Figures:
-    figures = Figures()
+def measure(examples) -> Metrics:
+    metrics = Metrics()
     for example in examples:
-        began = time.process_time()
+        started = time.process_time()
         found = is_found(example.messages)
-        figures.seconds += time.process_time() - began
-        figures.messages += len(example.messages)
+        metrics.seconds += time.process_time() - started
+        metrics.messages += len(example.messages)
         if example.is_circumvention:
-            figures.total[example.kind] += 1
-            figures.found[example.kind] += found
+            metrics.total[example.kind] += 1
+            metrics.found[example.kind] += found
         if found and example.is_circumvention:
-            figures.right += 1
+            metrics.correct += 1
         elif found:
-            figures.false_alarms.append(example)
+            metrics.false_alarms.append(example)
         elif example.is_circumvention:
-            figures.missed.append(example)
-    return figures
+            metrics.missed.append(example)
+    return metrics
 
 
 def main() -> None:
@@ -71,19 +71,19 @@ def main() -> None:
     from tests.moderation.labelled import KEPT_APART, read
 
     if options.show and options.file == KEPT_APART:
-        parser.error("What is kept apart is not shown.")
-    figures = measure(read(options.file))
+        parser.error("The held-out examples can't be shown.")
+    metrics = measure(read(options.file))
     if options.show:
         for what in ("false_alarms", "missed"):
-            for example in getattr(figures, what):
+            for example in getattr(metrics, what):
                 print(what, example.id, example.kind, example.disguise, example.messages)
     print(
-        f"{options.file}: precision {figures.precision:.3f}, recall {figures.recall:.3f} "
-        f"({figures.right} found, {len(figures.false_alarms)} false alarms, "
-        f"{len(figures.missed)} missed)"
+        f"{options.file}: precision {metrics.precision:.3f}, recall {metrics.recall:.3f} "
+        f"({metrics.correct} found, {len(metrics.false_alarms)} false alarms, "
+        f"{len(metrics.missed)} missed)"
     )
-    print(", ".join(f"{kind} {figures.found[kind]}/{n}" for kind, n in figures.total.items()))
-    print(f"{1e6 * figures.seconds / figures.messages:.0f} µs of CPU a message")
+    print(", ".join(f"{kind} {metrics.found[kind]}/{n}" for kind, n in metrics.total.items()))
+    print(f"{1e6 * metrics.seconds / metrics.messages:.0f} µs of CPU a message")
 
 
 if __name__ == "__main__":

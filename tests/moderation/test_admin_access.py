@@ -1,7 +1,7 @@
-"""Who of the staff gets what: every page of the admin against every kind of staff.
+"""Access to the admin: every page for every kind of staff.
 
-A page without a row fails. "in" sends one to sign in, or to a second factor; "head" is the page of
-a case without what it is about, "all" is all of it.
+A page without a row fails. "in" redirects to sign-in or to a second factor; "head" is the page of a
+case without its evidence, "all" includes the evidence.
 """
 
 import io
@@ -25,20 +25,20 @@ from tests.threads.conftest import messages_of, say, start
 
 SECRET = "What only the two of us know"
 KINDS = (
-    "nobody",  # not signed in
-    "person",  # not staff
-    "one factor",  # trust and safety, signed in with a password alone
-    "no role",  # staff, and nothing else
-    "support",  # has not taken the case
+    "anonymous",  # not signed in
+    "user",  # not staff
+    "one factor",  # trust and safety, signed in with a password only
+    "no role",  # staff without a role
+    "support",  # not the assignee of the case
     "support with it",
-    "safety",  # trust and safety, has not taken it
+    "safety",  # trust and safety, not the assignee
     "safety with it",
-    "superuser",  # has not taken it
+    "superuser",  # not the assignee
 )
 
 
 @dataclass
-class Scene:
+class Scenario:
     staff: dict[str, User | None]
     cases: dict[str, Case]
 
@@ -47,10 +47,10 @@ class Scene:
 
 
 @pytest.fixture
-def scene(db: None) -> Scene:
+def scenario(db: None) -> Scenario:
     staff: dict[str, User | None] = {
-        "nobody": None,
-        "person": make_person("Pat"),
+        "anonymous": None,
+        "user": make_person("Pat"),
         "one factor": make_staff("Ole", "Trust and safety"),
         "no role": make_staff("Nia"),
         "support": make_staff("Sy", "Support"),
@@ -62,15 +62,15 @@ def scene(db: None) -> Scene:
     User.objects.filter(pk=staff["superuser"].pk).update(is_superuser=True)
     staff["superuser"] = User.objects.get(pk=staff["superuser"].pk)
     cases = {kind: _case_of(staff[kind]) for kind in ("support with it", "safety with it")}
-    return Scene(staff, cases)
+    return Scenario(staff, cases)
 
 
-def _case_of(holder: User) -> Case:
+def _case_of(assignee: User) -> Case:
     buyer, seller = make_person("Bea"), make_person("Sam")
     thread = start(buyer, seller)
     photo = accept_file(seller, thread_id=thread, name="a.txt", content=io.BytesIO(b"Words"))
-    said = say(seller, thread, SECRET, attachments=[photo.id])
-    return taken(holder, report(buyer, thread, said.id))
+    message = say(seller, thread, SECRET, attachments=[photo.id])
+    return taken(assignee, report(buyer, thread, message.id))
 
 
 def file_of(case: Case) -> str:
@@ -81,7 +81,7 @@ def row(*expected: object) -> dict[str, object]:
     return dict(zip(KINDS, expected, strict=True))
 
 
-#             nobody person 1 fact. role  supp.  with   safety with   root
+#            anon. user  1 fact. role  supp.  with   safety with   root
 INSIDE = row("in", 403, "in", 200, 200, 200, 200, 200, 200)
 SUPER = row("in", 403, "in", 403, 403, 403, 403, 403, 200)
 NEVER = row("in", 403, "in", 403, 403, 403, 403, 403, 403)
@@ -129,17 +129,17 @@ ROWS: dict[str, dict[str, object]] = {
     "accounts_outboxentry_add": NEVER,
     "accounts_outboxentry_delete": NEVER,
 }
-# Of Django's making.
+# Pages of Django's own admin.
 for page in ("changelist", "add", "change", "delete", "history"):
     ROWS[f"auth_group_{page}"] = SUPER
 
 
-def found() -> set[str]:
+def admin_pages() -> set[str]:
     return {name for name in names(get_resolver()) if name.startswith("admin:")}
 
 
 def test_every_page_of_the_admin_has_a_row():
-    assert {name.removeprefix("admin:") for name in found()} == set(ROWS)
+    assert {name.removeprefix("admin:") for name in admin_pages()} == set(ROWS)
 
 
 POSTS: dict[str, dict[str, str]] = {
@@ -154,14 +154,14 @@ POSTS: dict[str, dict[str, str]] = {
 }
 
 
-def address_of(name: str, scene: Scene, kind: str) -> str:
+def address_of(name: str, scenario: Scenario, kind: str) -> str:
     if name == "None":
         return "/admin/nowhere/at/all/"
     if name == "view_on_site":
         return "/admin/r/1/1/"
     if name == "app_list":
         return "/admin/moderation/"
-    case = scene.case_for(kind)
+    case = scenario.case_for(kind)
     if name == "moderation_case_file":
         return reverse(f"admin:{name}", args=[case.id, file_of(case)])
     if name in POSTS and name.startswith("moderation_case"):
@@ -171,7 +171,7 @@ def address_of(name: str, scene: Scene, kind: str) -> str:
     if name.startswith("moderation_audit") and not name.endswith(("add", "changelist")):
         return reverse(f"admin:{name}", args=[AuditEntry.objects.last().number])
     if name.startswith("accounts_user") and not name.endswith(("add", "changelist")):
-        return reverse(f"admin:{name}", args=[quote(scene.staff["person"].id)])
+        return reverse(f"admin:{name}", args=[quote(scenario.staff["user"].id)])
     if name.startswith("accounts_outbox") and not name.endswith(("add", "changelist")):
         return reverse(f"admin:{name}", args=[OutboxEntry.objects.latest("id").pk])
     if name.startswith("auth_group") and not name.endswith(("add", "changelist")):
@@ -179,22 +179,22 @@ def address_of(name: str, scene: Scene, kind: str) -> str:
     return reverse(f"admin:{name}")
 
 
-def answer(name: str, scene: Scene, kind: str) -> object:
-    person = scene.staff[kind]
+def get_result(name: str, scenario: Scenario, kind: str) -> object:
+    person = scenario.staff[kind]
     client = Client() if person is None else sign_in(person, second_factor=kind != "one factor")
-    url = address_of(name, scene, kind)
+    url = address_of(name, scenario, kind)
     if name in POSTS:
         data = dict(POSTS[name])
         if name == "moderation_case_act":
-            data["target"] = messages_of(scene.case_for(kind).thread_id)[-1].id
+            data["target"] = messages_of(scenario.case_for(kind).thread_id)[-1].id
         response = client.post(url, data)
     else:
         response = client.get(url)
-    return _told(client, response, is_login=name == "logout")
+    return _result_of(client, response, is_login=name == "logout")
 
 
-def _told(client, response: HttpResponse, *, is_login: bool) -> object:
-    """Follows where staff are sent before they get anything."""
+def _result_of(client, response: HttpResponse, *, is_login: bool) -> object:
+    """Follows the redirects to the sign-in pages."""
     while response.status_code == 302 and not is_login:
         where = urlsplit(response["Location"]).path
         if where.startswith(("/accounts/login/", "/accounts/2fa/")):
@@ -211,27 +211,27 @@ def _told(client, response: HttpResponse, *, is_login: bool) -> object:
 
 
 @pytest.mark.parametrize("name", sorted(POSTS))
-def test_staff_may_do_what_the_table_says(name, scene):
-    assert {kind: answer(name, scene, kind) for kind in KINDS} == ROWS[name]
+def test_staff_actions_match_the_table(name, scenario):
+    assert {kind: get_result(name, scenario, kind) for kind in KINDS} == ROWS[name]
 
 
-def test_staff_get_what_the_table_says(scene):
-    """All in one: setting the scene takes longer than looking at it."""
+def test_staff_pages_match_the_table(scenario):
+    """One test for all pages, since preparing the scenario takes longer than the requests."""
     pages = sorted(set(ROWS) - set(POSTS))
-    got = {name: {kind: answer(name, scene, kind) for kind in KINDS} for name in pages}
+    got = {name: {kind: get_result(name, scenario, kind) for kind in KINDS} for name in pages}
     assert got == {name: ROWS[name] for name in pages}
 
 
-def test_every_look_at_what_a_case_is_about_is_recorded(scene):
+def test_every_view_of_the_evidence_is_recorded(scenario):
     for kind in ("support", "safety", "superuser", "support with it"):
         before = AuditEntry.objects.filter(act="case.look").count()
-        told = answer("moderation_case_change", scene, kind)
-        assert AuditEntry.objects.filter(act="case.look").count() - before == (told == "all")
+        result = get_result("moderation_case_change", scenario, kind)
+        assert AuditEntry.objects.filter(act="case.look").count() - before == (result == "all")
 
 
-def test_reading_more_needs_a_reason_and_keeps_it(scene):
+def test_reading_more_of_a_thread_needs_a_reason_and_records_it(scenario):
     kind = "support with it"
-    case, client = scene.case_for(kind), sign_in(scene.staff[kind])
+    case, client = scenario.case_for(kind), sign_in(scenario.staff[kind])
     address = reverse("admin:moderation_case_read", args=[case.id])
     assert client.post(address, {"reason": " "}).status_code == 302
     assert not AuditEntry.objects.filter(act="thread.read").exists()
@@ -240,14 +240,14 @@ def test_reading_more_needs_a_reason_and_keeps_it(scene):
     assert (entry.reason, entry.target, entry.case) == ("What led to it", case.thread_id, case.id)
 
 
-def test_nothing_is_changed_by_looking_or_without_our_own_page(scene):
+def test_changes_need_a_post_with_a_csrf_token(scenario):
     kind = "safety with it"
-    case = scene.case_for(kind)
+    case = scenario.case_for(kind)
     for name, data in POSTS.items():
         if name == "logout":
             continue
         address = reverse(f"admin:{name}", args=[case.id])
-        client = sign_in(scene.staff[kind])
+        client = sign_in(scenario.staff[kind])
         assert client.get(address).status_code == 405
         strict = Client(enforce_csrf_checks=True)
         strict.cookies = client.cookies

@@ -1,4 +1,4 @@
-"""The audit only grows, and shows when it was tampered with: on SQLite and on PostgreSQL."""
+"""The audit is append-only and reveals tampering, on SQLite and on PostgreSQL."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,7 +12,7 @@ from moderation.models import AuditEntry, AuditHead
 pytestmark = [pytest.mark.storage, pytest.mark.django_db]
 
 ENTRY, HEAD = "moderation_auditentry", "moderation_audithead"
-GUARDS = {
+TRIGGERS = {
     "sqlite": ["audit_no_update", "audit_no_delete", "audit_head_forward", "audit_head_stays"],
     "postgresql": ["audit_append_only"],
 }
@@ -28,10 +28,10 @@ def sql(statement: str, *values: object) -> None:
         cursor.execute(statement, values)
 
 
-def without_guards() -> None:
-    """As somebody does who may do anything to the database."""
+def remove_triggers() -> None:
+    """Disables the triggers, as a database owner could."""
     if connection.vendor == "sqlite":
-        for name in GUARDS["sqlite"]:
+        for name in TRIGGERS["sqlite"]:
             sql(f"DROP TRIGGER {name}")
     else:
         for table in (ENTRY, HEAD):
@@ -58,7 +58,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("attempt", REFUSED)
-def test_nobody_changes_or_removes_an_entry(entries, attempt):
+def test_an_entry_cannot_be_changed_or_removed(entries, attempt):
     before = list(AuditEntry.objects.values())
     with pytest.raises(DatabaseError), transaction.atomic():
         REFUSED[attempt](entries[2])
@@ -66,7 +66,7 @@ def test_nobody_changes_or_removes_an_entry(entries, attempt):
     assert list(find_faults()) == []
 
 
-def test_nor_all_of_it_at_once_or_by_replacing(entries):
+def test_the_audit_cannot_be_truncated_or_replaced(entries):
     if connection.vendor == "postgresql":
         attempts = [f"TRUNCATE {ENTRY}", f"TRUNCATE {HEAD}"]
     else:
@@ -84,7 +84,7 @@ def test_nor_all_of_it_at_once_or_by_replacing(entries):
 
 
 @pytest.mark.parametrize(
-    ("tamper", "said"),
+    ("tamper", "message"),
     [
         ("DELETE FROM {e} WHERE number = 3", "Entry 3 is missing."),
         ("DELETE FROM {e} WHERE number IN (2, 3)", "Entries 2 to 3 are missing."),
@@ -99,18 +99,18 @@ def test_nor_all_of_it_at_once_or_by_replacing(entries):
         ("DELETE FROM {h}", "The last entry does not match"),
     ],
 )
-def test_what_was_done_behind_its_back_is_found(entries, tamper, said, capsys):
+def test_tampering_is_detected(entries, tamper, message, capsys):
     call_command("verify_audit")
     assert "5 entries" in capsys.readouterr().out
-    without_guards()
+    remove_triggers()
     sql(tamper.format(e=ENTRY, h=HEAD))
     with pytest.raises(CommandError):
         call_command("verify_audit")
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
-def test_a_chain_that_was_made_anew_does_not_join_on(entries):
-    without_guards()
+def test_a_rehashed_entry_does_not_match_the_next_one(entries):
+    remove_triggers()
     third = AuditEntry.objects.get(number=3)
     third.actor = "somebody"
     from moderation.audit import hash_entry
@@ -121,7 +121,7 @@ def test_a_chain_that_was_made_anew_does_not_join_on(entries):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_at_once_make_one_chain(person):
+def test_concurrent_entries_form_one_chain(person):
     staff = person("Mo")
 
     def write(number: int) -> None:
@@ -140,20 +140,21 @@ def test_many_at_once_make_one_chain(person):
 
 
 def clear_audit() -> None:
-    """Or this test's database could not be emptied for the next one, which is the point of it."""
-    guards = []
+    """Removes the triggers while deleting, since the test database could not be emptied
+    otherwise."""
+    triggers = []
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute(
                 "SELECT name, sql FROM sqlite_master WHERE name LIKE 'audit!_%' ESCAPE '!'"
             )
-            guards = cursor.fetchall()
-            for name, _ in guards:
+            triggers = cursor.fetchall()
+            for name, _ in triggers:
                 cursor.execute(f"DROP TRIGGER {name}")
         else:
             cursor.execute(f"ALTER TABLE {ENTRY} DISABLE TRIGGER USER")
         cursor.execute(f"DELETE FROM {ENTRY}")
         if connection.vendor == "postgresql":
             cursor.execute(f"ALTER TABLE {ENTRY} ENABLE TRIGGER USER")
-        for _, made_by in guards:
-            cursor.execute(made_by)
+        for _, definition in triggers:
+            cursor.execute(definition)

@@ -1,4 +1,4 @@
-"""A case holds a bounded amount of evidence, each piece once, and every report."""
+"""A case stores a limited amount of evidence, each piece once, and every report."""
 
 import importlib
 import json
@@ -44,7 +44,7 @@ def stored_bytes(case) -> int:
 
 
 def notice(shown, **fields) -> Report:
-    """A report that comes through the outbox."""
+    """Creates a report through the outbox."""
     payload = {"about": "circumvention", "reason": "off_site", "shown": shown} | fields
     entry = OutboxEntry.objects.create(kind="case", payload=payload)
     assert processing.process_entry(entry)
@@ -57,7 +57,7 @@ def text_of(length, letter="a") -> dict:
 
 @pytest.fixture
 def small_case(monkeypatch):
-    """Room for one report of a few messages."""
+    """Limits a case to the evidence of one report of a few messages."""
     monkeypatch.setattr(storage, "MAX_CASE_EVIDENCE_BYTES", 2000)
     monkeypatch.setattr(storage, "MAX_REPORTER_EVIDENCE_BYTES", 2000)
 
@@ -65,7 +65,7 @@ def small_case(monkeypatch):
 # --- One report
 
 
-def test_earlier_bodies_of_the_reported_message_are_bounded_oldest_first():
+def test_earlier_bodies_of_the_reported_message_are_limited_oldest_first():
     earlier = [{"body": f"{number}" * 20_000, "since": "2026"} for number in range(9)]
     message = {"id": "m", "body": "字" * 8000, "earlier": earlier}
     beside = {"id": "n", "body": "Hello", "earlier": []}
@@ -79,7 +79,7 @@ def test_earlier_bodies_of_the_reported_message_are_bounded_oldest_first():
     assert "left_out" not in shown
 
 
-def test_what_comes_through_the_outbox_is_bounded(thread, buyer):
+def test_evidence_from_the_outbox_is_limited(thread, buyer):
     made = notice(text_of(MAX_EVIDENCE_BYTES, "字"), thread=thread, person=buyer.id)
     assert count_bytes(made.evidence) <= MAX_EVIDENCE_BYTES
     assert made.evidence["text"].startswith("字字")
@@ -91,18 +91,18 @@ def test_what_comes_through_the_outbox_is_bounded(thread, buyer):
     assert made.evidence["messages"][-1]["id"] == "98"
 
 
-def test_what_cannot_be_trimmed_is_left_out(thread, buyer):
+def test_evidence_that_cannot_be_trimmed_is_omitted(thread, buyer):
     made = notice({"unknown": "a" * MAX_EVIDENCE_BYTES}, thread=thread, person=buyer.id)
     assert made.evidence == {"omitted": True}
 
 
-# --- All of a case
+# --- The whole case
 
 
 def test_equal_evidence_is_stored_once(thread, buyer, seller, moderator):
-    said = say(seller, thread, "You fool")
-    case = report(buyer, thread, said.id, comment="He insults me")
-    report(buyer, thread, said.id, comment="Still there")
+    message = say(seller, thread, "You fool")
+    case = report(buyer, thread, message.id, comment="He insults me")
+    report(buyer, thread, message.id, comment="Still there")
     first, second = Report.objects.filter(case=case)
     assert (second.same_evidence_as, second.evidence_hash) == (first, first.evidence_hash)
     assert "messages" not in second.evidence
@@ -128,12 +128,12 @@ def test_profiles_reported_by_many_are_stored_once(seller):
     assert [size > 0 for size in sizes] == [True, False, False]
 
 
-def test_another_case_keeps_its_own_copy(buyer, seller):
+def test_another_case_stores_its_own_copy(buyer, seller):
     cases = [report(buyer, start(buyer, seller)) for _ in range(2)]
     assert Report.objects.filter(case__in=cases, same_evidence_as=None).count() == 2
 
 
-def test_beyond_the_bound_a_report_says_everything_but_copies_nothing(
+def test_beyond_the_limit_a_report_is_stored_without_evidence(
     small_case, thread, buyer, seller, moderator
 ):
     first = say(seller, thread, "a" * 900)
@@ -161,12 +161,14 @@ def test_beyond_the_bound_a_report_says_everything_but_copies_nothing(
     assert [each.subject.split(" in ")[0] for each in list_reports(buyer)] == ["A message"] * 2
 
 
-def test_what_no_longer_fits_whole_is_copied_without_its_context(small_case, thread, buyer, seller):
+def test_evidence_that_does_not_fit_is_stored_without_its_context(
+    small_case, thread, buyer, seller
+):
     report(buyer, thread)
-    said = [say(seller, thread, f"{number}" * 500) for number in range(5)]
-    case = report(buyer, thread, said[2].id)
+    messages = [say(seller, thread, f"{number}" * 500) for number in range(5)]
+    case = report(buyer, thread, messages[2].id)
     made = Report.objects.last()
-    assert said[2].id in [each["id"] for each in made.evidence["messages"]]
+    assert messages[2].id in [each["id"] for each in made.evidence["messages"]]
     assert made.evidence["left_out"] > 0
     assert stored_bytes(case) <= 2000
 
@@ -174,19 +176,19 @@ def test_what_no_longer_fits_whole_is_copied_without_its_context(small_case, thr
 def test_a_message_reported_without_a_copy_is_still_marked(
     small_case, thread, buyer, seller, moderator
 ):
-    said = [say(seller, thread, f"{number}" * 300) for number in range(2)]
-    case = report(buyer, thread, said[0].id)
+    messages = [say(seller, thread, f"{number}" * 300) for number in range(2)]
+    case = report(buyer, thread, messages[0].id)
     say(seller, thread, "b" * 900)
-    report(buyer, thread, said[1].id, comment="This, too")
+    report(buyer, thread, messages[1].id, comment="This, too")
     assert "omitted" in Report.objects.last().evidence
     assert page(moderator, taken(moderator, case)).count("is-reported") == 2
 
 
-def test_a_reporter_and_a_case_have_a_bound_also_through_the_outbox(thread, buyer):
+def test_a_reporter_and_a_case_are_limited_also_through_the_outbox(thread, buyer):
     size, made = MAX_EVIDENCE_BYTES - 1000, None
     reporters = [make_person(f"Reporter {number}") for number in range(5)]
     for number, reporter in enumerate(reporters * 3):
-        # Each is different, and by itself within the bound of one report.
+        # Each report is different and within the limit of one report.
         shown = text_of(size) | {"reasons": [f"{number}"]}
         made = notice(shown, thread=thread, person=buyer.id, reporter=reporter.id)
     case = made.case
@@ -201,24 +203,24 @@ def test_a_reporter_and_a_case_have_a_bound_also_through_the_outbox(thread, buye
 
 
 @pytest.mark.django_db(transaction=True)
-def test_reports_at_once_keep_the_bound(person, small_case):
+def test_concurrent_reports_stay_within_the_limit(person, small_case):
     buyer, seller = person("Bea"), person("Sam")
     thread = start(buyer, seller)
-    said = [say(seller, thread, f"{number}" * 900) for number in range(2)]
+    messages = [say(seller, thread, f"{number}" * 900) for number in range(2)]
 
-    def tell(reporter, message):
+    def send_report(reporter, message):
         try:
             return report(reporter, thread, message.id)
         finally:
             connection.close()
 
     with ThreadPoolExecutor(2) as pool:
-        case, other = pool.map(tell, [buyer, seller], said)
+        case, other = pool.map(send_report, [buyer, seller], messages)
     assert case == other
     assert sorted("omitted" in each.evidence for each in case.reports.all()) == [False, True]
 
 
-def test_reports_from_before_are_measured(thread, buyer):
+def test_reports_of_earlier_releases_are_measured(thread, buyer):
     case = report(buyer, thread, comment="字")
     size = case.reports.get().evidence_bytes
     Report.objects.update(evidence_bytes=0)

@@ -1,7 +1,7 @@
-"""The labelled set is what it says: well formed, balanced, and what is learned from is
-not what is measured on.
+"""The labelled examples are well-formed and balanced, and training and held-out texts do not
+overlap.
 
-Failures name ids, never texts, so that a red run shows nobody the half that is kept apart.
+Failures name ids, never texts, so that a failed run does not show the held-out half.
 """
 
 import re
@@ -22,7 +22,7 @@ from tests.moderation.labelled import (
 
 HALVES = {name: labelled.read(name) for name in (OPEN, KEPT_APART)}
 FILES = {**HALVES, DEVELOPMENT: labelled.read(DEVELOPMENT)}
-EVERYTHING = [example for file in FILES.values() for example in file]
+ALL_EXAMPLES = [example for file in FILES.values() for example in file]
 PREFIX = {OPEN: "open", KEPT_APART: "kept", DEVELOPMENT: "dev"}
 
 FIRST_SIX = {"en", "de", "es", "fr", "pt", "it"}
@@ -35,9 +35,9 @@ DISGUISES = {
     "at_dot", "emoji", "fullwidth", "hint", "homoglyph", "invisible", "leet", "mixed",
     "reversed", "spacing", "split", "words",
 }  # fmt: skip
-LONGEST_MESSAGE = 8000
-# Two texts that share more of their words than this are the same text told twice.
-TOLD_TWICE = 0.6
+MAX_MESSAGE_LENGTH = 8000
+# Two texts that share more than this part of their words count as duplicates.
+MAX_WORD_OVERLAP = 0.6
 
 each_half = pytest.mark.parametrize("half", HALVES.values(), ids=HALVES)
 
@@ -56,14 +56,14 @@ def test_a_half_is_large_enough(half):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_ids_are_the_name_of_the_file_and_the_line(name):
+def test_ids_consist_of_file_name_and_line_number(name):
     assert ids(FILES[name]) == [f"{PREFIX[name]}-{n:03}" for n in range(1, len(FILES[name]) + 1)]
 
 
-def test_labels_kinds_and_disguises_are_words_of_the_readme():
+def test_labels_kinds_and_disguises_are_those_of_the_readme():
     wrong = [
         each
-        for each in EVERYTHING
+        for each in ALL_EXAMPLES
         if each.language not in LANGUAGES
         or each.kind not in KINDS.get(each.label, ())
         or each.disguise not in {None, *DISGUISES}
@@ -71,12 +71,12 @@ def test_labels_kinds_and_disguises_are_words_of_the_readme():
     assert ids(wrong) == []
 
 
-def test_every_message_is_one_that_could_be_sent():
+def test_every_message_could_be_sent():
     wrong = [
         each
-        for each in EVERYTHING
+        for each in ALL_EXAMPLES
         if not 1 <= len(each.messages) <= 4
-        or any(not 0 < len(text.strip()) <= LONGEST_MESSAGE for text in each.messages)
+        or any(not 0 < len(text.strip()) <= MAX_MESSAGE_LENGTH for text in each.messages)
     ]
     assert ids(wrong) == []
 
@@ -84,7 +84,7 @@ def test_every_message_is_one_that_could_be_sent():
 def test_only_an_attempt_is_disguised_and_only_a_split_one_has_several_messages():
     wrong = [
         each
-        for each in EVERYTHING
+        for each in ALL_EXAMPLES
         if (not each.is_circumvention and each.disguise)
         or (each.is_circumvention and (len(each.messages) > 1) != (each.disguise == "split"))
     ]
@@ -92,18 +92,18 @@ def test_only_an_attempt_is_disguised_and_only_a_split_one_has_several_messages(
 
 
 @each_half
-def test_attempts_and_harmless_ones_are_balanced(half):
+def test_attempts_and_harmless_examples_are_balanced(half):
     assert 0.43 <= share(sum(each.is_circumvention for each in half), len(half)) <= 0.47
 
 
 @each_half
-def test_most_harmless_ones_look_like_attempts(half):
+def test_most_harmless_examples_resemble_attempts(half):
     kinds = Counter(each.kind for each in half if not each.is_circumvention)
     assert share(kinds["lookalike"], kinds.total()) >= 0.7
 
 
 @each_half
-def test_every_kind_is_there_more_than_once_or_twice(half):
+def test_every_kind_has_several_examples(half):
     kinds = Counter(each.kind for each in half)
     assert all(kinds[kind] >= 8 for kind in KINDS[CIRCUMVENTION] | KINDS[HARMLESS])
 
@@ -117,13 +117,13 @@ def test_many_attempts_are_disguised_in_many_ways(half):
 
 
 @each_half
-def test_several_messages_are_no_sign_of_an_attempt(half):
+def test_harmless_examples_have_several_messages_too(half):
     several = Counter(each.label for each in half if len(each.messages) > 1)
     assert min(several[CIRCUMVENTION], several[HARMLESS]) >= 8
 
 
 @each_half
-def test_every_language_has_both_labels_and_six_carry_most(half):
+def test_every_language_has_both_labels_and_six_have_most_examples(half):
     assert {(each.language, each.label) for each in half} == {
         (language, label) for language in LANGUAGES for label in KINDS
     }
@@ -132,37 +132,37 @@ def test_every_language_has_both_labels_and_six_carry_most(half):
     assert share(sum(each.language == "en" for each in half), len(half)) <= 0.45
 
 
-def test_the_halves_are_made_up_alike():
+def test_both_halves_have_the_same_composition():
     for trait in ("label", "language", "kind"):
         one, other = (Counter(getattr(each, trait) for each in half) for half in HALVES.values())
-        apart = {
+        different = {
             value
             for value in one | other
             if abs(share(one[value], one.total()) - share(other[value], other.total())) > 0.04
         }
-        assert apart == set()
+        assert different == set()
 
 
-def test_no_text_is_there_twice():
-    seen = Counter(_bare(each.text) for each in EVERYTHING)
-    assert ids([each for each in EVERYTHING if seen[_bare(each.text)] > 1]) == []
+def test_no_text_occurs_twice():
+    seen = Counter(_bare(each.text) for each in ALL_EXAMPLES)
+    assert ids([each for each in ALL_EXAMPLES if seen[_bare(each.text)] > 1]) == []
 
 
 @pytest.mark.parametrize("name", [OPEN, DEVELOPMENT])
-def test_no_text_is_one_that_is_kept_apart_told_again(name):
-    words = {each.id: set(_bare(each.text).split()) for each in EVERYTHING}
-    again = [
+def test_no_text_resembles_a_held_out_text(name):
+    words = {each.id: set(_bare(each.text).split()) for each in ALL_EXAMPLES}
+    duplicates = [
         (one.id, other.id)
         for one in FILES[name]
         for other in FILES[KEPT_APART]
-        if _overlap(words[one.id], words[other.id]) > TOLD_TWICE
+        if _overlap(words[one.id], words[other.id]) > MAX_WORD_OVERLAP
     ]
-    assert again == []
+    assert duplicates == []
 
 
-def test_disguises_that_an_editor_could_clean_away_are_still_in_the_file():
-    signs = {"homoglyph": _mixes_alphabets, "invisible": _hides, "fullwidth": _folds_to_ascii}
-    lost = [each for each in EVERYTHING if not signs.get(each.disguise, bool)(each.text)]
+def test_disguises_that_an_editor_could_remove_are_still_in_the_file():
+    signs = {"homoglyph": _mixes_alphabets, "invisible": _hides, "fullwidth": _normalises_to_ascii}
+    lost = [each for each in ALL_EXAMPLES if not signs.get(each.disguise, bool)(each.text)]
     assert ids(lost) == []
 
 
@@ -185,6 +185,6 @@ def _hides(text: str) -> bool:
     return any(unicodedata.category(character) == "Cf" for character in text)
 
 
-def _folds_to_ascii(text: str) -> bool:
-    folded = (unicodedata.normalize("NFKC", each) for each in text if not each.isascii())
-    return any(each.isascii() and each.isalnum() for each in folded)
+def _normalises_to_ascii(text: str) -> bool:
+    normalised = (unicodedata.normalize("NFKC", each) for each in text if not each.isascii())
+    return any(each.isascii() and each.isalnum() for each in normalised)

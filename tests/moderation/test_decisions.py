@@ -1,4 +1,4 @@
-"""What staff decide reaches the participants, whatever the state of the conversation."""
+"""Decisions by staff reach the participants in every state of the conversation."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from contracts.models import Card, Leg
 from core.outbox.processing import process_due, process_now
 from moderation.actions.interventions import take_action
 from moderation.models import Case
-from tests.contracts.card_scenes import GIVEN, propose
+from tests.contracts.card_helpers import GIVEN, propose
 from tests.contracts.conftest import *  # noqa: F403
 from tests.moderation.conftest import moderator, report, taken  # noqa: F401
 from tests.threads.checker import assert_consistent
@@ -58,7 +58,7 @@ def test_a_decision_is_stored_and_published_in_a_stopped_conversation(
     assert_consistent(thread)
 
 
-def test_a_decision_brings_along_a_card_that_waited_for_the_lock(leg, buyer, thread, moderator):  # noqa: F811
+def test_a_decision_also_updates_a_card_delayed_by_the_lock(leg, buyer, thread, moderator):  # noqa: F811
     lock(thread)
     done = proposals.propose(
         buyer,
@@ -79,39 +79,39 @@ def test_a_decision_brings_along_a_card_that_waited_for_the_lock(leg, buyer, thr
     assert_consistent(thread)
 
 
-def test_a_decision_does_not_unlock_a_conversation_locked_at_the_same_moment(
+def test_a_decision_does_not_unlock_a_conversation_locked_concurrently(
     leg,
     thread,
     moderator,  # noqa: F811
     monkeypatch,
 ):
-    """The decision was planned on the conversation as it was before the lock."""
+    """The decision is prepared with the state of the conversation before the lock."""
     card = propose("dispute", leg)
     from projects.cards import outbox
 
-    read = outbox.list_pending_actions
+    original = outbox.list_pending_actions
     locked = []
 
-    def lock_meanwhile(cached, **given):
+    def lock_then_list(cached, **given):
         if not locked:
             locked.append(True)
-            # The lock of another process: this one still believes that the thread is open.
+            # Another process locks the thread, so the cache of this process is stale.
             thread_item(thread).update(
                 actions=[
                     in_thread.Thread.status.set("locked"),
                     in_thread.Thread.rev.set(cached.thread.rev + 1),
                 ]
             )
-        return read(cached, **given)
+        return original(cached, **given)
 
-    monkeypatch.setattr(outbox, "list_pending_actions", lock_meanwhile)
+    monkeypatch.setattr(outbox, "list_pending_actions", lock_then_list)
     decide(moderator, card)
     assert locked
     assert thread_item(thread).status == "locked"
     assert DECISION in messages_of(thread)[-1].body
 
 
-def test_locking_unlocking_and_lifting_a_hold_are_said_in_the_conversation(
+def test_locking_unlocking_and_lifting_a_hold_post_system_messages(
     thread,
     buyer,
     seller,
@@ -121,16 +121,16 @@ def test_locking_unlocking_and_lifting_a_hold_are_said_in_the_conversation(
     say(seller, thread, "You fool")
     case = taken(moderator, report(buyer, thread))
 
-    def do(name: str) -> str:
+    def intervene(name: str) -> str:
         for _ in range(2):
             take_action(moderator, case_id=case.id, name=name, reason="Please keep calm.")
         for person in (buyer, seller):
             assert delivered.to(person, "message.sent")[-1]["body"] == messages_of(thread)[-1].body
         return messages_of(thread)[-1].body
 
-    assert do("thread.lock") == "Our safety team locked this conversation. Please keep calm."
-    assert do("thread.unlock") == "Our safety team unlocked this conversation."
+    assert intervene("thread.lock") == "Our safety team locked this conversation. Please keep calm."
+    assert intervene("thread.unlock") == "Our safety team unlocked this conversation."
     take_action(moderator, case_id=case.id, name="thread.hold", reason="Let us see")
-    assert do("thread.lift_hold") == "Our safety team lifted the hold on this conversation."
+    assert intervene("thread.lift_hold") == "Our safety team lifted the hold on this conversation."
     assert [one.type for one in messages_of(thread)[2:]] == ["system"] * 3
     assert thread_item(thread).lock_reason is None

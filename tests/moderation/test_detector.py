@@ -1,4 +1,4 @@
-"""The detector on the open half of the labelled set and on our own demo, and how long it takes."""
+"""The detector on the open half of the labelled examples and on the demo, and its speed."""
 
 import time
 from datetime import UTC, datetime
@@ -9,13 +9,13 @@ from demo import content
 from detection import detector
 from detection.detector import judge
 from tests.moderation.labelled import OPEN, read
-from tests.moderation.measure import MEMORY, measure
+from tests.moderation.measure import PREVIOUS_MESSAGES, measure
 
 
-def test_finds_what_it_should_in_the_open_half_and_little_else():
-    figures = measure(read(OPEN))
-    assert figures.precision >= 0.95, [one.id for one in figures.false_alarms]
-    assert figures.recall >= 0.9, [one.id for one in figures.missed]
+def test_precision_and_recall_on_the_open_half():
+    metrics = measure(read(OPEN))
+    assert metrics.precision >= 0.95, [one.id for one in metrics.false_alarms]
+    assert metrics.recall >= 0.9, [one.id for one in metrics.missed]
 
 
 def test_raises_no_false_alarm_in_the_demo():
@@ -24,11 +24,11 @@ def test_raises_no_false_alarm_in_the_demo():
         texts = (person.display_name, person.headline, person.about, person.city)
         alarms += [text for text in texts if judge(text).is_found]
     for story in content.conversations(datetime.now(UTC)):
-        said: dict[str, list[str]] = {}
+        earlier_by_author: dict[str, list[str]] = {}
         alarms += [story.subject] if judge(story.subject).is_found else []
         for line in story.messages:
-            earlier = said.setdefault(line.author, [])
-            if judge(line.text, earlier[-MEMORY:]).is_found:
+            earlier = earlier_by_author.setdefault(line.author, [])
+            if judge(line.text, earlier[-PREVIOUS_MESSAGES:]).is_found:
                 alarms.append(line.text)
             earlier.append(line.text)
     assert alarms == []
@@ -38,28 +38,28 @@ HOSTILE = ["5 ", "a.b@", "one two ", "@at dot ", "0-", "www.a.", "(((", "é", "x
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_takes_time_in_proportion_to_the_length(piece):
+def test_the_time_is_proportional_to_the_length(piece):
     def seconds(length: int) -> float:
         text = (piece * length)[:length]
-        began = time.process_time()
+        started = time.process_time()
         detector._judge(text)
-        return time.process_time() - began
+        return time.process_time() - started
 
     seconds(500)
     short = min(seconds(1000) for _ in range(3))
     long = min(seconds(8000) for _ in range(3))
-    # Eight times the length; with room for a machine that is busy.
+    # Eight times the length, with tolerance for a busy machine.
     assert long < 30 * short + 0.02
 
 
-def test_a_usual_message_takes_well_below_a_millisecond():
+def test_a_typical_message_takes_well_below_a_millisecond():
     texts = [text for example in read(OPEN) for text in example.messages]
     for text in texts:
         detector._judge(text)
     rounds = []
     for _ in range(5):
-        began = time.process_time()
+        started = time.process_time()
         for text in texts:
             detector._judge(text)
-        rounds.append((time.process_time() - began) / len(texts))
+        rounds.append((time.process_time() - started) / len(texts))
     assert min(rounds) < 0.001

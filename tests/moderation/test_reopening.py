@@ -1,4 +1,4 @@
-"""Evidence is read by the assignee of an open case alone; a resolved case can be reopened."""
+"""Evidence is readable only by the assignee of an open case; a resolved case can be reopened."""
 
 import io
 
@@ -29,12 +29,12 @@ def file(thread, seller):
 
 @pytest.fixture
 def case(thread, buyer, seller, moderator, file):
-    said = say(seller, thread, SECRET, attachments=[file.id])
-    return taken(moderator, report(buyer, thread, said.id))
+    message = say(seller, thread, SECRET, attachments=[file.id])
+    return taken(moderator, report(buyer, thread, message.id))
 
 
 @pytest.fixture
-def root(db):
+def superuser(db):
     staff = make_staff("Root")
     User.objects.filter(pk=staff.pk).update(is_superuser=True)
     return User.objects.get(pk=staff.pk)
@@ -50,7 +50,7 @@ def post(staff, case, name, **data):
 
 
 def reads(staff, case, file) -> set[str]:
-    """Every way to the evidence that lets this person in."""
+    """Lists the pages and downloads through which a user can read the evidence."""
     address = reverse("admin:moderation_case_file", args=[case.id, file.id])
     ways = {
         "page": SECRET in page(staff, case),
@@ -65,12 +65,12 @@ ALL = {"page", "file", "read", "export"}
 
 
 def test_evidence_is_read_by_the_assignee_while_the_case_is_open(
-    case, file, moderator, support, root
+    case, file, moderator, support, superuser
 ):
     assert reads(moderator, case, file) == ALL
-    assert reads(support, case, file) == reads(root, case, file) == set()
+    assert reads(support, case, file) == reads(superuser, case, file) == set()
     resolve_case(moderator, case_id=case.id, reason="Warned them")
-    assert reads(moderator, case, file) == reads(root, case, file) == set()
+    assert reads(moderator, case, file) == reads(superuser, case, file) == set()
     with pytest.raises(Refusal):
         export.export_case(moderator, case_id=case.id, reason="Again")
     with pytest.raises(Refusal):
@@ -80,9 +80,7 @@ def test_evidence_is_read_by_the_assignee_while_the_case_is_open(
     assert "Reopen" in text
 
 
-def test_a_case_that_a_colleague_took_over_is_closed_to_the_one_before(
-    case, file, moderator, support
-):
+def test_a_reassigned_case_is_closed_to_its_previous_assignee(case, file, moderator, support):
     take_case(support, case_id=case.id)
     assert reads(moderator, case, file) == set()
     assert reads(support, case, file) == ALL - {"export"}
@@ -108,7 +106,7 @@ def test_a_reopened_case_offers_everything_again(case, thread, file, moderator, 
     assert (entry.actor, entry.case, entry.reason) == (moderator.id, case.id, "They made up")
 
 
-def test_whoever_reopens_a_case_has_it(case, file, moderator, support):
+def test_reopening_a_case_assigns_it(case, file, moderator, support):
     resolve_case(moderator, case_id=case.id, reason="Done")
     actions.reopen_case(support, case_id=case.id, reason="More came to light")
     assert Case.objects.get(pk=case.pk).assignee == support
@@ -131,7 +129,7 @@ def test_one_case_of_a_conversation_is_open_at_a_time(case, thread, buyer, moder
     assert Case.objects.get(pk=case.pk).status == "resolved"
 
 
-def test_two_who_resolve_at_once_are_one(case, moderator):
+def test_a_resolved_case_cannot_be_resolved_again(case, moderator):
     resolve_case(moderator, case_id=case.id, reason="First")
     with pytest.raises(Refusal):
         resolve_case(moderator, case_id=case.id, reason="Second")

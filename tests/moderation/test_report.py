@@ -1,4 +1,4 @@
-"""Reports: what they keep, what they open or join, who may."""
+"""Reports: the stored evidence, the case they open or join, and permissions."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -19,12 +19,12 @@ from threads.actions.revisions import edit_message
 pytestmark = pytest.mark.storage
 
 
-def test_keeps_the_message_and_its_context_as_it_was(thread, buyer, seller):
+def test_a_report_stores_the_message_and_its_context_unchanged(thread, buyer, seller):
     before = [say(buyer, thread, f"Line {number}") for number in range(8)]
-    bad = say(seller, thread, "You fool")
+    reported = say(seller, thread, "You fool")
     say(buyer, thread, "Excuse me?")
-    case = report(buyer, thread, bad.id, reason="harassment", comment="He insults me")
-    edit_message(seller, thread_id=thread, message_id=bad.id, body="You are so cool")
+    case = report(buyer, thread, reported.id, reason="harassment", comment="He insults me")
+    edit_message(seller, thread_id=thread, message_id=reported.id, body="You are so cool")
 
     (kept,) = case.reports.all()
     assert (case.about, case.thread_id, case.person, case.status) == (
@@ -36,13 +36,13 @@ def test_keeps_the_message_and_its_context_as_it_was(thread, buyer, seller):
     assert (kept.reporter, kept.reason, kept.comment) == (buyer, "harassment", "He insults me")
     texts = [message["body"] for message in kept.evidence["messages"]]
     assert texts == [*(one.body for one in before[-5:]), "You fool", "Excuse me?"]
-    assert kept.evidence["about"] == bad.id
+    assert kept.evidence["about"] == reported.id
 
 
-def test_hides_nothing_and_tells_nobody(thread, buyer, seller, delivered):
-    said = say(seller, thread, "You fool")
+def test_a_report_hides_nothing_and_publishes_nothing(thread, buyer, seller, delivered):
+    message = say(seller, thread, "You fool")
     delivered.clear()
-    report(buyer, thread, said.id)
+    report(buyer, thread, message.id)
     assert delivered == []
     client = Client()
     client.force_login(buyer, backend=BACKEND)
@@ -58,31 +58,31 @@ def test_a_second_report_joins_the_open_case_and_raises_its_priority(thread, buy
     assert first.reports.count() == 2
 
 
-def test_the_same_report_again_is_one(thread, buyer):
+def test_a_repeated_report_is_stored_once(thread, buyer):
     one = report(buyer, thread)
     assert report(buyer, thread) == one
     assert one.reports.count() == 1
 
 
-def test_after_it_is_resolved_a_new_case_opens(thread, buyer, moderator):
+def test_a_report_after_the_resolution_opens_a_new_case(thread, buyer, moderator):
     first = report(buyer, thread)
     resolve_case(moderator, case_id=taken(moderator, first).id, reason="Nothing in it")
     assert report(buyer, thread) != first
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_at_once_one_opens_and_the_other_joins(person):
+def test_of_two_concurrent_reports_one_opens_a_case_and_the_other_joins(person):
     buyer, seller = person("Bea"), person("Sam")
     thread = start(buyer, seller)
 
-    def tell(reporter):
+    def send_report(reporter):
         try:
             return report(reporter, thread).id
         finally:
             connection.close()
 
     with ThreadPoolExecutor(2) as pool:
-        one, other = pool.map(tell, [buyer, seller])
+        one, other = pool.map(send_report, [buyer, seller])
     assert one == other
     assert Report.objects.filter(case_id=one).count() == 2
 
@@ -94,17 +94,17 @@ def test_a_stranger_cannot_report_what_they_cannot_see(thread, stranger):
     assert not Case.objects.filter(thread_id=thread).exists()
 
 
-def test_who_came_later_reports_no_more_than_they_see(thread, buyer, stranger):
+def test_a_participant_added_later_reports_only_visible_messages(thread, buyer, stranger):
     early = say(buyer, thread, "Before you came")
     add_friend(buyer, thread_id=thread, user=stranger)
-    said = say(buyer, thread, "Hello")
-    case = report(stranger, thread, said.id)
+    message = say(buyer, thread, "Hello")
+    case = report(stranger, thread, message.id)
     assert "Before you came" not in str(case.reports.get().evidence)
     with pytest.raises(Refusal):
         report(stranger, thread, early.id)
 
 
-def test_a_profile_is_reported_as_it_reads(buyer, seller):
+def test_a_report_stores_the_profile_as_displayed(buyer, seller):
     seller.about = "Write to me elsewhere"
     seller.save()
     case = report_person(buyer, person=seller, reason="off_site", comment="")
@@ -115,7 +115,7 @@ def test_a_profile_is_reported_as_it_reads(buyer, seller):
         report_person(buyer, person=buyer, reason="fraud", comment="")
 
 
-def test_what_the_service_notices_becomes_a_case_once_and_holds_its_author(thread, buyer):
+def test_a_detection_opens_one_case_and_holds_the_sending_of_its_author(thread, buyer):
     payload = {
         "about": "circumvention",
         "thread": thread,
@@ -126,7 +126,7 @@ def test_what_the_service_notices_becomes_a_case_once_and_holds_its_author(threa
     }
     entry = OutboxEntry.objects.create(kind="case", payload=payload)
     for _ in range(2):
-        # A crash after the case was opened: the entry still says what it said.
+        # After a crash once the case was opened, the entry still has its payload.
         OutboxEntry.objects.filter(pk=entry.pk).update(payload=payload, done_at=None)
         entry.refresh_from_db()
         assert processing.process_entry(entry)
@@ -137,7 +137,7 @@ def test_what_the_service_notices_becomes_a_case_once_and_holds_its_author(threa
     assert OutboxEntry.objects.get(pk=entry.pk).payload == {"case": case.id}
 
 
-def test_the_form_asks_for_a_reason_and_thanks(thread, buyer, seller):
+def test_the_form_requires_a_reason_and_confirms(thread, buyer, seller):
     client = Client()
     client.force_login(buyer, backend=BACKEND)
     address = f"/threads/{thread}/report/"
@@ -148,7 +148,7 @@ def test_the_form_asks_for_a_reason_and_thanks(thread, buyer, seller):
     assert Case.objects.get(thread_id=thread).reports.get().reporter == buyer
 
 
-def test_nobody_is_told_who_reported(thread, buyer, seller):
+def test_the_reporter_is_not_revealed(thread, buyer, seller):
     report(buyer, thread, comment="A secret of mine")
     client = Client()
     client.force_login(seller, backend=BACKEND)

@@ -1,4 +1,4 @@
-"""Reporters learn what came of their reports; nobody else learns that they reported anything."""
+"""Reporters are informed of the outcome of their reports; no other user learns of a report."""
 
 import pytest
 from django.test import Client
@@ -23,23 +23,23 @@ def page(user, address: str = ADDRESS) -> str:
 
 @pytest.fixture
 def case(thread, buyer, seller, moderator):
-    said = say(seller, thread, "You fool")
-    return taken(moderator, report(buyer, thread, said.id, comment="A secret of mine"))
+    message = say(seller, thread, "You fool")
+    return taken(moderator, report(buyer, thread, message.id, comment="A secret of mine"))
 
 
-def close(staff, case, answer: str, outcome: str = "Muted Sam for a week") -> None:
+def resolve_with(staff, case, answer: str, outcome: str = "Muted Sam for a week") -> None:
     answers = {one.pk: answer for one in case.reports.all()}
     resolve_case(staff, case_id=case.id, reason=outcome, answers=answers)
 
 
-def test_the_reporter_is_told_the_outcome_and_nothing_of_sanctions(
+def test_the_reporter_sees_the_outcome_but_no_sanctions(
     case, thread, buyer, seller, moderator, delivered
 ):
     assert "We're reviewing it." in page(buyer)
     take_action(
         moderator, case_id=case.id, name="person.mute", target=seller.id, reason="Rude", days=7
     )
-    close(moderator, case, "acted")
+    resolve_with(moderator, case, "acted")
     assert [event["type"] for event in delivered.to(buyer, "report.answered")] == [
         "report.answered"
     ]
@@ -53,10 +53,10 @@ def test_the_reporter_is_told_the_outcome_and_nothing_of_sanctions(
     assert "answered your report" not in page(buyer, "/inbox/"), "It has been read."
 
 
-def test_nobody_else_learns_that_there_was_a_report(
+def test_other_users_do_not_learn_of_the_report(
     case, thread, seller, stranger, moderator, delivered
 ):
-    close(moderator, case, "acted")
+    resolve_with(moderator, case, "acted")
     for other in (seller, stranger):
         assert delivered.to(other, "report.answered") == []
         assert "haven't reported anything" in page(other)
@@ -64,7 +64,7 @@ def test_nobody_else_learns_that_there_was_a_report(
     assert "report" not in str(delivered.to(seller, "thread.changed"))
 
 
-def test_of_two_who_reported_each_other_each_sees_their_own_answer(
+def test_two_users_who_reported_each_other_see_only_their_own_answer(
     case, thread, buyer, seller, moderator
 ):
     report(seller, thread, reason="fraud", comment="He does not pay")
@@ -79,19 +79,19 @@ def test_of_two_who_reported_each_other_each_sees_their_own_answer(
 
 
 def test_a_reopened_case_is_in_review_again_and_answered_again(case, buyer, moderator):
-    close(moderator, case, "no_breach")
+    resolve_with(moderator, case, "no_breach")
     page(buyer)
     reopen_case(moderator, case_id=case.id, reason="More came to light")
     assert "We're reviewing it again." in page(buyer)
     assert "no breach" not in page(buyer)
-    close(moderator, case, "acted")
+    resolve_with(moderator, case, "acted")
     assert User.objects.get(pk=buyer.pk).has_new_report_answer
     assert "took action" in page(buyer)
 
 
 def test_a_report_about_a_profile_is_answered(buyer, seller, moderator):
     case = taken(moderator, report_person(buyer, person=seller, reason="fraud", comment=""))
-    close(moderator, case, "unclear")
+    resolve_with(moderator, case, "unclear")
     assert f"{seller.display_name}&#x27;s profile" in page(buyer)
     assert "tell from what we have" in page(buyer)
 

@@ -1,4 +1,4 @@
-"""Staff sign in with a second factor; codes cannot be guessed by trying."""
+"""Staff sign in with a second factor; attempts to guess codes are limited."""
 
 import re
 import time
@@ -37,7 +37,7 @@ def set_up(client: Client) -> str:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_has_none_is_led_to_set_one_up_and_then_let_in():
+def test_staff_without_a_second_factor_set_one_up_before_access():
     moderator = make_staff("Mo", "Trust and safety")
     client = enter(moderator)
     assert client.get("/admin/moderation/case/").status_code == 302
@@ -45,7 +45,7 @@ def test_who_has_none_is_led_to_set_one_up_and_then_let_in():
     assert client.get("/admin/moderation/case/").status_code == 200
 
 
-def test_the_next_sign_in_takes_both(moderator):
+def test_the_next_sign_in_requires_both_factors(moderator):
     secret = set_up(enter(moderator))
     again = enter(moderator)
     assert again.get("/admin/").status_code == 302
@@ -57,7 +57,7 @@ def test_the_next_sign_in_takes_both(moderator):
     assert again.get("/admin/").status_code == 200
 
 
-def test_codes_are_not_guessed_by_trying(moderator):
+def test_attempts_to_guess_codes_are_limited(moderator):
     secret = set_up(enter(moderator))
     again = enter(moderator)
     for guess in range(6):
@@ -66,7 +66,7 @@ def test_codes_are_not_guessed_by_trying(moderator):
     assert again.get("/admin/").status_code == 302
 
 
-def test_an_older_session_does_not_gain_by_it(moderator):
+def test_an_older_session_does_not_gain_access(moderator):
     older, newer = enter(moderator), enter(moderator)
     set_up(newer)
     assert older.get("/admin/").status_code == 302
@@ -74,13 +74,13 @@ def test_an_older_session_does_not_gain_by_it(moderator):
     assert page.request["PATH_INFO"] == reverse("mfa_reauthenticate")
 
 
-def test_superusers_are_no_exception():
-    boss = make_staff("Root")
-    User.objects.filter(pk=boss.pk).update(is_superuser=True)
-    assert sign_in(boss, second_factor=False).get("/admin/").status_code == 302
+def test_superusers_need_a_second_factor_too():
+    superuser = make_staff("Root")
+    User.objects.filter(pk=superuser.pk).update(is_superuser=True)
+    assert sign_in(superuser, second_factor=False).get("/admin/").status_code == 302
 
 
-def test_a_person_of_no_staff_may_have_one_and_gets_no_further(buyer):
+def test_a_second_factor_gives_other_users_no_access(buyer):
     client = enter(buyer)
     assert client.get(reverse("mfa_index")).status_code == 200
     assert client.get("/admin/", follow=True).status_code == 403

@@ -1,8 +1,8 @@
-"""Learn the weights of the detector's model: `python -m tests.moderation.train`. With `--check`:
-whether those in the repository are what the labelled texts make. With `--try`: how good it is on
-texts that it did not learn from. The half that is kept apart is not read here.
+"""Trains the weights of the detector's model: `python -m tests.moderation.train`.
 
-Plain Python, a fixed seed and whole numbers, so that every machine makes the same file.
+`--check` verifies that the weights in the repository result from the labelled texts. The held-out
+file is not read here. Plain Python, a fixed seed and integer weights, so that every machine writes
+the same file.
 """
 
 import argparse
@@ -17,122 +17,133 @@ from operator import itemgetter
 import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
-# How much a text on the wrong side counts against simple weights; rounds over all of them.
+# Weight of a misclassified text against the size of the weights; passes over all texts; seed.
 SLACK, ROUNDS, SEED = 1.5, 20, 8
-# What fewer texts have says nothing.
-FEWEST = 3
-# Smaller ones, in steps, change nothing that one could see.
-FAINT = 2
+# Features found in fewer texts are ignored.
+MIN_TEXTS = 3
+# Weights below this many steps have no visible effect and are omitted.
+MIN_WEIGHT = 2
 FOLDS = 5
 
-Things = dict[str, set[str]]
-Known = dict[tuple[str, str], int]
+Features = dict[str, set[str]]
+FeatureIndex = dict[tuple[str, str], int]
 
 
 @dataclass
-class Lesson:
-    """One text: which weights it asks, by family, and how much each counts there."""
+class TrainingText:
+    """One text: the indexes of its weights by family, and their value in that family."""
 
     parts: list[tuple[float, itemgetter, list[int]]]
     sign: int
     alpha: float = 0.0
 
     def margin(self, weights: list[float]) -> float:
-        return sum(value * sum(pick(weights)) for value, pick, _ in self.parts)
+        return sum(value * sum(getter(weights)) for value, getter, _ in self.parts)
 
-    def move(self, weights: list[float], step: float) -> None:
-        for value, _, places in self.parts:
+    def update(self, weights: list[float], step: float) -> None:
+        for value, _, indexes in self.parts:
             by = step * value
-            for place in places:
-                weights[place] += by
+            for index in indexes:
+                weights[index] += by
 
     @property
     def size(self) -> float:
-        return sum(value * value * len(places) for value, _, places in self.parts)
+        return sum(value * value * len(indexes) for value, _, indexes in self.parts)
 
 
-def lesson(seen: Things, known: Known, sign: int, value_of) -> Lesson:
-    # The last weight is always nothing: a getter of one thing would not give a row of them.
+def make_training_text(
+    features: Features, feature_index: FeatureIndex, sign: int, value_of
+) -> TrainingText:
+    # The last weight is always 0: itemgetter returns a tuple only for two or more indexes.
     parts = [(1.0, itemgetter(0, -1), [0])]
-    for family, things in seen.items():
-        places = sorted(known[family, thing] for thing in things if (family, thing) in known)
-        if places:
-            parts.append((value_of(family, things), itemgetter(*places, -1), places))
-    return Lesson(parts, sign)
+    for family, names in features.items():
+        indexes = sorted(
+            feature_index[family, name] for name in names if (family, name) in feature_index
+        )
+        if indexes:
+            parts.append((value_of(family, names), itemgetter(*indexes, -1), indexes))
+    return TrainingText(parts, sign)
 
 
-def learn(lessons: Sequence[Lesson], size: int) -> list[float]:
-    """A support vector machine with squared slack, by coordinate descent in its dual."""
+def train(training_texts: Sequence[TrainingText], size: int) -> list[float]:
+    """Trains a support vector machine with squared slack by coordinate descent in its dual."""
     weights = [0.0] * (size + 2)
     softness = 1 / (2 * SLACK)
-    steep = [(one, one.size + softness) for one in lessons]
-    order = random.Random(SEED)
+    with_curvature = [(one, one.size + softness) for one in training_texts]
+    rng = random.Random(SEED)
     for _ in range(ROUNDS):
-        order.shuffle(steep)
-        for one, size_of in steep:
+        rng.shuffle(with_curvature)
+        for one, curvature in with_curvature:
             slope = one.sign * one.margin(weights) - 1 + one.alpha * softness
-            alpha = max(0.0, one.alpha - slope / size_of)
+            alpha = max(0.0, one.alpha - slope / curvature)
             if alpha != one.alpha:
-                one.move(weights, (alpha - one.alpha) * one.sign)
+                one.update(weights, (alpha - one.alpha) * one.sign)
                 one.alpha = alpha
     return weights
 
 
-def vocabulary(seen: Iterable[Things]) -> Known:
-    counts = Counter((family, thing) for one in seen for family in one for thing in one[family])
-    known = sorted(thing for thing, count in counts.items() if count >= FEWEST)
-    return {thing: place for place, thing in enumerate(known, start=1)}
+def vocabulary(features: Iterable[Features]) -> FeatureIndex:
+    counts = Counter((family, name) for one in features for family in one for name in one[family])
+    feature_index = sorted(name for name, count in counts.items() if count >= MIN_TEXTS)
+    return {name: index for index, name in enumerate(feature_index, start=1)}
 
 
-def fit(seen: Sequence[Things], signs: Sequence[int], value_of) -> tuple[Known, list[float]]:
-    known = vocabulary(seen)
-    lessons = [lesson(one, known, sign, value_of) for one, sign in zip(seen, signs, strict=True)]
-    return known, learn(lessons, len(known))
+def fit(
+    features: Sequence[Features], signs: Sequence[int], value_of
+) -> tuple[FeatureIndex, list[float]]:
+    feature_index = vocabulary(features)
+    training_texts = [
+        make_training_text(one, feature_index, sign, value_of)
+        for one, sign in zip(features, signs, strict=True)
+    ]
+    return feature_index, train(training_texts, len(feature_index))
 
 
 def rows_of(
-    known: Known, weights: list[float], family: str = ""
+    feature_index: FeatureIndex, weights: list[float], family: str = ""
 ) -> dict[tuple[str, int], list[str]]:
-    """Whole numbers; those that are nothing are left out."""
+    """Rounds the weights to integers and omits small ones."""
     from detection.model import BIAS, STEPS
 
     rows = defaultdict(list)
     rows[family or BIAS, round(STEPS * weights[0])].append(BIAS)
-    for (of, thing), place in known.items():
-        weight = round(STEPS * weights[place])
-        if abs(weight) >= FAINT:
-            rows[family or of, weight].append(thing)
+    for (own_family, name), index in feature_index.items():
+        weight = round(STEPS * weights[index])
+        if abs(weight) >= MIN_WEIGHT:
+            rows[family or own_family, weight].append(name)
     return rows
 
 
 def make() -> str:
-    """The file of weights."""
+    """Returns the content of the weights file."""
     from detection.detector import REASONS
     from detection.model import decisive_features, value_of
 
-    examples = lessons_of()
-    seen = [see(one) for one in examples]
-    rows = rows_of(*fit(seen, [1 if one.is_circumvention else -1 for one in examples], value_of))
+    examples = training_examples()
+    features = [get_features(one) for one in examples]
+    rows = rows_of(
+        *fit(features, [1 if one.is_circumvention else -1 for one in examples], value_of)
+    )
     attempts = [
-        (one, thing) for one, thing in zip(examples, seen, strict=True) if one.is_circumvention
+        (one, name) for one, name in zip(examples, features, strict=True) if one.is_circumvention
     ]
-    told = [{"told": decisive_features(thing)} for _, thing in attempts]
+    decisive = [{"decisive": decisive_features(name)} for _, name in attempts]
     for kind in REASONS:
         signs = [1 if one.kind == kind else -1 for one, _ in attempts]
-        rows |= rows_of(*fit(told, signs, lambda *_: 0.2), kind)
+        rows |= rows_of(*fit(decisive, signs, lambda *_: 0.2), kind)
     lines = [
         "\t".join([family, str(weight), *rows[family, weight]]) for family, weight in sorted(rows)
     ]
     return "\n".join(lines) + "\n"
 
 
-def lessons_of():
+def training_examples():
     from tests.moderation.labelled import DEVELOPMENT, OPEN, read
 
     return [*read(DEVELOPMENT), *read(OPEN)]
 
 
-def see(example) -> Things:
+def get_features(example) -> Features:
     from detection.detector import seen_in
 
     return seen_in(example.text)

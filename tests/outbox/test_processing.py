@@ -16,7 +16,7 @@ from core.outbox.handlers import HANDLERS, Postponed
 from core.outbox.models import OutboxEntry
 from core.outbox.processing import MAX_FAILURES, backoff, process_due, process_now
 from core.refusals import Refusal
-from tests.contracts import kills
+from tests.contracts import crash_points
 from tests.outbox.timing import make_due
 from threads.dynamodb.store import StoreUnavailable
 
@@ -212,11 +212,11 @@ def test_a_handler_that_writes_an_entry_of_its_own_key_does_not_wait_for_itself(
 
 @pytest.mark.django_db(transaction=True)
 def test_an_entry_that_kills_its_process_becomes_a_dead_letter(handled, monkeypatch):
-    monkeypatch.setitem(HANDLERS, "deadly", lambda entry: kills.kill_this_process())
+    monkeypatch.setitem(HANDLERS, "deadly", lambda entry: crash_points.kill_this_process())
     deadly = OutboxEntry.objects.create(kind="deadly", payload={}, ordering_key="thread:1")
     add("a2")
     for _ in range(MAX_FAILURES):
-        assert not kills.ended_alive(kills.fork(process_due))
+        assert not crash_points.exited_normally(crash_points.fork(process_due))
         make_due()
     process_due()
     deadly.refresh_from_db()

@@ -10,7 +10,7 @@ from contracts.actions.revisions import record_change
 from core.outbox import claims, processing
 from core.outbox.claims import pending
 from core.outbox.processing import process_due, process_now
-from tests.contracts import kills
+from tests.contracts import crash_points
 from tests.contracts.conftest import book
 from tests.threads.conftest import make_person, messages_of, start
 from tests.wait import wait_until
@@ -69,15 +69,15 @@ def assert_once_and_in_order(thread, count):
     cache.invalidate(thread)
     lines = [each.body for each in messages_of(thread) if (each.body or "").startswith("Line")]
     assert lines == [f"Line {number}" for number in range(count)]
-    kills.assert_agree(thread)
+    crash_points.assert_stores_agree(thread)
 
 
 def run_two_relays(step: int, first) -> bool:
     read_end, write_end = os.pipe()
-    second = kills.fork(lambda: second_relay(read_end))
-    survived = kills.ended_alive(kills.fork(first, kill_at=step))
+    second = crash_points.fork(lambda: second_relay(read_end))
+    survived = crash_points.exited_normally(crash_points.fork(first, kill_at=step))
     os.write(write_end, b"!")
-    assert kills.ended_alive(second)
+    assert crash_points.exited_normally(second)
     for each in (read_end, write_end):
         os.close(each)
     return survived
@@ -87,7 +87,7 @@ def test_entries_take_effect_once_when_one_of_two_relays_is_killed(short_lease):
     relay_until_empty()
     one, another = conversation(), conversation()
     relay_until_empty()
-    for step in range(1, kills.MOST_STEPS):
+    for step in range(1, crash_points.MAX_STEPS):
         threads = [conversation()] if step > 1 else [one, another]
         for thread, seller in threads:
             announce(thread, seller, 3)
@@ -101,7 +101,7 @@ def test_entries_take_effect_once_when_one_of_two_relays_is_killed(short_lease):
 
 
 def test_entries_take_effect_once_when_an_action_is_killed_beside_a_relay(short_lease):
-    for step in range(1, kills.MOST_STEPS):
+    for step in range(1, crash_points.MAX_STEPS):
         thread, seller = conversation()
         survived = run_two_relays(step, lambda of=(thread, seller): process_now(announce(*of, 2)))
         relay_until_empty()

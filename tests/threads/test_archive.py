@@ -17,7 +17,7 @@ from core.refusals import Refusal
 from demo import history
 from files.actions import accept_file
 from moderation.evidence import snapshots
-from tests.contracts import kills
+from tests.contracts import crash_points
 from tests.threads.conftest import messages_of, read_up_to, say
 from threads import cache
 from threads.actions.revisions import edit_message, remove_message, set_reaction
@@ -566,7 +566,7 @@ def _survives_kill(step: int, action: Callable[[], object]) -> bool:
 
     def run_armed() -> None:
         def count_step() -> None:
-            kills.passing_by()
+            crash_points.crash_point()
 
         save, delete = storage._save, storage.delete
 
@@ -591,7 +591,7 @@ def _survives_kill(step: int, action: Callable[[], object]) -> bool:
         storage._save, storage.delete = watched_save, watched_delete
         action()
 
-    return kills.survives(step, run_armed)
+    return crash_points.survives(step, run_armed)
 
 
 class _Reader:

@@ -20,7 +20,7 @@ from moderation.models import Case
 from projects.actions.bookings import decline_offer
 from projects.actions.cards import propose_card
 from projects.cards.deadline_worker import process_due_cards
-from tests.contracts.card_scenes import GIVEN, propose
+from tests.contracts.card_helpers import GIVEN, propose
 from tests.contracts.conftest import book, offer_in
 from tests.moderation.conftest import BACKEND, make_staff, moderator, taken  # noqa: F401
 from tests.threads.checker import assert_consistent

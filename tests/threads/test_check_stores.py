@@ -12,7 +12,7 @@ from core.ids import new_ulid
 from core.outbox.models import OutboxEntry
 from core.outbox.processing import process_due
 from projects.consistency import orphans
-from tests.contracts.card_scenes import propose
+from tests.contracts.card_helpers import propose
 from tests.contracts.conftest import book, offer_in
 from tests.threads.conftest import make_person, say, start
 from threads import cache

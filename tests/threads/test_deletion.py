@@ -22,7 +22,7 @@ from inbox.models import IndexedMessage
 from inbox.search.index import index_thread
 from inbox.search.indexer import index_queued
 from privacy.actions import delete_account
-from tests.contracts import kills
+from tests.contracts import crash_points
 from tests.contracts.conftest import book, offer_in, pay, sign, terms
 from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent
@@ -251,7 +251,7 @@ def test_the_page_shows_why_deletion_is_refused(buyer, seller, thread):
 
 @pytest.mark.django_db(transaction=True)
 def test_deletion_completes_when_killed_at_every_step():
-    for step in range(1, kills.MOST_STEPS):
+    for step in range(1, crash_points.MAX_STEPS):
         buyer, seller = make_person("Bea"), make_person("Sam")
         threads = [start(buyer, seller), start(seller, make_person("Mia"))]
         relay()
@@ -261,7 +261,7 @@ def test_deletion_completes_when_killed_at_every_step():
             while process_due():
                 pass
 
-        is_done = kills.survives(step, act)
+        is_done = crash_points.survives(step, act)
         for thread in threads:
             cache.invalidate(thread)
         now = User.objects.get(pk=seller.pk)

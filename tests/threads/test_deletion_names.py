@@ -14,7 +14,7 @@ from inbox.search.index import index_thread
 from inbox.search.indexer import index_queued
 from privacy.actions import delete_account
 from projects.actions.bookings import deliver_finals
-from tests.contracts.card_scenes import answer, propose
+from tests.contracts.card_helpers import answer, propose
 from tests.contracts.conftest import book, offer_in, sign
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import befriend, messages_of, row, say, start, thread_item

@@ -1,4 +1,4 @@
-"""A pin with a picture from elsewhere: a link at once, the picture when it was fetched."""
+"""A pinned link to a remote image: shown as a link first, as an image once it was fetched."""
 
 from datetime import timedelta
 
@@ -14,12 +14,12 @@ from projects.actions.panel import edit_tab
 from projects.panel.rebuild import list_differences, rebuild
 from projects.remote_pins import fetch_next
 from tests.contracts.conftest import book
-from tests.contracts.kills import survives
+from tests.contracts.crash_points import survives
 from tests.contracts.test_panel_files import days_later, get, items, unpin
-from tests.files.conftest import kept, limit, picture  # noqa: F401
+from tests.files.conftest import change_file_settings, kept, picture  # noqa: F401
 from tests.files.corpus import HTML, SVG, long_bomb, pdf, png
-from tests.files.test_fetching import web  # noqa: F401
-from tests.files.web import HOST, INSIDE, send
+from tests.files.fake_web import HOST, INSIDE, send
+from tests.files.test_download import web  # noqa: F401
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, make_person, start
 from threads import cache
@@ -34,7 +34,7 @@ def pin(user, thread, link, **more):
 
 
 def fetch_all() -> int:
-    """Now, and what is to be tried again, as often as that is."""
+    """Fetches all due images, including every retry."""
     fetched = 0
     while OutsidePicture.objects.exists():
         OutsidePicture.objects.update(due_at=timezone.now())
@@ -42,7 +42,7 @@ def fetch_all() -> int:
     return fetched
 
 
-def stays_a_link(user, thread) -> None:
+def assert_stays_a_link(user, thread) -> None:
     (item,) = items(user, thread)
     assert "picture" not in item
     assert not OutsidePicture.objects.exists()
@@ -50,7 +50,7 @@ def stays_a_link(user, thread) -> None:
 
 
 @pytest.mark.storage
-def test_a_link_at_once_and_its_picture_for_both_when_it_came(
+def test_a_pin_is_a_link_first_and_an_image_once_fetched(
     leg, thread, buyer, seller, stranger, delivered, web  # noqa: F811
 ):  # fmt: skip
     add_friend(buyer, thread_id=thread, user=stranger)
@@ -66,9 +66,9 @@ def test_a_link_at_once_and_its_picture_for_both_when_it_came(
     file = File.objects.get()
     assert (item["link"], item["picture"]["id"], item["by"]) == (link, file.id, buyer.id)
     assert (file.owner, file.name, file.width) == (buyer, "Grey door.jpg", 640)
-    (told,) = [e for e in delivered.to(seller, "panel.changed") if e["tab"] == "moodboard"]
-    assert file.id in told["html"]
-    assert f'href="{link}"' in told["html"]
+    (event,) = [e for e in delivered.to(seller, "panel.changed") if e["tab"] == "moodboard"]
+    assert file.id in event["html"]
+    assert f'href="{link}"' in event["html"]
     assert [get(user, file) for user in (buyer, seller, stranger)] == [200, 200, 404]
     assert not fetch_next()
     assert web.asked == ["/Grey%20door.jpg"]
@@ -76,7 +76,7 @@ def test_a_link_at_once_and_its_picture_for_both_when_it_came(
 
 
 @pytest.mark.storage
-def test_what_was_pinned_twice_is_fetched_once(leg, thread, buyer, web):  # noqa: F811
+def test_a_link_pinned_twice_is_fetched_once(leg, thread, buyer, web):  # noqa: F811
     link = web.give("/a.jpg", picture())
     for _ in ("once", "again"):
         pin(buyer, thread, link, part="apin")
@@ -103,37 +103,37 @@ def test_what_was_pinned_twice_is_fetched_once(leg, thread, buyer, web):  # noqa
     ],
     ids=["page", "lie", "svg", "svg-lie", "bomb", "large-bomb", "cut", "pdf", "words", "nothing"],
 )
-def test_what_is_no_picture_stays_a_link(kind, body, leg, thread, buyer, web):  # noqa: F811
+def test_a_file_that_is_no_image_stays_a_link(kind, body, leg, thread, buyer, web):  # noqa: F811
     pin(buyer, thread, web.give("/a", body(), kind))
     assert fetch_all() == 1
-    stays_a_link(buyer, thread)
+    assert_stays_a_link(buyer, thread)
     assert not File.objects.exists()
 
 
-def test_a_picture_may_be_called_something_else(leg, thread, buyer, web):  # noqa: F811
+def test_the_image_type_is_detected_from_content(leg, thread, buyer, web):  # noqa: F811
     pin(buyer, thread, web.give("/a.php", picture("PNG"), "application/octet-stream"))
     fetch_all()
     assert items(buyer, thread)[0]["picture"]["name"] == "a.jpg"
 
 
-def test_what_is_not_there_stays_a_link_and_is_not_asked_for_again(leg, thread, buyer, web):  # noqa: F811
+def test_a_missing_image_stays_a_link_and_is_not_retried(leg, thread, buyer, web):  # noqa: F811
     pin(buyer, thread, web.link("/missing.jpg"))
     assert fetch_all() == 1
-    stays_a_link(buyer, thread)
+    assert_stays_a_link(buyer, thread)
 
 
 @pytest.mark.storage
-def test_what_fails_is_tried_three_times(leg, thread, buyer, web):  # noqa: F811
+def test_a_failed_fetch_is_tried_three_times(leg, thread, buyer, web):  # noqa: F811
     web.answers["/a.jpg"] = lambda to: send(to, 503, b"", {})
     pin(buyer, thread, web.link("/a.jpg"))
     assert fetch_next()
     assert not fetch_next()
     assert fetch_all() == 2
     assert web.asked == ["/a.jpg"] * 3
-    stays_a_link(buyer, thread)
+    assert_stays_a_link(buyer, thread)
 
 
-def test_what_comes_at_the_second_attempt_is_shown(leg, thread, buyer, web):  # noqa: F811
+def test_an_image_fetched_by_a_retry_is_shown(leg, thread, buyer, web):  # noqa: F811
     web.answers["/a.jpg"] = lambda to: send(to, 503, b"", {})
     pin(buyer, thread, web.link("/a.jpg"))
     assert fetch_next()
@@ -142,28 +142,28 @@ def test_what_comes_at_the_second_attempt_is_shown(leg, thread, buyer, web):  # 
     assert items(buyer, thread)[0]["picture"]["width"] == 640
 
 
-def test_nobody_is_led_inside(leg, thread, buyer, web):  # noqa: F811
+def test_internal_addresses_are_never_fetched(leg, thread, buyer, web):  # noqa: F811
     web.names["inside.example"] = [[INSIDE]]
     web.give("/a.jpg", picture())
     pin(buyer, thread, web.link("/a.jpg", "inside.example"))
     assert fetch_all() == 1
-    stays_a_link(buyer, thread)
+    assert_stays_a_link(buyer, thread)
     assert (web.asked, web.inside) == ([], [])
 
 
-def test_other_links_are_not_even_waited_for(leg, thread, buyer, web):  # noqa: F811
+def test_links_with_another_scheme_or_port_are_not_queued(leg, thread, buyer, web):  # noqa: F811
     for link in ("http://pictures.example/a.jpg", "https://pictures.example:1/a.jpg"):
         pin(buyer, thread, link)
     assert not OutsidePicture.objects.exists()
 
 
-def test_it_can_be_turned_off(leg, thread, buyer, web, monkeypatch):  # noqa: F811
+def test_fetching_can_be_disabled(leg, thread, buyer, web, monkeypatch):  # noqa: F811
     monkeypatch.setattr(settings, "FETCH_PINS", False)
     pin(buyer, thread, web.give("/a.jpg", picture()))
     assert not OutsidePicture.objects.exists()
 
 
-def test_a_pin_that_was_refused_waits_for_nothing(leg, thread, buyer, seller, stranger, web):  # noqa: F811
+def test_a_refused_pin_is_not_queued(leg, thread, buyer, seller, stranger, web):  # noqa: F811
     link = web.give("/a.jpg", picture())
     with pytest.raises(Refusal, match="THREAD_NOT_FOUND"):
         pin(stranger, thread, link)
@@ -172,14 +172,14 @@ def test_a_pin_that_was_refused_waits_for_nothing(leg, thread, buyer, seller, st
     assert not OutsidePicture.objects.exists()
 
 
-def test_nobody_says_by_hand_what_a_link_led_to(leg, thread, buyer, web):  # noqa: F811
+def test_a_user_cannot_set_the_fetched_image(leg, thread, buyer, web):  # noqa: F811
     link = web.give("/a.jpg", picture())
     pin(buyer, thread, link, part="apin")
     with pytest.raises(Refusal, match="PANEL_INVALID"):
         pin(buyer, thread, link, part="apin", op="picture", version=1)
 
 
-def test_who_fetches_without_end_has_links_from_then_on(leg, thread, buyer, web, monkeypatch):  # noqa: F811
+def test_a_user_over_the_fetch_limit_only_gets_links(leg, thread, buyer, web, monkeypatch):  # noqa: F811
     monkeypatch.setattr(settings, "UPLOAD_LIMIT", 1)
     for path in ("/a.jpg", "/b.jpg"):
         pin(buyer, thread, web.give(path, picture()))
@@ -188,7 +188,7 @@ def test_who_fetches_without_end_has_links_from_then_on(leg, thread, buyer, web,
     assert web.asked == ["/a.jpg"]
 
 
-def test_a_caption_that_somebody_writes_meanwhile_is_kept(leg, thread, buyer, seller, web):  # noqa: F811
+def test_a_caption_edited_during_the_fetch_is_kept(leg, thread, buyer, seller, web):  # noqa: F811
     version = pin(buyer, thread, web.give("/a.jpg", picture()), part="apin")
     fetch_all()
     pin(seller, thread, "This light", op="edit", part="apin", name="caption", version=version)
@@ -196,16 +196,16 @@ def test_a_caption_that_somebody_writes_meanwhile_is_kept(leg, thread, buyer, se
     assert (item["caption"], item["picture"]["width"]) == ("This light", 640)
 
 
-def test_a_pin_that_went_meanwhile_stays_gone(leg, thread, buyer, seller, web, monkeypatch):  # noqa: F811
-    """Removed while its picture is on the way: nothing shows it, and the sweeper takes it."""
+def test_a_pin_removed_during_the_fetch_stays_removed(leg, thread, buyer, seller, web, monkeypatch):  # noqa: F811
+    """The fetched image is not shown, and the cleanup removes it."""
     pin(buyer, thread, web.give("/a.jpg", picture()), part="apin")
     show = fetcher.show_fetched_image
 
-    def too_late(*args, **fields):
+    def unpin_then_show(*args, **fields):
         unpin(seller, thread, "apin")
         show(*args, **fields)
 
-    monkeypatch.setattr(fetcher, "show_fetched_image", too_late)
+    monkeypatch.setattr(fetcher, "show_fetched_image", unpin_then_show)
     assert fetch_all() == 1
     assert items(buyer, thread) == []
     days_later(1)
@@ -213,22 +213,22 @@ def test_a_pin_that_went_meanwhile_stays_gone(leg, thread, buyer, seller, web, m
     assert not TabUse.objects.exists()
 
 
-def test_another_pin_by_the_same_name_does_not_get_it(leg, thread, buyer, web, monkeypatch):  # noqa: F811
+def test_another_pin_with_the_same_id_does_not_get_the_image(leg, thread, buyer, web, monkeypatch):  # noqa: F811
     pin(buyer, thread, web.give("/a.jpg", picture()), part="apin")
     show = fetcher.show_fetched_image
 
-    def replaced(*args, **fields):
+    def replace_then_show(*args, **fields):
         unpin(buyer, thread, "apin")
         pin(buyer, thread, "http://pictures.example/b.jpg", part="apin")
         show(*args, **fields)
 
-    monkeypatch.setattr(fetcher, "show_fetched_image", replaced)
+    monkeypatch.setattr(fetcher, "show_fetched_image", replace_then_show)
     fetch_all()
     (item,) = items(buyer, thread)
     assert "picture" not in item
 
 
-def test_a_picture_goes_with_its_pin_and_with_safe_mode(leg, thread, buyer, seller, web):  # noqa: F811
+def test_an_image_is_hidden_with_its_pin_and_by_safe_mode(leg, thread, buyer, seller, web):  # noqa: F811
     pin(buyer, thread, web.give("/a.jpg", picture()), part="apin")
     fetch_all()
     file = File.objects.get()
@@ -239,7 +239,7 @@ def test_a_picture_goes_with_its_pin_and_with_safe_mode(leg, thread, buyer, sell
     assert File.objects.get().released_at
 
 
-def test_where_nobody_may_write_the_picture_waits(leg, thread, buyer, seller, web):  # noqa: F811
+def test_in_a_locked_thread_the_image_is_shown_later(leg, thread, buyer, seller, web):  # noqa: F811
     pin(buyer, thread, web.give("/a.jpg", picture()))
     lock_thread(thread_id=thread, reason="A look")
     assert fetch_next()
@@ -250,14 +250,14 @@ def test_where_nobody_may_write_the_picture_waits(leg, thread, buyer, seller, we
     assert web.asked == ["/a.jpg"]
 
 
-def test_what_somebody_pinned_who_has_left_stays_a_link(leg, thread, buyer, seller, web):  # noqa: F811
+def test_a_pin_of_a_user_who_left_stays_a_link(leg, thread, buyer, seller, web):  # noqa: F811
     pin(buyer, thread, web.give("/a.jpg", picture()))
     leave_thread(buyer, thread_id=thread)
     assert fetch_all() == 1
     assert "picture" not in items(seller, thread)[0]
 
 
-def test_it_is_the_same_when_it_is_made_again(leg, thread, buyer, seller, web):  # noqa: F811
+def test_rebuilt_tabs_keep_the_image(leg, thread, buyer, seller, web):  # noqa: F811
     pin(buyer, thread, web.give("/a.jpg", picture()))
     fetch_all()
     before = items(buyer, thread)
@@ -267,7 +267,7 @@ def test_it_is_the_same_when_it_is_made_again(leg, thread, buyer, seller, web): 
 
 
 @pytest.mark.storage
-def test_of_two_servers_one_fetches(leg, thread, buyer, web):  # noqa: F811
+def test_only_one_of_two_servers_fetches(leg, thread, buyer, web):  # noqa: F811
     pin(buyer, thread, web.give("/a.jpg", picture()))
     assert queue.claim_image()
     assert queue.claim_image() is None
@@ -277,8 +277,8 @@ def test_of_two_servers_one_fetches(leg, thread, buyer, web):  # noqa: F811
 
 @pytest.mark.storage
 @pytest.mark.django_db(transaction=True)
-def test_killed_at_every_step_it_comes_once(web, kept, monkeypatch):  # noqa: F811
-    """Of pinning and of fetching: somebody else goes on where it was left."""
+def test_killed_at_every_step_an_image_is_shown_once(web, kept, monkeypatch):  # noqa: F811
+    """Another process continues where pinning or fetching was interrupted."""
     monkeypatch.setattr(download, "RULES", web.rules())
     link = web.give("/a.jpg", picture(size=(32, 32)))
     for step in range(1, 40):
@@ -303,4 +303,4 @@ def test_killed_at_every_step_it_comes_once(web, kept, monkeypatch):  # noqa: F8
         if is_done:
             assert step > 4
             return
-    pytest.fail("it never came to an end")
+    pytest.fail("the action never completed")

@@ -1,4 +1,4 @@
-"""A corner of the web: real servers that speak https, and a resolver that says what it is told."""
+"""Local HTTPS servers and a scripted resolver, as a stand-in for the web."""
 
 import datetime
 import ipaddress
@@ -24,12 +24,13 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 
 class Web:
-    """Taken for public is OUTSIDE alone; INSIDE is what nobody may be led to."""
+    """Only OUTSIDE counts as a public address; INSIDE stands for an internal one, never to be
+    fetched."""
 
     def __init__(self, folder: Path) -> None:
         self.certificate = make_certificate(folder, HOST, "elsewhere.example", "inside.example")
         self.answers: dict[str, Answer] = {}
-        # Of each host what is answered to each question in turn; the last one stays.
+        # The addresses that each host resolves to, one list per query; the last list is repeated.
         self.names: dict[str, list[list[str]]] = {HOST: [[OUTSIDE]]}
         self.asked: list[str] = []
         self.inside: list[str] = []
@@ -41,20 +42,20 @@ class Web:
         return f"https://{host}:{self.port}{path}"
 
     def give(self, path: str, body: bytes, kind: str = "image/jpeg", **headers: str) -> str:
-        """A link to that."""
+        """Serves the body at the path and returns its link."""
         self.answers[path] = lambda to: send(to, 200, body, {"Content-Type": kind} | headers)
         return self.link(path)
 
-    def lead(self, path: str, location: str, status: int = 302) -> str:
+    def redirect(self, path: str, location: str, status: int = 302) -> str:
         self.answers[path] = lambda to: send(to, status, b"", {"Location": location})
         return self.link(path)
 
     def resolve(self, host: str) -> list[str]:
         self.resolved.append(host)
-        told = self.names.get(host)
-        if not told:
-            raise OSError("there is no such name")
-        return told.pop(0) if len(told) > 1 else told[0]
+        answers = self.names.get(host)
+        if not answers:
+            raise OSError("the host does not exist")
+        return answers.pop(0) if len(answers) > 1 else answers[0]
 
     def rules(self, **changes: object) -> DownloadRules:
         fields = {"port": self.port, "resolve": self.resolve, "trust": self._trust, "seconds": 20.0}
@@ -75,14 +76,14 @@ class Web:
                 server.shutdown()
                 server.server_close()
 
-    def _listen(self, address: str, port: int, asked: list[str]) -> ThreadingHTTPServer:
+    def _listen(self, address: str, port: int, requested: list[str]) -> ThreadingHTTPServer:
         web = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
-                asked.append(self.path)
+                requested.append(self.path)
                 web.headers.append(dict(self.headers))
                 self.close_connection = True
                 web.answers.get(self.path, lambda to: send(to, 404, b"Nothing", {}))(self)
@@ -90,7 +91,7 @@ class Web:
             def log_message(self, *_: object) -> None:
                 pass
 
-        server = Quiet((address, port), Handler)
+        server = QuietServer((address, port), Handler)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.certificate)
         server.socket = context.wrap_socket(server.socket, server_side=True)
@@ -98,8 +99,8 @@ class Web:
         return server
 
 
-class Quiet(ThreadingHTTPServer):
-    """Whoever hangs up in the middle is what these tests are about."""
+class QuietServer(ThreadingHTTPServer):
+    """Ignores errors, since these tests close connections early."""
 
     daemon_threads = True
 
@@ -107,29 +108,31 @@ class Quiet(ThreadingHTTPServer):
         pass
 
 
-def send(to: BaseHTTPRequestHandler, status: int, body: bytes, headers: dict[str, str]) -> None:
-    to.send_response(status)
+def send(
+    handler: BaseHTTPRequestHandler, status: int, body: bytes, headers: dict[str, str]
+) -> None:
+    handler.send_response(status)
     for name, value in ({"Content-Length": str(len(body))} | headers).items():
         if value:
-            to.send_header(name, value)
-    to.end_headers()
-    to.wfile.write(body)
+            handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(body)
 
 
 def drip(piece: bytes, every: float = 0.05, head: bytes = b"") -> Answer:
-    """Something now and then, for longer than anybody should wait."""
+    """Makes a response that sends a piece at intervals for longer than any timeout."""
 
-    def answer(to: BaseHTTPRequestHandler) -> None:
-        to.wfile.write(head)
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(head)
         for _ in range(500):
-            to.wfile.write(piece)
+            handler.wfile.write(piece)
             time.sleep(every)
 
     return answer
 
 
 def make_certificate(folder: Path, *names: str) -> Path:
-    """Key and certificate in one file, for these names."""
+    """Writes a key and a certificate for these names to one file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
     now = datetime.datetime.now(datetime.UTC)

@@ -1,4 +1,4 @@
-"""Deliveries of a booking: so many, each of a bounded size; a refusal stores nothing."""
+"""Limits on the number and size of a booking's deliveries; a refused delivery stores nothing."""
 
 import pytest
 
@@ -35,33 +35,33 @@ def deliver(leg, key, listing="", title="Finals"):
     return add_manifest(leg.seller, leg_id=leg.id, key=key, title=title, listing=listing)
 
 
-def stored() -> tuple[int, int]:
+def count_stored() -> tuple[int, int]:
     return DeliverableManifest.objects.count(), OutboxEntry.objects.count()
 
 
 def assert_refused(leg, code, **given) -> Refusal:
-    before = stored()
+    before = count_stored()
     with pytest.raises(Refusal) as refused:
         deliver(leg, "one beyond", **given)
     assert refused.value.code == code
-    assert stored() == before
+    assert count_stored() == before
     return refused.value
 
 
 @pytest.mark.storage
-def test_a_booking_has_so_many_deliveries(leg, monkeypatch):
+def test_the_number_of_deliveries_of_a_booking_is_limited(leg, monkeypatch):
     monkeypatch.setattr(manifests, "MAX_MANIFESTS_PER_BOOKING", 3)
     made = [deliver(leg, f"{number}")[0] for number in range(3)]
     refusal = assert_refused(leg, "ACTION_INVALID_STATE")
     assert "3 deliveries" in refusal.message
-    # A repeat of one that is there finds it, and another booking is not concerned.
+    # A repeat of a stored delivery is accepted, and other bookings have their own limit.
     assert deliver(leg, "2") == (made[2], [])
     deliver(book(leg.thread_id, leg.buyer, leg.seller), "other")
     assert MAX_MANIFESTS_PER_BOOKING == 50
 
 
-def test_a_list_has_so_many_bytes(leg):
-    # Two-byte letters: what counts is what is stored, not how many letters there are.
+def test_the_bytes_of_a_listing_are_limited(leg):
+    # Two-byte characters: the limit is in bytes, not in characters.
     lines = [line(f"{number:04} " + "é" * 200) for number in range(MAX_ENTRIES)]
     text = "\n".join(lines)
     cut = text.encode()[:MAX_LISTING_BYTES].decode(errors="ignore").rstrip()
@@ -76,13 +76,13 @@ def test_a_list_has_so_many_bytes(leg):
     assert "larger than 512 KB" in refusal.message
 
 
-def test_a_list_has_so_many_files(leg):
+def test_the_files_of_a_listing_are_limited(leg):
     lines = [line(f"{number}") for number in range(MAX_ENTRIES)]
     assert len(deliver(leg, "most", "\n".join(lines))[0].entries) == MAX_ENTRIES
     assert_refused(leg, "OFFER_INVALID", listing="\n".join([*lines, line("one more")]))
 
 
-def test_names_links_and_titles_have_so_many_characters(leg):
+def test_the_length_of_names_links_and_titles_is_limited(leg):
     name = "é" * MAX_NAME_CHARS
     link = LINK + "a" * (MAX_LINK_CHARS - len(LINK))
     title = "é" * MAX_TITLE_CHARS
@@ -93,6 +93,6 @@ def test_names_links_and_titles_have_so_many_characters(leg):
 
 
 @pytest.mark.parametrize("link", ["https://[", "https://[a]b/", "https://a℀.example/"])
-def test_a_link_that_cannot_be_read_is_refused(link):
+def test_a_malformed_link_is_refused(link):
     with pytest.raises(Refusal, match="OFFER_INVALID"):
         read_listing(line("a.jpg", link))

@@ -1,4 +1,4 @@
-"""What must not change is kept by the database, whoever asks and however."""
+"""Records that must not change are protected by database triggers, against ORM and SQL alike."""
 
 import pytest
 from django.db import DatabaseError, connection, transaction
@@ -15,7 +15,7 @@ from contracts.models import (
     Signature,
 )
 from projects.actions.bookings import deliver_finals
-from tests.contracts.card_scenes import propose
+from tests.contracts.card_helpers import propose
 from tests.contracts.conftest import pay, sign
 
 pytestmark = pytest.mark.storage
@@ -33,7 +33,7 @@ def records(leg: Leg, buyer, seller) -> Leg:
     return leg
 
 
-FROZEN = {
+IMMUTABLE = {
     Receipt: ("amount_cents", 1),
     Signature: ("legal_name", "Somebody Else"),
     LedgerEntry: ("amount_cents", 1),
@@ -48,9 +48,9 @@ def refused(statement: str, *values: object) -> None:
         cursor.execute(statement, values)
 
 
-@pytest.mark.parametrize("kind", FROZEN, ids=lambda kind: kind.__name__)
-def test_is_neither_changed_nor_deleted_by_the_orm_or_by_sql(kind, records):
-    table, (column, value) = kind._meta.db_table, FROZEN[kind]
+@pytest.mark.parametrize("kind", IMMUTABLE, ids=lambda kind: kind.__name__)
+def test_a_record_is_neither_changed_nor_deleted_by_orm_or_sql(kind, records):
+    table, (column, value) = kind._meta.db_table, IMMUTABLE[kind]
     record = kind.objects.latest("pk")
     before = kind.objects.filter(pk=record.pk).values().get()
     refused(f"UPDATE {table} SET {column} = %s", value)
@@ -67,15 +67,15 @@ def test_is_neither_changed_nor_deleted_by_the_orm_or_by_sql(kind, records):
     assert kind.objects.filter(pk=record.pk).values().get() == before
 
 
-@pytest.mark.parametrize("kind", FROZEN, ids=lambda kind: kind.__name__)
-def test_is_not_replaced_under_its_own_id(kind, records):
-    """SQLite would take the old row away without asking any trigger."""
+@pytest.mark.parametrize("kind", IMMUTABLE, ids=lambda kind: kind.__name__)
+def test_a_record_is_not_replaced_under_its_own_id(kind, records):
+    """SQLite's INSERT OR REPLACE deletes the old row without firing delete triggers."""
     table, names = kind._meta.db_table, [field.column for field in kind._meta.concrete_fields]
     columns = ", ".join(names)
     if connection.vendor == "sqlite":
         refused(f"INSERT OR REPLACE INTO {table} ({columns}) SELECT {columns} FROM {table}")
     else:
-        column = FROZEN[kind][0]
+        column = IMMUTABLE[kind][0]
         refused(
             f"INSERT INTO {table} ({columns}) SELECT {columns} FROM {table} "
             f"ON CONFLICT (id) DO UPDATE SET {column} = EXCLUDED.{column}"
@@ -93,18 +93,18 @@ def test_is_not_replaced_under_its_own_id(kind, records):
         "signed_sha256 = 'f'",
     ],
 )
-def test_of_a_contract_nothing_that_was_issued_or_signed_changes(change, records):
+def test_issued_and_signed_contracts_do_not_change(change, records):
     refused(f"UPDATE contracts_contractversion SET {change}")
     refused("DELETE FROM contracts_contractversion")
 
 
-def test_what_is_void_stays_void(records, seller):
+def test_a_void_version_stays_void(records, seller):
     ContractVersion.objects.update(status="void")
     for status in ("issued", "in_force"):
         refused(f"UPDATE contracts_contractversion SET status = '{status}'")
 
 
-def test_a_receipt_with_another_number_than_the_next_is_refused(records, seller):
+def test_a_receipt_needs_the_next_number(records, seller):
     receipt = Receipt.objects.get(seller=seller)
     entry = LedgerEntry.objects.create(
         leg=records, key="k", kind="payment", amount_cents=1, currency="EUR", note="n",
@@ -130,6 +130,6 @@ def test_a_receipt_with_another_number_than_the_next_is_refused(records, seller)
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_a_leg_that_makes_no_sense_is_refused_by_the_database(leg, change):
+def test_an_invalid_leg_is_refused_by_the_database(leg, change):
     with pytest.raises(DatabaseError), transaction.atomic():
         Leg.objects.filter(pk=leg.pk).update(**change)

@@ -1,4 +1,4 @@
-"""Cards to try things with: a proposal of each type, and the moves that lead to each state."""
+"""Card helpers: a valid proposal of each type, and the transitions that lead to each state."""
 
 import io
 from datetime import UTC, datetime, timedelta
@@ -35,7 +35,7 @@ from tests.contracts.conftest import sign
 from tests.files.conftest import picture
 from tests.threads.conftest import make_person
 
-DECIDED = "We have spoken with both."
+DECISION = "We have spoken with both."
 
 
 def local(moment: datetime, zone: str) -> str:
@@ -51,12 +51,12 @@ def new_time(leg: Leg, *, days: int = 1) -> dict[str, Any]:
     }
 
 
-def soon(leg: Leg) -> str:
+def in_three_days(leg: Leg) -> str:
     return local(timezone.now() + timedelta(days=3), leg.time_zone)
 
 
-def picture_of(leg: Leg) -> str:
-    """The first of the newest proofs."""
+def first_proof_id(leg: Leg) -> str:
+    """Returns the id of the first file of the newest proofs card."""
     newest = Card.objects.filter(leg=leg, type="proofs").order_by("created_at", "id").last()
     return newest.payload["files"][0]["id"] if newest else ""
 
@@ -75,7 +75,7 @@ GIVEN: dict[str, Any] = {
     "reschedule": new_time,
     "extras": some_extras,
     "overtime": lambda leg: {"minutes": "90", "note": "The last looks took longer."},
-    "proofs": lambda leg: {"until": soon(leg), "most": "1", "note": "The first looks."},
+    "proofs": lambda leg: {"until": in_three_days(leg), "most": "1", "note": "The first looks."},
     "expense": lambda leg: {"amount": "18.40", "merchant": "Taxi", "date": "2026-05-01"},
     "sign": lambda leg: {},
     "complete": lambda leg: {"how": "time", "note": "All delivered."},
@@ -83,13 +83,13 @@ GIVEN: dict[str, Any] = {
     "dispute": lambda leg: {"matter": "not_as_agreed", "details": "Half of it is missing."},
     "safety": lambda leg: {"matter": "harassment", "severity": "soon", "notes": "He shouts."},
 }
-# What a move takes, where it takes something.
-GIVEN_WITH: dict[tuple[str, str], Any] = {
+# Input of the transitions that take any, by card type and transition name.
+TRANSITION_INPUTS: dict[tuple[str, str], Any] = {
     ("reschedule", "counter"): lambda leg: new_time(leg, days=5),
     ("extras", "counter"): some_extras,
-    ("proofs", "approve"): lambda leg: {"chosen": picture_of(leg)},
+    ("proofs", "approve"): lambda leg: {"chosen": first_proof_id(leg)},
     ("proofs", "request_changes"): lambda leg: {
-        "notes": [{"id": picture_of(leg), "note": "Less contrast, please."}]
+        "notes": [{"id": first_proof_id(leg), "note": "Less contrast, please."}]
     },
     ("proofs", "answer"): lambda leg: GIVEN["proofs"](leg),
     ("sign", "sign"): lambda leg: {"legal_name": "A Legal Name", "has_read": "true"},
@@ -102,18 +102,18 @@ def proposer_of(type_name: str, leg: Leg) -> User:
 
 
 def make_completable(leg: Leg) -> None:
-    """Signed by both, and over: before every other booking of the seller that is over."""
+    """Signs the contract by both parties and moves the booking to a free time in the past."""
     leg.refresh_from_db()
     version = leg.contract.versions.exclude(status="void").get()
     for user in (leg.buyer, leg.seller):
         sign(user, leg, version.number)
     if leg.ends_at > timezone.now():
-        over = Leg.objects.filter(seller=leg.seller_id, ends_at__lt=timezone.now()).count()
-        earlier = timedelta(days=730 + 30 * over)
-        times = {"starts_at": leg.starts_at - earlier, "ends_at": leg.ends_at - earlier}
+        past_count = Leg.objects.filter(seller=leg.seller_id, ends_at__lt=timezone.now()).count()
+        offset = timedelta(days=730 + 30 * past_count)
+        times = {"starts_at": leg.starts_at - offset, "ends_at": leg.ends_at - offset}
         Leg.objects.filter(pk=leg.pk).update(**times)
         leg.refresh_from_db()
-        # Tabs show the times, also where what is proposed next is refused.
+        # Records the change, because tabs show the times even if the next proposal is refused.
         with transaction.atomic():
             entries = record_leg_change(leg, by=leg.seller, key=f"{leg.id}:over", text="")
         process_now(entries)
@@ -140,7 +140,7 @@ def propose(type_name: str, leg: Leg, by: User | None = None, **more: Any) -> Ca
 
 
 def files_for(type_name: str, leg: Leg, by: User) -> list[str]:
-    """As many as a card of this type needs, freshly brought."""
+    """Uploads as many files as a card of this type needs and returns their ids."""
     kind = TYPES[type_name]
     name, content = ("look.jpg", picture()) if kind.file_kind else ("slip.txt", b"A slip")
     return [
@@ -149,13 +149,13 @@ def files_for(type_name: str, leg: Leg, by: User) -> list[str]:
     ]
 
 
-def answer(by: User, card: Card, move: str, **more: Any) -> Card:
-    fields = {"version": card.version, "key": f"{move}-{card.version}"} | more
-    return transition_card(by, card_id=card.id, transition=move, **fields)
+def answer(by: User, card: Card, transition: str, **more: Any) -> Card:
+    fields = {"version": card.version, "key": f"{transition}-{card.version}"} | more
+    return transition_card(by, card_id=card.id, transition=transition, **fields)
 
 
-def rightful(role: str, card: Card) -> list[User]:
-    """Whom the table means by a role, spelled out once more."""
+def users_with_role(role: str, card: Card) -> list[User]:
+    """Lists the users a role stands for, independently of the product code."""
     other = card.seller if card.proposed_by == card.buyer else card.buyer
     return {
         BUYER: [card.buyer],
@@ -167,32 +167,32 @@ def rightful(role: str, card: Card) -> list[User]:
     }.get(role, [])
 
 
-def given_with(card: Card, move: Transition) -> dict[str, Any]:
-    make = GIVEN_WITH.get((card.type, move.name))
-    return make(card.leg) if make else {}
+def transition_input(card: Card, transition: Transition) -> dict[str, Any]:
+    make_transition = TRANSITION_INPUTS.get((card.type, transition.name))
+    return make_transition(card.leg) if make_transition else {}
 
 
-def files_with(card: Card, move: Transition, by: User) -> list[str]:
-    return files_for(move.next_type, card.leg, by) if move.next_type else []
+def transition_files(card: Card, transition: Transition, by: User) -> list[str]:
+    return files_for(transition.next_type, card.leg, by) if transition.next_type else []
 
 
-def let_be_due(card: Card) -> None:
+def make_card_due(card: Card) -> None:
     Card.objects.filter(pk=card.pk).update(due_at=datetime(2020, 1, 1, tzinfo=UTC))
 
 
-def let_the_clock_move(card: Card) -> None:
-    let_be_due(card)
+def apply_deadline(card: Card) -> None:
+    make_card_due(card)
     done = apply_due_transition(card.id)
     assert done is not None
     process_now(done.entries)
     card.refresh_from_db()
 
 
-def let_the_booking_end(card: Card) -> None:
-    """By another card about it."""
+def end_booking(card: Card) -> None:
+    """Ends the booking by accepting a cancellation card."""
     leg = Leg.objects.get(pk=card.leg_id)
     last = propose("cancel", leg)
-    answer(rightful(ANSWERER, last)[0], last, "accept")
+    answer(users_with_role(ANSWERER, last)[0], last, "accept")
     card.refresh_from_db()
 
 
@@ -203,44 +203,51 @@ def make_staff() -> User:
     return staff
 
 
-def let_staff_decide(card: Card) -> User:
+def decide_as_staff(card: Card) -> User:
     staff = make_staff()
-    decide_card(staff, thread_id=card.thread_id, card_id=card.id, reason=DECIDED)
+    decide_card(staff, thread_id=card.thread_id, card_id=card.id, reason=DECISION)
     card.refresh_from_db()
     return staff
 
 
-def make(card: Card, move: Transition, by: User | None = None) -> None:
-    """As somebody whom the table allows it."""
-    if move.by == DEADLINE:
-        return let_the_clock_move(card)
-    if move.by == STAFF:
-        let_staff_decide(card)
+def make_transition(card: Card, transition: Transition, by: User | None = None) -> None:
+    """Makes the transition as a user whom the transition table allows it."""
+    if transition.by == DEADLINE:
+        return apply_deadline(card)
+    if transition.by == STAFF:
+        decide_as_staff(card)
         return None
-    if move.by == SYSTEM:
-        return let_the_booking_end(card)
-    by = by or rightful(move.by, card)[0]
-    answer(by, card, move.name, given=given_with(card, move), file_ids=files_with(card, move, by))
+    if transition.by == SYSTEM:
+        return end_booking(card)
+    by = by or users_with_role(transition.by, card)[0]
+    answer(
+        by,
+        card,
+        transition.name,
+        given=transition_input(card, transition),
+        file_ids=transition_files(card, transition, by),
+    )
     card.refresh_from_db()
 
 
-def bring_to(state: str, leg: Leg, type_name: str) -> Card | None:
-    """A card in that state, by the shortest way that leads there; None if none does."""
+def make_card_in_state(state: str, leg: Leg, type_name: str) -> Card | None:
+    """Makes a card and takes the shortest path of transitions to the state; None if there is
+    none."""
     kind = TYPES[type_name]
-    ways: list[tuple[str, list[Transition]]] = [(kind.first, [])]
+    paths: list[tuple[str, list[Transition]]] = [(kind.first, [])]
     seen = {kind.first}
-    while ways:
-        at, way = ways.pop(0)
-        if at == state:
+    while paths:
+        reached, path = paths.pop(0)
+        if reached == state:
             card = propose(type_name, leg)
-            for move in way:
-                make(card, move)
-                # Of those that several have to make, each makes it.
-                while card.state != move.to:
-                    make(card, move)
+            for transition in path:
+                make_transition(card, transition)
+                # A transition that several users have to make is made by each of them.
+                while card.state != transition.to:
+                    make_transition(card, transition)
             return card
-        for move in kind.transitions:
-            if at in move.sources and move.to not in seen:
-                seen.add(move.to)
-                ways.append((move.to, [*way, move]))
+        for transition in kind.transitions:
+            if reached in transition.sources and transition.to not in seen:
+                seen.add(transition.to)
+                paths.append((transition.to, [*path, transition]))
     return None

@@ -1,5 +1,8 @@
-"""What both stores hold of a booking: to the letter, to see that nothing was changed; and told
-without ids and times, since the same deeds have the same outcome whatever happened on the way."""
+"""Snapshots of what both stores hold of a booking.
+
+`exact_snapshot` proves that nothing changed. `snapshot` omits ids and times, so that the same
+operations give the same snapshot with and without an interruption.
+"""
 
 from typing import Any
 
@@ -19,8 +22,8 @@ from threads.dynamodb.table import Item, query_all
 from threads.models import CardShadow, PendingAction
 
 
-def everything(leg: Leg) -> dict[str, Any]:
-    """To the letter: every record there is, the thread, and what either of the two has."""
+def exact_snapshot(leg: Leg) -> dict[str, Any]:
+    """Returns every SQL record, all items of the thread and all items of both parties."""
     models = [*apps.get_app_config("contracts").get_models(), OutboxEntry, FileUse, TabUse]
     rows = {
         model.__name__: list(model.objects.order_by("pk").values())
@@ -32,12 +35,12 @@ def everything(leg: Leg) -> dict[str, Any]:
     return rows | {"items": {(item.pk, item.sk): item.attribute_values for item in items}}
 
 
-def outcome(leg: Leg) -> dict[str, Any]:
+def snapshot(leg: Leg) -> dict[str, Any]:
     leg = Leg.objects.select_related("buyer", "seller").get(pk=leg.pk)
-    return recorded(leg) | shown(leg)
+    return sql_snapshot(leg) | thread_snapshot(leg)
 
 
-def recorded(leg: Leg) -> dict[str, Any]:
+def sql_snapshot(leg: Leg) -> dict[str, Any]:
     cards = list(leg.cards.order_by("created_at", "id"))
     uses = FileUse.objects.filter(client_id__in=[card.id for card in cards])
     return {
@@ -77,14 +80,14 @@ def _step(step: Any, leg: Leg) -> tuple:
     return step.version, step.move, _role(step.by_id, leg), *states, step.why, step.says
 
 
-def shown(leg: Leg) -> dict[str, Any]:
+def thread_snapshot(leg: Leg) -> dict[str, Any]:
     messages = messages_of(leg.thread_id)
     found = (CardShadow.find(messages[0].pk, keys.card_sk(each.id)) for each in messages)
     tabs = cache.reload(leg.thread_id).tabs
-    # What follows from one deed is said in this order or in that.
-    said = sorted((one.type, _role(one.author_id, leg), one.body or "") for one in messages)
+    # Messages that follow from one operation have no fixed order.
+    listed = sorted((one.type, _role(one.author_id, leg), one.body or "") for one in messages)
     return {
-        "said": said,
+        "messages": listed,
         "shadows": [(each.state, each.version, len(each.history)) for each in found if each],
         "is_held": bool(thread_item(leg.thread_id).soft_block),
         "waiting": {_role(user.id, leg): _waiting(user, leg) for user in (leg.buyer, leg.seller)},
@@ -101,4 +104,4 @@ def _waiting(user: User, leg: Leg) -> tuple:
 
 def _role(user_id: str | None, leg: Leg) -> str:
     roles = {leg.buyer_id: "buyer", leg.seller_id: "seller", None: "nobody", "": "nobody"}
-    return roles.get(user_id, "somebody else")
+    return roles.get(user_id, "another user")

@@ -1,4 +1,4 @@
-"""Random sequences by random people never break the books."""
+"""Random sequences of actions by random users keep the accounts of a booking consistent."""
 
 import contextlib
 from datetime import timedelta
@@ -20,13 +20,13 @@ from core.refusals import Refusal
 from projects.actions.bookings import reverse_payment
 from projects.cards.deadline_worker import process_due_cards
 from projects.panel.rebuild import list_differences
-from tests.contracts.card_scenes import (
+from tests.contracts.card_helpers import (
     answer,
-    given_with,
-    let_staff_decide,
+    decide_as_staff,
     new_time,
     propose,
-    rightful,
+    transition_input,
+    users_with_role,
 )
 from tests.contracts.conftest import IN_MAY, book, pay, terms
 from tests.threads.conftest import make_person, start
@@ -44,7 +44,8 @@ STEPS = st.lists(
 
 
 def two_bookings() -> list[Leg]:
-    """Of one seller, one day apart: close enough to run into each other."""
+    """Makes two bookings of one seller, one day apart, so that rescheduling can make them
+    overlap."""
     buyer, seller = make_person("Bea"), make_person("Sam")
     later = IN_MAY + timedelta(days=1)
     other = terms(starts_at=later, ends_at=later + timedelta(hours=6))
@@ -54,7 +55,7 @@ def two_bookings() -> list[Leg]:
     ]
 
 
-def take(legs: list[Leg], what: str, chance: int) -> None:
+def take_random_step(legs: list[Leg], what: str, chance: int) -> None:
     leg = Leg.objects.select_related("buyer", "seller").get(pk=legs[chance % 2].pk)
     who = (leg.buyer, leg.seller)[chance // 2 % 2]
     if what == "pay":
@@ -72,24 +73,24 @@ def take(legs: list[Leg], what: str, chance: int) -> None:
         cards = list(Card.objects.filter(leg=leg, is_open=True).order_by("id"))
         if cards:
             card = cards[chance // 4 % len(cards)]
-            moves = TYPES[card.type].transitions
-            move = moves[chance // 64 % len(moves)]
-            # Most of the time by somebody who may, or hardly anything would come of it.
-            may = rightful(move.by, card) if chance // 4096 % 4 else []
-            make(card, move, may[0] if may else who)
+            transitions = TYPES[card.type].transitions
+            transition = transitions[chance // 64 % len(transitions)]
+            # Usually by a user who is allowed to, since most other steps would be refused.
+            allowed = users_with_role(transition.by, card) if chance // 4096 % 4 else []
+            make_transition(card, transition, allowed[0] if allowed else who)
 
 
-def make(card: Card, move: Transition, who: User) -> None:
-    if move.by == DEADLINE:
-        let_time_pass(card)
-    elif move.by == STAFF:
-        let_staff_decide(card)
+def make_transition(card: Card, transition: Transition, who: User) -> None:
+    if transition.by == DEADLINE:
+        pass_deadline(card)
+    elif transition.by == STAFF:
+        decide_as_staff(card)
     else:
-        answer(who, card, move.name, given=given_with(card, move))
+        answer(who, card, transition.name, given=transition_input(card, transition))
 
 
-def let_time_pass(card: Card) -> None:
-    """Until it is due; where the booking stands still, so does the card."""
+def pass_deadline(card: Card) -> None:
+    """Makes the card due; the deadline is restored where the booking is on hold."""
     before = card.due_at
     Card.objects.filter(pk=card.pk).update(due_at=IN_MAY - timedelta(days=900))
     done = apply_due_transition(card.id)
@@ -99,7 +100,7 @@ def let_time_pass(card: Card) -> None:
         process_now(done.entries)
 
 
-def check_books(leg: Leg) -> None:
+def check_accounts(leg: Leg) -> None:
     leg.refresh_from_db()
     balance = get_balance(leg)
     amendments = list(leg.amendments.all())
@@ -112,7 +113,7 @@ def check_books(leg: Leg) -> None:
     assert balance.paid_cents == sum(signed.values()) >= 0
     assert 0 <= balance.due_cents <= max(balance.open_cents, 0)
     for entry in entries:
-        # Nothing but the seller's own word records that something was paid.
+        # Payments are recorded by the seller only.
         assert entry.method or entry.reverses_id
         assert (entry.receipt.amount_cents, entry.receipt.kind) == (entry.amount_cents, entry.kind)
     check_cards(leg, amendments)
@@ -129,7 +130,7 @@ def check_books(leg: Leg) -> None:
 
 
 def check_cards(leg: Leg, amendments: list[Amendment]) -> None:
-    """Each accepted card about money is one amendment, of its amount; and there are no others."""
+    """Each accepted card about money has one amendment of its amount, and there are no others."""
     of_money = {
         card.id: (MONEY[card.type], card.payload["cents"])
         for card in leg.cards.filter(type__in=MONEY, state="accepted")
@@ -144,24 +145,24 @@ def check_seller(legs: list[Leg]) -> None:
     found = list(numbers.values_list("number", flat=True))
     assert found == list(range(1, len(found) + 1))
     busy = Leg.objects.filter(seller=legs[0].seller, status__in=(BOOKED, ON_HOLD))
-    # What is disputed after it was completed is no longer to come.
+    # A booking disputed after its completion does not occupy the seller's time.
     busy = busy.exclude(cards__type="dispute", cards__payload__before=COMPLETED, status=ON_HOLD)
     times = sorted(busy.values_list("starts_at", "ends_at"))
     assert all(before[1] <= after[0] for before, after in zip(times, times[1:], strict=False))
 
 
-def check_a_story(steps: list[tuple[str, int]]) -> None:
+def check_sequence(steps: list[tuple[str, int]]) -> None:
     legs = two_bookings()
     for what, chance in steps:
         with contextlib.suppress(Refusal):
-            take(legs, what, chance)
+            take_random_step(legs, what, chance)
         for leg in legs:
-            check_books(leg)
+            check_accounts(leg)
         check_seller(legs)
-    # While a conversation is on hold, what was recorded of it waits.
+    # Outbox entries of a held conversation wait until the hold is lifted.
     for card in Card.objects.filter(leg__in=legs, is_open=True):
         if TYPES[card.type].is_hold:
-            let_staff_decide(card)
+            decide_as_staff(card)
     process_due_cards()
     process_due()
     for leg in legs:
@@ -175,12 +176,12 @@ REFUSED_COMPLETION = [("propose", 34685), *[("propose", 36)] * 7]
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @example(REFUSED_COMPLETION)
 @given(STEPS)
-def test_the_books_are_right_after_every_step(steps):
-    check_a_story(steps)
+def test_accounts_are_consistent_after_every_step(steps):
+    check_sequence(steps)
 
 
 @pytest.mark.long
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(STEPS)
-def test_the_books_are_right_after_every_step_of_many_stories(steps):
-    check_a_story(steps)
+def test_accounts_are_consistent_after_every_step_of_many_sequences(steps):
+    check_sequence(steps)

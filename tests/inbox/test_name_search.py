@@ -1,4 +1,4 @@
-"""Finding somebody or a conversation by a few letters: one's own only, and by the names of now."""
+"""Finding participants and threads by a few letters: only the user's own, and by current names."""
 
 import pytest
 
@@ -20,12 +20,12 @@ def found(user, text: str) -> list[str]:
     return [row.thread_id for row in search_names(user, text).rows]
 
 
-def people(user, text: str) -> list[str]:
+def found_users(user, text: str) -> list[str]:
     indexer.index_queued()
     return [person["name"] for person in search_names(user, text).people]
 
 
-def test_by_names_subjects_and_handles_in_any_script(buyer):
+def test_threads_are_found_by_names_subjects_and_handles_in_any_script(buyer):
     jose, yuki = make_person("José Núñez"), make_person("Mika")
     yuki.display_name = "小林 結衣"
     yuki.save()
@@ -34,12 +34,12 @@ def test_by_names_subjects_and_handles_in_any_script(buyer):
         assert found(buyer, text) == [cats], text
     for text in ("結", "小林", "strasse", "schuhe 小林"):
         assert found(buyer, text) == [shoes], text
-    assert people(buyer, "jose") == ["José Núñez"]
-    assert people(buyer, "cats") == []
-    assert found(buyer, "zzz") == people(buyer, "zzz") == []
+    assert found_users(buyer, "jose") == ["José Núñez"]
+    assert found_users(buyer, "cats") == []
+    assert found(buyer, "zzz") == found_users(buyer, "zzz") == []
 
 
-def test_names_that_begin_so_come_first_then_the_newest(buyer):
+def test_names_with_the_prefix_are_first_and_then_the_newest(buyer):
     old, new, inside = (
         start(buyer, make_person(name), subject="Talk") for name in ("Ann", "Anna", "Joanna")
     )
@@ -49,8 +49,9 @@ def test_names_that_begin_so_come_first_then_the_newest(buyer):
     assert found(buyer, "") == [old, inside, new]
 
 
-def test_ones_own_name_is_not_what_one_looks_for(buyer):
-    """It is in all of one's conversations: two of its letters would find every one of them."""
+def test_the_users_own_name_is_not_searched(buyer):
+    """It is in all of the user's conversations, so two of its letters would match every one of
+    them."""
     una, other_bea = make_person("Una"), make_person("Beatrix")
     start(buyer, una)
     theirs = start(buyer, other_bea)
@@ -63,22 +64,24 @@ def test_ones_own_name_is_not_what_one_looks_for(buyer):
     ]
 
 
-def test_only_ones_own_and_no_longer_after_leaving(thread, buyer, seller, stranger):
+def test_only_own_threads_are_found_and_none_after_leaving(thread, buyer, seller, stranger):
     assert found(buyer, "sam") == [thread]
     assert found(stranger, "sam") == []
     leave_thread(buyer, thread_id=thread)
-    # Whether the index knows it yet or not.
+    # Whether the index is up to date or not.
     assert search_names(buyer, "sam").rows == search_names(buyer, "sam").people == []
     assert found(buyer, "sam") == []
 
 
-def test_a_stranger_is_found_by_the_whole_handle_alone(buyer, stranger):
-    assert people(buyer, stranger.handle) == people(buyer, f"@{stranger.handle}") == ["Stig"]
-    assert people(buyer, stranger.handle[:-1]) == people(buyer, "Stig") == []
+def test_a_stranger_is_found_only_by_the_whole_handle(buyer, stranger):
+    assert (
+        found_users(buyer, stranger.handle) == found_users(buyer, f"@{stranger.handle}") == ["Stig"]
+    )
+    assert found_users(buyer, stranger.handle[:-1]) == found_users(buyer, "Stig") == []
     stranger.is_active = False
     stranger.save()
-    assert people(buyer, stranger.handle) == []
-    assert people(buyer, buyer.handle) == []
+    assert found_users(buyer, stranger.handle) == []
+    assert found_users(buyer, buyer.handle) == []
 
 
 def test_a_request_can_be_found_too(buyer, seller):
@@ -104,11 +107,11 @@ def test_a_new_name_is_found_and_the_old_one_is_not(thread, buyer, seller):
 
 
 @pytest.mark.parametrize("text", ["%", "_", "'", "\\", '"', "a" * 500, "\x00", "@"])
-def test_no_text_breaks_it(thread, buyer, text):
+def test_no_text_breaks_the_name_search(thread, buyer, text):
     assert search_names(buyer, text).people == []
 
 
-def test_what_it_costs(buyer, seller, django_assert_max_num_queries):
+def test_the_cost_of_a_name_search(buyer, seller, django_assert_max_num_queries):
     for _ in range(9):
         start(buyer, seller)
     indexer.index_queued()

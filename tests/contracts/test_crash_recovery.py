@@ -1,5 +1,8 @@
-"""Killed at every step of what writes both stores; then the relay, then the person tries again:
-the stores agree, and everything has happened once."""
+"""Actions that write to both stores are killed at every step.
+
+After the relay has run and the user has retried, the stores agree and every effect has occurred
+once.
+"""
 
 import pytest
 
@@ -10,7 +13,7 @@ from projects.actions.bookings import accept_offer, link_bookings, reverse_payme
 from projects.actions.panel import edit_tab
 from projects.actions.proofs import add_proofs
 from tests.contracts.conftest import book, offer_in, pay, sign, terms
-from tests.contracts.kills import assert_agree, kill_at_every_step, relay, survives
+from tests.contracts.crash_points import assert_stores_agree, kill_at_every_step, relay, survives
 from tests.files.conftest import bring, kept, picture  # noqa: F401
 from tests.threads.conftest import make_person, messages_of, start, thread_item
 from threads import cache
@@ -18,47 +21,49 @@ from threads import cache
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
-def at_every_step(prepare, act, judge) -> None:
-    """Every kill is judged when the relay has been there and the person has tried again."""
-    scenes = kill_at_every_step(prepare, lambda scene: act(*scene), lambda scene: scene[2])
-    for scene in scenes:
-        act(*scene)
-        relay(*scene[2])
-        judge(*scene)
+def check_every_step(prepare, act, check) -> None:
+    """Checks the result after each kill, a relay run and a retry by the user."""
+    scenarios = kill_at_every_step(
+        prepare, lambda scenario: act(*scenario), lambda scenario: scenario[2]
+    )
+    for scenario in scenarios:
+        act(*scenario)
+        relay(*scenario[2])
+        check(*scenario)
 
 
-def two_people():
+def two_users():
     return make_person("Bea"), make_person("Sam")
 
 
-def said(thread: str, words: str) -> int:
-    return sum(words in (message.body or "") for message in messages_of(thread))
+def count_messages(thread: str, text: str) -> int:
+    return sum(text in (message.body or "") for message in messages_of(thread))
 
 
 @pytest.mark.storage
-def test_promotion():
+def test_accepting_an_offer():
     def prepare():
-        buyer, seller = two_people()
+        buyer, seller = two_users()
         thread = start(buyer, seller)
         return buyer, offer_in(thread, seller), [thread]
 
     def act(buyer, offer, threads):
         accept_offer(buyer, offer_id=offer.id)
 
-    def judge(buyer, offer, threads):
+    def check(buyer, offer, threads):
         offer.refresh_from_db()
         assert offer.status == ACCEPTED
         assert Leg.objects.filter(offer=offer).count() == 1
         assert thread_item(threads[0]).kind == "project"
-        assert said(threads[0], "accepted the offer") == 1
+        assert count_messages(threads[0], "accepted the offer") == 1
 
-    at_every_step(prepare, act, judge)
+    check_every_step(prepare, act, check)
 
 
 @pytest.mark.storage
 def test_signing():
     def prepare():
-        buyer, seller = two_people()
+        buyer, seller = two_users()
         thread = start(buyer, seller)
         leg = book(thread, buyer, seller)
         sign(buyer, leg)
@@ -67,35 +72,35 @@ def test_signing():
     def act(seller, leg, threads):
         sign(seller, leg)
 
-    def judge(seller, leg, threads):
+    def check(seller, leg, threads):
         version = leg.contract.versions.get()
         assert version.status == "in_force"
         assert Signature.objects.filter(version=version).count() == 2
-        assert said(threads[0], "Sam signed the contract") == 1
+        assert count_messages(threads[0], "Sam signed the contract") == 1
 
-    at_every_step(prepare, act, judge)
+    check_every_step(prepare, act, check)
 
 
 @pytest.mark.storage
 def test_issuing_a_receipt():
     def prepare():
-        buyer, seller = two_people()
+        buyer, seller = two_users()
         thread = start(buyer, seller)
         return seller, book(thread, buyer, seller), [thread]
 
     def act(seller, leg, threads):
         pay(leg, leg.deposit_cents, key="1", outstanding=leg.price_cents)
 
-    def judge(seller, leg, threads):
+    def check(seller, leg, threads):
         assert list(Receipt.objects.filter(seller=seller).values_list("number", flat=True)) == [1]
-        assert said(threads[0], "recorded a payment") == 1
+        assert count_messages(threads[0], "recorded a payment") == 1
 
-    at_every_step(prepare, act, judge)
+    check_every_step(prepare, act, check)
 
 
 def test_reversing_a_payment():
     def prepare():
-        buyer, seller = two_people()
+        buyer, seller = two_users()
         thread = start(buyer, seller)
         receipt = pay(book(thread, buyer, seller), 40_000)
         return seller, receipt, [thread]
@@ -103,17 +108,17 @@ def test_reversing_a_payment():
     def act(seller, receipt, threads):
         reverse_payment(seller, receipt_id=receipt.id, key="once")
 
-    def judge(seller, receipt, threads):
+    def check(seller, receipt, threads):
         numbers = Receipt.objects.filter(seller=seller).order_by("number")
         assert list(numbers.values_list("number", "kind")) == [(1, "payment"), (2, "reversal")]
-        assert said(threads[0], "recorded a reversal") == 1
+        assert count_messages(threads[0], "recorded a reversal") == 1
 
-    at_every_step(prepare, act, judge)
+    check_every_step(prepare, act, check)
 
 
 def test_showing_proofs(kept):  # noqa: F811
     def prepare():
-        buyer, seller = two_people()
+        buyer, seller = two_users()
         thread = start(buyer, seller)
         book(thread, buyer, seller)
         return seller, bring(seller, thread, picture(size=(32, 32))), [thread]
@@ -121,17 +126,17 @@ def test_showing_proofs(kept):  # noqa: F811
     def act(seller, photo, threads):
         add_proofs(seller, thread_id=threads[0], file_ids=[photo.id])
 
-    def judge(seller, photo, threads):
+    def check(seller, photo, threads):
         proofs = cache.reload(threads[0]).tabs["files"].snapshot["proofs"]
         assert [proof["id"] for proof in proofs] == [photo.id]
-        assert said(threads[0], "added a proof") == 1
+        assert count_messages(threads[0], "added a proof") == 1
 
-    at_every_step(prepare, act, judge)
+    check_every_step(prepare, act, check)
 
 
 def test_changing_a_booking_issues_one_new_version():
     def prepare():
-        buyer, seller = two_people()
+        buyer, seller = two_users()
         thread = start(buyer, seller)
         leg = book(thread, buyer, seller)
         sign(buyer, leg)
@@ -144,19 +149,19 @@ def test_changing_a_booking_issues_one_new_version():
     def act(seller, changed, threads):
         accept_offer(seller, offer_id=changed[1].id)
 
-    def judge(seller, changed, threads):
+    def check(seller, changed, threads):
         versions = changed[0].contract.versions.order_by("number")
         assert [(each.number, each.status) for each in versions] == [(1, "void"), (2, "issued")]
-        assert said(threads[0], "The booking was changed") == 1
+        assert count_messages(threads[0], "The booking was changed") == 1
         actions = cache.reload(threads[0]).tabs["actions"].snapshot
         assert [each["version"] for each in actions["signing"]] == [2, 2]
 
-    at_every_step(prepare, act, judge)
+    check_every_step(prepare, act, check)
 
 
-def test_pinning_a_picture(kept):  # noqa: F811
+def test_pinning_an_image(kept):  # noqa: F811
     def prepare():
-        buyer, seller = two_people()
+        buyer, seller = two_users()
         thread = start(buyer, seller)
         book(thread, buyer, seller)
         return buyer, bring(buyer, thread, picture(size=(32, 32))), [thread]
@@ -166,24 +171,24 @@ def test_pinning_a_picture(kept):  # noqa: F811
             buyer, thread_id=threads[0], tab="moodboard", op="add", version=0, picture=photo.id
         )
 
-    def judge(buyer, photo, threads):
+    def check(buyer, photo, threads):
         (item,) = cache.reload(threads[0]).tabs["moodboard"].snapshot["items"]
         assert item["picture"]["id"] == photo.id
         assert TabUse.objects.filter(file=photo).exclude(settled_at=None).count() == 1
 
     for step in (1, 2, 3, 4):
-        scene = prepare()
-        survives(step, lambda scene=scene: act(*scene))
-        assert_agree(*scene[2])
-        act(*scene)
-        assert_agree(*scene[2])
-        judge(*scene)
+        scenario = prepare()
+        survives(step, lambda scenario=scenario: act(*scenario))
+        assert_stores_agree(*scenario[2])
+        act(*scenario)
+        assert_stores_agree(*scenario[2])
+        check(*scenario)
 
 
 @pytest.mark.storage
 def test_opening_the_thread_of_a_group():
     def prepare():
-        buyer, seller = two_people()
+        buyer, seller = two_users()
         model = make_person("Mia")
         threads = [start(buyer, seller), start(buyer, model)]
         legs = [book(threads[0], buyer, seller), book(threads[1], buyer, model)]
@@ -193,35 +198,35 @@ def test_opening_the_thread_of_a_group():
         group = link_bookings(buyer, title="A day", leg_ids=[leg.id for leg in legs])
         assert group.thread_id
 
-    def judge(buyer, legs, threads):
+    def check(buyer, legs, threads):
         legs[0].refresh_from_db()
         group = legs[0].group
-        assert_agree(group.thread_id)
-        assert said(group.thread_id, "grouped these bookings") == 1
-        assert all(said(thread, "part of a group") == 1 for thread in threads)
+        assert_stores_agree(group.thread_id)
+        assert count_messages(group.thread_id, "grouped these bookings") == 1
+        assert all(count_messages(thread, "part of a group") == 1 for thread in threads)
 
-    at_every_step(prepare, act, judge)
+    check_every_step(prepare, act, check)
 
 
 def test_editing_a_tab():
     def prepare():
-        buyer, seller = two_people()
+        buyer, seller = two_users()
         thread = start(buyer, seller)
         book(thread, buyer, seller)
         return buyer, None, [thread]
 
-    def act(buyer, nothing, threads):
+    def act(buyer, _unused, threads):
         edit_tab(
             buyer, thread_id=threads[0], tab="brief", op="edit", version=0, part="goals", text="Joy"
         )
 
-    def judge(buyer, nothing, threads):
+    def check(buyer, _unused, threads):
         tab = cache.reload(threads[0]).tabs["brief"]
         assert (tab.version, tab.snapshot["fields"]["goals"]["text"]) == (1, "Joy")
 
     for step in (1, 2):
-        scene = prepare()
-        assert not survives(step, lambda scene=scene: act(*scene))
-        relay(*scene[2])
-        act(*scene)
-        judge(*scene)
+        scenario = prepare()
+        assert not survives(step, lambda scenario=scenario: act(*scenario))
+        relay(*scenario[2])
+        act(*scenario)
+        check(*scenario)

@@ -1,4 +1,4 @@
-"""Folders and filters say what a plain model of them says, whatever happens, and in what order."""
+"""Folders and filters equal those of a simple model after any sequence of actions."""
 
 import random
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -21,7 +21,7 @@ from inbox.queries import (
 from inbox.rows import row_of
 from projects.actions.bookings import accept_offer, decline_offer, withdraw_offer
 from projects.panel.rebuild import list_differences
-from tests.contracts.card_scenes import answer, propose
+from tests.contracts.card_helpers import answer, propose
 from tests.contracts.conftest import book, offer_in, sign
 from tests.inbox.test_list_folder import ids
 from tests.threads.checker import assert_consistent
@@ -40,7 +40,7 @@ from threads.actions.folders import (
 
 pytestmark = [pytest.mark.indexes, pytest.mark.slow]
 
-OWN = {
+USER_ACTIONS = {
     "pin": pin_thread,
     "unpin": unpin_thread,
     "archive": archive_thread,
@@ -54,23 +54,23 @@ OWN = {
 
 
 @dataclass
-class Standing:
-    """One thread in one person's inbox."""
+class ModelRow:
+    """One thread in one user's inbox."""
 
     folder: str = "inbox"
     pinned: bool = False
     muted: bool = False
     marked: bool = False
     at: int = 0
-    # Numbers of messages by people; one's own among those that came after what was read.
-    said: int = 0
+    # Numbers of user messages: all, read, and the user's own after the read position.
+    messages: int = 0
     read: int = 0
     own: int = 0
-    # The same with the lines of the service: who has not seen one has not seen everything.
-    lines: int = 0
-    read_lines: int = 0
+    # Numbers of system messages: an unread one means that not everything is read.
+    system_messages: int = 0
+    read_system_messages: int = 0
 
-    def own_act(self, act: str) -> None:
+    def apply_action(self, act: str) -> None:
         match act:
             case "pin" | "unpin":
                 self.pinned = act == "pin"
@@ -81,74 +81,76 @@ class Standing:
             case "unread":
                 self.marked = self.marked or not self.unread
             case "read":
-                self._see_all()
+                self._read_all()
 
-    def _see_all(self) -> None:
-        self.read, self.read_lines = self.said, self.lines
+    def _read_all(self) -> None:
+        self.read, self.read_system_messages = self.messages, self.system_messages
         self.own, self.marked = 0, False
 
-    def hear_line(self, at: int) -> None:
-        self._move(at)
-        self.lines += 1
+    def receive_system_message(self, at: int) -> None:
+        self._touch(at)
+        self.system_messages += 1
 
-    def _move(self, at: int) -> None:
+    def _touch(self, at: int) -> None:
         self.at = at
         self.folder = "inbox" if self.folder == "archived" else self.folder
 
-    def hear(self, at: int, *, mine: bool) -> None:
-        had_seen = self.read + self.own == self.said and self.read_lines == self.lines
-        self._move(at)
-        self.said += 1
-        if mine and had_seen:
-            self._see_all()
-        elif mine:
+    def receive(self, at: int, *, is_own: bool) -> None:
+        had_read_all = (
+            self.read + self.own == self.messages
+            and self.read_system_messages == self.system_messages
+        )
+        self._touch(at)
+        self.messages += 1
+        if is_own and had_read_all:
+            self._read_all()
+        elif is_own:
             self.own += 1
 
     @property
     def unread(self) -> int:
-        return self.said - self.read - self.own
+        return self.messages - self.read - self.own
 
 
 @dataclass
 class Model:
-    threads: dict[str, dict[str, Standing]] = field(default_factory=dict)
+    threads: dict[str, dict[str, ModelRow]] = field(default_factory=dict)
     clock: int = 0
     booked: set[str] = field(default_factory=set)
-    # By thread: the offer or card that waits for the buyer, and who has not signed.
+    # By thread: the offer or card pending for the buyer, and the users who have not signed.
     pending: dict[str, Any] = field(default_factory=dict)
     unsigned: dict[str, list[str]] = field(default_factory=dict)
-    # By thread: who has to answer, as far as words go. Nobody, when something was dealt with.
+    # By thread: the user who owes a reply; "" after an action was completed.
     owing: dict[str, str] = field(default_factory=dict)
 
-    def line(self, thread: str) -> None:
-        """The service speaks."""
+    def add_system_message(self, thread: str) -> None:
         self.clock += 1
-        for standing in self.threads[thread].values():
-            standing.hear_line(self.clock)
+        for row_model in self.threads[thread].values():
+            row_model.receive_system_message(self.clock)
 
-    def say(self, user_id: str, thread: str) -> None:
+    def add_message(self, user_id: str, thread: str) -> None:
         self.clock += 1
-        for each, standing in self.threads[thread].items():
-            standing.hear(self.clock, mine=each == user_id)
-        if not self.awaited(thread):
+        for each, row_model in self.threads[thread].items():
+            row_model.receive(self.clock, is_own=each == user_id)
+        if not self.required_users(thread):
             (self.owing[thread],) = self.threads[thread].keys() - {user_id}
 
-    def awaited(self, thread: str) -> set[str]:
+    def required_users(self, thread: str) -> set[str]:
         buyer, _ = self.threads[thread]
         return set(self.unsigned.get(thread, [])) | ({buyer} if thread in self.pending else set())
 
     def waits_for(self, user, thread: str) -> str:
-        """As a row says it."""
-        waits = self.awaited(thread) or {self.owing[thread]} - {""}
+        """Returns the label of the row."""
+        waits = self.required_users(thread) or {self.owing[thread]} - {""}
         return "" if not waits else "you" if user.id in waits else "them"
 
-    def of(self, user) -> dict[str, Standing]:
+    def of(self, user) -> dict[str, ModelRow]:
         return {thread: people[user.id] for thread, people in self.threads.items()}
 
     def listed(self, user, folder: str) -> list[str]:
         mine = self.of(user)
-        there = [thread for thread, standing in mine.items() if standing.folder == folder]
-        return sorted(there, key=lambda t: (mine[t].pinned, mine[t].at), reverse=True)
+        in_folder = [thread for thread, row_model in mine.items() if row_model.folder == folder]
+        return sorted(in_folder, key=lambda t: (mine[t].pinned, mine[t].at), reverse=True)
 
     def unread(self, user) -> list[str]:
         mine = self.of(user)
@@ -158,21 +160,21 @@ class Model:
         return [thread for thread in self.listed(user, "inbox") if thread in self.booked]
 
     def required(self, user) -> list[str]:
-        return [t for t in self.listed(user, "inbox") if user.id in self.awaited(t)]
+        return [t for t in self.listed(user, "inbox") if user.id in self.required_users(t)]
 
     def settle(self, thread: str, before: set[str]) -> None:
-        """What was dealt with last leaves nobody waiting."""
-        if before and not self.awaited(thread):
+        """After the last action was completed, no user owes a reply."""
+        if before and not self.required_users(thread):
             self.owing[thread] = ""
 
 
-def deal(model: Model, thread: str, buyer, seller, dice: random.Random) -> None:
-    """An offer, turned down or accepted; then a contract that both sign; then cards."""
-    before, said = model.awaited(thread), len(messages_of(thread))
+def advance_booking(model: Model, thread: str, buyer, seller, rng: random.Random) -> None:
+    """Takes the next step: an offer, its answer, a contract signed by both, then cards."""
+    before, message_count = model.required_users(thread), len(messages_of(thread))
     if thread in model.pending:
-        _answer(model, thread, buyer, seller, dice.choice(("yes", "no")))
+        _answer(model, thread, buyer, seller, rng.choice(("yes", "no")))
     elif model.unsigned.get(thread):
-        signer = dice.choice([one for one in (buyer, seller) if one.id in model.unsigned[thread]])
+        signer = rng.choice([one for one in (buyer, seller) if one.id in model.unsigned[thread]])
         sign(signer, Leg.objects.get(thread_id=thread))
         model.unsigned[thread].remove(signer.id)
     elif thread in model.booked:
@@ -180,30 +182,30 @@ def deal(model: Model, thread: str, buyer, seller, dice: random.Random) -> None:
         model.pending[thread] = propose("extras", leg)
     else:
         model.pending[thread] = offer_in(thread, seller)
-    for message in messages_of(thread)[said:]:
+    for message in messages_of(thread)[message_count:]:
         if message.author_id:
-            model.say(message.author_id, thread)
+            model.add_message(message.author_id, thread)
         else:
-            model.line(thread)
+            model.add_system_message(thread)
     model.settle(thread, before)
 
 
 def _answer(model: Model, thread: str, buyer, seller, how: str) -> None:
-    waiting = model.pending.pop(thread)
-    if isinstance(waiting, Card):
-        answer(buyer, waiting, "accept" if how == "yes" else "decline")
+    pending = model.pending.pop(thread)
+    if isinstance(pending, Card):
+        answer(buyer, pending, "accept" if how == "yes" else "decline")
     elif how == "yes":
-        accept_offer(buyer, offer_id=waiting.id)
+        accept_offer(buyer, offer_id=pending.id)
         model.booked.add(thread)
         model.unsigned[thread] = [buyer.id, seller.id]
     else:
-        withdraw_offer(seller, offer_id=waiting.id)
+        withdraw_offer(seller, offer_id=pending.id)
 
 
 def begin(model: Model, buyer, seller) -> str:
     thread = start(buyer, seller)
-    model.threads[thread] = {buyer.id: Standing(), seller.id: Standing()}
-    model.say(buyer.id, thread)
+    model.threads[thread] = {buyer.id: ModelRow(), seller.id: ModelRow()}
+    model.add_message(buyer.id, thread)
     return thread
 
 
@@ -217,31 +219,31 @@ def compare(model: Model, user) -> None:
     counts = count_rows(user)
     assert counts[UNREAD] == len(model.unread(user))
     assert counts[ACTION_REQUIRED] == len(required)
-    for thread, standing in model.of(user).items():
+    for thread, row_model in model.of(user).items():
         item = row(thread, user)
         assert row_of(user, item).waits_for == model.waits_for(user, thread)
         assert (item.unread, bool(item.marked_unread), item.is_muted) == (
-            standing.unread,
-            standing.marked,
-            standing.muted,
+            row_model.unread,
+            row_model.marked,
+            row_model.muted,
         )
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_one_after_the_other_they_agree_at_every_step(buyer, seller, seed):
-    dice, model = random.Random(seed), Model()
+def test_inbox_and_model_agree_after_every_sequential_step(buyer, seller, seed):
+    rng, model = random.Random(seed), Model()
     threads = [begin(model, buyer, seller) for _ in range(4)]
     for _ in range(40):
-        user, thread = dice.choice((buyer, seller)), dice.choice(threads)
-        act = dice.choice(["say"] * 5 + ["deal"] * 4 + list(OWN))
+        user, thread = rng.choice((buyer, seller)), rng.choice(threads)
+        act = rng.choice(["say"] * 5 + ["advance"] * 4 + list(USER_ACTIONS))
         if act == "say":
             say(user, thread)
-            model.say(user.id, thread)
-        elif act == "deal":
-            deal(model, thread, buyer, seller, dice)
+            model.add_message(user.id, thread)
+        elif act == "advance":
+            advance_booking(model, thread, buyer, seller, rng)
         else:
-            OWN[act](user, thread_id=thread)
-            model.threads[thread][user.id].own_act(act)
+            USER_ACTIONS[act](user, thread_id=thread)
+            model.threads[thread][user.id].apply_action(act)
         compare(model, user)
     assert_consistent(*threads)
     for thread in threads:
@@ -249,28 +251,28 @@ def test_one_after_the_other_they_agree_at_every_step(buyer, seller, seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_under_concurrent_messages_nothing_is_lost_doubled_or_misplaced(buyer, seller, seed):
-    """People write from all sides while rows are moved; pages are right meanwhile and after."""
+def test_concurrent_messages_lose_duplicate_or_misplace_no_row(buyer, seller, seed):
+    """Users write concurrently while rows are moved; lists are correct during and after."""
     threads = [start(buyer, seller) for _ in range(5)]
-    booked, asked, dealt = threads[:3]
+    booked, offered, declined = threads[:3]
     sign(buyer, book(booked, buyer, seller))
     sign(seller, Leg.objects.get(thread_id=booked))
-    offer_in(asked, buyer)
-    # Where somebody has to answer since the last of these was dealt with, as far as words go.
+    offer_in(offered, buyer)
+    # By thread: the message that closed the last offer; later messages decide who owes a reply.
     ended: dict[str, str] = {}
-    # Only the actions of one person on one thread come in a known order.
+    # Only the actions of one user on one thread have a known order.
     last_acts: dict[str, str] = {}
 
     def write(user, number: int) -> None:
-        dice = random.Random(f"{seed} {number}")
+        rng = random.Random(f"{seed} {number}")
         for _ in range(12):
-            say(user, dice.choice(threads))
+            say(user, rng.choice(threads))
 
-    def move(thread: str) -> None:
-        dice = random.Random(f"{seed} {thread}")
+    def run_actions(thread: str) -> None:
+        rng = random.Random(f"{seed} {thread}")
         for _ in range(10):
-            act = dice.choice(list(OWN))
-            OWN[act](seller, thread_id=thread)
+            act = rng.choice(list(USER_ACTIONS))
+            USER_ACTIONS[act](seller, thread_id=thread)
             if act in ("pin", "unpin"):
                 last_acts[f"pin {thread}"] = act
             elif act in ("mute", "unmute"):
@@ -278,7 +280,7 @@ def test_under_concurrent_messages_nothing_is_lost_doubled_or_misplaced(buyer, s
             elif act in ("archive", "restore", "spam"):
                 last_acts[f"folder {thread}"] = act
 
-    def look() -> None:
+    def check_lists() -> None:
         for folder in FOLDERS:
             rows = list_folder(seller, folder).rows
             assert [each.folder for each in rows] == [folder] * len(rows)
@@ -287,68 +289,73 @@ def test_under_concurrent_messages_nothing_is_lost_doubled_or_misplaced(buyer, s
             assert len({each.thread_id for each in rows}) == len(rows)
         counted = count_rows(seller)[ACTION_REQUIRED]
         assert counted <= 2
-        for only, list_them in filters.items():
+        for condition, list_them in filters.items():
             rows = list_them(seller).rows
-            assert all(each.folder == "inbox" and only(each) for each in rows)
+            assert all(each.folder == "inbox" and condition(each) for each in rows)
             keys = [each.inbox_sk for each in rows]
             assert keys == sorted(keys, reverse=True)
 
     filters = {
         lambda each: each.has_unread: list_unread,
         lambda each: each.thread_id == booked: list_projects,
-        lambda each: each.thread_id in (asked, dealt): list_action_required,
+        lambda each: each.thread_id in (offered, declined): list_action_required,
     }
     with ThreadPoolExecutor(12) as pool:
         jobs = [pool.submit(write, user, n) for n, user in enumerate((buyer, seller, buyer))]
-        jobs += [pool.submit(move, thread) for thread in threads]
-        # Here, since what was agreed is in a transaction of this thread.
+        jobs += [pool.submit(run_actions, thread) for thread in threads]
+        # In this thread, since the test's database transaction belongs to it.
         while wait(jobs, timeout=0).not_done:
-            offer = offer_in(dealt, buyer)
-            look()
+            offer = offer_in(declined, buyer)
+            check_lists()
             decline_offer(seller, offer_id=offer.id)
-            ended[dealt] = f"{offer.id}:declined"
-            look()
+            ended[declined] = f"{offer.id}:declined"
+            check_lists()
         for job in jobs:
             job.result()
-    look()
+    check_lists()
 
     assert_consistent(*threads)
     items = {thread: row(thread, seller) for thread in threads}
     for folder in FOLDERS:
-        there = [item for item in items.values() if item.folder == folder]
-        there.sort(key=lambda item: item.inbox_sk, reverse=True)
-        assert ids(list_folder(seller, folder)) == [item.thread_id for item in there]
+        in_folder = [item for item in items.values() if item.folder == folder]
+        in_folder.sort(key=lambda item: item.inbox_sk, reverse=True)
+        assert ids(list_folder(seller, folder)) == [item.thread_id for item in in_folder]
     for thread, item in items.items():
         if f"pin {thread}" in last_acts:
             assert item.pinned == (last_acts[f"pin {thread}"] == "pin")
         if f"mute {thread}" in last_acts:
             assert item.is_muted == (last_acts[f"mute {thread}"] == "mute")
-        # Nothing but its owner moves a row, except that an archived one comes back.
+        # Only its owner moves a row, except that a message restores an archived one.
         allowed = {"spam": {"spam"}, "restore": {"inbox"}, "archive": {"archived", "inbox"}}
         assert item.folder in allowed[last_acts.get(f"folder {thread}", "restore")]
     unread = {item.thread_id for item in items.values() if item.unread_pk}
     assert set(ids(list_unread(seller))) == unread
     assert count_rows(seller)[UNREAD] == len(unread)
-    kept = [thread for thread in (booked, asked) if items[thread].folder == "inbox"]
-    required = [thread for thread in kept if thread == asked]
+    in_inbox = [thread for thread in (booked, offered) if items[thread].folder == "inbox"]
+    required = [thread for thread in in_inbox if thread == offered]
     assert ids(list_action_required(seller)) == required
     assert count_rows(seller)[ACTION_REQUIRED] == len(required)
     for thread in threads:
         assert list(list_differences(thread)) == []
-        wanted = "you" if thread == asked else last_words(thread, seller, ended.get(thread, ""))
-        assert row_of(seller, items[thread]).waits_for == wanted
-    assert ids(list_projects(seller)) == [thread for thread in kept if thread == booked]
+        expected = (
+            "you"
+            if thread == offered
+            else expected_reply_label(thread, seller, ended.get(thread, ""))
+        )
+        assert row_of(seller, items[thread]).waits_for == expected
+    assert ids(list_projects(seller)) == [thread for thread in in_inbox if thread == booked]
 
 
-def last_words(thread: str, user, ended: str) -> str:
-    """Who has to answer: whoever did not write last, unless nobody wrote since all was settled."""
-    said = messages_of(thread)
-    ends = [number for number, one in enumerate(said) if ended and one.client_id == ended]
-    authors = [one.author_id for one in said[ends[0] if ends else 0 :] if one.author_id]
+def expected_reply_label(thread: str, user, ended: str) -> str:
+    """The user who did not write last owes a reply, unless no user wrote since the last offer was
+    closed."""
+    messages = messages_of(thread)
+    ends = [number for number, one in enumerate(messages) if ended and one.client_id == ended]
+    authors = [one.author_id for one in messages[ends[0] if ends else 0 :] if one.author_id]
     return "" if not authors else "them" if authors[-1] == user.id else "you"
 
 
-def test_people_who_come_later_have_a_row_that_is_right(thread, buyer, seller):
+def test_a_participant_added_later_has_a_correct_row(thread, buyer, seller):
     from tests.threads.conftest import add_friend
 
     guest = make_person("Gus")

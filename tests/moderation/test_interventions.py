@@ -1,4 +1,4 @@
-"""What staff do in a thread and about people: what is stored, who is told, who may, repeats."""
+"""Interventions by staff in a thread and about users: storage, events, permissions and repeats."""
 
 import pytest
 from django.test import Client
@@ -24,7 +24,7 @@ def case(thread, buyer, seller, moderator):
     return taken(moderator, report(buyer, thread))
 
 
-def do(staff, case, name, target="", reason="It is against the rules", **extra):
+def intervene(staff, case, name, target="", reason="It is against the rules", **extra):
     take_action(staff, case_id=case.id, name=name, target=target, reason=reason, **extra)
 
 
@@ -49,104 +49,105 @@ def inbox(user) -> str:
 # --- Messages
 
 
-def test_a_hidden_message_disappears_for_both_and_comes_back(
+def test_a_hidden_message_is_hidden_from_both_until_unhidden(
     case, thread, buyer, seller, moderator, delivered
 ):
-    bad = messages_of(thread)[-1]
-    do(moderator, case, "message.hide", bad.id)
+    message = messages_of(thread)[-1]
+    intervene(moderator, case, "message.hide", message.id)
     for person in (buyer, seller):
         (event,) = delivered.to(person, "message.hidden")
         assert "You fool" not in event["html"]
         assert "safety team hid" in event["html"]
         assert "You fool" not in page(person, thread)
-    told = "Our safety team has hidden your message"
-    for person, text in ((seller, told), (buyer, "Message removed")):
+    notice = "Our safety team has hidden your message"
+    for person, text in ((seller, notice), (buyer, "Message removed")):
         shown = delivered.to(person, "inbox.changed")[-1]["last_message"]
         assert shown == {"author": seller.id, "type": "text", "text": text}
-        assert (told in inbox(person)) == (person == seller)
+        assert (notice in inbox(person)) == (person == seller)
     assert 'class="message mine' in page(seller, thread)
     assert messages_of(thread)[-1].body == "You fool"
     assert_consistent(thread)
-    do(moderator, case, "message.hide", bad.id)
-    do(moderator, case, "message.unhide", bad.id)
+    intervene(moderator, case, "message.hide", message.id)
+    intervene(moderator, case, "message.unhide", message.id)
     assert "You fool" in page(buyer, thread)
     assert row(thread, buyer).last_message["text"] == "You fool"
     assert_consistent(thread)
 
 
-def test_also_in_a_locked_thread_and_where_two_have_blocked_each_other(
+def test_a_message_can_be_hidden_in_a_locked_thread_and_after_a_block(
     case, thread, buyer, seller, moderator
 ):
-    bad = messages_of(thread)[-1]
+    message = messages_of(thread)[-1]
     block_person(buyer, blocked=seller)
-    do(moderator, case, "thread.lock", reason="Threats.")
-    do(moderator, case, "message.hide", bad.id)
-    assert next(one for one in messages_of(thread) if one.id == bad.id).hidden_at
+    intervene(moderator, case, "thread.lock", reason="Threats.")
+    intervene(moderator, case, "message.hide", message.id)
+    assert next(one for one in messages_of(thread) if one.id == message.id).hidden_at
 
 
-def test_what_is_blacked_out_is_gone_for_good_from_every_version(case, thread, seller, moderator):
-    said = say(seller, thread, "Her street is Elm Row 5, ask for Ann")
-    edit_message(seller, thread_id=thread, message_id=said.id, body="Elm Row 5!")
-    do(moderator, case, "message.redact", said.id, text="Elm Row 5")
+def test_redacted_text_is_removed_from_every_version(case, thread, seller, moderator):
+    message = say(seller, thread, "Her street is Elm Row 5, ask for Ann")
+    edit_message(seller, thread_id=thread, message_id=message.id, body="Elm Row 5!")
+    intervene(moderator, case, "message.redact", message.id, text="Elm Row 5")
     stored = messages_of(thread)[-1]
     assert stored.body == "█████!"
     assert stored.earlier_bodies[0]["body"] == "Her street is █████, ask for Ann"
     assert "Elm Row" not in str([vars(entry) for entry in AuditEntry.objects.all()])
     assert row(thread, seller).last_message["text"] == "█████!"
-    do(moderator, case, "message.redact", said.id, text="Elm Row 5")
+    intervene(moderator, case, "message.redact", message.id, text="Elm Row 5")
     assert_consistent(thread)
 
 
-def test_a_text_that_is_not_there_is_refused(case, thread, moderator):
-    bad = messages_of(thread)[-1]
+def test_redacting_a_missing_text_is_refused(case, thread, moderator):
+    message = messages_of(thread)[-1]
     assert (
-        code_of(lambda: do(moderator, case, "message.redact", bad.id, text="Other")) == "BAD_FRAME"
+        code_of(lambda: intervene(moderator, case, "message.redact", message.id, text="Other"))
+        == "BAD_FRAME"
     )
     assert AuditEntry.objects.filter(case=case.id).last().act == "message.redact.refused"
 
 
-def test_a_message_of_another_thread_is_not_there(case, buyer, seller, moderator):
+def test_a_message_of_another_thread_is_not_found(case, buyer, seller, moderator):
     other = say(seller, start(seller, buyer), "Elsewhere")
-    assert code_of(lambda: do(moderator, case, "message.hide", other.id)) == "THREAD_NOT_FOUND"
+    assert (
+        code_of(lambda: intervene(moderator, case, "message.hide", other.id)) == "THREAD_NOT_FOUND"
+    )
 
 
 # --- Threads
 
 
-def test_a_locked_thread_is_read_only_and_everybody_sees_why(
+def test_a_locked_thread_is_read_only_and_shows_the_reason(
     case, thread, buyer, seller, moderator, delivered
 ):
-    do(moderator, case, "thread.lock", reason="Please keep calm.")
+    intervene(moderator, case, "thread.lock", reason="Please keep calm.")
     for person in (buyer, seller):
         event = delivered.to(person, "thread.changed")[-1]
         assert event["status"] == "locked"
         assert event["banner"].endswith("Please keep calm.")
         assert "Please keep calm." in page(person, thread)
         assert code_of(lambda person=person: say(person, thread)) == "THREAD_LOCKED"
-    do(moderator, case, "thread.unlock")
+    intervene(moderator, case, "thread.unlock")
     assert say(buyer, thread)
     assert thread_item(thread).lock_reason is None
 
 
 def test_a_hold_stops_both_until_it_is_lifted(case, thread, buyer, seller, moderator, delivered):
-    do(moderator, case, "thread.hold")
+    intervene(moderator, case, "thread.hold")
     assert thread_item(thread).soft_block["case"] == case.id
     assert "on hold" in delivered.to(buyer, "thread.changed")[-1]["banner"]
     assert code_of(lambda: say(seller, thread)) == "SAFETY_SOFT_BLOCK"
-    do(moderator, case, "thread.hold")
-    do(moderator, case, "thread.lift_hold")
-    do(moderator, case, "thread.lift_hold")
+    intervene(moderator, case, "thread.hold")
+    intervene(moderator, case, "thread.lift_hold")
+    intervene(moderator, case, "thread.lift_hold")
     assert say(seller, thread)
 
 
-# --- People
+# --- Users
 
 
-def test_a_muted_person_writes_nowhere_and_reads_on(
-    case, thread, buyer, seller, stranger, moderator
-):
+def test_a_muted_user_can_read_but_not_write(case, thread, buyer, seller, stranger, moderator):
     other = start(stranger, seller)
-    do(moderator, case, "person.mute", seller.id, days=2)
+    intervene(moderator, case, "person.mute", seller.id, days=2)
     for place in (thread, other):
         with pytest.raises(Refusal) as refusal:
             say(seller, place)
@@ -159,82 +160,96 @@ def test_a_muted_person_writes_nowhere_and_reads_on(
     later = start(buyer, stranger)
     add_friend(buyer, thread_id=later, user=seller)
     assert code_of(lambda: say(seller, later)) == "RATE_LIMITED"
-    do(moderator, case, "person.unmute", seller.id)
+    intervene(moderator, case, "person.unmute", seller.id)
     assert say(seller, thread)
     assert say(seller, other)
 
 
-def test_a_suspended_person_is_signed_out_and_not_there(
+def test_a_suspended_user_is_signed_out_and_has_no_profile(
     case, thread, buyer, seller, moderator, monkeypatch
 ):
     checked = []
     monkeypatch.setattr("threads.actions.suspensions.recheck_sessions", checked.append)
     client = Client()
     client.force_login(seller, backend=BACKEND)
-    do(moderator, case, "person.suspend", seller.id)
+    intervene(moderator, case, "person.suspend", seller.id)
     assert checked == [seller.id]
     assert client.get("/inbox/").status_code == 302
     as_buyer = Client()
     as_buyer.force_login(buyer, backend=BACKEND)
     assert as_buyer.get(f"/people/{seller.handle}/").status_code == 404
-    do(moderator, case, "person.restore", seller.id)
+    intervene(moderator, case, "person.restore", seller.id)
     assert User.objects.get(pk=seller.pk).is_active
 
 
-def test_only_people_of_the_case_and_never_staff(case, thread, buyer, stranger, moderator):
-    code = code_of(lambda: do(moderator, case, "person.suspend", stranger.id))
+def test_only_users_of_the_case_can_be_restricted_and_never_staff(
+    case, thread, buyer, stranger, moderator
+):
+    code = code_of(lambda: intervene(moderator, case, "person.suspend", stranger.id))
     assert code == "PERSON_NOT_FOUND"
     User.objects.filter(pk=buyer.pk).update(is_staff=True)
-    assert code_of(lambda: do(moderator, case, "person.suspend", buyer.id)) == "ACTION_FORBIDDEN"
+    assert (
+        code_of(lambda: intervene(moderator, case, "person.suspend", buyer.id))
+        == "ACTION_FORBIDDEN"
+    )
     assert User.objects.get(pk=buyer.pk).is_active
 
 
-# --- Who may, and what is left of it
+# --- Permissions and audit
 
 
-def test_support_hides_and_does_not_restrict(thread, buyer, seller, support):
-    bad = say(seller, thread, "You fool")
+def test_support_can_hide_but_not_restrict(thread, buyer, seller, support):
+    message = say(seller, thread, "You fool")
     case = taken(support, report(buyer, thread))
-    do(support, case, "message.hide", bad.id)
+    intervene(support, case, "message.hide", message.id)
     for name, target, extra in (
-        ("message.redact", bad.id, {"text": "You"}),
+        ("message.redact", message.id, {"text": "You"}),
         ("thread.lock", "", {}),
         ("thread.hold", "", {}),
         ("person.mute", seller.id, {"days": 1}),
         ("person.suspend", seller.id, {}),
     ):
         refused = code_of(
-            lambda name=name, target=target, extra=extra: do(support, case, name, target, **extra)
+            lambda name=name, target=target, extra=extra: intervene(
+                support, case, name, target, **extra
+            )
         )
         assert refused == "ACTION_FORBIDDEN"
     assert thread_item(thread).status == "open"
 
 
-def test_nothing_is_done_without_the_case(thread, buyer, seller, moderator, support):
-    bad = say(seller, thread, "You fool")
+def test_only_the_assignee_of_the_case_can_intervene(thread, buyer, seller, moderator, support):
+    message = say(seller, thread, "You fool")
     case = report(buyer, thread)
-    boss = make_staff("Root")
-    User.objects.filter(pk=boss.pk).update(is_superuser=True)
-    boss.refresh_from_db()
-    for staff in (moderator, support, boss):
-        assert code_of(lambda staff=staff: do(staff, case, "message.hide", bad.id))
+    superuser = make_staff("Root")
+    User.objects.filter(pk=superuser.pk).update(is_superuser=True)
+    superuser.refresh_from_db()
+    for staff in (moderator, support, superuser):
+        assert code_of(lambda staff=staff: intervene(staff, case, "message.hide", message.id))
         assert code_of(lambda staff=staff: add_note(staff, case_id=case.id, text="Hm"))
     take_case(support, case_id=case.id)
-    assert code_of(lambda: do(boss, case, "message.hide", bad.id)) == "ACTION_FORBIDDEN"
+    assert (
+        code_of(lambda: intervene(superuser, case, "message.hide", message.id))
+        == "ACTION_FORBIDDEN"
+    )
     resolve_case(support, case_id=case.id, reason="Done")
-    assert code_of(lambda: do(support, case, "message.hide", bad.id)) == "ACTION_FORBIDDEN"
+    assert (
+        code_of(lambda: intervene(support, case, "message.hide", message.id)) == "ACTION_FORBIDDEN"
+    )
     assert code_of(lambda: take_case(moderator, case_id=case.id)) == "ACTION_FORBIDDEN"
     assert messages_of(thread)[-1].hidden_at is None
 
 
-def test_every_act_is_in_the_audit_with_its_reason(case, thread, moderator):
-    bad = messages_of(thread)[-1]
-    do(moderator, case, "message.hide", bad.id, reason="An insult")
+def test_every_intervention_is_in_the_audit_with_its_reason(case, thread, moderator):
+    message = messages_of(thread)[-1]
+    intervene(moderator, case, "message.hide", message.id, reason="An insult")
     resolve_case(moderator, case_id=case.id, reason="Warned them")
-    acts = [(e.act, e.actor, e.target, e.reason) for e in AuditEntry.objects.filter(case=case.id)]
-    assert acts == [
+    recorded = [
+        (e.act, e.actor, e.target, e.reason) for e in AuditEntry.objects.filter(case=case.id)
+    ]
+    assert recorded == [
         ("case.take", moderator.id, "", ""),
-        ("message.hide", moderator.id, bad.id, "An insult"),
+        ("message.hide", moderator.id, message.id, "An insult"),
         ("case.resolve", moderator.id, "", "Warned them"),
     ]
     case = Case.objects.get(pk=case.pk)

@@ -1,4 +1,4 @@
-"""What one does from the list, to one or many, and back."""
+"""Actions from the inbox list on one or many threads, and undoing them."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -27,7 +27,7 @@ def client(buyer) -> Client:
     return client
 
 
-def standing(thread, user) -> tuple:
+def row_state(thread, user) -> tuple:
     item = row(thread, user)
     return item.folder, item.pinned, item.is_muted, item.muted_until, item.has_unread
 
@@ -39,8 +39,8 @@ def undo(user, outcome) -> None:
 
 
 @pytest.mark.parametrize("act", sorted(INBOX_ACTIONS))
-def test_each_can_be_taken_back_whatever_was_before(act, buyer, seller):
-    """Of many, only those that it changed; each to where it was."""
+def test_each_action_can_be_undone_from_any_state(act, buyer, seller):
+    """Undo restores only the threads that the action changed, each to its previous state."""
     threads = [start(seller, buyer) for _ in range(6)]
     plain, pinned, muted, read, archived, spam = threads
     later = keys.iso(datetime.now(UTC) + timedelta(hours=3))
@@ -49,38 +49,40 @@ def test_each_can_be_taken_back_whatever_was_before(act, buyer, seller):
     read_newest(buyer, read)
     run_action(buyer, "archive", [archived])
     run_action(buyer, "spam", [spam])
-    before = [standing(thread, buyer) for thread in threads]
+    before = [row_state(thread, buyer) for thread in threads]
     outcome = run_action(buyer, act, threads)
-    assert [standing(thread, buyer) for thread in threads] != before
+    assert [row_state(thread, buyer) for thread in threads] != before
     undo(buyer, outcome)
-    assert [standing(thread, buyer) for thread in threads] == before
+    assert [row_state(thread, buyer) for thread in threads] == before
     assert_consistent(*threads)
 
 
 @pytest.mark.parametrize("act", sorted(INBOX_ACTIONS))
-def test_it_is_for_me_alone_and_a_stranger_finds_nothing(act, thread, buyer, seller, stranger):
-    before = standing(thread, seller)
+def test_an_action_affects_only_its_user_and_strangers_find_no_thread(
+    act, thread, buyer, seller, stranger
+):
+    before = row_state(thread, seller)
     run_action(buyer, act, [thread])
-    assert standing(thread, seller) == before
+    assert row_state(thread, seller) == before
     with pytest.raises(Refusal) as refused:
         run_action(stranger, act, [thread])
     assert refused.value.code == "THREAD_NOT_FOUND"
 
 
-def test_what_is_so_already_offers_no_way_back(thread, buyer):
+def test_an_action_without_effect_offers_no_undo(thread, buyer):
     assert run_action(buyer, "pin", [thread]).undo
     assert run_action(buyer, "pin", [thread]).undo == []
     assert run_action(buyer, "restore", [thread]).undo == []
 
 
-def test_one_that_is_gone_keeps_nobody_from_the_others(thread, buyer, stranger):
+def test_a_missing_thread_does_not_stop_the_others(thread, buyer, stranger):
     theirs = start(stranger, make_person("Una"))
     outcome = run_action(buyer, "archive", [theirs, thread])
     assert outcome.message == "Archived"
     assert outcome.undo == [{"act": "restore", "thread": [thread]}]
 
 
-def test_a_mute_ends_by_itself(thread, buyer):
+def test_a_mute_expires(thread, buyer):
     with time_machine.travel(datetime(2026, 11, 16, 22, 30, tzinfo=UTC)) as clock:
         run_action(buyer, "mute", [thread], until=muted_until("hour"))
         assert row(thread, buyer).is_muted
@@ -91,34 +93,34 @@ def test_a_mute_ends_by_itself(thread, buyer):
         assert row(thread, buyer).is_muted
 
 
-def test_until_tomorrow_is_a_morning_where_one_is():
+def test_muting_until_tomorrow_ends_in_the_morning_of_the_users_zone():
     with (
         time_machine.travel(datetime(2026, 11, 16, 22, 30, tzinfo=UTC), tick=False),
         timezone.override("Asia/Tokyo"),
     ):
-        # It is the 17th there already.
+        # The date there is the 17th already.
         assert muted_until("tomorrow") == "2026-11-17T23:00:00.000Z"
         assert muted_until("hour") == "2026-11-16T23:30:00.000Z"
         assert muted_until("good") is None
 
 
-def test_a_script_is_told_how_to_take_it_back(client, buyer, seller):
+def test_the_json_response_contains_the_undo(client, buyer, seller):
     threads = [start(seller, buyer) for _ in range(2)]
-    answer = client.post(
+    response = client.post(
         "/inbox/act/", {"act": "mute hour", "thread": threads}, headers={"X-Fragment": "1"}
     )
-    assert json.loads(answer.content) == {
+    assert json.loads(response.content) == {
         "said": "Muted: 2 conversations",
         "undo": [{"act": "unmute", "thread": threads}],
     }
     assert all(row(thread, buyer).muted_until for thread in threads)
 
 
-def test_without_a_script_one_comes_back_to_where_one_was(client, thread):
-    answer = client.post("/inbox/act/", {"act": "pin", "thread": thread, "back": "thread"})
-    assert answer["Location"] == f"/threads/{thread}/"
-    answer = client.post("/inbox/act/", {"act": "archive", "thread": thread, "back": "unread"})
-    assert answer["Location"] == "/inbox/unread/"
+def test_without_javascript_the_user_returns_to_the_same_page(client, thread):
+    response = client.post("/inbox/act/", {"act": "pin", "thread": thread, "back": "thread"})
+    assert response["Location"] == f"/threads/{thread}/"
+    response = client.post("/inbox/act/", {"act": "archive", "thread": thread, "back": "unread"})
+    assert response["Location"] == "/inbox/unread/"
     page = client.get("/inbox/archived/").content.decode()
     assert "Archived." in page
     assert thread in page
@@ -137,11 +139,11 @@ def test_without_a_script_one_comes_back_to_where_one_was(client, thread):
         ({"act": "pin", "thread": [f"thrd_{n:026d}" for n in range(101)]}, 400),
     ],
 )
-def test_what_makes_no_sense_is_refused(client, fields, status):
+def test_an_invalid_action_is_refused(client, fields, status):
     assert client.post("/inbox/act/", fields).status_code == status
 
 
-def test_the_pages_of_all_folders_and_filters_are_there(client, thread, buyer):
+def test_all_folders_and_filters_have_a_page(client, thread, buyer):
     for place in ("", "archived/", "spam/", "unread/", "action-required/", "projects/"):
         assert client.get(f"/inbox/{place}").status_code == 200
     assert client.get("/inbox/elsewhere/").status_code == 404
@@ -149,7 +151,7 @@ def test_the_pages_of_all_folders_and_filters_are_there(client, thread, buyer):
     assert client.get(f"/threads/{thread}/?in=<script>").status_code == 200
 
 
-def test_a_row_says_who_has_to_answer(thread, buyer, seller):
+def test_a_row_shows_who_has_to_answer(thread, buyer, seller):
     assert row(thread, seller).waiting_for == row(thread, buyer).waiting_for == seller.id
     say(seller, thread)
     assert row(thread, seller).waiting_for == row(thread, buyer).waiting_for == buyer.id

@@ -1,4 +1,4 @@
-"""Going out to the web for a picture: where one may be led, how far, and for how long."""
+"""Downloading a remote image: allowed addresses, redirects, size and time limits."""
 
 import time
 
@@ -12,8 +12,8 @@ from files.remote_images.download import (
     download_image,
     is_downloadable,
 )
-from tests.files.conftest import limit, picture
-from tests.files.web import HOST, INSIDE, OUTSIDE, Web, drip, send
+from tests.files.conftest import change_file_settings, picture
+from tests.files.fake_web import HOST, INSIDE, OUTSIDE, Web, drip, send
 
 
 @pytest.fixture
@@ -23,9 +23,9 @@ def web(tmp_path, monkeypatch):
         yield web
 
 
-def refused(link, tmp_path) -> DownloadFailed:
+def download_error(link, tmp_path) -> DownloadFailed:
     with pytest.raises(DownloadFailed) as error:
-        download_image(link, tmp_path / "came")
+        download_image(link, tmp_path / "download")
     return error.value
 
 
@@ -35,7 +35,7 @@ def refused(link, tmp_path) -> DownloadFailed:
 @pytest.mark.parametrize(
     "address",
     [
-        # Somebody's own, and the metadata of clouds.
+        # Private networks, and the metadata services of clouds.
         "127.0.0.1", "127.9.9.9", "0.0.0.0", "10.0.0.1", "172.16.0.1", "192.168.1.1",
         "169.254.169.254", "100.100.100.200", "192.0.0.192", "168.63.129.16", "fd00:ec2::254",
         "100.64.0.1", "198.18.0.1", "192.0.2.1", "203.0.113.9", "192.88.99.1", "240.0.0.1",
@@ -46,16 +46,16 @@ def refused(link, tmp_path) -> DownloadFailed:
         "", "localhost", "1.2.3", "010.0.0.1", "8.8.8.8\n",
     ],
 )  # fmt: skip
-def test_what_is_not_out_on_the_web_is_never_asked(address):
+def test_an_address_that_is_not_public_is_refused(address):
     assert not is_public(address)
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "93.184.215.14", "1.1.1.1", "2606:4700::1111"])
-def test_what_is_out_on_the_web_may_be(address):
+def test_a_public_address_is_allowed(address):
     assert is_public(address)
 
 
-def test_nothing_is_exempt_unless_a_test_says_so():
+def test_the_default_rules_exempt_no_address():
     rules = DownloadRules()
     assert (rules.port, rules.exempt, rules.resolve) == (443, frozenset(), download.resolve)
     assert rules.trust().check_hostname
@@ -73,11 +73,11 @@ def test_nothing_is_exempt_unless_a_test_says_so():
         "https://pictures.example/\r\nHost: inside", "https://[::1%25eth0]/", "https://.example/",
     ],
 )  # fmt: skip
-def test_what_is_no_plain_address_is_not_even_tried(link):
+def test_other_links_are_not_downloadable(link):
     assert not is_downloadable(link)
 
 
-def test_what_is_one_is():
+def test_plain_https_links_are_downloadable():
     for link in (
         "https://pictures.example/a.jpg?width=3#top",
         "https://bücher.example/Grüße an alle.jpg",
@@ -93,19 +93,19 @@ def test_what_is_one_is():
         "https://[::1]/", "https://[::ffff:127.0.0.1]/", "https://169.254.169.254/latest/meta-data/",
     ],
 )  # fmt: skip
-def test_the_real_resolver_leads_nobody_in(link, tmp_path):
-    """With the rules of the service itself: nothing of it is replaced here."""
-    assert str(refused(link, tmp_path)) == "address"
+def test_internal_names_are_refused_with_the_real_resolver(link, tmp_path):
+    """Uses the default rules without any replacement."""
+    assert str(download_error(link, tmp_path)) == "address"
 
 
-# --- Fetching
+# --- Downloading
 
 
-def test_a_picture_is_fetched_without_saying_who_asks(web, tmp_path, monkeypatch):
+def test_a_download_sends_no_identifying_headers_and_uses_no_proxy(web, tmp_path, monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
-    download_image(web.give("/a%20b.jpg?w=1", picture()), tmp_path / "came")
-    assert (tmp_path / "came").read_bytes() == picture()
+    download_image(web.give("/a%20b.jpg?w=1", picture()), tmp_path / "download")
+    assert (tmp_path / "download").read_bytes() == picture()
     assert web.headers == [
         {
             "Host": HOST,
@@ -117,48 +117,48 @@ def test_a_picture_is_fetched_without_saying_who_asks(web, tmp_path, monkeypatch
     ]
 
 
-def test_what_has_no_length_is_read_to_its_end(web, tmp_path):
-    def in_chunks(to):
-        to.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+def test_a_chunked_response_is_read_to_its_end(web, tmp_path):
+    def in_chunks(handler):
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         for piece in (b"one ", b"two"):
-            to.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
-        to.wfile.write(b"0\r\n\r\n")
+            handler.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        handler.wfile.write(b"0\r\n\r\n")
 
     web.answers["/chunks"] = in_chunks
-    download_image(web.link("/chunks"), tmp_path / "came")
-    assert (tmp_path / "came").read_bytes() == b"one two"
+    download_image(web.link("/chunks"), tmp_path / "download")
+    assert (tmp_path / "download").read_bytes() == b"one two"
 
 
-def test_an_address_is_asked_for_once_and_that_one_is_gone_to(web, tmp_path):
-    """Whose second answer is another one, a machine inside, gains nothing by it."""
+def test_a_host_is_resolved_once_and_that_address_is_used(web, tmp_path):
+    """A second answer with an internal address (DNS rebinding) has no effect."""
     web.names[HOST] = [[OUTSIDE], [INSIDE]]
-    download_image(web.give("/a.jpg", picture()), tmp_path / "came")
+    download_image(web.give("/a.jpg", picture()), tmp_path / "download")
     assert web.resolved == [HOST]
     assert (web.asked, web.inside) == (["/a.jpg"], [])
 
 
-def test_one_bad_address_among_good_ones_is_enough(web, tmp_path):
+def test_one_internal_address_among_public_ones_is_refused(web, tmp_path):
     web.names[HOST] = [[OUTSIDE, INSIDE]]
-    assert str(refused(web.give("/a.jpg", picture()), tmp_path)) == "address"
+    assert str(download_error(web.give("/a.jpg", picture()), tmp_path)) == "address"
     assert (web.asked, web.inside) == ([], [])
 
 
-def test_an_address_that_leads_nowhere_is_passed_over(web, tmp_path, monkeypatch):
+def test_an_unreachable_address_is_skipped(web, tmp_path, monkeypatch):
     web.names[HOST] = [["127.0.0.3", OUTSIDE]]
     exempt = frozenset({"127.0.0.3", OUTSIDE})
     monkeypatch.setattr(download, "RULES", web.rules(exempt=exempt))
-    download_image(web.give("/a.jpg", picture()), tmp_path / "came")
+    download_image(web.give("/a.jpg", picture()), tmp_path / "download")
     assert web.asked == ["/a.jpg"]
 
 
-def test_redirects_are_followed_three_times(web, tmp_path):
+def test_at_most_three_redirects_are_followed(web, tmp_path):
     web.give("/end.jpg", picture())
-    web.lead("/3", "end.jpg", 308)
-    web.lead("/2", web.link("/3"), 307)
-    web.lead("/1", "/2", 301)
-    download_image(web.link("/1"), tmp_path / "came")
+    web.redirect("/3", "end.jpg", 308)
+    web.redirect("/2", web.link("/3"), 307)
+    web.redirect("/1", "/2", 301)
+    download_image(web.link("/1"), tmp_path / "download")
     assert web.asked == ["/1", "/2", "/3", "/end.jpg"]
-    assert str(refused(web.lead("/0", "/1"), tmp_path)) == "redirects"
+    assert str(download_error(web.redirect("/0", "/1"), tmp_path)) == "redirects"
     assert web.asked[4:] == ["/0", "/1", "/2", "/3"]
 
 
@@ -174,7 +174,7 @@ def test_redirects_are_followed_three_times(web, tmp_path):
         ("https://me:secret@elsewhere.example:{port}/a.jpg", "address"),
     ],
 )
-def test_a_redirect_leads_nowhere_that_a_link_may_not(location, why, web, tmp_path):
+def test_redirects_are_checked_like_links(location, why, web, tmp_path):
     web.names |= {
         "inside.example": [[INSIDE]],
         "elsewhere.example": [[OUTSIDE]],
@@ -182,22 +182,22 @@ def test_a_redirect_leads_nowhere_that_a_link_may_not(location, why, web, tmp_pa
         INSIDE: [[INSIDE]],
     }
     web.give("/a.jpg", picture())
-    error = refused(web.lead("/go", location.format(port=web.port)), tmp_path)
+    error = download_error(web.redirect("/go", location.format(port=web.port)), tmp_path)
     assert (str(error), error.is_permanent) == (why, True)
     assert (web.asked, web.inside) == (["/go"], [])
 
 
-def test_a_name_that_is_another_machine_at_the_second_look_is_not_followed(web, tmp_path):
+def test_a_redirect_to_a_host_that_now_resolves_internally_is_refused(web, tmp_path):
     web.names[HOST] = [[OUTSIDE], [INSIDE]]
     web.give("/a.jpg", picture())
-    assert str(refused(web.lead("/go", "/a.jpg"), tmp_path)) == "address"
+    assert str(download_error(web.redirect("/go", "/a.jpg"), tmp_path)) == "address"
     assert web.inside == []
 
 
-def test_a_certificate_has_to_be_of_that_name(web, tmp_path):
+def test_the_certificate_has_to_match_the_host(web, tmp_path):
     web.names["other.example"] = [[OUTSIDE]]
     web.give("/a.jpg", picture())
-    error = refused(web.link("/a.jpg", "other.example"), tmp_path)
+    error = download_error(web.link("/a.jpg", "other.example"), tmp_path)
     assert (str(error), error.is_permanent, web.asked) == ("certificate", True, [])
 
 
@@ -215,54 +215,54 @@ def test_a_certificate_has_to_be_of_that_name(web, tmp_path):
     ],
     ids=["a status", "headers", "patience", "a body", "chunks"],
 )
-def test_whoever_drips_is_not_waited_for(answer, web, tmp_path, monkeypatch):
+def test_a_slow_response_times_out(answer, web, tmp_path, monkeypatch):
     monkeypatch.setattr(download, "RULES", web.rules(seconds=1.0))
     web.answers["/slow"] = answer
     began = time.monotonic()
-    error = refused(web.link("/slow"), tmp_path)
-    # Dripping would go on for ever; a busy machine only takes a little longer.
+    error = download_error(web.link("/slow"), tmp_path)
+    # Without the timeout the response takes longer; a busy machine may exceed one second.
     assert time.monotonic() - began < 15
     assert (str(error), error.is_permanent) in {("TimeoutError", False), ("HTTPException", True)}
 
 
-def test_what_says_that_it_is_too_large_is_not_read(web, tmp_path, monkeypatch):
-    limit(monkeypatch, most_bytes=1000)
+def test_a_response_with_a_too_large_content_length_is_not_read(web, tmp_path, monkeypatch):
+    change_file_settings(monkeypatch, most_bytes=1000)
     link = web.give("/a.jpg", b"x", **{"Content-Length": "1001"})
-    assert str(refused(link, tmp_path)) == "size"
-    assert not (tmp_path / "came").exists()
+    assert str(download_error(link, tmp_path)) == "size"
+    assert not (tmp_path / "download").exists()
 
 
-def test_what_does_not_say_it_is_read_only_so_far(web, tmp_path, monkeypatch):
-    limit(monkeypatch, most_bytes=100_000)
+def test_a_response_without_a_length_is_read_up_to_the_limit(web, tmp_path, monkeypatch):
+    change_file_settings(monkeypatch, most_bytes=100_000)
     head = b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n"
     web.answers["/endless"] = drip(b"x" * 50_000, every=0, head=head)
-    error = refused(web.link("/endless"), tmp_path)
+    error = download_error(web.link("/endless"), tmp_path)
     assert (str(error), error.is_permanent) == ("size", True)
-    assert (tmp_path / "came").stat().st_size <= 100_000
+    assert (tmp_path / "download").stat().st_size <= 100_000
 
 
 @pytest.mark.parametrize(
     ("status", "is_permanent"), [(404, True), (403, True), (206, True), (500, False), (429, False)]
 )
-def test_an_answer_that_is_none_may_be_one_later(status, is_permanent, web, tmp_path):
+def test_server_errors_are_retried_and_client_errors_are_not(status, is_permanent, web, tmp_path):
     web.answers["/a"] = lambda to: send(to, status, picture(), {"Content-Type": "image/jpeg"})
-    error = refused(web.link("/a"), tmp_path)
+    error = download_error(web.link("/a"), tmp_path)
     assert (str(error), error.is_permanent) == (f"status {status}", is_permanent)
 
 
-def test_pages_films_and_what_is_packed_are_not_read(web, tmp_path):
+def test_other_content_types_and_encodings_are_refused(web, tmp_path):
     for kind in ("text/html", "video/mp4", "application/json"):
-        assert str(refused(web.give("/a", b"x" * 9, kind), tmp_path)) == "type"
-    packed = web.give("/b", b"x" * 9, **{"Content-Encoding": "gzip"})
-    assert str(refused(packed, tmp_path)) == "encoding"
-    assert not (tmp_path / "came").exists()
+        assert str(download_error(web.give("/a", b"x" * 9, kind), tmp_path)) == "type"
+    compressed = web.give("/b", b"x" * 9, **{"Content-Encoding": "gzip"})
+    assert str(download_error(compressed, tmp_path)) == "encoding"
+    assert not (tmp_path / "download").exists()
 
 
-def test_what_breaks_off_may_be_whole_later(web, tmp_path):
+def test_an_incomplete_response_is_not_a_permanent_failure(web, tmp_path):
     link = web.give("/a.jpg", b"half", **{"Content-Length": "800"})
-    error = refused(link, tmp_path)
+    error = download_error(link, tmp_path)
     assert (str(error), error.is_permanent) == ("cut off", False)
 
 
-def test_who_is_not_there_may_be_later(web, tmp_path):
-    assert not refused(web.link("/a.jpg", "nobody.example"), tmp_path).is_permanent
+def test_an_unknown_host_is_not_a_permanent_failure(web, tmp_path):
+    assert not download_error(web.link("/a.jpg", "nobody.example"), tmp_path).is_permanent

@@ -1,4 +1,4 @@
-"""However many records there are, the tabs that list them stay within their bound."""
+"""Tabs that list records stay within their size limit for any number of records."""
 
 import pytest
 from django.utils import timezone
@@ -11,7 +11,7 @@ from projects.panel.large_tabs import count_pending, measure_bytes, read_full_sn
 from projects.panel.rebuild import list_differences, rebuild
 from projects.panel.record_tabs import make_snapshots, read_records
 from projects.panel.trim import MAX_LISTED, MAX_RECORDED_BYTES, trim
-from tests.contracts.card_scenes import propose
+from tests.contracts.card_helpers import propose
 from tests.contracts.test_large_tabs import page, tab_of
 from tests.threads.checker import assert_consistent
 
@@ -20,7 +20,7 @@ def refresh(leg, key):
     process_now([record_change(leg.thread_id, by=leg.seller, key=key)])
 
 
-def assert_bounded(user, thread, name):
+def assert_within_limit(user, thread, name):
     whole = read_full_snapshot(tab_of(user, thread, name))
     assert measure_bytes(whole) <= MAX_RECORDED_BYTES
     assert list(list_differences(thread)) == []
@@ -39,10 +39,10 @@ def deliver(leg, count):
     )
 
 
-def test_thousands_of_manifests(leg, thread, buyer):
+def test_thousands_of_manifests_stay_within_the_limit(leg, thread, buyer):
     deliver(leg, 3000)
     refresh(leg, "many")
-    whole = assert_bounded(buyer, thread, "files")
+    whole = assert_within_limit(buyer, thread, "files")
     listed = len(whole["manifests"])
     assert 0 < listed <= MAX_LISTED
     assert whole["more"]["manifests"] == 3000 - listed
@@ -73,13 +73,13 @@ def test_thousands_of_long_extras_keep_the_totals(leg, thread, buyer):
     made |= {"items": items, "made_by": leg.seller, "made_at": timezone.now()}
     Amendment.objects.bulk_create(Amendment(**made) for _ in range(2000))
     refresh(leg, "many")
-    (account,) = assert_bounded(buyer, thread, "expenses")["legs"]
+    (account,) = assert_within_limit(buyer, thread, "expenses")["legs"]
     assert len(account["amendments"]) + account["more"]["amendments"] == 2000
     assert account["total"] == account["price"] + 2000
 
 
 @pytest.mark.storage
-def test_what_fits_is_not_trimmed_and_one_step_beyond_is():
+def test_a_tab_is_trimmed_only_beyond_the_limit():
     fits = {"manifests": [{"id": "a" * 1000}] * 100}
     assert trim({**fits}) == fits
     beyond = trim({"manifests": [{"id": f"{number}" + "a" * 1100} for number in range(100)]})

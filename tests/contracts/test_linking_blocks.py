@@ -1,4 +1,4 @@
-"""Linking bookings brings people together only where nobody has blocked anybody."""
+"""Bookings are linked into a group only if none of its users has blocked another."""
 
 import threading
 
@@ -34,25 +34,25 @@ def link(buyer, legs) -> str:
 @pytest.mark.parametrize(
     "way", ["seller blocks rival", "rival blocks seller", "rival blocks buyer"]
 )
-def test_people_with_a_block_between_them_are_not_brought_together(way, buyer, seller, rival, legs):
-    people = {"seller": seller, "rival": rival, "buyer": buyer}
+def test_users_with_a_block_between_them_are_not_linked(way, buyer, seller, rival, legs):
+    users = {"seller": seller, "rival": rival, "buyer": buyer}
     blocker, _, blocked = way.split()
-    block_person(people[blocker], blocked=people[blocked])
+    block_person(users[blocker], blocked=users[blocked])
     with pytest.raises(Refusal) as refusal:
         link(buyer, legs)
     assert refusal.value.code == "ACTION_FORBIDDEN"
-    # It does not say who has blocked whom.
+    # The refusal does not reveal who blocked whom.
     assert refusal.value.message == "These bookings can't share one conversation."
     assert not BookingGroup.objects.exists()
     assert not Leg.objects.exclude(group=None).exists()
 
-    unblock_person(people[blocker], blocked=people[blocked])
+    unblock_person(users[blocker], blocked=users[blocked])
     assert row(link(buyer, legs), rival) is not None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_block_made_while_bookings_are_linked_waits_or_is_seen(buyer, seller, rival, legs):
-    """Linking and blocking lock the same people, so that one of them comes first."""
+def test_blocking_while_bookings_are_linked_is_serialised(buyer, seller, rival, legs):
+    """Linking and blocking lock the same users, so one of them waits for the other."""
     started, done = threading.Event(), threading.Event()
 
     def block() -> None:

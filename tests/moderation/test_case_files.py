@@ -1,4 +1,4 @@
-"""Files under a case: staff see those that it is about, each look is recorded, and nothing goes."""
+"""Files of a case: staff see only its files, each view is recorded, and nothing is deleted."""
 
 import io
 from datetime import timedelta
@@ -38,39 +38,39 @@ def get(staff, case, file):
     return sign_in(staff).get(address)
 
 
-def looks(case) -> list[str]:
+def recorded_views(case) -> list[str]:
     entries = AuditEntry.objects.filter(case=case.id, act="file.look")
     return list(entries.values_list("target", flat=True))
 
 
-def test_whoever_has_the_case_sees_its_files_and_each_look_is_recorded(
+def test_the_assignee_sees_the_files_and_each_view_is_recorded(
     thread, buyer, seller, support, sent
 ):
     file, message = sent
     case = taken(support, report(buyer, thread, message.id))
-    answer = get(support, case, file)
-    assert answer.content == b"What was sent"
-    assert "sandbox" in answer["Content-Security-Policy"]
-    assert answer["Content-Disposition"] == 'attachment; filename="a.txt"'
-    assert looks(case) == [file.id]
-    # Also when its author takes it back.
+    response = get(support, case, file)
+    assert response.content == b"What was sent"
+    assert "sandbox" in response["Content-Security-Policy"]
+    assert response["Content-Disposition"] == 'attachment; filename="a.txt"'
+    assert recorded_views(case) == [file.id]
+    # Its author removes the message.
     remove_message(seller, thread_id=thread, message_id=message.id)
     assert get(support, case, file).status_code == 200
-    assert looks(case) == [file.id] * 2
+    assert recorded_views(case) == [file.id] * 2
 
 
-def test_nobody_else_does(thread, buyer, moderator, support, sent):
+def test_other_staff_do_not_see_the_files(thread, buyer, moderator, support, sent):
     file, message = sent
     case = taken(support, report(buyer, thread, message.id))
-    root = make_staff("Root")
-    root.is_superuser = True
-    root.save()
-    for other in (moderator, root):
+    superuser = make_staff("Root")
+    superuser.is_superuser = True
+    superuser.save()
+    for other in (moderator, superuser):
         assert get(other, case, file).status_code == 404
-    assert looks(case) == []
+    assert recorded_views(case) == []
 
 
-def test_files_that_were_not_reported_need_a_reason_and_those_of_others_are_not_there(
+def test_unreported_files_need_a_reason_and_files_of_other_threads_are_not_found(
     thread, buyer, seller, support, sent
 ):
     file, _ = sent
@@ -86,7 +86,7 @@ def test_files_that_were_not_reported_need_a_reason_and_those_of_others_are_not_
     assert get(support, case, elsewhere).status_code == 404
 
 
-def test_while_a_case_is_open_nothing_of_its_thread_is_deleted(
+def test_files_of_a_thread_with_an_open_case_are_not_deleted(
     thread, buyer, seller, moderator, sent
 ):
     file, message = sent
@@ -105,7 +105,9 @@ def test_while_a_case_is_open_nothing_of_its_thread_is_deleted(
     assert get(moderator, case, file).status_code == 404
 
 
-def test_nor_when_whoever_sent_it_deletes_their_account(thread, buyer, seller, moderator, sent):
+def test_files_of_an_open_case_outlive_the_account_of_their_sender(
+    thread, buyer, seller, moderator, sent
+):
     file, message = sent
     case = taken(moderator, report(buyer, thread, message.id))
     remove_message(seller, thread_id=thread, message_id=message.id)
@@ -119,7 +121,7 @@ def test_nor_when_whoever_sent_it_deletes_their_account(thread, buyer, seller, m
     assert not File.objects.filter(pk=file.pk).exists()
 
 
-def test_on_hold_nobody_takes_anything_back_and_the_case_stays_open(
+def test_during_a_hold_messages_cannot_be_removed_and_the_case_stays_open(
     thread, buyer, seller, moderator, sent
 ):
     _, message = sent

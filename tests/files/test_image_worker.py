@@ -1,4 +1,4 @@
-"""The process that decodes: it may die or hang, and the next file is none the worse."""
+"""The image worker process may crash or hang without affecting the next file."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from files.scanners.builtin import reencoder
 from tests.files.conftest import bring, picture
 
 
-def test_a_worker_that_was_killed_comes_back(buyer, thread):
+def test_a_killed_worker_is_restarted(buyer, thread):
     bring(buyer, thread)
     killed = reencoder.pid
     os.kill(killed, signal.SIGKILL)
@@ -22,25 +22,25 @@ def test_a_worker_that_was_killed_comes_back(buyer, thread):
     assert reencoder.pid != killed
 
 
-def test_a_worker_that_dies_of_a_file_takes_no_other_with_it(buyer, thread, monkeypatch):
-    """As if a decoder had crashed: the process is gone in the middle of a file."""
+def test_a_worker_crash_affects_only_its_file(buyer, thread, monkeypatch):
+    """Simulates a decoder crash: the process dies while it handles a file."""
     bring(buyer, thread)
     exchange = Worker._exchange
 
-    def dies(self, process, question, deadline):
+    def crash(self, process, request, deadline):
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        return exchange(self, process, question, deadline)
+        return exchange(self, process, request, deadline)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Worker, "_exchange", dies)
+        patched.setattr(Worker, "_exchange", crash)
         with pytest.raises(Refusal, match="UPLOAD_QUARANTINED"):
             bring(buyer, thread)
     assert File.objects.count() == 1
     assert bring(buyer, thread).state == File.State.READY
 
 
-def test_a_worker_that_hangs_is_ended(tmp_path):
+def test_a_hanging_worker_is_killed(tmp_path):
     (tmp_path / "hanging.py").write_text("import time; time.sleep(600)")
     worker = Worker("hanging")
     import files.images.worker as module
@@ -54,7 +54,7 @@ def test_a_worker_that_hangs_is_ended(tmp_path):
     assert worker.pid is None
 
 
-def test_the_worker_knows_no_secret(tmp_path, buyer, thread):
+def test_the_worker_environment_has_no_secrets(tmp_path, buyer, thread):
     bring(buyer, thread)
     if sys.platform == "linux":
         with open(f"/proc/{reencoder.pid}/environ") as environ:
@@ -65,10 +65,10 @@ def test_the_worker_knows_no_secret(tmp_path, buyer, thread):
             }
 
 
-def test_a_picture_that_fills_the_memory_is_refused(tmp_path):
+def test_an_image_over_the_pixel_limit_is_refused(tmp_path):
     worker = Worker("files.images.encode")
     (tmp_path / "a").write_bytes(picture())
-    question = {"path": str(tmp_path / "a"), "folder": str(tmp_path), "format": "JPEG"}
-    question |= {"most_megapixels": 64, "small_megapixels": 16}
-    assert worker.run({**question, "most_pixels": 100}, seconds=20) == {"refused": "too_large"}
-    assert worker.run({**question, "most_pixels": 1000}, seconds=20)["width"] == 640
+    request = {"path": str(tmp_path / "a"), "folder": str(tmp_path), "format": "JPEG"}
+    request |= {"most_megapixels": 64, "small_megapixels": 16}
+    assert worker.run({**request, "most_pixels": 100}, seconds=20) == {"refused": "too_large"}
+    assert worker.run({**request, "most_pixels": 1000}, seconds=20)["width"] == 640

@@ -1,4 +1,4 @@
-"""Documents name people as they write themselves, in whatever script that is."""
+"""Documents render names in any script."""
 
 import datetime
 import io
@@ -32,19 +32,19 @@ def contract_with(name: str) -> bytes:
     )
 
 
-def fonts_of(paper: bytes) -> set[str]:
-    pages = PdfReader(io.BytesIO(paper)).pages
+def fonts_of(document: bytes) -> set[str]:
+    pages = PdfReader(io.BytesIO(document)).pages
     return {name for page in pages for name in page["/Resources"]["/Font"]}
 
 
 @pytest.mark.parametrize(("font", "name"), NAMES.items(), ids=NAMES)
-def test_a_name_of_another_script_is_drawn_and_can_be_copied_out(font, name):
+def test_a_name_in_another_script_is_drawn_and_can_be_copied(font, name):
     assert fonts.replace_undrawable(name) == name
     assert fonts.list_fallback_fonts(name) == [font]
     pages = PdfReader(io.BytesIO(contract_with(name))).pages
     text = "".join(page.extract_text() for page in pages)
     assert "(U+" not in text
-    # Joined letters and vowels come out in the order in which they are drawn: all are there.
+    # Ligatures and vowel signs are extracted in drawing order, so only their presence is checked.
     assert set(name) - {" "} <= set(text)
 
 
@@ -52,7 +52,7 @@ def test_the_same_name_gives_the_same_bytes():
     assert contract_with(NAMES["arabic"]) == contract_with(NAMES["arabic"])
 
 
-def test_a_document_in_latin_letters_carries_our_font_alone():
+def test_a_document_in_latin_script_embeds_only_our_font():
     ours = fonts_of(contract_with("Łukasz Müller"))
     assert len(ours) == 2  # regular and bold
     assert len(fonts_of(contract_with(NAMES["han"])) - ours) == 1
@@ -69,27 +69,27 @@ def test_a_document_in_latin_letters_carries_our_font_alone():
         ("one\ntwo", "one\ntwo"),
     ],
 )
-def test_what_no_font_has_or_nobody_would_see_is_named(text, drawn):
+def test_undrawable_and_invisible_characters_are_replaced_by_their_code(text, drawn):
     assert fonts.replace_undrawable(text) == drawn
 
 
-def test_a_font_that_is_not_asked_for_is_not_opened():
+def test_an_unused_font_is_not_loaded():
     fonts.font_characters.cache_clear()
     contract_with("Lena Vogel")
     assert fonts.font_characters.cache_info().currsize == 1
 
 
-def test_a_number_within_words_from_the_right_parts_the_street_from_its_town():
+def test_a_number_inside_right_to_left_text_keeps_its_position():
     clauses = [{"title": "Place", "text": "At שדרות 47 חיפה, Berlin"}]
-    made = pdf.contract(
+    content = pdf.contract(
         title="Contract", document_id="01J", version=1, issued_at=AT, clauses=clauses
     )
-    places: dict[str, float] = {}
+    positions: dict[str, float] = {}
 
-    def note(text, _matrix, placed, *_):
+    def record_position(text, _matrix, placed, *_):
         for sign in ("At", "ש", "47", "ח", "Berlin"):
             if sign in text:
-                places.setdefault(sign, placed[4])
+                positions.setdefault(sign, placed[4])
 
-    PdfReader(io.BytesIO(made)).pages[0].extract_text(visitor_text=note)
-    assert sorted(places, key=lambda sign: places[sign]) == ["At", "ח", "47", "ש", "Berlin"]
+    PdfReader(io.BytesIO(content)).pages[0].extract_text(visitor_text=record_position)
+    assert sorted(positions, key=lambda sign: positions[sign]) == ["At", "ח", "47", "ש", "Berlin"]

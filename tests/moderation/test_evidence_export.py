@@ -1,4 +1,4 @@
-"""The evidence as a zip: readable, whole, and every file with its hash."""
+"""The evidence export is a readable zip with the hash of every file."""
 
 import hashlib
 import io
@@ -19,10 +19,12 @@ from threads.actions.revisions import remove_message
 pytestmark = pytest.mark.storage
 
 
-def test_holds_what_was_reported_and_done_and_the_hash_of_each(thread, buyer, seller, moderator):
-    bad = say(seller, thread, "You fool é")
-    case = taken(moderator, report(buyer, thread, bad.id, comment="He insults me"))
-    take_action(moderator, case_id=case.id, name="message.hide", target=bad.id, reason="An insult")
+def test_the_export_has_reports_interventions_and_hashes(thread, buyer, seller, moderator):
+    message = say(seller, thread, "You fool é")
+    case = taken(moderator, report(buyer, thread, message.id, comment="He insults me"))
+    take_action(
+        moderator, case_id=case.id, name="message.hide", target=message.id, reason="An insult"
+    )
     add_note(moderator, case_id=case.id, text="Second time")
     archive = zipfile.ZipFile(export_case(moderator, case_id=case.id, reason="For the police"))
     assert archive.testzip() is None
@@ -37,17 +39,17 @@ def test_holds_what_was_reported_and_done_and_the_hash_of_each(thread, buyer, se
     assert messages[-1]["hidden_at"]
     assert json.loads(archive.read("reports/1.json"))["comment"] == "He insults me"
     assert json.loads(archive.read("case.json"))["notes"][0]["text"] == "Second time"
-    acts = [entry["act"] for entry in json.loads(archive.read("audit.json"))]
-    assert acts == ["case.take", "message.hide", "case.note", "case.export"]
+    interventions = [entry["act"] for entry in json.loads(archive.read("audit.json"))]
+    assert interventions == ["case.take", "message.hide", "case.note", "case.export"]
     assert AuditEntry.objects.get(act="case.export").reason == "For the police"
 
 
-def test_holds_the_files_that_were_sent_also_those_removed_since(thread, buyer, seller, moderator):
-    words = io.BytesIO(b"What was sent")
-    sent = accept_file(seller, thread_id=thread, name="a/../b.txt", content=words)
-    bad = say(seller, thread, "Look", attachments=[sent.id])
-    case = taken(moderator, report(buyer, thread, bad.id))
-    remove_message(seller, thread_id=thread, message_id=bad.id)
+def test_the_export_has_sent_files_including_removed_ones(thread, buyer, seller, moderator):
+    content = io.BytesIO(b"What was sent")
+    sent = accept_file(seller, thread_id=thread, name="a/../b.txt", content=content)
+    message = say(seller, thread, "Look", attachments=[sent.id])
+    case = taken(moderator, report(buyer, thread, message.id))
+    remove_message(seller, thread_id=thread, message_id=message.id)
     archive = zipfile.ZipFile(export_case(moderator, case_id=case.id, reason="For the police"))
     assert archive.read(f"files/{sent.id}/b.txt") == b"What was sent"
     digest = hashlib.sha256(b"What was sent").hexdigest()

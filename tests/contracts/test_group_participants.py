@@ -1,4 +1,4 @@
-"""Who may add and remove people where several parties share one conversation."""
+"""Who may add and remove participants in a conversation shared by several parties."""
 
 import pytest
 from django.urls import reverse
@@ -32,17 +32,17 @@ def guest(buyer, seller):
     return guest
 
 
-def refused(action, *args, **kwargs) -> str:
+def refusal_code(action, *args, **kwargs) -> str:
     with pytest.raises(Refusal) as refusal:
         action(*args, **kwargs)
     return refusal.value.code
 
 
-def test_no_party_of_a_booking_can_be_removed_by_anybody(group_thread, buyer, seller, rival):
+def test_no_party_of_a_booking_can_be_removed(group_thread, buyer, seller, rival):
     lines = len(messages_of(group_thread))
     for actor in (buyer, seller, rival):
         for party in (buyer, seller, rival):
-            code = refused(remove_participant, actor, thread_id=group_thread, user_id=party.id)
+            code = refusal_code(remove_participant, actor, thread_id=group_thread, user_id=party.id)
             assert code == "ACTION_FORBIDDEN"
     assert len(messages_of(group_thread)) == lines
     assert row(group_thread, rival) is not None
@@ -52,21 +52,21 @@ def test_only_the_buyer_adds_and_removes_in_a_booking_group(
     group_thread, buyer, seller, rival, guest
 ):
     for actor in (seller, rival):
-        code = refused(add_participant, actor, thread_id=group_thread, user=guest)
+        code = refusal_code(add_participant, actor, thread_id=group_thread, user=guest)
         assert code == "ACTION_FORBIDDEN"
     add_participant(buyer, thread_id=group_thread, user=guest)
     for actor in (seller, rival):
-        code = refused(remove_participant, actor, thread_id=group_thread, user_id=guest.id)
+        code = refusal_code(remove_participant, actor, thread_id=group_thread, user_id=guest.id)
         assert code == "ACTION_FORBIDDEN"
     remove_participant(buyer, thread_id=group_thread, user_id=guest.id)
     assert row(group_thread, guest) is None
 
 
-def test_a_seller_removes_only_whom_they_added(thread, buyer, seller, rival, guest):
+def test_a_seller_removes_only_participants_they_added(thread, buyer, seller, rival, guest):
     befriend(buyer, rival)
     add_participant(buyer, thread_id=thread, user=rival)
     add_participant(seller, thread_id=thread, user=guest)
-    code = refused(remove_participant, seller, thread_id=thread, user_id=rival.id)
+    code = refusal_code(remove_participant, seller, thread_id=thread, user_id=rival.id)
     assert code == "ACTION_FORBIDDEN"
     remove_participant(seller, thread_id=thread, user_id=guest.id)
     assert row(thread, guest) is None
@@ -78,18 +78,18 @@ def test_staff_in_a_conversation_are_not_removed_by_its_parties(thread, buyer, s
     row(thread, guest).update([Participant.role.set(ADMIN)])
     cache.invalidate(thread)
     for actor in (buyer, seller):
-        code = refused(remove_participant, actor, thread_id=thread, user_id=guest.id)
+        code = refusal_code(remove_participant, actor, thread_id=thread, user_id=guest.id)
         assert code == "ACTION_FORBIDDEN"
 
 
-def test_the_page_offers_only_what_is_allowed(client, group_thread, buyer, seller, guest):
+def test_the_page_offers_only_allowed_actions(client, group_thread, buyer, seller, guest):
     add_participant(buyer, thread_id=group_thread, user=guest)
     remove_url, add_url = (
         reverse(f"threads:{name}", args=[group_thread]) for name in ("remove", "add")
     )
-    for user, may in ((buyer, True), (seller, False)):
+    for user, can_manage in ((buyer, True), (seller, False)):
         client.force_login(user)
         page = client.get(reverse("threads:thread", args=[group_thread])).content.decode()
-        assert (add_url in page) is may
-        # The guest alone can be removed.
-        assert page.count(f'action="{remove_url}"') == int(may)
+        assert (add_url in page) is can_manage
+        # Only the guest can be removed.
+        assert page.count(f'action="{remove_url}"') == int(can_manage)

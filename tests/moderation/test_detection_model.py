@@ -1,4 +1,4 @@
-"""The model beside the rules: what it was learned from, what it leaves alone, what it costs."""
+"""The detection model beside the rules: its training data, false alarms and cost."""
 
 import time
 
@@ -9,8 +9,8 @@ from detection.detector import REASONS, judge
 from tests.moderation import train
 from tests.moderation.labelled import DEVELOPMENT, OPEN, read
 
-# What people say every day, with the very words of attempts in them.
-EVERYDAY = """
+# Ordinary messages that contain words typical of attempts.
+ORDINARY_MESSAGES = """
 Hello from me
 Look at your inbox
 See you there
@@ -83,56 +83,56 @@ Teşekkürler, görüşürüz
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("line", EVERYDAY)
-def test_an_everyday_line_is_left_alone(line):
+@pytest.mark.parametrize("line", ORDINARY_MESSAGES)
+def test_an_ordinary_message_is_not_flagged(line):
     assert not judge(line).is_found
 
 
-def test_everyday_lines_after_each_other_are_left_alone():
-    for place, line in enumerate(EVERYDAY):
-        assert not judge(line, EVERYDAY[max(0, place - 4) : place]).is_found, line
+def test_consecutive_ordinary_messages_are_not_flagged():
+    for place, line in enumerate(ORDINARY_MESSAGES):
+        assert not judge(line, ORDINARY_MESSAGES[max(0, place - 4) : place]).is_found, line
 
 
-def test_it_guesses_what_no_rule_names_and_is_not_sure():
+def test_the_model_flags_texts_without_a_rule_as_uncertain():
     verdict = judge("I know a friendlier price when nobody else takes a slice")
     assert verdict.is_found
     assert not verdict.is_sure
     assert set(verdict.reasons) <= set(REASONS)
 
 
-def test_a_guess_adds_nothing_to_the_score():
+def test_a_result_of_the_model_adds_nothing_to_the_score():
     verdict = detector.Verdict(guess="phrase")
     assert (verdict.is_found, verdict.is_sure, verdict.score) == (True, False, 0)
     assert verdict.reasons == ["phrase"]
 
 
-def test_the_kind_it_guesses_is_mostly_right():
+def test_the_predicted_kind_is_mostly_right():
     attempts = [one for one in read(OPEN) if one.is_circumvention]
     right = sum(model.kind_of(detector.seen_in(one.text), REASONS) == one.kind for one in attempts)
     assert right / len(attempts) >= 0.85
 
 
-def test_asking_the_model_takes_less_than_half_a_millisecond():
+def test_the_model_takes_less_than_half_a_millisecond():
     texts = [one.text for one in read(OPEN)]
-    # Once before: what the rules find is theirs, and kept.
+    # The first round also fills the caches of the rules, so the fastest round counts.
     rounds = []
     for _ in range(6):
-        began = time.process_time()
+        started = time.process_time()
         for text in texts:
             model.margin(detector.seen_in(text))
-        rounds.append((time.process_time() - began) / len(texts))
+        rounds.append((time.process_time() - started) / len(texts))
     assert min(rounds) < 0.0005
 
 
-def test_the_file_of_weights_is_small():
+def test_the_weights_file_is_small():
     assert model.FILE.stat().st_size < 600_000
 
 
 @pytest.mark.long
-def test_the_weights_are_what_the_labelled_texts_make():
+def test_the_weights_result_from_the_labelled_texts():
     assert train.make() == model.FILE.read_text(encoding="utf-8")
 
 
-def test_texts_to_learn_from_are_not_those_that_are_kept_apart():
-    assert {one.id.split("-")[0] for one in train.lessons_of()} == {"dev", "open"}
+def test_training_texts_are_not_held_out_texts():
+    assert {one.id.split("-")[0] for one in train.training_examples()} == {"dev", "open"}
     assert len(read(DEVELOPMENT)) > 4000

@@ -1,4 +1,5 @@
-"""Amounts and numbers in forms: read in the browser's language, shown before anybody is bound."""
+"""Amounts and numbers in forms: parsed in the browser's locale and shown for review before they
+bind."""
 
 import re
 import time
@@ -10,7 +11,7 @@ from django.urls import reverse
 
 from contracts.models import Card, Offer
 from core.refusals import Refusal
-from tests.contracts.card_scenes import propose
+from tests.contracts.card_helpers import propose
 
 pytestmark = pytest.mark.django_db
 GERMAN, ENGLISH = {"Accept-Language": "de-DE,de;q=0.9"}, {"Accept-Language": "en-GB"}
@@ -48,7 +49,7 @@ AMOUNTS = {"extras": extras, "expense": expense, "offer": offer}
 
 @pytest.fixture
 def send(leg, client):
-    """Posts a form of the seller's; `confirm` posts it again with what was shown for review."""
+    """Posts a form as the seller; `confirm` posts it again with the reviewed values."""
     client.force_login(leg.seller)
 
     def post(what, fields, *, headers=None, confirm=False, **more):
@@ -68,19 +69,19 @@ def send(leg, client):
     return post
 
 
-def made():
+def count_records():
     return Card.objects.count(), Offer.objects.count()
 
 
 @pytest.mark.parametrize(("what", "form"), AMOUNTS.items())
-def test_a_hostile_amount_is_refused_at_once(send, what, form):
-    before, started = made(), time.perf_counter()
+def test_a_hostile_amount_is_refused_quickly(send, what, form):
+    before, started = count_records(), time.perf_counter()
     for text in HOSTILE:
-        sent = send(what, form(text))
-        assert sent.status_code == 400, text
-        assert "Enter an amount" in (page := sent.content.decode()) or "at most 15" in page
+        response = send(what, form(text))
+        assert response.status_code == 400, text
+        assert "Enter an amount" in (page := response.content.decode()) or "at most 15" in page
     assert time.perf_counter() - started < 0.5 * len(HOSTILE)
-    assert made() == before
+    assert count_records() == before
 
 
 @pytest.mark.parametrize(
@@ -97,74 +98,72 @@ def test_a_hostile_amount_is_refused_at_once(send, what, form):
     ],
 )
 def test_a_hostile_number_or_date_is_refused(send, what, fields):
-    before = made()
+    before = count_records()
     for text in HOSTILE:
         assert send(what, fields(text)).status_code == 400, text
-    assert made() == before
+    assert count_records() == before
 
 
 def test_a_date_at_the_edge_of_the_calendar_is_refused(send):
-    before = made()
+    before = count_records()
     for moment in ("0001-01-01T00:00", "9999-12-31T23:58", "0001-01-01T00:00+14:00"):
         end = moment[:11] + "23:59"
         assert send("proofs", {"until": moment}).status_code == 400
         assert send("reschedule", {"starts_at": moment, "ends_at": end}).status_code == 400
         assert send("expense", expense(date=moment[:10])).status_code == 400
-    assert made() == before
+    assert count_records() == before
 
 
-def test_more_parts_of_an_offer_than_there_are_numbers(send):
-    sent = send("offer", offer(**{"form-TOTAL_FORMS": "9" * 5000, "more": "1"}))
-    assert sent.status_code == 200
+def test_a_huge_number_of_offer_parts_does_not_break_the_form(send):
+    response = send("offer", offer(**{"form-TOTAL_FORMS": "9" * 5000, "more": "1"}))
+    assert response.status_code == 200
 
 
 @pytest.mark.parametrize(("text", "headers"), [("1,200", ENGLISH), ("1.200", GERMAN)])
-def test_an_amount_is_read_as_the_browser_writes_them_and_shown_before_it_counts(
-    send, text, headers
-):
-    before = made()
+def test_an_amount_is_parsed_in_the_locale_and_shown_for_review(send, text, headers):
+    before = count_records()
     for what, fields in (("extras", extras(text)), ("expense", expense(text))):
-        sent = send(what, fields, headers=headers)
-        assert (sent.status_code, made()) == (200, before)
-        assert "Check before you send" in sent.content.decode()
-        assert "EUR 1,200.00" in sent.content.decode()
-    sent = send("offer", offer(text), headers=headers)
-    assert (sent.status_code, made()) == (200, before)
-    assert "EUR 1,200.00" in sent.content.decode()
+        response = send(what, fields, headers=headers)
+        assert (response.status_code, count_records()) == (200, before)
+        assert "Check before you send" in response.content.decode()
+        assert "EUR 1,200.00" in response.content.decode()
+    response = send("offer", offer(text), headers=headers)
+    assert (response.status_code, count_records()) == (200, before)
+    assert "EUR 1,200.00" in response.content.decode()
 
 
 @pytest.mark.parametrize(("what", "form"), AMOUNTS.items())
-def test_an_amount_with_two_readings_is_refused_with_both(send, what, form):
-    before = made()
+def test_an_ambiguous_amount_is_refused_with_both_readings(send, what, form):
+    before = count_records()
     for text, headers in (("1,200", GERMAN), ("1,200", {}), ("1.200", ENGLISH), ("1.200", {})):
-        sent = send(what, form(text), headers=headers)
-        assert sent.status_code == 400
-        assert "Did you mean 1,200.00 or 1.20?" in sent.content.decode()
-    assert made() == before
+        response = send(what, form(text), headers=headers)
+        assert response.status_code == 400
+        assert "Did you mean 1,200.00 or 1.20?" in response.content.decode()
+    assert count_records() == before
 
 
-def test_what_was_reviewed_is_what_is_sent(send):
+def test_the_reviewed_values_are_stored(send):
     assert send("extras", extras("1,200"), headers=ENGLISH, confirm=True).status_code == 302
     assert Card.objects.get(type="extras").payload["cents"] == 1_200_00
     assert send("expense", expense("18,40"), confirm=True).status_code == 302
     assert Card.objects.get(type="expense").payload["cents"] == 18_40
     assert send("overtime", {"minutes": "90"}, confirm=True).status_code == 302
-    sent = send("offer", offer("1.200,50"), confirm=True)
-    assert sent.status_code == 302
+    response = send("offer", offer("1.200,50"), confirm=True)
+    assert response.status_code == 302
     assert Offer.objects.order_by("created_at").last().terms[0]["price_cents"] == 1_200_50
 
 
 @pytest.mark.parametrize(("what", "form"), [("extras", extras), ("offer", offer)])
-def test_what_was_changed_after_the_review_is_reviewed_again(send, what, form):
-    before = made()
+def test_values_changed_after_the_review_are_reviewed_again(send, what, form):
+    before = count_records()
     shown = send(what, form("1200")).content.decode()
     reviewed = re.search(r'name="reviewed" value="([^"]*)"', shown)[1]
     again = send(what, form("12000"), reviewed=reviewed)
-    assert (again.status_code, made()) == (200, before)
+    assert (again.status_code, count_records()) == (200, before)
     assert "EUR 12,000.00" in again.content.decode()
 
 
-def test_a_counter_is_reviewed_too(leg, client):
+def test_a_counter_offer_is_reviewed_too(leg, client):
     card = propose("extras", leg)
     client.force_login(leg.buyer)
     page = reverse("projects:card_transition", args=[card.id, "counter"])
@@ -178,7 +177,7 @@ def test_a_counter_is_reviewed_too(leg, client):
     assert Card.objects.get(counters=card).payload["cents"] == 1_200_00
 
 
-def test_without_a_locale_an_action_refuses_what_is_ambiguous(leg):
+def test_without_a_locale_an_ambiguous_amount_is_refused(leg):
     given = {"items": [{"title": "Backdrop", "quantity": 1, "unit": "1,200"}]}
     with pytest.raises(Refusal, match="CARD_INVALID") as refused:
         propose("extras", leg, given=given)
