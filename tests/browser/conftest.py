@@ -225,7 +225,7 @@ def live(page: Page) -> Page:
 
 
 def write(page: Page, text: str) -> None:
-    page.get_by_role("textbox", name="Your message").fill(text)
+    page.locator("#compose").fill(text)
     page.get_by_role("button", name="Send").click()
 
 

@@ -120,7 +120,7 @@ def test_what_could_not_be_checked_can_be_tried_again_by_itself(visit, pair):
     attach(buyer, photo("one.jpg"), photo("two.jpg"))
     all_there(buyer, 1)
     failed = buyer.locator(f"{TRAY}[data-state=refused]")
-    expect(failed).to_contain_text("could not be checked")
+    expect(failed).to_contain_text("couldn't be scanned")
     failed.get_by_role("button", name="Try again").click()
     all_there(buyer, 2)
     press_send(buyer)
@@ -167,7 +167,7 @@ def test_sent_before_the_files_are_there_it_goes_out_by_itself_once(visit, pair)
     for page in (buyer, seller):
         expect(page.locator(PICTURES)).to_have_count(1)
     expect(buyer.locator("[data-tray-note]")).to_be_hidden()
-    expect(buyer.get_by_role("textbox", name="Your message")).to_have_value("")
+    expect(buyer.locator("#compose")).to_have_value("")
 
 
 def test_offline_in_the_middle_it_starts_again_and_goes_out_once(visit, pair):
@@ -340,7 +340,7 @@ def test_on_a_phone_it_fits_and_can_be_touched(visit, pair):
 def test_without_a_script_files_go_with_the_form(visit, pair):
     buyer = visit(pair.buyer, thread_of(pair), java_script_enabled=False)
     buyer.set_input_files("input[name=files]", [photo("plain.jpg")])
-    buyer.get_by_role("textbox", name="Your message").fill("By form")
+    buyer.locator("#compose").fill("By form")
     press_send(buyer)
     expect(buyer.locator(PICTURES)).to_have_count(1)
     expect(buyer.locator(".message .prose").last).to_have_text("By form")

@@ -54,9 +54,9 @@ def test_written_while_offline_arrives_once_and_in_order(visit, pair):
     wait_until_sent(buyer)
     go_offline(buyer)
     write(buyer, "First of the tunnel")
-    buyer.get_by_role("textbox", name="Your message").press_sequentially("Half a sen")
+    buyer.locator("#compose").press_sequentially("Half a sen")
     write(seller, "Are you still there?")
-    buyer.get_by_role("textbox", name="Your message").press_sequentially("tence")
+    buyer.locator("#compose").press_sequentially("tence")
     buyer.get_by_role("button", name="Send").click()
     expect(buyer.locator(SENDING)).to_have_count(2)
     expect(buyer.locator("[data-connection]")).to_contain_text("Messages will be sent")
@@ -186,7 +186,7 @@ def test_what_waited_too_long_is_a_draft_again_and_asks(visit, pair):
     })""")
     page.reload()
     live(page)
-    expect(page.get_by_role("textbox", name="Your message")).to_have_value("From last month")
+    expect(page.locator("#compose")).to_have_value("From last month")
     expect(page.locator("[data-composer-error]")).to_contain_text("never sent")
     # Nothing is left that could go out by itself.
     until(page, NOTHING_UNSENT)
@@ -303,7 +303,7 @@ def test_a_screen_reader_hears_what_is_new_once_and_not_the_history(visit, pair)
 def test_signed_out_elsewhere_leads_to_the_sign_in_and_keeps_what_was_written(visit, pair, site):
     page = live(visit(pair.buyer, thread_of(pair), mute=True))
     write(page, "Unsent")
-    page.get_by_role("textbox", name="Your message").fill("A draft")
+    page.locator("#compose").fill("A draft")
     kept(page, "A draft")
     cookie = pair.buyer.cookie
     page.context.clear_cookies()
@@ -314,4 +314,4 @@ def test_signed_out_elsewhere_leads_to_the_sign_in_and_keeps_what_was_written(vi
     live(page)
     wait_until_sent(page)
     assert texts(page)[-1] == "Unsent"
-    expect(page.get_by_role("textbox", name="Your message")).to_have_value("A draft")
+    expect(page.locator("#compose")).to_have_value("A draft")

@@ -33,7 +33,7 @@ def thread_of(pair) -> str:
 
 
 def box(page: Page):
-    return page.get_by_role("textbox", name="Your message")
+    return page.locator("#compose")
 
 
 def kept(page: Page, text: str) -> None:

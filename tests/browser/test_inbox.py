@@ -49,11 +49,11 @@ def test_many_are_archived_at_once_and_come_back_by_undo(visit, many):
 def test_what_is_done_on_one_page_shows_on_the_other(visit, many):
     here, there = live(visit(many.seller)), live(visit(many.seller))
     page = live(visit(many.seller, f"/threads/{many.thread}/"))
-    page.get_by_role("button", name="What you can do").click()
+    page.get_by_role("button", name="Conversation options").click()
     page.get_by_role("button", name="Mute for an hour").click()
     for other in (here, there):
         expect(row(other, many.thread).locator(".row-muted")).to_be_visible()
-    page.get_by_role("button", name="What you can do").click()
+    page.get_by_role("button", name="Conversation options").click()
     expect(page.get_by_role("button", name="Unmute")).to_be_visible()
     page.keyboard.press("Escape")
     pick(here, 4)
@@ -66,7 +66,7 @@ def test_marked_as_unread_stays_so_until_one_looks_again(visit, many):
     elsewhere = live(visit(many.seller, "/inbox/unread/"))
     expect(elsewhere.get_by_text("You're all caught up")).to_be_visible()
     page = live(visit(many.seller, f"/threads/{many.thread}/"))
-    page.get_by_role("button", name="What you can do").click()
+    page.get_by_role("button", name="Conversation options").click()
     page.get_by_role("button", name="Mark as unread").click()
     page.wait_for_url("**/inbox/")
     expect(row(page, many.thread)).to_have_attribute("data-marked", "")
@@ -205,7 +205,7 @@ def test_the_rest_comes_when_one_scrolls_and_stays_right_after_an_absence(visit,
     # What is below the first page is looked at again, too.
     elsewhere = live(visit(made.seller, f"/threads/{shown[30]}/"))
     page.evaluate("sockets.at(-1).close()")
-    elsewhere.get_by_role("button", name="What you can do").click()
+    elsewhere.get_by_role("button", name="Conversation options").click()
     elsewhere.get_by_role("button", name="Archive").click()
     elsewhere.wait_for_url("**/inbox/")
     expect(row(page, shown[30])).to_have_count(0)
@@ -278,7 +278,7 @@ def test_what_is_booked_appears_among_the_projects_of_both_by_itself(visit, many
         expect(page.locator(".row")).to_have_count(1)
     # Put away it leaves the filter, on the other page too.
     buyer.goto(f"/threads/{many.thread}/")
-    live(buyer).get_by_role("button", name="What you can do").click()
+    live(buyer).get_by_role("button", name="Conversation options").click()
     buyer.get_by_role("button", name="Archive").click()
     buyer.wait_for_url("**/inbox/")
     expect(row(mine, many.thread)).to_have_count(0)

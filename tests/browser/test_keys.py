@@ -126,12 +126,12 @@ def test_n_opens_what_is_unread(visit, many):
 
 def test_letters_are_letters_while_one_writes(visit, many):
     page = live(visit(many.seller, f"/threads/{many.thread}/"))
-    box = page.get_by_role("textbox", name="Your message")
+    box = page.locator("#compose")
     box.press_sequentially("jkemun/?")
     expect(box).to_have_value("jkemun/?")
     expect(page.locator(".row")).to_have_count(4)
     # In a menu and with another key held they are not ours either.
-    page.get_by_role("button", name="What you can do").click()
+    page.get_by_role("button", name="Conversation options").click()
     page.keyboard.press("e")
     page.keyboard.press("Escape")
     leave_the_box(page)
@@ -160,7 +160,7 @@ def test_a_question_mark_lists_them_and_they_can_be_turned_off(visit, many):
     listed = page.get_by_role("dialog", name="Keyboard")
     expect(listed.get_by_text("Open the next unread conversation")).to_be_visible()
     assert Axe().run(page, "#keys").response["violations"] == []
-    listed.get_by_label("Use single letters").uncheck()
+    listed.get_by_label("Use single-key shortcuts").uncheck()
     page.keyboard.press("Escape")
     expect(listed).to_be_hidden()
     page.keyboard.press("j")
@@ -172,7 +172,7 @@ def test_a_question_mark_lists_them_and_they_can_be_turned_off(visit, many):
     page.keyboard.press("Control+k")
     expect(page.get_by_role("dialog", name="Find a person")).to_be_visible()
     page.goto("/inbox/keys/")
-    live(page).get_by_label("Use single letters").check()
+    live(page).get_by_label("Use single-key shortcuts").check()
     page.keyboard.press("Tab")
     page.keyboard.press("j")
     expect(page.locator(".row-link:focus")).to_have_count(1)
@@ -204,7 +204,7 @@ def test_ctrl_k_finds_a_conversation_by_a_name_while_one_writes(named, many):
     page.goto(f"/threads/{many.thread}/")
     live(page)
     name = page.locator(".rows .row-name span").first.inner_text()
-    page.get_by_role("textbox", name="Your message").press_sequentially("Half a sentence")
+    page.locator("#compose").press_sequentially("Half a sentence")
     page.keyboard.press("Control+k")
     # At once: no letter is lost that is typed on.
     page.keyboard.type(name.lower())

@@ -334,15 +334,15 @@ def test_an_item_being_typed_survives_changes_by_others(two):
     buyer, seller = two
     book(buyer, seller)
     mine, theirs = tab(buyer, "shotlist"), tab(seller, "shotlist")
-    mine.get_by_label("Another shot").press_sequentially("The do")
-    theirs.get_by_label("Another shot").fill("The window")
+    mine.get_by_label("Add a shot").press_sequentially("The do")
+    theirs.get_by_label("Add a shot").fill("The window")
     theirs.get_by_role("button", name="Add").click()
     expect(mine.locator(".shot")).to_have_count(1)
     buyer.keyboard.type("or")
-    expect(mine.get_by_label("Another shot")).to_have_value("The door")
+    expect(mine.get_by_label("Add a shot")).to_have_value("The door")
     mine.get_by_role("button", name="Add").click()
     expect(theirs.locator(".shot")).to_have_count(2)
-    expect(mine.get_by_label("Another shot")).to_have_value("")
+    expect(mine.get_by_label("Add a shot")).to_have_value("")
 
 
 def test_an_item_typed_while_the_one_before_is_being_added_is_kept(two):
@@ -351,14 +351,14 @@ def test_an_item_typed_while_the_one_before_is_being_added_is_kept(two):
     shots = tab(buyer, "shotlist")
     in_flight: list[Route] = []
     buyer.route(re.compile("/panel/shotlist/"), lambda route: in_flight.append(route))
-    shots.get_by_label("Another shot").fill("The door")
+    shots.get_by_label("Add a shot").fill("The door")
     with buyer.expect_request(re.compile("/panel/shotlist/")):
         shots.get_by_role("button", name="Add").click()
-    shots.get_by_label("Another shot").fill("The window")
+    shots.get_by_label("Add a shot").fill("The window")
     with buyer.expect_response(re.compile("/panel/shotlist/")):
         in_flight[0].continue_()
     expect(shots.locator(".shot")).to_have_count(1)
-    expect(shots.get_by_label("Another shot")).to_have_value("The window")
+    expect(shots.get_by_label("Add a shot")).to_have_value("The window")
 
 
 def test_a_page_fetched_before_a_save_does_not_undo_it(visit, pair):
