@@ -349,7 +349,7 @@ BEFORE_RECORDS = {
 
 
 def _is_record(text: str, run: Run) -> bool:
-    """Whether the number belongs to something else: a parcel, a receipt, a prop in a scene."""
+    """Whether the number belongs to something else: a shipment, a receipt, a prop in a scene."""
     before = text[max(0, run.start - 20) : run.start].split()
     if before and before[-1].strip(".:#(°") in BEFORE_RECORDS or run.raw[:3] in ("202", "201"):
         return True

@@ -62,7 +62,7 @@ def _check_unsent_limit(owner: User) -> None:
 
 
 def _copy(content: Readable, to: Path) -> str:
-    """Copies to the local disk and enforces the size limit, whatever size the client declared."""
+    """Copies to the local disk and enforces the size limit independent of the declared size."""
     max_bytes = settings.FILES["most_bytes"]
     digest, size = hashlib.sha256(), 0
     with to.open("wb") as copy:

@@ -20,7 +20,6 @@ from moderation.actions import cases as actions
 from moderation.actions.interventions import take_action
 from moderation.export import export_case
 from moderation.forms import CaseActionForm, NoteForm, ReadForm, ReasonForm, ResolveForm
-from moderation.labels import ABOUT_LABELS
 from moderation.models import AuditEntry, Case
 from moderation.roles import RESTRICT, WORK
 from threads.views.file_response import serve
@@ -58,7 +57,7 @@ class CaseAboutFilter(admin.SimpleListFilter):
     parameter_name = "about__exact"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return list(ABOUT_LABELS.items())
+        return Case.About.choices
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Case]) -> QuerySet[Case]:
         return queryset.filter(about=self.value()) if self.value() else queryset
@@ -92,7 +91,7 @@ class CaseAdmin(ReadOnlyAdmin):
 
     @admin.display(description="about", ordering="about")
     def what(self, case: Case) -> str:
-        return case.about_label
+        return case.get_about_display()
 
     @admin.display(description="priority", ordering="priority")
     def urgency(self, case: Case) -> str:

@@ -4,8 +4,7 @@ from django import forms
 
 from core.ids import is_id
 from moderation.actions.interventions import CARD, CASE_ACTIONS, PERSON
-from moderation.labels import ANSWER_LABELS, REASON_LABELS
-from moderation.models import MAX_TEXT_CHARS, Case
+from moderation.models import MAX_TEXT_CHARS, Case, Report
 
 MAX_MUTE_DAYS = 365
 NOT_A_MESSAGE = "Not a message."
@@ -13,7 +12,7 @@ NOT_A_MESSAGE = "Not a message."
 
 class ReportForm(forms.Form):
     reason = forms.ChoiceField(
-        choices=[("", "Choose one"), *REASON_LABELS.items()], label="What's wrong?"
+        choices=[("", "Choose one"), *Report.Reason.choices], label="What's wrong?"
     )
     comment = forms.CharField(
         required=False,
@@ -39,11 +38,11 @@ class ResolveForm(ReasonForm):
             for report in case.reports.exclude(reporter=None).select_related("reporter")
         }
         for name in self.reports:
-            self.fields[name] = forms.ChoiceField(choices=list(ANSWER_LABELS.items()))
+            self.fields[name] = forms.ChoiceField(choices=Report.Answer.choices)
 
     def answer_fields(self) -> list[dict[str, Any]]:
         return [
-            {"name": name, "reporter": report.reporter, "choices": ANSWER_LABELS.items()}
+            {"name": name, "reporter": report.reporter, "choices": Report.Answer.choices}
             for name, report in self.reports.items()
         ]
 

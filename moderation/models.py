@@ -6,7 +6,6 @@ from django.db.models import Q
 
 from accounts.models import User
 from core.ids import new_id
-from moderation.labels import ABOUT_LABELS, ANSWER_LABELS, REASON_LABELS
 
 MAX_TEXT_CHARS = 2000
 
@@ -28,7 +27,7 @@ class Case(models.Model):
         THREAD = "thread", "A conversation"
         MESSAGE = "message", "A message"
         PERSON = "person", "A person"
-        CIRCUMVENTION = "circumvention", "Going round the site"
+        CIRCUMVENTION = "circumvention", "Moving off Parley"
         DISPUTE = "dispute", "A dispute"
         SAFETY = "safety", "Safety"
 
@@ -69,11 +68,7 @@ class Case(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.about_label}, {self.id}"
-
-    @property
-    def about_label(self) -> str:
-        return ABOUT_LABELS.get(self.about, self.about)
+        return f"{self.get_about_display()}, {self.id}"
 
     @property
     def is_open(self) -> bool:
@@ -85,20 +80,20 @@ class Report(models.Model):
 
     class Reason(models.TextChoices):
         SPAM = "spam", "Spam or advertising"
-        OFF_SITE = "off_site", "Wants to go round the site"
-        FRAUD = "fraud", "Fraud, or a false identity"
+        OFF_SITE = "off_site", "Trying to move off Parley"
+        FRAUD = "fraud", "Fraud or a fake identity"
         HARASSMENT = "harassment", "Harassment or insults"
-        SEXUAL = "sexual", "Sexual content that nobody asked for"
-        DANGER = "danger", "A threat, or somebody is in danger"
+        SEXUAL = "sexual", "Unwanted sexual content"
+        DANGER = "danger", "A threat, or someone is in danger"
         OTHER = "other", "Something else"
 
     class Answer(models.TextChoices):
         """The answer to the reporter, which reveals nothing about sanctions."""
 
-        ACTED = "acted", "We found a breach of our rules and acted on it."
+        ACTED = "acted", "We found a breach of our rules and took action."
         NO_BREACH = "no_breach", "We found no breach of our rules."
-        UNCLEAR = "unclear", "We could not tell from what we have. Tell us more if it goes on."
-        REVIEWED = "reviewed", "We have reviewed it."
+        UNCLEAR = "unclear", "We couldn't tell from what we have. Report it again if it continues."
+        REVIEWED = "reviewed", "We've reviewed it."
 
     case = models.ForeignKey(Case, models.PROTECT, related_name="reports")
     reporter = models.ForeignKey(User, models.PROTECT, null=True, related_name="reports")
@@ -121,16 +116,11 @@ class Report(models.Model):
         ordering = ["id"]
 
     def __str__(self) -> str:
-        return f"{self.reason_label}, {self.created_at:%d %b %Y}"
-
-    @property
-    def reason_label(self) -> str:
-        return REASON_LABELS.get(self.reason, self.reason)
+        return f"{self.get_reason_display()}, {self.created_at:%d %b %Y}"
 
     @property
     def answer_label(self) -> str:
-        answer = self.answer or self.Answer.REVIEWED
-        return ANSWER_LABELS.get(answer, answer)
+        return self.Answer(self.answer or self.Answer.REVIEWED).label
 
 
 class CaseNote(models.Model):

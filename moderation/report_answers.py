@@ -57,7 +57,7 @@ def mark_answers_read(user: User) -> None:
 def _view(report: Report) -> ReportView:
     return ReportView(
         subject=_describe_subject(report),
-        reason=report.reason_label,
+        reason=report.get_reason_display(),
         created_at=report.created_at,
         is_open=report.case.is_open,
         is_reopened=report.case.is_open and report.answered_at is not None,

@@ -1,6 +1,6 @@
 """Removes the names of a deleted account from system messages, cards and the outbox.
 
-A system message lists the users it names by id (`named`), whatever their names were at the time.
+A system message lists the users it names by id (`named`), independent of their names at the time.
 Messages of earlier versions do not: they are found by the user ids in their client id and by all
 recorded names of the user.
 """

@@ -69,7 +69,7 @@ def _wait_for_own_entries() -> None:
 @pytest.fixture(autouse=True)
 def _closed_breaker(table: None) -> None:
     """Resets the circuit breaker that a test with a failing store has opened."""
-    from tests.threads.trouble import close_breaker
+    from tests.threads.faults import close_breaker
 
     close_breaker()
 

@@ -67,7 +67,7 @@ class Transition:
     confirmation: str = ""
     # The type of the follow-up card, created from the input.
     next_type: str = ""
-    # Closes the card whatever its target state.
+    # Closes the card in any target state.
     closes: bool = False
 
 

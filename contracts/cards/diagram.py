@@ -31,7 +31,7 @@ with the parsed amounts before they are sent; the form is then sent again with t
 what was shown (`contracts/cards/review.py`). Offers are reviewed in the same way. Whole numbers are
 limited to 9 digits and dates to 32 characters before they are parsed.
 
-Buttons have the same order on every card, whatever order the store returns: decline or withdraw,
+Buttons have the same order on every card, independent of the store's: decline or withdraw,
 then transitions with a form, then the main one (`projects/cards/rendering.py`). On phones the
 main button is shown first.
 

@@ -31,7 +31,7 @@ class CardResult:
 
 
 def _why(given: Any) -> str:
-    """The reason in the input, whatever its field name. Input for staff only has none of these."""
+    """The reason in the input, under any of its names. Input for staff only has none of these."""
     texts = (getattr(given, name, "") for name in ("reason", "note", "details"))
     return next((each for each in texts if each), "")
 

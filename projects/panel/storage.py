@@ -47,12 +47,12 @@ def write_tabs(thread_id: str, plan: Plan, *, editor: str | None = None) -> Cach
 
 def _prepare(thread_id: str, plan: Plan) -> tuple[CachedThread, list[TabSnapshot]]:
     """Plans from the cache, but confirms a refusal or a no-op with a fresh read."""
-    believed = cache.peek(thread_id)
-    if believed is not None:
+    cached = cache.peek(thread_id)
+    if cached is not None:
         try:
-            tabs = plan(believed)
+            tabs = plan(cached)
             if tabs:
-                return believed, tabs
+                return cached, tabs
         except Refusal:
             pass
     cached = cache.reload(thread_id)

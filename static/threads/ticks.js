@@ -21,7 +21,7 @@ export class Cursors {
     );
   }
 
-  /** Cursors only move forward, in whatever order events arrive. */
+  /** Cursors only move forward, in any order of events. */
   move({ user, delivered_seq: delivered, read_seq: read }) {
     const before = this.#byUser.get(user) ?? { delivered: 0, read: 0 };
     this.#byUser.set(user, {

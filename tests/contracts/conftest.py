@@ -17,13 +17,13 @@ from projects.actions.bookings import accept_offer, make_offer, record_payment, 
 from tests.threads.conftest import (  # noqa: F401
     buyer,
     delivered,
+    faults,
     make_person,
     person,
     seller,
     start,
     stranger,
     thread,
-    trouble,
 )
 
 IN_MAY = datetime(2027, 5, 14, 9, tzinfo=UTC)

@@ -73,7 +73,7 @@ def test_a_list_has_so_many_bytes(leg):
     assert len(most.encode()) == MAX_LISTING_BYTES
     assert len(deliver(leg, "most", most)[0].entries) == len(lines)
     refusal = assert_refused(leg, "OFFER_INVALID", listing=f"{most}b")
-    assert "too long" in refusal.message
+    assert "larger than 512 KB" in refusal.message
 
 
 def test_a_list_has_so_many_files(leg):

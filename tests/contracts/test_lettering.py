@@ -74,9 +74,9 @@ def test_what_no_font_has_or_nobody_would_see_is_named(text, drawn):
 
 
 def test_a_font_that_is_not_asked_for_is_not_opened():
-    fonts.known.cache_clear()
+    fonts.font_characters.cache_clear()
     contract_with("Lena Vogel")
-    assert fonts.known.cache_info().currsize == 1
+    assert fonts.font_characters.cache_info().currsize == 1
 
 
 def test_a_number_within_words_from_the_right_parts_the_street_from_its_town():

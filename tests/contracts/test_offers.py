@@ -154,18 +154,16 @@ def test_an_offer_that_could_not_become_a_contract_is_not_made(thread, seller, w
     assert not Dossier.objects.filter(pk=thread).exists()
 
 
-def test_what_was_accepted_while_the_table_was_away_is_carried_later(
-    thread, buyer, seller, trouble
-):
+def test_what_was_accepted_while_the_table_was_away_is_carried_later(thread, buyer, seller, faults):
     from core.outbox.processing import process_due
-    from tests.threads.trouble import FOREVER, away
+    from tests.threads.faults import ALWAYS, unreachable
 
     offer = offer_in(thread, seller)
     assert isinstance(buyer, User)
-    trouble.let("Query", 1)
-    trouble.before("*", away, FOREVER)
+    faults.allow("Query", 1)
+    faults.before("*", unreachable, ALWAYS)
     accept_offer(buyer, offer_id=offer.id)
-    trouble.over()
+    faults.clear()
     assert thread_item(thread).kind == "inquiry"
     make_due()
     while process_due():

@@ -17,6 +17,7 @@ from projects.actions.panel import edit_tab
 from tests.contracts.conftest import book
 from tests.docs import pages
 from tests.indexes import settle
+from tests.threads.bulk_data import fill_inbox, grow
 from tests.threads.conftest import (
     deliver_up_to,
     make_person,
@@ -27,7 +28,6 @@ from tests.threads.conftest import (
     start,
     thread_item,
 )
-from tests.threads.plenty import fill_inbox, grow
 from threads import cache
 from threads.actions.connections import (
     list_connections,

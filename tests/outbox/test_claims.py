@@ -1,4 +1,4 @@
-"""Claims and order: an entry is processed by one process at a time, and after those before it."""
+"""Claims and order: one process at a time handles an entry, after the earlier ones of its key."""
 
 from datetime import timedelta
 
@@ -40,13 +40,13 @@ def test_a_later_entry_of_the_same_key_waits_for_the_earlier_one():
     assert claim(second.pk) is not None
 
 
-def test_an_earlier_dead_letter_holds_up_nothing():
+def test_an_earlier_dead_letter_does_not_block_later_entries():
     first, second = add(), add()
     claims.mark_dead(claim(first.pk), failures=1, error="KeyError")
     assert list_due(10) == [second.pk]
 
 
-def test_a_retried_dead_letter_waits_for_what_is_being_processed():
+def test_a_retried_dead_letter_waits_for_the_entry_being_processed():
     first, second = add(dead_at=timezone.now()), add()
     held = claim(second.pk)
     OutboxEntry.objects.filter(pk=first.pk).update(dead_at=None)
@@ -55,7 +55,7 @@ def test_a_retried_dead_letter_waits_for_what_is_being_processed():
     assert claim(first.pk) is not None
 
 
-def test_a_lease_that_ended_is_taken_over_and_its_holder_can_change_nothing():
+def test_an_expired_lease_is_taken_over_and_its_old_holder_cannot_write():
     entry = add()
     dead = claim(entry.pk)
     expire(entry)
@@ -81,7 +81,7 @@ def test_a_long_handler_keeps_its_lease():
     assert entry.claimed_until > timezone.now() + timedelta(seconds=LEASE_SECONDS / 2)
 
 
-def test_followers_of_a_postponed_entry_are_not_looked_at_until_it_is_due():
+def test_later_entries_of_a_postponed_key_are_not_due_before_it():
     first, second, other = add(), add(), add("thread:2")
     later = timezone.now() + timedelta(minutes=1)
     claims.release(claim(first.pk), due_at=later, failures=0)
@@ -91,13 +91,13 @@ def test_followers_of_a_postponed_entry_are_not_looked_at_until_it_is_due():
     assert other.due_at < later
 
 
-def plan_of(query) -> str:
+def explain(query) -> str:
     explained = query.explain()
     return " ".join(explained.split())
 
 
 def test_the_poll_reads_only_pending_entries():
-    """Its cost does not grow with what was processed before."""
+    """The cost of the poll does not grow with the number of processed entries."""
     done = timezone.now()
     OutboxEntry.objects.bulk_create(
         OutboxEntry(kind="test", payload={}, ordering_key=f"thread:{n % 50}", done_at=done)
@@ -108,7 +108,7 @@ def test_the_poll_reads_only_pending_entries():
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE accounts_outboxentry")
     due = claims.first_pending().filter(due_at__lte=timezone.now()).order_by("due_at", "id")[:100]
-    plan = plan_of(due)
+    plan = explain(due)
     assert "outbox_due" in plan
     assert "outbox_order" in plan or "outbox_due" in plan.split("outbox_due", 1)[1]
     assert "Seq Scan" not in plan
@@ -129,6 +129,6 @@ def test_the_poll_reads_only_pending_entries():
         ("booking", {"thread": "thr_1", "by_staff": True}, "staff:thr_1"),
     ],
 )
-def test_what_keeps_its_order(kind, payload, key):
+def test_ordering_key_of_each_kind(kind, payload, key):
     assert ordering_key_of(kind, payload) == key
     assert OutboxEntry.objects.create(kind=kind, payload=payload).ordering_key == key

@@ -1,4 +1,4 @@
-"""What comes of an entry: done, postponed, tried again later, or a dead letter."""
+"""Outcomes of an entry: done, postponed, retried later, or a dead letter."""
 
 import threading
 import time
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.storage, pytest.mark.django_db]
 
 @pytest.fixture
 def handled(monkeypatch) -> list[str]:
-    """A handler that raises what the entry says, and notes which entries it was run for."""
+    """Records the handled entries; the handler raises the error that the entry names."""
     names: list[str] = []
 
     def handle(entry: OutboxEntry) -> None:
@@ -53,7 +53,7 @@ def add(name: str, key: str = "thread:1", **payload) -> OutboxEntry:
     )
 
 
-def test_of_each_key_in_order_and_the_keys_in_turn(handled):
+def test_entries_run_in_order_per_key_and_keys_alternate(handled):
     for name in ("a1", "a2", "a3"):
         add(name, "thread:a")
     add("b1", "thread:b")
@@ -62,7 +62,7 @@ def test_of_each_key_in_order_and_the_keys_in_turn(handled):
 
 
 @pytest.mark.parametrize("reason", ["postponed", "store", "sql", "refusal", "bug"])
-def test_an_entry_that_does_not_go_through_holds_up_its_own_key_alone(handled, reason):
+def test_a_failing_entry_delays_only_its_own_key(handled, reason):
     first = add("a1", "thread:a", raises=reason)
     add("a2", "thread:a")
     add("b1", "thread:b")
@@ -79,7 +79,7 @@ def test_an_entry_that_does_not_go_through_holds_up_its_own_key_alone(handled, r
 
 
 @pytest.mark.parametrize("reason", ["postponed", "store", "sql"])
-def test_what_is_not_the_entrys_fault_never_makes_a_dead_letter(handled, reason):
+def test_an_outage_never_makes_a_dead_letter(handled, reason):
     entry = add("a1", raises=reason)
     for _ in range(3 * MAX_FAILURES):
         process_due()
@@ -89,7 +89,7 @@ def test_what_is_not_the_entrys_fault_never_makes_a_dead_letter(handled, reason)
 
 
 @pytest.mark.parametrize("reason", ["refusal", "bug"])
-def test_an_entry_that_always_fails_is_a_dead_letter_and_later_ones_go_on(handled, reason):
+def test_an_entry_that_always_fails_is_dead_lettered_and_later_ones_are_processed(handled, reason):
     entry = add("a1", raises=reason)
     add("a2")
     counter = metrics.OUTBOX_ENTRIES.labels("test", "dead")
@@ -110,12 +110,12 @@ def test_an_entry_that_always_fails_is_a_dead_letter_and_later_ones_go_on(handle
 
 def test_backoff_doubles_up_to_a_limit_with_jitter():
     for attempts, longest in ((1, 1), (2, 2), (5, 16), (11, 600), (10_000, 600)):
-        waits = [backoff(attempts, 600) for _ in range(200)]
-        assert longest / 2 <= min(waits) < longest * 0.6
-        assert longest * 0.9 < max(waits) <= longest
+        delays = [backoff(attempts, 600) for _ in range(200)]
+        assert longest / 2 <= min(delays) < longest * 0.6
+        assert longest * 0.9 < max(delays) <= longest
 
 
-def test_while_a_store_is_away_a_batch_does_not_try_all_keys(handled):
+def test_a_batch_does_not_try_all_keys_while_a_store_is_unavailable(handled):
     for number in range(20):
         add(f"{number}", f"thread:{number}", raises="store")
     process_due()
@@ -142,19 +142,19 @@ def test_dead_letters_are_listed_and_retried_by_a_command(handled, capsys):
 
 
 def test_entries_are_deleted_some_time_after_they_are_done(handled):
-    old, new, waiting = add("a", "x:1"), add("b", "x:2"), add("c", "x:3", raises="postponed")
+    old, new, postponed = add("a", "x:1"), add("b", "x:2"), add("c", "x:3", raises="postponed")
     process_due()
     past = timezone.now() - timedelta(days=8)
-    OutboxEntry.objects.filter(pk__in=[old.pk, waiting.pk]).update(created_at=past)
+    OutboxEntry.objects.filter(pk__in=[old.pk, postponed.pk]).update(created_at=past)
     OutboxEntry.objects.filter(pk=old.pk).update(done_at=past)
     assert maintenance.delete_done(timedelta(days=7)) == 1
-    assert set(OutboxEntry.objects.values_list("pk", flat=True)) == {new.pk, waiting.pk}
+    assert set(OutboxEntry.objects.values_list("pk", flat=True)) == {new.pk, postponed.pk}
 
 
-# --- By an action, at once
+# --- Processed by an action, immediately
 
 
-def test_an_action_processes_what_is_before_its_own_entry_and_nothing_after(handled):
+def test_an_action_processes_entries_before_its_own_and_none_after(handled):
     add("a1")
     own = add("a2")
     add("a3")
@@ -163,7 +163,7 @@ def test_an_action_processes_what_is_before_its_own_entry_and_nothing_after(hand
     assert handled == ["a1", "a2"]
 
 
-def test_an_action_does_not_go_past_a_postponed_entry(handled):
+def test_an_action_stops_at_a_postponed_entry(handled):
     add("a1", raises="postponed")
     process_now([add("a2")])
     assert handled == ["a1"]
@@ -187,13 +187,13 @@ def test_an_action_waits_for_a_relay_that_processes_its_entry(handled):
         complete(held)
         connection.close()
 
-    relaying = threading.Timer(0.2, finish)
-    relaying.start()
+    relay_timer = threading.Timer(0.2, finish)
+    relay_timer.start()
     process_now([own])
     own.refresh_from_db()
     assert own.done_at
     assert handled == []
-    relaying.join()
+    relay_timer.join()
 
 
 def test_a_handler_that_writes_an_entry_of_its_own_key_does_not_wait_for_itself(
@@ -211,7 +211,7 @@ def test_a_handler_that_writes_an_entry_of_its_own_key_does_not_wait_for_itself(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_entry_that_kills_its_process_is_a_dead_letter_in_the_end(handled, monkeypatch):
+def test_an_entry_that_kills_its_process_becomes_a_dead_letter(handled, monkeypatch):
     monkeypatch.setitem(HANDLERS, "deadly", lambda entry: kills.kill_this_process())
     deadly = OutboxEntry.objects.create(kind="deadly", payload={}, ordering_key="thread:1")
     add("a2")

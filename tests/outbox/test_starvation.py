@@ -30,7 +30,7 @@ def booked(db):
 
 
 def deliver(seller, thread, count):
-    """As actions do: record and entry in one transaction, then the entry is processed at once."""
+    """Works like an action: record and entry in one transaction, then `process_now`."""
     for number in range(count):
         with transaction.atomic():
             entry = record_change(
@@ -44,20 +44,20 @@ def test_101_deliveries_in_a_thread_on_hold_do_not_delay_a_profile(booked):
     soft_block_thread(thread_id=thread, reason="Contact details", case_id="case_1")
     deliver(seller, thread, 101)
 
-    somebody = make_person("Zoe")
+    user = make_person("Zoe")
     process_due()
 
-    profile = Profile.find(keys.user_pk(somebody.id), keys.PROFILE)
+    profile = Profile.find(keys.user_pk(user.id), keys.PROFILE)
     assert profile is not None
     assert profile.display_name == "Zoe"
 
 
-def test_a_lifted_hold_is_noticed_by_a_process_with_an_old_cache(booked):
+def test_a_process_with_a_stale_cache_notices_a_lifted_hold(booked):
     thread, seller = booked
     soft_block_thread(thread_id=thread, reason="Contact details", case_id="case_1")
     deliver(seller, thread, 1)
     cache.reload(thread)
-    # Lifted by another process: the cache of this one still says that the thread is on hold.
+    # Another process lifts the hold, so the cache of this one is stale.
     lift = Change(remove=("soft_block",), add={"rev": 1})
     update(Thread(keys.thread_pk(thread), keys.THREAD), lift, None)
     make_due()
@@ -75,6 +75,6 @@ def test_after_the_hold_all_deliveries_are_announced_in_order(booked):
     while process_due():
         pass
 
-    said = [each.body for each in messages_of(thread) if "Delivery" in (each.body or "")]
-    assert said == [f"Delivery {number}" for number in range(5)]
+    bodies = [each.body for each in messages_of(thread) if "Delivery" in (each.body or "")]
+    assert bodies == [f"Delivery {number}" for number in range(5)]
     assert not OutboxEntry.objects.filter(done_at=None).exists()

@@ -53,12 +53,12 @@ def relay_until_empty() -> None:
     wait_until(is_empty, MAX_SECONDS)
 
 
-def second_relay(until_told: int) -> None:
-    """Begins once the other relay has claimed something, or has died before that."""
-    os.set_blocking(until_told, False)
+def second_relay(start_pipe: int) -> None:
+    """Starts after the other relay has claimed an entry, or has died before that."""
+    os.set_blocking(start_pipe, False)
     while not pending().exclude(claimed_by="").exists():
         try:
-            os.read(until_told, 1)
+            os.read(start_pipe, 1)
             break
         except BlockingIOError:
             time.sleep(0.01)
@@ -73,17 +73,17 @@ def assert_once_and_in_order(thread, count):
 
 
 def run_two_relays(step: int, first) -> bool:
-    reading, writing = os.pipe()
-    second = kills.fork(lambda: second_relay(reading))
+    read_end, write_end = os.pipe()
+    second = kills.fork(lambda: second_relay(read_end))
     survived = kills.ended_alive(kills.fork(first, kill_at=step))
-    os.write(writing, b"!")
+    os.write(write_end, b"!")
     assert kills.ended_alive(second)
-    for each in (reading, writing):
+    for each in (read_end, write_end):
         os.close(each)
     return survived
 
 
-def test_a_relay_killed_at_every_step_beside_another(short_lease):
+def test_entries_take_effect_once_when_one_of_two_relays_is_killed(short_lease):
     relay_until_empty()
     one, another = conversation(), conversation()
     relay_until_empty()
@@ -95,22 +95,22 @@ def test_a_relay_killed_at_every_step_beside_another(short_lease):
         for thread, _ in threads:
             assert_once_and_in_order(thread, 3)
         if survived:
-            assert step > 3, "it was killed nowhere"
+            assert step > 3, "no step was killed"
             return
-    pytest.fail("it never came to an end")
+    pytest.fail("no step survived")
 
 
-def test_an_action_killed_at_every_step_beside_a_relay(short_lease):
+def test_entries_take_effect_once_when_an_action_is_killed_beside_a_relay(short_lease):
     for step in range(1, kills.MOST_STEPS):
         thread, seller = conversation()
         survived = run_two_relays(step, lambda of=(thread, seller): process_now(announce(*of, 2)))
         relay_until_empty()
         cache.invalidate(thread)
-        said = sum((each.body or "").startswith("Line") for each in messages_of(thread))
-        # Killed before its transaction was committed, the action has done nothing.
-        assert_once_and_in_order(thread, 2 if said else 0)
+        announced = sum((each.body or "").startswith("Line") for each in messages_of(thread))
+        # An action that is killed before its commit has written nothing.
+        assert_once_and_in_order(thread, 2 if announced else 0)
         if survived:
-            assert step > 3, "it was killed nowhere"
-            assert said == 2
+            assert step > 3, "no step was killed"
+            assert announced == 2
             return
-    pytest.fail("it never came to an end")
+    pytest.fail("no step survived")

@@ -1,4 +1,4 @@
-"""Time passes for the outbox, without waiting for it."""
+"""Moves the outbox forward in time without waiting."""
 
 from datetime import timedelta
 
@@ -8,7 +8,7 @@ from core.outbox.claims import pending
 
 
 def make_due() -> None:
-    """Back-off is over, and the lease of a process that died has ended."""
+    """Ends every back-off and the lease of every process that died."""
     now = timezone.now()
     pending().filter(due_at__gt=now).update(due_at=now)
     pending().filter(claimed_until__gt=now).update(claimed_until=now - timedelta(seconds=1))

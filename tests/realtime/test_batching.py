@@ -1,4 +1,4 @@
-"""Which messages go together, and when; what becomes of them in the store is for test_group."""
+"""Which messages are sent in one batch, and when; test_send_batch covers how it is stored."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""The store past all that is ours: AWS's own client, for what a test does to a table itself."""
+"""AWS's own client, for tests that change a table without the product's client."""
 
 from typing import Any
 

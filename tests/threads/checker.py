@@ -1,4 +1,4 @@
-"""Whether all items of a thread tell the same story. Read from the table itself, item by item."""
+"""Checks that all items of a thread are consistent, read item by item from the table."""
 
 from collections.abc import Iterator
 
@@ -53,7 +53,7 @@ def find_problems(items: list[Item]) -> Iterator[str]:
 
 
 def _wrong_messages(messages: list[Message]) -> Iterator[str]:
-    """In the order of their keys, since that is how they were read."""
+    """Expects `messages` in key order, the order in which they are read."""
     seqs = [message.seq for message in messages]
     if seqs != list(range(1, len(messages) + 1)):
         yield f"in key order the seqs are {seqs}"
@@ -63,9 +63,9 @@ def _wrong_messages(messages: list[Message]) -> Iterator[str]:
         if message.tally != tally:
             yield f"message {message.seq} has tally {message.tally}, should be {tally}"
         if message.sk != keys.message_sk(message.id):
-            yield f"message {message.seq} is not where its id says"
+            yield f"message {message.seq} is not at the key of its id"
         if message.created_at != keys.iso(keys.message_time(message.id)):
-            yield f"message {message.seq} was not made when its id says"
+            yield f"message {message.seq} has another time than its id"
     for day in {message.created_at[:10] for message in messages}:
         if ArchiveDue.find(keys.archive_pk(day, messages[0].thread_id), messages[0].pk) is None:
             yield f"the messages of {day} are not due for the archive"
@@ -78,14 +78,14 @@ def _wrong_thread(
     found = (thread.last_seq, thread.last_tally, thread.last_message_id, thread.last_message_at)
     wanted = (newest.seq, newest.tally, newest.id, newest.created_at)
     if found != wanted:
-        yield f"the thread says {found}, its newest message {wanted}"
+        yield f"the thread has {found}, its newest message {wanted}"
     last = thread.last_message
     if (last["author"], last["type"]) != (newest.author_id, newest.type):
         yield f"the thread shows {last}, its newest message is {newest.author_id} {newest.type}"
     if last["text"] != _shown(newest):
         yield f"the thread shows {last['text']!r}, its newest message is {newest.body!r}"
     if sorted(thread.participants) != sorted(person.user_id for person in people):
-        yield "the thread names other people than are in it"
+        yield "the thread lists other participants than it has"
 
 
 def _shown(message: Message) -> str:
@@ -98,7 +98,7 @@ def _shown(message: Message) -> str:
 def _wrong_revisions(
     thread: Thread, messages: list[Message], tabs: list[TabSnapshot]
 ) -> Iterator[str]:
-    """Each change has a number of its own, and the last one is on what it changed."""
+    """Each change has a revision of its own, and the last one is stamped on its item."""
     revs = sorted(message.rev for message in messages if message.rev)
     of_tabs = {tab.rev for tab in tabs}
     if len(set(revs)) != len(revs) or max([*revs, *of_tabs], default=0) != thread.rev:
@@ -107,7 +107,7 @@ def _wrong_revisions(
         yield f"a message and a tab were both changed by one of {of_tabs & set(revs)}"
     for message in messages:
         if bool(message.edited_at) != bool(message.earlier_bodies):
-            yield f"message {message.seq} was edited, and what it said is not kept, or the reverse"
+            yield f"message {message.seq} has edited_at without earlier_bodies, or the reverse"
 
 
 def _wrong_markers(messages: list[Message], markers: dict[str, SentMarker]) -> Iterator[str]:
@@ -116,7 +116,7 @@ def _wrong_markers(messages: list[Message], markers: dict[str, SentMarker]) -> I
     for message in messages:
         marker = markers.get(keys.sent_marker_sk(message.author_id or SYSTEM, message.client_id))
         if marker is None or (marker.message_id, marker.seq) != (message.id, message.seq):
-            yield f"message {message.seq} has not its marker"
+            yield f"message {message.seq} has no matching marker"
 
 
 def _wrong_person(person: Participant, thread: Thread, messages: list[Message]) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _wrong_person(person: Participant, thread: Thread, messages: list[Message]) 
         thread.last_message_at,
         thread.last_message,
     ):
-        yield f"the row says {row}"
+        yield f"the row has {row}"
     if person.others_count != len(thread.participants) - 1:
         yield f"the row counts {person.others_count} others"
     waits = [each["user"] for each in thread.waits or []]
@@ -141,15 +141,15 @@ def _wrong_person(person: Participant, thread: Thread, messages: list[Message]) 
 
 
 def _wrong_invitations(invited: list[Invitation], thread: Thread) -> Iterator[str]:
-    """Somebody is invited or in the thread, and not both; together they fit."""
+    """A user is invited or a participant, never both, and together they stay below the limit."""
     for invitation in invited:
         yield from _wrong_place(invitation)
         if invitation.user_id in thread.participants:
             yield f"{invitation.person['name']} is invited, and in the thread"
         if (invitation.unread_pk, invitation.pending_pk) != (None, None):
-            yield f"{invitation.person['name']} is invited, and has something unread"
+            yield f"{invitation.person['name']} is invited, and has unread messages"
     if len(invited) + len(thread.participants) > MAX_PARTICIPANTS:
-        yield f"{len(invited)} invited and {len(thread.participants)} people"
+        yield f"{len(invited)} invited and {len(thread.participants)} participants"
 
 
 def _wrong_place(person: Participant) -> Iterator[str]:
@@ -163,35 +163,35 @@ def _wrong_cursors(person: Participant, messages: list[Message]) -> Iterator[str
     if not 0 <= person.last_read_seq <= person.last_seq:
         yield f"has read {person.last_read_seq} of {person.last_seq}"
     if not person.last_read_seq <= person.delivered_seq <= person.last_seq:
-        yield f"has read {person.last_read_seq} and got {person.delivered_seq}"
+        yield f"has read {person.last_read_seq} and received {person.delivered_seq}"
     if person.last_read_seq:
         read = messages[person.last_read_seq - 1]
         cursor = (person.last_read_message_id, person.last_read_tally)
         if cursor != (read.id, read.tally):
-            yield f"the read cursor {person.last_read_seq} says {cursor}"
+            yield f"the read cursor {person.last_read_seq} has {cursor}"
 
 
 def _wrong_unread(person: Participant, messages: list[Message]) -> Iterator[str]:
     later = [message for message in messages if message.seq > person.last_read_seq]
     own = sum(message.author_id == person.user_id for message in later)
     if person.own_since_read != own:
-        yield f"wrote {own} since the cursor, the item says {person.own_since_read}"
+        yield f"wrote {own} since the cursor, the item has {person.own_since_read}"
     unread = sum(message.author_id not in (None, person.user_id) for message in later)
-    # Not `person.unread`, which never goes below zero.
+    # Not `person.unread`, which is never negative.
     counted = person.last_tally - person.last_read_tally - person.own_since_read
     if counted != unread:
         yield f"{unread} unread, counted as {counted}"
     listed = bool(unread or person.marked_unread) and person.folder == INBOX
     index = (keys.unread_pk(person.user_id), person.thread_id) if listed else (None, None)
     if (person.unread_pk, person.unread_sk) != index:
-        yield f"{unread} unread in {person.folder}, GSI4 says {person.unread_pk}"
+        yield f"{unread} unread in {person.folder}, GSI4 has {person.unread_pk}"
 
 
 def _wrong_pending(person: Participant, messages: list[Message]) -> Iterator[str]:
     first = person.first_undelivered_seq
     index = (keys.pending_pk(person.user_id), person.thread_id) if first else (None, None)
     if (person.pending_pk, person.pending_sk) != index:
-        yield f"first undelivered {first}, GSI3 says {person.pending_pk}"
+        yield f"first undelivered {first}, GSI3 has {person.pending_pk}"
     if first and messages[first - 1].id != person.first_undelivered_message_id:
         yield f"first undelivered {first} has another id"
     missed = [
@@ -202,6 +202,6 @@ def _wrong_pending(person: Participant, messages: list[Message]) -> Iterator[str
     if missed and (first is None or first > missed[0]):
         yield f"misses {missed[0]}, pending from {first}"
     if first and first <= person.delivered_seq:
-        yield f"has got {person.delivered_seq}, pending from {first}"
+        yield f"has received {person.delivered_seq}, pending from {first}"
     if first and person.delivered_seq == person.last_seq:
-        yield "has got everything, and is pending"
+        yield "has received everything, and is pending"

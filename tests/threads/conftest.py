@@ -8,8 +8,8 @@ import pytest
 
 from accounts.models import User
 from realtime.broadcast import delivery
-from tests.threads.elsewhere import Elsewhere
-from tests.threads.trouble import Trouble
+from tests.threads.faults import Faults
+from tests.threads.other_processes import OtherProcess
 from threads import cache
 from threads.actions.cursors import mark_delivered, mark_read
 from threads.actions.messages import send_message
@@ -21,7 +21,7 @@ from threads.dynamodb.table import Item, query
 from threads.models import Message, Pair, Participant, Thread
 
 numbers = count(1)
-# Ten random digits could look like a telephone number, which handles must not.
+# Ten random digits could match a telephone number, which handles must not contain.
 LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
 
@@ -58,7 +58,7 @@ def thread(buyer: User, seller: User) -> str:
 
 
 def start(buyer: User, seller: User, body: str = "Are you free in May?", **fields: str) -> str:
-    """Between users with an accepted connection: not a request."""
+    """Starts a thread between users with an accepted connection, so it is not a request."""
     befriend(buyer, seller)
     return ask(buyer, seller, body, **fields)
 
@@ -71,14 +71,14 @@ def befriend(one: User, other: User) -> None:
 
 
 def add_friend(actor: User, *, thread_id: str, user: User) -> None:
-    """Adds a connection of `actor`, who joins at once unless they have left before."""
+    """Adds a connection of `actor`, who joins directly unless they have left before."""
     befriend(actor, user)
     if add_participant(actor, thread_id=thread_id, user=user) == INVITED:
         accept_request(user, thread_id=thread_id)
 
 
 def ask(buyer: User, seller: User, body: str = "Are you free in May?", **fields: str) -> str:
-    """As the page does: a first contact is a request."""
+    """Starts a thread like the page does: a first contact is a request."""
     return start_thread(
         buyer,
         seller=seller,
@@ -112,7 +112,7 @@ def say(
 
 
 def messages_of(thread: str) -> list[Message]:
-    """All of them, in the order of their keys."""
+    """All messages, in key order."""
     where = Item.sk.startswith(keys.MESSAGES)
     page = query(keys.thread_pk(thread), where, limit=1000)
     found = page.of(Message)
@@ -173,36 +173,36 @@ class Delivered(list[tuple[str, dict]]):
 
 @pytest.fixture
 def delivered(monkeypatch: pytest.MonkeyPatch) -> Delivered:
-    told = Delivered()
+    events = Delivered()
 
     def record(groups: list[str], message: dict) -> None:
-        told.extend((group.removeprefix("user."), message["event"]) for group in groups)
+        events.extend((group.removeprefix("user."), message["event"]) for group in groups)
 
     monkeypatch.setattr(delivery, "send_to_groups", record)
-    return told
+    return events
 
 
 @pytest.fixture(scope="session")
-def _other_processes() -> Iterator[tuple[Elsewhere, Elsewhere]]:
-    both = Elsewhere(), Elsewhere()
+def _other_processes() -> Iterator[tuple[OtherProcess, OtherProcess]]:
+    both = OtherProcess(), OtherProcess()
     yield both
     for process in both:
         process.close()
 
 
 @pytest.fixture
-def elsewhere(_other_processes: tuple[Elsewhere, Elsewhere]) -> Elsewhere:
+def other_process(_other_processes: tuple[OtherProcess, OtherProcess]) -> OtherProcess:
     """Another process of the service."""
     return _other_processes[0]
 
 
 @pytest.fixture
-def far_away(_other_processes: tuple[Elsewhere, Elsewhere]) -> Elsewhere:
-    """A third one."""
+def third_process(_other_processes: tuple[OtherProcess, OtherProcess]) -> OtherProcess:
+    """A third process of the service."""
     return _other_processes[1]
 
 
 @pytest.fixture
-def trouble(monkeypatch: pytest.MonkeyPatch) -> Trouble:
+def faults(monkeypatch: pytest.MonkeyPatch) -> Faults:
     """Injects faults between the service and the engine."""
-    return Trouble(monkeypatch)
+    return Faults(monkeypatch)

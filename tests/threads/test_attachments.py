@@ -1,4 +1,4 @@
-"""Sending files: in the message, once, at no more cost; and gone with it."""
+"""Sending files: order, idempotency, cost, access and deletion."""
 
 import io
 from datetime import timedelta
@@ -44,7 +44,7 @@ def get(user, file, query="", **headers):
     return client.get(reverse("threads:file", args=[file.id]) + query, headers=headers)
 
 
-def test_a_message_carries_its_files_in_order(buyer, thread, delivered):
+def test_a_message_has_its_files_in_order(buyer, thread, delivered):
     first, second = bring(buyer, thread), bring(buyer, thread, b"Words", "notes.txt")
     sent = send(buyer, thread, second, first, body="Look")
     stored = messages_of(thread)[-1]
@@ -60,8 +60,8 @@ def test_a_message_carries_its_files_in_order(buyer, thread, delivered):
         "height": 480,
         "band": 0,
     }
-    (told,) = delivered.to(buyer, "message.sent")
-    assert told["attachments"] == stored.attachments
+    (event,) = delivered.to(buyer, "message.sent")
+    assert event["attachments"] == stored.attachments
     assert FileUse.objects.filter(message_id=sent.id).count() == 2
 
 
@@ -76,7 +76,9 @@ def test_a_message_carries_its_files_in_order(buyer, thread, delivered):
         ("l", "", "Link"),
     ],
 )
-def test_an_inbox_says_photo_and_not_what_it_is_called(buyer, seller, thread, kinds, body, text):
+def test_an_inbox_preview_shows_the_kind_of_a_file_and_not_its_name(
+    buyer, seller, thread, kinds, body, text
+):
     made = {
         "p": lambda: bring(buyer, thread),
         "t": lambda: bring(buyer, thread, b"W", "secret.txt"),
@@ -92,33 +94,33 @@ def test_an_inbox_says_photo_and_not_what_it_is_called(buyer, seller, thread, ki
         assert row(thread, seller).last_message["text"] == "Photo · The third"
 
 
-def test_costs_no_request_more_than_words(buyer, thread):
+def test_files_cost_no_more_requests_than_text(buyer, thread):
     file = bring(buyer, thread)
     say(buyer, thread)
-    with count_requests() as words:
+    with count_requests() as text:
         say(buyer, thread)
     with count_requests() as pictures:
         send(buyer, thread, file)
-    assert list(pictures) == list(words) == ["TransactWriteItems"]
+    assert list(pictures) == list(text) == ["TransactWriteItems"]
 
 
-def test_keeps_its_place_among_messages_that_are_sent_together(buyer, thread):
+def test_a_message_with_files_keeps_its_place_in_a_batch(buyer, thread):
     file = bring(buyer, thread)
     say(buyer, thread)
-    together = [
+    batch = [
         OutgoingMessage(buyer, thread, str(uuid4()), "Before"),
         OutgoingMessage(buyer, thread, str(uuid4()), "With it", attachments=[file.id]),
         OutgoingMessage(buyer, thread, str(uuid4()), "After"),
     ]
-    send_batch(together)
-    for sending in together:
-        if not sending.is_done:
-            sending.run()
+    send_batch(batch)
+    for outgoing in batch:
+        if not outgoing.is_done:
+            outgoing.run()
     assert [one.body for one in messages_of(thread)[-3:]] == ["Before", "With it", "After"]
     assert FileUse.objects.get().message_id == messages_of(thread)[-2].id
 
 
-def test_opening_fifty_pictures_costs_what_opening_fifty_words_does(buyer, thread):
+def test_opening_fifty_images_costs_one_query(buyer, thread):
     file = bring(buyer, thread)
     for _ in range(50):
         send(buyer, thread, file)
@@ -130,21 +132,21 @@ def test_opening_fifty_pictures_costs_what_opening_fifty_words_does(buyer, threa
     assert sum(part.count(f"/files/{file.id}/?size=thumb") for part in html) == 50
 
 
-def test_a_repeat_sends_nothing_twice(buyer, thread):
+def test_a_repeated_send_with_files_is_idempotent(buyer, thread):
     file, client_id = bring(buyer, thread), str(uuid4())
     first = send(buyer, thread, file, client_id=client_id)
     again = send(buyer, thread, file, client_id=client_id)
-    # Brought anew because the answer was lost: the same picture is the same message.
-    anew = send(buyer, thread, bring(buyer, thread), client_id=client_id)
-    assert first.id == again.id == anew.id
+    # The file is uploaded again because the answer was lost; equal content is the same message.
+    uploaded_again = send(buyer, thread, bring(buyer, thread), client_id=client_id)
+    assert first.id == again.id == uploaded_again.id
     assert len(messages_of(thread)) == 2
     with pytest.raises(Refusal, match="CLIENT_ID_REUSED"):
         send(buyer, thread, bring(buyer, thread, picture(size=(9, 9))), client_id=client_id)
 
 
-def test_what_is_not_mine_or_not_for_here_cannot_be_sent(buyer, seller, stranger, thread):
-    file, elsewhere = bring(buyer, thread), start(buyer, stranger)
-    for sender, where in ((seller, thread), (buyer, elsewhere)):
+def test_files_of_other_users_or_threads_cannot_be_sent(buyer, seller, stranger, thread):
+    file, other_thread = bring(buyer, thread), start(buyer, stranger)
+    for sender, where in ((seller, thread), (buyer, other_thread)):
         with pytest.raises(Refusal, match="UPLOAD_GONE"):
             send(sender, where, file)
     File.objects.filter(pk=file.pk).update(state=File.State.QUARANTINED)
@@ -158,12 +160,12 @@ def test_an_empty_message_is_still_refused(buyer, thread):
         send(buyer, thread)
 
 
-# --- Getting them
+# --- Downloads
 
 
-def test_is_served_so_that_nothing_runs(buyer, seller, thread):
-    photo, words = bring(buyer, thread), bring(buyer, thread, b"Words", 'a"b.txt')
-    send(buyer, thread, photo, words)
+def test_files_are_served_with_headers_that_prevent_execution(buyer, seller, thread):
+    photo, text = bring(buyer, thread), bring(buyer, thread, b"Words", 'a"b.txt')
+    send(buyer, thread, photo, text)
     response = get(seller, photo)
     assert response.status_code == 200
     assert response["Content-Type"] == "image/jpeg"
@@ -173,22 +175,22 @@ def test_is_served_so_that_nothing_runs(buyer, seller, thread):
     assert response["Cross-Origin-Resource-Policy"] == "same-origin"
     assert response["Cache-Control"] == "private, no-cache"
     assert get(seller, photo, "?download=1")["Content-Disposition"].startswith("attachment")
-    served = get(seller, words)
+    served = get(seller, text)
     assert served["Content-Type"] == "text/plain; charset=utf-8"
     assert served["Content-Disposition"].startswith("attachment")
     assert served.content == b"Words"
 
 
-def test_a_browser_that_has_it_is_told_so_after_asking_whether_it_may(buyer, seller, thread):
+def test_not_modified_is_answered_only_after_the_permission_check(buyer, seller, thread):
     photo = bring(buyer, thread)
     send(buyer, thread, photo)
-    mark = get(seller, photo)["ETag"]
-    assert get(seller, photo, **{"If-None-Match": mark}).status_code == 304
+    etag = get(seller, photo)["ETag"]
+    assert get(seller, photo, **{"If-None-Match": etag}).status_code == 304
     leave_thread(seller, thread_id=thread)
-    assert get(seller, photo, **{"If-None-Match": mark}).status_code == 404
+    assert get(seller, photo, **{"If-None-Match": etag}).status_code == 404
 
 
-def test_a_link_is_nothing_in_other_hands(buyer, seller, stranger, thread):
+def test_a_file_url_works_only_for_participants(buyer, seller, stranger, thread):
     photo = bring(buyer, thread)
     assert get(buyer, photo).status_code == 200
     assert get(seller, photo).status_code == 404
@@ -200,14 +202,14 @@ def test_a_link_is_nothing_in_other_hands(buyer, seller, stranger, thread):
     assert get(buyer, photo).status_code == 404
 
 
-def test_what_one_may_not_see_costs_what_is_not_there_costs(
+def test_a_forbidden_file_costs_the_same_as_a_missing_one(
     buyer, stranger, thread, django_assert_num_queries
 ):
     photo = bring(buyer, thread)
     send(buyer, thread, photo)
-    nowhere = File(id="file_01JZZZZZZZZZZZZZZZZZZZZZZZ")
+    missing = File(id="file_01JZZZZZZZZZZZZZZZZZZZZZZZ")
     bodies = []
-    for file in (photo, nowhere):
+    for file in (photo, missing):
         client = Client()
         client.force_login(stranger, backend=BACKEND)
         url = reverse("threads:file", args=[file.id])
@@ -218,7 +220,7 @@ def test_what_one_may_not_see_costs_what_is_not_there_costs(
     assert bodies[0] == bodies[1]
 
 
-def test_somebody_added_does_not_get_what_was_sent_before(buyer, seller, stranger, thread):
+def test_a_new_participant_cannot_access_earlier_files(buyer, seller, stranger, thread):
     photo = bring(buyer, thread)
     send(buyer, thread, photo)
     add_friend(buyer, thread_id=thread, user=stranger)
@@ -231,7 +233,7 @@ def test_somebody_added_does_not_get_what_was_sent_before(buyer, seller, strange
 
 
 @pytest.mark.parametrize("whose", ["thread", "person"])
-def test_safe_mode_is_kept_where_the_picture_is_fetched(buyer, seller, thread, whose):
+def test_safe_mode_applies_to_image_downloads(buyer, seller, thread, whose):
     photo = bring(buyer, thread, picture(size=(900, 600)))
     File.objects.filter(pk=photo.pk).update(band=1)
     send(buyer, thread, photo)
@@ -253,17 +255,17 @@ def test_safe_mode_is_kept_where_the_picture_is_fetched(buyer, seller, thread, w
     assert get(seller, photo).content == shown
 
 
-# --- Going
+# --- Deletion
 
 
-def test_a_file_goes_with_its_last_message(buyer, seller, thread, kept):  # noqa: F811
+def test_a_file_is_deleted_after_its_last_message(buyer, seller, thread, kept):  # noqa: F811
     photo = bring(buyer, thread)
     first, second = send(buyer, thread, photo), send(buyer, thread, photo)
     remove_message(buyer, thread_id=thread, message_id=first.id)
     assert get(seller, photo).status_code == 200
     remove_message(buyer, thread_id=thread, message_id=second.id)
     assert get(seller, photo).status_code == get(buyer, photo).status_code == 404
-    # Staff can still see it, for a while.
+    # Staff can access it until the retention period ends.
     assert delete_unused_files() == 0
     age(photo, released_at=31)
     assert delete_unused_files() == 1
@@ -271,22 +273,22 @@ def test_a_file_goes_with_its_last_message(buyer, seller, thread, kept):  # noqa
     assert [path for path in kept.rglob("*") if path.is_file()] == []
 
 
-def test_what_was_never_sent_is_swept(buyer, thread):
-    unsent, sent, cut_off = (bring(buyer, thread) for _ in range(3))
+def test_files_that_were_never_sent_are_deleted(buyer, thread):
+    unsent, sent, quarantined = (bring(buyer, thread) for _ in range(3))
     send(buyer, thread, sent)
-    File.objects.filter(pk=cut_off.pk).update(state=File.State.QUARANTINED)
+    File.objects.filter(pk=quarantined.pk).update(state=File.State.QUARANTINED)
     assert delete_unused_files() == 0
-    age(cut_off, created_at=1)
+    age(quarantined, created_at=1)
     age(unsent, created_at=32)
     age(sent, created_at=32)
     assert delete_unused_files() == 2
     assert File.objects.get() == sent
 
 
-def test_a_crash_between_the_stores_is_settled_by_who_looks_next(
+def test_a_crash_between_the_stores_is_repaired_by_the_next_access(
     buyer, seller, thread, monkeypatch
 ):
-    """The message was stored, and the process died before it could note so."""
+    """The message was stored, and the process died before it recorded the file's message."""
     photo, other = bring(buyer, thread), bring(buyer, thread)
     monkeypatch.setattr("threads.actions.attachments.bind_files", lambda *a, **k: None)
     sent, too = send(buyer, thread, photo), send(buyer, thread, other)
@@ -298,7 +300,7 @@ def test_a_crash_between_the_stores_is_settled_by_who_looks_next(
     assert list(bound) == [sent.id, too.id]
 
 
-def test_a_message_that_was_never_stored_holds_no_file(buyer, seller, thread):
+def test_a_message_that_was_never_stored_keeps_no_file(buyer, seller, thread):
     photo = bring(buyer, thread)
     leave_thread(buyer, thread_id=thread)
     with pytest.raises(Refusal, match="THREAD_NOT_FOUND"):
@@ -313,10 +315,10 @@ def age(file, **days):
     File.objects.filter(pk=file.pk).update(**then)
 
 
-# --- By form
+# --- Upload by form
 
 
-def test_without_a_script_files_come_with_the_form(buyer, thread):
+def test_files_are_uploaded_by_the_form_without_javascript(buyer, thread):
     client = Client()
     client.force_login(buyer, backend=BACKEND)
     good, bad = io.BytesIO(picture()), io.BytesIO(b"<html>")
@@ -325,7 +327,7 @@ def test_without_a_script_files_come_with_the_form(buyer, thread):
     url = reverse("threads:messages", args=[thread])
     assert client.post(url, fields | {"files": [good]}).status_code == 302
     good.seek(0)
-    # Pressed twice: one message.
+    # A form that is submitted twice sends one message.
     assert client.post(url, fields | {"files": [good]}).status_code == 302
     assert [one.type for one in messages_of(thread)] == ["text", "asset"]
     good.seek(0)

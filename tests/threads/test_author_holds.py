@@ -1,4 +1,4 @@
-"""A blocked message holds its author's sending in that conversation, and nobody else's."""
+"""A blocked message puts a sending hold on its author in that thread, and on no other user."""
 
 import io
 from datetime import timedelta
@@ -25,7 +25,7 @@ from tests.contracts.conftest import book, offer_in
 from tests.moderation.conftest import BACKEND, make_staff, moderator, taken  # noqa: F401
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, messages_of, row, say, start, thread_item
-from tests.threads.trouble import FOREVER, UPDATE, away
+from tests.threads.faults import ALWAYS, UPDATE, unreachable
 from threads import cache
 from threads.actions import holds
 from threads.actions.messages import OutgoingMessage, send_batch
@@ -40,7 +40,7 @@ from threads.models import Participant
 
 pytestmark = pytest.mark.storage
 
-GROSS = "Call me on 0171 3920042, mail me@lumenfold.example, pay me by PayPal, no fee for us"
+SEVERE = "Call me on 0171 3920042, mail me@lumenfold.example, pay me by PayPal, no fee for us"
 
 
 def refused(action) -> Refusal:
@@ -57,8 +57,8 @@ def page(user, thread) -> str:
 
 @pytest.fixture
 def held(thread, seller) -> str:
-    """The conversation in which the seller's sending is held."""
-    assert refused(lambda: say(seller, thread, GROSS)).code == "MSG_POLICY_BLOCKED"
+    """A thread with a sending hold on the seller."""
+    assert refused(lambda: say(seller, thread, SEVERE)).code == "MSG_POLICY_BLOCKED"
     return thread
 
 
@@ -66,17 +66,17 @@ def case_of(thread: str) -> Case:
     return Case.objects.get(thread_id=thread)
 
 
-def test_only_the_author_is_held_and_told_why(thread, buyer, seller, delivered):
+def test_only_the_author_is_held_and_sees_the_reason(thread, buyer, seller, delivered):
     say(seller, thread, "Hello")
     delivered.clear()
-    refused(lambda: say(seller, thread, GROSS))
+    refused(lambda: say(seller, thread, SEVERE))
     refusal = refused(lambda: say(seller, thread, "Hm"))
     assert refusal.code == "SAFETY_SOFT_BLOCK"
     assert "a telephone number" in refusal.message
     assert "a telephone number" in page(seller, thread)
     assert "data-composer-closed" in page(seller, thread)
     assert delivered.to(seller, "thread.changed")
-    # The other one writes, and learns nothing.
+    # The other participant can send and is not notified.
     assert thread_item(thread).soft_block is None
     assert delivered.to(buyer, "thread.changed") == []
     assert "safety team" not in page(buyer, thread)
@@ -84,7 +84,7 @@ def test_only_the_author_is_held_and_told_why(thread, buyer, seller, delivered):
     assert_consistent(thread)
 
 
-def test_every_way_of_writing_is_held(held, buyer, seller):
+def test_a_hold_refuses_every_kind_of_change(held, buyer, seller):
     theirs = say(buyer, held, "Hello")
     offer = offer_in(held, buyer)
     holds.release_author(thread_id=held, user_id=seller.id)
@@ -111,10 +111,10 @@ def test_every_way_of_writing_is_held(held, buyer, seller):
     assert_consistent(held)
 
 
-def test_a_process_that_does_not_know_of_the_hold_is_refused_by_the_store(thread, seller):
-    said = say(seller, thread, "Hello")
+def test_a_process_with_a_stale_cache_is_refused_by_the_store(thread, seller):
+    sent = say(seller, thread, "Hello")
     assert cache.peek(thread)
-    # Another process holds the author.
+    # Another process sets the hold.
     hold = {"sending_hold": {"reason": "Why.", "case": "case_x"}}
     person = Participant(keys.thread_pk(thread), keys.participant_sk(seller.id))
     update(person, Change(set=hold), Participant.pk.exists())
@@ -122,16 +122,16 @@ def test_a_process_that_does_not_know_of_the_hold_is_refused_by_the_store(thread
     assert refused(lambda: say(seller, thread, "Hm")).code == "SAFETY_SOFT_BLOCK"
     cache.invalidate(thread)
     cache.reload(thread).people[seller.id].sending_hold = None
-    together = [OutgoingMessage(seller, thread, str(uuid4()), "Hm")]
-    send_batch(together)
-    assert together[0].message is None
+    batch = [OutgoingMessage(seller, thread, str(uuid4()), "Hm")]
+    send_batch(batch)
+    assert batch[0].message is None
     cache.reload(thread).people[seller.id].sending_hold = None
-    edit = lambda: edit_message(seller, thread_id=thread, message_id=said.id, body="Ho")  # noqa: E731
+    edit = lambda: edit_message(seller, thread_id=thread, message_id=sent.id, body="Ho")  # noqa: E731
     assert refused(edit).code == "SAFETY_SOFT_BLOCK"
     assert len(messages_of(thread)) == before
 
 
-def test_staff_release_the_author_and_their_page_knows_at_once(
+def test_staff_release_the_author_and_the_page_is_notified(
     held,
     buyer,
     seller,
@@ -158,24 +158,24 @@ def test_resolving_the_case_releases_the_author(held, seller, moderator, deliver
     assert say(seller, held, "Thank you")
 
 
-def test_the_release_survives_a_store_that_does_not_answer(
+def test_the_release_survives_an_outage_of_the_store(
     held,
     seller,
     moderator,  # noqa: F811
-    trouble,
+    faults,
 ):
     case = taken(moderator, case_of(held))
-    trouble.before(UPDATE, away, times=FOREVER)
+    faults.before(UPDATE, unreachable, times=ALWAYS)
     resolve_case(moderator, case_id=case.id, reason="A prop")
-    trouble.over()
+    faults.clear()
     assert row(held, seller).sending_hold
-    # Its back-off is over.
+    # End the back-off.
     OutboxEntry.objects.filter(done_at=None).update(due_at=timezone.now())
     processing.process_due()
     assert row(held, seller).sending_hold is None
 
 
-def test_a_case_that_is_resolved_before_its_entry_is_carried_again_holds_nobody(
+def test_a_repeated_entry_of_a_resolved_case_sets_no_hold(
     held,
     seller,
     moderator,  # noqa: F811
@@ -195,7 +195,7 @@ def test_a_case_that_is_resolved_before_its_entry_is_carried_again_holds_nobody(
     assert row(held, seller).sending_hold is None
 
 
-def test_no_deadline_runs_while_the_author_is_held(thread, buyer, seller, moderator):  # noqa: F811
+def test_deadlines_are_paused_while_the_author_is_held(thread, buyer, seller, moderator):  # noqa: F811
     leg = book(thread, buyer, seller)
     card = propose("reschedule", leg, buyer)
     holds_of_case(thread, seller)
@@ -210,7 +210,7 @@ def test_no_deadline_runs_while_the_author_is_held(thread, buyer, seller, modera
 
 
 def holds_of_case(thread: str, author) -> None:
-    """As when a message was blocked just before the other side accepted."""
+    """Runs the handler of a message that was blocked just before the other participant accepted."""
     payload = {
         "about": "circumvention",
         "thread": thread,
@@ -221,11 +221,11 @@ def holds_of_case(thread: str, author) -> None:
     assert processing.process_entry(OutboxEntry.objects.create(kind="case", payload=payload))
 
 
-def test_a_held_author_can_still_call_our_safety_team(thread, buyer, seller):
+def test_a_held_author_can_still_contact_the_safety_team(thread, buyer, seller):
     leg = book(thread, buyer, seller)
     holds_of_case(thread, seller)
 
-    def put(kind):
+    def propose_as_seller(kind):
         return propose_card(
             seller,
             thread_id=thread,
@@ -235,14 +235,14 @@ def test_a_held_author_can_still_call_our_safety_team(thread, buyer, seller):
             given=GIVEN[kind](leg),
         )
 
-    assert refused(lambda: put("extras")).code == "SAFETY_SOFT_BLOCK"
-    card = put("safety")
+    assert refused(lambda: propose_as_seller("extras")).code == "SAFETY_SOFT_BLOCK"
+    card = propose_as_seller("safety")
     card.refresh_from_db()
     assert card.message_id
     assert row(thread, seller).sending_hold
 
 
-def test_leaving_and_coming_back_is_no_way_round(buyer, seller, stranger):
+def test_a_hold_survives_leaving_and_rejoining(buyer, seller, stranger):
     thread = start(buyer, seller)
     add_friend(buyer, thread_id=thread, user=stranger)
     holds.hold_author(thread_id=thread, user_id=stranger.id, reason="Why.", case_id="case_x")
@@ -256,7 +256,7 @@ def test_leaving_and_coming_back_is_no_way_round(buyer, seller, stranger):
     assert say(stranger, thread, "Hi again")
 
 
-def test_conversations_put_on_hold_before_become_holds_of_their_authors(thread, buyer, seller):
+def test_the_migration_turns_soft_blocks_into_author_holds(thread, buyer, seller):
     case = Case.objects.create(about="circumvention", thread_id=thread, person=seller)
     reason = "Contact details or payment outside, before a booking"
     soft_block_thread(thread_id=thread, reason=reason, case_id=case.id)
@@ -270,4 +270,4 @@ def test_conversations_put_on_hold_before_become_holds_of_their_authors(thread, 
     assert thread_item(thread).soft_block is None
     assert row(thread, seller).sending_hold["case"] == case.id
     assert say(buyer, thread, "Hello")
-    assert thread_item(by_hand).soft_block, "What staff did by hand is theirs to undo."
+    assert thread_item(by_hand).soft_block, "A soft block set by staff stays."

@@ -1,4 +1,4 @@
-"""Blocks: relational truth, copied to the pair and to every thread that the two share."""
+"""Blocks: stored in SQL, copied to the pair and to every thread that both users share."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -12,10 +12,17 @@ from core.outbox.handlers import HANDLERS
 from core.outbox.models import OutboxEntry
 from core.refusals import Refusal
 from tests.outbox.timing import make_due
-from tests.threads import elsewhere as there
+from tests.threads import other_processes
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, make_person, messages_of, row, say, start
-from tests.threads.trouble import FOREVER, UPDATE, WRITE, away, cancelled, refused
+from tests.threads.faults import (
+    ALWAYS,
+    UPDATE,
+    WRITE,
+    client_error,
+    transaction_cancelled,
+    unreachable,
+)
 from threads.actions.blocks import block_person, unblock_person
 from threads.actions.participants import leave_thread, remove_participant
 from threads.dynamodb import keys
@@ -35,7 +42,7 @@ def refusal_of(action) -> str:
     return refusal.value.code
 
 
-def test_both_sides_fall_silent_in_all_their_threads(buyer, seller):
+def test_neither_side_can_send_in_any_shared_thread(buyer, seller):
     one, other = start(buyer, seller), start(seller, buyer)
     block_person(seller, blocked=buyer)
 
@@ -50,7 +57,7 @@ def test_both_sides_fall_silent_in_all_their_threads(buyer, seller):
         assert_consistent(thread)
 
 
-def test_both_can_write_again_once_it_is_lifted(thread, buyer, seller):
+def test_both_can_send_after_the_block_is_lifted(thread, buyer, seller):
     block_person(buyer, blocked=seller)
     unblock_person(buyer, blocked=seller)
 
@@ -61,7 +68,7 @@ def test_both_can_write_again_once_it_is_lifted(thread, buyer, seller):
     assert_consistent(thread)
 
 
-def test_when_both_block_it_ends_when_both_have_lifted_it(thread, buyer, seller):
+def test_a_mutual_block_ends_when_both_have_lifted_it(thread, buyer, seller):
     block_person(buyer, blocked=seller)
     block_person(seller, blocked=buyer)
     assert blockers(buyer, seller) == row(thread, buyer).blocked_by == {buyer.id, seller.id}
@@ -69,7 +76,7 @@ def test_when_both_block_it_ends_when_both_have_lifted_it(thread, buyer, seller)
     unblock_person(buyer, blocked=seller)
     assert blockers(buyer, seller) == row(thread, seller).blocked_by == {seller.id}
     assert refusal_of(lambda: say(buyer, thread)) == "MSG_BLOCKED_BY_USER"
-    # Lifting what the other one set does nothing.
+    # Lifting the block of the other user changes nothing.
     unblock_person(buyer, blocked=seller)
     assert refusal_of(lambda: say(seller, thread)) == "MSG_BLOCKED_BY_USER"
 
@@ -77,14 +84,14 @@ def test_when_both_block_it_ends_when_both_have_lifted_it(thread, buyer, seller)
     assert say(buyer, thread).seq == 2
 
 
-def test_others_are_not_touched(thread, buyer, seller, stranger):
+def test_a_block_does_not_affect_other_users(thread, buyer, seller, stranger):
     others = start(stranger, seller)
     block_person(seller, blocked=buyer)
     assert say(stranger, others).seq == 2
     assert row(others, seller).blocked_by is None
 
 
-def test_in_a_group_both_may_still_write(thread, buyer, seller, stranger):
+def test_both_can_still_send_in_a_group(thread, buyer, seller, stranger):
     add_friend(buyer, thread_id=thread, user=stranger)
     block_person(seller, blocked=buyer)
     for person in (buyer, seller, stranger):
@@ -92,7 +99,7 @@ def test_in_a_group_both_may_still_write(thread, buyer, seller, stranger):
     assert_consistent(thread)
 
 
-def test_when_a_group_is_down_to_two_their_block_counts_again(thread, buyer, seller, stranger):
+def test_a_block_applies_again_when_a_group_shrinks_to_two(thread, buyer, seller, stranger):
     add_friend(buyer, thread_id=thread, user=stranger)
     block_person(seller, blocked=buyer)
     leave_thread(stranger, thread_id=thread)
@@ -101,7 +108,7 @@ def test_when_a_group_is_down_to_two_their_block_counts_again(thread, buyer, sel
         assert code == "MSG_BLOCKED_BY_USER"
 
 
-def test_a_block_counts_between_two_who_are_left_though_they_did_not_begin_it(
+def test_a_block_applies_between_the_last_two_who_did_not_start_the_thread(
     thread, buyer, seller, stranger
 ):
     add_friend(buyer, thread_id=thread, user=stranger)
@@ -117,7 +124,7 @@ def test_a_block_counts_between_two_who_are_left_though_they_did_not_begin_it(
     assert_consistent(thread)
 
 
-def test_two_who_are_left_can_block_each_other_later(thread, buyer, seller, stranger):
+def test_the_last_two_participants_can_block_each_other_later(thread, buyer, seller, stranger):
     add_friend(seller, thread_id=thread, user=stranger)
     leave_thread(buyer, thread_id=thread)
     say(stranger, thread)
@@ -129,18 +136,18 @@ def test_two_who_are_left_can_block_each_other_later(thread, buyer, seller, stra
     assert_consistent(thread)
 
 
-def test_a_block_between_two_who_are_left_is_not_lost_in_a_race(
-    thread, buyer, seller, stranger, trouble
+def test_a_block_between_the_last_two_is_not_lost_in_a_race(
+    thread, buyer, seller, stranger, faults
 ):
     add_friend(seller, thread_id=thread, user=stranger)
-    trouble.meanwhile("TransactWriteItems", lambda: block_person(seller, blocked=stranger))
+    faults.run_before("TransactWriteItems", lambda: block_person(seller, blocked=stranger))
     leave_thread(buyer, thread_id=thread)
 
     assert refusal_of(lambda: say(stranger, thread)) == "MSG_BLOCKED_BY_USER"
     assert row(thread, stranger).blocked_by == row(thread, seller).blocked_by == {seller.id}
 
 
-def test_removing_the_third_makes_the_block_count_again(thread, buyer, seller, person):
+def test_a_block_applies_again_when_the_third_participant_is_removed(thread, buyer, seller, person):
     one, other = person("Ona"), person("Oto")
     add_friend(seller, thread_id=thread, user=one)
     add_friend(seller, thread_id=thread, user=other)
@@ -152,13 +159,13 @@ def test_removing_the_third_makes_the_block_count_again(thread, buyer, seller, p
     assert refusal_of(lambda: say(other, thread)) == "MSG_BLOCKED_BY_USER"
 
 
-def test_a_block_of_somebody_who_left_does_not_touch_the_two_who_are_there(
+def test_a_block_by_a_former_participant_does_not_affect_the_remaining_two(
     thread, buyer, seller, stranger
 ):
     add_friend(seller, thread_id=thread, user=stranger)
     block_person(stranger, blocked=seller)
     leave_thread(buyer, thread_id=thread)
-    # Both knew each other in this thread once; now it is not between them.
+    # Both were participants of this thread; now it has only one of them.
     block_person(buyer, blocked=seller)
     unblock_person(buyer, blocked=seller)
 
@@ -168,7 +175,7 @@ def test_a_block_of_somebody_who_left_does_not_touch_the_two_who_are_there(
         assert code == "MSG_BLOCKED_BY_USER"
 
 
-def test_whoever_is_left_alone_is_blocked_by_nobody(thread, buyer, seller, stranger):
+def test_the_last_participant_is_not_blocked(thread, buyer, seller, stranger):
     block_person(seller, blocked=buyer)
     leave_thread(seller, thread_id=thread)
 
@@ -179,7 +186,7 @@ def test_whoever_is_left_alone_is_blocked_by_nobody(thread, buyer, seller, stran
     assert_consistent(thread)
 
 
-def test_somebody_who_left_after_a_block_can_be_asked_back_once_it_is_lifted(thread, buyer, seller):
+def test_a_former_participant_can_be_added_back_after_the_block_is_lifted(thread, buyer, seller):
     block_person(seller, blocked=buyer)
     leave_thread(buyer, thread_id=thread)
     assert (
@@ -192,14 +199,14 @@ def test_somebody_who_left_after_a_block_can_be_asked_back_once_it_is_lifted(thr
     assert_consistent(thread)
 
 
-def test_a_block_that_comes_while_one_leaves_does_not_touch_the_two_who_stay(
-    thread, buyer, seller, stranger, trouble
+def test_a_block_made_while_one_leaves_does_not_affect_the_remaining_two(
+    thread, buyer, seller, stranger, faults
 ):
     add_friend(seller, thread_id=thread, user=stranger)
-    # Just before the block is written into the thread, the one of the two is gone.
-    trouble.meanwhile(
+    # Just before the block is written into the thread, one of the two leaves.
+    faults.run_before(
         "TransactWriteItems",
-        lambda: trouble.meanwhile(
+        lambda: faults.run_before(
             "TransactWriteItems", lambda: leave_thread(buyer, thread_id=thread)
         ),
     )
@@ -211,12 +218,12 @@ def test_a_block_that_comes_while_one_leaves_does_not_touch_the_two_who_stay(
     say(seller, thread)
 
 
-def test_nobody_blocks_themself(buyer):
+def test_users_cannot_block_themselves(buyer):
     assert refusal_of(lambda: block_person(buyer, blocked=buyer)) == "ACTION_FORBIDDEN"
     assert not Block.objects.filter(blocker=buyer).exists()
 
 
-def test_twice_is_once(thread, buyer, seller):
+def test_blocking_and_unblocking_are_idempotent(thread, buyer, seller):
     for _ in range(2):
         block_person(seller, blocked=buyer)
     assert Block.objects.filter(blocker=seller).count() == 1
@@ -227,71 +234,74 @@ def test_twice_is_once(thread, buyer, seller):
     assert say(buyer, thread).seq == 2
 
 
-def test_lifting_a_block_that_never_was_makes_no_stranger_acquainted(buyer, stranger):
+def test_lifting_a_missing_block_does_not_accept_a_stranger(buyer, stranger):
     unblock_person(buyer, blocked=stranger)
     pair = Pair.find(keys.pair_pk(buyer.id, stranger.id), keys.STATE)
     assert pair is None or not pair.accepted
 
 
-def test_a_process_that_believes_otherwise_refuses_too(thread, buyer, seller, elsewhere):
-    assert elsewhere.do(there.send, buyer, thread, "Before").value[1] == 2
+def test_a_process_with_a_stale_cache_refuses_too(thread, buyer, seller, other_process):
+    assert other_process.do(other_processes.send, buyer, thread, "Before").value[1] == 2
     block_person(seller, blocked=buyer)
-    assert elsewhere.do(there.send, buyer, thread, "After").value == "MSG_BLOCKED_BY_USER"
+    assert (
+        other_process.do(other_processes.send, buyer, thread, "After").value
+        == "MSG_BLOCKED_BY_USER"
+    )
     unblock_person(seller, blocked=buyer)
-    assert elsewhere.do(there.send, buyer, thread, "Again").value[1] == 3
+    assert other_process.do(other_processes.send, buyer, thread, "Again").value[1] == 3
     assert_consistent(thread)
 
 
-def test_nobody_gets_round_a_block_by_adding_a_third_elsewhere(
-    thread, buyer, seller, stranger, elsewhere
+def test_a_block_cannot_be_bypassed_by_adding_a_third_in_another_process(
+    thread, buyer, seller, stranger, other_process
 ):
-    """In a group both may write: a process that has not heard of the block must not make one."""
-    elsewhere.do(there.send, buyer, thread, "So that it knows the thread")
+    """Both may send in a group, so a process with a stale cache must not create one."""
+    other_process.do(other_processes.send, buyer, thread, "So that it knows the thread")
     block_person(seller, blocked=buyer)
 
-    done = elsewhere.do(add_friend, buyer, thread_id=thread, user=stranger)
+    done = other_process.do(add_friend, buyer, thread_id=thread, user=stranger)
 
     assert done.value == "MSG_BLOCKED_BY_USER"
     assert row(thread, stranger) is None
     assert_consistent(thread)
 
 
-# --- By the relay
+# --- Processed by the relay
 
 
-def waiting() -> int:
+def count_pending() -> int:
     return OutboxEntry.objects.filter(done_at__isnull=True, kind="block").count()
 
 
 @pytest.fixture
-def nothing_waits(db) -> None:
+def empty_outbox(db) -> None:
     OutboxEntry.objects.all().delete()
 
 
-def test_the_relay_finishes_what_an_outage_left(thread, buyer, seller, trouble, nothing_waits):
-    trouble.before("*", away, times=FOREVER)
+def test_the_relay_finishes_a_block_after_an_outage(thread, buyer, seller, faults, empty_outbox):
+    faults.before("*", unreachable, times=ALWAYS)
     block_person(seller, blocked=buyer)
-    assert waiting() == 1
+    assert count_pending() == 1
     assert processing.process_due() == 0
-    trouble.over()
+    faults.clear()
     assert blockers(buyer, seller) is None
 
     make_due()
     assert processing.process_due() == 1
-    assert waiting() == 0
+    assert count_pending() == 0
     assert blockers(buyer, seller) == row(thread, buyer).blocked_by == {seller.id}
 
 
 @pytest.mark.parametrize("writes", [0, 1])
-def test_the_relay_finishes_what_was_left_half_done(buyer, seller, trouble, nothing_waits, writes):
+def test_the_relay_finishes_a_partially_written_block(buyer, seller, faults, empty_outbox, writes):
     threads = [start(buyer, seller) for _ in range(2)]
-    # The pair, then both items of each thread: the store goes away after some of them.
-    trouble.let(WRITE, writes)
-    trouble.before(WRITE, away, times=FOREVER)
+    # The pair is written first, then both items of each thread; the store fails after some of them.
+    faults.allow(WRITE, writes)
+    faults.before(WRITE, unreachable, times=ALWAYS)
     block_person(seller, blocked=buyer)
-    assert waiting() == 1
+    assert count_pending() == 1
 
-    trouble.over()
+    faults.clear()
     make_due()
     assert processing.process_due() == 1
     for thread in threads:
@@ -299,7 +309,7 @@ def test_the_relay_finishes_what_was_left_half_done(buyer, seller, trouble, noth
             assert row(thread, person).blocked_by == {seller.id}
 
 
-def test_carrying_it_again_and_late_writes_what_is_true_now(thread, buyer, seller, nothing_waits):
+def test_a_late_repeated_entry_writes_the_current_block(thread, buyer, seller, empty_outbox):
     block_person(seller, blocked=buyer)
     entry = OutboxEntry.objects.get()
     unblock_person(seller, blocked=buyer)
@@ -309,22 +319,22 @@ def test_carrying_it_again_and_late_writes_what_is_true_now(thread, buyer, selle
     assert row(thread, buyer).blocked_by is None
 
 
-def test_a_block_waits_for_a_transaction_on_the_same_items(thread, buyer, seller, trouble):
-    trouble.before(UPDATE, refused("TransactionConflictException"), times=3)
-    trouble.before(WRITE, cancelled("TransactionConflict"), times=3)
+def test_a_block_waits_for_a_transaction_on_the_same_items(thread, buyer, seller, faults):
+    faults.before(UPDATE, client_error("TransactionConflictException"), times=3)
+    faults.before(WRITE, transaction_cancelled("TransactionConflict"), times=3)
     block_person(seller, blocked=buyer)
     assert row(thread, buyer).blocked_by == row(thread, seller).blocked_by == {seller.id}
     assert blockers(buyer, seller) == {seller.id}
 
 
 @pytest.mark.django_db(transaction=True)
-def test_blocking_and_lifting_at_once_end_as_the_database_says():
+def test_concurrent_blocks_and_unblocks_end_as_in_the_database():
     buyer, seller = make_person("Bea"), make_person("Sam")
     thread = start(buyer, seller)
-    together = threading.Barrier(2)
+    barrier = threading.Barrier(2)
 
     def flip(blocker, blocked) -> None:
-        together.wait()
+        barrier.wait()
         for _ in range(5):
             block_person(blocker, blocked=blocked)
             unblock_person(blocker, blocked=blocked)

@@ -1,4 +1,4 @@
-"""What each access pattern may cost, as docs/data-model.md has it; counted on the real engine."""
+"""Request cost of each access pattern in docs/data-model.md, counted on the real engine."""
 
 from uuid import uuid4
 
@@ -8,7 +8,8 @@ from ulid import ULID
 from inbox.queries import FIRST_PAGE_SIZE, get_row, list_folder
 from inbox.rows import get_column
 from tests.indexes import settle
-from tests.threads import elsewhere as there
+from tests.threads import other_processes
+from tests.threads.bulk_data import fill_inbox, grow
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
     add_friend,
@@ -23,7 +24,6 @@ from tests.threads.conftest import (
     start,
     thread_item,
 )
-from tests.threads.plenty import fill_inbox, grow
 from threads import cache
 from threads.actions.cursors import mark_read
 from threads.actions.folders import archive_thread, pin_thread, restore_thread, unpin_thread
@@ -58,8 +58,8 @@ def cost(action, *args, **kwargs) -> RequestCounter:
 
 
 @pytest.fixture
-def crowded(thread, buyer, seller) -> str:
-    """A thread of fifty people."""
+def full_thread(thread, buyer, seller) -> str:
+    """A thread with the maximum number of participants."""
     model = row(thread, seller)
     guests = []
     for number in range(MAX_PARTICIPANTS - 2):
@@ -83,11 +83,11 @@ def crowded(thread, buyer, seller) -> str:
 # --- Opening and paging
 
 
-def test_thread_metadata_is_one(thread):
+def test_thread_metadata_costs_one_request(thread):
     assert cost(thread_item, thread) == ["GetItem"]
 
 
-def test_opening_is_one_cold_and_warm(thread, buyer, cold):
+def test_opening_costs_one_request_cold_and_warm(thread, buyer, cold):
     cold(thread)
     assert cost(open_thread, buyer, thread) == ["Query"]
     assert cost(open_thread, buyer, thread) == ["Query"]
@@ -113,23 +113,23 @@ def test_opening_costs_the_same_with_a_hundred_and_with_three_thousand_messages(
     assert many.capacity <= 1.2 * few.capacity
 
 
-def test_opening_a_thread_of_fifty_is_one_cold_and_warm(crowded, buyer, cold):
-    grow(crowded, 120)
+def test_opening_a_full_thread_costs_one_request_cold_and_warm(full_thread, buyer, cold):
+    grow(full_thread, 120)
     for _ in ("cold", "warm"):
-        requests = cost(open_thread, buyer, crowded)
+        requests = cost(open_thread, buyer, full_thread)
         assert requests == ["Query"]
-    opened = open_thread(buyer, crowded)
+    opened = open_thread(buyer, full_thread)
     assert (len(opened.cached.people), len(opened.messages)) == (50, 50)
 
 
-def test_a_page_warm_reads_little_more_than_it_shows(buyer, seller):
+def test_a_warm_page_reads_little_more_than_it_shows(buyer, seller):
     thread = start(buyer, seller)
     grow(thread, 300)
     first, second = cost(open_thread, buyer, thread), cost(open_thread, buyer, thread)
     assert second.capacity < first.capacity
 
 
-def test_a_link_to_a_message_is_one_if_near_and_three_if_far(buyer, seller):
+def test_a_link_to_a_message_costs_one_request_if_near_and_three_if_far(buyer, seller):
     thread = start(buyer, seller)
     grow(thread, 200)
     messages = messages_of(thread)
@@ -137,7 +137,7 @@ def test_a_link_to_a_message_is_one_if_near_and_three_if_far(buyer, seller):
     assert cost(open_thread_at, buyer, thread, messages[20].id) == ["Query"] * 3
 
 
-def test_catching_up_is_one_and_one_more_if_more_than_a_page_was_missed(buyer, seller):
+def test_catching_up_costs_one_request_and_one_more_per_page(buyer, seller):
     thread = start(buyer, seller)
     grow(thread, 200)
     messages = messages_of(thread)
@@ -146,15 +146,15 @@ def test_catching_up_is_one_and_one_more_if_more_than_a_page_was_missed(buyer, s
     assert cost(catch_up, buyer, thread, after=messages[20].id) == ["Query", "Query"]
 
 
-def test_one_message_is_one(thread, buyer):
+def test_one_message_costs_one_request(thread, buyer):
     message = messages_of(thread)[0]
     assert cost(get_message, buyer, thread, message.id) == ["BatchGetItem"]
     assert cost(Message.find, message.pk, message.sk) == ["GetItem"]
 
 
-def test_the_people_are_one(crowded, buyer):
-    assert cost(list_participants, buyer, crowded) == ["Query"]
-    assert len(list_participants(buyer, crowded)) == 50
+def test_participants_cost_one_request(full_thread, buyer):
+    assert cost(list_participants, buyer, full_thread) == ["Query"]
+    assert len(list_participants(buyer, full_thread)) == 50
 
 
 # --- Inbox
@@ -179,8 +179,8 @@ def test_a_folder_costs_the_same_with_fifty_and_with_three_hundred_threads(selle
     assert len(seen) == len(set(seen)) == 300
 
 
-def test_the_first_page_costs_the_same_from_fifteen_threads_on_and_little_less_with_ten(seller):
-    """All that the page asks for: its rows, and the numbers beside the folders."""
+def test_the_first_inbox_page_costs_the_same_from_fifteen_threads_on(seller):
+    """Counts all requests of the page: its rows and the folder counts."""
     page = {}
     for size in (10, FIRST_PAGE_SIZE, 300):
         owner = make_person("Fee")
@@ -192,11 +192,11 @@ def test_the_first_page_costs_the_same_from_fifteen_threads_on_and_little_less_w
     assert page[300].capacity <= 1.2 * page[10].capacity
 
 
-def test_a_folder_of_ten_is_one(buyer, seller):
+def test_a_folder_of_ten_costs_one_request(buyer, seller):
     fill_inbox(buyer, seller, 10)
     settle()
     assert cost(list_folder, buyer, "inbox") == ["Query"]
-    # Complete, with preview and unread: nothing else is asked for to show it.
+    # A row is complete, with preview and unread count: no other request is needed.
     for each in list_folder(buyer, "inbox").rows:
         with count_requests() as requests:
             assert (each.unread, each.last_message["text"]) == (0, "Are you free in May?")
@@ -204,72 +204,76 @@ def test_a_folder_of_ten_is_one(buyer, seller):
 
 
 @pytest.mark.parametrize(("size", "requests"), [(1, 1), (100, 1), (101, 2), (250, 3)])
-def test_many_threads_by_id_are_one_a_hundred(thread, buyer, size, requests):
+def test_threads_by_id_cost_one_request_per_hundred(thread, buyer, size, requests):
     ids = [thread, *(f"thrd_{ULID()}" for _ in range(size - 1))]
     assert cost(get_rows, buyer, ids) == ["BatchGetItem"] * requests
 
 
-def test_ones_own_row_is_one(thread, buyer):
+def test_a_row_costs_one_request(thread, buyer):
     assert cost(get_row, buyer, thread) == ["GetItem"]
 
 
-# --- Writing
+# --- Sending
 
 
-def test_sending_is_one_warm_and_two_cold(thread, buyer, cold):
+def test_sending_costs_one_request_warm_and_two_cold(thread, buyer, cold):
     assert cost(say, buyer, thread) == SEND
     cold(thread)
     assert cost(say, buyer, thread) == ["Query", *SEND]
     assert cost(say, buyer, thread) == SEND
 
 
-def test_sending_is_one_after_the_thread_was_opened(thread, buyer, cold):
+def test_sending_costs_one_request_after_the_thread_was_opened(thread, buyer, cold):
     cold(thread)
     open_thread(buyer, thread)
     assert cost(say, buyer, thread) == SEND
 
 
-def test_sending_is_two_after_a_lost_race(thread, buyer, seller, elsewhere):
+def test_sending_costs_two_requests_after_a_lost_race(thread, buyer, seller, other_process):
     say(buyer, thread)
-    elsewhere.do(there.send, seller, thread, "Faster")
+    other_process.do(other_processes.send, seller, thread, "Faster")
     assert cost(say, buyer, thread) == SEND * 2
     assert cost(say, buyer, thread) == SEND
-    elsewhere.do(archive_thread, seller, thread_id=thread)
+    other_process.do(archive_thread, seller, thread_id=thread)
     assert cost(say, buyer, thread) == SEND * 2
     assert_consistent(thread)
 
 
-def test_sending_is_three_after_somebody_came_elsewhere(thread, buyer, stranger, elsewhere):
-    """The one that fails, a look at who is there now, and the one that does not."""
+def test_sending_costs_three_requests_after_another_process_added_a_participant(
+    thread, buyer, stranger, other_process
+):
+    """A failed write, a query of the current participants, and a successful write."""
     say(buyer, thread)
-    elsewhere.do(add_friend, buyer, thread_id=thread, user=stranger)
+    other_process.do(add_friend, buyer, thread_id=thread, user=stranger)
     assert cost(say, buyer, thread) == [*SEND, "Query", *SEND]
 
 
-def test_sending_to_fifty_is_one_warm_and_two_cold(crowded, buyer, seller, cold):
-    open_thread(buyer, crowded)
-    assert cost(say, buyer, crowded) == SEND
-    cold(crowded)
-    assert cost(say, seller, crowded) == ["Query", *SEND]
-    assert_consistent(crowded)
+def test_sending_to_a_full_thread_costs_one_request_warm_and_two_cold(
+    full_thread, buyer, seller, cold
+):
+    open_thread(buyer, full_thread)
+    assert cost(say, buyer, full_thread) == SEND
+    cold(full_thread)
+    assert cost(say, seller, full_thread) == ["Query", *SEND]
+    assert_consistent(full_thread)
 
 
-def test_a_repeat_is_one(thread, buyer):
-    line = {"thread_id": thread, "client_id": str(uuid4()), "body": "Once"}
-    send_message(buyer, **line)
-    assert cost(send_message, buyer, **line) == SEND
+def test_a_repeated_send_costs_one_request(thread, buyer):
+    fields = {"thread_id": thread, "client_id": str(uuid4()), "body": "Once"}
+    send_message(buyer, **fields)
+    assert cost(send_message, buyer, **fields) == SEND
 
 
-def test_a_start_is_a_look_and_a_write(buyer, seller):
+def test_a_start_costs_a_read_and_a_write(buyer, seller):
     start_fields = {"client_id": str(uuid4()), "subject": "May", "body": "Hello"}
-    asked = cost(start_thread, buyer, seller=seller, **start_fields)
-    assert asked == ["BatchGetItem", *SEND]
-    # Again: that one has asked already would be the answer, if the marker did not say more.
+    first = cost(start_thread, buyer, seller=seller, **start_fields)
+    assert first == ["BatchGetItem", *SEND]
+    # A repeat reads the marker, because a pending request alone would be refused.
     again = cost(start_thread, buyer, seller=seller, **start_fields)
     assert again == ["BatchGetItem", "GetItem"]
 
 
-def test_what_a_message_costs_in_units_does_not_grow_with_its_thread(thread, buyer, seller):
+def test_write_capacity_of_a_message_does_not_grow_with_its_thread(thread, buyer, seller):
     first = cost(say, buyer, thread)
     for _ in range(10):
         say(seller, thread)
@@ -281,60 +285,58 @@ def test_what_a_message_costs_in_units_does_not_grow_with_its_thread(thread, buy
 
 
 @pytest.mark.parametrize("up_to", [read_up_to, deliver_up_to])
-def test_a_cursor_is_one_at_the_newest_message(thread, buyer, seller, up_to):
+def test_a_cursor_at_the_newest_message_costs_one_request(thread, buyer, seller, up_to):
     last = say(buyer, thread)
     assert cost(up_to, seller, last) == ["UpdateItem"]
     assert cost(up_to, seller, last) == ["UpdateItem"]
 
 
 @pytest.mark.parametrize("up_to", [read_up_to, deliver_up_to])
-def test_a_cursor_is_two_at_an_earlier_message_and_one_more_after_a_race(
-    thread, buyer, seller, up_to, elsewhere
+def test_a_cursor_at_an_earlier_message_costs_two_requests_and_more_after_a_race(
+    thread, buyer, seller, up_to, other_process
 ):
     middle = say(buyer, thread)
     last = say(buyer, thread)
     assert cost(up_to, seller, middle) == ["Query", "UpdateItem"]
-    elsewhere.do(there.send, buyer, thread, "This process does not know of it")
-    # The one that fails, the look, the one that does not; and who is there now, to be told.
+    other_process.do(other_processes.send, buyer, thread, "This process does not know of it")
+    # A failed update, a query, a successful update, and a query of the current participants.
     assert cost(up_to, seller, last) == ["UpdateItem", "Query", "UpdateItem", "Query"]
 
 
-def test_a_cursor_in_a_process_that_does_not_know_the_thread_is_one_more(
-    thread, buyer, seller, cold
-):
-    """Whom to tell has to be found out."""
+def test_a_cursor_without_a_cached_thread_costs_one_more_request(thread, buyer, seller, cold):
+    """The subscribers of the event have to be read first."""
     last = say(buyer, thread)
     cold(thread)
     assert cost(read_up_to, seller, last) == ["UpdateItem", "Query"]
 
 
-def test_a_cursor_in_a_crowd_is_one(crowded, buyer, seller):
-    open_thread(buyer, crowded)
-    last = say(buyer, crowded)
+def test_a_cursor_in_a_full_thread_costs_one_request(full_thread, buyer, seller):
+    open_thread(buyer, full_thread)
+    last = say(buyer, full_thread)
     assert cost(read_up_to, seller, last) == ["UpdateItem"]
 
 
-def test_a_stranger_costs_two(thread, stranger):
+def test_a_cursor_of_a_stranger_costs_two_requests(thread, stranger):
     message = messages_of(thread)[0]
     with count_requests() as requests, pytest.raises(Exception, match="THREAD_NOT_FOUND"):
         mark_read(stranger, thread_id=thread, message_id=message.id, seq=1, tally=1)
     assert requests == ["UpdateItem", "Query"]
 
 
-# --- The rest
+# --- Other actions
 
 
 @pytest.mark.parametrize(
     ("place", "back"), [(pin_thread, unpin_thread), (archive_thread, restore_thread)]
 )
-def test_a_place_in_the_inbox_is_a_look_and_an_update(thread, buyer, place, back):
+def test_a_change_of_folder_or_pin_costs_a_read_and_an_update(thread, buyer, place, back):
     for act in (place, back):
         assert cost(act, buyer, thread_id=thread) == ["BatchGetItem", "UpdateItem"]
-        # It is so already.
+        # The row is already in that place.
         assert cost(act, buyer, thread_id=thread) == ["BatchGetItem"]
 
 
-def test_people_come_and_go_with_few_requests(thread, buyer, stranger, person):
+def test_adding_and_removing_participants_costs_few_requests(thread, buyer, stranger, person):
     other = person("Olga")
     invited = person("Ida")
     for friend in (stranger, other):
@@ -346,7 +348,7 @@ def test_people_come_and_go_with_few_requests(thread, buyer, stranger, person):
     assert cost(open_invitation, invited, thread) == ["Query"]
     assert cost(accept_request, invited, thread_id=thread) == ["Query", "BatchGetItem", *SEND]
     assert cost(leave_thread, invited, thread_id=thread) == ["Query", *SEND]
-    # What they leave behind is looked for; and, when two are left, what holds between those.
+    # Leaving deletes items that have to be queried; with two left, their pair is read too.
     assert cost(leave_thread, other, thread_id=thread) == ["Query", *SEND]
     assert cost(remove_participant, buyer, thread_id=thread, user_id=stranger.id) == [
         "Query",
@@ -355,7 +357,7 @@ def test_people_come_and_go_with_few_requests(thread, buyer, stranger, person):
     ]
 
 
-def test_may_these_two_talk_is_one(thread, buyer, seller):
+def test_the_state_of_a_pair_costs_one_request(thread, buyer, seller):
     assert cost(Pair.find, keys.pair_pk(buyer.id, seller.id), keys.STATE) == ["GetItem"]
 
 

@@ -1,4 +1,4 @@
-"""`check_stores` finds what one store has and the other has not, in both directions."""
+"""`check_stores` finds differences between the stores in both directions."""
 
 from collections.abc import Iterator
 
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def own_table(monkeypatch) -> Iterator[None]:
-    """A table of its own: in the shared one other tests leave items whose rows were rolled back."""
+    """A table of its own: other tests leave items in the shared one whose rows were rolled back."""
     name = f"{settings.DYNAMODB['table']}_{new_ulid()}"
     monkeypatch.setitem(settings.DYNAMODB, "table", name)
     connection.cache_clear()
@@ -50,8 +50,8 @@ def own_table(monkeypatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def busy(own_table) -> dict[str, object]:
-    """Two people with a booking, an open card, an offer and a block of somebody else."""
+def active(own_table) -> dict[str, object]:
+    """Two users with a booking, an open card, an offer and a block by another user."""
     buyer, seller, stranger = (make_person(name) for name in ("Bea", "Sam", "Stig"))
     thread, other = start(buyer, seller), start(buyer, seller)
     say(seller, thread)
@@ -65,7 +65,7 @@ def busy(own_table) -> dict[str, object]:
 
 
 def check(capsys) -> list[str]:
-    """The problems that are printed; none if the command says that the stores agree."""
+    """Problems printed by the command; none if it reports that the stores agree."""
     failure = ""
     try:
         call_command("check_stores")
@@ -80,11 +80,11 @@ def check(capsys) -> list[str]:
 
 
 @pytest.mark.storage
-def test_stores_in_use_agree(busy, capsys):
+def test_stores_of_an_active_thread_agree(active, capsys):
     assert check(capsys) == []
 
 
-NOBODY, NOWHERE = "usr_01JZZZZZZZZZZZZZZZZZZZZZZZ", "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
+MISSING_USER, MISSING_THREAD = "usr_01JZZZZZZZZZZZZZZZZZZZZZZZ", "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
 
 
 def card(thread: str) -> Item:
@@ -96,7 +96,7 @@ def card(thread: str) -> Item:
         payload={},
         state="open",
         version=1,
-        created_by=NOBODY,
+        created_by=MISSING_USER,
         history=[],
         idempotency_keys=[],
         rev=0,
@@ -109,13 +109,13 @@ def tab(thread: str) -> Item:
         keys.tab_sk("docs"),
         version=1,
         snapshot={},
-        updated_by=NOBODY,
+        updated_by=MISSING_USER,
         updated_at=keys.now(),
         rev=0,
     )
 
 
-def waiting(user: str, thread: str) -> Item:
+def pending_action(user: str, thread: str) -> Item:
     sk = keys.pending_action_sk(thread, f"msg_{new_ulid()}")
     return PendingAction(keys.user_pk(user), sk, type="proofs", created_at=keys.now())
 
@@ -127,15 +127,18 @@ def profile(user: str) -> Item:
 
 ORPHANS = {
     "card": (lambda b: card(b["thread"]), "card card_01JZZZ"),
-    "card without thread": (lambda b: card(NOWHERE), "its thread does not exist"),
-    "tab": (lambda b: tab(NOWHERE), "its thread does not exist"),
-    "wait": (lambda b: waiting(b["buyer"].id, b["thread"]), "no open proofs matches it"),
-    "wait elsewhere": (lambda b: waiting(b["buyer"].id, NOWHERE), "its thread does not exist"),
-    "profile": (lambda b: profile(NOBODY), f"user {NOBODY} does not exist"),
+    "card without thread": (lambda b: card(MISSING_THREAD), "its thread does not exist"),
+    "tab": (lambda b: tab(MISSING_THREAD), "its thread does not exist"),
+    "wait": (lambda b: pending_action(b["buyer"].id, b["thread"]), "no open proofs matches it"),
+    "wait elsewhere": (
+        lambda b: pending_action(b["buyer"].id, MISSING_THREAD),
+        "its thread does not exist",
+    ),
+    "profile": (lambda b: profile(MISSING_USER), f"user {MISSING_USER} does not exist"),
     "draft": (
         lambda b: Draft(
             keys.user_pk(b["buyer"].id),
-            keys.draft_sk(NOWHERE),
+            keys.draft_sk(MISSING_THREAD),
             text="",
             version=1,
             updated_at=keys.now(),
@@ -152,51 +155,53 @@ ORPHANS = {
 
 
 @pytest.mark.parametrize("kind", ORPHANS)
-def test_an_item_about_nothing_is_found(busy, capsys, kind):
+def test_an_orphaned_item_is_found(active, capsys, kind):
     make, problem = ORPHANS[kind]
-    item = make(busy)
+    item = make(active)
     item.save()
     lines = check(capsys)
     assert any(line.startswith(f"{item.pk} {item.sk}: ") and problem in line for line in lines)
 
 
 @pytest.mark.parametrize("binding", [{"leg_id": "leg_1"}, {"group_id": "lbg_1"}])
-def test_a_thread_bound_to_a_booking_that_does_not_exist_is_found(busy, capsys, binding):
-    thread = start(busy["buyer"], busy["seller"])
+def test_a_thread_bound_to_a_booking_that_does_not_exist_is_found(active, capsys, binding):
+    thread = start(active["buyer"], active["seller"])
     update(Thread(keys.thread_pk(thread), keys.THREAD), Change(set=binding), None)
     assert [line.partition(": ")[2] for line in check(capsys)] == [
         f"is bound to {next(iter(binding.values()))}, which does not exist"
     ]
 
 
-def test_a_participant_who_does_not_exist_is_found(busy, capsys):
-    found = Participant.find(keys.thread_pk(busy["thread"]), keys.participant_sk(busy["buyer"].id))
-    found.sk = keys.participant_sk(NOBODY)
+def test_a_participant_who_does_not_exist_is_found(active, capsys):
+    found = Participant.find(
+        keys.thread_pk(active["thread"]), keys.participant_sk(active["buyer"].id)
+    )
+    found.sk = keys.participant_sk(MISSING_USER)
     found.save()
-    assert any(f"user {NOBODY} does not exist" in line for line in check(capsys))
+    assert any(f"user {MISSING_USER} does not exist" in line for line in check(capsys))
 
 
 @pytest.mark.storage
-def test_records_that_the_table_lacks_are_found(busy, capsys):
-    profile(busy["stranger"].id).delete()
-    Block.objects.create(blocker=busy["seller"], blocked=busy["stranger"])
+def test_records_missing_from_the_table_are_found(active, capsys):
+    profile(active["stranger"].id).delete()
+    Block.objects.create(blocker=active["seller"], blocked=active["stranger"])
     problems = check(capsys)
-    assert f"{busy['stranger'].id}: has no profile in DynamoDB" in problems
-    blocked = f"{busy['seller'].id}: the block of {busy['stranger'].id} is not in DynamoDB"
+    assert f"{active['stranger'].id}: has no profile in DynamoDB" in problems
+    blocked = f"{active['seller'].id}: the block of {active['stranger'].id} is not in DynamoDB"
     assert blocked in problems
     assert len(problems) == 2
 
 
-def test_what_is_still_in_the_outbox_is_not_a_difference(busy, capsys):
-    profile(busy["stranger"].id).delete()
-    add_profile_entry(busy["stranger"])
+def test_a_pending_outbox_entry_is_not_a_difference(active, capsys):
+    profile(active["stranger"].id).delete()
+    add_profile_entry(active["stranger"])
     call_command("check_stores")
     assert "1 outbox entries are pending" in capsys.readouterr().out
 
 
 @pytest.mark.storage
-def test_the_profile_of_a_deleted_account_and_a_dead_letter_are_found(busy, capsys):
-    User.objects.filter(pk=busy["stranger"].id).update(deleted_at=timezone.now())
+def test_the_profile_of_a_deleted_account_and_a_dead_letter_are_found(active, capsys):
+    User.objects.filter(pk=active["stranger"].id).update(deleted_at=timezone.now())
     OutboxEntry.objects.create(kind="deletion", payload={"user": "usr_1"}, dead_at=timezone.now())
     lines = check(capsys)
     assert any("is the profile of a deleted account" in line for line in lines)
@@ -204,8 +209,8 @@ def test_the_profile_of_a_deleted_account_and_a_dead_letter_are_found(busy, caps
 
 
 @pytest.mark.storage
-def test_the_table_is_read_in_pages(busy, capsys, monkeypatch):
+def test_the_table_is_read_in_pages(active, capsys, monkeypatch):
     monkeypatch.setattr(orphans, "PAGE_SIZE", 2)
     assert check(capsys) == []
-    card(NOWHERE).save()
+    card(MISSING_THREAD).save()
     assert len(check(capsys)) == 1

@@ -1,4 +1,4 @@
-"""Live connections in the table: both directions, how long they live, and who was last seen."""
+"""Live connections in the table: lookup in both directions, expiry, and last-seen times."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -24,7 +24,7 @@ ID = "conn_01JZZZZZZZZZZZZZZZZZZZZZZZ"
 SINCE = "2026-05-04T09:30:00.125Z"
 
 
-def note(user, connection_id: str = ID, session: str = "a hash") -> None:
+def record(user, connection_id: str = ID, session: str = "a hash") -> None:
     record_connection(
         user,
         connection_id=connection_id,
@@ -49,8 +49,8 @@ def raw(pk: str, sk: str) -> dict | None:
     return connection().get_item(pk, sk).get("Item")
 
 
-def test_is_found_by_itself_and_by_its_person(buyer):
-    note(buyer)
+def test_a_connection_is_found_by_its_id_and_by_its_user(buyer):
+    record(buyer)
     for found in both(buyer):
         assert (found.user_id, found.device) == (buyer.id, "Firefox on Linux")
         assert (found.session_hash, found.connected_at) == ("a hash", SINCE)
@@ -59,28 +59,28 @@ def test_is_found_by_itself_and_by_its_person(buyer):
     assert [one.sk for one in list_connections(buyer)] == [keys.connection_sk(ID)]
 
 
-def test_is_gone_in_both_directions_when_it_is_closed(buyer):
-    note(buyer)
+def test_a_closed_connection_is_removed_in_both_directions(buyer):
+    record(buyer)
     remove_connection(buyer, connection_id=ID)
     assert both(buyer) == (None, None)
     assert list_connections(buyer) == []
-    # A repeat harms nobody.
+    # Removal is idempotent.
     remove_connection(buyer, connection_id=ID)
 
 
-def test_an_hour_later_it_has_been_seen_and_is_as_old_as_it_was(buyer):
-    note(buyer)
+def test_a_refresh_moves_last_seen_and_keeps_connected_at(buyer):
+    record(buyer)
     before = both(buyer)
     with later(hours=1):
-        note(buyer)
+        record(buyer)
         for found, first in zip(both(buyer), before, strict=True):
             assert found.connected_at == first.connected_at == SINCE
             assert found.last_seen_at > first.last_seen_at
             assert 3500 <= found.ttl - first.ttl <= 3700
 
 
-def test_is_gone_after_a_day_of_silence_removed_or_not(buyer):
-    note(buyer)
+def test_a_connection_expires_after_a_day_without_refresh(buyer):
+    record(buyer)
     with later(hours=24, seconds=5):
         assert both(buyer) == (None, None)
         assert list_connections(buyer) == []
@@ -90,18 +90,18 @@ def test_is_gone_after_a_day_of_silence_removed_or_not(buyer):
         assert raw(keys.user_pk(buyer.id), keys.connection_sk(ID)) is None
 
 
-def test_everybody_has_their_own(buyer, seller):
+def test_connections_are_listed_per_user(buyer, seller):
     ids = [f"conn_01JZZZZZZZZZZZZZZZZZZZZZZ{letter}" for letter in "ABC"]
     for connection_id in ids:
-        note(buyer, connection_id)
-    note(seller)
+        record(buyer, connection_id)
+    record(seller)
     assert [one.sk.removeprefix("CONNECTION#") for one in list_connections(buyer)] == ids
     assert len(list_connections(seller)) == 1
 
 
-def test_what_it_costs(buyer):
+def test_request_cost_of_a_connection(buyer):
     with count_requests() as requests:
-        note(buyer)
+        record(buyer)
         list_connections(buyer)
     assert requests == ["BatchWriteItem", "Query"]
     with count_requests() as requests:
@@ -112,14 +112,14 @@ def test_what_it_costs(buyer):
 # --- Last seen
 
 
-def test_last_seen_is_kept_to_the_minute_for_whoever_asks(buyer, seller):
+def test_last_seen_is_rounded_to_the_minute(buyer, seller):
     processing.process_due()
     record_last_seen(buyer)
     at = Profile.find(keys.user_pk(buyer.id), keys.PROFILE).last_seen_at
     assert list_last_seen([buyer.id, seller.id]) == {buyer.id: f"{at[:16]}Z"}
 
 
-def test_a_changed_profile_leaves_it_as_it_is(buyer):
+def test_a_profile_change_keeps_last_seen(buyer):
     processing.process_due()
     record_last_seen(buyer)
     before = list_last_seen([buyer.id])
@@ -130,9 +130,9 @@ def test_a_changed_profile_leaves_it_as_it_is(buyer):
     assert list_last_seen([buyer.id]) == before
 
 
-def test_somebody_without_a_profile_is_not_made_one(db):
-    nobody = make_person("Nil")
-    Profile(keys.user_pk(nobody.id), keys.PROFILE).delete()
-    record_last_seen(nobody)
-    assert Profile.find(keys.user_pk(nobody.id), keys.PROFILE) is None
-    assert list_last_seen([nobody.id]) == {}
+def test_last_seen_creates_no_profile(db):
+    user = make_person("Nil")
+    Profile(keys.user_pk(user.id), keys.PROFILE).delete()
+    record_last_seen(user)
+    assert Profile.find(keys.user_pk(user.id), keys.PROFILE) is None
+    assert list_last_seen([user.id]) == {}

@@ -1,4 +1,4 @@
-"""Being added to a conversation needs the consent of whoever is added."""
+"""A user joins a thread only with their consent."""
 
 from datetime import timedelta
 
@@ -44,7 +44,7 @@ def guest(db):
 
 @pytest.fixture
 def friend(buyer, guest):
-    """Somebody with whom the buyer has an accepted conversation."""
+    """A user with whom the buyer has an accepted thread."""
     befriend(buyer, guest)
     return guest
 
@@ -55,13 +55,13 @@ def refused(action, *args, **kwargs) -> Refusal:
     return refusal.value
 
 
-def test_somebody_without_an_accepted_thread_is_asked_and_not_added(thread, buyer, guest):
+def test_a_user_without_an_accepted_thread_is_invited_and_not_added(thread, buyer, guest):
     add_participant(buyer, thread_id=thread, user=guest)
     assert row(thread, guest) is None
     assert guest.id not in thread_item(thread).participants
 
 
-def test_blocks_are_checked_with_everybody_in_the_thread(thread, buyer, seller, friend):
+def test_blocks_are_checked_against_every_participant(thread, buyer, seller, friend):
     block_person(friend, blocked=seller)
     refusal = refused(add_participant, buyer, thread_id=thread, user=friend)
     assert refusal.code == "ACTION_FORBIDDEN"
@@ -74,18 +74,18 @@ def test_blocks_are_checked_with_everybody_in_the_thread(thread, buyer, seller, 
 
 
 @pytest.mark.parametrize("is_friend", [True, False])
-def test_a_block_made_while_somebody_is_added_does_not_slip_through(
-    thread, buyer, seller, guest, is_friend, trouble
+def test_a_block_made_while_a_user_is_added_is_not_missed(
+    thread, buyer, seller, guest, is_friend, faults
 ):
     if is_friend:
         befriend(buyer, guest)
-    trouble.meanwhile("TransactWriteItems", lambda: block_person(guest, blocked=seller))
+    faults.run_before("TransactWriteItems", lambda: block_person(guest, blocked=seller))
     refusal = refused(add_participant, buyer, thread_id=thread, user=guest)
     assert refusal.code == "ACTION_FORBIDDEN"
     assert (row(thread, guest), len(messages_of(thread))) == (None, 1)
 
 
-def test_what_somebody_requires_of_first_messages_holds_for_invitations(thread, buyer, guest):
+def test_requirements_for_first_messages_apply_to_invitations(thread, buyer, guest):
     for requires in ("requires_verified", "requires_date", "requires_budget"):
         setattr(guest, requires, True)
         guest.save()
@@ -94,7 +94,7 @@ def test_what_somebody_requires_of_first_messages_holds_for_invitations(thread, 
         setattr(guest, requires, False)
 
 
-def test_inviting_counts_as_a_new_conversation(thread, buyer, settings):
+def test_an_invitation_counts_toward_the_limit_of_new_threads(thread, buyer, settings):
     settings.START_LIMITS = (2, 20)
     for number in range(2):
         add_participant(buyer, thread_id=thread, user=make_person(f"Guest{number}"))
@@ -104,7 +104,7 @@ def test_inviting_counts_as_a_new_conversation(thread, buyer, settings):
     add_participant(buyer, thread_id=thread, user=third)
 
 
-# --- An invitation
+# --- Invitations
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def invitation(thread, user) -> Invitation | None:
     return Invitation.find(keys.thread_pk(thread), keys.invitation_sk(user.id))
 
 
-def test_an_invitation_is_a_request_that_shows_nothing_of_what_was_said(invited, guest, client):
+def test_an_invitation_is_a_request_that_shows_no_messages(invited, guest, client):
     (found,) = list_folder(guest, "requests").rows
     assert (found.thread_id, found.other_side["name"]) == (invited, "Bea")
     assert found.last_message["text"] == "Invited you to this conversation."
@@ -133,7 +133,7 @@ def test_an_invitation_is_a_request_that_shows_nothing_of_what_was_said(invited,
     assert "Are you free in May?" not in page
 
 
-def test_the_others_see_who_is_invited(invited, buyer, seller, client):
+def test_participants_see_who_is_invited(invited, buyer, seller, client):
     assert messages_of(invited)[-1].body == "Bea invited Gil."
     for user in (buyer, seller):
         client.force_login(user)
@@ -142,16 +142,16 @@ def test_the_others_see_who_is_invited(invited, buyer, seller, client):
     assert_consistent(invited)
 
 
-def test_somebody_invited_hears_and_does_nothing_in_the_thread(
+def test_an_invited_user_receives_no_events_and_can_do_nothing_in_the_thread(
     thread, buyer, seller, guest, delivered
 ):
     add_participant(buyer, thread_id=thread, user=guest)
     say(seller, thread, "Not for Gil")
     read_newest(buyer, thread)
 
-    (told,) = delivered.to(guest)
-    assert (told["type"], told["folder"], told["request"]) == ("inbox.changed", "requests", True)
-    assert "Not for Gil" not in str(told)
+    (event,) = delivered.to(guest)
+    assert (event["type"], event["folder"], event["request"]) == ("inbox.changed", "requests", True)
+    assert "Not for Gil" not in str(event)
     for action in (
         lambda: say(guest, thread),
         lambda: open_thread(guest, thread),
@@ -159,11 +159,11 @@ def test_somebody_invited_hears_and_does_nothing_in_the_thread(
         lambda: leave_thread(guest, thread_id=thread),
     ):
         assert refused(action).code == "THREAD_NOT_FOUND"
-    for event in (told for _, told in delivered if told["type"] == "thread.changed"):
+    for event in (each for _, each in delivered if each["type"] == "thread.changed"):
         assert guest.id not in [person["id"] for person in event["roster"]]
 
 
-def test_accepting_joins_from_then_on(invited, buyer, seller, guest, delivered):
+def test_accepting_joins_without_earlier_messages(invited, buyer, seller, guest, delivered):
     say(seller, invited, "Before they came")
     accept_request(guest, thread_id=invited)
 
@@ -179,7 +179,9 @@ def test_accepting_joins_from_then_on(invited, buyer, seller, guest, delivered):
     assert_consistent(invited)
 
 
-def test_declining_is_silent_and_is_not_asked_again(invited, buyer, guest, delivered, client):
+def test_declining_is_silent_and_prevents_another_invitation(
+    invited, buyer, guest, delivered, client
+):
     delivered.clear()
     lines = len(messages_of(invited))
     client.force_login(guest)
@@ -197,7 +199,7 @@ def test_declining_is_silent_and_is_not_asked_again(invited, buyer, guest, deliv
     assert refused(add_participant, buyer, thread_id=other, user=guest).code == "REQUEST_PENDING"
 
 
-def test_declining_with_a_block_stops_whoever_invited(invited, buyer, guest, client):
+def test_declining_with_a_block_stops_the_inviter(invited, buyer, guest, client):
     client.force_login(guest)
     client.post(reverse("threads:decline", args=[invited]), {"also": "block"})
     assert refused(ask, buyer, guest).code == "REQUEST_PENDING"
@@ -205,7 +207,7 @@ def test_declining_with_a_block_stops_whoever_invited(invited, buyer, guest, cli
     assert (refusal.code, refusal.hint) == ("ACTION_FORBIDDEN", "Unblock Bea to join.")
 
 
-def test_a_friend_of_theirs_cannot_add_somebody_who_declined(invited, seller, guest):
+def test_a_connection_cannot_add_a_user_who_declined(invited, seller, guest):
     befriend(seller, guest)
     decline_request(guest, thread_id=invited)
     add_participant(seller, thread_id=invited, user=guest)
@@ -221,7 +223,7 @@ def test_an_invitation_expires_and_can_be_made_again(invited, buyer, guest):
         assert_consistent(invited)
 
 
-def test_somebody_who_left_is_asked_before_they_come_back(thread, buyer, friend):
+def test_a_user_who_left_is_invited_before_they_rejoin(thread, buyer, friend):
     assert add_participant(buyer, thread_id=thread, user=friend) == ADDED
     leave_thread(friend, thread_id=thread)
     assert add_participant(buyer, thread_id=thread, user=friend) == INVITED
@@ -231,10 +233,8 @@ def test_somebody_who_left_is_asked_before_they_come_back(thread, buyer, friend)
     assert_consistent(thread)
 
 
-def test_nobody_joins_past_a_block_made_since_they_were_invited(
-    invited, buyer, seller, guest, trouble
-):
-    trouble.meanwhile("TransactWriteItems", lambda: block_person(seller, blocked=guest))
+def test_an_invitation_cannot_be_accepted_after_a_block(invited, buyer, seller, guest, faults):
+    faults.run_before("TransactWriteItems", lambda: block_person(seller, blocked=guest))
     refusal = refused(accept_request, guest, thread_id=invited)
     assert (refusal.code, refusal.message) == (
         "ACTION_FORBIDDEN",
@@ -246,8 +246,8 @@ def test_nobody_joins_past_a_block_made_since_they_were_invited(
     assert row(invited, guest) is not None
 
 
-def test_accepting_and_declining_at_once_do_one_of_them(invited, guest, trouble):
-    trouble.meanwhile(
+def test_concurrent_accept_and_decline_apply_one_of_them(invited, guest, faults):
+    faults.run_before(
         "TransactWriteItems", lambda: decline_request(guest, thread_id=invited, as_spam=True)
     )
     accept_request(guest, thread_id=invited)
@@ -257,7 +257,7 @@ def test_accepting_and_declining_at_once_do_one_of_them(invited, guest, trouble)
     assert_consistent(invited)
 
 
-def test_an_invitation_can_be_put_away_and_brought_back(invited, guest):
+def test_an_invitation_can_be_archived_and_restored(invited, guest):
     archive_thread(guest, thread_id=invited)
     assert [r.thread_id for r in list_folder(guest, "archived").rows] == [invited]
     restore_thread(guest, thread_id=invited)
@@ -265,19 +265,19 @@ def test_an_invitation_can_be_put_away_and_brought_back(invited, guest):
     assert_consistent(invited)
 
 
-def test_an_account_that_is_deleted_leaves_no_name_in_invitations(invited, buyer, guest):
+def test_a_deleted_account_leaves_no_name_in_invitations(invited, buyer, guest):
     delete_account(guest)
     process_due()
     assert invitation(invited, guest) is None
     assert "Gil" not in str([message.body for message in messages_of(invited)])
 
 
-# --- Fifty people
+# --- Full threads
 
 
 @pytest.fixture
 def almost_full(thread, buyer, seller) -> str:
-    """One place is left."""
+    """A thread with room for one more participant."""
     model = row(thread, seller)
     people = []
     for number in range(MAX_PARTICIPANTS - 3):
@@ -297,10 +297,10 @@ def almost_full(thread, buyer, seller) -> str:
 
 
 @pytest.mark.parametrize("is_friend", [True, False])
-def test_the_last_of_fifty_fits_into_one_transaction(
+def test_the_last_participant_fits_into_one_transaction(
     almost_full, buyer, seller, guest, is_friend, monkeypatch
 ):
-    """Checked against all 49 others, and still far below the limit of 100 items."""
+    """The transaction checks all 49 others and stays far below the limit of 100 items."""
     sizes = []
     commit = Transaction.commit
     monkeypatch.setattr(
@@ -319,7 +319,7 @@ def test_the_last_of_fifty_fits_into_one_transaction(
     )
 
 
-def test_invitations_that_have_expired_make_room(almost_full, buyer, seller, guest):
+def test_expired_invitations_make_room(almost_full, buyer, seller, guest):
     add_participant(buyer, thread_id=almost_full, user=guest)
     other = make_person("Other")
     befriend(buyer, other)
@@ -330,10 +330,8 @@ def test_invitations_that_have_expired_make_room(almost_full, buyer, seller, gue
     assert invitation(almost_full, guest) is None
 
 
-def test_blocks_are_checked_where_the_table_has_not_heard_of_them_yet(
-    thread, buyer, seller, friend, monkeypatch
-):
-    """The block is in SQL; the table did not answer when it was made."""
+def test_blocks_that_the_table_lacks_are_checked_too(thread, buyer, seller, friend, monkeypatch):
+    """The block is in SQL only, because the table did not answer when it was made."""
     monkeypatch.setattr("core.outbox.processing.process_entry", lambda entry: False)
     block_person(friend, blocked=seller)
     assert refused(add_participant, buyer, thread_id=thread, user=friend).code == (

@@ -1,4 +1,4 @@
-"""mark_delivered and mark_read: forward only, exact, and never beyond what exists."""
+"""mark_delivered and mark_read: forward only, exact, and never beyond existing messages."""
 
 import contextlib
 from datetime import UTC, datetime, timedelta
@@ -68,7 +68,7 @@ def test_reading_the_newest_leaves_nothing_unread_and_nothing_pending(thread, bu
     assert_consistent(thread)
 
 
-def test_reading_is_told_to_all_and_clears_ones_own_inbox(thread, buyer, seller, delivered):
+def test_reading_is_published_to_all_and_clears_the_readers_inbox(thread, buyer, seller, delivered):
     say(buyer, thread)
     delivered.clear()
     read_newest(seller, thread)
@@ -81,7 +81,7 @@ def test_reading_is_told_to_all_and_clears_ones_own_inbox(thread, buyer, seller,
     assert not delivered.to(buyer, "inbox.changed")
 
 
-def test_reading_an_earlier_one_leaves_the_rest(thread, buyer, seller):
+def test_reading_an_earlier_message_leaves_the_rest_unread(thread, buyer, seller):
     middle = say(buyer, thread)
     say(buyer, thread)
     say(buyer, thread)
@@ -94,7 +94,7 @@ def test_reading_an_earlier_one_leaves_the_rest(thread, buyer, seller):
     assert_consistent(thread)
 
 
-def test_ones_own_messages_in_between_are_not_unread(thread, buyer, seller):
+def test_own_messages_in_between_are_not_unread(thread, buyer, seller):
     say(seller, thread, seen_seq=1)
     middle = say(buyer, thread)
     say(seller, thread)
@@ -109,26 +109,26 @@ def test_ones_own_messages_in_between_are_not_unread(thread, buyer, seller):
     assert_consistent(thread)
 
 
-def test_only_own_messages_after_it_leave_nothing_unread(thread, buyer, seller):
-    theirs = say(buyer, thread)
+def test_later_messages_of_the_reader_leave_nothing_unread(thread, buyer, seller):
+    received = say(buyer, thread)
     say(seller, thread)
     say(seller, thread)
 
-    read_up_to(seller, theirs)
+    read_up_to(seller, received)
 
     assert row(thread, seller).unread == 0
     assert unread_of(seller) == []
-    # No device has said that it holds what came after.
+    # No device has confirmed the later messages.
     assert pending_of(seller) == [thread]
     assert_consistent(thread)
 
 
-def test_only_system_lines_after_it_leave_nothing_unread(thread, buyer, seller, stranger):
-    theirs = say(buyer, thread)
+def test_later_system_messages_leave_nothing_unread(thread, buyer, seller, stranger):
+    received = say(buyer, thread)
     add_friend(buyer, thread_id=thread, user=stranger)
     assert unread_of(seller) == [thread]
 
-    read_up_to(seller, theirs)
+    read_up_to(seller, received)
 
     assert cursors(thread, seller) == (2, 2, 0)
     assert unread_of(seller) == []
@@ -136,7 +136,7 @@ def test_only_system_lines_after_it_leave_nothing_unread(thread, buyer, seller, 
     assert_consistent(thread)
 
 
-def test_a_system_line_is_pending_but_not_unread(thread, buyer, seller, stranger):
+def test_a_system_message_is_pending_but_not_unread(thread, buyer, seller, stranger):
     read_newest(seller, thread)
     add_friend(buyer, thread_id=thread, user=stranger)
 
@@ -162,7 +162,7 @@ def test_reading_backwards_moves_nothing(thread, buyer, seller):
     assert_consistent(thread)
 
 
-def test_reading_twice_is_reading_once(thread, buyer, seller):
+def test_reading_is_idempotent(thread, buyer, seller):
     middle = say(buyer, thread)
     say(buyer, thread)
     for _ in range(2):
@@ -174,7 +174,7 @@ def test_reading_twice_is_reading_once(thread, buyer, seller):
     assert_consistent(thread)
 
 
-def test_reading_where_one_has_read_clears_the_unread_mark(thread, buyer, seller):
+def test_reading_again_clears_the_unread_mark(thread, buyer, seller):
     read_newest(seller, thread)
     mine = row(thread, seller)
     mine.update(
@@ -193,7 +193,9 @@ def test_reading_where_one_has_read_clears_the_unread_mark(thread, buyer, seller
     assert_consistent(thread)
 
 
-def test_reading_in_the_middle_clears_the_unread_mark_but_not_what_is_unread(thread, buyer, seller):
+def test_reading_in_the_middle_clears_the_mark_and_keeps_later_messages_unread(
+    thread, buyer, seller
+):
     middle = say(buyer, thread)
     say(buyer, thread)
     read_up_to(seller, middle)
@@ -206,7 +208,7 @@ def test_reading_in_the_middle_clears_the_unread_mark_but_not_what_is_unread(thr
     assert_consistent(thread)
 
 
-def test_what_is_archived_is_never_listed_as_unread(thread, buyer, seller):
+def test_an_archived_thread_is_never_listed_as_unread(thread, buyer, seller):
     middle = say(buyer, thread)
     say(buyer, thread)
     archive_thread(seller, thread_id=thread)
@@ -216,9 +218,9 @@ def test_what_is_archived_is_never_listed_as_unread(thread, buyer, seller):
     assert_consistent(thread)
 
 
-def test_a_message_that_came_in_between_stays_unread(thread, buyer, seller, trouble):
+def test_a_message_sent_during_the_update_stays_unread(thread, buyer, seller, faults):
     seen = say(buyer, thread)
-    trouble.meanwhile("UpdateItem", lambda: say(buyer, thread, "Just now"))
+    faults.run_before("UpdateItem", lambda: say(buyer, thread, "Just now"))
 
     read_up_to(seller, seen)
 
@@ -227,20 +229,20 @@ def test_a_message_that_came_in_between_stays_unread(thread, buyer, seller, trou
     assert_consistent(thread)
 
 
-def test_messages_that_come_between_looking_and_moving_stay_unread(thread, buyer, seller, trouble):
+def test_messages_sent_between_query_and_update_are_counted(thread, buyer, seller, faults):
     seen = say(buyer, thread)
     say(seller, thread)
-    trouble.meanwhile("UpdateItem", lambda: say(seller, thread))
+    faults.run_before("UpdateItem", lambda: say(seller, thread))
     read_up_to(seller, seen)
 
     assert row(thread, seller).own_since_read == 2
     assert_consistent(thread)
 
 
-# --- Getting
+# --- Delivery
 
 
-def test_a_device_that_has_the_newest_leaves_nothing_pending(thread, buyer, seller, delivered):
+def test_delivery_of_the_newest_message_leaves_nothing_pending(thread, buyer, seller, delivered):
     say(buyer, thread)
     delivered.clear()
     deliver_newest(seller, thread)
@@ -254,7 +256,7 @@ def test_a_device_that_has_the_newest_leaves_nothing_pending(thread, buyer, sell
     assert_consistent(thread)
 
 
-def test_a_device_that_has_an_earlier_one_misses_the_rest(thread, buyer, seller):
+def test_delivery_of_an_earlier_message_leaves_the_rest_pending(thread, buyer, seller):
     middle = say(buyer, thread)
     after = say(buyer, thread)
     deliver_up_to(seller, middle)
@@ -266,7 +268,7 @@ def test_a_device_that_has_an_earlier_one_misses_the_rest(thread, buyer, seller)
     assert_consistent(thread)
 
 
-def test_what_is_sent_after_everything_was_delivered_is_pending_again(thread, buyer, seller):
+def test_a_message_sent_after_full_delivery_is_pending_again(thread, buyer, seller):
     deliver_newest(seller, thread)
     assert pending_of(seller) == []
     after = say(buyer, thread)
@@ -277,7 +279,7 @@ def test_what_is_sent_after_everything_was_delivered_is_pending_again(thread, bu
     assert_consistent(thread)
 
 
-def test_ones_own_message_on_another_device_makes_nothing_pending(thread, buyer, seller):
+def test_a_message_of_the_same_user_makes_nothing_pending(thread, buyer, seller):
     say(seller, thread, seen_seq=0)
     deliver_newest(seller, thread)
     first = say(seller, thread, seen_seq=0)
@@ -290,8 +292,8 @@ def test_ones_own_message_on_another_device_makes_nothing_pending(thread, buyer,
     assert_consistent(thread)
 
 
-def test_a_line_of_the_same_millisecond_stays_pending(thread, buyer, seller, stranger):
-    """A line of the service has the tally of the message before it, and here its time, too."""
+def test_a_system_message_of_the_same_millisecond_stays_pending(thread, buyer, seller, stranger):
+    """A system message has the tally of the message before it, and here also its time."""
     with time_machine.travel(datetime.now(UTC), tick=False):
         sent = say(buyer, thread)
         add_friend(buyer, thread_id=thread, user=stranger)
@@ -303,21 +305,21 @@ def test_a_line_of_the_same_millisecond_stays_pending(thread, buyer, seller, str
     assert_consistent(thread)
 
 
-# --- Refused
+# --- Refusals
 
 
 @pytest.mark.parametrize("mark", [mark_read, mark_delivered])
-def test_a_stranger_is_told_that_there_is_no_such_thread(thread, stranger, mark, delivered):
+def test_a_stranger_is_refused_like_for_a_missing_thread(thread, stranger, mark, delivered):
     message = messages_of(thread)[0]
     place = {"message_id": message.id, "seq": 1, "tally": 1}
-    with count_requests() as theirs, pytest.raises(Refusal) as refused:
+    with count_requests() as of_stranger, pytest.raises(Refusal) as refused:
         mark(stranger, thread_id=thread, **place)
-    with count_requests() as nobodys, pytest.raises(Refusal) as unknown:
+    with count_requests() as of_missing, pytest.raises(Refusal) as unknown:
         mark(stranger, thread_id="thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ", **place)
 
     assert refused.value.code == unknown.value.code == "THREAD_NOT_FOUND"
-    assert theirs == nobodys
-    # An update makes an item where there is none: the condition must not let it.
+    assert of_stranger == of_missing
+    # UpdateItem creates a missing item, which the condition must prevent.
     assert row(thread, stranger) is None
     assert not delivered
 
@@ -328,9 +330,9 @@ def _later(message) -> str:
 
 
 @pytest.mark.parametrize("mark", [mark_read, mark_delivered])
-def test_what_does_not_exist_is_a_bad_frame(thread, buyer, seller, mark, delivered):
+def test_a_missing_message_is_a_bad_frame(thread, buyer, seller, mark, delivered):
     middle, last = say(buyer, thread), say(buyer, thread)
-    elsewhere = messages_of(start(buyer, seller))[0]
+    other_message = messages_of(start(buyer, seller))[0]
     delivered.clear()
     wrong = [
         (_later(last), 4, 4),
@@ -341,8 +343,8 @@ def test_what_does_not_exist_is_a_bad_frame(thread, buyer, seller, mark, deliver
         (last.id, 2, 2),
         (middle.id, 3, 3),
         (middle.id, 2, 3),
-        (elsewhere.id, 3, 3),
-        (elsewhere.id, 1, 1),
+        (other_message.id, 3, 3),
+        (other_message.id, 1, 1),
         ("msg_00000000000000000000000000", 3, 3),
         ("msg_00000000000000000000000000", 1, 1),
         ("msg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ", 3, 3),
@@ -358,7 +360,9 @@ def test_what_does_not_exist_is_a_bad_frame(thread, buyer, seller, mark, deliver
 
 
 @pytest.mark.parametrize("mark", [mark_read, mark_delivered])
-def test_a_newcomer_cannot_point_below_where_they_began(thread, buyer, seller, stranger, mark):
+def test_a_new_participant_cannot_move_a_cursor_below_their_start(
+    thread, buyer, seller, stranger, mark
+):
     hidden = say(buyer, thread)
     add_friend(buyer, thread_id=thread, user=stranger)
     before = row(thread, stranger)
@@ -372,30 +376,30 @@ def test_a_newcomer_cannot_point_below_where_they_began(thread, buyer, seller, s
     assert_consistent(thread)
 
 
-# --- Far back
+# --- Large distances
 
 
 @pytest.fixture
 def long_thread(buyer, seller, monkeypatch) -> str:
     """320 messages, of which the seller wrote every third, and read the first 40.
 
-    What is read at once is made smaller than in life, so that this is far back.
+    A smaller query window makes this distance span several pages.
     """
     monkeypatch.setattr(cursors_module, "WINDOW_PAGE_SIZE", 100)
     began = datetime.now(UTC) - timedelta(days=3)
-    said = [
+    past = [
         PastMessage(
             (buyer, buyer, seller)[n % 3].id, f"Number {n + 1}", began + timedelta(seconds=n)
         )
         for n in range(320)
     ]
-    unread = sum(each.author_id == buyer.id for each in said[40:])
+    unread = sum(each.author_id == buyer.id for each in past[40:])
     thread = f"thrd_{ULID()}"
-    write_history([PastThread(thread, buyer, seller, "Long", said, unread={seller.id: unread})])
+    write_history([PastThread(thread, buyer, seller, "Long", past, unread={seller.id: unread})])
     return thread
 
 
-def test_reading_far_back_counts_exactly(long_thread, seller):
+def test_reading_over_several_pages_counts_exactly(long_thread, seller):
     messages = messages_of(long_thread)
     assert row(long_thread, seller).last_read_seq == 40
 
@@ -410,7 +414,7 @@ def test_reading_far_back_counts_exactly(long_thread, seller):
     assert_consistent(long_thread)
 
 
-def test_an_id_of_long_ago_does_not_make_us_read_the_whole_thread(long_thread, seller):
+def test_an_ancient_id_does_not_read_the_whole_thread(long_thread, seller):
     place = {"thread_id": long_thread, "message_id": "msg_00000000000000000000000001"}
     for mark in (mark_read, mark_delivered):
         for seq in (320, 250):
@@ -419,12 +423,12 @@ def test_an_id_of_long_ago_does_not_make_us_read_the_whole_thread(long_thread, s
             assert requests in (["UpdateItem", "Query"], ["Query"])
         with count_requests() as requests:
             mark(seller, seq=10, tally=10, **place)
-        # At most the newest in vain, one look, and whom to tell.
+        # At most a failed update, one query, and a query of the subscribers.
         assert len(requests) <= 3
     assert cursors(long_thread, seller)[:2] == (40, 40)
 
 
-def test_an_earlier_place_long_past_costs_no_more_than_one_look(long_thread, seller):
+def test_a_place_before_the_cursor_costs_one_query(long_thread, seller):
     messages = messages_of(long_thread)
     read_newest(seller, long_thread)
     with count_requests() as requests:

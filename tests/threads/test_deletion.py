@@ -1,4 +1,4 @@
-"""Deleting an account: refused while something is open; at once for signing in; then all of it."""
+"""Account deletion: refusals, immediate sign-out, and anonymisation of all data."""
 
 import io
 from datetime import timedelta
@@ -54,8 +54,8 @@ def relay() -> None:
     assert not OutboxEntry.objects.filter(done_at=None).exists()
 
 
-def over(leg: Leg) -> Leg:
-    """Done and paid, some time ago."""
+def finish_and_pay(leg: Leg) -> Leg:
+    """Makes a booking finished and paid."""
     pay(leg)
     past = timezone.now() - timedelta(days=2)
     Leg.objects.filter(pk=leg.pk).update(starts_at=past, ends_at=past + timedelta(hours=1))
@@ -67,13 +67,13 @@ def everything_of(thread: str) -> str:
     return " ".join(str(item.serialize()) for item in items)
 
 
-def test_the_other_side_keeps_the_conversation_without_the_name(buyer, seller, thread, delivered):
+def test_the_other_participant_keeps_the_thread_without_the_name(buyer, seller, thread, delivered):
     say(seller, thread, "I am free in May")
     delete_account(seller)
     relay()
     opened = open_thread(buyer, thread)
-    said = next(one for one in opened.messages if one.body == "I am free in May")
-    assert opened.cached.get_person(said.author_id)["name"] == "Deleted person"
+    bodies = next(one for one in opened.messages if one.body == "I am free in May")
+    assert opened.cached.get_person(bodies.author_id)["name"] == "Deleted person"
     assert seller.handle not in everything_of(thread)
     assert "Sam" not in everything_of(thread)
     assert row(thread, buyer).other_side["name"] == "Deleted person"
@@ -82,8 +82,8 @@ def test_the_other_side_keeps_the_conversation_without_the_name(buyer, seller, t
     assert delivered.to(buyer, "thread.changed")
 
 
-def test_what_the_service_has_said_of_them_no_longer_names_them(buyer, seller, thread, person):
-    """Also in lines that are in the archive. What people typed stays as it was."""
+def test_system_messages_no_longer_name_a_deleted_user(buyer, seller, thread, person):
+    """Archived system messages are changed too; text written by users is not."""
     guest = person("Gus_tav")
     seller.display_name = "May"
     seller.save()
@@ -96,24 +96,26 @@ def test_what_the_service_has_said_of_them_no_longer_names_them(buyer, seller, t
     sign(seller, leg)
     say(buyer, thread, "See you in May")
     archive_thread(thread, since="2020-01-01", before=timezone.now())
-    over(leg)
+    finish_and_pay(leg)
     delete_account(seller)
     relay()
-    said = [one.body for one in messages_of(thread) if one.type == "system"]
-    assert not [body for body in said if body.startswith("May ")]
-    assert "Deleted person made an offer: Team portraits, EUR 1,200.00." in said
-    assert any(body.startswith("Deleted person signed the contract: Portraits in") for body in said)
+    bodies = [one.body for one in messages_of(thread) if one.type == "system"]
+    assert not [body for body in bodies if body.startswith("May ")]
+    assert "Deleted person made an offer: Team portraits, EUR 1,200.00." in bodies
+    assert any(
+        body.startswith("Deleted person signed the contract: Portraits in") for body in bodies
+    )
     assert [one.body for one in messages_of(thread) if one.author_id][-1] == "See you in May"
     assert row(thread, buyer).last_message["text"].startswith("Deleted person left.")
     delete_account(guest)
     relay()
     assert "Gus" not in everything_of(thread)
-    carried = OutboxEntry.objects.filter(kind="deletion")
-    assert [list(entry.payload) for entry in carried] == [["user"], ["user"]]
+    entries = OutboxEntry.objects.filter(kind="deletion")
+    assert [list(entry.payload) for entry in entries] == [["user"], ["user"]]
     assert_consistent(thread)
 
 
-def test_what_we_know_of_them_is_gone(buyer, seller, thread, person):
+def test_personal_data_is_deleted(buyer, seller, thread, person):
     other = person("Mia")
     block_person(seller, blocked=other)
     save_draft(seller, thread_id=thread, text="Not sent", version=0)
@@ -122,23 +124,23 @@ def test_what_we_know_of_them_is_gone(buyer, seller, thread, person):
     client = signed_in(seller)
     delete_account(seller)
     relay()
-    gone = User.objects.get(pk=seller.pk)
-    assert (gone.display_name, gone.is_active) == ("Deleted person", False)
-    assert not gone.has_usable_password()
-    assert seller.handle not in (gone.handle, gone.email)
-    assert gone.email != seller.email
+    deleted = User.objects.get(pk=seller.pk)
+    assert (deleted.display_name, deleted.is_active) == ("Deleted person", False)
+    assert not deleted.has_usable_password()
+    assert seller.handle not in (deleted.handle, deleted.email)
+    assert deleted.email != seller.email
     assert list(query_all(keys.user_pk(seller.id))) == []
     assert not Block.objects.filter(blocker=seller).exists()
     assert not SignIn.objects.filter(user=seller).exists()
     assert not File.objects.filter(pk=unsent.pk).exists()
     assert not Export.objects.filter(owner=seller).exists()
     assert client.get("/inbox/").status_code == 302
-    # Whoever wants to come back comes as somebody new.
+    # The email address can sign up again as a new account.
     User.objects.create_user(seller.email, "a long password", handle="again", display_name="Sam")
 
 
 @pytest.mark.parametrize("status", ["completed", "cancelled"])
-def test_whoever_still_owes_something_of_a_finished_booking_stays(buyer, seller, thread, status):
+def test_a_user_with_an_outstanding_balance_cannot_be_deleted(buyer, seller, thread, status):
     leg = book(thread, buyer, seller)
     Leg.objects.filter(pk=leg.pk).update(status=status)
     with pytest.raises(Refusal, match="DELETION_REFUSED"):
@@ -147,22 +149,22 @@ def test_whoever_still_owes_something_of_a_finished_booking_stays(buyer, seller,
     relay()
 
 
-def test_contracts_receipts_and_signatures_stay_as_they_were(buyer, seller, thread):
+def test_contracts_receipts_and_signatures_are_unchanged(buyer, seller, thread):
     leg = book(thread, buyer, seller)
     sign(buyer, leg)
     sign(seller, leg)
-    over(leg)
+    finish_and_pay(leg)
     names = set(Signature.objects.values_list("legal_name", flat=True))
     delete_account(seller)
     relay()
     assert set(Signature.objects.values_list("legal_name", flat=True)) == names
     assert Receipt.objects.get(leg=leg).seller_name == "Sam"
-    mine = signed_in(buyer)
-    assert mine.get(reverse("projects:contract", args=[leg.contract.id])).status_code == 200
-    assert mine.get(reverse("threads:thread", args=[thread])).status_code == 200
+    client = signed_in(buyer)
+    assert client.get(reverse("projects:contract", args=[leg.contract.id])).status_code == 200
+    assert client.get(reverse("threads:thread", args=[thread])).status_code == 200
 
 
-def test_open_bookings_and_holds_refuse_in_a_clear_sentence(buyer, seller, thread, person):
+def test_open_bookings_and_holds_refuse_with_a_reason(buyer, seller, thread, person):
     leg = book(thread, buyer, seller)
     with pytest.raises(Refusal, match="hasn't taken place yet"):
         delete_account(seller)
@@ -175,14 +177,14 @@ def test_open_bookings_and_holds_refuse_in_a_clear_sentence(buyer, seller, threa
     )
     with pytest.raises(Refusal, match="has an outstanding balance"):
         delete_account(buyer)
-    over(leg)
+    finish_and_pay(leg)
     soft_block_thread(thread_id=thread, reason="Contact details", case_id="case_1")
     with pytest.raises(Refusal, match="One of your conversations is on hold"):
         delete_account(buyer)
     assert User.objects.get(pk=buyer.pk).is_active
 
 
-def test_offers_that_wait_are_taken_back(buyer, seller, thread):
+def test_open_offers_are_withdrawn(buyer, seller, thread):
     offer = offer_in(thread, seller)
     delete_account(seller)
     relay()
@@ -190,7 +192,7 @@ def test_offers_that_wait_are_taken_back(buyer, seller, thread):
     assert offer.status == WITHDRAWN
 
 
-def test_a_locked_conversation_stays_and_loses_the_name(buyer, seller, thread):
+def test_a_locked_thread_stays_and_loses_the_name(buyer, seller, thread):
     lock_thread(thread_id=thread, reason="Keep calm.")
     delete_account(seller)
     relay()
@@ -198,7 +200,7 @@ def test_a_locked_conversation_stays_and_loses_the_name(buyer, seller, thread):
     assert seller.handle not in everything_of(thread)
 
 
-def test_where_they_left_long_ago_the_name_goes_too(buyer, seller, thread, person):
+def test_the_name_is_removed_from_threads_the_user_left(buyer, seller, thread, person):
     guest = person("Gus")
     add_friend(buyer, thread_id=thread, user=guest)
     say(guest, thread, "Hello from me")
@@ -211,7 +213,7 @@ def test_where_they_left_long_ago_the_name_goes_too(buyer, seller, thread, perso
     assert not IndexedMessage.objects.filter(author_id=guest.id, author__contains="gus").exists()
 
 
-def test_done_twice_it_is_done_once(buyer, seller, thread):
+def test_deletion_is_idempotent(buyer, seller, thread):
     delete_account(seller)
     relay()
     lines = len(messages_of(thread))
@@ -221,22 +223,22 @@ def test_done_twice_it_is_done_once(buyer, seller, thread):
     assert len(messages_of(thread)) == lines
 
 
-def test_the_page_asks_for_the_password_and_signs_out_everywhere(buyer, seller, thread):
-    here, elsewhere = signed_in(seller), signed_in(seller)
-    other_session = elsewhere.session.session_key
+def test_the_page_requires_the_password_and_signs_out_all_sessions(buyer, seller, thread):
+    client, other_client = signed_in(seller), signed_in(seller)
+    other_session = other_client.session.session_key
     url = reverse("privacy:delete_account")
-    assert "This can't be undone." in here.get(url).text
-    wrong = here.post(url, {"password": "a wrong password"})
+    assert "This can't be undone." in client.get(url).text
+    wrong = client.post(url, {"password": "a wrong password"})
     assert "Incorrect password." in wrong.text
     assert User.objects.get(pk=seller.pk).is_active
-    done = here.post(url, {"password": "a long password"}, follow=True)
+    done = client.post(url, {"password": "a long password"}, follow=True)
     assert "Your account has been deleted." in done.text
     assert not is_signed_in(other_session, seller.id)
-    assert elsewhere.get("/inbox/").status_code == 302
-    assert here.get("/inbox/").status_code == 302
+    assert other_client.get("/inbox/").status_code == 302
+    assert client.get("/inbox/").status_code == 302
 
 
-def test_the_page_says_what_is_in_the_way(buyer, seller, thread):
+def test_the_page_shows_why_deletion_is_refused(buyer, seller, thread):
     book(thread, buyer, seller)
     client = signed_in(seller)
     page = client.get(reverse("privacy:delete_account"))
@@ -248,7 +250,7 @@ def test_the_page_says_what_is_in_the_way(buyer, seller, thread):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_killed_at_every_step_it_is_whole_in_the_end():
+def test_deletion_completes_when_killed_at_every_step():
     for step in range(1, kills.MOST_STEPS):
         buyer, seller = make_person("Bea"), make_person("Sam")
         threads = [start(buyer, seller), start(seller, make_person("Mia"))]
@@ -264,7 +266,7 @@ def test_killed_at_every_step_it_is_whole_in_the_end():
             cache.invalidate(thread)
         now = User.objects.get(pk=seller.pk)
         if now.deleted_at is None:
-            # Nothing was done, or next to it: they are still there, and may try again.
+            # The deletion was not committed, so the account can still sign in and try again.
             assert now.check_password("a long password")
             delete_account(now)
         relay()
@@ -276,4 +278,4 @@ def test_killed_at_every_step_it_is_whole_in_the_end():
         if is_done:
             assert step > 4
             return
-    pytest.fail("it never came to an end")
+    pytest.fail("no step survived")

@@ -1,4 +1,4 @@
-"""After an account is deleted none of the names it ever had is shown anywhere."""
+"""After an account deletion none of its present and former names is shown anywhere."""
 
 import pytest
 from django.test import Client
@@ -18,7 +18,7 @@ from tests.contracts.card_scenes import answer, propose
 from tests.contracts.conftest import book, offer_in, sign
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import befriend, messages_of, row, say, start, thread_item
-from tests.threads.test_deletion import BACKEND, everything_of, over, relay
+from tests.threads.test_deletion import BACKEND, everything_of, finish_and_pay, relay
 from threads import cache
 from threads.actions.participants import add_participant, leave_thread
 from threads.actions.safe_mode import lift_safe_mode, require_safe_mode
@@ -55,7 +55,7 @@ def page(user: User, address: str) -> str:
     return client.get(address).content.decode()
 
 
-def test_no_name_that_somebody_ever_had_is_left(buyer, seller, thread, person):
+def test_no_present_or_former_name_is_left(buyer, seller, thread, person):
     guest = person("Gus")
     befriend(seller, guest)
     seller = rename(seller, NAMES[0])
@@ -73,7 +73,7 @@ def test_no_name_that_somebody_ever_had_is_left(buyer, seller, thread, person):
     seller = rename(seller, NAMES[2])
     lift_safe_mode(seller, thread_id=thread)
     index_thread(thread)
-    over(leg)
+    finish_and_pay(leg)
     receipt = Receipt.objects.get(leg=leg)
     delete_account(seller)
     relay()
@@ -90,15 +90,15 @@ def test_no_name_that_somebody_ever_had_is_left(buyer, seller, thread, person):
     indexed = IndexedMessage.objects.filter(thread_id=thread).values_list("folded", "author")
     assert_nameless(str(list(indexed)))
     assert_nameless(str(list(OutboxEntry.objects.values_list("payload", flat=True))))
-    said = [one.body for one in messages_of(thread) if one.type == "system"]
-    assert "Deleted person added Gus." in said
-    assert any(body.startswith("Deleted person declined") for body in said)
-    # What is a record by law says what it said.
+    bodies = [one.body for one in messages_of(thread) if one.type == "system"]
+    assert "Deleted person added Gus." in bodies
+    assert any(body.startswith("Deleted person declined") for body in bodies)
+    # Legal records keep the name.
     assert Receipt.objects.get(leg=leg).seller_name == receipt.seller_name == "Yolanda"
     assert_consistent(thread)
 
 
-def test_somebody_else_of_the_same_name_keeps_it(buyer, seller, thread, person):
+def test_another_user_with_the_same_name_keeps_it(buyer, seller, thread, person):
     twin, guest = person(NAMES[0]), person("Gus")
     seller = rename(seller, NAMES[0])
     for user in (twin, guest):
@@ -107,15 +107,15 @@ def test_somebody_else_of_the_same_name_keeps_it(buyer, seller, thread, person):
     leave_thread(twin, thread_id=thread)
     delete_account(seller)
     relay()
-    said = [one.body for one in messages_of(thread) if one.type == "system"]
-    assert said[:3] == [
+    bodies = [one.body for one in messages_of(thread) if one.type == "system"]
+    assert bodies[:3] == [
         f"Deleted person added {NAMES[0]}.",
         "Deleted person added Gus.",
         f"{NAMES[0]} left.",
     ]
 
 
-def test_where_they_left_without_a_word_no_name_is_left(buyer, seller, thread, person):
+def test_no_name_is_left_where_the_user_left_without_a_message(buyer, seller, thread, person):
     guest = rename(person("Gus"), NAMES[0])
     befriend(buyer, guest)
     add_participant(buyer, thread_id=thread, user=guest)
@@ -128,7 +128,7 @@ def test_where_they_left_without_a_word_no_name_is_left(buyer, seller, thread, p
     assert list(query_all(keys.user_pk(guest.id))) == []
 
 
-def test_where_they_were_only_invited_no_name_is_left(buyer, seller, thread, person):
+def test_no_name_is_left_where_the_user_was_only_invited(buyer, seller, thread, person):
     guest = rename(person("Gus"), NAMES[0])
     assert add_participant(buyer, thread_id=thread, user=guest) == "invited"
     assert NAMES[0] in everything_of(thread)
@@ -137,8 +137,8 @@ def test_where_they_were_only_invited_no_name_is_left(buyer, seller, thread, per
     assert_nameless(everything_of(thread))
 
 
-def test_lines_from_before_names_were_kept_with_them_lose_the_name(buyer, seller, person):
-    """Lines of an earlier version say nothing about whom they name."""
+def test_system_messages_without_stored_names_lose_the_name(buyer, seller, person):
+    """System messages of an earlier version do not store which users they name."""
     thread, guest = start(buyer, seller), person("Gus")
     befriend(seller, guest)
     seller = rename(seller, NAMES[0])
@@ -146,18 +146,18 @@ def test_lines_from_before_names_were_kept_with_them_lose_the_name(buyer, seller
     require_safe_mode(seller, thread_id=thread)
     offer_in(thread, seller)
     say(buyer, thread, "Thank you")
-    for line in messages_of(thread):
-        update(line, Change(remove=("named",)), Message.pk.exists())
+    for message in messages_of(thread):
+        update(message, Change(remove=("named",)), Message.pk.exists())
     cache.invalidate(thread)
     delete_account(rename(seller, NAMES[1]))
     relay()
     assert_nameless(everything_of(thread))
 
 
-def test_what_waits_for_a_lock_is_said_without_the_name(buyer, seller, thread):
+def test_an_announcement_postponed_by_a_lock_omits_the_name(buyer, seller, thread):
     seller = rename(seller, NAMES[0])
     leg = book(thread, buyer, seller)
-    over(leg)
+    finish_and_pay(leg)
     lock_thread(thread_id=thread, reason="Threats.")
     deliver_finals(seller, leg_id=leg.id, key="1", title="Finals", listing=LISTING)
     delete_account(seller)

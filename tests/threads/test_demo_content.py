@@ -1,4 +1,4 @@
-"""The demo is the first thing a newcomer reads: it must hold together whenever it is loaded."""
+"""The demo data must be consistent on every date on which it is loaded."""
 
 import json
 import os
@@ -15,7 +15,7 @@ import pytest
 from demo import content
 from demo.content import DemoConversation, DemoMessage
 
-# An ordinary day, and the ones on which calendars go wrong.
+# An ordinary day, and days with calendar edge cases.
 MOMENTS = [
     datetime(2026, 11, 16, 9, 30, tzinfo=UTC),
     datetime(2026, 11, 16, 3, 12, 44, 123456, tzinfo=UTC),
@@ -37,7 +37,11 @@ def loaded(now: datetime) -> dict[str, DemoConversation]:
 
 
 def every_message(now: datetime) -> list[tuple[str, DemoMessage]]:
-    return [(key, message) for key, talk in loaded(now).items() for message in talk.messages]
+    return [
+        (key, message)
+        for key, conversation in loaded(now).items()
+        for message in conversation.messages
+    ]
 
 
 def sentences(text: str) -> list[str]:
@@ -58,17 +62,17 @@ def now(request: pytest.FixtureRequest) -> datetime:
     return request.param
 
 
-# --- People -----------------------------------------------------------------------------------
+# --- Users ------------------------------------------------------------------------------------
 
 
-def test_there_are_a_dozen_people_in_at_least_eight_time_zones():
+def test_a_dozen_users_live_in_at_least_eight_time_zones():
     zones = {person.time_zone for person in PEOPLE.values()}
     assert len(PEOPLE) >= 12
     assert len(zones) >= 8
     assert zones <= available_timezones()
 
 
-def test_everybody_could_sign_up_like_this():
+def test_every_user_passes_the_sign_up_rules():
     for person in PEOPLE.values():
         assert re.fullmatch(r"[a-z0-9][a-z0-9-]{1,28}[a-z0-9]", person.handle)
         assert re.fullmatch(r"[a-z]+@parley\.example", person.email)
@@ -78,7 +82,7 @@ def test_everybody_could_sign_up_like_this():
         assert 0 < len(person.city) <= 80
 
 
-def test_nobody_shares_a_key_a_handle_or_an_address():
+def test_keys_handles_and_addresses_are_unique():
     rows = content.people()
     for name in ("key", "handle", "email"):
         assert len({getattr(row, name) for row in rows}) == len(rows)
@@ -92,82 +96,92 @@ def test_names_are_written_in_more_than_one_script():
 
 
 @pytest.mark.parametrize("key", ["mara", "tomas"])
-def test_the_two_to_sign_in_as_have_about_ten_conversations(key: str):
-    mine = [talk for talk in loaded(NOW).values() if key in (talk.buyer, talk.seller)]
+def test_the_two_main_users_have_about_ten_conversations(key: str):
+    mine = [
+        conversation
+        for conversation in loaded(NOW).values()
+        if key in (conversation.buyer, conversation.seller)
+    ]
     assert 9 <= len(mine) <= 12
-    assert any(talk.unread_for.get(key) for talk in mine)
-    assert any(key in talk.pinned_by for talk in mine)
-    assert any(key in talk.archived_by for talk in mine)
+    assert any(conversation.unread_for.get(key) for conversation in mine)
+    assert any(key in conversation.pinned_by for conversation in mine)
+    assert any(key in conversation.archived_by for conversation in mine)
 
 
-def test_a_person_can_be_a_buyer_here_and_a_seller_there():
-    talks = loaded(NOW).values()
-    assert {talk.buyer for talk in talks} & {talk.seller for talk in talks} >= {"mara", "tomas"}
+def test_a_user_can_be_a_buyer_and_a_seller():
+    conversations = loaded(NOW).values()
+    assert {conversation.buyer for conversation in conversations} & {
+        conversation.seller for conversation in conversations
+    } >= {"mara", "tomas"}
 
 
 # --- Conversations ----------------------------------------------------------------------------
 
 
-def test_there_are_two_dozen_conversations_in_at_least_six_languages():
-    talks = loaded(NOW).values()
-    assert len(talks) >= 24
-    assert len(content.conversations(NOW)) == len(talks)
-    assert len({talk.language for talk in talks}) >= 6
-    assert "ar" in {talk.language for talk in talks}
+def test_two_dozen_conversations_have_at_least_six_languages():
+    conversations = loaded(NOW).values()
+    assert len(conversations) >= 24
+    assert len(content.conversations(NOW)) == len(conversations)
+    assert len({conversation.language for conversation in conversations}) >= 6
+    assert "ar" in {conversation.language for conversation in conversations}
 
 
-def test_lengths_go_from_one_message_to_two_thousand():
-    lengths = sorted(len(talk.messages) for talk in loaded(NOW).values())
+def test_lengths_range_from_one_message_to_two_thousand():
+    lengths = sorted(len(conversation.messages) for conversation in loaded(NOW).values())
     assert lengths[0] == 1
     assert 55 <= lengths[-2] <= 70
     assert lengths[-1] == 2000
 
 
-def test_ages_go_from_minutes_to_more_than_a_year():
-    ages = sorted(NOW - talk.messages[-1].at for talk in loaded(NOW).values())
+def test_ages_range_from_minutes_to_more_than_a_year():
+    ages = sorted(NOW - conversation.messages[-1].at for conversation in loaded(NOW).values())
     assert ages[0] < timedelta(hours=1)
     assert ages[-1] > timedelta(days=365)
 
 
-def test_everybody_named_by_a_conversation_takes_part_in_it():
-    for talk in loaded(NOW).values():
-        sides = {talk.buyer, talk.seller}
+def test_every_user_named_by_a_conversation_is_a_participant():
+    for conversation in loaded(NOW).values():
+        sides = {conversation.buyer, conversation.seller}
         assert len(sides) == 2
         assert sides <= PEOPLE.keys()
-        assert {message.author for message in talk.messages} <= sides
-        assert {*talk.pinned_by, *talk.archived_by, *talk.unread_for} <= sides
+        assert {message.author for message in conversation.messages} <= sides
+        assert {
+            *conversation.pinned_by,
+            *conversation.archived_by,
+            *conversation.unread_for,
+        } <= sides
 
 
-def test_what_is_unread_was_written_by_the_other_side_at_the_end():
-    for talk in loaded(NOW).values():
-        for reader, count in talk.unread_for.items():
-            assert 0 < count <= len(talk.messages)
-            assert reader not in {message.author for message in talk.messages[-count:]}
+def test_unread_messages_are_the_last_ones_of_the_other_participant():
+    for conversation in loaded(NOW).values():
+        for reader, count in conversation.unread_for.items():
+            assert 0 < count <= len(conversation.messages)
+            assert reader not in {message.author for message in conversation.messages[-count:]}
 
 
-def test_nothing_is_longer_than_the_service_takes(now: datetime):
-    for talk in loaded(now).values():
-        assert 0 < len(talk.subject) <= 120
-        assert 0 < len(talk.city) <= 80
+def test_no_text_exceeds_the_limits(now: datetime):
+    for conversation in loaded(now).values():
+        assert 0 < len(conversation.subject) <= 120
+        assert 0 < len(conversation.city) <= 80
     assert all(0 < len(message.text.strip()) <= 8000 for _, message in every_message(now))
 
 
-# --- Words ------------------------------------------------------------------------------------
+# --- Texts ------------------------------------------------------------------------------------
 
 
-def test_every_blank_in_a_text_is_filled(now: datetime):
+def test_every_placeholder_in_a_text_is_filled(now: datetime):
     for key, message in every_message(now):
         assert not re.search(r"[{}<|]", message.text), (key, message.text)
 
 
-def test_no_contact_details_and_no_way_round_the_service():
+def test_texts_have_no_contact_details_or_off_platform_services():
     about = [person.about + person.headline for person in PEOPLE.values()]
-    subjects = [talk.subject for talk in loaded(NOW).values()]
-    elsewhere = r"whatsapp|telegram|signal me|paypal|venmo|bizum|iban|e-?mail|gmail|instagram"
+    subjects = [conversation.subject for conversation in loaded(NOW).values()]
+    off_platform = r"whatsapp|telegram|signal me|paypal|venmo|bizum|iban|e-?mail|gmail|instagram"
     for text in [*about, *subjects, *(message.text for _, message in every_message(NOW))]:
         assert "@" not in text, text
         assert not re.search(r"(?:\d[\s().\-/–]{0,2}){7,}", text), text
-        assert not re.search(elsewhere, text, re.IGNORECASE), text
+        assert not re.search(off_platform, text, re.IGNORECASE), text
 
 
 def test_links_lead_to_the_example_domain_only():
@@ -185,51 +199,51 @@ def test_links_lead_to_the_example_domain_only():
     [r"\*\*\w", r"(?<!\*)\*\w", r"^- ", r"^1\. ", r"^> "],
     ids=["bold", "italic", "list", "numbers", "quote"],
 )
-def test_people_use_the_markdown_that_we_render(mark: str):
+def test_texts_use_every_supported_markdown_element(mark: str):
     used = {
         key for key, message in every_message(NOW) if re.search(mark, message.text, re.MULTILINE)
     }
     assert len(used) >= 2
 
 
-def test_no_answer_turns_into_a_list_because_it_begins_with_a_number():
+def test_no_text_becomes_a_list_because_it_begins_with_a_number():
     for key, message in every_message(NOW):
         listed = re.findall(r"^\d+[.)](?:\s|$)", message.text, re.MULTILINE)
         assert len(listed) != 1, (key, message.text)
 
 
 def test_the_long_conversation_repeats_no_sentence_within_forty_messages(now: datetime):
-    last_said: dict[str, int] = {}
+    last_seen: dict[str, int] = {}
     for number, message in enumerate(loaded(now)["mara-tomas"].messages):
         for sentence in sentences(message.text):
-            before = last_said.get(sentence, number - FAR_APART)
+            before = last_seen.get(sentence, number - FAR_APART)
             assert number - before >= FAR_APART or before == number, (number, sentence)
-            last_said[sentence] = number
+            last_seen[sentence] = number
 
 
-def test_the_long_conversation_tells_no_long_message_twice_within_a_season():
-    last_said: dict[str, DemoMessage] = {}
+def test_the_long_conversation_repeats_no_long_message_within_a_season():
+    last_seen: dict[str, DemoMessage] = {}
     for message in loaded(NOW)["mara-tomas"].messages:
-        before = last_said.get(message.text)
+        before = last_seen.get(message.text)
         if before and len(message.text) > 60:
             assert message.at - before.at > timedelta(days=90), message.text
-        last_said[message.text] = message
+        last_seen[message.text] = message
 
 
-def test_every_sentence_of_the_long_conversation_begins_like_one():
+def test_every_sentence_of_the_long_conversation_starts_with_a_capital():
     for message in loaded(NOW)["mara-tomas"].messages:
         for piece in re.split(r"(?<=[.!?])\s+", message.text):
             assert not re.match(r"[a-zåäöçé]", piece) or piece.startswith("http"), message.text
 
 
-def test_the_long_conversation_has_both_voices_and_lasts_two_years():
+def test_the_long_conversation_has_both_authors_and_lasts_two_years():
     messages = loaded(NOW)["mara-tomas"].messages
-    voices = Counter(message.author for message in messages)
-    assert min(voices.values()) > 800
+    counts = Counter(message.author for message in messages)
+    assert min(counts.values()) > 800
     assert timedelta(days=700) < messages[-1].at - messages[0].at < timedelta(days=760)
 
 
-def test_the_year_in_the_long_conversation_is_the_year_outside():
+def test_seasons_in_the_long_conversation_match_the_calendar():
     months = {
         message.at.month
         for message in loaded(NOW)["mara-tomas"].messages
@@ -239,7 +253,7 @@ def test_the_year_in_the_long_conversation_is_the_year_outside():
     assert months <= {5, 6, 7, 8}
 
 
-def test_one_wedding_has_one_date_in_both_conversations(now: datetime):
+def test_one_wedding_has_the_same_date_in_both_conversations(now: datetime):
     invitations = [
         loaded(now)[key].messages[0].text
         for key in ("aoife-tomas-wedding", "aoife-mara-wedding-shoes")
@@ -261,33 +275,33 @@ def test_one_wedding_has_one_date_in_both_conversations(now: datetime):
         ("ar", "الثلاثاء 1 كانون الأول"),
     ],
 )
-def test_days_are_written_as_people_write_them(language: str, words: str):
+def test_dates_are_written_in_the_style_of_each_language(language: str, words: str):
     assert f"{content.Day(datetime(2026, 12, 1).date(), language)}" == words
 
 
 # --- Times ------------------------------------------------------------------------------------
 
 
-def test_times_only_go_forward_and_never_into_the_future(now: datetime):
-    for talk in loaded(now).values():
-        times = [message.at for message in talk.messages]
+def test_times_increase_and_are_never_in_the_future(now: datetime):
+    for conversation in loaded(now).values():
+        times = [message.at for message in conversation.messages]
         assert all(at.tzinfo is UTC for at in times)
         assert all(before < after for before, after in zip(times, times[1:], strict=False)), (
-            talk.key
+            conversation.key
         )
         assert times[-1] < now
 
 
 def test_the_last_message_is_as_old_as_the_file_says(now: datetime):
-    for talk in loaded(now).values():
-        said = content.duration(written()[talk.key]["ended"])
-        late = now - said - talk.messages[-1].at
-        # From a day on it is "two days ago, at an hour at which people are up".
-        most = timedelta(days=1) if said >= timedelta(days=1) else timedelta(0)
-        assert timedelta(0) <= late <= most, talk.key
+    for conversation in loaded(now).values():
+        age = content.duration(written()[conversation.key]["ended"])
+        late = now - age - conversation.messages[-1].at
+        # From one day on, the age is rounded to an hour at which users are awake.
+        max_late = timedelta(days=1) if age >= timedelta(days=1) else timedelta(0)
+        assert timedelta(0) <= late <= max_late, conversation.key
 
 
-def test_people_mostly_write_while_they_are_awake(now: datetime):
+def test_users_mostly_write_while_they_are_awake(now: datetime):
     settled = [m for _, m in every_message(now) if m.at < now - timedelta(days=2)]
     awake = [m for m in settled if 7 <= local_hour(m) < 22]
     assert len(awake) >= 0.98 * len(settled)

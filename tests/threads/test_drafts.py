@@ -1,4 +1,4 @@
-"""Drafts over devices: versions, both texts kept, who is told, who is refused."""
+"""Drafts on several devices: versions, merging, published events, and refusals."""
 
 import time
 
@@ -6,7 +6,7 @@ import pytest
 
 from core.refusals import Refusal
 from tests.threads.conftest import add_friend, make_person, start, thread_item
-from tests.threads.trouble import FOREVER, WRITE, cancelled, hung_up
+from tests.threads.faults import ALWAYS, WRITE, connection_closed, transaction_cancelled
 from threads.actions.blocks import block_person
 from threads.actions.drafts import MAX_DRAFT_CHARS, find_draft, save_draft
 from threads.actions.participants import leave_thread, remove_participant
@@ -34,7 +34,7 @@ def refused(*args, **kwargs) -> str:
 # --- Versions
 
 
-def test_is_kept_with_a_version_that_grows(thread, buyer):
+def test_the_version_of_a_draft_increases(thread, buyer):
     assert find_draft(buyer, thread) is None
     save(buyer, thread, "Could we")
     assert draft(buyer, thread) == ("Could we", 1)
@@ -42,13 +42,13 @@ def test_is_kept_with_a_version_that_grows(thread, buyer):
     assert draft(buyer, thread) == ("Could we meet", 2)
 
 
-def test_is_kept_as_it_was_typed(thread, buyer):
+def test_a_draft_is_stored_unchanged(thread, buyer):
     text = "  Two blanks,\n\ta tab, 写 and a line at the end\n"
     save(buyer, thread, text)
     assert draft(buyer, thread) == (text, 1)
 
 
-def test_an_empty_one_stays_as_a_version(thread, buyer):
+def test_an_empty_draft_keeps_its_version(thread, buyer):
     save(buyer, thread, "Sent a moment later")
     save(buyer, thread, "", 1)
     assert draft(buyer, thread) == ("", 2)
@@ -56,7 +56,7 @@ def test_an_empty_one_stays_as_a_version(thread, buyer):
     assert draft(buyer, thread) == ("The next", 3)
 
 
-def test_is_ones_own_and_of_one_thread(thread, buyer, seller):
+def test_a_draft_belongs_to_one_user_and_one_thread(thread, buyer, seller):
     other = start(buyer, seller)
     save(buyer, thread, "Here")
     assert find_draft(seller, thread) is None
@@ -66,7 +66,7 @@ def test_is_ones_own_and_of_one_thread(thread, buyer, seller):
 # --- Two devices
 
 
-def test_a_different_text_on_an_older_version_is_kept_below_the_first(thread, buyer):
+def test_a_different_text_with_an_older_version_is_appended(thread, buyer):
     save(buyer, thread, "From the desk")
     save(buyer, thread, "From the phone", 0)
     assert draft(buyer, thread) == ("From the desk\n\nFrom the phone", 2)
@@ -84,38 +84,40 @@ def test_a_different_text_on_an_older_version_is_kept_below_the_first(thread, bu
         ("Could we", "  ", "Could we"),
     ],
 )
-def test_what_is_in_the_other_already_is_not_kept_twice(thread, buyer, stored, text, kept):
+def test_text_that_the_other_draft_contains_is_not_duplicated(thread, buyer, stored, text, kept):
     save(buyer, thread, "Something", 0)
     save(buyer, thread, stored, 1)
     save(buyer, thread, text, 1)
     assert draft(buyer, thread) == (kept, 3)
 
 
-def test_a_repeat_does_not_double_the_text(thread, buyer):
+def test_a_repeated_save_does_not_duplicate_the_text(thread, buyer):
     for _ in range(3):
         save(buyer, thread, "Could we meet", 0)
     assert draft(buyer, thread)[0] == "Could we meet"
 
 
-def test_a_version_that_is_not_there_is_taken_for_none(thread, buyer):
+def test_an_unknown_version_is_treated_as_none(thread, buyer):
     save(buyer, thread, "From a device that was away for long", 7)
     assert draft(buyer, thread) == ("From a device that was away for long", 1)
     save(buyer, thread, "Something else", 99)
     assert draft(buyer, thread)[0] == "From a device that was away for long\n\nSomething else"
 
 
-def test_two_devices_at_once_keep_both(thread, buyer, trouble, elsewhere):
+def test_concurrent_saves_of_two_devices_keep_both_texts(thread, buyer, faults, other_process):
     fields = {"thread_id": thread, "text": "From the phone", "version": 0}
-    trouble.meanwhile(WRITE, lambda: elsewhere.do(save_draft, buyer, **fields))
+    faults.run_before(WRITE, lambda: other_process.do(save_draft, buyer, **fields))
     save(buyer, thread, "From the desk")
     assert draft(buyer, thread) == ("From the phone\n\nFrom the desk", 2)
 
 
-def test_three_processes_at_once_lose_nothing(thread, buyer, elsewhere, far_away):
+def test_concurrent_saves_in_three_processes_lose_nothing(
+    thread, buyer, other_process, third_process
+):
     at = time.time() + 0.2
     devices = [
         process.begin(save_draft, buyer, thread_id=thread, text=text, version=0, at=at)
-        for process, text in ((elsewhere, "From the phone"), (far_away, "From the tablet"))
+        for process, text in ((other_process, "From the phone"), (third_process, "From the tablet"))
     ]
     time.sleep(max(0, at - time.time()))
     save(buyer, thread, "From the desk")
@@ -126,35 +128,35 @@ def test_three_processes_at_once_lose_nothing(thread, buyer, elsewhere, far_away
     assert version == 3
 
 
-# --- Who is told
+# --- Published events
 
 
-def test_ones_own_devices_are_told_and_nobody_else(thread, buyer, seller, delivered):
+def test_a_draft_is_published_only_to_its_user(thread, buyer, seller, delivered):
     save(buyer, thread, "Could we")
     assert delivered == [
         (buyer.id, {"type": "draft.changed", "thread": thread, "text": "Could we", "version": 1})
     ]
 
 
-def test_what_is_told_is_what_is_stored(thread, buyer, delivered):
+def test_the_event_has_the_stored_draft(thread, buyer, delivered):
     for text, version in [("One", 0), ("Two", 0), ("", 1), ("Three", 3)]:
         save(buyer, thread, text, version)
-        told = delivered.to(buyer, "draft.changed")[-1]
-        assert (told["text"], told["version"]) == draft(buyer, thread)
+        event = delivered.to(buyer, "draft.changed")[-1]
+        assert (event["text"], event["version"]) == draft(buyer, thread)
 
 
 # --- Limits
 
 
-def test_takes_more_than_a_message_may_have(thread, buyer, delivered):
-    """Whoever wrote too much shortens it later, on whatever device."""
+def test_a_draft_may_be_longer_than_a_message(thread, buyer, delivered):
+    """A text that is too long to send can be shortened later on any device."""
     text = "写" * MAX_DRAFT_CHARS
     save(buyer, thread, text)
     assert draft(buyer, thread) == (text, 1)
     assert delivered.to(buyer, "draft.changed")[0]["text"] == text
 
 
-def test_too_much_is_refused_and_what_is_stored_stays(thread, buyer, delivered):
+def test_a_draft_that_is_too_long_is_refused_and_the_stored_one_kept(thread, buyer, delivered):
     save(buyer, thread, "As it is")
     delivered.clear()
     assert refused(buyer, thread, "x" * (MAX_DRAFT_CHARS + 1), 1) == "MSG_TOO_LONG"
@@ -162,7 +164,7 @@ def test_too_much_is_refused_and_what_is_stored_stays(thread, buyer, delivered):
     assert not delivered
 
 
-def test_two_that_are_too_much_together_are_refused_and_the_first_stays(thread, buyer, delivered):
+def test_a_merge_that_is_too_long_is_refused_and_the_first_kept(thread, buyer, delivered):
     first, second = "x" * MAX_DRAFT_CHARS, "y" * MAX_DRAFT_CHARS
     save(buyer, thread, first)
     delivered.clear()
@@ -171,32 +173,32 @@ def test_two_that_are_too_much_together_are_refused_and_the_first_stays(thread, 
     assert not delivered
 
 
-# --- Who is refused
+# --- Refusals
 
 
-def test_a_stranger_has_no_draft_and_learns_nothing(thread, stranger, cold, delivered):
-    nowhere = "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
-    for forget in (True, False):
-        if forget:
+def test_a_stranger_is_refused_like_for_a_missing_thread(thread, stranger, cold, delivered):
+    missing = "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
+    for is_cold in (True, False):
+        if is_cold:
             cold(thread)
-        with count_requests() as asked_for_theirs, pytest.raises(Refusal) as theirs:
+        with count_requests() as requests_of_stranger, pytest.raises(Refusal) as theirs:
             save(stranger, thread, "Hello")
-        with count_requests() as asked_for_none, pytest.raises(Refusal) as none:
-            save(stranger, nowhere, "Hello")
-        assert theirs.value.as_dict("") == none.value.as_dict("")
+        with count_requests() as requests_of_missing, pytest.raises(Refusal) as not_found:
+            save(stranger, missing, "Hello")
+        assert theirs.value.as_dict("") == not_found.value.as_dict("")
         assert theirs.value.code == "THREAD_NOT_FOUND"
-        assert asked_for_theirs == asked_for_none
+        assert requests_of_stranger == requests_of_missing
     assert find_draft(stranger, thread) is None
     assert not delivered
 
 
-def test_whoever_was_removed_keeps_none_even_if_this_process_has_not_heard(
-    thread, buyer, elsewhere, delivered
+def test_a_removed_participant_cannot_save_with_a_stale_cache(
+    thread, buyer, other_process, delivered
 ):
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
     save(guest, thread, "Not sent")
-    elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=guest.id)
+    other_process.do(remove_participant, buyer, thread_id=thread, user_id=guest.id)
     assert find_draft(guest, thread) is None
     delivered.clear()
     assert refused(guest, thread, "Still typing", 1) == "THREAD_NOT_FOUND"
@@ -204,16 +206,14 @@ def test_whoever_was_removed_keeps_none_even_if_this_process_has_not_heard(
     assert not delivered
 
 
-def test_whoever_came_a_moment_ago_has_one_even_if_this_process_has_not_heard(
-    thread, buyer, elsewhere
-):
+def test_a_new_participant_can_save_with_a_stale_cache(thread, buyer, other_process):
     guest = make_person("Gil")
-    elsewhere.do(add_friend, buyer, thread_id=thread, user=guest)
+    other_process.do(add_friend, buyer, thread_id=thread, user=guest)
     save(guest, thread, "Hello")
     assert draft(guest, thread) == ("Hello", 1)
 
 
-def test_goes_with_the_person(thread, buyer):
+def test_a_draft_is_deleted_when_its_user_leaves(thread, buyer):
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
     save(guest, thread, "Not sent")
@@ -221,43 +221,43 @@ def test_goes_with_the_person(thread, buyer):
     assert find_draft(guest, thread) is None
 
 
-def test_one_may_write_what_one_may_not_send_yet(thread, buyer, seller):
+def test_a_draft_can_be_saved_while_sending_is_refused(thread, buyer, seller):
     block_person(seller, blocked=buyer)
     thread_item(thread).update([Thread.status.set(LOCKED)])
     save(buyer, thread, "For when it is open again")
     assert draft(buyer, thread)[1] == 1
 
 
-# --- What it costs, and a store in trouble
+# --- Cost and failures
 
 
-def test_costs_one_request_and_one_more_after_a_race(thread, buyer, cold):
-    for state in ("warm", "cold"):
-        if state == "cold":
+def test_a_save_costs_one_request_and_one_more_after_a_race(thread, buyer, cold):
+    for cache_state in ("warm", "cold"):
+        if cache_state == "cold":
             cold(thread)
         with count_requests() as requests:
-            save(buyer, thread, f"Text {state}", int(state == "cold"))
+            save(buyer, thread, f"Text {cache_state}", int(cache_state == "cold"))
         assert requests == ["TransactWriteItems"]
     with count_requests() as requests:
         save(buyer, thread, "From elsewhere", 0)
     assert requests == ["TransactWriteItems"] * 2
 
 
-def test_a_store_that_is_busy_is_asked_again(thread, buyer, trouble):
-    trouble.before(WRITE, cancelled("TransactionConflict"), times=4)
+def test_a_conflict_is_retried(thread, buyer, faults):
+    faults.before(WRITE, transaction_cancelled("TransactionConflict"), times=4)
     save(buyer, thread, "Could we")
     assert draft(buyer, thread) == ("Could we", 1)
 
 
-def test_nobody_is_told_of_what_could_not_be_stored(thread, buyer, trouble, delivered):
-    trouble.before(WRITE, cancelled("TransactionConflict"), times=FOREVER)
+def test_a_failed_save_publishes_nothing(thread, buyer, faults, delivered):
+    faults.before(WRITE, transaction_cancelled("TransactionConflict"), times=ALWAYS)
     assert refused(buyer, thread, "Could we") == "TRY_AGAIN"
     assert find_draft(buyer, thread) is None
     assert not delivered
 
 
-def test_an_answer_that_was_lost_does_not_double_the_text(thread, buyer, trouble):
-    trouble.after(WRITE, hung_up)
+def test_a_lost_answer_does_not_duplicate_the_text(thread, buyer, faults):
+    faults.after(WRITE, connection_closed)
     with time_budget(0.0):
         assert refused(buyer, thread, "Could we") == "TRY_AGAIN"
     save(buyer, thread, "Could we", 0)

@@ -1,4 +1,4 @@
-"""Taking a conversation along, with its files, and all that is one's own."""
+"""Data export: one conversation with its files, or all data of a user."""
 
 import io
 import json
@@ -43,7 +43,7 @@ def make_all() -> None:
         pass
 
 
-def opened(export: Export) -> zipfile.ZipFile:
+def open_archive(export: Export) -> zipfile.ZipFile:
     export.refresh_from_db()
     assert export.state == ExportState.READY
     with get_storage().open(export.path) as kept:
@@ -51,31 +51,31 @@ def opened(export: Export) -> zipfile.ZipFile:
 
 
 def export_of(user: User, thread: str = "") -> zipfile.ZipFile:
-    asked = request_export(user, thread_id=thread, about="Old times")
+    requested = request_export(user, thread_id=thread, about="Old times")
     make_all()
-    return opened(asked)
+    return open_archive(requested)
 
 
-def data_of(parcel: zipfile.ZipFile, folder: str = "") -> dict:
-    return json.loads(parcel.read(f"{folder}conversation.json"))
+def data_of(archive: zipfile.ZipFile, folder: str = "") -> dict:
+    return json.loads(archive.read(f"{folder}conversation.json"))
 
 
-# --- What is in it
+# --- Contents
 
 
-def test_a_conversation_comes_as_a_page_as_data_and_with_its_files(buyer, seller, thread):
-    said = say(seller, thread, "**Yes**, <b>I</b> am & you?")
+def test_an_export_has_a_page_data_and_files(buyer, seller, thread):
+    sent = say(seller, thread, "**Yes**, <b>I</b> am & you?")
     file = accept_file(seller, thread_id=thread, name="plan.txt", content=io.BytesIO(b"A plan"))
-    with_file = say(seller, thread, "Here", attachments=[file.id], reply_to=said.id)
-    set_reaction(buyer, thread_id=thread, message_id=said.id, reaction="👍", on=True)
-    parcel = export_of(buyer, thread)
-    assert parcel.testzip() is None
+    with_file = say(seller, thread, "Here", attachments=[file.id], reply_to=sent.id)
+    set_reaction(buyer, thread_id=thread, message_id=sent.id, reaction="👍", on=True)
+    archive = export_of(buyer, thread)
+    assert archive.testzip() is None
     path = f"files/{with_file.seq:06d}-1-plan.txt"
-    assert sorted(parcel.namelist()) == sorted(
+    assert sorted(archive.namelist()) == sorted(
         ["style.css", "conversation.html", "conversation.json", path]
     )
-    assert parcel.read(path) == b"A plan"
-    data = data_of(parcel)
+    assert archive.read(path) == b"A plan"
+    data = data_of(archive)
     assert data["thread"]["subject"] == "A wedding in May"
     assert [one["name"] for one in data["people"]] == ["Bea", "Sam"]
     assert [one["body"] for one in data["messages"]] == [
@@ -84,16 +84,16 @@ def test_a_conversation_comes_as_a_page_as_data_and_with_its_files(buyer, seller
         "Here",
     ]
     assert data["messages"][1]["reactions"] == {"👍": ["Bea"]}
-    assert data["messages"][2]["reply_to"] == said.id
+    assert data["messages"][2]["reply_to"] == sent.id
     assert data["messages"][2]["attachments"][0]["path"] == path
-    page = parcel.read("conversation.html").decode()
+    page = archive.read("conversation.html").decode()
     assert "<strong>Yes</strong>, &lt;b&gt;I&lt;/b&gt; am &amp; you?" in page
     assert f'href="{path}"' in page
     assert "<script" not in page
     assert page.count("<article") == 3
 
 
-def test_old_messages_are_in_it_like_new_ones(buyer, seller, thread):
+def test_archived_messages_are_exported(buyer, seller, thread):
     for number in range(30):
         say(seller, thread, f"Line {number}")
     archive_thread(thread, since="2020-01-01", before=datetime.now(UTC) + timedelta(seconds=1))
@@ -103,7 +103,7 @@ def test_old_messages_are_in_it_like_new_ones(buyer, seller, thread):
     assert bodies[-1] == "The last"
 
 
-def test_nothing_that_was_removed_or_was_said_before_they_came(buyer, seller, thread, person):
+def test_removed_and_earlier_messages_are_not_exported(buyer, seller, thread, person):
     guest = person("Gus")
     secret = say(seller, thread, "Before Gus came")
     add_friend(buyer, thread_id=thread, user=guest)
@@ -111,16 +111,16 @@ def test_nothing_that_was_removed_or_was_said_before_they_came(buyer, seller, th
     edited = say(seller, thread, "Maibe")
     edit_message(seller, thread_id=thread, message_id=edited.id, body="Maybe")
     remove_message(seller, thread_id=thread, message_id=removed.id)
-    parcel = export_of(guest, thread)
-    everything = b"".join(parcel.read(name) for name in parcel.namelist()).decode()
+    archive = export_of(guest, thread)
+    everything = b"".join(archive.read(name) for name in archive.namelist()).decode()
     for text in (secret.body, removed.body, "Maibe", "Are you free in May?"):
         assert text not in everything
-    data = data_of(parcel)
+    data = data_of(archive)
     assert [one["removed"] for one in data["messages"]] == [False, True, False]
     assert "This message was removed." in everything
 
 
-def test_explicit_pictures_stay_out_in_safe_mode_and_it_says_so(buyer, seller, thread):
+def test_safe_mode_omits_explicit_images_with_a_note(buyer, seller, thread):
     file = accept_file(seller, thread_id=thread, name="a.txt", content=io.BytesIO(b"Words"))
     type(file).objects.filter(pk=file.pk).update(band=2)
     say(seller, thread, "Here", attachments=[file.id])
@@ -129,11 +129,11 @@ def test_explicit_pictures_stay_out_in_safe_mode_and_it_says_so(buyer, seller, t
     assert "path" not in one
     User.objects.filter(pk=buyer.pk).update(safe_mode=False)
     lift_safe_mode(buyer, thread_id=thread)
-    said = data_of(export_of(buyer, thread))["messages"]
-    assert "path" in next(one for one in said if one["body"] == "Here")["attachments"][0]
+    sent = data_of(export_of(buyer, thread))["messages"]
+    assert "path" in next(one for one in sent if one["body"] == "Here")["attachments"][0]
 
 
-def test_the_papers_of_a_booking_are_for_its_parties_only(buyer, seller, thread, person):
+def test_booking_documents_are_exported_for_its_parties_only(buyer, seller, thread, person):
     leg = book(thread, buyer, seller)
     sign(buyer, leg)
     sign(seller, leg)
@@ -141,55 +141,55 @@ def test_the_papers_of_a_booking_are_for_its_parties_only(buyer, seller, thread,
     guest = person("Gus")
     add_friend(buyer, thread_id=thread, user=guest)
     names = export_of(buyer, thread).namelist()
-    papers = [name for name in names if name.startswith("documents/")]
-    assert len(papers) == 2
+    documents = [name for name in names if name.startswith("documents/")]
+    assert len(documents) == 2
     assert "panel.json" in names
-    contract = next(name for name in papers if "contract" in name)
+    contract = next(name for name in documents if "contract" in name)
     assert export_of(buyer, thread).read(contract)[:5] == b"%PDF-"
     theirs = export_of(guest, thread).namelist()
     assert not [name for name in theirs if "documents" in name or "panel" in name]
 
 
-def test_everything_that_is_theirs(buyer, seller, thread, person):
+def test_a_full_export_has_all_data_of_a_user(buyer, seller, thread, person):
     other = start(buyer, person("Mia"), subject="A studio / day")
     say(seller, thread, "Yes")
     book(other, buyer, User.objects.get(display_name="Mia", legs_sold=None))
-    parcel = export_of(buyer)
-    names = parcel.namelist()
-    me = json.loads(parcel.read("person.json"))
+    archive = export_of(buyer)
+    names = archive.namelist()
+    me = json.loads(archive.read("person.json"))
     assert me["profile"]["email"] == buyer.email
     assert "password" not in json.dumps(me)
     folders = sorted({name.split("/")[1] for name in names if name.startswith("conversations/")})
     assert len(folders) == 2
-    index = parcel.read("index.html").decode()
+    index = archive.read("index.html").decode()
     for folder in folders:
         assert f"conversations/{folder}/conversation.html" in index
-        assert data_of(parcel, f"conversations/{folder}/")["messages"]
-    assert len(json.loads(parcel.read("bookings.json"))["bookings"]) == 1
+        assert data_of(archive, f"conversations/{folder}/")["messages"]
+    assert len(json.loads(archive.read("bookings.json"))["bookings"]) == 1
     assert [name for name in names if name.startswith("documents/contract-")]
 
 
-# --- Asking, making, fetching
+# --- Request, creation and download
 
 
-def test_asking_twice_while_it_is_coming_is_asking_once(buyer, thread):
+def test_a_repeated_request_returns_the_unfinished_export(buyer, thread):
     first = request_export(buyer, thread_id=thread, about="Old times")
     assert request_export(buyer, thread_id=thread, about="Old times") == first
     make_all()
     assert request_export(buyer, thread_id=thread, about="Old times") != first
 
 
-def test_nobody_asks_without_end(buyer, thread, monkeypatch):
+def test_the_number_of_exports_per_day_is_limited(buyer, thread, monkeypatch):
     monkeypatch.setattr(exports, "MAX_EXPORTS_PER_DAY", 1)
     request_export(buyer, thread_id=thread, about="Old times")
     with pytest.raises(Refusal, match="RATE_LIMITED"):
         request_export(buyer, about="All")
 
 
-def test_the_person_gets_it_from_their_settings_and_nobody_else_does(buyer, seller, thread):
+def test_only_the_owner_can_download_an_export(buyer, seller, thread):
     mine = signed_in(buyer)
-    asked = mine.post(reverse("privacy:export_thread", args=[thread]))
-    assert asked["Location"] == reverse("privacy:data")
+    requested = mine.post(reverse("privacy:export_thread", args=[thread]))
+    assert requested["Location"] == reverse("privacy:data")
     assert "In progress" in mine.get(reverse("privacy:data")).text
     make_all()
     export = Export.objects.get(owner=buyer)
@@ -205,7 +205,7 @@ def test_the_person_gets_it_from_their_settings_and_nobody_else_does(buyer, sell
     assert [letter.to for letter in mail.outbox] == [[buyer.email]]
 
 
-def test_the_link_expires_and_then_the_bytes_go(buyer, thread):
+def test_the_link_expires_and_then_the_file_is_deleted(buyer, thread):
     export_of(buyer, thread)
     export = Export.objects.get(owner=buyer)
     mine = signed_in(buyer)
@@ -221,30 +221,30 @@ def test_the_link_expires_and_then_the_bytes_go(buyer, thread):
     assert not Export.objects.filter(pk=export.pk).exists()
 
 
-def test_who_left_meanwhile_gets_nothing(buyer, seller, thread):
-    asked = request_export(buyer, thread_id=thread, about="Old times")
+def test_a_user_who_left_meanwhile_gets_no_export(buyer, seller, thread):
+    requested = request_export(buyer, thread_id=thread, about="Old times")
     leave_thread(buyer, thread_id=thread)
     make_all()
-    assert not Export.objects.filter(pk=asked.pk).exists()
+    assert not Export.objects.filter(pk=requested.pk).exists()
 
 
-def test_what_a_server_that_died_had_begun_another_one_makes(buyer, thread):
-    asked = request_export(buyer, thread_id=thread, about="Old times")
-    begun = claim_export()
-    assert begun.pk == asked.pk
-    # It writes its bytes, and dies before it says so.
-    get_storage().save(begun.path, io.BytesIO(b"half"))
+def test_another_server_finishes_the_export_of_a_dead_one(buyer, thread):
+    requested = request_export(buyer, thread_id=thread, about="Old times")
+    claimed = claim_export()
+    assert claimed.pk == requested.pk
+    # The first server writes part of the file and dies before it records the result.
+    get_storage().save(claimed.path, io.BytesIO(b"half"))
     assert not export_next()
     with time_machine.travel(timezone.now() + timedelta(minutes=6)):
         assert export_next()
-    assert opened(asked).testzip() is None
-    assert not get_storage().exists(begun.path)
-    # And if it was only slow, it finds that it is no longer its own.
-    assert not exports.renew_claim(begun)
+    assert open_archive(requested).testzip() is None
+    assert not get_storage().exists(claimed.path)
+    # A slow first server finds that its claim was lost.
+    assert not exports.renew_claim(claimed)
 
 
-def test_what_cannot_be_made_is_tried_again_and_then_said(buyer, thread, monkeypatch):
-    asked = request_export(buyer, thread_id=thread, about="Old times")
+def test_a_failing_export_is_retried_and_then_reported(buyer, thread, monkeypatch):
+    requested = request_export(buyer, thread_id=thread, about="Old times")
 
     def fail(*args: object) -> None:
         raise OSError("the disk is full")
@@ -254,7 +254,7 @@ def test_what_cannot_be_made_is_tried_again_and_then_said(buyer, thread, monkeyp
     for attempt in range(1, 5):
         with time_machine.travel(now + attempt * timedelta(minutes=1)):
             make_all()
-            asked.refresh_from_db()
-            assert asked.is_unfinished == (attempt < 4)
-    assert asked.state == ExportState.FAILED
+            requested.refresh_from_db()
+            assert requested.is_unfinished == (attempt < 4)
+    assert requested.state == ExportState.FAILED
     assert "This export failed" in signed_in(buyer).get(reverse("privacy:data")).text

@@ -1,4 +1,4 @@
-"""Pin, unpin, archive, restore: a row's place in the indexes follows from its folder and pin."""
+"""Pin, unpin, archive, restore: folder and pin determine a row's keys in the indexes."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def ids_in(user, folder: str) -> list[str]:
     return [each.thread_id for each in list_folder(user, folder).rows]
 
 
-def test_a_pinned_thread_comes_first_whatever_its_age(buyer, seller):
+def test_a_pinned_thread_is_listed_first(buyer, seller):
     old, middle, new = (start(buyer, seller) for _ in range(3))
     pin_thread(buyer, thread_id=old)
 
@@ -35,7 +35,7 @@ def test_a_pinned_thread_comes_first_whatever_its_age(buyer, seller):
     assert_consistent(old, middle, new)
 
 
-def test_an_archived_thread_is_in_the_archive_only(thread, buyer, seller):
+def test_an_archived_thread_is_listed_in_the_archive_only(thread, buyer, seller):
     archive_thread(seller, thread_id=thread)
 
     assert ids_in(seller, "inbox") == []
@@ -46,7 +46,7 @@ def test_an_archived_thread_is_in_the_archive_only(thread, buyer, seller):
     assert_consistent(thread)
 
 
-def test_restoring_lists_it_as_unread_again_if_it_is(thread, buyer, seller):
+def test_a_restored_thread_with_unread_messages_is_listed_as_unread(thread, buyer, seller):
     archive_thread(seller, thread_id=thread)
     restore_thread(seller, thread_id=thread)
     assert row(thread, seller).unread_pk == keys.unread_pk(seller.id)
@@ -59,7 +59,7 @@ def test_restoring_lists_it_as_unread_again_if_it_is(thread, buyer, seller):
     assert_consistent(thread)
 
 
-def test_what_was_marked_unread_is_so_again_when_it_is_restored(thread, seller):
+def test_a_restored_thread_keeps_its_unread_mark(thread, seller):
     read_newest(seller, thread)
     archive_thread(seller, thread_id=thread)
     row(thread, seller).update([Participant.marked_unread.set(True)])
@@ -68,7 +68,7 @@ def test_what_was_marked_unread_is_so_again_when_it_is_restored(thread, seller):
     assert_consistent(thread)
 
 
-def test_a_pin_survives_the_archive_and_the_way_back(thread, buyer, seller):
+def test_a_pin_survives_archiving_and_restoring(thread, buyer, seller):
     pin_thread(seller, thread_id=thread)
     archive_thread(seller, thread_id=thread)
     assert row(thread, seller).inbox_sk.startswith(keys.PINNED)
@@ -77,7 +77,7 @@ def test_a_pin_survives_the_archive_and_the_way_back(thread, buyer, seller):
     assert_consistent(thread)
 
 
-def test_it_changes_nothing_for_the_others_and_nothing_in_the_thread(thread, buyer, seller):
+def test_a_folder_change_affects_only_the_users_row(thread, buyer, seller):
     before = row(thread, buyer), thread_item(thread)
     pin_thread(seller, thread_id=thread)
     archive_thread(seller, thread_id=thread)
@@ -88,7 +88,7 @@ def test_it_changes_nothing_for_the_others_and_nothing_in_the_thread(thread, buy
     assert len(messages_of(thread)) == 1
 
 
-def test_only_ones_own_pages_are_told(thread, buyer, seller, delivered):
+def test_a_folder_change_is_published_only_to_its_user(thread, buyer, seller, delivered):
     delivered.clear()
     pin_thread(seller, thread_id=thread)
     archive_thread(seller, thread_id=thread)
@@ -100,7 +100,7 @@ def test_only_ones_own_pages_are_told(thread, buyer, seller, delivered):
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_stranger_is_told_that_there_is_no_such_thread(thread, stranger, place, delivered):
+def test_a_stranger_is_refused_like_for_a_missing_thread(thread, stranger, place, delivered):
     for thread_id in (thread, "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"):
         with pytest.raises(Refusal) as refused:
             place(stranger, thread_id=thread_id)
@@ -110,7 +110,7 @@ def test_a_stranger_is_told_that_there_is_no_such_thread(thread, stranger, place
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_twice_is_once(thread, seller, place):
+def test_folder_changes_are_idempotent(thread, seller, place):
     place(seller, thread_id=thread)
     once = row(thread, seller).attribute_values
     place(seller, thread_id=thread)
@@ -118,8 +118,8 @@ def test_twice_is_once(thread, seller, place):
     assert_consistent(thread)
 
 
-def test_what_this_process_believes_follows(thread, buyer, seller):
-    """So that the next send needs no second attempt."""
+def test_folder_changes_update_the_cache(thread, buyer, seller):
+    """The cache is current, so the next send needs no second attempt."""
     pin_thread(seller, thread_id=thread)
     archive_thread(buyer, thread_id=thread)
     with count_requests() as requests:

@@ -1,4 +1,4 @@
-"""Past threads against ones in which everything was really sent, at those times."""
+"""Threads written by `write_history` equal threads whose messages were sent at those times."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -28,40 +28,45 @@ from threads.queries import get_message, list_older, open_thread
 pytestmark = pytest.mark.indexes
 
 BEGAN = datetime.now(UTC).replace(microsecond=417_000) - timedelta(days=45)
-# Days, one of them silent; two messages in one millisecond; the first ones older than a marker.
+# Days with a gap, two messages in one millisecond, and messages older than an expired marker.
 AFTER = [timedelta(days=d, milliseconds=ms) for d, ms in [(0, 0), (0, 1), (0, 1), (1, 0), (2, 5)]]
 AFTER += [timedelta(days=40), timedelta(days=40, hours=1), timedelta(days=44, minutes=3)]
 
 
 def past_thread(buyer: User, seller: User, order: str = "bssbbsbs", **fields: object) -> PastThread:
     authors = {"b": buyer.id, "s": seller.id}
-    said = [
+    past_messages = [
         PastMessage(authors[letter], f"Line **{number}**\nof {len(order)}", BEGAN + after)
         for number, (letter, after) in enumerate(zip(order, AFTER, strict=False), 1)
     ]
     return PastThread(
-        new_id("thrd"), buyer, seller, "A wedding in May", said, **{"city": "Porto", **fields}
+        new_id("thrd"),
+        buyer,
+        seller,
+        "A wedding in May",
+        past_messages,
+        **{"city": "Porto", **fields},
     )
 
 
-def really_send(past: PastThread) -> str:
-    """The same, message by message; people read when what they have read is the newest."""
+def send_all(past: PastThread) -> str:
+    """Sends the same messages one by one; a user reads when the newest message is read."""
     people = {person.id: person for person in (past.buyer, past.seller)}
     thread = ""
-    for seq, said in enumerate(past.messages, 1):
-        with time_machine.travel(said.at, tick=False):
+    for seq, message in enumerate(past.messages, 1):
+        with time_machine.travel(message.at, tick=False):
             if seq == 1:
                 thread = start_thread(
                     past.buyer,
                     seller=past.seller,
                     client_id=str(uuid4()),
                     subject=past.subject,
-                    body=said.body,
+                    body=message.body,
                     city=past.city,
                 )
             else:
-                seen = min(seq - 1, past.read_up_to(said.author_id))
-                say(people[said.author_id], thread, said.body, seen_seq=seen)
+                seen = min(seq - 1, past.read_up_to(message.author_id))
+                say(people[message.author_id], thread, message.body, seen_seq=seen)
             for person in people.values():
                 if past.read_up_to(person.id) == seq:
                     newest = messages_of(thread)[-1]
@@ -93,14 +98,14 @@ def row(thread: str, user: User) -> Participant:
 
 
 def stored(thread: str) -> list[dict]:
-    """Every item of a thread wherever it is, byte for byte, but for ids, which differ."""
+    """Every item of a thread in all partitions, with normalised ids."""
     item = Thread.find(keys.thread_pk(thread), keys.THREAD)
     pair = keys.pair_pk(item.buyer_id, item.seller_id)
-    elsewhere = [*raw_items(keys.user_pk(item.buyer_id)), *raw_items(pair)]
-    raw = [*raw_items(item.pk), *(each for each in elsewhere if thread in json.dumps(each))]
+    outside = [*raw_items(keys.user_pk(item.buyer_id)), *raw_items(pair)]
+    raw = [*raw_items(item.pk), *(each for each in outside if thread in json.dumps(each))]
     now = datetime.now(UTC).timestamp()
-    living = [each for each in raw if "ttl" not in each or int(each["ttl"]["N"]) > now]
-    text = json.dumps(sorted(living, key=lambda each: (each["pk"]["S"], each["sk"]["S"])))
+    unexpired = [each for each in raw if "ttl" not in each or int(each["ttl"]["N"]) > now]
+    text = json.dumps(sorted(unexpired, key=lambda each: (each["pk"]["S"], each["sk"]["S"])))
     for message in messages_of(thread):
         text = text.replace(message.id, f"message {message.seq}")
         text = text.replace(message.client_id, f"client id {message.seq}")
@@ -130,7 +135,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_leaves_exactly_what_sending_would_have(buyer, seller, case):
+def test_history_stores_exactly_what_sending_stores(buyer, seller, case):
     people = {"b": buyer.id, "s": seller.id}
     fields = dict(case)
     fields["unread"] = {people[who]: n for who, n in case.get("unread", {}).items()}
@@ -140,7 +145,7 @@ def test_leaves_exactly_what_sending_would_have(buyer, seller, case):
 
     write_history([past])
 
-    sent = really_send(past)
+    sent = send_all(past)
     assert stored(past.id) == stored(sent)
     days = sorted({message.at.date().isoformat() for message in past.messages})
     assert days_due(past.id) == days_due(sent) == days
@@ -148,7 +153,7 @@ def test_leaves_exactly_what_sending_would_have(buyer, seller, case):
         assert row(past.id, person).unread == fields["unread"].get(person.id, 0)
 
 
-def test_the_two_have_met(buyer, seller, person):
+def test_a_past_thread_connects_its_users_like_a_started_one(buyer, seller, person):
     other = person("Otto")
     past = past_thread(buyer, seller)
     write_history([past])
@@ -161,29 +166,33 @@ def test_the_two_have_met(buyer, seller, person):
     assert PairThread.find(keys.pair_pk(buyer.id, seller.id), keys.pair_thread_sk(past.id))
 
 
-def test_ids_are_of_their_time_and_in_order(buyer, seller):
+def test_ids_have_the_time_of_their_message_and_are_ordered(buyer, seller):
     past = past_thread(buyer, seller)
     write_history([past])
 
     messages = messages_of(past.id)
     assert [m.seq for m in messages] == list(range(1, 9))
     assert [m.id for m in messages] == sorted({m.id for m in messages})
-    assert [m.created_at for m in messages] == [keys.iso(said.at) for said in past.messages]
-    assert [keys.message_time(m.id) for m in messages] == [said.at for said in past.messages]
+    assert [m.created_at for m in messages] == [
+        keys.iso(past_messages.at) for past_messages in past.messages
+    ]
+    assert [keys.message_time(m.id) for m in messages] == [
+        past_messages.at for past_messages in past.messages
+    ]
     assert len({UUID(m.client_id) for m in messages}) == 8
 
 
-def test_a_clock_that_goes_back_puts_nothing_out_of_order(buyer, seller):
-    said = [
+def test_a_clock_that_moves_back_keeps_the_order(buyer, seller):
+    past_messages = [
         PastMessage(buyer.id, "One", BEGAN),
         PastMessage(seller.id, "Two", BEGAN - timedelta(hours=1)),
     ]
-    past = PastThread(new_id("thrd"), buyer, seller, "Clocks", said)
+    past = PastThread(new_id("thrd"), buyer, seller, "Clocks", past_messages)
     write_history([past])
     assert [m.body for m in messages_of(past.id)] == ["One", "Two"]
 
 
-def test_people_go_on_talking_in_it(buyer, seller, delivered):
+def test_a_past_thread_can_be_continued(buyer, seller, delivered):
     past = past_thread(buyer, seller, unread={buyer.id: 2})
     write_history([past])
     assert not delivered
@@ -204,7 +213,7 @@ def test_people_go_on_talking_in_it(buyer, seller, delivered):
     assert delivered.to(buyer, "inbox.changed")
 
 
-def test_reading_half_of_what_was_not_read_leaves_the_other_half(buyer, seller):
+def test_reading_half_of_the_unread_messages_leaves_the_other_half(buyer, seller):
     past = past_thread(buyer, seller, "bssss", unread={buyer.id: 4})
     write_history([past])
     third = messages_of(past.id)[2]
@@ -219,34 +228,34 @@ def test_a_recent_message_sent_again_is_not_stored_twice(buyer, seller):
 
     again = send_message(seller, thread_id=past.id, client_id=last.client_id, body=last.body)
     assert again.id == last.id
-    # The marker of this one has expired.
+    # The marker of this message has expired.
     late = send_message(buyer, thread_id=past.id, client_id=first.client_id, body=first.body)
     assert late.seq == 9
 
 
-def test_rows_stand_in_the_inbox_by_pin_and_by_age(buyer, seller, person):
+def test_rows_are_listed_by_pin_and_age(buyer, seller, person):
     quiet = past_thread(buyer, person("Quinn"), "bs")
     pinned = past_thread(buyer, person("Pia"), "b", pinned_by=[buyer.id])
     recent = past_thread(buyer, seller)
-    gone = past_thread(buyer, person("Gil"), archived_by=[buyer.id])
-    write_history([quiet, pinned, recent, gone])
+    archived = past_thread(buyer, person("Gil"), archived_by=[buyer.id])
+    write_history([quiet, pinned, recent, archived])
 
     def ids(folder: str) -> list[str]:
         return [row.thread_id for row in list_folder(buyer, folder).rows]
 
     assert ids("inbox") == [pinned.id, recent.id, quiet.id]
-    assert ids("archived") == [gone.id]
+    assert ids("archived") == [archived.id]
 
 
-def test_long_ones_page_back_to_their_beginning(buyer, seller):
-    said = [
+def test_a_long_thread_can_be_paged_to_its_beginning(buyer, seller):
+    past_messages = [
         PastMessage(buyer.id if n % 3 else seller.id, f"Line {n}", BEGAN + timedelta(minutes=7 * n))
         for n in range(1, 302)
     ]
-    past = PastThread(new_id("thrd"), buyer, seller, "Long", said)
+    past = PastThread(new_id("thrd"), buyer, seller, "Long", past_messages)
     with count_requests() as requests:
         write_history([past])
-    # The markers of what is younger than thirty days, too: in chunks of 25, not one by one.
+    # Markers of the last thirty days are written too, in chunks of 25.
     assert len(requests) < 2 + (2 * 301 + 50) / 25
 
     page = open_thread(buyer, past.id)
@@ -257,10 +266,10 @@ def test_long_ones_page_back_to_their_beginning(buyer, seller):
     assert seen == list(range(1, 302))
 
 
-# --- Refusals, and what is left of an interruption
+# --- Refusals and interruptions
 
 
-def test_refuses_to_touch_a_thread_that_is_there(buyer, seller):
+def test_an_existing_thread_is_refused(buyer, seller):
     past = past_thread(buyer, seller)
     write_history([past])
     say(buyer, past.id, "Since then")
@@ -273,7 +282,7 @@ def test_refuses_to_touch_a_thread_that_is_there(buyer, seller):
     assert Thread.find(keys.thread_pk(other.id), keys.THREAD) is None
 
 
-def test_refuses_a_thread_that_appears_meanwhile(buyer, seller, monkeypatch):
+def test_a_thread_created_meanwhile_is_refused(buyer, seller, monkeypatch):
     past = past_thread(buyer, seller)
     write_history([past])
     say(buyer, past.id, "Since then")
@@ -284,7 +293,7 @@ def test_refuses_a_thread_that_appears_meanwhile(buyer, seller, monkeypatch):
     assert Thread.find(keys.thread_pk(past.id), keys.THREAD).last_seq == before == 9
 
 
-def test_refuses_people_between_whom_there_is_a_block(buyer, seller):
+def test_users_with_a_block_are_refused(buyer, seller):
     block_person(seller, blocked=buyer)
     past = past_thread(buyer, seller)
     with pytest.raises(HistoryConflict, match="pair"):
@@ -293,10 +302,10 @@ def test_refuses_people_between_whom_there_is_a_block(buyer, seller):
     assert Pair.find(keys.pair_pk(buyer.id, seller.id), keys.STATE).blocked_by == {seller.id}
 
 
-def test_an_interrupted_write_shows_nothing_and_is_finished_by_the_next(buyer, seller, monkeypatch):
+def test_an_interrupted_write_shows_nothing_and_the_next_completes_it(buyer, seller, monkeypatch):
     past = past_thread(buyer, seller, unread={buyer.id: 1})
 
-    def die(states: object) -> None:
+    def die(threads: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as interrupted:
@@ -307,38 +316,38 @@ def test_an_interrupted_write_shows_nothing_and_is_finished_by_the_next(buyer, s
     assert not list_folder(seller, "inbox").rows
 
     write_history([past])
-    assert stored(past.id) == stored(really_send(past))
+    assert stored(past.id) == stored(send_all(past))
 
 
-def test_what_the_store_leaves_over_is_written_in_the_next_attempt(buyer, seller, monkeypatch):
-    left_over = iter([7, 3, 0])
+def test_unprocessed_items_are_retried(buyer, seller, monkeypatch):
+    unprocessed = iter([7, 3, 0])
     real = Store._make_api_call
 
-    def busy(self: Store, operation: str, kwargs: dict) -> dict:
+    def process_partly(self: Store, operation: str, kwargs: dict) -> dict:
         if operation != "BatchWriteItem":
             return real(self, operation, kwargs)
         ((table, requests),) = kwargs["RequestItems"].items()
-        left = next(left_over, 0)
+        left = next(unprocessed, 0)
         now, later = requests[: len(requests) - left], requests[len(requests) - left :]
         real(self, operation, kwargs | {"RequestItems": {table: now}})
         return {"UnprocessedItems": {table: later} if later else {}}
 
-    monkeypatch.setattr(Store, "_make_api_call", busy)
+    monkeypatch.setattr(Store, "_make_api_call", process_partly)
     past = past_thread(buyer, seller)
     write_history([past])
-    assert next(left_over, None) is None
-    assert stored(past.id) == stored(really_send(past))
+    assert next(unprocessed, None) is None
+    assert stored(past.id) == stored(send_all(past))
 
 
-def test_a_store_that_takes_nothing_is_said_to_be_unavailable(buyer, seller, monkeypatch):
+def test_a_store_that_processes_nothing_is_unavailable(buyer, seller, monkeypatch):
     real = Store._make_api_call
 
-    def full(self: Store, operation: str, kwargs: dict) -> dict:
+    def process_nothing(self: Store, operation: str, kwargs: dict) -> dict:
         if operation == "BatchWriteItem":
             return {"UnprocessedItems": kwargs["RequestItems"]}
         return real(self, operation, kwargs)
 
-    monkeypatch.setattr(Store, "_make_api_call", full)
+    monkeypatch.setattr(Store, "_make_api_call", process_nothing)
     monkeypatch.setitem(settings.DYNAMODB, "retry_seconds", 0.05)
     past = past_thread(buyer, seller)
     with pytest.raises(StoreUnavailable):
@@ -346,7 +355,7 @@ def test_a_store_that_takes_nothing_is_said_to_be_unavailable(buyer, seller, mon
     assert Thread.find(keys.thread_pk(past.id), keys.THREAD) is None
 
 
-def test_refuses_what_could_not_have_happened(buyer, seller, stranger):
+def test_an_impossible_history_is_refused(buyer, seller, stranger):
     for order in ("", "sb"):
         with pytest.raises(ValueError, match="buyer must send"):
             past_thread(buyer, seller, order)

@@ -1,4 +1,4 @@
-"""Every kind of item has a bound for its size, and nothing that the product allows exceeds it."""
+"""Every kind of item has a size bound that no item within the product's limits exceeds."""
 
 from collections.abc import Callable
 from typing import Any
@@ -51,7 +51,7 @@ from threads.models import (
 from threads.models.message import MAX_BODY_LENGTH, PREVIEW_LENGTH, REACTIONS
 from threads.models.thread import MAX_PARTICIPANTS
 
-# Four bytes in UTF-8, and one character for every limit.
+# One character for every limit, and four bytes in UTF-8.
 WIDE = "𝕏"
 ID = "m" * 31
 MOMENT = "2026-11-17T12:00:00.000Z"
@@ -76,14 +76,16 @@ RECORD = {"id": ID, "note": "", "done": False}
 
 
 def records(max_bytes: int) -> dict[str, Any]:
-    """A tab of that many bytes as JSON, in which it is weighed. Small values have the most marks
-    around them, which DynamoDB counts differently."""
+    """Tab of that many bytes as JSON, the format in which its size is limited.
+
+    Small values have the largest share of delimiters, which DynamoDB counts differently.
+    """
     count = max_bytes // (large_tabs.measure_bytes(RECORD) + 2) - 1
     return {"records": [RECORD] * count}
 
 
 def schema_bytes(schema: dict[str, Any], whole: dict[str, Any], path: str) -> int:
-    """The most that a field can hold. One without a limit fails."""
+    """Maximum bytes of a field; fails for a field without a limit."""
     if "$ref" in schema:
         return schema_bytes(whole["$defs"][schema["$ref"].rpartition("/")[2]], whole, path)
     if "anyOf" in schema:
@@ -114,12 +116,14 @@ def model_bytes(model: type[BaseModel] | None, *, without: tuple[str, ...] = ())
 
 
 def card_bytes(name: str) -> int:
-    """A payload, and what its moves add to it; the last two are known to the server."""
+    """Payload and inputs of all transitions, except the two fields that the server provides."""
     kind = TYPES[name]
-    known = ("address", "user_agent")
-    moves = sum(model_bytes(move.input_model, without=known) for move in kind.transitions)
+    provided = ("address", "user_agent")
+    transitions = sum(
+        model_bytes(transition.input_model, without=provided) for transition in kind.transitions
+    )
     files = kind.files[1] * item_bytes({"file": {"M": {"": {"S": str(FILE) * 2}}}})
-    return 2 * KB + model_bytes(kind.proposal) + moves + files
+    return 2 * KB + model_bytes(kind.proposal) + transitions + files
 
 
 PAYLOAD = {"": "p" * max(map(card_bytes, TYPES))}
@@ -219,7 +223,7 @@ def text_message() -> Message:
 
 
 def card_message() -> Message:
-    """A card names the one that it answers, with its payload."""
+    """A counter-proposal includes the payload of the card that it answers."""
     return message(
         action={"payload": PAYLOAD, "answers": {"payload": PAYLOAD}, "said": WIDE * 1000}
     )
@@ -310,7 +314,7 @@ KINDS = pytest.mark.parametrize("kind", Item.kinds, ids=lambda kind: kind.__name
 
 @KINDS
 def test_the_largest_item_that_the_limits_allow_is_within_its_bound(kind):
-    assert kind in LARGEST, "build the largest one here"
+    assert kind in LARGEST, "add its largest item to LARGEST"
     size = item_bytes(serialized(LARGEST[kind]()))
     assert size <= kind.max_bytes < MAX_ITEM_BYTES
 
@@ -325,17 +329,17 @@ def test_every_field_of_a_card_has_a_limit(name):
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_a_card_cannot_be_moved_for_ever(name):
-    """Its history is bounded, because no move leads back to an earlier state."""
+def test_the_number_of_transitions_of_a_card_is_bounded(name):
+    """The history is bounded, because no transition returns to an earlier state."""
     kind = TYPES[name]
-    moves = [move for move in kind.transitions if not move.closes]
-    edges = {(source, move.to) for move in moves for source in move.sources}
+    transitions = [transition for transition in kind.transitions if not transition.closes]
+    edges = {(source, transition.to) for transition in transitions for source in transition.sources}
 
     def longest(state: str, seen: tuple[str, ...]) -> int:
-        assert state not in seen, f"{name}: {state} is reached again"
+        assert state not in seen, f"{name}: {state} is reached twice"
         return 1 + max((longest(to, (*seen, state)) for at, to in edges if at == state), default=0)
 
-    # Also in it: the move that ends it, and a second signature, before which it stays pending.
+    # Plus the final transition, and a second signature during which the card stays pending.
     assert longest(kind.first, ()) + 2 <= MAX_STEPS
 
 
@@ -346,7 +350,7 @@ def oversized(kind: type[Item]) -> Item:
 
 
 @KINDS
-def test_an_item_beyond_its_bound_is_refused_before_anything_is_written(kind):
+def test_an_item_beyond_its_bound_is_refused_before_a_write(kind):
     beyond, write = oversized(kind), Transaction()
     for put in (lambda: write.put("item", beyond), lambda: put_many([beyond])):
         with pytest.raises(Refusal) as refusal:
@@ -355,7 +359,7 @@ def test_an_item_beyond_its_bound_is_refused_before_anything_is_written(kind):
     assert write.items == []
 
 
-def test_a_change_beyond_the_bound_is_refused_before_anything_is_written():
+def test_a_change_beyond_the_bound_is_refused_before_a_write():
     write = Transaction()
     change = Change(set={"text": "x" * (Draft.max_bytes + 1)})
     with pytest.raises(Refusal):
@@ -370,8 +374,8 @@ def test_a_kind_without_a_bound_cannot_be_declared():
 
 
 @pytest.mark.storage
-def test_the_engine_counts_as_we_do(thread):
-    """At the bound an item is stored; it would be refused if our count were too low."""
+def test_the_engine_counts_bytes_like_the_product(thread):
+    """An item at the bound is stored; it would be refused if our count were too low."""
     item = Draft(f"USER#{ID}", f"DRAFT#{thread}", text="", version=1, updated_at=MOMENT)
     item.text = "x" * (Draft.max_bytes - item_bytes(serialized(item)))
     assert item_bytes(serialized(item)) == Draft.max_bytes

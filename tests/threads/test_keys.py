@@ -1,4 +1,4 @@
-"""Keys: an id alone gives its key, key order is time order, and a thread reads from its end."""
+"""Keys: an id determines its key, keys sort by time, and a thread is read from its end."""
 
 import random
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ from ulid import ULID
 from threads.dynamodb import keys
 from threads.dynamodb.table import Item
 
-# The years in which people will write, and the first and the last that can be written down.
+# Years of expected messages, and the first and the last representable time.
 MILLISECONDS = st.integers(0, keys.LAST_MS)
 RANDOM_BITS = st.integers(0, 2**80 - 1)
 
@@ -31,7 +31,7 @@ def test_a_message_id_gives_its_key_and_back(milliseconds, bits):
 
 
 @given(MILLISECONDS)
-def test_no_millisecond_is_lost_on_the_way(milliseconds):
+def test_milliseconds_survive_the_round_trip(milliseconds):
     moment = keys.datetime_from_ms(milliseconds)
     since = moment - datetime(1970, 1, 1, tzinfo=UTC)
     assert (since.days * 86_400_000 + since.seconds * 1000) + since.microseconds // 1000 == (
@@ -66,32 +66,32 @@ def test_an_id_is_always_later_than_the_last(milliseconds, bits, now_ms):
         assert ULID.from_str(following.removeprefix("msg_")).milliseconds == now_ms
 
 
-def test_in_the_same_millisecond_it_is_the_last_plus_one():
+def test_the_next_id_of_the_same_millisecond_is_the_last_plus_one():
     last = message_id(1_700_000_000_123, 41)
     for now_ms in (1_700_000_000_123, 1_699_999_999_999, 0):
         assert keys.next_message_id(last, now_ms) == message_id(1_700_000_000_123, 42)
 
 
-def test_when_a_millisecond_is_full_it_runs_over_into_the_next():
+def test_a_full_millisecond_overflows_into_the_next():
     last = message_id(1_700_000_000_123, 2**80 - 1)
     following = keys.next_message_id(last, 1_700_000_000_123)
     assert following == message_id(1_700_000_000_124, 0)
     assert keys.message_sk(following) > keys.message_sk(last)
 
 
-def test_the_ids_of_two_threads_in_one_moment_have_nothing_in_common():
-    """Otherwise the one, counted on by a slow clock, would become the other."""
+def test_the_ids_of_two_threads_in_one_millisecond_differ():
+    """Otherwise an id incremented because of a slow clock could equal an id of the other thread."""
     ids = [keys.next_message_id(None, 1_700_000_000_123) for _ in range(50)]
-    counted_on = [keys.next_message_id(one, 0) for one in ids]
-    assert not set(ids) & set(counted_on)
+    incremented = [keys.next_message_id(one, 0) for one in ids]
+    assert not set(ids) & set(incremented)
 
 
-def test_an_id_past_the_calendar_leads_to_its_end():
+def test_an_id_beyond_the_calendar_gets_the_last_date():
     sk = keys.message_sk("msg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ")
     assert sk.startswith("MSG#9999-12-31T23:59:59.999Z#")
 
 
-def test_the_first_id_bears_the_time_of_now():
+def test_the_first_id_has_the_current_time():
     assert keys.iso(keys.message_time(keys.next_message_id(None, 1_700_000_000_123))) == (
         "2023-11-14T22:13:20.123Z"
     )
@@ -137,7 +137,7 @@ BELOW = [
 ]
 
 
-def test_a_thread_read_from_its_end_begins_with_what_a_page_needs():
+def test_a_reverse_query_of_a_thread_starts_with_the_items_of_a_page():
     ranks = ["THR", "TAB", "PINVITE", "PART", "OUT", "MSG"]
     read = [sk.partition("#")[0] for sk in sorted(IN_A_THREAD + BELOW, reverse=True)]
     needed = [kind for kind in read if kind in ranks]
@@ -145,14 +145,14 @@ def test_a_thread_read_from_its_end_begins_with_what_a_page_needs():
     assert len(needed) == len(IN_A_THREAD)
 
 
-def test_every_kind_of_item_in_a_thread_has_its_place():
-    """A new kind must say on which side of the messages it sorts."""
+def test_every_kind_of_item_in_a_thread_has_a_sort_position():
+    """A new kind must be listed before or after the messages."""
     kinds = {kind.sk_prefix for kind in Item.kinds if kind.pk_prefix == "THR#"}
     placed = {kind for kind in kinds if any(sk.startswith(kind) for sk in IN_A_THREAD + BELOW)}
     assert kinds == placed
 
 
-def test_both_ways_round_a_pair_is_one():
+def test_the_key_of_a_pair_ignores_the_order():
     assert keys.pair_pk("usr_A", "usr_B") == keys.pair_pk("usr_B", "usr_A") == "PAIR#usr_A#usr_B"
 
 
@@ -170,11 +170,11 @@ def test_a_thread_is_archived_in_the_same_shard_by_every_process():
         ("spam", "PARTICIPANT#usr_A#spam"),
     ],
 )
-def test_each_folder_is_a_partition_of_its_own(folder, pk):
+def test_each_folder_has_its_own_partition(folder, pk):
     assert keys.inbox_pk("usr_A", folder) == pk
 
 
-def test_no_two_threads_get_the_same_id_however_many_are_made_in_a_millisecond():
+def test_ids_created_in_one_millisecond_are_unique():
     now = 1_800_000_000_000
     first = [keys.next_message_id(None, now) for _ in range(500)]
     following = [keys.next_message_id(message_id, now) for message_id in first]

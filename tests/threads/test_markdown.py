@@ -1,4 +1,4 @@
-"""The Markdown subset: small, and safe whatever is typed."""
+"""The Markdown subset: small, and safe for any input."""
 
 import re
 from html.parser import HTMLParser
@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from threads.rendering import markdown
 from threads.rendering.markdown import SCHEMES, TAGS, to_html, to_text
 
-# `title` is what a link's own title becomes: text, shown on hover.
+# `title` of a link is plain text, shown on hover.
 ATTRIBUTES = {"a": {"href", "rel", "target", "title"}, "ol": {"start"}}
 
-# Text that people type, mixed with what Markdown and HTML make something of.
+# Typed text mixed with Markdown and HTML syntax.
 MARKS = st.sampled_from(
     [
         *"*_`~[]()<>!#|\\&\"'>-+\n\t ",
@@ -47,7 +47,7 @@ TYPED = st.lists(st.one_of(MARKS, st.text(max_size=8)), max_size=40).map("".join
 
 
 class Reader(HTMLParser):
-    """What a browser would make of it."""
+    """Parses HTML like a browser."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -88,14 +88,14 @@ class Reader(HTMLParser):
 @example("- " * 60 + "deep")
 @example("*" * 500)
 @example("[" * 300)
-def test_whatever_is_typed_only_what_is_allowed_comes_out(body):
+def test_any_input_renders_only_allowed_tags_and_attributes(body):
     reader = Reader(to_html(body))
     assert reader.open == []
     for tag, attributes in reader.found:
         assert tag in TAGS
         assert set(attributes) <= ATTRIBUTES.get(tag, set())
         if tag == "a" and "href" in attributes:
-            # As a browser reads it: without blanks and control characters.
+            # Browsers ignore whitespace and control characters in a scheme.
             href = re.sub(r"[\x00-\x20]", "", attributes["href"])
             scheme = re.match(r"([^/?#]*?):", href)
             assert scheme is None or scheme[1].lower() in SCHEMES
@@ -117,7 +117,7 @@ WORDS = st.text(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=20))
-def test_plain_words_stay_as_they_are(words):
+def test_plain_text_is_unchanged(words):
     body = " ".join(words)
     assert to_text(body) == " ".join(body.split())
     assert " ".join(Reader(to_html(body)).text.split()) == " ".join(body.split())
@@ -125,7 +125,7 @@ def test_plain_words_stay_as_they_are(words):
 
 @settings(max_examples=200, deadline=None)
 @given(TYPED)
-def test_nothing_that_is_shown_is_missing_from_the_preview(body):
+def test_the_preview_has_all_shown_text(body):
     shown = re.sub(r"\s", "", Reader(to_html(body)).text)
     assert re.sub(r"\s", "", to_text(body)) == shown
 
@@ -188,13 +188,13 @@ def test_links(body, href, text):
         "Term\n: Definition",
     ],
 )
-def test_what_is_not_in_the_subset_is_shown_as_it_was_typed(body):
+def test_syntax_outside_the_subset_is_shown_literally(body):
     reader = Reader(to_html(body))
     assert {tag for tag, _ in reader.found} <= {"p", "br", "a"}
     assert re.sub(r"\s", "", reader.text) == re.sub(r"\s", "", body)
 
 
-def test_an_image_is_a_link_and_not_an_image():
+def test_an_image_is_rendered_as_a_link():
     reader = Reader(to_html("![cat](https://parley.example/cat.png)"))
     assert [tag for tag, _ in reader.found] == ["p", "a"]
     assert reader.text.strip() == "!cat"
@@ -217,17 +217,17 @@ def test_an_image_is_a_link_and_not_an_image():
         ("    indented", "indented"),
     ],
 )
-def test_a_preview_is_what_is_left_without_the_marks(body, text):
+def test_a_preview_omits_the_markup(body, text):
     assert to_text(body) == text
 
 
-# --- Plain words are not parsed, and nobody can tell
+# --- Plain text skips the parser with the same result
 
 PLAIN = st.text("abcÄß字 ,;?!'\".()-–1", min_size=1, max_size=40)
 
 
 @given(body=PLAIN | st.text(max_size=40))
-def test_what_is_not_parsed_reads_as_if_it_were(body):
+def test_unparsed_text_renders_like_parsed_text(body):
     assert markdown.to_html(body) == markdown._parsed_to_html(body)
     assert markdown.to_text(body) == markdown._parsed_to_text(body)
 
@@ -250,6 +250,6 @@ def test_what_is_not_parsed_reads_as_if_it_were(body):
         ),
     ],
 )
-def test_neither_do_these(body):
+def test_examples_of_unparsed_text_render_like_parsed_text(body):
     assert markdown.to_html(body) == markdown._parsed_to_html(body)
     assert markdown.to_text(body) == markdown._parsed_to_text(body)

@@ -1,4 +1,4 @@
-"""Leaving the marketplace before a booking: a word, then a pause, then it is not sent."""
+"""Circumvention before a booking: first a notice, then a cool-down, then a refusal."""
 
 import io
 import time
@@ -42,19 +42,21 @@ def later(seconds: float = 60):
     return time_machine.travel(time.time() + seconds, tick=True)
 
 
-def test_first_a_word_to_the_author_and_the_message_is_sent(thread, buyer, seller, delivered):
+def test_the_first_strike_sends_the_message_with_a_notice_to_the_author(
+    thread, buyer, seller, delivered
+):
     sent = say(seller, thread, NUMBER)
     accepted = message_accepted(sent)
     assert "a telephone number" in accepted["notice"]
     assert messages_of(thread)[-1].flags == {"policy": ["phone"], "strike": 1}
     assert row(thread, seller).strikes == 1
-    # Nobody else is told what was noticed.
+    # The notice is shown to the author only.
     assert "notice" not in delivered.to(buyer, "message.sent")[-1]
     assert say(seller, thread, "And the shoot is in May")
     assert_consistent(thread)
 
 
-def test_then_a_pause_and_the_text_is_not_lost(thread, seller):
+def test_the_second_strike_sends_the_message_and_starts_a_cool_down(thread, seller):
     say(seller, thread, NUMBER)
     again = say(seller, thread, MAIL)
     assert f"{settings.POLICY_COOL_DOWN} seconds" in policy_notice(again)
@@ -67,7 +69,9 @@ def test_then_a_pause_and_the_text_is_not_lost(thread, seller):
 
 
 @pytest.mark.storage
-def test_then_it_is_not_sent_a_case_opens_and_its_author_is_held(thread, buyer, seller):
+def test_the_third_strike_refuses_the_message_opens_a_case_and_holds_the_author(
+    thread, buyer, seller
+):
     say(seller, thread, NUMBER)
     say(seller, thread, MAIL)
     before = len(messages_of(thread))
@@ -86,18 +90,23 @@ def test_then_it_is_not_sent_a_case_opens_and_its_author_is_held(thread, buyer, 
     assert row(thread, seller).sending_hold["case"] == case.id
 
 
-def test_what_is_gross_is_not_sent_the_first_time(thread, seller):
-    gross = f"{NUMBER}, mail me@lumenfold.example, pay me by PayPal, no fee for either of us"
-    assert refused(lambda: say(seller, thread, gross)).code == "MSG_POLICY_BLOCKED"
+def test_a_severe_violation_is_refused_the_first_time(thread, seller):
+    severe = f"{NUMBER}, mail me@lumenfold.example, pay me by PayPal, no fee for either of us"
+    assert refused(lambda: say(seller, thread, severe)).code == "MSG_POLICY_BLOCKED"
     assert Case.objects.filter(thread_id=thread).exists()
 
 
-GUESSED = "I know a friendlier price when nobody else takes a slice"
+UNCERTAIN = "I know a friendlier price when nobody else takes a slice"
 
 
-def test_a_guess_is_a_word_to_the_author_and_never_more(thread, seller):
-    assert not judge(GUESSED).is_sure
-    for text in (GUESSED, f"{GUESSED}, don't you think?", f"Honestly, {GUESSED.lower()}", GUESSED):
+def test_an_uncertain_match_only_gives_a_notice(thread, seller):
+    assert not judge(UNCERTAIN).is_sure
+    for text in (
+        UNCERTAIN,
+        f"{UNCERTAIN}, don't you think?",
+        f"Honestly, {UNCERTAIN.lower()}",
+        UNCERTAIN,
+    ):
         sent = say(seller, thread, text)
         assert "until a booking is agreed" in policy_notice(sent).lower()
         assert "seconds" not in policy_notice(sent)
@@ -106,20 +115,20 @@ def test_a_guess_is_a_word_to_the_author_and_never_more(thread, seller):
     assert_consistent(thread)
 
 
-def test_a_guess_refuses_no_edit(thread, seller):
-    said = say(seller, thread, "In May")
-    edit_message(seller, thread_id=thread, message_id=said.id, body=GUESSED)
-    assert messages_of(thread)[-1].body == GUESSED
+def test_an_uncertain_match_does_not_refuse_an_edit(thread, seller):
+    fields = say(seller, thread, "In May")
+    edit_message(seller, thread_id=thread, message_id=fields.id, body=UNCERTAIN)
+    assert messages_of(thread)[-1].body == UNCERTAIN
 
 
-def test_a_number_in_pieces_is_read_as_one(thread, seller):
+def test_a_number_split_over_messages_is_found(thread, seller):
     say(seller, thread, "my mobile starts with 0171")
     say(seller, thread, "392")
     assert "policy" in say(seller, thread, "0042").flags
 
 
 @pytest.mark.storage
-def test_a_repeat_of_what_was_stored_is_not_refused_and_costs_nothing_more(thread, seller):
+def test_a_repeated_message_adds_no_strike(thread, seller):
     client_id = str(uuid4())
     one = send_message(seller, thread_id=thread, client_id=client_id, body=NUMBER)
     for _ in range(3):
@@ -128,14 +137,14 @@ def test_a_repeat_of_what_was_stored_is_not_refused_and_costs_nothing_more(threa
     assert row(thread, seller).strikes == 1
 
 
-def test_it_costs_a_send_no_request(thread, seller):
+def test_the_policy_adds_no_request_to_a_send(thread, seller):
     say(seller, thread, "Hello")
     with count_requests() as requests:
         say(seller, thread, NUMBER)
     assert list(requests) == ["TransactWriteItems"]
 
 
-def test_after_a_booking_there_is_nothing_to_notice(thread, seller):
+def test_the_policy_does_not_apply_after_a_booking(thread, seller):
     item = thread_item(thread)
     update(item, Change(set={"kind": "project", "leg_id": "leg_1"}), Thread.pk.exists())
     cache.invalidate(thread)
@@ -143,38 +152,38 @@ def test_after_a_booking_there_is_nothing_to_notice(thread, seller):
         assert say(seller, thread, text).flags is None
 
 
-def test_an_edit_is_no_way_round(thread, seller):
-    said = say(seller, thread, "In May")
-    change = lambda: edit_message(seller, thread_id=thread, message_id=said.id, body=NUMBER)  # noqa: E731
+def test_the_policy_applies_to_edits(thread, seller):
+    fields = say(seller, thread, "In May")
+    change = lambda: edit_message(seller, thread_id=thread, message_id=fields.id, body=NUMBER)  # noqa: E731
     assert refused(change).code == "MSG_POLICY_BLOCKED"
     assert messages_of(thread)[-1].body == "In May"
 
 
-def test_nor_is_a_first_message_or_its_subject(buyer, seller):
+def test_the_policy_applies_to_first_messages_and_subjects(buyer, seller):
     other = make_person("Kim")
     thread = start(buyer, other, NUMBER)
     assert row(thread, buyer).strikes == 1
-    gross = f"{NUMBER} or me@lumenfold.example"
+    severe = f"{NUMBER} or me@lumenfold.example"
     with pytest.raises(Refusal) as refusal:
         start_thread(
             buyer,
             seller=seller,
             client_id=str(uuid4()),
             subject="PayPal me, no fee for us",
-            body=gross,
+            body=severe,
         )
     assert refusal.value.code == "MSG_POLICY_BLOCKED"
     assert Case.objects.get(person=buyer, thread_id="").about == "circumvention"
 
 
-SAID = [
+VIOLATING_NAMES = [
     "call-me-0171-3920042.jpg",
     "mara@lumenfold.example.pdf",
     "WhatsApp Image me on 0171 3920042.jpeg",
     "paypal-me-mara.pdf",
 ]
-# As phones, cameras and other services call what one saves from them, and as people call things.
-SAYS_NOTHING = [
+# Default file names of phones, cameras and services, and ordinary names.
+HARMLESS_NAMES = [
     "harbour-series_07_final.jpg",
     "IMG_20240501_123456.jpg",
     "DSC00123.jpg",
@@ -194,24 +203,24 @@ def upload(user, thread, name: str):
     return upload_file(user, thread_id=thread, name=name, content=content)
 
 
-@pytest.mark.parametrize("name", SAID)
-def test_what_a_file_is_called_is_read_before_it_is_taken(name, thread, seller):
+@pytest.mark.parametrize("name", VIOLATING_NAMES)
+def test_a_file_with_a_violating_name_is_refused(name, thread, seller):
     refusal = refused(lambda: upload(seller, thread, name))
     assert refusal.code == "MSG_POLICY_BLOCKED"
     assert refusal.message.startswith("The name of this file looks like ")
     assert not File.objects.filter(owner=seller).exists()
 
 
-@pytest.mark.parametrize("name", SAYS_NOTHING)
-def test_names_that_phones_and_cameras_give_say_nothing(name, thread, seller):
-    brought = upload(seller, thread, name)
-    sent = say(seller, thread, "Have a look", attachments=[brought.id])
+@pytest.mark.parametrize("name", HARMLESS_NAMES)
+def test_default_file_names_give_no_notice(name, thread, seller):
+    uploaded = upload(seller, thread, name)
+    sent = say(seller, thread, "Have a look", attachments=[uploaded.id])
     assert policy_notice(sent) == ""
 
 
-def test_a_number_split_between_the_words_and_the_name_of_a_file_is_noticed(thread, seller):
-    brought = upload(seller, thread, "3920042.txt")
-    sent = say(seller, thread, "Call me: 0171", attachments=[brought.id])
+def test_a_number_split_between_text_and_file_name_is_found(thread, seller):
+    uploaded = upload(seller, thread, "3920042.txt")
+    sent = say(seller, thread, "Call me: 0171", attachments=[uploaded.id])
     assert "a telephone number" in policy_notice(sent)
 
 
@@ -219,35 +228,35 @@ def test_a_number_split_between_the_words_and_the_name_of_a_file_is_noticed(thre
     ("title", "url"),
     [("My reel", "https://t.me/lumenfold"), ("Call 0171 3920042", "https://vimeo.com/76979871")],
 )
-def test_links_are_read_with_their_titles(title, url, thread, seller):
+def test_the_policy_applies_to_links_and_their_titles(title, url, thread, seller):
     sent = say(seller, thread, "", links=[{"title": title, "url": url}])
     assert policy_notice(sent)
     assert row(thread, seller).strikes == 1
 
 
-def test_a_harmless_link_is_not_taken_together_with_the_words_before_it(thread, seller):
+def test_a_harmless_link_is_not_joined_with_the_text(thread, seller):
     harmless = {"title": "Harbour, 2 min", "url": "https://vimeo.com/76979871"}
     assert not policy_notice(say(seller, thread, "Number 12 of the series", links=[harmless]))
 
 
 @pytest.mark.parametrize("field", ["title", "service", "place"])
-def test_so_is_every_text_of_an_offer(field, thread, buyer, seller):
-    said = {"title": NUMBER} if field == "title" else {}
+def test_the_policy_applies_to_every_text_of_an_offer(field, thread, buyer, seller):
+    fields = {"title": NUMBER} if field == "title" else {}
     legs = [terms()] if field == "title" else [terms(), terms(**{field: NUMBER})]
-    refusal = refused(lambda: offer_in(thread, seller, *legs, **said))
+    refusal = refused(lambda: offer_in(thread, seller, *legs, **fields))
     assert refusal.code == "MSG_POLICY_BLOCKED"
     assert "a telephone number" in refusal.message
     assert not Offer.objects.filter(thread_id=thread).exists()
     assert len(messages_of(thread)) == 1
 
 
-def test_once_a_booking_is_agreed_nothing_of_it_is_asked(thread, buyer, seller):
+def test_the_policy_does_not_apply_to_files_links_and_offers_after_a_booking(thread, buyer, seller):
     book(thread, buyer, seller)
     sent = say(
         seller,
         thread,
         NUMBER,
-        attachments=[upload(seller, thread, SAID[0]).id],
+        attachments=[upload(seller, thread, VIOLATING_NAMES[0]).id],
         links=[{"title": NUMBER, "url": "https://t.me/lumenfold"}],
     )
     assert policy_notice(sent) == ""

@@ -1,4 +1,4 @@
-"""Reading: pages, places and people, and never anything from before somebody came."""
+"""Reading: pages, positions and participants, and nothing from before a user joined."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -26,18 +26,18 @@ from threads.queries import (
     open_thread_at,
 )
 
-NOWHERE = "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
-PAST_THE_CALENDAR = "msg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ"
+MISSING_THREAD = "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
+BEYOND_THE_CALENDAR = "msg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ"
 
 
 def past_thread(buyer, seller, size: int, **fields) -> str:
     began = datetime.now(UTC) - timedelta(days=9)
-    said = [
+    messages = [
         PastMessage((buyer, seller)[n % 2].id, f"Number {n + 1}", began + timedelta(seconds=n))
         for n in range(size)
     ]
     thread = f"thrd_{ULID()}"
-    write_history([PastThread(thread, buyer, seller, "Long ago", said, **fields)])
+    write_history([PastThread(thread, buyer, seller, "Long ago", messages, **fields)])
     return thread
 
 
@@ -75,7 +75,7 @@ def test_opening_warm_and_cold_shows_the_same(long_thread, buyer, cold):
 
 
 @pytest.mark.parametrize("size", [1, 2, 49, 50, 51, 58, 59, 60, 109])
-def test_there_is_an_older_page_exactly_if_something_is_on_it(buyer, seller, size):
+def test_an_older_page_is_offered_only_if_it_has_messages(buyer, seller, size):
     thread = past_thread(buyer, seller, size)
     for _ in range(2):
         opened = open_thread(buyer, thread)
@@ -83,7 +83,7 @@ def test_there_is_an_older_page_exactly_if_something_is_on_it(buyer, seller, siz
         assert opened.has_older == (size > 50)
 
 
-def test_pages_back_meet_without_gap_or_double_and_end(long_thread, buyer):
+def test_older_pages_have_no_gaps_or_duplicates(long_thread, buyer):
     opened = open_thread(buyer, long_thread)
     seen = seqs(opened)
     while opened.has_older:
@@ -93,7 +93,7 @@ def test_pages_back_meet_without_gap_or_double_and_end(long_thread, buyer):
     assert seen == list(range(1, 161))
 
 
-def test_pages_forward_meet_without_gap_or_double_and_end(long_thread, buyer):
+def test_newer_pages_have_no_gaps_or_duplicates(long_thread, buyer):
     opened = open_thread_at(buyer, long_thread, at(long_thread, 20).id)
     seen = seqs(opened)
     while opened.has_newer:
@@ -102,7 +102,7 @@ def test_pages_forward_meet_without_gap_or_double_and_end(long_thread, buyer):
     assert seen == list(range(seen[0], 161))
 
 
-def test_a_link_to_a_message_shows_what_is_around_it(long_thread, buyer):
+def test_a_link_to_a_message_shows_its_surroundings(long_thread, buyer):
     opened = open_thread_at(buyer, long_thread, at(long_thread, 60).id)
     assert 60 in seqs(opened)
     assert seqs(opened) == list(range(36, 86))
@@ -117,7 +117,7 @@ def test_a_link_near_an_end_shows_that_end(long_thread, buyer, seq):
     assert opened.has_older == (seqs(opened)[0] > 1)
 
 
-def test_what_was_missed_comes_in_order_page_by_page(long_thread, buyer):
+def test_missed_messages_are_read_in_order_page_by_page(long_thread, buyer):
     after = at(long_thread, 20).id
     seen = []
     more = True
@@ -129,14 +129,14 @@ def test_what_was_missed_comes_in_order_page_by_page(long_thread, buyer):
     assert seen == list(range(21, 161))
 
 
-def test_whoever_missed_nothing_gets_nothing(long_thread, buyer):
+def test_catching_up_without_missed_messages_is_empty(long_thread, buyer):
     opened = catch_up(buyer, long_thread, after=at(long_thread, 160).id)
     assert seqs(opened) == []
     assert opened.has_newer is False
 
 
 @pytest.mark.parametrize("missed", [1, 49, 50, 51, 58, 59, 60])
-def test_nothing_is_skipped_whatever_was_missed(long_thread, buyer, missed):
+def test_catching_up_skips_no_message(long_thread, buyer, missed):
     after = at(long_thread, 160 - missed).id
     seen, more = [], True
     while more:
@@ -147,12 +147,12 @@ def test_nothing_is_skipped_whatever_was_missed(long_thread, buyer, missed):
     assert seen == list(range(161 - missed, 161))
 
 
-def test_eight_thousand_characters_fifty_times_are_shown_in_pages(buyer, seller):
-    """More than a megabyte, which is where one Query ends."""
+def test_messages_of_maximum_length_are_paged(buyer, seller):
+    """More than one megabyte, the limit of one Query."""
     began = datetime.now(UTC) - timedelta(days=9)
-    said = [PastMessage(buyer.id, "🐘" * 8000, began + timedelta(seconds=n)) for n in range(60)]
+    messages = [PastMessage(buyer.id, "🐘" * 8000, began + timedelta(seconds=n)) for n in range(60)]
     thread = f"thrd_{ULID()}"
-    write_history([PastThread(thread, buyer, seller, "Elephants", said)])
+    write_history([PastThread(thread, buyer, seller, "Elephants", messages)])
     opened = open_thread(buyer, thread)
     seen = seqs(opened)
     assert seen[-1] == 60
@@ -168,28 +168,28 @@ def _all_missed(user, thread: str, after: str) -> list[Message]:
     missed, more = [], True
     while more:
         opened = catch_up(user, thread, after=after)
-        assert opened.messages, "there is more, and one would ask for it for ever"
+        assert opened.messages, "an empty page with more to come never ends"
         missed += opened.messages
         after, more = missed[-1].id, opened.has_newer
     return missed
 
 
-# --- One message, many threads, people
+# --- One message, many threads, participants
 
 
-def test_one_message(thread, buyer, seller):
+def test_one_message_is_read_by_its_id(thread, buyer, seller):
     sent = say(buyer, thread, "This one")
     assert get_message(seller, thread, sent.id).body == "This one"
 
 
-def test_many_threads_in_the_order_asked_for_and_only_ones_own(buyer, seller, stranger):
+def test_rows_are_returned_in_the_requested_order_and_only_the_users_own(buyer, seller, stranger):
     mine = [start(buyer, seller) for _ in range(3)]
     theirs = start(stranger, seller)
-    asked = [mine[2], NOWHERE, theirs, mine[0], mine[1]]
-    assert [each.thread_id for each in get_rows(buyer, asked)] == [mine[2], mine[0], mine[1]]
+    requested = [mine[2], MISSING_THREAD, theirs, mine[0], mine[1]]
+    assert [each.thread_id for each in get_rows(buyer, requested)] == [mine[2], mine[0], mine[1]]
 
 
-def test_people_are_who_is_in_it(thread, buyer, seller, stranger):
+def test_participants_are_the_current_ones(thread, buyer, seller, stranger):
     add_friend(buyer, thread_id=thread, user=stranger)
     people = {each.user_id for each in list_participants(seller, thread)}
     assert people == {buyer.id, seller.id, stranger.id}
@@ -203,7 +203,7 @@ def test_people_are_who_is_in_it(thread, buyer, seller, stranger):
 
 
 @pytest.mark.parametrize(
-    "ask",
+    "read",
     [
         lambda user, thread, message: open_thread(user, thread),
         lambda user, thread, message: open_thread_at(user, thread, message),
@@ -214,23 +214,23 @@ def test_people_are_who_is_in_it(thread, buyer, seller, stranger):
         lambda user, thread, message: list_participants(user, thread),
     ],
 )
-def test_what_is_not_ones_own_does_not_exist(thread, buyer, stranger, ask, cold):
+def test_a_stranger_is_refused_like_for_a_missing_thread(thread, buyer, stranger, read, cold):
     message = messages_of(thread)[0].id
     with count_requests() as theirs, pytest.raises(Refusal) as refused:
-        ask(stranger, thread, message)
+        read(stranger, thread, message)
     cold(thread)
-    with count_requests() as nobodys, pytest.raises(Refusal) as unknown:
-        ask(stranger, NOWHERE, message)
+    with count_requests() as of_missing, pytest.raises(Refusal) as unknown:
+        read(stranger, MISSING_THREAD, message)
     assert refused.value.code == unknown.value.code == "THREAD_NOT_FOUND"
     assert refused.value.message == unknown.value.message
-    assert theirs == nobodys
+    assert theirs == of_missing
 
 
-@pytest.mark.parametrize("message", ["msg_00000000000000000000000000", PAST_THE_CALENDAR])
-def test_an_id_from_nowhere_leads_nowhere(thread, buyer, message):
-    for ask in (open_thread_at, get_message):
+@pytest.mark.parametrize("message", ["msg_00000000000000000000000000", BEYOND_THE_CALENDAR])
+def test_an_unknown_message_id_is_not_found(thread, buyer, message):
+    for read in (open_thread_at, get_message):
         with pytest.raises(Refusal) as refused:
-            ask(buyer, thread, message)
+            read(buyer, thread, message)
         assert refused.value.code == "THREAD_NOT_FOUND"
     for opened in (
         list_older(buyer, thread, before=message),
@@ -240,19 +240,19 @@ def test_an_id_from_nowhere_leads_nowhere(thread, buyer, message):
         assert len(opened.messages) <= 1
 
 
-# --- Somebody added sees from then on
+# --- A new participant sees only later messages
 
 
 @pytest.fixture
 def late_thread(long_thread, buyer, stranger) -> str:
-    """The stranger came with line 161; ten more follow."""
+    """The stranger joined with message 161; ten more follow."""
     add_friend(buyer, thread_id=long_thread, user=stranger)
     for _ in range(10):
         say(buyer, long_thread)
     return long_thread
 
 
-def test_no_page_shows_a_newcomer_what_came_before(late_thread, stranger, cold):
+def test_no_page_shows_earlier_messages_to_a_new_participant(late_thread, stranger, cold):
     visible = list(range(161, 172))
     opened = open_thread(stranger, late_thread)
     assert seqs(opened) == visible
@@ -267,7 +267,7 @@ def test_no_page_shows_a_newcomer_what_came_before(late_thread, stranger, cold):
     assert (seqs(older), older.has_older) == ([161, 162, 163, 164], False)
 
 
-def test_no_newer_page_shows_a_newcomer_what_came_before(late_thread, stranger):
+def test_no_newer_page_shows_earlier_messages_to_a_new_participant(late_thread, stranger):
     for seq in (1, 100, 155):
         seen, after = [], at(late_thread, seq).id
         for _ in range(10):
@@ -279,7 +279,7 @@ def test_no_newer_page_shows_a_newcomer_what_came_before(late_thread, stranger):
         assert seen in ([], list(range(161, 172)))
 
 
-def test_no_catching_up_shows_a_newcomer_what_came_before(late_thread, stranger):
+def test_catching_up_shows_no_earlier_messages_to_a_new_participant(late_thread, stranger):
     for seq in (1, 50, 120, 155, 160, 163):
         opened = catch_up(stranger, late_thread, after=at(late_thread, seq).id)
         assert all(each >= 161 for each in seqs(opened))
@@ -288,12 +288,12 @@ def test_no_catching_up_shows_a_newcomer_what_came_before(late_thread, stranger)
     )
 
 
-def test_no_link_shows_a_newcomer_what_came_before(late_thread, stranger):
+def test_no_link_shows_earlier_messages_to_a_new_participant(late_thread, stranger):
     for seq in (1, 150, 160):
         message = at(late_thread, seq).id
-        for ask in (open_thread_at, get_message):
+        for read in (open_thread_at, get_message):
             with pytest.raises(Refusal) as refused:
-                ask(stranger, late_thread, message)
+                read(stranger, late_thread, message)
             assert refused.value.code == "THREAD_NOT_FOUND"
     for seq in (161, 162, 171):
         message = at(late_thread, seq).id
@@ -301,7 +301,9 @@ def test_no_link_shows_a_newcomer_what_came_before(late_thread, stranger):
         assert get_message(stranger, late_thread, message).seq == seq
 
 
-def test_no_link_around_shows_a_newcomer_what_came_before(late_thread, buyer, stranger):
+def test_surroundings_of_a_link_show_no_earlier_messages_to_a_new_participant(
+    late_thread, buyer, stranger
+):
     for _ in range(60):
         say(buyer, late_thread)
     opened = open_thread_at(stranger, late_thread, at(late_thread, 165).id)
@@ -310,7 +312,7 @@ def test_no_link_around_shows_a_newcomer_what_came_before(late_thread, buyer, st
     assert opened.has_newer is True
 
 
-def test_an_inbox_row_shows_a_newcomer_nothing_from_before(long_thread, buyer, stranger):
+def test_an_inbox_row_shows_no_earlier_message_to_a_new_participant(long_thread, buyer, stranger):
     say(buyer, long_thread, "Secret")
     add_friend(buyer, thread_id=long_thread, user=stranger)
     (mine,) = get_rows(stranger, [long_thread])
@@ -318,14 +320,14 @@ def test_an_inbox_row_shows_a_newcomer_nothing_from_before(long_thread, buyer, s
     assert mine.unread == 0
 
 
-# --- However many have left
+# --- Many former participants
 
 
 @pytest.mark.parametrize("is_cold", [False, True])
-def test_those_who_left_crowd_out_neither_people_nor_messages(
+def test_many_former_participants_do_not_displace_participants_or_messages(
     long_thread, buyer, seller, cold, is_cold
 ):
-    gone = [
+    former = [
         FormerParticipant(
             keys.thread_pk(long_thread),
             keys.former_participant_sk(f"usr_{number:026d}"),
@@ -333,7 +335,7 @@ def test_those_who_left_crowd_out_neither_people_nor_messages(
         )
         for number in range(180)
     ]
-    put_many(gone)
+    put_many(former)
     if is_cold:
         cold(long_thread)
     with count_requests() as requests:
@@ -352,8 +354,8 @@ def test_those_who_left_crowd_out_neither_people_nor_messages(
     )
 
 
-def test_somebody_who_comes_back_gets_the_newest_page(thread, buyer, stranger, monkeypatch):
-    """Their page still holds a message from before they went; what lies between is not theirs."""
+def test_a_rejoined_participant_gets_the_newest_page(thread, buyer, stranger, monkeypatch):
+    """The page has a message from before the removal; the messages in between stay hidden."""
     monkeypatch.setattr(queries, "PAGE_SIZE", 10)
     add_friend(buyer, thread_id=thread, user=stranger)
     held = say(buyer, thread)

@@ -1,6 +1,6 @@
-"""Several who write at once: threads of one process, and processes that know nothing of each other.
+"""Concurrent writers: threads of one process, and processes with separate caches.
 
-What must hold in the end is in checker.py.
+The invariants are in checker.py.
 """
 
 import threading
@@ -13,7 +13,7 @@ import pytest
 import time_machine
 
 from core.refusals import Refusal
-from tests.threads import elsewhere as there
+from tests.threads import other_processes
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import (
     add_friend,
@@ -37,7 +37,7 @@ from threads.queries import open_thread
 pytestmark = pytest.mark.slow
 
 
-def crowd(buyer, seller, size: int) -> tuple[str, list]:
+def start_group(buyer, seller, size: int) -> tuple[str, list]:
     thread = start(buyer, seller)
     people = [buyer, seller]
     for number in range(size - 2):
@@ -53,29 +53,31 @@ def seqs_of(thread: str) -> list[int]:
 # --- Order
 
 
-def test_twenty_people_in_one_process_end_in_one_order(buyer, seller):
-    thread, people = crowd(buyer, seller, 20)
+def test_twenty_senders_in_one_process_end_in_one_order(buyer, seller):
+    thread, people = start_group(buyer, seller, 20)
     before = thread_item(thread).last_seq
 
-    sent = there.send_from_threads(people, thread, 2)
+    sent = other_processes.send_from_threads(people, thread, 2)
 
     assert sorted(seq for _, seq in sent) == list(range(before + 1, before + 41))
     assert_consistent(thread)
 
 
-def test_twenty_senders_in_three_processes_end_in_one_order(buyer, seller, elsewhere, far_away):
-    """Several sockets each, as of people with several devices."""
-    thread, people = crowd(buyer, seller, 4)
+def test_twenty_senders_in_three_processes_end_in_one_order(
+    buyer, seller, other_process, third_process
+):
+    """Each user has several sockets, like a user with several devices."""
+    thread, people = start_group(buyer, seller, 4)
     before = thread_item(thread).last_seq
     senders = people * 5
 
     at = time.time() + 0.2
     theirs = [
-        elsewhere.begin(there.send_from_threads, senders[:7], thread, 3, at=at),
-        far_away.begin(there.send_from_threads, senders[7:14], thread, 3, at=at),
+        other_process.begin(other_processes.send_from_threads, senders[:7], thread, 3, at=at),
+        third_process.begin(other_processes.send_from_threads, senders[7:14], thread, 3, at=at),
     ]
     time.sleep(max(0, at - time.time()))
-    sent = there.send_from_threads(senders[14:], thread, 3)
+    sent = other_processes.send_from_threads(senders[14:], thread, 3)
     for outcome in theirs:
         sent += outcome.result(120).value
 
@@ -86,19 +88,19 @@ def test_twenty_senders_in_three_processes_end_in_one_order(buyer, seller, elsew
     assert_consistent(thread)
 
 
-def test_in_one_process_whoever_came_first_writes_first(thread):
+def test_the_write_lock_is_granted_in_order_of_arrival(thread):
     order = []
-    waiting = [threading.Event() for _ in range(8)]
+    started = [threading.Event() for _ in range(8)]
 
     def write(number: int) -> None:
-        waiting[number].set()
+        started[number].set()
         with cache.write_lock(thread):
             order.append(number)
 
     with ThreadPoolExecutor(8) as pool, cache.write_lock(thread):
         for number in range(8):
             pool.submit(write, number)
-            waiting[number].wait()
+            started[number].wait()
             wait_until(
                 lambda queued=number + 2: len(cache._writers[thread]) == queued, 5, interval=0.001
             )
@@ -106,7 +108,7 @@ def test_in_one_process_whoever_came_first_writes_first(thread):
     assert thread not in cache._writers
 
 
-def test_nobody_waits_for_a_turn_for_ever(thread, buyer):
+def test_waiting_for_the_write_lock_times_out(thread, buyer):
     with cache.write_lock(thread), ThreadPoolExecutor(1) as pool:
 
         def write() -> None:
@@ -119,21 +121,31 @@ def test_nobody_waits_for_a_turn_for_ever(thread, buyer):
     assert say(buyer, thread).seq == 2
 
 
-def test_what_one_sends_after_the_other_is_stored_in_that_order(thread, buyer, seller, elsewhere):
+def test_sequential_sends_of_two_processes_keep_their_order(thread, buyer, seller, other_process):
     sent = [say(buyer, thread, "first").id]
     for number in range(3):
-        sent.append(elsewhere.do(there.send, seller, thread, f"theirs {number}").value[0])
+        sent.append(
+            other_process.do(other_processes.send, seller, thread, f"theirs {number}").value[0]
+        )
         sent.append(say(buyer, thread, f"mine {number}").id)
 
     assert [message.id for message in messages_of(thread)][1:] == sent
     assert_consistent(thread)
 
 
-def test_a_wrong_clock_puts_no_message_behind_another(thread, buyer, seller, elsewhere, far_away):
+def test_a_wrong_clock_does_not_change_the_order(
+    thread, buyer, seller, other_process, third_process
+):
     sent = []
     for _ in range(2):
-        sent.append(elsewhere.do(there.send, seller, thread, "A minute ahead", ahead=60).value)
-        sent.append(far_away.do(there.send, seller, thread, "A minute behind", ahead=-60).value)
+        sent.append(
+            other_process.do(other_processes.send, seller, thread, "A minute ahead", ahead=60).value
+        )
+        sent.append(
+            third_process.do(
+                other_processes.send, seller, thread, "A minute behind", ahead=-60
+            ).value
+        )
         message = say(buyer, thread, "In time")
         sent.append((message.id, message.seq))
 
@@ -142,13 +154,13 @@ def test_a_wrong_clock_puts_no_message_behind_another(thread, buyer, seller, els
     assert_consistent(thread)
 
 
-def test_wrong_clocks_at_once_put_no_message_behind_another(
-    thread, buyer, seller, elsewhere, far_away
+def test_concurrent_wrong_clocks_do_not_change_the_order(
+    thread, buyer, seller, other_process, third_process
 ):
     at = time.time() + 0.2
-    ahead = elsewhere.begin(there.send_many, seller, thread, 10, at=at, ahead=60)
-    behind = far_away.begin(there.send_many, buyer, thread, 10, at=at, ahead=-60)
-    there.send_many(buyer, thread, 10)
+    ahead = other_process.begin(other_processes.send_many, seller, thread, 10, at=at, ahead=60)
+    behind = third_process.begin(other_processes.send_many, buyer, thread, 10, at=at, ahead=-60)
+    other_processes.send_many(buyer, thread, 10)
     assert len(ahead.result(120).value) == len(behind.result(120).value) == 10
 
     assert seqs_of(thread) == list(range(1, 32))
@@ -164,14 +176,14 @@ def test_messages_of_one_millisecond_keep_their_order(thread, buyer, seller):
     assert_consistent(thread)
 
 
-def test_two_processes_in_the_same_millisecond_make_no_message_twice(thread, buyer, seller):
-    """Both would give the same id: the last one plus one."""
+def test_two_processes_in_the_same_millisecond_do_not_overwrite_a_message(thread, buyer, seller):
+    """Both processes would choose the same id: the last one plus one."""
     with time_machine.travel(datetime.now(UTC), tick=False):
         say(buyer, thread)
-        belief = cache.get(thread).copy()
+        stale = cache.get(thread).copy()
         say(buyer, thread, "Written by the one")
         cache.invalidate(thread)
-        cache.put(belief)
+        cache.put(stale)
         say(seller, thread, "Written by the other, who does not know")
 
     assert [m.body for m in messages_of(thread)][-2:] == [
@@ -181,45 +193,45 @@ def test_two_processes_in_the_same_millisecond_make_no_message_twice(thread, buy
     assert_consistent(thread)
 
 
-# --- Once
+# --- Idempotency
 
 
-def test_the_same_client_id_from_three_processes_is_stored_and_told_once(
-    thread, buyer, seller, elsewhere, far_away, delivered
+def test_the_same_client_id_from_three_processes_is_stored_and_published_once(
+    thread, buyer, seller, other_process, third_process, delivered
 ):
     client_id = str(uuid4())
-    for process in (elsewhere, far_away):
-        process.do(there.send, buyer, thread, "So that it knows the thread")
+    for process in (other_process, third_process):
+        process.do(other_processes.send, buyer, thread, "So that it knows the thread")
     delivered.clear()
 
     at = time.time() + 0.2
     theirs = [
-        process.begin(there.send_same, [buyer] * 4, thread, client_id, at=at)
-        for process in (elsewhere, far_away)
+        process.begin(other_processes.send_same, [buyer] * 4, thread, client_id, at=at)
+        for process in (other_process, third_process)
     ]
     time.sleep(max(0, at - time.time()))
-    answers = there.send_same([buyer] * 2, thread, client_id)
-    told = list(delivered)
+    answers = other_processes.send_same([buyer] * 2, thread, client_id)
+    published = list(delivered)
     for outcome in theirs:
         answers += outcome.result(120).value
-        told += outcome.result().told
+        published += outcome.result().published
 
     assert len(answers) == 10
     assert len(set(answers)) == 1
     assert seqs_of(thread) == [1, 2, 3, 4]
-    heard = [user_id for user_id, event in told if event["type"] == "message.sent"]
-    assert sorted(heard) == sorted([buyer.id, seller.id])
+    receivers = [user_id for user_id, event in published if event["type"] == "message.sent"]
+    assert sorted(receivers) == sorted([buyer.id, seller.id])
     assert_consistent(thread)
 
 
-# --- People who come and go
+# --- Changes of participants
 
 
-def test_a_person_removed_elsewhere_is_not_written_back(
-    thread, buyer, seller, stranger, elsewhere, delivered
+def test_a_participant_removed_by_another_process_is_not_written_back(
+    thread, buyer, seller, stranger, other_process, delivered
 ):
     add_friend(buyer, thread_id=thread, user=stranger)
-    elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=stranger.id)
+    other_process.do(remove_participant, buyer, thread_id=thread, user_id=stranger.id)
     delivered.clear()
 
     sent = say(buyer, thread, "Not for them")
@@ -230,11 +242,11 @@ def test_a_person_removed_elsewhere_is_not_written_back(
     assert_consistent(thread)
 
 
-def test_a_person_added_elsewhere_is_not_forgotten(
-    thread, buyer, seller, stranger, elsewhere, delivered
+def test_a_participant_added_by_another_process_receives_messages(
+    thread, buyer, seller, stranger, other_process, delivered
 ):
     say(buyer, thread)
-    elsewhere.do(add_friend, buyer, thread_id=thread, user=stranger)
+    other_process.do(add_friend, buyer, thread_id=thread, user=stranger)
 
     sent = say(seller, thread, "For all three")
 
@@ -244,11 +256,11 @@ def test_a_person_added_elsewhere_is_not_forgotten(
     assert_consistent(thread)
 
 
-def test_a_cursor_is_not_told_to_somebody_removed_elsewhere(
-    thread, buyer, seller, stranger, elsewhere, delivered
+def test_a_cursor_is_not_published_to_a_participant_removed_by_another_process(
+    thread, buyer, seller, stranger, other_process, delivered
 ):
     add_friend(buyer, thread_id=thread, user=stranger)
-    elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=stranger.id)
+    other_process.do(remove_participant, buyer, thread_id=thread, user_id=stranger.id)
     delivered.clear()
 
     read_newest(seller, thread)
@@ -257,20 +269,22 @@ def test_a_cursor_is_not_told_to_somebody_removed_elsewhere(
     assert not delivered.to(stranger)
 
 
-def test_a_cursor_is_told_to_somebody_added_elsewhere(
-    thread, buyer, seller, stranger, elsewhere, delivered
+def test_a_cursor_is_published_to_a_participant_added_by_another_process(
+    thread, buyer, seller, stranger, other_process, delivered
 ):
     say(buyer, thread)
-    elsewhere.do(add_friend, buyer, thread_id=thread, user=stranger)
+    other_process.do(add_friend, buyer, thread_id=thread, user=stranger)
 
     deliver_newest(seller, thread)
 
     assert delivered.to(stranger, "cursor.moved")
 
 
-def test_somebody_removed_elsewhere_can_be_added_again(thread, buyer, stranger, elsewhere):
+def test_a_participant_removed_by_another_process_can_be_added_again(
+    thread, buyer, stranger, other_process
+):
     add_friend(buyer, thread_id=thread, user=stranger)
-    elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=stranger.id)
+    other_process.do(remove_participant, buyer, thread_id=thread, user_id=stranger.id)
 
     add_friend(buyer, thread_id=thread, user=stranger)
 
@@ -278,9 +292,11 @@ def test_somebody_removed_elsewhere_can_be_added_again(thread, buyer, stranger, 
     assert_consistent(thread)
 
 
-def test_somebody_added_elsewhere_can_be_removed(thread, buyer, stranger, elsewhere):
+def test_a_participant_added_by_another_process_can_be_removed(
+    thread, buyer, stranger, other_process
+):
     say(buyer, thread)
-    elsewhere.do(add_friend, buyer, thread_id=thread, user=stranger)
+    other_process.do(add_friend, buyer, thread_id=thread, user=stranger)
 
     remove_participant(buyer, thread_id=thread, user_id=stranger.id)
 
@@ -288,11 +304,11 @@ def test_somebody_added_elsewhere_can_be_removed(thread, buyer, stranger, elsewh
     assert_consistent(thread)
 
 
-def test_somebody_added_elsewhere_can_do_all_that_people_do(
-    thread, buyer, seller, stranger, elsewhere
+def test_a_participant_added_by_another_process_can_use_the_thread(
+    thread, buyer, seller, stranger, other_process
 ):
     say(buyer, thread)
-    elsewhere.do(add_friend, buyer, thread_id=thread, user=stranger)
+    other_process.do(add_friend, buyer, thread_id=thread, user=stranger)
 
     save_draft(stranger, thread_id=thread, text="Not yet", version=0)
     pin_thread(stranger, thread_id=thread)
@@ -302,21 +318,28 @@ def test_somebody_added_elsewhere_can_do_all_that_people_do(
     assert_consistent(thread)
 
 
-def test_somebody_removed_elsewhere_cannot_write(thread, buyer, stranger, elsewhere):
+def test_a_participant_removed_by_another_process_cannot_send(
+    thread, buyer, stranger, other_process
+):
     add_friend(buyer, thread_id=thread, user=stranger)
-    elsewhere.do(there.send, stranger, thread, "Still in")
+    other_process.do(other_processes.send, stranger, thread, "Still in")
     remove_participant(buyer, thread_id=thread, user_id=stranger.id)
 
-    assert elsewhere.do(there.send, stranger, thread, "Not any more").value == "THREAD_NOT_FOUND"
+    assert (
+        other_process.do(other_processes.send, stranger, thread, "Not any more").value
+        == "THREAD_NOT_FOUND"
+    )
     assert_consistent(thread)
 
 
-def test_people_come_and_go_while_others_write(thread, buyer, seller, elsewhere, far_away):
+def test_participants_change_during_concurrent_sends(
+    thread, buyer, seller, other_process, third_process
+):
     guests = [make_person(f"Guest{number}") for number in range(4)]
     at = time.time() + 0.2
     writing = [
-        elsewhere.begin(there.send_many, buyer, thread, 15, at=at),
-        far_away.begin(there.send_many, seller, thread, 15, at=at),
+        other_process.begin(other_processes.send_many, buyer, thread, 15, at=at),
+        third_process.begin(other_processes.send_many, seller, thread, 15, at=at),
     ]
     time.sleep(max(0, at - time.time()))
     for guest in guests:
@@ -331,11 +354,11 @@ def test_people_come_and_go_while_others_write(thread, buyer, seller, elsewhere,
     assert_consistent(thread)
 
 
-# --- Folders, pins and cursors against sends
+# --- Folders, pins and cursors during sends
 
 
-def test_pins_and_folders_end_in_their_place_while_others_write(thread, buyer, seller, elsewhere):
-    writing = elsewhere.begin(there.send_many, seller, thread, 40)
+def test_pins_and_folders_are_correct_during_concurrent_sends(thread, buyer, seller, other_process):
+    writing = other_process.begin(other_processes.send_many, seller, thread, 40)
     while not writing.done():
         for place in (pin_thread, archive_thread, unpin_thread, restore_thread):
             place(buyer, thread_id=thread)
@@ -346,13 +369,13 @@ def test_pins_and_folders_end_in_their_place_while_others_write(thread, buyer, s
     assert len(writing.result().value) == 40
 
 
-def test_one_process_archives_while_another_thinks_it_in_the_inbox(
-    thread, buyer, seller, elsewhere
+def test_a_stale_cache_handles_a_row_archived_by_another_process(
+    thread, buyer, seller, other_process
 ):
     say(seller, thread)
-    elsewhere.do(archive_thread, buyer, thread_id=thread)
+    other_process.do(archive_thread, buyer, thread_id=thread)
     assert row(thread, buyer).folder == "archived"
-    elsewhere.do(pin_thread, buyer, thread_id=thread)
+    other_process.do(pin_thread, buyer, thread_id=thread)
 
     say(seller, thread, "Brings it back")
 
@@ -360,8 +383,8 @@ def test_one_process_archives_while_another_thinks_it_in_the_inbox(
     assert_consistent(thread)
 
 
-def test_unread_stays_exact_while_one_reads_and_the_others_write(thread, buyer, seller, elsewhere):
-    writing = elsewhere.begin(there.send_many, seller, thread, 40)
+def test_unread_stays_exact_during_concurrent_reads_and_sends(thread, buyer, seller, other_process):
+    writing = other_process.begin(other_processes.send_many, seller, thread, 40)
     while not writing.done():
         read_newest(buyer, thread)
         say(buyer, thread)
@@ -374,25 +397,25 @@ def test_unread_stays_exact_while_one_reads_and_the_others_write(thread, buyer, 
     assert_consistent(thread)
 
 
-def test_unread_stays_exact_when_two_devices_on_two_servers_read(
-    thread, buyer, seller, elsewhere, far_away
+def test_unread_stays_exact_when_two_devices_read_on_two_servers(
+    thread, buyer, seller, other_process, third_process
 ):
     at = time.time() + 0.2
     reading = [
-        process.begin(there.read_many, buyer, thread, 25, at=at)
-        for process in (elsewhere, far_away)
+        process.begin(other_processes.read_many, buyer, thread, 25, at=at)
+        for process in (other_process, third_process)
     ]
     time.sleep(max(0, at - time.time()))
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda user: there.send_many(user, thread, 20), (buyer, seller)))
+        list(pool.map(lambda user: other_processes.send_many(user, thread, 20), (buyer, seller)))
     for outcome in reading:
         outcome.result(120)
 
     assert_consistent(thread)
 
 
-def test_opening_while_others_write_shows_no_seq_that_is_not_on_the_page(thread, buyer, seller):
-    """The page and the beliefs of the process are two things: a send must not change a page."""
+def test_a_send_does_not_change_an_opened_page(thread, buyer, seller):
+    """A page does not share objects with the cache: a send must not change it."""
     opened = open_thread(buyer, thread)
     say(seller, thread, "After it was read")
 
@@ -401,20 +424,20 @@ def test_opening_while_others_write_shows_no_seq_that_is_not_on_the_page(thread,
     assert opened.cached.thread.last_message["text"] == "Are you free in May?"
 
 
-def test_a_line_is_told_to_those_who_were_there_when_it_was_stored(
+def test_a_message_is_published_to_the_participants_at_its_commit(
     thread, buyer, seller, stranger, delivered, monkeypatch
 ):
-    """Somebody comes between the commit and the telling."""
+    """A user is added between the commit and the broadcast."""
     from threads import events
 
     render = events.render_message
 
-    def slowly(message, state):
+    def render_after_adding(message, cached_thread):
         monkeypatch.setattr(events, "render_message", render)
         add_friend(buyer, thread_id=thread, user=stranger)
-        return render(message, state)
+        return render(message, cached_thread)
 
-    monkeypatch.setattr(events, "render_message", slowly)
+    monkeypatch.setattr(events, "render_message", render_after_adding)
     sent = say(seller, thread, "Before they came")
 
     assert sent.seq == 2
@@ -425,26 +448,28 @@ def test_a_line_is_told_to_those_who_were_there_when_it_was_stored(
 @pytest.mark.parametrize("read_first", [True, False])
 def test_two_threads_of_one_process_send_and_read(thread, buyer, seller, delivered, read_first):
     with ThreadPoolExecutor(3) as pool:
-        jobs = [pool.submit(there.send_many, user, thread, 15) for user in (buyer, seller)]
+        jobs = [
+            pool.submit(other_processes.send_many, user, thread, 15) for user in (buyer, seller)
+        ]
         if read_first:
-            jobs.append(pool.submit(there.read_many, buyer, thread, 15))
+            jobs.append(pool.submit(other_processes.read_many, buyer, thread, 15))
         for job in jobs:
             job.result()
     assert_consistent(thread)
-    # What this process believes is what is stored, since nobody else wrote.
-    believed = cache.peek(thread)
+    # The cache equals the table, since no other process wrote.
+    cached = cache.peek(thread)
     for person in (buyer, seller):
-        assert believed.people[person.id].last_seq == row(thread, person).last_seq
-        # Or it knows that it does not know.
+        assert cached.people[person.id].last_seq == row(thread, person).last_seq
+        # Or the cache is marked stale.
         assert (
-            believed.cursors_are_stale
-            or believed.people[person.id].unread == row(thread, person).unread
+            cached.cursors_are_stale
+            or cached.people[person.id].unread == row(thread, person).unread
         )
 
 
-def test_a_send_that_was_refused_here_but_stored_elsewhere_is_not_refused(thread, buyer, elsewhere):
+def test_a_repeat_of_a_send_stored_by_another_process_is_not_refused(thread, buyer, other_process):
     client_id = str(uuid4())
-    message_id, _ = elsewhere.do(there.send, buyer, thread, "Once", client_id).value
+    message_id, _ = other_process.do(other_processes.send, buyer, thread, "Once", client_id).value
     thread_item(thread).update([type(thread_item(thread)).status.set("locked")])
     again = send_message(buyer, thread_id=thread, client_id=client_id, body="Once")
     assert again.id == message_id

@@ -1,4 +1,4 @@
-"""Profiles on their way to the table; and what the relay does when it cannot go on."""
+"""Copies of profiles in the table, and the relay during failures."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +15,7 @@ from inbox.queries import list_folder
 from tests.outbox.timing import make_due
 from tests.threads.checker import assert_consistent, read_partition
 from tests.threads.conftest import add_friend, make_person, row, say, start
-from tests.threads.trouble import FOREVER, UPDATE, away, refused
+from tests.threads.faults import ALWAYS, UPDATE, client_error, unreachable
 from threads.actions.blocks import block_person
 from threads.actions.folders import archive_thread
 from threads.actions.participants import remove_participant
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.storage
 
 
 @pytest.fixture
-def nothing_waits(db) -> None:
+def empty_outbox(db) -> None:
     OutboxEntry.objects.all().delete()
 
 
@@ -50,7 +50,7 @@ def profile(user: User) -> Profile:
     return Profile.find(keys.user_pk(user.id), keys.PROFILE)
 
 
-def test_a_new_person_has_a_profile_in_the_table(nothing_waits):
+def test_a_new_user_has_a_profile_in_the_table(empty_outbox):
     user = make_person("Bea")
     assert processing.process_due() == 1
     copied = profile(user)
@@ -58,8 +58,8 @@ def test_a_new_person_has_a_profile_in_the_table(nothing_waits):
     assert (copied.time_zone, copied.verified, copied.city) == ("UTC", False, None)
 
 
-def test_a_new_name_reaches_the_profile_ones_own_item_and_the_others_rows(
-    thread, buyer, seller, stranger, nothing_waits
+def test_a_new_name_is_copied_to_the_profile_and_all_rows(
+    thread, buyer, seller, stranger, empty_outbox
 ):
     add_friend(buyer, thread_id=thread, user=stranger)
     archived = start(seller, buyer)
@@ -73,7 +73,7 @@ def test_a_new_name_reaches_the_profile_ones_own_item_and_the_others_rows(
         assert row(each, buyer).person["name"] == "Beatrix"
         assert row(each, buyer).person["timeZone"] == "Europe/Lisbon"
         assert row(each, seller).other_side["name"] == "Beatrix"
-        # Their own sides stay as they are.
+        # Names of the other participants are unchanged.
         assert row(each, seller).person["name"] == "Sam"
         assert row(each, buyer).other_side["name"] == "Sam"
         assert_consistent(each)
@@ -85,7 +85,7 @@ def test_a_new_name_reaches_the_profile_ones_own_item_and_the_others_rows(
     assert open_thread(seller, thread).cached.get_person(buyer.id)["name"] == "Beatrix"
 
 
-def test_what_is_sent_next_bears_the_new_name(thread, buyer, delivered, nothing_waits):
+def test_the_next_message_has_the_new_name(thread, buyer, delivered, empty_outbox):
     say(buyer, thread)
     rename(buyer, "Beatrix")
     processing.process_due()
@@ -94,7 +94,7 @@ def test_what_is_sent_next_bears_the_new_name(thread, buyer, delivered, nothing_
     assert "Beatrix" in delivered.to(buyer, "message.sent")[0]["html"]
 
 
-def test_carrying_it_twice_changes_nothing(thread, buyer, nothing_waits):
+def test_the_profile_handler_is_idempotent(thread, buyer, empty_outbox):
     entry = rename(buyer, "Beatrix")
     HANDLERS["profile"](entry)
     once = [item.attribute_values for item in read_partition(thread)]
@@ -106,10 +106,10 @@ def test_carrying_it_twice_changes_nothing(thread, buyer, nothing_waits):
     assert profile(buyer).attribute_values == profiled
 
 
-def test_an_old_entry_carried_late_does_not_undo_a_newer_one(thread, buyer, seller, nothing_waits):
+def test_a_late_entry_does_not_undo_a_newer_one(thread, buyer, seller, empty_outbox):
     old, new = rename(buyer, "Beatrix"), rename(buyer, "Trixie")
     HANDLERS["profile"](new)
-    # As if it had read the person before the newer change.
+    # Simulates a handler that read the user before the newer change.
     User.objects.filter(pk=buyer.pk).update(display_name="Beatrix")
     HANDLERS["profile"](old)
 
@@ -118,7 +118,7 @@ def test_an_old_entry_carried_late_does_not_undo_a_newer_one(thread, buyer, sell
     assert row(thread, seller).other_side["name"] == "Trixie"
 
 
-def test_a_profile_that_is_copied_keeps_when_somebody_was_last_seen(buyer, nothing_waits):
+def test_a_copied_profile_keeps_last_seen(buyer, empty_outbox):
     processing.process_entry(rename(buyer, "Beatrix"))
     profile(buyer).update([Profile.last_seen_at.set("2026-05-04T09:30:00.125Z")])
     processing.process_entry(rename(buyer, "Trixie", city=""))
@@ -126,14 +126,14 @@ def test_a_profile_that_is_copied_keeps_when_somebody_was_last_seen(buyer, nothi
 
 
 @pytest.mark.parametrize("updates", range(6))
-def test_a_copy_that_was_left_half_done_is_finished(buyer, seller, trouble, nothing_waits, updates):
+def test_a_partial_copy_is_completed(buyer, seller, faults, empty_outbox, updates):
     threads = [start(buyer, seller) for _ in range(2)]
     rename(buyer, "Beatrix")
-    trouble.let(UPDATE, updates)
-    trouble.before(UPDATE, away, times=FOREVER)
+    faults.allow(UPDATE, updates)
+    faults.before(UPDATE, unreachable, times=ALWAYS)
     processing.process_due()
 
-    trouble.over()
+    faults.clear()
     make_due()
     processing.process_due()
     assert not OutboxEntry.objects.filter(done_at__isnull=True).exists()
@@ -143,69 +143,69 @@ def test_a_copy_that_was_left_half_done_is_finished(buyer, seller, trouble, noth
 
 
 def test_a_copy_waits_for_a_transaction_on_the_same_item(
-    thread, buyer, seller, trouble, nothing_waits
+    thread, buyer, seller, faults, empty_outbox
 ):
     rename(buyer, "Beatrix")
-    trouble.before(UPDATE, refused("TransactionConflictException"), times=3)
+    faults.before(UPDATE, client_error("TransactionConflictException"), times=3)
     assert processing.process_due() == 1
     assert row(thread, seller).other_side["name"] == "Beatrix"
 
 
-def test_somebody_removed_while_it_is_copied_is_not_written_back(
-    thread, buyer, stranger, trouble, nothing_waits
+def test_a_participant_removed_during_the_copy_is_not_written_back(
+    thread, buyer, stranger, faults, empty_outbox
 ):
     add_friend(buyer, thread_id=thread, user=stranger)
     rename(stranger, "Stig the Second")
 
-    def leave() -> None:
+    def remove() -> None:
         remove_participant(buyer, thread_id=thread, user_id=stranger.id)
 
-    # The first update is the profile's own; just before the next one, they are gone.
-    trouble.meanwhile(UPDATE, lambda: trouble.meanwhile(UPDATE, leave))
+    # The first update is the profile itself; the participant is removed before the next one.
+    faults.run_before(UPDATE, lambda: faults.run_before(UPDATE, remove))
     assert processing.process_due() == 1
     assert row(thread, stranger) is None
     assert_consistent(thread)
 
 
-# --- When it cannot go on
+# --- Failures
 
 
-def test_one_entry_that_cannot_be_carried_does_not_hold_up_the_rest(
-    thread, buyer, seller, trouble, nothing_waits
-):
+def test_a_failing_entry_does_not_delay_the_rest(thread, buyer, seller, faults, empty_outbox):
     OutboxEntry.objects.create(kind="no such kind", payload={})
-    trouble.before("*", away, times=FOREVER)
+    faults.before("*", unreachable, times=ALWAYS)
     block_person(seller, blocked=buyer)
-    trouble.over()
+    faults.clear()
     make_due()
 
     assert processing.process_due() == 1
 
     assert Pair.find(keys.pair_pk(buyer.id, seller.id), keys.STATE).blocked_by == {seller.id}
-    (left,) = OutboxEntry.objects.filter(done_at__isnull=True)
-    assert left.kind == "no such kind"
+    (pending,) = OutboxEntry.objects.filter(done_at__isnull=True)
+    assert pending.kind == "no such kind"
 
 
-def test_the_profile_of_somebody_who_is_gone_is_done(nothing_waits):
+def test_the_profile_entry_of_a_missing_user_is_done(empty_outbox):
     OutboxEntry.objects.create(kind="profile", payload={"user": "usr_of_somebody_deleted"})
     assert processing.process_due() == 1
     assert not OutboxEntry.objects.filter(done_at__isnull=True).exists()
 
 
-def test_while_the_store_is_away_it_does_not_try_them_all(buyer, trouble, nothing_waits):
+def test_the_relay_does_not_try_all_entries_while_the_store_is_unavailable(
+    buyer, faults, empty_outbox
+):
     for number in range(5):
         rename(buyer, f"Bea {number}")
-    trouble.before("*", away, times=FOREVER)
+    faults.before("*", unreachable, times=ALWAYS)
     with time_budget(0.0):
         assert processing.process_due() == 0
-    assert trouble.happened == 1
-    trouble.over()
+    assert faults.count == 1
+    faults.clear()
     make_due()
     assert processing.process_due() == 5
 
 
 @pytest.mark.django_db(transaction=True)
-def test_nobody_waits_for_the_database_while_a_profile_is_copied(trouble):
+def test_a_profile_copy_holds_no_database_lock(faults):
     buyer, seller = make_person("Bea"), make_person("Sam")
     start(buyer, seller)
     entry = rename(buyer, "Beatrix")
@@ -218,30 +218,30 @@ def test_nobody_waits_for_the_database_while_a_profile_is_copied(trouble):
 
     with ThreadPoolExecutor(1) as pool:
 
-        def meanwhile() -> None:
+        def write_concurrently() -> None:
             pool.submit(write)
             assert written.wait(3), "the copy holds the database"
 
-        trouble.meanwhile(UPDATE, meanwhile)
+        faults.run_before(UPDATE, write_concurrently)
         assert processing.process_entry(entry)
     assert written.is_set()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_changes_carried_at_once_end_with_the_newest_name():
+def test_concurrent_entries_end_with_the_newest_name():
     buyer, seller = make_person("Bea"), make_person("Sam")
     thread = start(buyer, seller)
     entries = [rename(buyer, f"Bea {number}") for number in range(6)]
-    together = threading.Barrier(3)
+    barrier = threading.Barrier(3)
 
-    def carry(part: list[OutboxEntry]) -> None:
-        together.wait()
+    def process(part: list[OutboxEntry]) -> None:
+        barrier.wait()
         for entry in part:
             processing.process_entry(entry)
         connection.close()
 
     with ThreadPoolExecutor(3) as pool:
-        for job in [pool.submit(carry, entries[place::3]) for place in range(3)]:
+        for job in [pool.submit(process, entries[place::3]) for place in range(3)]:
             job.result()
     assert row(thread, buyer).person["name"] == "Bea 5"
     assert row(thread, seller).other_side["name"] == "Bea 5"

@@ -1,4 +1,4 @@
-"""What is pushed is what the template makes of it, also where the template is not asked again."""
+"""A published fragment equals the template's output, also when it comes from the cache."""
 
 from uuid import uuid4
 
@@ -22,23 +22,23 @@ ANY = st.text(st.characters(codec="utf-8"), min_size=1, max_size=60)
 WORDS = st.one_of(ANY, st.sampled_from(["100 %", "%(seq)s", "{{ seq }}", "<b>", "a & b", "*bold*"]))
 
 
-def from_the_template(message: Message, cached: CachedThread) -> str:
+def render_by_template(message: Message, cached: CachedThread) -> str:
     return _render({"message": message_view(message, cached)})
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=WORDS, name=WORDS, avatar=st.sampled_from(["", "/media/a%20b.png"]))
-def test_plain_words_are_shown_as_the_template_shows_them(thread, buyer, body, name, avatar):
+def test_plain_text_is_rendered_like_by_the_template(thread, buyer, body, name, avatar):
     cached = cache.peek(thread).copy()
     person = cached.people[buyer.id] = cached.people[buyer.id].copy()
     person.person = person.person | {"name": name, "avatar": avatar}
     message = messages_of(thread)[0].copy()
     message.body, message.client_id = body, f"<{uuid4()}>"
     assert _is_plain(message)
-    assert render_message(message, cached) == from_the_template(message, cached)
+    assert render_message(message, cached) == render_by_template(message, cached)
 
 
-def test_the_template_is_asked_once_for_all_that_somebody_says(thread, buyer):
+def test_the_template_is_rendered_once_per_author(thread, buyer):
     for number in range(5):
         say(buyer, thread, f"Number {number}")
     _cached_fragment.cache_clear()
@@ -48,7 +48,7 @@ def test_the_template_is_asked_once_for_all_that_somebody_says(thread, buyer):
     assert _cached_fragment.cache_info().misses == 1
 
 
-def test_who_has_another_name_now_is_shown_by_it(buyer):
+def test_a_changed_name_is_rendered(buyer):
     thread = start(buyer, make_person("Sid"))
     cached, (message, *_) = cache.peek(thread).copy(), messages_of(thread)
     before = render_message(message, cached)
@@ -58,7 +58,7 @@ def test_who_has_another_name_now_is_shown_by_it(buyer):
     assert "Somebody Else" not in before
 
 
-def test_what_is_more_than_words_is_the_templates(thread, buyer, seller):
+def test_other_messages_are_rendered_by_the_template(thread, buyer, seller):
     message = say(buyer, thread, "Before")
     set_reaction(seller, thread_id=thread, message_id=message.id, reaction="👍", on=True)
     edit_message(buyer, thread_id=thread, message_id=message.id, body="After")

@@ -1,4 +1,4 @@
-"""Answers to a message: what is stored, how the quote follows what becomes of it, who may quote."""
+"""Replies: stored references, quotes that follow the quoted message, and permissions."""
 
 from uuid import uuid4
 
@@ -24,7 +24,7 @@ def quote_in(opened, message: Message) -> dict:
 
 
 def fresh(user, message: Message) -> dict:
-    """The quote as a page that is loaded now shows it."""
+    """The quote as a newly loaded page shows it."""
     return quote_in(open_thread(user, message.thread_id), message)
 
 
@@ -34,26 +34,26 @@ def refused(*args, **kwargs) -> str:
     return refusal.value.code
 
 
-# --- What is stored, who is told
+# --- Storage and events
 
 
-def test_an_answer_names_what_it_answers(thread, buyer, seller):
+def test_a_reply_stores_the_quoted_message(thread, buyer, seller):
     (first,) = messages_of(thread)
-    answer = say(seller, thread, "Yes", reply_to=first.id)
-    assert Message.find(answer.pk, answer.sk).reply_to == first.id
+    reply = say(seller, thread, "Yes", reply_to=first.id)
+    assert Message.find(reply.pk, reply.sk).reply_to == first.id
     assert_consistent(thread)
 
 
-def test_both_sides_are_told_with_the_quote_of_a_fresh_page(thread, buyer, seller, delivered, cold):
+def test_the_event_has_the_quote_of_a_new_page(thread, buyer, seller, delivered, cold):
     (first,) = messages_of(thread)
-    answer = say(seller, thread, "Yes", reply_to=first.id)
+    reply = say(seller, thread, "Yes", reply_to=first.id)
     cold(thread)
     opened = open_thread(buyer, thread)
     for person in (buyer, seller):
         (event,) = delivered.to(person, "message.sent")
         assert event["html"] == render_message(opened.messages[-1], opened.cached)
         assert "Are you free in May?" in event["html"]
-    assert fresh(buyer, answer) == {
+    assert fresh(buyer, reply) == {
         "id": first.id,
         "url": f"/threads/{thread}/messages/{first.id}/#{first.id}",
         "author_name": "Bea",
@@ -62,102 +62,104 @@ def test_both_sides_are_told_with_the_quote_of_a_fresh_page(thread, buyer, selle
     }
 
 
-def test_a_quote_is_short_and_without_marks(thread, buyer, seller):
+def test_a_quote_is_shortened_plain_text(thread, buyer, seller):
     first = say(buyer, thread, "**" + "x" * 200 + "** <b>")
-    answer = say(seller, thread, reply_to=first.id)
-    assert fresh(buyer, answer)["text"] == "x" * 140
+    reply = say(seller, thread, reply_to=first.id)
+    assert fresh(buyer, reply)["text"] == "x" * 140
 
 
-def test_an_answer_to_an_answer_quotes_only_that(thread, buyer, seller):
+def test_a_reply_to_a_reply_quotes_only_the_latter(thread, buyer, seller):
     (first,) = messages_of(thread)
     second = say(seller, thread, "The second", reply_to=first.id)
     third = say(buyer, thread, "The third", reply_to=second.id)
     assert fresh(buyer, third)["text"] == "The second"
 
 
-# --- What becomes of the quoted one
+# --- Changes of the quoted message
 
 
 def test_a_quote_follows_an_edit(thread, buyer, seller):
     first = say(buyer, thread, "In May")
-    answer = say(seller, thread, reply_to=first.id)
+    reply = say(seller, thread, reply_to=first.id)
     edit(buyer, first, "In June")
-    assert fresh(seller, answer)["text"] == "In June"
+    assert fresh(seller, reply)["text"] == "In June"
 
 
 def test_a_quote_follows_a_removal(thread, buyer, seller):
     first = say(buyer, thread, "Unforgettable")
-    answer = say(seller, thread, reply_to=first.id)
+    reply = say(seller, thread, reply_to=first.id)
     remove(buyer, first)
-    assert fresh(seller, answer)["text"] == "This message was removed."
+    assert fresh(seller, reply)["text"] == "This message was removed."
     opened = open_thread(seller, thread)
     assert "Unforgettable" not in "".join(render_message(m, opened.cached) for m in opened.messages)
 
 
-def test_a_removed_answer_quotes_no_more(thread, buyer, seller):
+def test_a_removed_reply_has_no_quote(thread, buyer, seller):
     (first,) = messages_of(thread)
-    answer = say(seller, thread, reply_to=first.id)
-    remove(seller, answer)
-    assert fresh(buyer, answer) is None
+    reply = say(seller, thread, reply_to=first.id)
+    remove(seller, reply)
+    assert fresh(buyer, reply) is None
 
 
-def test_a_quote_from_far_back_is_there_on_every_page(thread, buyer, seller):
+def test_a_quote_of_an_old_message_is_on_every_page(thread, buyer, seller):
     (first,) = messages_of(thread)
-    answers = []
+    replies = []
     for _ in range(3):
-        answers.append(say(seller, thread, reply_to=first.id))
+        replies.append(say(seller, thread, reply_to=first.id))
         for _ in range(30):
             say(buyer, thread)
     newest = open_thread(buyer, thread)
-    assert newest.messages[0].seq > answers[1].seq
-    assert quote_in(newest, answers[2])["text"] == "Are you free in May?"
+    assert newest.messages[0].seq > replies[1].seq
+    assert quote_in(newest, replies[2])["text"] == "Are you free in May?"
     older = list_older(buyer, thread, before=newest.messages[0].id)
-    assert quote_in(older, answers[1])["text"] == "Are you free in May?"
-    newer = list_newer(buyer, thread, after=answers[0].id)
-    assert quote_in(newer, answers[1])["text"] == "Are you free in May?"
-    around = open_thread_at(buyer, thread, answers[1].id)
-    assert quote_in(around, answers[1])["text"] == "Are you free in May?"
+    assert quote_in(older, replies[1])["text"] == "Are you free in May?"
+    newer = list_newer(buyer, thread, after=replies[0].id)
+    assert quote_in(newer, replies[1])["text"] == "Are you free in May?"
+    around = open_thread_at(buyer, thread, replies[1].id)
+    assert quote_in(around, replies[1])["text"] == "Are you free in May?"
 
 
-# --- Somebody who came later
+# --- Participants who joined later
 
 
-def test_a_quote_is_only_a_link_while_somebody_is_there_who_came_later(thread, buyer, seller):
+def test_a_quote_is_only_a_link_while_a_later_participant_cannot_see_it(thread, buyer, seller):
     (first,) = messages_of(thread)
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
-    answer = say(seller, thread, reply_to=first.id)
+    reply = say(seller, thread, reply_to=first.id)
     for person in (buyer, seller, guest):
-        quote = fresh(person, answer)
+        quote = fresh(person, reply)
         assert (quote["is_link_only"], quote["text"], quote["author_name"]) == (True, "", "")
         assert quote["url"].endswith(first.id)
     remove_participant(buyer, thread_id=thread, user_id=guest.id)
-    assert fresh(buyer, answer)["text"] == "Are you free in May?"
+    assert fresh(buyer, reply)["text"] == "Are you free in May?"
 
 
-def test_nobody_is_told_more_than_the_link_then(thread, buyer, seller, delivered):
+def test_only_the_link_is_published_while_a_later_participant_cannot_see_it(
+    thread, buyer, seller, delivered
+):
     (first,) = messages_of(thread)
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
     delivered.clear()
-    answer = say(seller, thread, "Yes", reply_to=first.id)
-    edit(seller, answer, "No")
+    reply = say(seller, thread, "Yes", reply_to=first.id)
+    edit(seller, reply, "No")
     assert "free in May" not in str(delivered)
     assert first.id in delivered.to(guest, "message.edited")[0]["html"]
 
 
-def test_what_all_can_see_is_quoted_in_full(thread, buyer):
+def test_a_message_visible_to_all_is_quoted_in_full(thread, buyer):
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
     second = say(buyer, thread, "For all three")
-    answer = say(guest, thread, reply_to=second.id)
-    assert fresh(guest, answer)["text"] == "For all three"
+    reply = say(guest, thread, reply_to=second.id)
+    assert fresh(guest, reply)["text"] == "For all three"
 
 
-# --- What cannot be quoted
+# --- Refusals
 
 
-def test_what_one_cannot_see_cannot_be_quoted(thread, buyer, seller):
+def test_an_invisible_message_cannot_be_quoted(thread, buyer, seller):
     (first,) = messages_of(thread)
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
@@ -166,14 +168,14 @@ def test_what_one_cannot_see_cannot_be_quoted(thread, buyer, seller):
     assert len(messages_of(thread)) == 2
 
 
-def test_whoever_went_and_came_back_cannot_quote_what_was_said_before(thread, buyer, elsewhere):
+def test_a_rejoined_participant_cannot_quote_earlier_messages(thread, buyer, other_process):
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
-    heard = say(buyer, thread)
-    elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=guest.id)
-    elsewhere.do(add_friend, buyer, thread_id=thread, user=guest)
-    # Though this process believes that they were there all the time.
-    assert refused(guest, thread, reply_to=heard.id) == "BAD_FRAME"
+    seen = say(buyer, thread)
+    other_process.do(remove_participant, buyer, thread_id=thread, user_id=guest.id)
+    other_process.do(add_friend, buyer, thread_id=thread, user=guest)
+    # The stale cache still has the earlier participation.
+    assert refused(guest, thread, reply_to=seen.id) == "BAD_FRAME"
 
 
 def test_a_message_of_another_thread_cannot_be_quoted(thread, buyer, seller):
@@ -182,16 +184,16 @@ def test_a_message_of_another_thread_cannot_be_quoted(thread, buyer, seller):
     assert len(messages_of(thread)) == 1
 
 
-def test_a_stranger_learns_nothing_by_quoting(thread, stranger):
+def test_a_stranger_is_refused_like_for_a_missing_thread(thread, stranger):
     (first,) = messages_of(thread)
     assert refused(stranger, thread, reply_to=first.id) == "THREAD_NOT_FOUND"
     assert refused(stranger, thread, reply_to=NO_MESSAGE) == "THREAD_NOT_FOUND"
 
 
-# --- A repeat, and what it costs
+# --- Idempotency and cost
 
 
-def test_a_repeat_is_one_answer(thread, seller, delivered):
+def test_a_repeated_reply_is_stored_once(thread, seller, delivered):
     (first,) = messages_of(thread)
     fields = {"thread_id": thread, "client_id": str(uuid4()), "body": "Yes", "reply_to": first.id}
     once, again = send_message(seller, **fields), send_message(seller, **fields)
@@ -200,7 +202,7 @@ def test_a_repeat_is_one_answer(thread, seller, delivered):
 
 
 @pytest.mark.parametrize("other", ["none", "another"])
-def test_the_same_id_with_another_quote_is_another_message(thread, buyer, seller, other):
+def test_the_same_client_id_with_another_quote_is_refused(thread, buyer, seller, other):
     (first,) = messages_of(thread)
     reply_to = None if other == "none" else say(buyer, thread).id
     fields = {"thread_id": thread, "client_id": str(uuid4()), "body": "Yes"}
@@ -212,14 +214,14 @@ def test_the_same_id_with_another_quote_is_another_message(thread, buyer, seller
     assert len(messages_of(thread)) == count
 
 
-def test_costs_two_requests(thread, seller):
+def test_a_reply_costs_two_requests(thread, seller):
     (first,) = messages_of(thread)
     with count_requests() as requests:
         say(seller, thread, reply_to=first.id)
     assert requests == ["GetItem", "TransactWriteItems"]
 
 
-def test_a_page_costs_one_more_only_if_a_quote_points_outside(thread, buyer, seller):
+def test_a_page_costs_one_more_request_only_for_quotes_outside_it(thread, buyer, seller):
     (first,) = messages_of(thread)
     say(seller, thread, reply_to=first.id)
     with count_requests() as requests:

@@ -1,4 +1,4 @@
-"""A first contact is a request: one message, nothing back, and an answer that may be none."""
+"""A first contact is a request: one message, no events back, and an optional answer."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
@@ -53,7 +53,7 @@ def request_(buyer, seller) -> str:
     return ask(buyer, seller)
 
 
-def test_it_lands_among_the_requests_and_is_not_unread(request_, buyer, seller):
+def test_a_request_is_listed_in_requests_and_not_unread(request_, buyer, seller):
     assert ids(seller, "requests") == [request_]
     assert ids(seller, "inbox") == []
     assert ids(buyer, "inbox") == [request_]
@@ -65,7 +65,7 @@ def test_it_lands_among_the_requests_and_is_not_unread(request_, buyer, seller):
     assert_consistent(request_)
 
 
-def test_nobody_writes_before_it_is_accepted(request_, buyer, seller):
+def test_neither_side_can_send_before_acceptance(request_, buyer, seller):
     (first,) = messages_of(request_)
     for user in (buyer, seller):
         for warm in (True, False):
@@ -81,16 +81,16 @@ def test_nobody_writes_before_it_is_accepted(request_, buyer, seller):
     assert len(messages_of(request_)) == 1
 
 
-def test_the_condition_is_in_the_write(request_, buyer, seller):
-    """A process that still believes in an accepted thread cannot write either."""
-    believed = cache.reload(request_)
-    for person in believed.people.values():
+def test_acceptance_is_a_condition_of_the_write(request_, buyer, seller):
+    """A process whose cache has the thread as accepted cannot send either."""
+    cached = cache.reload(request_)
+    for person in cached.people.values():
         person.request_state = None
     assert refusal(say, buyer, request_) == "REQUEST_PENDING"
     assert len(messages_of(request_)) == 1
 
 
-def test_no_tick_goes_back(request_, buyer, seller, delivered):
+def test_a_request_publishes_no_delivery_or_read_cursor(request_, buyer, seller, delivered):
     delivered.clear()
     deliver_newest(seller, request_)
     read_newest(seller, request_)
@@ -100,7 +100,7 @@ def test_no_tick_goes_back(request_, buyer, seller, delivered):
     assert list_cursors(opened, reader_id=buyer.id) == []
 
 
-def test_accepting_opens_it_for_both(request_, buyer, seller, delivered):
+def test_accepting_opens_the_thread_for_both(request_, buyer, seller, delivered):
     delivered.clear()
     accept_request(seller, thread_id=request_)
     assert ids(seller, "inbox") == [request_]
@@ -114,13 +114,13 @@ def test_accepting_opens_it_for_both(request_, buyer, seller, delivered):
     say(buyer, request_)
     assert Pair.find(keys.pair_pk(buyer.id, seller.id), keys.STATE).accepted
     assert_consistent(request_)
-    # Twice is once.
+    # Accepting is idempotent.
     accept_request(seller, thread_id=request_)
     decline_request(seller, thread_id=request_)
     assert ids(seller, "inbox") == [request_]
 
 
-def test_people_who_have_talked_skip_the_gate(request_, buyer, seller):
+def test_users_with_an_accepted_thread_need_no_request(request_, buyer, seller):
     accept_request(seller, thread_id=request_)
     again, back = ask(buyer, seller), ask(seller, buyer)
     assert set(ids(seller, "inbox")) == {request_, again, back}
@@ -128,7 +128,7 @@ def test_people_who_have_talked_skip_the_gate(request_, buyer, seller):
     say(buyer, back)
 
 
-def test_declining_is_silent_and_looks_like_waiting(request_, buyer, seller, delivered):
+def test_declining_is_silent_and_looks_pending_to_the_sender(request_, buyer, seller, delivered):
     before = row(request_, buyer).attribute_values
     pair = Pair.find(keys.pair_pk(buyer.id, seller.id), keys.STATE).attribute_values
     delivered.clear()
@@ -143,7 +143,7 @@ def test_declining_is_silent_and_looks_like_waiting(request_, buyer, seller, del
     assert_consistent(request_)
 
 
-def test_one_may_change_ones_mind(request_, buyer, seller):
+def test_a_declined_request_can_be_accepted_later(request_, buyer, seller):
     decline_request(seller, thread_id=request_)
     restore_thread(seller, thread_id=request_)
     assert ids(seller, "requests") == [request_]
@@ -151,20 +151,20 @@ def test_one_may_change_ones_mind(request_, buyer, seller):
     say(seller, request_)
 
 
-def test_as_spam_it_is_in_spam(request_, seller):
+def test_a_request_declined_as_spam_is_in_spam(request_, seller):
     decline_request(seller, thread_id=request_, as_spam=True)
     assert ids(seller, "spam") == [request_]
 
 
-def test_a_block_is_stronger_than_a_request(request_, buyer, seller):
+def test_a_block_takes_precedence_over_a_request(request_, buyer, seller):
     decline_request(seller, thread_id=request_)
     block_person(seller, blocked=buyer)
-    # To who has asked it looks like waiting.
+    # The sender sees a pending request.
     assert refusal(ask, buyer, seller) == refusal(say, buyer, request_) == "REQUEST_PENDING"
     assert refusal(accept_request, seller, thread_id=request_) == "MSG_BLOCKED_BY_USER"
 
 
-def test_only_who_was_asked_answers(request_, buyer, seller, stranger):
+def test_only_the_recipient_can_answer_a_request(request_, buyer, seller, stranger):
     accept_request(buyer, thread_id=request_)
     decline_request(buyer, thread_id=request_)
     assert row(request_, seller).request_state == "pending"
@@ -172,18 +172,18 @@ def test_only_who_was_asked_answers(request_, buyer, seller, stranger):
         assert refusal(answer, stranger, thread_id=request_) == "THREAD_NOT_FOUND"
 
 
-def test_one_request_at_a_time_to_one_person(request_, buyer, seller):
+def test_only_one_request_to_a_user_can_be_pending(request_, buyer, seller):
     assert refusal(ask, buyer, seller, "And another thing") == "REQUEST_PENDING"
     assert ids(seller, "requests") == [request_]
 
 
-def test_who_was_asked_and_writes_first_is_not_asked_in_turn(request_, buyer, seller):
+def test_a_thread_started_by_the_recipient_is_not_a_request(request_, buyer, seller):
     thread = ask(seller, buyer)
     assert thread in ids(buyer, "inbox")
     say(buyer, thread)
 
 
-def test_a_repeat_finds_what_was_made(buyer, seller):
+def test_a_repeated_request_returns_the_stored_thread(buyer, seller):
     client_id = str(uuid4())
     thread = ask(buyer, seller, client_id=client_id)
     assert ask(buyer, seller, client_id=client_id) == thread
@@ -191,7 +191,7 @@ def test_a_repeat_finds_what_was_made(buyer, seller):
     assert ids(seller, "requests") == [thread]
 
 
-def test_who_takes_it_back_by_leaving_cannot_be_accepted(request_, buyer, seller):
+def test_a_request_cannot_be_accepted_after_its_sender_left(request_, buyer, seller):
     leave_thread(buyer, thread_id=request_)
     assert refusal(accept_request, seller, thread_id=request_) == "ACTION_FORBIDDEN"
 
@@ -199,7 +199,7 @@ def test_who_takes_it_back_by_leaving_cannot_be_accepted(request_, buyer, seller
 # --- Expiry
 
 
-def test_it_expires_after_fourteen_days(buyer, seller):
+def test_a_request_expires_after_fourteen_days(buyer, seller):
     with time_machine.travel(datetime(2026, 11, 1, 12, tzinfo=UTC)) as clock:
         thread = ask(buyer, seller)
         clock.shift(timedelta(days=13, hours=23))
@@ -225,7 +225,7 @@ def new_since(user, day: datetime) -> None:
     user.save()
 
 
-def test_a_new_account_meets_three_in_an_hour(buyer):
+def test_a_new_account_may_start_three_threads_per_hour(buyer):
     people = [make_person("Una") for _ in range(5)]
     with time_machine.travel(datetime(2026, 11, 2, 12, tzinfo=UTC)) as clock:
         new_since(buyer, datetime(2026, 11, 1, tzinfo=UTC))
@@ -236,14 +236,14 @@ def test_a_new_account_meets_three_in_an_hour(buyer):
         assert refused.value.code == "RATE_LIMITED"
         assert 1190 <= refused.value.retry_after <= 1200
         assert ids(people[3], "requests") == []
-        # Whom one knows one may write to as before.
+        # Existing connections are exempt.
         befriend(buyer, people[3])
         ask(buyer, people[3])
         clock.shift(timedelta(seconds=refused.value.retry_after))
         ask(buyer, people[4])
 
 
-def test_and_so_many_in_a_day(buyer, settings):
+def test_starts_per_day_are_limited(buyer, settings):
     settings.START_LIMITS = (3, 5)
     people = [make_person("Una") for _ in range(7)]
     with time_machine.travel(datetime(2026, 11, 2, 12, tzinfo=UTC)) as clock:
@@ -259,9 +259,9 @@ def test_and_so_many_in_a_day(buyer, settings):
         ask(buyer, people[5])
 
 
-@pytest.mark.parametrize("known", ["verified", "old"])
-def test_one_that_is_known_meets_ten(buyer, known):
-    if known == "verified":
+@pytest.mark.parametrize("established", ["verified", "old"])
+def test_an_established_account_may_start_ten_threads_per_hour(buyer, established):
+    if established == "verified":
         buyer.verified = True
     else:
         buyer.date_joined = datetime.now(UTC) - timedelta(days=31)
@@ -271,7 +271,7 @@ def test_one_that_is_known_meets_ten(buyer, known):
     assert refusal(ask, buyer, make_person("Una")) == "RATE_LIMITED"
 
 
-def test_a_refused_one_costs_nothing(buyer, seller):
+def test_a_refused_request_consumes_no_token(buyer, seller):
     block_person(seller, blocked=buyer)
     for _ in range(5):
         assert refusal(ask, buyer, seller) == "MSG_BLOCKED_BY_USER"
@@ -279,7 +279,7 @@ def test_a_refused_one_costs_nothing(buyer, seller):
         ask(buyer, make_person("Una"))
 
 
-def test_what_it_costs(buyer, seller):
+def test_request_cost_of_a_first_contact(buyer, seller):
     with count_requests() as requests:
         thread = ask(buyer, seller)
     assert requests == ["BatchGetItem", "TransactWriteItems"]
@@ -288,10 +288,10 @@ def test_what_it_costs(buyer, seller):
     assert requests == ["Query", "TransactWriteItems", "Query", "Query"]
 
 
-# --- What somebody asks for first
+# --- Requirements of the recipient
 
 
-def test_only_verified_people_if_one_wants_it_so(buyer, seller):
+def test_a_recipient_can_require_verified_senders(buyer, seller):
     seller.requires_verified = True
     seller.save()
     assert refusal(ask, buyer, seller) == "MSG_GATE_REQUIRED"
@@ -303,7 +303,7 @@ def test_only_verified_people_if_one_wants_it_so(buyer, seller):
     ask(una, seller)
 
 
-def test_the_form_asks_for_a_date_and_a_budget(buyer, seller):
+def test_the_form_requires_a_date_and_a_budget(buyer, seller):
     seller.requires_date = seller.requires_budget = True
     seller.save()
     client = Client()

@@ -1,4 +1,4 @@
-"""What is retried, how long one waits, and when the circuit breaker opens and closes."""
+"""Retries: retried errors, back-off, deadlines, and the circuit breaker."""
 
 import time
 from uuid import uuid4
@@ -11,7 +11,7 @@ from django.conf import settings
 from core.refusals import Refusal
 from realtime.sockets.commands import handle_command
 from tests.threads.conftest import messages_of, say
-from tests.threads.trouble import FOREVER, WRITE, away, cancelled, refused
+from tests.threads.faults import ALWAYS, WRITE, client_error, transaction_cancelled, unreachable
 from threads import cache
 from threads.dynamodb import circuit_breaker as breakers
 from threads.dynamodb import retry
@@ -24,7 +24,7 @@ from threads.queries import open_thread
 pytestmark = pytest.mark.django_db
 
 
-def test_knows_every_code_that_botocore_retries():
+def test_every_code_that_botocore_retries_is_retried():
     theirs = {
         *ThrottledRetryableChecker._THROTTLED_ERROR_CODES,
         *TransientRetryableChecker._TRANSIENT_ERROR_CODES,
@@ -32,7 +32,7 @@ def test_knows_every_code_that_botocore_retries():
     assert theirs <= retry.THROTTLING_CODES | retry.UNCERTAIN_CODES | retry.CONFLICT_CODES
 
 
-def test_waits_are_random_below_a_limit_that_doubles(monkeypatch):
+def test_backoff_is_random_below_a_limit_that_doubles(monkeypatch):
     limits = []
     monkeypatch.setattr(retry.random, "uniform", lambda low, high: limits.append((low, high)) or 0)
     backoff = Backoff()
@@ -41,7 +41,7 @@ def test_waits_are_random_below_a_limit_that_doubles(monkeypatch):
     assert limits == [(0, limit) for limit in (0.025, 0.05, 0.1, 0.2, 0.4, 0.5, 0.5)]
 
 
-def test_the_outermost_time_budget_counts(monkeypatch):
+def test_the_outermost_time_budget_applies(monkeypatch):
     with time_budget(0.0), time_budget(60.0), pytest.raises(StoreUnavailable):
         Backoff().wait()
     Backoff().wait()
@@ -49,7 +49,7 @@ def test_the_outermost_time_budget_counts(monkeypatch):
 
 @pytest.fixture
 def deadlines(monkeypatch) -> list[float]:
-    """That of every retry."""
+    """Deadline of every retry."""
     seen: list[float] = []
     real = Backoff.next_delay
 
@@ -62,10 +62,10 @@ def deadlines(monkeypatch) -> list[float]:
 
 
 @pytest.fixture
-def every_other(trouble) -> None:
+def every_other(faults) -> None:
     for _ in range(20):
-        trouble.before("*", refused("ThrottlingException"))
-        trouble.let("*", 1)
+        faults.before("*", client_error("ThrottlingException"))
+        faults.allow("*", 1)
 
 
 def test_all_requests_of_a_page_share_one_deadline(client, buyer, thread, every_other, deadlines):
@@ -90,30 +90,30 @@ def test_all_requests_of_a_command_share_one_deadline(buyer, thread, every_other
     "code",
     ["ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException"],
 )
-def test_a_throttled_read_is_retried(thread, buyer, trouble, code):
-    trouble.before("Query", refused(code), times=4)
+def test_a_throttled_read_is_retried(thread, buyer, faults, code):
+    faults.before("Query", client_error(code), times=4)
     assert open_thread(buyer, thread).messages
-    assert trouble.happened == 4
+    assert faults.count == 4
 
 
 @pytest.mark.parametrize("reason", ["ThrottlingError", "ProvisionedThroughputExceeded"])
 def test_a_throttled_transaction_is_never_refused_for_another_reason(
-    thread, buyer, trouble, monkeypatch, reason
+    thread, buyer, faults, monkeypatch, reason
 ):
     monkeypatch.setitem(settings.DYNAMODB, "retry_seconds", 0.2)
-    trouble.before(WRITE, cancelled(reason), times=FOREVER)
-    with pytest.raises(Refusal) as told:
+    faults.before(WRITE, transaction_cancelled(reason), times=ALWAYS)
+    with pytest.raises(Refusal) as refusal:
         say(buyer, thread)
-    assert told.value.code == "TRY_AGAIN"
-    trouble.over()
+    assert refusal.value.code == "TRY_AGAIN"
+    faults.clear()
     assert len(messages_of(thread)) == 1
 
 
-def test_an_invalid_transaction_is_an_error_and_not_retried(thread, buyer, trouble):
-    trouble.before(WRITE, cancelled("ValidationError"), times=FOREVER)
+def test_an_invalid_transaction_is_an_error_and_not_retried(thread, buyer, faults):
+    faults.before(WRITE, transaction_cancelled("ValidationError"), times=ALWAYS)
     with pytest.raises(ClientError, match="ValidationError"):
         say(buyer, thread)
-    assert trouble.happened == 1
+    assert faults.count == 1
 
 
 # --- The circuit breaker
@@ -138,7 +138,7 @@ def test_opens_after_failures_in_a_row_only(breaker):
     assert not breaker.allows_attempt()
 
 
-def test_one_probe_at_a_time_and_ever_more_rarely(breaker, monkeypatch):
+def test_probes_are_single_and_increasingly_rare(breaker, monkeypatch):
     now = [1000.0]
     monkeypatch.setattr(breakers.time, "monotonic", lambda: now[0])
     fail(breaker, MAX_FAILURES)
@@ -168,25 +168,25 @@ def test_logs_once_when_it_opens_and_once_when_it_closes(breaker, caplog):
     assert events == ["store_breaker_opened", "store_breaker_closed"]
 
 
-def test_while_it_is_open_nothing_is_attempted(thread, buyer, trouble, monkeypatch):
-    trouble.before("*", away, times=FOREVER)
+def test_an_open_breaker_prevents_requests(thread, buyer, faults, monkeypatch):
+    faults.before("*", unreachable, times=ALWAYS)
     store = connection().connection
     fail(store.breaker, MAX_FAILURES)
     began = time.monotonic()
-    for ask in (lambda: open_thread(buyer, thread), lambda: get_many([("a", "b")])):
-        with pytest.raises(StoreUnavailable) as told:
-            ask()
-        assert told.value.reason == BREAKER_OPEN
+    for read in (lambda: open_thread(buyer, thread), lambda: get_many([("a", "b")])):
+        with pytest.raises(StoreUnavailable) as refusal:
+            read()
+        assert refusal.value.reason == BREAKER_OPEN
     with pytest.raises(Refusal, match="TRY_AGAIN"):
         say(buyer, thread, str(uuid4()))
-    assert trouble.happened == 0
+    assert faults.count == 0
     assert time.monotonic() - began < retry.MAX_DELAY_SECONDS
 
 
-def test_a_conflict_does_not_open_it(thread, buyer, trouble, monkeypatch):
+def test_a_conflict_does_not_open_it(thread, buyer, faults, monkeypatch):
     monkeypatch.setitem(settings.DYNAMODB, "retry_seconds", 0.2)
     store = connection().connection
-    trouble.before(WRITE, cancelled("TransactionConflict"), times=FOREVER)
+    faults.before(WRITE, transaction_cancelled("TransactionConflict"), times=ALWAYS)
     for _ in range(MAX_FAILURES):
         with pytest.raises(Refusal), time_budget(0.0):
             say(buyer, thread)

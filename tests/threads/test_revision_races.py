@@ -1,4 +1,4 @@
-"""Several who change at once, or while others write: nothing is lost, and `rev` has no gap."""
+"""Concurrent revisions and sends: nothing is lost, and `rev` has no gaps."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -6,11 +6,17 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from core.refusals import Refusal
-from tests.threads import elsewhere as there
+from tests.threads import other_processes
 from tests.threads.checker import assert_consistent
 from tests.threads.conftest import add_friend, make_person, messages_of, row, say, thread_item
-from tests.threads.test_revisions import HEART, THUMB, edit, give, refused, remove, stored
-from tests.threads.trouble import FOREVER, WRITE, away, cancelled, hung_up
+from tests.threads.faults import (
+    ALWAYS,
+    WRITE,
+    connection_closed,
+    transaction_cancelled,
+    unreachable,
+)
+from tests.threads.test_revisions import HEART, THUMB, edit, react, refused, remove, stored
 from threads.actions.participants import leave_thread, remove_participant
 from threads.actions.revisions import edit_message, remove_message, set_reaction
 from threads.models.message import REACTIONS
@@ -18,9 +24,9 @@ from threads.models.message import REACTIONS
 pytestmark = pytest.mark.slow
 
 
-def together(*doings) -> list:
-    with ThreadPoolExecutor(len(doings)) as pool:
-        return [done.result(30) for done in [pool.submit(*doing) for doing in doings]]
+def run_concurrently(*calls) -> list:
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [job.result(30) for job in [pool.submit(*call) for call in calls]]
 
 
 def outcome(action, *args) -> str:
@@ -31,12 +37,14 @@ def outcome(action, *args) -> str:
     return ""
 
 
-# --- Many at once
+# --- Concurrent revisions
 
 
-def test_all_who_react_at_once_in_one_process_count(thread, buyer, seller):
+def test_concurrent_reactions_in_one_process_are_all_kept(thread, buyer, seller):
     (message,) = messages_of(thread)
-    together(*[(give, person, message, r) for r in REACTIONS for person in (buyer, seller)])
+    run_concurrently(
+        *[(react, person, message, r) for r in REACTIONS for person in (buyer, seller)]
+    )
     given = stored(message).reactions
     assert {reaction: sorted(who) for reaction, who in given.items()} == {
         reaction: sorted([buyer.id, seller.id]) for reaction in REACTIONS
@@ -45,17 +53,19 @@ def test_all_who_react_at_once_in_one_process_count(thread, buyer, seller):
     assert_consistent(thread)
 
 
-def test_all_who_react_at_once_in_three_processes_count(thread, buyer, seller, elsewhere, far_away):
+def test_concurrent_reactions_in_three_processes_are_all_kept(
+    thread, buyer, seller, other_process, third_process
+):
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
     message = say(buyer, thread)
     at = time.time() + 0.2
     theirs = [
-        process.begin(there.react_with_all, person, thread, message.id, at=at)
-        for process, person in ((elsewhere, seller), (far_away, guest))
+        process.begin(other_processes.react_with_all, person, thread, message.id, at=at)
+        for process, person in ((other_process, seller), (third_process, guest))
     ]
     time.sleep(max(0, at - time.time()))
-    there.react_with_all(buyer, thread, message.id)
+    other_processes.react_with_all(buyer, thread, message.id)
     for one in theirs:
         assert one.result(60).value is None
     assert all(len(who) == 3 for who in stored(message).reactions.values())
@@ -63,27 +73,27 @@ def test_all_who_react_at_once_in_three_processes_count(thread, buyer, seller, e
     assert_consistent(thread)
 
 
-def test_changes_of_several_messages_in_two_processes_leave_no_gap(
-    thread, buyer, seller, elsewhere
-):
+def test_concurrent_edits_in_two_processes_leave_no_gap(thread, buyer, seller, other_process):
     mine = [say(buyer, thread) for _ in range(4)]
     theirs = [say(seller, thread) for _ in range(4)]
     at = time.time() + 0.2
-    other = elsewhere.begin(there.edit_all, seller, thread, [m.id for m in theirs], at=at)
+    other = other_process.begin(
+        other_processes.edit_all, seller, thread, [m.id for m in theirs], at=at
+    )
     time.sleep(max(0, at - time.time()))
-    there.edit_all(buyer, thread, [m.id for m in mine])
+    other_processes.edit_all(buyer, thread, [m.id for m in mine])
     assert other.result(60).value is None
     assert sorted(stored(m).rev for m in mine + theirs) == list(range(1, 9))
     assert thread_item(thread).rev == 8
     assert_consistent(thread)
 
 
-# --- Against a send
+# --- Revisions during a send
 
 
-def test_an_edit_of_the_newest_while_others_write(thread, buyer, seller, elsewhere):
+def test_the_newest_message_is_edited_during_sends(thread, buyer, seller, other_process):
     at = time.time() + 0.2
-    writing = elsewhere.begin(there.send_many, seller, thread, 10, at=at)
+    writing = other_process.begin(other_processes.send_many, seller, thread, 10, at=at)
     time.sleep(max(0, at - time.time()))
     for number in range(6):
         message = say(buyer, thread)
@@ -96,11 +106,13 @@ def test_an_edit_of_the_newest_while_others_write(thread, buyer, seller, elsewhe
     assert_consistent(thread)
 
 
-def test_a_send_in_the_middle_of_an_edit_of_the_newest_stays_the_newest(
-    thread, buyer, seller, trouble, elsewhere
+def test_a_message_sent_during_an_edit_stays_the_newest(
+    thread, buyer, seller, faults, other_process
 ):
     message = say(buyer, thread, "First")
-    trouble.meanwhile(WRITE, lambda: elsewhere.do(there.send, seller, thread, "Faster"))
+    faults.run_before(
+        WRITE, lambda: other_process.do(other_processes.send, seller, thread, "Faster")
+    )
     edit(buyer, message, "Second")
     assert stored(message).body == "Second"
     for item in (thread_item(thread), row(thread, buyer), row(thread, seller)):
@@ -109,11 +121,11 @@ def test_a_send_in_the_middle_of_an_edit_of_the_newest_stays_the_newest(
 
 
 @pytest.mark.parametrize("change", [edit, remove])
-def test_what_is_newest_without_this_process_knowing_is_shown_changed(
-    thread, buyer, seller, elsewhere, change
+def test_a_revision_of_a_newest_message_unknown_to_the_cache_updates_previews(
+    thread, buyer, seller, other_process, change
 ):
     say(seller, thread)
-    elsewhere.do(there.send, buyer, thread, "Sent elsewhere")
+    other_process.do(other_processes.send, buyer, thread, "Sent elsewhere")
     message = messages_of(thread)[-1]
     change(buyer, message)
     shown = {edit: "Otherwise", remove: "Message removed"}[change]
@@ -121,25 +133,25 @@ def test_what_is_newest_without_this_process_knowing_is_shown_changed(
     assert_consistent(thread)
 
 
-def test_a_send_right_after_knows_what_was_changed_elsewhere(thread, buyer, seller, elsewhere):
+def test_a_send_keeps_a_revision_made_by_another_process(thread, buyer, seller, other_process):
     message = say(buyer, thread)
-    elsewhere.do(edit_message, buyer, thread_id=thread, message_id=message.id, body="Elsewhere")
+    other_process.do(edit_message, buyer, thread_id=thread, message_id=message.id, body="Elsewhere")
     say(seller, thread)
-    give(seller, message)
+    react(seller, message)
     assert (stored(message).body, stored(message).reactions) == ("Elsewhere", {THUMB: [seller.id]})
     assert thread_item(thread).rev == 2
     assert_consistent(thread)
 
 
-# --- Against each other
+# --- Conflicting revisions
 
 
-def test_an_edit_against_a_removal_leaves_it_removed(thread, buyer, elsewhere):
+def test_a_concurrent_edit_and_removal_leave_the_message_removed(thread, buyer, other_process):
     for number in range(5):
         message = say(buyer, thread, "As it was")
         at = time.time() + 0.1
         fields = {"thread_id": thread, "message_id": message.id}
-        removing = elsewhere.begin(remove_message, buyer, **fields, at=at)
+        removing = other_process.begin(remove_message, buyer, **fields, at=at)
         time.sleep(max(0, at - time.time() + 0.002 * (number - 2)))
         edited = outcome(edit, buyer, message)
         assert removing.result(30).value is None
@@ -151,19 +163,19 @@ def test_an_edit_against_a_removal_leaves_it_removed(thread, buyer, elsewhere):
         assert_consistent(thread)
 
 
-def test_a_reaction_and_an_edit_at_once_are_both_kept(thread, buyer, seller, trouble, elsewhere):
+def test_a_concurrent_reaction_and_edit_are_both_kept(thread, buyer, seller, faults, other_process):
     message = say(buyer, thread)
     fields = {"thread_id": thread, "message_id": message.id, "reaction": HEART, "on": True}
-    trouble.meanwhile(WRITE, lambda: elsewhere.do(set_reaction, seller, **fields))
+    faults.run_before(WRITE, lambda: other_process.do(set_reaction, seller, **fields))
     edit(buyer, message)
     assert (stored(message).body, stored(message).reactions) == ("Otherwise", {HEART: [seller.id]})
     assert_consistent(thread)
 
 
-def test_two_edits_at_once_keep_both_texts(thread, buyer, trouble, elsewhere):
+def test_concurrent_edits_keep_both_texts(thread, buyer, faults, other_process):
     message = say(buyer, thread, "First")
     fields = {"thread_id": thread, "message_id": message.id, "body": "From the phone"}
-    trouble.meanwhile(WRITE, lambda: elsewhere.do(edit_message, buyer, **fields))
+    faults.run_before(WRITE, lambda: other_process.do(edit_message, buyer, **fields))
     edit(buyer, message, "From the desk")
     now = stored(message)
     assert now.body == "From the desk"
@@ -171,55 +183,59 @@ def test_two_edits_at_once_keep_both_texts(thread, buyer, trouble, elsewhere):
     assert_consistent(thread)
 
 
-# --- Against people who come and go
+# --- Revisions and changes of participants
 
 
-def test_whoever_was_removed_a_moment_before_changes_nothing(thread, buyer, trouble, elsewhere):
+def test_a_just_removed_participant_cannot_revise(thread, buyer, faults, other_process):
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
     message = say(guest, thread, "Mine")
     fields = {"thread_id": thread, "user_id": guest.id}
-    trouble.meanwhile(WRITE, lambda: elsewhere.do(remove_participant, buyer, **fields))
+    faults.run_before(WRITE, lambda: other_process.do(remove_participant, buyer, **fields))
     assert refused(edit, guest, message) == "THREAD_NOT_FOUND"
     assert stored(message).body == "Mine"
     assert_consistent(thread)
 
 
-def test_whoever_left_a_moment_before_is_not_told(thread, buyer, trouble, elsewhere, delivered):
+def test_a_revision_is_not_published_to_a_participant_who_just_left(
+    thread, buyer, faults, other_process, delivered
+):
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
     message = say(buyer, thread)
     delivered.clear()
-    trouble.meanwhile(WRITE, lambda: elsewhere.do(leave_thread, guest, thread_id=thread))
+    faults.run_before(WRITE, lambda: other_process.do(leave_thread, guest, thread_id=thread))
     edit(buyer, message, "Without you")
     assert not delivered.to(guest)
     assert delivered.to(buyer, "message.edited")
     assert_consistent(thread)
 
 
-# --- Against a store that is busy or away
+# --- Failures of the store
 
 
-def test_a_store_that_is_busy_is_asked_again(thread, buyer, trouble):
+def test_a_conflict_is_retried(thread, buyer, faults):
     message = say(buyer, thread)
-    trouble.before(WRITE, cancelled("TransactionConflict"), times=5)
+    faults.before(WRITE, transaction_cancelled("TransactionConflict"), times=5)
     edit(buyer, message)
     assert stored(message).body == "Otherwise"
     assert_consistent(thread)
 
 
-def test_a_store_that_stays_busy_is_left_alone_after_a_while(thread, buyer, trouble):
+def test_retries_of_a_conflict_end_at_the_deadline(thread, buyer, faults):
     message = say(buyer, thread)
-    trouble.before(WRITE, cancelled("TransactionConflict"), times=FOREVER)
+    faults.before(WRITE, transaction_cancelled("TransactionConflict"), times=ALWAYS)
     began = time.monotonic()
     assert refused(edit, buyer, message) == "TRY_AGAIN"
     assert 1 < time.monotonic() - began < 10
-    assert trouble.happened < 200
+    assert faults.count < 200
 
 
-def test_an_answer_that_was_lost_changes_it_once_and_is_told(thread, buyer, trouble, delivered):
+def test_a_revision_whose_answer_was_lost_is_stored_once_and_published(
+    thread, buyer, faults, delivered
+):
     message = say(buyer, thread, "First")
-    trouble.after(WRITE, hung_up)
+    faults.after(WRITE, connection_closed)
     edit(buyer, message)
     now = stored(message)
     assert (now.body, now.rev, len(now.earlier_bodies)) == ("Otherwise", 1, 1)
@@ -227,11 +243,11 @@ def test_an_answer_that_was_lost_changes_it_once_and_is_told(thread, buyer, trou
     assert_consistent(thread)
 
 
-def test_a_store_that_is_away_is_said_so_and_changes_nothing(thread, buyer, trouble):
+def test_an_unavailable_store_refuses_a_revision(thread, buyer, faults):
     message = say(buyer, thread, "First")
-    trouble.before("*", away, times=FOREVER)
+    faults.before("*", unreachable, times=ALWAYS)
     assert refused(edit, buyer, message) == "TRY_AGAIN"
-    trouble.over()
+    faults.clear()
     assert stored(message).body == "First"
     edit(buyer, message)
     assert_consistent(thread)

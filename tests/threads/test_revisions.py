@@ -1,4 +1,4 @@
-"""Editing, removing, reacting: what is stored, who is told, who is refused, what a repeat does."""
+"""Editing, removing, reacting: stored items, published events, refusals, and idempotency."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -30,7 +30,7 @@ from threads.queries import open_thread
 from threads.rendering.messages import render_message
 
 THUMB, HEART = REACTIONS[:2]
-# Four bytes each in UTF-8: the bound of earlier texts is in bytes.
+# Four bytes each in UTF-8: the limit of earlier texts is in bytes.
 LONG = "𝕏" * (MAX_BODY_LENGTH - 1)
 NO_MESSAGE = "msg_01JZZZZZZZZZZZZZZZZZZZZZZZ"
 
@@ -43,7 +43,7 @@ def remove(user, message: Message) -> None:
     remove_message(user, thread_id=message.thread_id, message_id=message.id)
 
 
-def give(user, message: Message, reaction: str = THUMB, *, on: bool = True) -> None:
+def react(user, message: Message, reaction: str = THUMB, *, on: bool = True) -> None:
     set_reaction(user, thread_id=message.thread_id, message_id=message.id, reaction=reaction, on=on)
 
 
@@ -61,15 +61,15 @@ def later(**length: float) -> time_machine.travel:
     return time_machine.travel(datetime.now(UTC) + timedelta(**length))
 
 
-# Every way to change a message that is one's own.
-ALL = pytest.mark.parametrize("change", [edit, remove, give], ids=["edit", "remove", "react"])
-KIND = {edit: "message.edited", remove: "message.removed", give: "message.reacted"}
+# Every revision of a user's own message.
+ALL = pytest.mark.parametrize("change", [edit, remove, react], ids=["edit", "remove", "react"])
+KIND = {edit: "message.edited", remove: "message.removed", react: "message.reacted"}
 
 
-# --- What is stored
+# --- Storage
 
 
-def test_an_edit_keeps_what_it_said_before(thread, buyer):
+def test_an_edit_keeps_the_earlier_text(thread, buyer):
     message = say(buyer, thread, "First")
     edit(buyer, message, "Second\r\n")
     edit(buyer, message, "Third")
@@ -84,10 +84,10 @@ def test_an_edit_keeps_what_it_said_before(thread, buyer):
     assert_consistent(thread)
 
 
-def test_a_removal_keeps_all_of_it_for_staff_and_shows_none(thread, buyer, seller):
+def test_a_removed_message_is_kept_for_staff_and_hidden_from_others(thread, buyer, seller):
     message = say(buyer, thread, "A mistake")
     edit(buyer, message, "Still a mistake")
-    give(seller, message)
+    react(seller, message)
     remove(buyer, message)
 
     now = stored(message)
@@ -99,50 +99,50 @@ def test_a_removal_keeps_all_of_it_for_staff_and_shows_none(thread, buyer, selle
     assert_consistent(thread)
 
 
-def test_reactions_are_kept_by_who_gave_them(thread, buyer, seller):
+def test_reactions_are_stored_with_their_users(thread, buyer, seller):
     (message,) = messages_of(thread)
-    give(buyer, message)
-    give(seller, message)
-    give(seller, message, HEART)
+    react(buyer, message)
+    react(seller, message)
+    react(seller, message, HEART)
     assert stored(message).reactions == {THUMB: [buyer.id, seller.id], HEART: [seller.id]}
 
-    give(seller, message, on=False)
-    give(seller, message, HEART, on=False)
+    react(seller, message, on=False)
+    react(seller, message, HEART, on=False)
     assert stored(message).reactions == {THUMB: [buyer.id]}
     assert stored(message).edited_at is None
     assert_consistent(thread)
 
 
 @pytest.mark.parametrize("reaction", REACTIONS)
-def test_takes_every_reaction_of_the_set(thread, buyer, reaction):
+def test_every_supported_reaction_is_accepted(thread, buyer, reaction):
     (message,) = messages_of(thread)
-    give(buyer, message, reaction)
+    react(buyer, message, reaction)
     assert stored(message).reactions == {reaction: [buyer.id]}
 
 
 @ALL
-def test_adds_one_to_the_thread_and_stamps_the_message(thread, buyer, change):
+def test_a_revision_increments_rev_and_stamps_the_message(thread, buyer, change):
     message = say(buyer, thread)
     say(buyer, thread)
     change(buyer, message)
     assert (thread_item(thread).rev, stored(message).rev) == (1, 1)
-    give(buyer, message, HEART) if change is not remove else edit(buyer, messages_of(thread)[-1])
+    react(buyer, message, HEART) if change is not remove else edit(buyer, messages_of(thread)[-1])
     assert thread_item(thread).rev == 2
     assert_consistent(thread)
 
 
 @ALL
-def test_no_message_is_new_or_unread_because_of_it(thread, buyer, seller, change):
+def test_a_revision_makes_no_message_new_or_unread(thread, buyer, seller, change):
     message = say(buyer, thread)
     read_newest(seller, thread)
     change(buyer, message)
-    theirs = row(thread, seller)
-    assert (theirs.unread, theirs.unread_pk, theirs.pending_pk) == (0, None, None)
+    updated = row(thread, seller)
+    assert (updated.unread, updated.unread_pk, updated.pending_pk) == (0, None, None)
     assert thread_item(thread).last_seq == message.seq
     assert_consistent(thread)
 
 
-def test_the_thread_and_all_rows_show_the_newest_as_it_is_now(thread, buyer, seller):
+def test_a_revision_of_the_newest_message_updates_all_previews(thread, buyer, seller):
     message = say(buyer, thread, "First")
     edit(buyer, message, "**Second** " + "x" * 200)
     shown = {"author": buyer.id, "type": "text", "text": ("Second " + "x" * 200)[:140]}
@@ -150,13 +150,13 @@ def test_the_thread_and_all_rows_show_the_newest_as_it_is_now(thread, buyer, sel
     assert row(thread, buyer).last_message == row(thread, seller).last_message == shown
 
     remove(buyer, message)
-    gone = shown | {"text": "Message removed"}
-    assert thread_item(thread).last_message == gone
-    assert row(thread, buyer).last_message == row(thread, seller).last_message == gone
+    removed = shown | {"text": "Message removed"}
+    assert thread_item(thread).last_message == removed
+    assert row(thread, buyer).last_message == row(thread, seller).last_message == removed
     assert_consistent(thread)
 
 
-def test_an_older_one_leaves_thread_and_rows_as_they_are(thread, buyer, seller):
+def test_a_revision_of_an_older_message_leaves_previews_unchanged(thread, buyer, seller):
     message = say(buyer, thread, "First")
     say(seller, thread, "The newest")
     edit(buyer, message)
@@ -166,7 +166,7 @@ def test_an_older_one_leaves_thread_and_rows_as_they_are(thread, buyer, seller):
     assert_consistent(thread)
 
 
-def test_what_is_sent_after_an_edit_is_the_newest(thread, buyer, seller):
+def test_a_message_sent_after_an_edit_is_the_newest(thread, buyer, seller):
     edit(buyer, messages_of(thread)[0])
     say(seller, thread, "Then this")
     assert thread_item(thread).last_message["text"] == "Then this"
@@ -174,13 +174,11 @@ def test_what_is_sent_after_an_edit_is_the_newest(thread, buyer, seller):
     assert_consistent(thread)
 
 
-# --- Who is told
+# --- Events
 
 
 @ALL
-def test_everybody_is_told_with_the_fragment_of_a_fresh_page(
-    thread, buyer, seller, delivered, cold, change
-):
+def test_the_event_has_the_fragment_of_a_new_page(thread, buyer, seller, delivered, cold, change):
     message = say(buyer, thread, "Hello *there*")
     delivered.clear()
     change(buyer, message)
@@ -199,7 +197,7 @@ def test_everybody_is_told_with_the_fragment_of_a_fresh_page(
         }
 
 
-def test_a_change_of_an_answer_still_shows_what_it_answers(thread, buyer, seller, delivered):
+def test_a_revised_reply_keeps_its_quote(thread, buyer, seller, delivered):
     (first,) = messages_of(thread)
     message = say(seller, thread, "Yes", reply_to=first.id)
     edit(seller, message, "No")
@@ -207,9 +205,9 @@ def test_a_change_of_an_answer_still_shows_what_it_answers(thread, buyer, seller
     assert "Are you free in May?" in event["html"]
 
 
-def test_a_removed_message_is_told_without_its_text(thread, buyer, seller, delivered):
+def test_a_removal_is_published_without_the_text(thread, buyer, seller, delivered):
     message = say(buyer, thread, "Unforgettable")
-    give(seller, message)
+    react(seller, message)
     delivered.clear()
     remove(buyer, message)
     for person in (buyer, seller):
@@ -218,7 +216,7 @@ def test_a_removed_message_is_told_without_its_text(thread, buyer, seller, deliv
 
 
 @pytest.mark.parametrize("change", [edit, remove])
-def test_inboxes_are_told_if_it_was_the_newest_and_only_then(
+def test_inbox_events_are_published_only_for_the_newest_message(
     thread, buyer, seller, delivered, change
 ):
     older, newest = say(buyer, thread), say(buyer, thread)
@@ -232,7 +230,9 @@ def test_inboxes_are_told_if_it_was_the_newest_and_only_then(
     assert (changed["unread"], changed["last_message_at"]) == (3, newest.created_at)
 
 
-def test_whoever_came_later_does_not_hear_of_what_they_cannot_see(thread, buyer, person, delivered):
+def test_a_revision_is_not_published_to_a_participant_who_joined_later(
+    thread, buyer, person, delivered
+):
     message = say(buyer, thread, "Before you came")
     guest = person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
@@ -240,14 +240,14 @@ def test_whoever_came_later_does_not_hear_of_what_they_cannot_see(thread, buyer,
     assert "not for you" not in str(delivered.to(guest))
 
 
-# --- A repeat
+# --- Idempotency
 
 
 @ALL
-def test_a_repeat_changes_nothing(thread, buyer, seller, change):
+def test_revisions_are_idempotent(thread, buyer, seller, change):
     message = say(buyer, thread)
     change(buyer, message)
-    give(seller, message) if change is give else None
+    react(seller, message) if change is react else None
     before, rev = stored(message), thread_item(thread).rev
     change(buyer, message)
     assert stored(message).serialize() == before.serialize()
@@ -255,28 +255,28 @@ def test_a_repeat_changes_nothing(thread, buyer, seller, change):
     assert_consistent(thread)
 
 
-def test_taking_back_what_was_not_given_changes_nothing(thread, buyer):
+def test_removing_a_missing_reaction_changes_nothing(thread, buyer):
     (message,) = messages_of(thread)
-    give(buyer, message, on=False)
+    react(buyer, message, on=False)
     assert thread_item(thread).rev == 0
 
 
-def test_an_edit_that_changes_nothing_is_none(thread, buyer):
+def test_an_edit_with_the_same_text_changes_nothing(thread, buyer):
     message = say(buyer, thread, "As it is")
     edit(buyer, message, " As it is ")
     assert stored(message).edited_at is None
     assert thread_item(thread).rev == 0
 
 
-def test_a_repeat_in_a_process_that_knows_less_is_not_told_to_whoever_has_gone(
-    thread, buyer, person, elsewhere, delivered
+def test_a_repeat_with_a_stale_cache_is_not_published_to_a_former_participant(
+    thread, buyer, person, other_process, delivered
 ):
     guest = person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
     message = say(buyer, thread)
     where = {"thread_id": thread, "message_id": message.id, "body": "After you went"}
-    elsewhere.do(remove_participant, buyer, thread_id=thread, user_id=guest.id)
-    elsewhere.do(edit_message, buyer, **where)
+    other_process.do(remove_participant, buyer, thread_id=thread, user_id=guest.id)
+    other_process.do(edit_message, buyer, **where)
     delivered.clear()
 
     edit_message(buyer, **where)
@@ -284,11 +284,11 @@ def test_a_repeat_in_a_process_that_knows_less_is_not_told_to_whoever_has_gone(
     assert delivered.to(buyer, "message.edited")
 
 
-# --- Who is refused
+# --- Refusals
 
 
 @pytest.mark.parametrize("change", [edit, remove])
-def test_only_the_author_may(thread, buyer, seller, delivered, change):
+def test_only_the_author_may_edit_or_remove(thread, buyer, seller, delivered, change):
     message = say(buyer, thread, "Mine")
     delivered.clear()
     assert refused(change, seller, message) == "MSG_NOT_EDITABLE"
@@ -303,44 +303,44 @@ def test_editing_ends_after_fifteen_minutes(thread, buyer):
         edit(buyer, message, "In time")
     with later(minutes=15, seconds=5):
         assert refused(edit, buyer, message, "Too late") == "MSG_NOT_EDITABLE"
-        # A repeat of what was done in time is no refusal.
+        # A repeat of an edit made in time is not refused.
         edit(buyer, message, "In time")
     assert stored(message).body == "In time"
 
 
-def test_removing_and_reacting_have_no_end(thread, buyer, seller):
+def test_removing_and_reacting_have_no_time_limit(thread, buyer, seller):
     message = say(buyer, thread)
     with later(days=400):
-        give(seller, message)
+        react(seller, message)
         remove(buyer, message)
     assert stored(message).removed_at
 
 
-def test_what_was_removed_stays_as_it_was(thread, buyer, seller):
+def test_a_removed_message_cannot_be_revised(thread, buyer, seller):
     message = say(buyer, thread, "Gone")
     remove(buyer, message)
     assert refused(edit, buyer, message) == "MSG_NOT_EDITABLE"
     assert refused(edit, buyer, message, "Gone") == "MSG_NOT_EDITABLE"
-    assert refused(give, seller, message) == "MSG_NOT_EDITABLE"
+    assert refused(react, seller, message) == "MSG_NOT_EDITABLE"
     assert refused(remove, seller, message) == "MSG_NOT_EDITABLE"
     assert thread_item(thread).rev == 1
 
 
 @ALL
-def test_what_staff_have_hidden_stays_as_it_is(thread, buyer, change):
+def test_a_hidden_message_cannot_be_revised(thread, buyer, change):
     message = say(buyer, thread)
     message.update([Message.hidden_at.set("2026-05-04T09:30:00.125Z")])
     assert refused(change, buyer, message) == "MSG_NOT_EDITABLE"
 
 
 @ALL
-def test_a_line_of_the_service_is_nobodys(thread, buyer, person, change):
+def test_a_system_message_cannot_be_revised(thread, buyer, person, change):
     add_friend(buyer, thread_id=thread, user=person("Gil"))
     assert refused(change, buyer, messages_of(thread)[-1]) == "MSG_NOT_EDITABLE"
 
 
 @ALL
-def test_not_in_a_locked_thread_even_if_this_process_thinks_it_open(thread, buyer, change):
+def test_a_locked_thread_refuses_revisions_with_a_stale_cache(thread, buyer, change):
     message = say(buyer, thread)
     thread_item(thread).update([Thread.status.set(LOCKED)])
     assert refused(change, buyer, message) == "THREAD_LOCKED"
@@ -348,7 +348,7 @@ def test_not_in_a_locked_thread_even_if_this_process_thinks_it_open(thread, buye
 
 
 @ALL
-def test_not_in_a_thread_on_hold(thread, buyer, change):
+def test_a_thread_on_hold_refuses_revisions(thread, buyer, change):
     message = say(buyer, thread)
     hold = Change(set={"soft_block": {"reason": "safety", "case": "case_1"}})
     update(thread_item(thread), hold, None)
@@ -356,42 +356,42 @@ def test_not_in_a_thread_on_hold(thread, buyer, change):
 
 
 @ALL
-def test_not_between_two_who_blocked_each_other(thread, buyer, seller, change):
+def test_a_block_refuses_revisions(thread, buyer, seller, change):
     message = say(buyer, thread)
     block_person(seller, blocked=buyer)
     assert refused(change, buyer, message) == "MSG_BLOCKED_BY_USER"
 
 
 @ALL
-@pytest.mark.parametrize("believes", [True, False])
-def test_a_stranger_is_told_the_same_as_of_a_thread_that_is_none(
-    thread, buyer, stranger, cold, change, believes
+@pytest.mark.parametrize("is_cached", [True, False])
+def test_a_stranger_is_refused_like_for_a_missing_thread(
+    thread, buyer, stranger, cold, change, is_cached
 ):
     message = say(buyer, thread)
-    if not believes:
+    if not is_cached:
         cold(thread)
-    nowhere = Message("THR#thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ", message.sk)
-    with count_requests() as asked_for_theirs, pytest.raises(Refusal) as theirs:
+    missing = Message("THR#thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ", message.sk)
+    with count_requests() as requests_of_stranger, pytest.raises(Refusal) as refusal:
         change(stranger, message)
-    with count_requests() as asked_for_none, pytest.raises(Refusal) as none:
-        change(stranger, nowhere)
-    assert theirs.value.as_dict("") == none.value.as_dict("")
-    assert theirs.value.code == "THREAD_NOT_FOUND"
-    assert asked_for_theirs == asked_for_none
+    with count_requests() as requests_of_missing, pytest.raises(Refusal) as not_found:
+        change(stranger, missing)
+    assert refusal.value.as_dict("") == not_found.value.as_dict("")
+    assert refusal.value.code == "THREAD_NOT_FOUND"
+    assert requests_of_stranger == requests_of_missing
 
 
 @ALL
-def test_a_message_that_is_not_there_or_not_here_is_none(thread, buyer, seller, change):
+def test_a_missing_message_or_one_of_another_thread_is_not_found(thread, buyer, seller, change):
     message = say(buyer, thread)
     other = start(buyer, seller)
-    nowhere = Message(message.pk, f"MSG#x#{NO_MESSAGE}")
+    missing = Message(message.pk, f"MSG#x#{NO_MESSAGE}")
     of_another = Message(message.pk, messages_of(other)[0].sk)
-    assert refused(change, buyer, nowhere) == "THREAD_NOT_FOUND"
+    assert refused(change, buyer, missing) == "THREAD_NOT_FOUND"
     assert refused(change, buyer, of_another) == "THREAD_NOT_FOUND"
 
 
 @ALL
-def test_what_was_said_before_somebody_came_is_none_to_them(thread, buyer, person, change):
+def test_an_earlier_message_is_not_found_by_a_new_participant(thread, buyer, person, change):
     message = say(buyer, thread)
     guest = person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
@@ -399,20 +399,22 @@ def test_what_was_said_before_somebody_came_is_none_to_them(thread, buyer, perso
 
 
 @ALL
-def test_whoever_has_left_may_not_change_even_their_own(thread, buyer, person, elsewhere, change):
+def test_a_former_participant_may_not_revise_their_own_messages(
+    thread, buyer, person, other_process, change
+):
     guest = person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
     message = say(guest, thread)
-    elsewhere.do(leave_thread, guest, thread_id=thread)
+    other_process.do(leave_thread, guest, thread_id=thread)
     assert refused(change, guest, message) == "THREAD_NOT_FOUND"
-    # Of another's message they hear no more, though this process still believes they are there.
+    # A message of another user is not found either, although the stale cache has the participant.
     assert refused(edit, guest, messages_of(thread)[0]) == "THREAD_NOT_FOUND"
 
 
 @pytest.mark.parametrize("reaction", ["💩", "", "thumb", "👍🏽", "❤"])
-def test_a_reaction_of_ones_own_making_is_refused(thread, buyer, reaction):
+def test_an_unsupported_reaction_is_refused(thread, buyer, reaction):
     (message,) = messages_of(thread)
-    assert refused(give, buyer, message, reaction) == "BAD_FRAME"
+    assert refused(react, buyer, message, reaction) == "BAD_FRAME"
     assert stored(message).reactions is None
 
 
@@ -425,7 +427,7 @@ def test_an_edit_has_the_limits_of_a_message(thread, buyer, body, code):
     assert stored(message).body == "As it is"
 
 
-def test_editing_without_end_is_refused_before_the_item_is_full(thread, buyer):
+def test_the_number_of_edits_is_limited(thread, buyer):
     message = say(buyer, thread)
     bodies = [letter * 8000 for letter in "写真撮影会場予約日程変更確認"]
     given = []
@@ -441,29 +443,29 @@ def test_editing_without_end_is_refused_before_the_item_is_full(thread, buyer):
     assert_consistent(thread)
 
 
-def test_a_reaction_of_many_people_is_kept(thread, buyer):
+def test_a_reaction_of_many_users_is_stored(thread, buyer):
     people = [make_person(f"Guest{number}") for number in range(4)]
     for one in people:
         add_friend(buyer, thread_id=thread, user=one)
     message = say(buyer, thread)
     for one in people:
-        give(one, message)
+        react(one, message)
     assert stored(message).reactions == {THUMB: [one.id for one in people]}
     assert_consistent(thread)
 
 
-# --- What it costs
+# --- Cost
 
 
 @ALL
-def test_costs_two_requests(thread, buyer, change):
+def test_a_revision_costs_two_requests(thread, buyer, change):
     message = say(buyer, thread)
     with count_requests() as requests:
         change(buyer, message)
     assert requests == ["GetItem", "TransactWriteItems"]
 
 
-def test_costs_one_more_if_it_quotes_and_one_more_cold(thread, buyer, cold):
+def test_a_revised_reply_costs_one_more_request_and_one_more_cold(thread, buyer, cold):
     message = say(buyer, thread, "And June?", reply_to=messages_of(thread)[0].id)
     with count_requests() as requests:
         edit(buyer, message)
@@ -474,7 +476,7 @@ def test_costs_one_more_if_it_quotes_and_one_more_cold(thread, buyer, cold):
     assert len(requests) == 4
 
 
-def test_earlier_texts_are_kept_up_to_a_bound_and_the_next_edit_is_refused(thread, buyer):
+def test_earlier_texts_are_limited_and_the_next_edit_is_refused(thread, buyer):
     say(buyer, thread, LONG)
     message = messages_of(thread)[-1]
     fitting = MAX_HISTORY_BYTES // len(LONG.encode())

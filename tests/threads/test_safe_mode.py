@@ -1,4 +1,4 @@
-"""Safe mode of a conversation: who may change it, and that everybody sees it."""
+"""Safe mode of a thread: permissions and events."""
 
 import pytest
 from django.test import Client
@@ -13,33 +13,33 @@ from threads.dynamodb.store import count_requests
 pytestmark = pytest.mark.storage
 
 
-def test_it_is_on_until_one_of_the_two_turns_it_off(buyer, seller, thread, delivered):
+def test_safe_mode_is_on_until_a_principal_lifts_it(buyer, seller, thread, delivered):
     assert thread_item(thread).safe_mode_required
     lift_safe_mode(seller, thread_id=thread)
     assert not thread_item(thread).safe_mode_required
-    line = messages_of(thread)[-1]
-    assert line.type == "system"
-    assert line.body == "Sam turned safe mode off for this conversation."
+    message = messages_of(thread)[-1]
+    assert message.type == "system"
+    assert message.body == "Sam turned safe mode off for this conversation."
     for person in (buyer, seller):
-        (told,) = delivered.to(person, "message.sent")
-        assert told["body"] == line.body
+        (event,) = delivered.to(person, "message.sent")
+        assert event["body"] == message.body
         assert delivered.to(person, "thread.changed")
 
 
-def test_a_repeat_says_nothing_twice_and_again_is_another_line(buyer, thread):
+def test_a_repeat_adds_no_message_and_a_new_change_adds_one(buyer, thread):
     for change in (lift_safe_mode, lift_safe_mode, require_safe_mode, lift_safe_mode):
         change(buyer, thread_id=thread)
     assert len(messages_of(thread)) == 1 + 3
 
 
-def test_costs_what_a_send_costs(buyer, thread):
+def test_a_change_costs_the_same_as_a_send(buyer, thread):
     lift_safe_mode(buyer, thread_id=thread)
     with count_requests() as requests:
         require_safe_mode(buyer, thread_id=thread)
     assert list(requests) == ["TransactWriteItems"]
 
 
-def test_nobody_else_changes_it(buyer, stranger, person, thread):
+def test_only_the_two_principals_can_change_safe_mode(buyer, stranger, person, thread):
     guest = person("Gus")
     add_friend(buyer, thread_id=thread, user=guest)
     with pytest.raises(Refusal, match="ACTION_FORBIDDEN"):
@@ -49,11 +49,11 @@ def test_nobody_else_changes_it(buyer, stranger, person, thread):
     assert thread_item(thread).safe_mode_required
 
 
-def test_a_person_has_a_safe_mode_of_their_own(buyer):
+def test_a_user_has_a_personal_safe_mode(buyer):
     client = Client()
     client.force_login(buyer, backend=BACKEND)
-    assert "It is <b>on</b> for you" in client.get(reverse("accounts:settings")).content.decode()
+    assert "Safe mode is <b>on</b>" in client.get(reverse("accounts:settings")).content.decode()
     client.post(reverse("accounts:safe_mode"), {"safe_mode": "off"})
     buyer.refresh_from_db()
     assert not buyer.safe_mode
-    assert "It is <b>off</b> for you" in client.get(reverse("accounts:settings")).content.decode()
+    assert "Safe mode is <b>off</b>" in client.get(reverse("accounts:settings")).content.decode()

@@ -17,7 +17,7 @@ from threads.models import ArchiveDue, Message, Participant, SentMarker, Thread
 from threads.models.thread import LOCKED
 
 
-def test_is_stored_with_all_that_goes_with_it(thread, buyer, seller):
+def test_a_message_is_stored_with_its_thread_rows_and_marker(thread, buyer, seller):
     sent = say(seller, thread, "Yes, **all** of it")
 
     stored = Message.find(sent.pk, sent.sk)
@@ -35,14 +35,14 @@ def test_is_stored_with_all_that_goes_with_it(thread, buyer, seller):
     assert (marker.message_id, marker.seq) == (sent.id, 2)
 
 
-def test_counts_as_unread_and_undelivered_for_the_other_only(thread, buyer, seller):
+def test_a_message_is_unread_and_undelivered_for_the_recipient_only(thread, buyer, seller):
     first = say(buyer, thread)
     say(buyer, thread)
 
     theirs, mine = row(thread, seller), row(thread, buyer)
     assert theirs.unread == 3
     assert theirs.unread_pk == keys.unread_pk(seller.id)
-    # One row however many follow, and it names the first.
+    # One index entry for all undelivered messages, which names the first.
     assert theirs.first_undelivered_seq == 1
     assert theirs.pending_pk == keys.pending_pk(seller.id)
     assert mine.unread == 0
@@ -51,7 +51,7 @@ def test_counts_as_unread_and_undelivered_for_the_other_only(thread, buyer, sell
     assert mine.last_read_seq == mine.delivered_seq == first.seq + 1
 
 
-def test_own_messages_are_not_unread_even_if_the_rest_was_not_seen(thread, buyer, seller):
+def test_own_messages_are_not_unread_after_unseen_ones(thread, buyer, seller):
     say(seller, thread)
     say(seller, thread)
     say(buyer, thread, seen_seq=1)
@@ -62,7 +62,7 @@ def test_own_messages_are_not_unread_even_if_the_rest_was_not_seen(thread, buyer
     assert mine.unread_pk is not None
 
 
-def test_answering_what_is_on_the_screen_reads_it(thread, buyer, seller):
+def test_sending_marks_the_seen_messages_as_read(thread, buyer, seller):
     last = say(seller, thread)
     say(buyer, thread, seen_seq=last.seq)
 
@@ -72,7 +72,7 @@ def test_answering_what_is_on_the_screen_reads_it(thread, buyer, seller):
     assert mine.pending_pk is None
 
 
-def test_tells_both_sides_after_it_is_stored(thread, buyer, seller, delivered):
+def test_a_message_is_published_to_both_sides(thread, buyer, seller, delivered):
     sent = say(buyer, thread, "Hello *there*")
 
     for person in (buyer, seller):
@@ -83,16 +83,16 @@ def test_tells_both_sides_after_it_is_stored(thread, buyer, seller, delivered):
     assert delivered.to(buyer, "inbox.changed")[0]["unread"] == 0
 
 
-def test_refuses_a_stranger_as_if_the_thread_did_not_exist(thread, stranger, delivered, cold):
-    nowhere = "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
-    with count_requests() as asked_for_theirs, pytest.raises(Refusal) as theirs:
+def test_a_stranger_is_refused_like_for_a_missing_thread(thread, stranger, delivered, cold):
+    missing = "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
+    with count_requests() as requests_of_stranger, pytest.raises(Refusal) as theirs:
         say(stranger, thread)
-    with count_requests() as asked_for_none, pytest.raises(Refusal) as none:
-        say(stranger, nowhere)
+    with count_requests() as requests_of_missing, pytest.raises(Refusal) as not_found:
+        say(stranger, missing)
 
-    assert theirs.value.code == none.value.code == "THREAD_NOT_FOUND"
-    assert theirs.value.message == none.value.message
-    assert asked_for_theirs == asked_for_none
+    assert theirs.value.code == not_found.value.code == "THREAD_NOT_FOUND"
+    assert theirs.value.message == not_found.value.message
+    assert requests_of_stranger == requests_of_missing
     assert len(messages_of(thread)) == 1
     assert not delivered
 
@@ -101,7 +101,7 @@ def test_refuses_a_stranger_as_if_the_thread_did_not_exist(thread, stranger, del
     ("body", "code"),
     [("", "MSG_EMPTY"), (" \n\t ", "MSG_EMPTY"), ("x" * 8001, "MSG_TOO_LONG")],
 )
-def test_refuses_nothing_and_too_much(thread, buyer, delivered, body, code):
+def test_empty_and_too_long_messages_are_refused(thread, buyer, delivered, body, code):
     with pytest.raises(Refusal) as refused:
         send_message(buyer, thread_id=thread, client_id=str(uuid4()), body=body)
     assert refused.value.code == code
@@ -109,7 +109,7 @@ def test_refuses_nothing_and_too_much(thread, buyer, delivered, body, code):
     assert not delivered
 
 
-def test_takes_8000_characters_of_any_script(thread, buyer):
+def test_8000_characters_of_any_script_are_accepted(thread, buyer):
     body = "写" * 8000
     assert Message.find(*_key(say(buyer, thread, body))).body == body
 
@@ -118,7 +118,7 @@ def _key(message: Message) -> tuple[str, str]:
     return message.pk, message.sk
 
 
-def test_refuses_a_locked_thread_even_if_this_process_thinks_it_open(thread, buyer, delivered):
+def test_a_locked_thread_refuses_with_a_stale_cache(thread, buyer, delivered):
     thread_item(thread).update([Thread.status.set(LOCKED)])
     with pytest.raises(Refusal) as refused:
         say(buyer, thread)
@@ -126,7 +126,7 @@ def test_refuses_a_locked_thread_even_if_this_process_thinks_it_open(thread, buy
     assert len(messages_of(thread)) == 1
 
 
-def test_writes_again_once_it_is_unlocked_elsewhere(thread, buyer):
+def test_sending_works_again_after_another_process_unlocked_the_thread(thread, buyer):
     thread_item(thread).update([Thread.status.set(LOCKED)])
     with pytest.raises(Refusal):
         say(buyer, thread)
@@ -134,7 +134,7 @@ def test_writes_again_once_it_is_unlocked_elsewhere(thread, buyer):
     assert say(buyer, thread).seq == 2
 
 
-def test_a_soft_block_holds_everybody_back(thread, buyer):
+def test_a_soft_block_refuses_every_participant(thread, buyer):
     block = Change(set={"soft_block": {"reason": "safety", "case": "case_1"}})
     update(thread_item(thread), block, None)
     with pytest.raises(Refusal) as refused:
@@ -142,7 +142,7 @@ def test_a_soft_block_holds_everybody_back(thread, buyer):
     assert refused.value.code == "SAFETY_SOFT_BLOCK"
 
 
-def test_a_cool_down_says_how_long(thread, buyer):
+def test_a_cool_down_has_a_retry_time(thread, buyer):
     until = keys.iso(datetime.now(UTC) + timedelta(seconds=40))
     row(thread, buyer).update([Participant.blocked_until.set(until)])
     with pytest.raises(Refusal) as refused:
@@ -158,7 +158,7 @@ def test_a_message_on_another_day_is_due_for_the_archive(thread, buyer):
     assert ArchiveDue.find(keys.archive_pk(day, thread), keys.thread_pk(thread))
 
 
-def test_an_archived_row_comes_back_to_the_inbox(thread, buyer, seller):
+def test_a_message_restores_an_archived_row(thread, buyer, seller):
     from threads.actions.folders import archive_thread
 
     archive_thread(seller, thread_id=thread)
@@ -173,23 +173,23 @@ def test_an_archived_row_comes_back_to_the_inbox(thread, buyer, seller):
 # --- Idempotency
 
 
-def test_the_same_client_id_is_stored_once_and_answered_alike(thread, buyer, delivered):
+def test_the_same_client_id_is_stored_once_with_the_same_answer(thread, buyer, delivered):
     client_id = str(uuid4())
     once = send_message(buyer, thread_id=thread, client_id=client_id, body="Once")
-    told = len(delivered)
+    published = len(delivered)
     again = send_message(buyer, thread_id=thread, client_id=client_id, body="Once")
 
     assert (again.id, again.seq, again.created_at) == (once.id, once.seq, once.created_at)
     assert len(messages_of(thread)) == 2
-    assert len(delivered) == told
+    assert len(delivered) == published
 
 
-def test_the_same_client_id_ten_times_at_once_is_stored_once(thread, buyer):
+def test_ten_concurrent_sends_with_one_client_id_are_stored_once(thread, buyer):
     client_id = str(uuid4())
-    together = threading.Barrier(10)
+    barrier = threading.Barrier(10)
 
     def send(_: int) -> str:
-        together.wait()
+        barrier.wait()
         return send_message(buyer, thread_id=thread, client_id=client_id, body="Once").id
 
     with ThreadPoolExecutor(10) as pool:
@@ -207,14 +207,14 @@ def test_a_client_id_with_another_text_is_refused_and_stores_nothing(thread, buy
     assert len(messages_of(thread)) == 2
 
 
-def test_two_people_may_happen_on_the_same_client_id(thread, buyer, seller):
+def test_two_users_may_use_the_same_client_id(thread, buyer, seller):
     client_id = str(uuid4())
     send_message(buyer, thread_id=thread, client_id=client_id, body="Mine")
     send_message(seller, thread_id=thread, client_id=client_id, body="Mine")
     assert len(messages_of(thread)) == 3
 
 
-def test_nobody_is_told_refused_about_something_that_was_stored(thread, buyer):
+def test_a_repeat_of_a_stored_message_is_not_refused(thread, buyer):
     client_id = str(uuid4())
     once = send_message(buyer, thread_id=thread, client_id=client_id, body="Before the lock")
     thread_item(thread).update([Thread.status.set(LOCKED)])
@@ -222,7 +222,7 @@ def test_nobody_is_told_refused_about_something_that_was_stored(thread, buyer):
     assert again.id == once.id
 
 
-def test_a_marker_past_its_time_no_longer_counts(thread, buyer):
+def test_an_expired_marker_is_ignored(thread, buyer):
     client_id = str(uuid4())
     send_message(buyer, thread_id=thread, client_id=client_id, body="Long ago")
     with time_machine.travel(datetime.now(UTC) + timedelta(days=31)):
@@ -230,7 +230,7 @@ def test_a_marker_past_its_time_no_longer_counts(thread, buyer):
     assert [m.body for m in messages_of(thread)][-2:] == ["Long ago", "Today"]
 
 
-def test_start_is_stored_once_too(buyer, seller):
+def test_a_repeated_start_is_stored_once(buyer, seller):
     client_id = str(uuid4())
     once = start(buyer, seller, client_id=client_id)
     assert start(buyer, seller, client_id=client_id) == once

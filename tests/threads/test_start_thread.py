@@ -1,4 +1,4 @@
-"""Starting a conversation: all of it or nothing."""
+"""Starting a thread: everything is stored, or nothing."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +25,7 @@ def threads_of(one, other) -> list[str]:
     return [each.thread_id for each in page.of(PairThread)]
 
 
-def test_all_of_it_is_stored(buyer, seller):
+def test_every_item_is_stored(buyer, seller):
     client_id = str(uuid4())
     thread = start(buyer, seller, "Hello **Sam**", client_id=client_id, city="Lisbon")
 
@@ -52,7 +52,7 @@ def test_all_of_it_is_stored(buyer, seller):
     assert_consistent(thread)
 
 
-def test_both_sides_have_it_in_their_inbox(buyer, seller):
+def test_both_sides_have_the_thread_in_their_inbox(buyer, seller):
     thread = start(buyer, seller)
     (mine,) = list_folder(buyer, "inbox").rows
     (theirs,) = list_folder(seller, "inbox").rows
@@ -65,7 +65,7 @@ def test_both_sides_have_it_in_their_inbox(buyer, seller):
     assert row(thread, buyer).pending_pk is None
 
 
-def test_both_sides_are_told(buyer, seller, delivered):
+def test_a_start_is_published_to_both_sides(buyer, seller, delivered):
     thread = start(buyer, seller)
     for person in (buyer, seller):
         (sent,) = delivered.to(person, "message.sent")
@@ -73,7 +73,7 @@ def test_both_sides_are_told(buyer, seller, delivered):
     assert delivered.to(seller, "inbox.changed")[0]["unread"] == 1
 
 
-def test_it_is_a_look_and_a_write_and_the_next_message_is_one_more(buyer, seller):
+def test_a_start_costs_a_read_and_a_write_and_the_next_message_one_write(buyer, seller):
     befriend(buyer, seller)
     with count_requests() as requests:
         say(buyer, ask(buyer, seller))
@@ -86,7 +86,7 @@ def refused(*args, **kwargs) -> str:
     return refusal.value.code
 
 
-def test_not_with_oneself(buyer, delivered):
+def test_a_thread_with_oneself_is_refused(buyer, delivered):
     assert refused(buyer, buyer) == "ACTION_FORBIDDEN"
     assert list_folder(buyer, "inbox").rows == []
     assert not delivered
@@ -105,7 +105,7 @@ def test_neither_side_of_a_block_can_start(buyer, seller, delivered):
     assert threads_of(buyer, seller) == [thread]
 
 
-def test_a_start_that_was_stored_is_not_refused_when_it_is_repeated_after_a_block(buyer, seller):
+def test_a_repeat_of_a_stored_start_is_not_refused_after_a_block(buyer, seller):
     client_id = str(uuid4())
     thread = start(buyer, seller, client_id=client_id)
     block_person(seller, blocked=buyer)
@@ -113,19 +113,19 @@ def test_a_start_that_was_stored_is_not_refused_when_it_is_repeated_after_a_bloc
 
 
 @pytest.mark.parametrize(("body", "code"), [(" ", "MSG_EMPTY"), ("x" * 8001, "MSG_TOO_LONG")])
-def test_nothing_and_too_much_are_refused(buyer, seller, body, code):
+def test_empty_and_too_long_messages_are_refused(buyer, seller, body, code):
     assert refused(buyer, seller, body) == code
     assert threads_of(buyer, seller) == []
 
 
-def test_a_start_keeps_what_the_pair_holds(buyer, seller):
+def test_a_start_keeps_the_state_of_the_pair(buyer, seller):
     start(buyer, seller)
     start(seller, buyer)
     assert len(threads_of(buyer, seller)) == 2
     assert Pair.find(keys.pair_pk(seller.id, buyer.id), keys.STATE).accepted
 
 
-def test_a_repeat_is_told_to_nobody(buyer, seller, delivered):
+def test_a_repeated_start_publishes_nothing(buyer, seller, delivered):
     client_id = str(uuid4())
     thread = start(buyer, seller, client_id=client_id)
     delivered.clear()
@@ -135,35 +135,33 @@ def test_a_repeat_is_told_to_nobody(buyer, seller, delivered):
 
 
 @pytest.mark.parametrize("other", ["body", "subject", "city"])
-def test_a_repeat_with_anything_else_is_refused(buyer, seller, other):
+def test_a_repeat_with_other_fields_is_refused(buyer, seller, other):
     fields = {"client_id": str(uuid4()), "city": "Lisbon"}
     start(buyer, seller, **fields)
     assert refused(buyer, seller, **{**fields, other: "Another"}) == "CLIENT_ID_REUSED"
 
 
-def test_a_repeat_with_somebody_else_is_refused(buyer, seller, stranger):
+def test_a_repeat_with_another_user_is_refused(buyer, seller, stranger):
     client_id = str(uuid4())
     start(buyer, seller, client_id=client_id)
     assert refused(buyer, stranger, client_id=client_id) == "CLIENT_ID_REUSED"
 
 
-def test_ten_at_once_make_one_thread(buyer, seller):
+def test_ten_concurrent_starts_create_one_thread(buyer, seller):
     client_id = str(uuid4())
-    together = threading.Barrier(10)
+    barrier = threading.Barrier(10)
 
-    def begin(_: int) -> str:
-        together.wait()
+    def start_once(_: int) -> str:
+        barrier.wait()
         return start(buyer, seller, client_id=client_id)
 
     with ThreadPoolExecutor(10) as pool:
-        (thread,) = set(pool.map(begin, range(10)))
+        (thread,) = set(pool.map(start_once, range(10)))
     assert threads_of(buyer, seller) == [thread]
     assert_consistent(thread)
 
 
-def test_a_block_that_comes_in_between_leaves_no_thread_that_it_does_not_reach(
-    buyer, seller, trouble
-):
-    trouble.meanwhile("TransactWriteItems", lambda: block_person(seller, blocked=buyer))
+def test_a_block_made_during_a_start_refuses_the_thread(buyer, seller, faults):
+    faults.run_before("TransactWriteItems", lambda: block_person(seller, blocked=buyer))
     assert refused(buyer, seller) == "MSG_BLOCKED_BY_USER"
     assert threads_of(buyer, seller) == []

@@ -1,4 +1,4 @@
-"""The table itself: made once, and a shape that differs is said; what has expired is not there."""
+"""The table: idempotent creation, reported schema differences, and expired items."""
 
 import time
 from collections.abc import Iterator
@@ -25,23 +25,23 @@ from threads.dynamodb.transactions import Transaction, TransactionCancelled
 from threads.models import Connection, Draft, RateBucket, SentMarker, TabSnapshot, UserConnection
 
 
-def test_it_is_made_once_and_made_again_without_harm(thread):
+def test_creating_the_table_is_idempotent(thread):
     assert create_table() == []
     assert create_table() == []
     assert query(keys.thread_pk(thread), limit=10).items
 
 
-# --- Other shapes
+# --- Schema differences
 
 
-class Elsewhere:
-    """Tables of other shapes on the same engine."""
+class OtherTables:
+    """Tables with other schemas on the same engine."""
 
     def __init__(self) -> None:
         self.client = botocore_client()
-        self.made: list[str] = []
+        self.created: list[str] = []
 
-    def make(self, indexes: list[dict], sort_key: str = "sk") -> dict:
+    def create(self, indexes: list[dict], sort_key: str = "sk") -> dict:
         name = f"other_{uuid4().hex}"
         keyed = {"pk", sort_key}
         keyed |= {key["AttributeName"] for index in indexes for key in index["KeySchema"]}
@@ -54,7 +54,7 @@ class Elsewhere:
             KeySchema=_schema("pk", sort_key),
             **({"GlobalSecondaryIndexes": indexes} if indexes else {}),
         )
-        self.made.append(name)
+        self.created.append(name)
         return self.client.describe_table(TableName=name)["Table"]
 
 
@@ -78,71 +78,71 @@ def index_of(name: str, projection: dict | None = None, keyed_by: str = "") -> d
 
 
 @pytest.fixture
-def other_tables(table) -> Iterator[Elsewhere]:
-    tables = Elsewhere()
+def other_tables(table) -> Iterator[OtherTables]:
+    tables = OtherTables()
     yield tables
-    for name in tables.made:
+    for name in tables.created:
         tables.client.delete_table(TableName=name)
 
 
 ALL = ["GSI1", "GSI2", "GSI3", "GSI4"]
 
 
-def test_one_of_our_shape_differs_in_nothing(other_tables):
-    assert list_schema_differences(other_tables.make([index_of(name) for name in ALL])) == []
+def test_an_equal_schema_has_no_differences(other_tables):
+    assert list_schema_differences(other_tables.create([index_of(name) for name in ALL])) == []
 
 
 def test_a_missing_index_is_named(other_tables):
-    described = other_tables.make([index_of(name) for name in ALL if name != "GSI3"])
+    described = other_tables.create([index_of(name) for name in ALL if name != "GSI3"])
     assert list_schema_differences(described) == ["index GSI3 is missing"]
 
 
-def test_a_table_without_indexes_misses_all(other_tables):
-    assert list_schema_differences(other_tables.make([])) == [
+def test_all_indexes_of_a_table_without_any_are_named(other_tables):
+    assert list_schema_differences(other_tables.create([])) == [
         f"index {name} is missing" for name in ALL
     ]
 
 
-def test_an_index_too_many_is_named(other_tables):
-    more = index_of("GSI2") | {"IndexName": "GSI9"}
-    described = other_tables.make([*(index_of(name) for name in ALL), more])
+def test_an_extra_index_is_named(other_tables):
+    extra = index_of("GSI2") | {"IndexName": "GSI9"}
+    described = other_tables.create([*(index_of(name) for name in ALL), extra])
     assert list_schema_differences(described) == ["index GSI9 is not one of ours"]
 
 
 def test_another_projection_is_described(other_tables):
     whole = index_of("GSI1", {"ProjectionType": "ALL"})
-    described = other_tables.make([whole, *(index_of(name) for name in ALL[1:])])
+    described = other_tables.create([whole, *(index_of(name) for name in ALL[1:])])
     (difference,) = list_schema_differences(described)
     assert difference.startswith("GSI1 is ")
     assert "ALL" in difference
     assert "lastMessage" in difference
 
 
-def test_one_attribute_less_in_an_index_is_described(other_tables):
-    less = {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["firstUndeliveredSeq"]}
-    indexes = [index_of(name, less if name == "GSI3" else None) for name in ALL]
-    (difference,) = list_schema_differences(other_tables.make(indexes))
+def test_a_missing_attribute_of_an_index_is_described(other_tables):
+    fewer = {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["firstUndeliveredSeq"]}
+    indexes = [index_of(name, fewer if name == "GSI3" else None) for name in ALL]
+    (difference,) = list_schema_differences(other_tables.create(indexes))
     assert difference.startswith("GSI3 is ")
     assert "firstUndeliveredMsgId" in difference
 
 
 def test_other_keys_are_described(other_tables):
     indexes = [index_of(name, keyed_by="GSI4PK GSI1SK" if name == "GSI4" else "") for name in ALL]
-    (difference,) = list_schema_differences(other_tables.make(indexes))
+    (difference,) = list_schema_differences(other_tables.create(indexes))
     assert difference.startswith("GSI4 is ")
     (difference,) = list_schema_differences(
-        other_tables.make([index_of(name) for name in ALL], sort_key="created")
+        other_tables.create([index_of(name) for name in ALL], sort_key="created")
     )
     assert difference.startswith("table is ")
 
 
-def test_the_command_says_that_all_is_well():
-    said = StringIO()
-    call_command("create_table", stdout=said)
-    assert connection().table_name in said.getvalue()
+def test_the_command_prints_the_table_name():
+    output = StringIO()
+    call_command("create_table", stdout=output)
+    assert connection().table_name in output.getvalue()
 
 
-def test_the_command_fails_if_something_differs(monkeypatch):
+def test_the_command_fails_for_a_difference(monkeypatch):
     import threads.management.commands.create_table as command
 
     monkeypatch.setattr(command, "create_table", lambda: ["index GSI3 is missing"])
@@ -150,37 +150,37 @@ def test_the_command_fails_if_something_differs(monkeypatch):
         call_command("create_table", stdout=StringIO())
 
 
-def expires_by() -> str | None:
+def get_ttl_attribute() -> str | None:
     client = botocore_client()
     answer = client.describe_time_to_live(TableName=connection().table_name)
     return answer["TimeToLiveDescription"].get("AttributeName")
 
 
-def let_expire(by: str, *, enabled: bool) -> None:
+def set_ttl_attribute(by: str, *, enabled: bool) -> None:
     botocore_client().update_time_to_live(
         TableName=connection().table_name,
         TimeToLiveSpecification={"Enabled": enabled, "AttributeName": by},
     )
 
 
-def test_a_table_whose_making_was_interrupted_is_finished():
-    let_expire("ttl", enabled=False)
-    assert expires_by() is None
+def test_an_interrupted_creation_is_completed():
+    set_ttl_attribute("ttl", enabled=False)
+    assert get_ttl_attribute() is None
     assert create_table() == []
-    assert expires_by() == "ttl"
+    assert get_ttl_attribute() == "ttl"
 
 
-def test_a_table_that_expires_by_something_else_is_said():
-    let_expire("ttl", enabled=False)
-    let_expire("expires", enabled=True)
+def test_another_ttl_attribute_is_reported():
+    set_ttl_attribute("ttl", enabled=False)
+    set_ttl_attribute("expires", enabled=True)
     try:
         assert create_table() == ["items expire by expires, should by ttl"]
     finally:
-        let_expire("expires", enabled=False)
+        set_ttl_attribute("expires", enabled=False)
         assert create_table() == []
 
 
-# --- Expired is expired
+# --- Expiry
 
 
 def marker(thread: str, name: str, ttl: int) -> SentMarker:
@@ -190,26 +190,26 @@ def marker(thread: str, name: str, ttl: int) -> SentMarker:
     )
 
 
-def test_what_has_expired_is_in_no_read(thread):
+def test_expired_items_are_not_read(thread):
     now = int(time.time())
-    gone, there = marker(thread, "gone", now - 1), marker(thread, "there", now + 60)
-    put_many([gone, there])
+    expired, live = marker(thread, "gone", now - 1), marker(thread, "there", now + 60)
+    put_many([expired, live])
 
-    assert SentMarker.find(gone.pk, gone.sk) is None
-    assert SentMarker.find(there.pk, there.sk) is not None
-    found = get_many([(gone.pk, gone.sk), (there.pk, there.sk)])
-    assert [item.sk for item in found] == [there.sk]
-    page = query(gone.pk, Item.sk.startswith(keys.sent_marker_sk("system", "")), limit=10)
-    assert [item.sk for item in page.items] == [there.sk]
+    assert SentMarker.find(expired.pk, expired.sk) is None
+    assert SentMarker.find(live.pk, live.sk) is not None
+    found = get_many([(expired.pk, expired.sk), (live.pk, live.sk)])
+    assert [item.sk for item in found] == [live.sk]
+    page = query(expired.pk, Item.sk.startswith(keys.sent_marker_sk("system", "")), limit=10)
+    assert [item.sk for item in page.items] == [live.sk]
 
 
-def test_it_is_gone_in_the_very_second_in_which_it_expires(thread):
+def test_an_item_expires_in_the_second_of_its_ttl(thread):
     item = marker(thread, "now", int(time.time()))
     put_many([item])
     assert SentMarker.find(item.pk, item.sk) is None
 
 
-def test_every_kind_that_expires_does_so(buyer):
+def test_every_kind_with_a_ttl_expires(buyer):
     now = int(time.time())
     pk, at = keys.user_pk(buyer.id), "2026-05-04T09:30:00.125Z"
     fields = {
@@ -231,7 +231,7 @@ def test_every_kind_that_expires_does_so(buyer):
         assert len(query(pk, limit=10).items) == max(0, expected - 1)
 
 
-def test_what_does_not_expire_stays(buyer):
+def test_an_item_without_ttl_does_not_expire(buyer):
     draft = Draft(
         keys.user_pk(buyer.id), keys.draft_sk("thrd_1"), text="", version=1, updated_at=""
     )
@@ -242,7 +242,7 @@ def test_what_does_not_expire_stays(buyer):
 # --- Reading and writing
 
 
-def test_many_come_in_chunks_and_each_once(thread):
+def test_batch_reads_are_chunked_and_deduplicated(thread):
     items = [marker(thread, f"{number:03d}", int(time.time()) + 60) for number in range(130)]
     put_many(items)
     wanted = [(item.pk, item.sk) for item in items]
@@ -250,20 +250,20 @@ def test_many_come_in_chunks_and_each_once(thread):
     assert sorted(item.sk for item in found) == sorted(item.sk for item in items)
 
 
-def test_an_item_of_no_kind_of_ours_is_left_out():
+def test_an_item_of_an_unknown_kind_is_omitted():
     assert parse_item({"pk": {"S": "NONE#1"}, "sk": {"S": "NONE"}}) is None
 
 
-def test_every_item_is_loaded_as_its_own_kind():
+def test_every_item_is_parsed_as_its_own_kind():
     for kind in Item.kinds:
-        # Of tabs only those that we know are loaded.
+        # Only tabs of known names are parsed.
         named = "brief" if kind is TabSnapshot else ""
         raw = {"pk": {"S": f"{kind.pk_prefix}x"}, "sk": {"S": kind.sk_prefix + named}}
         assert type(parse_item(raw)) is kind
 
 
-def test_a_transaction_names_what_failed_whatever_the_order_of_its_parts(thread):
-    """PynamoDB sorts them by what they do: checks, deletes, puts, updates."""
+def test_a_cancelled_transaction_names_the_failed_operation_in_any_order(thread):
+    """PynamoDB sorts the operations by kind: checks, deletes, puts, updates."""
     pk = keys.thread_pk(thread)
     one, two, three, four = (
         marker(thread, name, int(time.time()) + 60) for name in ("one", "two", "three", "four")

@@ -1,5 +1,7 @@
-"""The service behind a proxy that throttles and cuts: pages and messages get through, and an outage
-costs few attempts and few log lines."""
+"""The service behind a proxy that throttles and cuts connections: pages and messages succeed.
+
+An outage costs few attempts and few log lines.
+"""
 
 import json
 import os
@@ -19,9 +21,9 @@ from tests.wait import wait_until
 
 pytestmark = pytest.mark.slow
 
-FOREVER = 600.0
+ALWAYS = 600.0
 OUTAGE_SECONDS = 5.0
-# Twenty failures open the breaker; requests that are under way then are the rest.
+# Twenty failures open the breaker; the rest are requests in flight at that time.
 MAX_OUTAGE_ATTEMPTS = 60
 
 
@@ -55,7 +57,7 @@ def test_no_page_fails_when_a_tenth_of_the_requests_is_throttled(site, proxy, pa
     paths = ["/inbox/", f"/threads/{pair.thread}/", "/inbox/archived/", "/inbox/counts/"]
     assert [site.get(path, pair.buyer)[0] for path in paths] == [200] * len(paths)
     proxy.happened.clear()
-    proxy.begin("throttled", chance=0.1, seconds=FOREVER)
+    proxy.begin("throttled", chance=0.1, seconds=ALWAYS)
     answers = Counter(site.get(path, pair.buyer)[0] for path in paths * 30)
 
     assert answers == {200: 120}
@@ -68,19 +70,21 @@ def test_no_page_fails_when_requests_are_broken_delayed_or_cut(
 ):
     monkeypatch.setattr(proxies, "SLOWEST", 0.4)
     proxy.happened.clear()
-    proxy.begin(fault, chance=0.1, seconds=FOREVER)
+    proxy.begin(fault, chance=0.1, seconds=ALWAYS)
     paths = ["/inbox/", f"/threads/{pair.thread}/"] * 15
     assert Counter(site.get(path, pair.buyer)[0] for path in paths) == {200: 30}
     assert proxy.happened[fault] > 3
 
 
 @pytest.mark.parametrize("fault", ["throttled", "conflict", "broken", "cut"])
-def test_no_message_is_lost_or_doubled_when_a_third_of_the_requests_fails(site, proxy, pair, fault):
+def test_no_message_is_lost_or_duplicated_when_a_third_of_the_requests_fails(
+    site, proxy, pair, fault
+):
     proxy.happened.clear()
     with site.connect(pair.buyer) as buyer, site.connect(pair.seller) as seller:
         buyer.hear("hello")
         seller.hear("hello")
-        proxy.begin(fault, chance=0.3, seconds=FOREVER)
+        proxy.begin(fault, chance=0.3, seconds=ALWAYS)
         latencies = []
         for number in range(20):
             begun = time.monotonic()
@@ -89,9 +93,9 @@ def test_no_message_is_lost_or_doubled_when_a_third_of_the_requests_fails(site, 
             latencies.append(time.monotonic() - begun)
             assert (answer["type"], answer["client_id"]) == ("message.accepted", client_id)
         proxy.clear()
-        told = [seller.hear("message.sent")["body"] for _ in range(20)]
+        received = [seller.hear("message.sent")["body"] for _ in range(20)]
 
-    assert told == [f"Number {number}" for number in range(20)]
+    assert received == [f"Number {number}" for number in range(20)]
     page = site.get(f"/threads/{pair.thread}/", pair.buyer)[1]
     assert [page.count(f"<p>Number {number}</p>") for number in range(20)] == [1] * 20
     assert proxy.happened[fault] > 2
@@ -104,11 +108,11 @@ def test_an_outage_costs_few_attempts_and_few_log_lines(site, proxy, pair, fault
     assert site.get(path, pair.buyer)[0] == 200
     logged = len(site.logs())
     proxy.requests.clear()
-    proxy.begin(fault, chance=1, seconds=FOREVER)
+    proxy.begin(fault, chance=1, seconds=ALWAYS)
     pages = _visit_for(OUTAGE_SECONDS, site, pair)
     attempts = proxy.requests.total()
     proxy.clear()
-    _wait_until_back(site, pair)
+    _wait_until_available(site, pair)
 
     assert set(pages) == {503}
     assert attempts < MAX_OUTAGE_ATTEMPTS
@@ -131,7 +135,7 @@ def _visit_for(seconds: float, site: Site, pair: Pair) -> Counter[int]:
         return sum(pool.map(visit, range(8)), Counter())
 
 
-def _wait_until_back(site: Site, pair: Pair) -> None:
+def _wait_until_available(site: Site, pair: Pair) -> None:
     wait_until(lambda: site.get(f"/threads/{pair.thread}/", pair.buyer)[0] == 200, 30, interval=0.1)
 
 

@@ -1,4 +1,4 @@
-"""The way to the store, against servers that do what servers do on bad days."""
+"""Connections to the store, against servers that fail in different ways."""
 
 import asyncio
 import socket
@@ -30,16 +30,16 @@ REFUSED = _answer(400, b'{"__type":"com.amazonaws#ValidationException","message"
 THROTTLED = _answer(
     400, b'{"__type":"com.amazonaws#ProvisionedThroughputExceededException","message":"Slow down"}'
 )
-HANG_UP, SAY_NOTHING = b"", None
+DISCONNECT, NO_ANSWER = b"", None
 
 
 class Server:
-    """Answers each request with the next of its answers; every connection is counted."""
+    """Answers each request with the next of its answers and counts connections."""
 
     def __init__(self, answers: list[bytes | None]) -> None:
         self.answers, self.requests, self.connections = answers, [], 0
-        self.listening = socket.create_server(("127.0.0.1", 0))
-        self.over = threading.Event()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.stopped = threading.Event()
         threading.Thread(target=self._serve, daemon=True).start()
 
     @property
@@ -49,43 +49,43 @@ class Server:
     def _serve(self) -> None:
         while True:
             try:
-                plug, _ = self.listening.accept()
+                peer, _ = self.listener.accept()
             except OSError:
                 return
             self.connections += 1
-            threading.Thread(target=self._talk, args=[plug], daemon=True).start()
+            threading.Thread(target=self._handle, args=[peer], daemon=True).start()
 
-    def _talk(self, plug: socket.socket) -> None:
-        with closing(plug):
-            while request := plug.recv(65536):
+    def _handle(self, peer: socket.socket) -> None:
+        with closing(peer):
+            while request := peer.recv(65536):
                 self.requests.append(request)
                 answer = self.answers.pop(0)
-                if answer is SAY_NOTHING:
-                    self.over.wait(10)
+                if answer is NO_ANSWER:
+                    self.stopped.wait(10)
                 if not answer:
                     return
-                # In two pieces, as networks do.
-                plug.sendall(answer[:30])
+                # An answer arrives in two pieces, as on real networks.
+                peer.sendall(answer[:30])
                 time.sleep(0.01)
-                plug.sendall(answer[30:])
+                peer.sendall(answer[30:])
 
 
 @pytest.fixture
 def serve() -> Iterator:
     servers = []
 
-    def begin(*answers: bytes | None) -> Server:
+    def create(*answers: bytes | None) -> Server:
         servers.append(Server(list(answers)))
         return servers[-1]
 
-    yield begin
+    yield create
     for server in servers:
-        server.over.set()
-        server.listening.close()
+        server.stopped.set()
+        server.listener.close()
 
 
-class Asker:
-    """Asks as somebody does who waits, or as the event loop does."""
+class Caller:
+    """Sends requests synchronously or on the event loop."""
 
     def __init__(self, url: str, read_timeout: float, *, on_loop: bool) -> None:
         timeouts = {"connect_timeout": 1, "read_timeout": read_timeout}
@@ -94,7 +94,7 @@ class Asker:
         self.on_loop = self.store._async_client
         self.loop = asyncio.new_event_loop() if on_loop else None
 
-    def ask(self, operation: str, arguments: dict) -> dict:
+    def call(self, operation: str, arguments: dict) -> dict:
         if self.loop is None:
             return self.store._make_api_call(operation, arguments)
         return self.loop.run_until_complete(self.store.call_async(operation, arguments))
@@ -102,19 +102,19 @@ class Asker:
 
 @pytest.fixture(params=["waiting", "on the loop"])
 def client_of(request) -> Iterator:
-    askers = []
+    callers = []
 
-    def begin(url: str, read_timeout: float = 2.0) -> Asker:
-        askers.append(Asker(url, read_timeout, on_loop=request.param == "on the loop"))
-        return askers[-1]
+    def create(url: str, read_timeout: float = 2.0) -> Caller:
+        callers.append(Caller(url, read_timeout, on_loop=request.param == "on the loop"))
+        return callers[-1]
 
-    yield begin
-    for asker in askers:
-        if asker.loop:
-            for line in asker.on_loop._idle:
-                line.close()
-            asker.loop.run_until_complete(asyncio.sleep(0))
-            asker.loop.close()
+    yield create
+    for caller in callers:
+        if caller.loop:
+            for connection in caller.on_loop._idle:
+                connection.close()
+            caller.loop.run_until_complete(asyncio.sleep(0))
+            caller.loop.close()
 
 
 @pytest.fixture
@@ -122,8 +122,8 @@ def no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(settings.DYNAMODB, "retry_seconds", 0.0)
 
 
-def get(asker: Asker) -> dict:
-    return asker.ask("GetItem", {"TableName": "parley"})
+def get(caller: Caller) -> dict:
+    return caller.call("GetItem", {"TableName": "parley"})
 
 
 def test_one_connection_serves_many_requests(serve, client_of):
@@ -134,12 +134,12 @@ def test_one_connection_serves_many_requests(serve, client_of):
     assert (server.connections, len(server.requests)) == (1, 3)
 
 
-def test_the_answer_comes_with_the_stores_own_time(serve, client_of):
+def test_the_answer_has_the_date_of_the_store(serve, client_of):
     answer = get(client_of(serve(OK).url))
     assert answer["ResponseMetadata"]["HTTPHeaders"]["date"] == "now"
 
 
-def test_a_connection_that_was_closed_meanwhile_is_replaced_without_asking_twice(serve, client_of):
+def test_a_closed_connection_is_replaced_without_repeating_the_request(serve, client_of):
     server = serve(OK.replace(b"Date: now", b"Connection: close"), OK)
     client = client_of(server.url)
     get(client)
@@ -147,38 +147,38 @@ def test_a_connection_that_was_closed_meanwhile_is_replaced_without_asking_twice
     assert (server.connections, len(server.requests)) == (2, 2)
 
 
-@pytest.mark.parametrize("failure", [HANG_UP, BROKEN, THROTTLED])
-def test_retries_a_transient_failure(serve, client_of, failure):
+@pytest.mark.parametrize("failure", [DISCONNECT, BROKEN, THROTTLED])
+def test_a_transient_failure_is_retried(serve, client_of, failure):
     server = serve(failure, failure, failure, OK)
     assert get(client_of(server.url))["Item"] == {}
     assert len(server.requests) == 4
 
 
-@pytest.mark.parametrize("failure", [HANG_UP, BROKEN, THROTTLED])
-def test_gives_up_at_the_deadline(serve, client_of, no_retries, failure):
+@pytest.mark.parametrize("failure", [DISCONNECT, BROKEN, THROTTLED])
+def test_retries_end_at_the_deadline(serve, client_of, no_retries, failure):
     server = serve(failure, OK)
     with pytest.raises(StoreUnavailable):
         get(client_of(server.url))
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("failure", [HANG_UP, BROKEN])
-def test_does_not_repeat_an_update_that_adds_when_it_may_have_been_done(serve, client_of, failure):
+@pytest.mark.parametrize("failure", [DISCONNECT, BROKEN])
+def test_an_add_update_with_unknown_outcome_is_not_retried(serve, client_of, failure):
     server = serve(failure, OK)
     with pytest.raises(StoreUnavailable):
-        client_of(server.url).ask("UpdateItem", {"UpdateExpression": "ADD #0 :0"})
+        client_of(server.url).call("UpdateItem", {"UpdateExpression": "ADD #0 :0"})
     assert len(server.requests) == 1
 
 
-def test_repeats_an_update_that_adds_when_it_was_throttled(serve, client_of):
+def test_a_throttled_add_update_is_retried(serve, client_of):
     server = serve(THROTTLED, OK)
-    client_of(server.url).ask("UpdateItem", {"UpdateExpression": "ADD #0 :0"})
+    client_of(server.url).call("UpdateItem", {"UpdateExpression": "ADD #0 :0"})
     assert len(server.requests) == 2
 
 
-def test_repeats_an_update_that_sets(serve, client_of):
-    server = serve(HANG_UP, OK)
-    client_of(server.url).ask("UpdateItem", {"UpdateExpression": "SET #0 = :0"})
+def test_a_set_update_is_retried(serve, client_of):
+    server = serve(DISCONNECT, OK)
+    client_of(server.url).call("UpdateItem", {"UpdateExpression": "SET #0 = :0"})
     assert len(server.requests) == 2
 
 
@@ -191,19 +191,19 @@ def test_two_requests_in_one_time_budget_share_the_deadline(serve, client_of):
             with pytest.raises(StoreUnavailable):
                 get(client)
     assert time.monotonic() - begun < 1.0
-    # Each of the later ones is tried once: only retries need time.
+    # Each later request is tried once: the deadline limits retries only.
     assert len(server.requests) >= 5
 
 
-def test_a_second_attempt_at_a_transaction_has_the_token_of_the_first(serve, client_of):
-    server = serve(HANG_UP, OK)
-    client_of(server.url).ask("TransactWriteItems", {"TransactItems": []})
+def test_a_retried_transaction_has_the_same_token(serve, client_of):
+    server = serve(DISCONNECT, OK)
+    client_of(server.url).call("TransactWriteItems", {"TransactItems": []})
     first, second = (request.partition(b"\r\n\r\n")[2] for request in server.requests)
     assert first == second
     assert b"ClientRequestToken" in first
 
 
-def test_a_refusal_is_not_repeated_and_says_why(serve, client_of):
+def test_a_client_error_is_raised_without_a_retry(serve, client_of):
     server = serve(REFUSED, OK)
     with pytest.raises(ClientError) as error:
         get(client_of(server.url))
@@ -211,31 +211,31 @@ def test_a_refusal_is_not_repeated_and_says_why(serve, client_of):
     assert len(server.requests) == 1
 
 
-def test_does_not_wait_for_ever(serve, client_of, no_retries):
+def test_a_missing_answer_times_out(serve, client_of, no_retries):
     begun = time.monotonic()
     with pytest.raises(StoreUnavailable, match="TRY_AGAIN"):
-        get(client_of(serve(SAY_NOTHING).url, read_timeout=0.3))
+        get(client_of(serve(NO_ANSWER).url, read_timeout=0.3))
     assert time.monotonic() - begun < 5
 
 
-def test_a_connection_that_was_given_up_is_not_used_for_the_next(serve, client_of):
-    """Its answer may still come, and would be taken for that of another request."""
-    server = serve(SAY_NOTHING, OK)
-    asker = client_of(server.url, read_timeout=0.3)
-    assert get(asker)["Item"] == {}
+def test_a_connection_that_timed_out_is_not_reused(serve, client_of):
+    """Its late answer would be read as the answer to another request."""
+    server = serve(NO_ANSWER, OK)
+    caller = client_of(server.url, read_timeout=0.3)
+    assert get(caller)["Item"] == {}
     assert server.connections == 2
 
 
-def test_says_that_nobody_is_there(client_of, no_retries):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+def test_an_unreachable_endpoint_is_reported(client_of, no_retries):
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
     with pytest.raises(StoreUnavailable) as error:
         get(client_of(f"http://127.0.0.1:{port}"))
     assert error.value.reason == "EndpointConnectionError"
 
 
 @pytest.mark.parametrize("token", ["", "a token of a role"])
-def test_signs_as_botocore_does(token, monkeypatch):
+def test_signatures_equal_those_of_botocore(token, monkeypatch):
     signer = Signer("eu-west-1", "dynamodb.eu-west-1.amazonaws.com")
     credentials = Credentials("AKIDEXAMPLE", "secret", token or None)
     body = b'{"TableName":"parley"}'

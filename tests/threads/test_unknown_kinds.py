@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def _nothing_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def _reset_seen_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unknown_kinds, "_seen", set())
 
 
@@ -19,7 +19,7 @@ def put(pk: str, sk: str, **values: object) -> None:
     connection().put_item(pk, sk, attributes={name: {"S": str(v)} for name, v in values.items()})
 
 
-# Before, between, like, and after the kinds that a thread's partition has.
+# Keys before, between, similar to and after the kinds of a thread's partition.
 UNKNOWN_KEYS = ["AAA#1", "POLL#1", "MSG2#1", "THR2", "THR#1", "TAB#budget", "ZZZ"]
 
 
@@ -34,7 +34,7 @@ def test_pages_work_with_an_unknown_item_in_the_thread(client, buyer, seller, th
     assert "Gladly" in client.get(f"/threads/{thread}/").content.decode()
 
 
-def test_many_unknown_items_do_not_crowd_out_known_ones(client, buyer, thread):
+def test_many_unknown_items_do_not_displace_known_ones(client, buyer, thread):
     for number in range(150):
         put(keys.thread_pk(thread), f"VOTE#{number:03d}")
     cache.invalidate(thread)
@@ -46,7 +46,7 @@ def test_many_unknown_items_do_not_crowd_out_known_ones(client, buyer, thread):
 
 
 @pytest.mark.storage
-def test_a_page_of_a_query_is_as_long_as_it_was_asked_for(thread, buyer):
+def test_a_page_of_a_query_has_the_requested_length(thread, buyer):
     pk = keys.thread_pk(thread)
     for _ in range(4):
         say(buyer, thread)
@@ -57,7 +57,7 @@ def test_a_page_of_a_query_is_as_long_as_it_was_asked_for(thread, buyer):
     assert get_many([(pk, "AAA#1"), (pk, keys.THREAD)])[0].sk == keys.THREAD
 
 
-def test_an_unknown_item_of_a_person_is_left_out(client, buyer, seller, thread):
+def test_an_unknown_item_of_a_user_is_omitted(client, buyer, seller, thread):
     put(keys.user_pk(buyer.id), "BADGE#1")
     put(keys.user_pk(buyer.id), "PROFILE2")
     page = query(keys.user_pk(buyer.id), limit=100)
@@ -67,7 +67,7 @@ def test_an_unknown_item_of_a_person_is_left_out(client, buyer, seller, thread):
         assert client.get(path).status_code == 200, path
 
 
-def test_logs_each_kind_once_and_counts_all(thread, caplog):
+def test_each_unknown_kind_is_logged_once_and_every_item_counted(thread, caplog):
     before = unknown_kinds.metrics.UNKNOWN_KINDS.labels("THR/POLL")._value.get()
     for number in range(3):
         put(keys.thread_pk(thread), f"POLL#{number}")
@@ -78,7 +78,7 @@ def test_logs_each_kind_once_and_counts_all(thread, caplog):
     assert unknown_kinds.metrics.UNKNOWN_KINDS.labels("THR/POLL")._value.get() == before + 6
 
 
-def test_kinds_are_bounded(monkeypatch, caplog):
+def test_the_number_of_logged_kinds_is_bounded(monkeypatch, caplog):
     monkeypatch.setattr(unknown_kinds, "MAX_KINDS", 3)
     for number in range(10):
         unknown_kinds.record_unknown(f"kind {number}")
@@ -133,7 +133,7 @@ def test_an_attachment_of_an_unknown_kind_is_a_placeholder(client, buyer, seller
     assert "be shown here yet" in page.content.decode()
 
 
-def test_an_unknown_tab_survives_making_the_others_anew(buyer, seller):
+def test_an_unknown_tab_survives_a_rebuild_of_the_others(buyer, seller):
     from projects.panel.rebuild import rebuild
 
     thread = start(buyer, seller)

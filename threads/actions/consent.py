@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from accounts.blocks import list_blocks_between
 from accounts.models import User
 from core.refusals import Refusal
-from threads.actions.rate_limits import StoredLimit, bucket_keys, start_limits, take_token_in
 from threads.cache import CachedThread
 from threads.dynamodb import keys
 from threads.dynamodb.change import Change
@@ -19,6 +18,7 @@ from threads.dynamodb.table import Item, ItemT, Key, get_many
 from threads.dynamodb.transactions import Transaction
 from threads.models import BlockVersion, FormerParticipant, Message, Pair
 from threads.models.participant import ADMIN, request_cutoff
+from threads.models.rate_limits import StoredLimit, bucket_keys, start_limits, take_token_in
 from threads.permissions import check_is_verified, request_pending
 
 

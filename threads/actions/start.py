@@ -10,13 +10,6 @@ from detection import judge
 from threads import cache, policy
 from threads.actions.folders import placement_change
 from threads.actions.messages import new_text_message
-from threads.actions.rate_limits import (
-    StoredLimit,
-    bucket_keys,
-    check_tokens_left,
-    start_limits,
-    take_token_in,
-)
 from threads.cache import CachedThread
 from threads.dynamodb import keys
 from threads.dynamodb.change import Change
@@ -37,6 +30,13 @@ from threads.models.participant import (
     request_cutoff,
 )
 from threads.models.profiles import build_person, muted_until
+from threads.models.rate_limits import (
+    StoredLimit,
+    bucket_keys,
+    check_tokens_left,
+    start_limits,
+    take_token_in,
+)
 from threads.models.thread import INQUIRY, OPEN
 from threads.permissions import check_is_verified, check_not_paused, request_pending
 from threads.queries import can_skip_request

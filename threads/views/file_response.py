@@ -6,7 +6,7 @@ from django.utils.http import content_disposition_header
 from files import storage
 from files.models import File
 
-# Nothing in the content can run, whatever type a browser assumes, and no other site can embed it.
+# Nothing in the content can run, for any type a browser assumes, and no other site can embed it.
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "Cross-Origin-Resource-Policy": "same-origin",

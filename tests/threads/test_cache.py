@@ -1,4 +1,4 @@
-"""What a process believes of a thread: never older than what it knew, and sometimes in doubt."""
+"""The cache of threads: never replaced by older data, and marked stale when in doubt."""
 
 import pytest
 
@@ -9,11 +9,11 @@ from threads.dynamodb.store import count_requests
 
 
 @pytest.fixture
-def known(thread) -> cache.CachedThread:
+def cached(thread) -> cache.CachedThread:
     return cache.reload(thread)
 
 
-def test_what_was_read_before_a_send_does_not_undo_what_it_taught(thread, buyer):
+def test_data_read_before_a_send_does_not_replace_newer_data(thread, buyer):
     old = cache.load(thread)
     say(buyer, thread)
     cache.put(old)
@@ -23,7 +23,7 @@ def test_what_was_read_before_a_send_does_not_undo_what_it_taught(thread, buyer)
     assert requests == ["TransactWriteItems"]
 
 
-def test_what_was_read_before_a_cursor_moved_does_not_move_it_back(thread, buyer, seller):
+def test_data_read_before_a_cursor_moved_does_not_move_it_back(thread, buyer, seller):
     old = cache.load(thread)
     read_newest(seller, thread)
     cache.put(old)
@@ -32,31 +32,31 @@ def test_what_was_read_before_a_cursor_moved_does_not_move_it_back(thread, buyer
     assert not cache.peek(thread).cursors_are_stale
 
 
-def test_a_row_is_as_new_as_its_thread_whatever_was_known_of_its_cursor(thread, buyer, seller):
-    """The newer cursor must not bring the older row along."""
-    known = cache.reload(thread)
-    fresh = known.copy()
+def test_a_row_is_as_new_as_its_thread(thread, buyer, seller):
+    """A newer cursor in the cache must not keep the older row."""
+    cached = cache.reload(thread)
+    fresh = cached.copy()
     read_newest(seller, thread)
     for person in fresh.people.values():
         person.last_seq = person.last_tally = 2
     fresh.thread.last_seq = 2
     cache.put(fresh)
 
-    believed = cache.peek(thread)
-    assert believed.people[seller.id].last_seq == 2
-    assert believed.cursors_are_stale
+    current = cache.peek(thread)
+    assert current.people[seller.id].last_seq == 2
+    assert current.cursors_are_stale
 
 
-def test_what_one_reads_here_is_known_here(known, thread, buyer, seller):
+def test_reading_updates_the_cache(cached, thread, buyer, seller):
     last = say(buyer, thread)
     read_newest(seller, thread)
-    believed = cache.peek(thread).people[seller.id]
-    assert (believed.last_read_seq, believed.delivered_seq, believed.unread) == (last.seq, 2, 0)
-    assert believed.unread_pk is None
+    current = cache.peek(thread).people[seller.id]
+    assert (current.last_read_seq, current.delivered_seq, current.unread) == (last.seq, 2, 0)
+    assert current.unread_pk is None
 
 
-def test_a_cursor_that_comes_late_leaves_a_doubt_and_no_wrong_count(thread, buyer, seller):
-    """Between its write and its coming home, the same person wrote."""
+def test_a_late_cursor_update_marks_cursors_as_stale(thread, buyer, seller):
+    """The same user sent a message between the write of the cursor and its cache update."""
     first = messages_of(thread)[0]
     say(buyer, thread)
     say(seller, thread, seen_seq=0)
@@ -70,25 +70,25 @@ def test_a_cursor_that_comes_late_leaves_a_doubt_and_no_wrong_count(thread, buye
     assert cache.peek(thread).people[seller.id].last_seq == 4
 
 
-def test_in_doubt_nobody_is_told_a_number(thread, buyer, seller, delivered):
+def test_a_stale_unread_count_is_not_published(thread, buyer, seller, delivered):
     cache.reload(thread).cursors_are_stale = True
     say(buyer, thread)
     assert delivered.to(seller, "inbox.changed")[-1]["unread"] is None
-    # A page that is read takes the doubt away.
+    # A reload clears the mark.
     cache.reload(thread)
     say(buyer, thread)
     assert delivered.to(seller, "inbox.changed")[-1]["unread"] == 3
 
 
-def test_a_copy_is_a_thing_of_its_own(known, thread):
-    twin = known.copy()
+def test_a_copy_shares_no_state(cached, thread):
+    twin = cached.copy()
     twin.thread.last_seq = 99
     twin.people.clear()
-    assert known.thread.last_seq == 1
-    assert len(known.people) == 2
+    assert cached.thread.last_seq == 1
+    assert len(cached.people) == 2
 
 
-def test_the_threads_used_last_are_kept(buyer, seller, monkeypatch):
+def test_the_least_recently_used_threads_are_evicted(buyer, seller, monkeypatch):
     monkeypatch.setattr(cache, "MAX_ENTRIES", 3)
     monkeypatch.setattr(cache, "_entries", type(cache._entries)())
     one, two, three = (start(buyer, seller) for _ in range(3))
@@ -99,12 +99,12 @@ def test_the_threads_used_last_are_kept(buyer, seller, monkeypatch):
     assert all(cache.peek(each) for each in (one, three, four))
 
 
-def test_reading_in_part_is_believed_as_it_is_stored(thread, buyer, seller):
+def test_partial_reading_is_cached_as_stored(thread, buyer, seller):
     middle = say(buyer, thread)
     say(buyer, thread)
     say(seller, thread, seen_seq=0)
     read_up_to(seller, middle)
     pin_thread(seller, thread_id=thread)
 
-    believed, stored = cache.peek(thread).people[seller.id], row(thread, seller)
-    assert believed.attribute_values == stored.attribute_values
+    current, stored = cache.peek(thread).people[seller.id], row(thread, seller)
+    assert current.attribute_values == stored.attribute_values

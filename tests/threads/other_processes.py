@@ -1,6 +1,6 @@
-"""Other processes of the service: each with beliefs, turns and a clock of its own.
+"""Other processes of the service, each with its own cache, write locks and clock.
 
-Nothing of the service is imported here: a new process reads this before Django is set up.
+Imports nothing of the service: a new process imports this before Django is set up.
 """
 
 import contextlib
@@ -20,24 +20,24 @@ from tests.clock import sign_by_the_real_clock
 
 @dataclass
 class Outcome:
-    """What an action gave (a refusal: its code), and whom it told: (user id, event)."""
+    """Return value of an action (or the code of its refusal) and its events: (user id, event)."""
 
     value: Any = None
-    told: list[tuple[str, dict]] = field(default_factory=list)
+    published: list[tuple[str, dict]] = field(default_factory=list)
 
 
-class Elsewhere:
-    """One process, which does what it is given, one after the other."""
+class OtherProcess:
+    """One process that runs actions one after the other."""
 
     def __init__(self) -> None:
         spawn = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=_wake)
+        self._pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=_set_up)
 
     def begin(
         self, action: Callable[..., Any], *args: Any, at: float = 0, ahead: float = 0, **kwargs: Any
     ) -> Future[Outcome]:
-        """`at` that time, so that several begin at once; `ahead`: how wrong its clock is."""
-        return self._pool.submit(_do, action, args, kwargs, at, ahead)
+        """Starts at the time `at`, with a clock that is `ahead` seconds off."""
+        return self._pool.submit(_run, action, args, kwargs, at, ahead)
 
     def do(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Outcome:
         return self.begin(action, *args, **kwargs).result(120)
@@ -46,18 +46,18 @@ class Elsewhere:
         self._pool.shutdown()
 
 
-def _wake() -> None:
+def _set_up() -> None:
     import django
     from django.conf import settings
 
-    # What SQL has in a test is only in its own process; here nobody has blocked anybody.
+    # SQL rows of a test exist only in its own process, so this process has an empty block table.
     settings.DATABASES["default"] = {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}
     django.setup()
     sign_by_the_real_clock()
-    _make_blocks()
+    _create_block_table()
 
 
-def _make_blocks() -> None:
+def _create_block_table() -> None:
     from django.db import connection
 
     from accounts.models import Block
@@ -66,13 +66,13 @@ def _make_blocks() -> None:
         editor.create_model(Block)
 
 
-def _do(action: Callable[..., Any], args: Any, kwargs: Any, at: float, ahead: float) -> Outcome:
+def _run(action: Callable[..., Any], args: Any, kwargs: Any, at: float, ahead: float) -> Outcome:
     from core.refusals import Refusal
 
     time.sleep(max(0, at - time.time()))
     clock = time_machine.travel(datetime.now(UTC) + timedelta(seconds=ahead))
     outcome = Outcome()
-    with _recorded(outcome.told), clock if ahead else contextlib.nullcontext():
+    with _recorded(outcome.published), clock if ahead else contextlib.nullcontext():
         try:
             outcome.value = action(*args, **kwargs)
         except Refusal as refusal:
@@ -81,11 +81,11 @@ def _do(action: Callable[..., Any], args: Any, kwargs: Any, at: float, ahead: fl
 
 
 @contextlib.contextmanager
-def _recorded(told: list[tuple[str, dict]]):
+def _recorded(published: list[tuple[str, dict]]):
     from realtime.broadcast import delivery
 
     def record(groups: list[str], message: dict) -> None:
-        told.extend((group.removeprefix("user."), message["event"]) for group in groups)
+        published.extend((group.removeprefix("user."), message["event"]) for group in groups)
 
     real, delivery.send_to_groups = delivery.send_to_groups, record
     try:
@@ -94,7 +94,7 @@ def _recorded(told: list[tuple[str, dict]]):
         delivery.send_to_groups = real
 
 
-# --- Things to do, whose answers can travel between processes
+# --- Actions whose return values can be pickled
 
 
 def send(user: Any, thread_id: str, body: str, client_id: str = "", seen_seq: int = 0) -> tuple:
@@ -119,7 +119,7 @@ def send_many(user: Any, thread_id: str, count: int, pause: float = 0) -> list[t
 
 
 def send_from_threads(users: list, thread_id: str, count: int) -> list[tuple]:
-    """All of them at once, as their sockets would."""
+    """Sends from all users concurrently, like their sockets do."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(len(users)) as pool:
@@ -135,7 +135,7 @@ def send_same(users: list, thread_id: str, client_id: str) -> list[tuple]:
 
 
 def read_many(user: Any, thread_id: str, count: int) -> None:
-    """Reads what is there, as a page does that shows it; every third time only in part."""
+    """Reads the newest message like a page does; every third time a message in the middle."""
     from threads.actions.cursors import mark_delivered, mark_read
     from threads.queries import open_thread
 

@@ -1,4 +1,4 @@
-"""What we ask of the store for an item is what PynamoDB would ask, said without its detours."""
+"""Requests built by the product equal those of PynamoDB."""
 
 from typing import Any
 
@@ -29,18 +29,18 @@ def participant() -> Participant:
 
 @st.composite
 def changes(draw: st.DrawFn) -> Change:
-    """Each attribute is set, set where there is none, added to, removed or left alone."""
+    """Each attribute is set, set if absent, added to, removed or unchanged."""
     change = Change()
     for name in (*TEXTS, *NUMBERS):
         values = st.text(min_size=1, max_size=9) if name in TEXTS else st.integers(0, 10**9)
-        fate = draw(st.sampled_from(["set", "if absent", "add", "remove", "stays"]))
-        if fate == "set":
+        operation = draw(st.sampled_from(["set", "if absent", "add", "remove", "stays"]))
+        if operation == "set":
             change.set[name] = draw(values)
-        elif fate == "if absent":
+        elif operation == "if absent":
             change.set_if_absent[name] = draw(values)
-        elif fate == "add" and name in NUMBERS:
+        elif operation == "add" and name in NUMBERS:
             change.add[name] = draw(values)
-        elif fate == "remove":
+        elif operation == "remove":
             change.remove += (name,)
     if not (change.set or change.set_if_absent or change.add or change.remove):
         change.set["pinned"] = True
@@ -48,7 +48,7 @@ def changes(draw: st.DrawFn) -> Change:
 
 
 def actions(change: Change) -> list[Action]:
-    """The same as PynamoDB would have it said."""
+    """The same change as PynamoDB actions."""
 
     def attribute(name: str) -> Any:
         return getattr(Participant, name)
@@ -65,7 +65,7 @@ def actions(change: Change) -> list[Action]:
 
 
 def plain(request: dict[str, Any]) -> dict[str, Any]:
-    """With the names and values in the place of their marks, which anybody may number."""
+    """Replaces the placeholders by their names and values, since their numbering may differ."""
     names = request.pop("ExpressionAttributeNames", {})
     values = request.pop("ExpressionAttributeValues", {})
     marks = {**names, **{mark: str(value) for mark, value in values.items()}}
@@ -77,7 +77,7 @@ def plain(request: dict[str, Any]) -> dict[str, Any]:
 
 
 @given(change=changes(), is_conditional=st.booleans())
-def test_an_update_says_the_same(change, is_conditional):
+def test_an_update_equals_that_of_pynamodb(change, is_conditional):
     condition = None
     if is_conditional:
         condition = (Participant.last_seq == 7) & (Participant.folder == "inbox")
@@ -88,16 +88,16 @@ def test_an_update_says_the_same(change, is_conditional):
     assert plain(mine) == plain(dict(yours))
 
 
-def test_a_put_and_a_check_and_a_delete_say_the_same():
+def test_put_check_and_delete_equal_those_of_pynamodb():
     person = participant()
     person.folder, person.last_seq, person.person = "inbox", 3, {"id": PERSON, "tags": [1, None]}
     ours, theirs = Transaction(), TransactWrite(connection=connection().connection)
-    there = Participant.pk.exists()
-    ours.check("a", person, there)
-    theirs.condition_check(Participant, person.pk, person.sk, condition=there)
-    ours.delete("b", person, there)
-    theirs.delete(person, condition=there)
-    # PynamoDB insists on everything that an item has to have; so do we.
+    exists = Participant.pk.exists()
+    ours.check("a", person, exists)
+    theirs.condition_check(Participant, person.pk, person.sk, condition=exists)
+    ours.delete("b", person, exists)
+    theirs.delete(person, condition=exists)
+    # Like PynamoDB, the product refuses an item without its required attributes.
     message = Message(keys.thread_pk(THREAD), keys.message_sk(f"msg_{ULID()}"))
     for transaction in (lambda: ours.put("c", message), lambda: theirs.save(message)):
         with pytest.raises(ValueError, match="None|has no"):
@@ -109,8 +109,8 @@ def test_a_put_and_a_check_and_a_delete_say_the_same():
         assert plain(request) == plain(yours[kind])
 
 
-def test_a_condition_says_the_same():
-    """Each kind that there is, joined with one of PynamoDB's own."""
+def test_a_condition_equals_that_of_pynamodb():
+    """Every kind of condition, joined with one of PynamoDB."""
     ours = ConditionBuilder(Participant).equal(last_seq=7, pinned=False).differ(folder="spam")
     ours.free(last_tally=3).over(blocked_until="2026").absent("request_state", "blocked_by")
     blocked_until, other = Participant.blocked_until, Participant.pk.exists()
@@ -123,18 +123,18 @@ def test_a_condition_says_the_same():
         & Participant.request_state.does_not_exist()
         & Participant.blocked_by.does_not_exist()
     )
-    said = []
+    expressions = []
     for condition in (ours & other, theirs & other):
         transaction = Transaction()
         transaction.update("row", participant(), Change(set={"folder": "inbox"}), condition)
         request = plain(transaction.items[0]["Update"])
-        said.append(request["ConditionExpression"].replace("(", "").replace(")", ""))
-    assert said[0] == said[1]
-    assert said[0].count(" OR ") == 2
+        expressions.append(request["ConditionExpression"].replace("(", "").replace(")", ""))
+    assert expressions[0] == expressions[1]
+    assert expressions[0].count(" OR ") == 2
 
 
-def test_a_condition_has_no_pair_of_parentheses_too_many():
-    """DynamoDB refuses such a one."""
+def test_a_condition_has_no_redundant_parentheses():
+    """DynamoDB refuses redundant parentheses."""
     one, two = (
         ConditionBuilder(Participant).over(last_tally=3),
         ConditionBuilder(Participant).free(last_tally=3),
@@ -143,6 +143,6 @@ def test_a_condition_has_no_pair_of_parentheses_too_many():
     assert two.serialize({}, {}) == "(attribute_not_exists (#1) OR #0 <= :0)"
 
 
-def test_what_is_stored_is_what_pynamodb_would_store(thread, buyer):
+def test_serialized_items_equal_those_of_pynamodb(thread, buyer):
     for item in (thread_item(thread), row(thread, buyer), *messages_of(thread)):
         assert serialized(item) == item.serialize()

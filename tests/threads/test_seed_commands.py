@@ -1,4 +1,4 @@
-"""Data to see, and data to measure with."""
+"""Commands that write demo data and load-test data."""
 
 import json
 import secrets
@@ -37,7 +37,7 @@ SHORT = 6
 
 @pytest.fixture(autouse=True)
 def installation(db, settings, tmp_path):
-    """One of its own, with embedded stores, for every test."""
+    """A separate installation with embedded stores for every test."""
     settings.SECRET_KEY = secrets.token_urlsafe(64)
     settings.DATA_DIR = tmp_path / "data"
     settings.EMBEDDED = True
@@ -45,8 +45,8 @@ def installation(db, settings, tmp_path):
 
 
 @pytest.fixture
-def few(monkeypatch) -> None:
-    """Only some of the conversations, where it does not matter which."""
+def few_conversations(monkeypatch) -> None:
+    """Some of the conversations, for tests that do not need all of them."""
     real = content.conversations
     monkeypatch.setattr(content, "conversations", lambda now: real(now)[:SHORT])
 
@@ -88,18 +88,18 @@ def rows_of(user: User, folder: str = "inbox") -> list[Participant]:
     return rows
 
 
-def told(joined: datetime) -> dict[tuple[str, str, str], list[str]]:
-    """What everybody should find: texts by buyer, seller and subject."""
+def expected_texts(joined: datetime) -> dict[tuple[str, str, str], list[str]]:
+    """Expected texts by buyer, seller and subject."""
     emails = {person.key: person.email for person in content.people()}
     return {
         (emails[story.buyer], emails[story.seller], story.subject): [
-            line.text.strip() for line in story.messages
+            message.text.strip() for message in story.messages
         ]
         for story in content.conversations(joined)
     }
 
 
-def found() -> dict[tuple[str, str, str], list[str]]:
+def stored_texts() -> dict[tuple[str, str, str], list[str]]:
     people = {user.id: user for user in User.objects.all()}
     threads: dict[tuple[str, str, str], list[str]] = {}
     for user in people.values():
@@ -120,20 +120,20 @@ def joined() -> datetime:
 # --- seed_demo
 
 
-def test_shows_every_demo_person_and_conversation():
+def test_every_demo_user_and_conversation_is_written():
     run("seed_demo")
 
     assert User.objects.count() == len(content.people()) >= 12
-    assert found() == told(joined())
-    assert len(found()) >= 24
-    assert max(map(len, found().values())) >= 2000
+    assert stored_texts() == expected_texts(joined())
+    assert len(stored_texts()) >= 24
+    assert max(map(len, stored_texts().values())) >= 2000
     assert not OutboxEntry.objects.filter(done_at=None)
     for user in User.objects.all():
         profile = Profile.find(keys.user_pk(user.id), keys.PROFILE)
         assert (profile.handle, profile.city) == (user.handle, user.city)
 
 
-def test_folders_pins_and_unread_are_as_the_stories_say(few):
+def test_folders_pins_and_unread_match_the_content(few_conversations):
     run("seed_demo")
 
     people = {person.key: User.objects.get(email=person.email) for person in content.people()}
@@ -146,7 +146,7 @@ def test_folders_pins_and_unread_are_as_the_stories_say(few):
             assert open_thread(people[key], row.thread_id).messages[-1].seq == len(story.messages)
 
 
-def test_everybody_can_sign_in_with_what_is_kept(few, installation):
+def test_every_user_can_sign_in_with_the_stored_password(few_conversations, installation):
     printed = run("seed_demo")
 
     path = installation.DATA_DIR / "demo.json"
@@ -161,7 +161,7 @@ def test_everybody_can_sign_in_with_what_is_kept(few, installation):
     assert EmailAddress.objects.filter(verified=True, primary=True).count() == len(kept)
 
 
-def test_says_first_who_buys_and_who_sells(installation):
+def test_the_main_buyer_and_seller_are_listed_first(installation):
     mara, tomas, *others = seed_demo.list_sign_ins(content.conversations(datetime.now(UTC)))
     assert (mara["email"], mara["role"]) == ("mara@parley.example", "buyer")
     assert (tomas["email"], tomas["role"]) == ("tomas@parley.example", "seller")
@@ -169,14 +169,14 @@ def test_says_first_who_buys_and_who_sells(installation):
 
 
 def test_another_installation_has_other_passwords(installation):
-    here = {person["password"] for person in seed_demo.list_sign_ins([])}
+    before = {person["password"] for person in seed_demo.list_sign_ins([])}
     installation.SECRET_KEY = secrets.token_urlsafe(64)
-    there = {person["password"] for person in seed_demo.list_sign_ins([])}
-    assert not here & there
+    after = {person["password"] for person in seed_demo.list_sign_ins([])}
+    assert not before & after
 
 
 @pytest.mark.storage
-def test_a_second_run_changes_nothing_and_says_so(few, installation):
+def test_a_second_run_changes_nothing_and_reports_it(few_conversations, installation):
     first = run("seed_demo")
     assert "Added" in first
     mara = User.objects.get(email="mara@parley.example")
@@ -185,7 +185,7 @@ def test_a_second_run_changes_nothing_and_says_so(few, installation):
     thread = rows_of(mara)[0].thread_id
     say(mara, thread, "Since then")
     path = installation.DATA_DIR / "demo.json"
-    before = (list(User.objects.values()), path.stat().st_mtime_ns, found())
+    before = (list(User.objects.values()), path.stat().st_mtime_ns, stored_texts())
 
     with count_requests() as requests, time_machine.travel(datetime.now(UTC) + timedelta(days=3)):
         second = run("seed_demo")
@@ -193,17 +193,17 @@ def test_a_second_run_changes_nothing_and_says_so(few, installation):
     assert "Nothing was changed" in second
     assert second.splitlines()[1:] == first.splitlines()[1:]
     assert set(requests) == {"BatchGetItem"}
-    assert (list(User.objects.values()), path.stat().st_mtime_ns, found()) == before
+    assert (list(User.objects.values()), path.stat().st_mtime_ns, stored_texts()) == before
     assert messages_of(thread)[-1].body == "Since then"
 
 
 class Killed(BaseException):
-    """As if the process were gone, from here on."""
+    """Simulates the death of the process."""
 
 
 @contextmanager
 def killed_at(operation: str, number: int) -> Iterator[None]:
-    """The nth request of a kind is the last thing that happens, and its answer is not heard."""
+    """Kills the process after the nth request of a kind, before its answer is processed."""
     real, left = Store._make_api_call, [number]
 
     def call(self: Store, name: str, kwargs: dict) -> dict:
@@ -221,7 +221,7 @@ def killed_at(operation: str, number: int) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("operation", "number"),
     [
-        # While profiles are copied.
+        # During the copy of the profiles.
         ("any", 3),
         ("BatchGetItem", 1),
         ("BatchWriteItem", 2),
@@ -229,7 +229,9 @@ def killed_at(operation: str, number: int) -> Iterator[None]:
         ("TransactWriteItems", 2),
     ],
 )
-def test_what_was_interrupted_is_finished_later(few, monkeypatch, installation, operation, number):
+def test_an_interrupted_run_is_completed_by_the_next(
+    few_conversations, monkeypatch, installation, operation, number
+):
     monkeypatch.setattr(history, "MAX_BATCH_SIZE", SHORT // 2)
     with killed_at(operation, number), pytest.raises(Killed):
         run("seed_demo")
@@ -238,14 +240,14 @@ def test_what_was_interrupted_is_finished_later(few, monkeypatch, installation, 
         run("seed_demo")
         assert "Nothing was changed" in run("seed_demo")
 
-    assert found() == told(joined())
+    assert stored_texts() == expected_texts(joined())
     assert not OutboxEntry.objects.filter(done_at=None)
     for person in json.loads((installation.DATA_DIR / "demo.json").read_text())[:2]:
         assert can_sign_in(person["email"], person["password"])
 
 
 @pytest.mark.storage
-def test_people_are_added_all_or_none(few, monkeypatch):
+def test_users_are_created_in_one_transaction(few_conversations, monkeypatch):
     real, left = User.objects.create_user, iter([1, 2, 3])
 
     def create(*args: object, **fields: object) -> User:
@@ -274,9 +276,11 @@ def test_people_are_added_all_or_none(few, monkeypatch):
         (True, "http://127.0.0.1.example.org:8000"),
     ],
 )
-def test_refuses_stores_that_are_not_embedded(few, installation, command, embedded, endpoint):
+def test_stores_that_are_not_embedded_are_refused(
+    few_conversations, installation, command, embedded, endpoint
+):
     installation.EMBEDDED = embedded
-    # Only what is decided on; the connection of this process stays the test's own.
+    # Only the endpoint that the command checks; the connection of this process is unchanged.
     installation.DYNAMODB = installation.DYNAMODB | {"endpoint": endpoint}
     with count_requests() as requests, pytest.raises(CommandError, match="--force"):
         run(*command.split())
@@ -288,20 +292,20 @@ def test_refuses_stores_that_are_not_embedded(few, installation, command, embedd
 
 
 @pytest.mark.parametrize("endpoint", ["http://localhost:1", "http://127.0.0.9:1", "http://[::1]:1"])
-def test_takes_an_engine_of_this_machine(few, installation, endpoint):
+def test_an_engine_on_localhost_is_accepted(few_conversations, installation, endpoint):
     installation.DYNAMODB = installation.DYNAMODB | {"endpoint": endpoint}
     run("seed_load", "--pairs", "1", "--messages", "1")
     assert User.objects.count() == 2
 
 
-def test_leaves_somebody_alone_who_has_the_address_of_a_demo_person(few):
+def test_an_existing_user_with_a_demo_address_is_not_changed(few_conversations):
     User.objects.create_user("mara@parley.example", "her own", handle="m-l", display_name="M")
     with pytest.raises(CommandError, match="mara@parley.example"):
         run("seed_demo")
     assert User.objects.get().display_name == "M"
 
 
-def test_leaves_somebody_alone_who_has_the_handle_of_a_demo_person(few):
+def test_an_existing_user_with_a_demo_handle_is_not_changed(few_conversations):
     handle = content.people()[3].handle
     User.objects.create_user("x@parley.example", "a password", handle=handle, display_name="X")
     with pytest.raises(CommandError, match="handle"):
@@ -317,7 +321,7 @@ def load(capsys) -> Callable[..., list[dict]]:
     def seed(**options: int) -> list[dict]:
         named = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
         call_command("seed_load", "--json", *named)
-        # All of what was printed, not only its last line.
+        # The whole output is JSON, not only its last line.
         (pairs,) = json.loads(capsys.readouterr().out).values()
         return pairs
 
@@ -330,7 +334,7 @@ def sides(pairs: list[dict]) -> Iterator[dict]:
         yield pair["seller"]
 
 
-def test_prints_pairs_and_nothing_else(load):
+def test_only_pairs_are_printed(load):
     pairs = load(pairs=3, messages=2)
 
     assert [set(pair) for pair in pairs] == [{"thread", "buyer", "seller"}] * 3
@@ -361,7 +365,7 @@ def test_the_password_signs_in(load):
         assert not can_sign_in(side["email"], "a wrong one")
 
 
-def test_people_are_as_complete_as_those_who_signed_up(load):
+def test_users_are_as_complete_as_after_sign_up(load):
     load(pairs=2, messages=1)
     for person in User.objects.all():
         person.full_clean()
@@ -372,7 +376,7 @@ def test_people_are_as_complete_as_those_who_signed_up(load):
     assert not OutboxEntry.objects.filter(done_at=None)
 
 
-def test_pairs_can_talk(load, installation):
+def test_pairs_can_exchange_messages(load, installation):
     (pair,) = load(pairs=1, messages=120)
     assert [m.seq for m in messages_of(pair["thread"])] == list(range(1, 121))
     buyer, seller = (
@@ -389,7 +393,7 @@ def test_pairs_can_talk(load, installation):
     assert (row.unread, row.last_message["text"]) == (1, "Still there?")
 
 
-def test_inboxes_have_as_many_rows_as_asked_for(load):
+def test_inboxes_have_the_requested_number_of_rows(load):
     pairs = load(pairs=2, messages=3, threads_per_user=61)
     for pair in pairs:
         for side in ("buyer", "seller"):
@@ -400,26 +404,26 @@ def test_inboxes_have_as_many_rows_as_asked_for(load):
 
 
 @pytest.mark.storage
-def test_every_run_adds_others(load):
+def test_every_run_adds_new_users(load):
     first, second = load(pairs=1, messages=1), load(pairs=1, messages=1)
     assert first[0]["thread"] != second[0]["thread"]
     assert User.objects.count() == 4
 
 
-def test_says_it_in_words_without_json():
-    said = run("seed_load", "--pairs", "2", "--messages", "1")
+def test_output_without_json_is_text():
+    printed = run("seed_load", "--pairs", "2", "--messages", "1")
     for person in User.objects.all():
-        assert person.email in said
+        assert person.email in printed
 
 
 @pytest.mark.parametrize("options", [(0, 1), (1, 0), (-1, 5)])
-def test_refuses_less_than_one(options):
+def test_less_than_one_is_refused(options):
     with pytest.raises(CommandError, match="must be at least 1"):
         run("seed_load", f"--pairs={options[0]}", f"--messages={options[1]}")
     assert not User.objects.exists()
 
 
-# --- What was agreed
+# --- Bookings
 
 
 def shown_cards() -> set[tuple[str, str, str]]:
@@ -429,7 +433,7 @@ def shown_cards() -> set[tuple[str, str, str]]:
     }
 
 
-def test_demo_bookings_have_cards_to_answer_and_one_that_was():
+def test_demo_bookings_have_pending_cards_and_an_accepted_one():
     run("seed_demo")
     run("seed_bookings")
     assert shown_cards() == {
@@ -444,7 +448,7 @@ def test_demo_bookings_have_cards_to_answer_and_one_that_was():
     assert list(list_differences(proofs.thread_id)) == []
 
 
-def test_demo_bookings_leave_what_people_did_with_the_cards():
+def test_demo_bookings_keep_the_answers_to_cards():
     run("seed_demo")
     run("seed_bookings")
     card = Card.objects.get(type="reschedule")

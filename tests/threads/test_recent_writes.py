@@ -1,4 +1,4 @@
-"""Which rows were written a moment ago: noted by every write, known to every process."""
+"""Recently written rows: recorded by every write, shared between all processes."""
 
 import asyncio
 import os
@@ -19,66 +19,66 @@ from threads.dynamodb.recent_writes import (
     list_written_rows,
 )
 
-NOWHERE = "redis://127.0.0.1:1/0"
+UNREACHABLE_URL = "redis://127.0.0.1:1/0"
 
 
 @pytest.fixture(params=["memory", "redis"])
-def notes(request):
-    return InMemoryRecentWrites() if request.param == "memory" else redis_notes()
+def recent(request):
+    return InMemoryRecentWrites() if request.param == "memory" else redis_recent_writes()
 
 
-def redis_notes() -> RedisRecentWrites:
+def redis_recent_writes() -> RedisRecentWrites:
     return RedisRecentWrites(os.environ["PARLEY_TEST_REDIS_URL"])
 
 
-def somebody() -> str:
+def new_user_id() -> str:
     return f"usr_{uuid4().hex}"
 
 
-def test_a_write_is_known_for_a_while_and_to_its_user_alone(notes):
-    user, other = somebody(), somebody()
-    notes.record([(user, "thrd_a"), (user, "thrd_b"), (other, "thrd_c")])
-    assert sorted(notes.list_threads(user)) == ["thrd_a", "thrd_b"]
-    assert notes.list_threads(other) == ["thrd_c"]
-    assert notes.list_threads(somebody()) == []
+def test_a_write_is_listed_for_its_user_only(recent):
+    user, other = new_user_id(), new_user_id()
+    recent.record([(user, "thrd_a"), (user, "thrd_b"), (other, "thrd_c")])
+    assert sorted(recent.list_threads(user)) == ["thrd_a", "thrd_b"]
+    assert recent.list_threads(other) == ["thrd_c"]
+    assert recent.list_threads(new_user_id()) == []
 
 
-def test_a_write_that_is_long_ago_is_forgotten(notes, settings):
-    user = somebody()
+def test_an_old_write_expires(recent, settings):
+    user = new_user_id()
     settings.INDEX_LAG_SECONDS = -2.0
-    notes.record([(user, "thrd_a")])
-    assert notes.list_threads(user) == []
+    recent.record([(user, "thrd_a")])
+    assert recent.list_threads(user) == []
 
 
-def test_the_newest_are_kept(notes):
-    user = somebody()
+def test_only_the_newest_writes_are_kept(recent):
+    user = new_user_id()
     for number in range(MAX_THREADS + 5):
-        notes.record([(user, f"thrd_{number:03}")])
-    threads = notes.list_threads(user)
+        recent.record([(user, f"thrd_{number:03}")])
+    threads = recent.list_threads(user)
     assert len(threads) == MAX_THREADS
     assert f"thrd_{MAX_THREADS + 4:03}" in threads
 
 
-def test_what_one_process_writes_another_knows():
-    user = somebody()
-    here, there = redis_notes(), redis_notes()
-    here.record([(user, "thrd_a")])
-    asyncio.run(here.record_async([(user, "thrd_b")]))
-    assert sorted(there.list_threads(user)) == ["thrd_a", "thrd_b"]
+def test_writes_are_shared_between_processes():
+    user = new_user_id()
+    first, other = redis_recent_writes(), redis_recent_writes()
+    first.record([(user, "thrd_a")])
+    asyncio.run(first.record_async([(user, "thrd_b")]))
+    assert sorted(other.list_threads(user)) == ["thrd_a", "thrd_b"]
 
 
-def test_without_redis_a_process_knows_of_its_own_writes(monkeypatch):
+def test_a_process_lists_its_own_writes_without_redis(monkeypatch):
     monkeypatch.setattr(redis_outage, "is_on", False)
-    user, notes = somebody(), RedisRecentWrites(NOWHERE)
-    notes.record([(user, "thrd_a")])
-    asyncio.run(notes.record_async([(user, "thrd_b")]))
-    assert sorted(notes.list_threads(user)) == ["thrd_a", "thrd_b"]
+    user, recent = new_user_id(), RedisRecentWrites(UNREACHABLE_URL)
+    recent.record([(user, "thrd_a")])
+    asyncio.run(recent.record_async([(user, "thrd_b")]))
+    assert sorted(recent.list_threads(user)) == ["thrd_a", "thrd_b"]
     with pytest.raises(ConnectionError):
-        notes.clear()
+        recent.clear()
 
 
 @pytest.mark.django_db
-def test_every_write_of_a_row_is_noted_for_its_user(thread, buyer, seller, stranger):
+def test_every_write_of_a_row_is_recorded_for_its_user(thread, buyer, seller, stranger):
     recent_writes.clear()
     archive_thread(seller, thread_id=thread)
     assert (recent_writes.list_threads(seller.id), recent_writes.list_threads(buyer.id)) == (
@@ -94,7 +94,7 @@ def test_every_write_of_a_row_is_noted_for_its_user(thread, buyer, seller, stran
     assert recent_writes.list_threads(stranger.id) == [thread]
 
 
-def test_what_is_only_checked_or_read_is_not_written():
+def test_reads_and_condition_checks_are_not_recorded():
     key = {"pk": {"S": "THR#thrd_a"}, "sk": {"S": "PART#usr_a"}}
     assert list_written_rows("Query", {}) == list_written_rows("GetItem", {"Key": key}) == []
     checked = {"TransactItems": [{"ConditionCheck": {"Key": key}}]}

@@ -1,4 +1,4 @@
-"""A store that misbehaves: what its client would raise, before or after the engine did its work."""
+"""Faults of the store: errors that its client raises before or after the engine did its work."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,17 +18,17 @@ from threads.dynamodb.table import connection
 
 WRITE = "TransactWriteItems"
 UPDATE = "UpdateItem"
-HERE = "http://127.0.0.1"
+ENDPOINT = "http://127.0.0.1"
 
 Error = Callable[[str, dict], Exception]
 
 
-class Trouble:
+class Faults:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.happened = 0
+        self.count = 0
         self._plans: list[tuple[str, Error | None, float, bool]] = []
         self._watchers: list[tuple[str, Callable[[], None]]] = []
-        real, real_on_loop = SyncClient._make_api_call, AsyncClient.call
+        real, real_async = SyncClient._make_api_call, AsyncClient.call
 
         def call(client: SyncClient, operation: str, arguments: dict) -> Any:
             error, after = self._next(operation)
@@ -37,20 +37,18 @@ class Trouble:
                 raise error(operation, arguments)
             return answer
 
-        async def ask(client: AsyncClient, operation: str, arguments: dict) -> Any:
+        async def call_async(client: AsyncClient, operation: str, arguments: dict) -> Any:
             error, after = self._next(operation)
-            answer = (
-                await real_on_loop(client, operation, arguments) if after or not error else None
-            )
+            answer = await real_async(client, operation, arguments) if after or not error else None
             if error:
                 raise error(operation, arguments)
             return answer
 
         monkeypatch.setattr(SyncClient, "_make_api_call", call)
-        monkeypatch.setattr(AsyncClient, "call", ask)
+        monkeypatch.setattr(AsyncClient, "call", call_async)
 
     def _next(self, operation: str) -> tuple[Error | None, bool]:
-        """What is to go wrong with this one, if anything, and whether the engine does it first."""
+        """Error for this request, if any, and whether the engine runs the request first."""
         for watched, watcher in list(self._watchers):
             if watched == operation:
                 self._watchers.remove((watched, watcher))
@@ -58,27 +56,27 @@ class Trouble:
         for place, (wanted, error, times, after) in enumerate(self._plans):
             if wanted in (operation, "*") and times:
                 self._plans[place] = (wanted, error, times - 1, after)
-                self.happened += error is not None
+                self.count += error is not None
                 return error, after
         return None, False
 
     def before(self, operation: str, error: Error, times: float = 1) -> None:
-        """The engine does not hear of the request."""
+        """The engine does not receive the request."""
         self._plans.append((operation, error, times, False))
 
     def after(self, operation: str, error: Error, times: float = 1) -> None:
-        """The engine does it; its answer is lost."""
+        """The engine runs the request; its answer is lost."""
         self._plans.append((operation, error, times, True))
 
-    def let(self, operation: str, times: int) -> None:
-        """So many go through before what comes next."""
+    def allow(self, operation: str, times: int) -> None:
+        """Lets `times` requests through before the next fault."""
         self._plans.append((operation, None, times, False))
 
-    def meanwhile(self, operation: str, happens: Callable[[], object]) -> None:
-        """Once, just before the next such request: what somebody else did in between."""
-        self._watchers.append((operation, happens))
+    def run_before(self, operation: str, action: Callable[[], object]) -> None:
+        """Runs `action` once before the next such request, to simulate a concurrent change."""
+        self._watchers.append((operation, action))
 
-    def over(self) -> None:
+    def clear(self) -> None:
         self._plans.clear()
         close_breaker()
 
@@ -88,7 +86,7 @@ def close_breaker() -> None:
     store.breaker = CircuitBreaker()
 
 
-def refused(code: str, status: int = 400) -> Error:
+def client_error(code: str, status: int = 400) -> Error:
     def error(operation: str, arguments: dict) -> ClientError:
         answer = {"Error": {"Code": code, "Message": code}}
         answer["ResponseMetadata"] = {"HTTPStatusCode": status, "HTTPHeaders": {}}
@@ -97,8 +95,8 @@ def refused(code: str, status: int = 400) -> Error:
     return error
 
 
-def cancelled(code: str) -> Error:
-    """The whole transaction, for one reason at its first item; the others had none."""
+def transaction_cancelled(code: str) -> Error:
+    """Cancels the whole transaction because of its first item; the others have no reason."""
 
     def error(operation: str, arguments: dict) -> ClientError:
         reasons = [{"Code": "None"} for _ in arguments["TransactItems"]]
@@ -113,16 +111,16 @@ def cancelled(code: str) -> Error:
     return error
 
 
-def hung_up(operation: str, arguments: dict) -> Exception:
-    return ConnectionClosedError(endpoint_url=HERE)
+def connection_closed(operation: str, arguments: dict) -> Exception:
+    return ConnectionClosedError(endpoint_url=ENDPOINT)
 
 
-def no_answer(operation: str, arguments: dict) -> Exception:
-    return ReadTimeoutError(endpoint_url=HERE)
+def read_timeout(operation: str, arguments: dict) -> Exception:
+    return ReadTimeoutError(endpoint_url=ENDPOINT)
 
 
-def away(operation: str, arguments: dict) -> Exception:
-    return EndpointConnectionError(endpoint_url=HERE)
+def unreachable(operation: str, arguments: dict) -> Exception:
+    return EndpointConnectionError(endpoint_url=ENDPOINT)
 
 
-FOREVER = float("inf")
+ALWAYS = float("inf")

@@ -1,4 +1,4 @@
-"""Catching up: exactly what came and what changed, in frames that are not too long."""
+"""Sync: exactly the missed and changed messages, in frames of limited size."""
 
 import itertools
 
@@ -18,7 +18,7 @@ from tests.threads.conftest import (
     start,
     thread_item,
 )
-from tests.threads.test_revisions import edit, give, remove
+from tests.threads.test_revisions import edit, react, remove
 from threads import cache, events, queries
 from threads.actions.blocks import block_person
 from threads.actions.drafts import save_draft
@@ -30,7 +30,7 @@ from threads.models import Message
 from threads.queries import open_thread
 from threads.rendering.messages import render_message
 
-# What people could type that becomes long: "a.co" is 4 letters, and a link of 90.
+# Input that renders to long HTML: "a.co" has 4 characters, and its link 90.
 KINDS = {"letters": "x" * 8000, "emoji": "🎉" * 8000, "signs": "<" * 8000, "links": "a.co " * 590}
 LONGEST = [("letters", 50), ("emoji", 50), ("signs", 20), ("links", 5)]
 
@@ -47,8 +47,8 @@ def sync(user, thread_id, *, after=None, oldest=None, rev=None):
     return event
 
 
-def follow(user, thread_id, *, after, oldest, rev=0):
-    """Asks until there is no more, as a page does: from the newest it has, at the rev it has."""
+def sync_all(user, thread_id, *, after, oldest, rev=0):
+    """Syncs until there is no more, like a page does: from its newest message and its rev."""
     messages, changed, newest = [], [], after.id
     for _ in range(200):
         event, *_ = open_and_sync(
@@ -61,14 +61,14 @@ def follow(user, thread_id, *, after, oldest, rev=0):
         rev = event["rev"]
         if not event["more"]:
             return messages, changed, rev
-        assert event["messages"] or event["changed"], "It would go on for ever."
-    pytest.fail("There is no end to it.")
+        assert event["messages"] or event["changed"], "an empty frame with more to come never ends"
+    pytest.fail("the sync did not end")
 
 
-# --- What came
+# --- Missed messages
 
 
-def test_gives_the_newest_without_anything_held(thread, buyer, seller):
+def test_a_client_without_messages_gets_the_newest(thread, buyer, seller):
     for _ in range(60):
         say(seller, thread)
     event = sync(buyer, thread)
@@ -78,7 +78,7 @@ def test_gives_the_newest_without_anything_held(thread, buyer, seller):
 
 
 @pytest.mark.storage
-def test_gives_exactly_what_came_after_what_is_held(thread, buyer, seller):
+def test_a_client_gets_exactly_the_later_messages(thread, buyer, seller):
     held = say(buyer, thread)
     for number in range(3):
         say(seller, thread, f"missed {number}")
@@ -88,65 +88,65 @@ def test_gives_exactly_what_came_after_what_is_held(thread, buyer, seller):
 
 
 @pytest.mark.parametrize("count", [50, 51, 101])
-def test_gives_all_of_a_long_absence_in_order(thread, buyer, seller, count):
+def test_a_long_absence_is_synced_in_order(thread, buyer, seller, count):
     (held,) = messages_of(thread)
     for number in range(count):
         say(seller, thread, f"missed {number}")
-    messages, _, _ = follow(buyer, thread, after=held, oldest=held)
+    messages, _, _ = sync_all(buyer, thread, after=held, oldest=held)
     assert [m["body"] for m in messages] == [f"missed {n}" for n in range(count)]
 
 
-def test_what_it_gives_is_what_a_fresh_page_shows(thread, buyer, seller):
+def test_synced_messages_equal_a_new_page(thread, buyer, seller):
     (held,) = messages_of(thread)
     first = say(seller, thread, "*One*", reply_to=held.id)
     say(buyer, thread)
     edit(seller, first, "**Two**")
-    give(buyer, first)
+    react(buyer, first)
     event = sync(buyer, thread, after=held)
     opened = open_thread(buyer, thread)
     fresh = [render_message(message, opened.cached) for message in opened.messages[1:]]
     assert [m["html"] for m in event["messages"]] == fresh
 
 
-# --- What changed
+# --- Changed messages
 
 
 @pytest.mark.storage
-def test_gives_exactly_what_changed_in_the_window(thread, buyer, seller):
-    said = [say(buyer, thread, f"number {n}") for n in range(8)]
-    edit(buyer, said[0])
-    edit(buyer, said[1])
-    remove(buyer, said[2])
-    give(seller, said[3])
+def test_exactly_the_changes_in_the_window_are_returned(thread, buyer, seller):
+    sent = [say(buyer, thread, f"number {n}") for n in range(8)]
+    edit(buyer, sent[0])
+    edit(buyer, sent[1])
+    remove(buyer, sent[2])
+    react(seller, sent[3])
     rev = thread_item(thread).rev
-    edit(buyer, said[4])
-    remove(buyer, said[5])
-    give(seller, said[6])
+    edit(buyer, sent[4])
+    remove(buyer, sent[5])
+    react(seller, sent[6])
 
-    event = sync(buyer, thread, after=said[7], oldest=said[2], rev=rev)
-    assert [c["message"] for c in event["changed"]] == [m.id for m in said[4:7]]
+    event = sync(buyer, thread, after=sent[7], oldest=sent[2], rev=rev)
+    assert [c["message"] for c in event["changed"]] == [m.id for m in sent[4:7]]
     assert [c["rev"] for c in event["changed"]] == [rev + 1, rev + 2, rev + 3]
     assert event["rev"] == rev + 3
 
-    everything = sync(buyer, thread, after=said[7], oldest=said[1])
-    assert {c["message"] for c in everything["changed"]} == {m.id for m in said[1:7]}
+    everything = sync(buyer, thread, after=sent[7], oldest=sent[1])
+    assert {c["message"] for c in everything["changed"]} == {m.id for m in sent[1:7]}
     fresh = {m.id: m for m in open_thread(buyer, thread).messages}
     cached = open_thread(buyer, thread).cached
     for change in everything["changed"]:
         assert change["html"] == render_message(fresh[change["message"]], cached)
 
 
-def test_gives_nothing_that_did_not_change(thread, buyer, seller):
-    said = [say(buyer, thread) for _ in range(3)]
-    edit(buyer, said[0])
-    event = sync(buyer, thread, after=said[2], oldest=said[0], rev=1)
+def test_unchanged_messages_are_not_returned(thread, buyer, seller):
+    sent = [say(buyer, thread) for _ in range(3)]
+    edit(buyer, sent[0])
+    event = sync(buyer, thread, after=sent[2], oldest=sent[0], rev=1)
     assert (event["changed"], event["rev"]) == ([], 1)
     with count_requests() as requests:
-        sync(buyer, thread, after=said[2], oldest=said[0], rev=1)
+        sync(buyer, thread, after=sent[2], oldest=sent[0], rev=1)
     assert requests == ["Query", "GetItem"]
 
 
-def test_gives_the_quoted_ones_that_changed_wherever_they_are(thread, buyer, seller):
+def test_changed_quoted_messages_outside_the_window_are_returned(thread, buyer, seller):
     (first,) = messages_of(thread)
     oldest = say(seller, thread, reply_to=first.id)
     newest = say(seller, thread)
@@ -156,7 +156,7 @@ def test_gives_the_quoted_ones_that_changed_wherever_they_are(thread, buyer, sel
     assert "In June?" in event["changed"][0]["html"]
 
 
-def test_gives_no_change_from_before_somebody_came(thread, buyer, seller):
+def test_changes_of_earlier_messages_are_not_returned_to_a_new_participant(thread, buyer, seller):
     (first,) = messages_of(thread)
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
@@ -168,20 +168,20 @@ def test_gives_no_change_from_before_somebody_came(thread, buyer, seller):
 
 
 @pytest.mark.storage
-def test_a_window_of_more_than_a_query_is_looked_through(thread, buyer, monkeypatch):
+def test_a_window_larger_than_one_query_is_read_completely(thread, buyer, monkeypatch):
     monkeypatch.setattr(queries, "WINDOW_PAGE", 3)
-    said = [say(buyer, thread) for _ in range(8)]
-    edit(buyer, said[0])
-    edit(buyer, said[6])
-    event = sync(buyer, thread, after=said[7], oldest=said[0], rev=0)
-    assert [c["message"] for c in event["changed"]] == [said[0].id, said[6].id]
+    sent = [say(buyer, thread) for _ in range(8)]
+    edit(buyer, sent[0])
+    edit(buyer, sent[6])
+    event = sync(buyer, thread, after=sent[7], oldest=sent[0], rev=0)
+    assert [c["message"] for c in event["changed"]] == [sent[0].id, sent[6].id]
 
 
 # --- Frames
 
 
 def fill(thread: str, count: int, body: str, *, changed: bool = False) -> list[Message]:
-    """As if so many had been said, all of them one after the other, and perhaps changed since."""
+    """Writes `count` messages in bulk, all of them changed if `changed`."""
     (model,) = messages_of(thread)
     filled = []
     for number in range(1, count + 1):
@@ -200,51 +200,51 @@ def fill(thread: str, count: int, body: str, *, changed: bool = False) -> list[M
 
 
 @pytest.mark.parametrize(("kind", "count"), LONGEST)
-def test_frames_stay_short_with_a_page_of_the_longest(thread, buyer, kind, count):
+def test_frames_are_limited_with_the_longest_messages(thread, buyer, kind, count):
     held, *missed = fill(thread, count + 1, KINDS[kind])
-    messages, _, _ = follow(buyer, thread, after=held, oldest=held)
+    messages, _, _ = sync_all(buyer, thread, after=held, oldest=held)
     assert [m["message"] for m in messages] == [m.id for m in missed]
     newest = [m["seq"] for m in sync(buyer, thread)["messages"]]
     assert newest == list(range(newest[0], count + 2))
 
 
 @pytest.mark.parametrize(("kind", "count"), LONGEST)
-def test_frames_stay_short_with_long_ones_that_changed(thread, buyer, kind, count):
-    said = fill(thread, count + 3, KINDS[kind], changed=True)
-    held, missed = said[:count], said[count:]
-    messages, changed, rev = follow(buyer, thread, after=held[-1], oldest=held[0], rev=2)
+def test_frames_are_limited_with_the_longest_changed_messages(thread, buyer, kind, count):
+    sent = fill(thread, count + 3, KINDS[kind], changed=True)
+    held, missed = sent[:count], sent[count:]
+    messages, changed, rev = sync_all(buyer, thread, after=held[-1], oldest=held[0], rev=2)
     assert [m["message"] for m in messages] == [m.id for m in missed]
     assert [c["message"] for c in changed] == [m.id for m in held[2:]]
     assert rev == count + 3
 
 
-def test_a_heartbeat_is_answered_in_a_short_frame(thread, buyer):
-    said = fill(thread, 8, KINDS["links"], changed=True)
+def test_the_answer_to_a_heartbeat_is_a_limited_frame(thread, buyer):
+    sent = fill(thread, 8, KINDS["links"], changed=True)
     event = sync_if_behind(buyer, thread_id=thread, seq=6, rev=2)
     assert len(orjson.dumps(event)) <= MAX_SYNC_BYTES
     assert event["more"]
     assert event["changed"]
-    messages, changed, rev = follow(buyer, thread, after=said[5], oldest=said[0], rev=2)
-    assert [c["message"] for c in changed] == [m.id for m in said[2:6]]
-    assert [m["message"] for m in messages] == [m.id for m in said[6:]]
+    messages, changed, rev = sync_all(buyer, thread, after=sent[5], oldest=sent[0], rev=2)
+    assert [c["message"] for c in changed] == [m.id for m in sent[2:6]]
+    assert [m["message"] for m in messages] == [m.id for m in sent[6:]]
     assert rev == 8
 
 
-def test_what_does_not_fit_is_not_rendered_in_vain(thread, buyer, monkeypatch):
+def test_messages_beyond_the_frame_limit_are_not_rendered(thread, buyer, monkeypatch):
     held, *_ = fill(thread, 51, KINDS["letters"])
     rendered = []
     monkeypatch.setattr(
-        events, "render_message", lambda m, state: rendered.append(m.id) or "x" * 60_000
+        events, "render_message", lambda m, cached_thread: rendered.append(m.id) or "x" * 60_000
     )
     event = sync(buyer, thread, after=held)
     assert (len(event["messages"]), event["more"]) == (2, True)
     assert len(rendered) == 3
 
 
-# --- Cursors, drafts, costs
+# --- Cursors, drafts and cost
 
 
-def test_gives_the_cursors_of_all(thread, buyer, seller):
+def test_the_cursors_of_all_participants_are_returned(thread, buyer, seller):
     held = say(buyer, thread)
     deliver_newest(seller, thread)
     read_newest(buyer, thread)
@@ -253,14 +253,14 @@ def test_gives_the_cursors_of_all(thread, buyer, seller):
     assert cursors[buyer.id] == {"user": buyer.id, "delivered_seq": 2, "read_seq": 2}
 
 
-def test_gives_only_ones_own_between_two_who_blocked_each_other(thread, buyer, seller):
+def test_only_the_own_cursor_is_returned_after_a_block(thread, buyer, seller):
     block_person(seller, blocked=buyer)
     for person in (buyer, seller):
         assert [c["user"] for c in sync(person, thread)["cursors"]] == [person.id]
 
 
 @pytest.mark.storage
-def test_the_draft_follows_even_if_it_is_empty(thread, buyer, seller):
+def test_the_draft_is_returned_even_if_it_is_empty(thread, buyer, seller):
     def drafts(user):
         arguments = {"thread_id": thread, "after": None, "oldest": None, "rev": None}
         _, *rest = open_and_sync(user, **arguments)
@@ -274,7 +274,7 @@ def test_the_draft_follows_even_if_it_is_empty(thread, buyer, seller):
     assert drafts(buyer) == [("draft.changed", "", 2)]
 
 
-def test_what_it_costs(thread, buyer, seller):
+def test_request_cost_of_a_sync(thread, buyer, seller):
     held = say(buyer, thread)
     oldest = messages_of(thread)[0]
     with count_requests() as requests:
@@ -287,34 +287,32 @@ def test_what_it_costs(thread, buyer, seller):
 
 
 @pytest.mark.storage
-def test_an_ancient_oldest_reads_a_bounded_window_and_says_where_it_begins(
-    thread, buyer, seller, settings
-):
+def test_the_window_is_bounded_and_its_start_returned(thread, buyer, seller, settings):
     settings.SYNC_WINDOW = 20
-    said = [say(seller, thread, f"number {number}") for number in range(60)]
-    edit(seller, said[0], "edited long ago")
-    edit(seller, said[55], "edited just now")
+    sent = [say(seller, thread, f"number {number}") for number in range(60)]
+    edit(seller, sent[0], "edited long ago")
+    edit(seller, sent[55], "edited just now")
     with count_requests() as requests:
-        event = sync(buyer, thread, after=said[-1], oldest=messages_of(thread)[0], rev=0)
+        event = sync(buyer, thread, after=sent[-1], oldest=messages_of(thread)[0], rev=0)
     assert requests == ["Query", "Query", "Query", "GetItem"]
-    assert [change["message"] for change in event["changed"]] == [said[55].id]
-    assert event["window_from"] == said[40].id
+    assert [change["message"] for change in event["changed"]] == [sent[55].id]
+    assert event["window_from"] == sent[40].id
     assert event["more"] is False
 
 
-def test_a_window_within_the_limit_is_compared_whole(thread, buyer, seller, settings):
+def test_a_window_within_the_limit_is_compared_completely(thread, buyer, seller, settings):
     settings.SYNC_WINDOW = 20
-    said = [say(seller, thread, f"number {number}") for number in range(30)]
-    edit(seller, said[12], "edited")
-    event = sync(buyer, thread, after=said[-1], oldest=said[10], rev=0)
-    assert [change["message"] for change in event["changed"]] == [said[12].id]
+    sent = [say(seller, thread, f"number {number}") for number in range(30)]
+    edit(seller, sent[12], "edited")
+    event = sync(buyer, thread, after=sent[-1], oldest=sent[10], rev=0)
+    assert [change["message"] for change in event["changed"]] == [sent[12].id]
     assert "window_from" not in event
 
 
-# --- Who may
+# --- Permissions
 
 
-def test_a_stranger_gets_nothing(thread, stranger, buyer):
+def test_a_stranger_is_refused(thread, stranger, buyer):
     (first,) = messages_of(thread)
     edit(buyer, first)
     for after, oldest in itertools.product((None, first), repeat=2):
@@ -323,7 +321,7 @@ def test_a_stranger_gets_nothing(thread, stranger, buyer):
         assert refusal.value.code == "THREAD_NOT_FOUND"
 
 
-def test_whoever_went_and_came_back_gets_nothing_from_between(thread, buyer):
+def test_a_rejoined_participant_gets_no_messages_from_their_absence(thread, buyer):
     guest = make_person("Gil")
     add_friend(buyer, thread_id=thread, user=guest)
     held = say(buyer, thread)
@@ -339,14 +337,14 @@ def test_whoever_went_and_came_back_gets_nothing_from_between(thread, buyer):
     assert not event["more"]
 
 
-def test_ids_that_lead_nowhere_lead_nowhere(thread, buyer):
-    nowhere = type("Nowhere", (), {"id": "msg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ"})
-    before = type("Before", (), {"id": "msg_00000000000000000000000000"})
+def test_unknown_ids_return_no_foreign_messages(thread, buyer):
+    after_all = type("Nowhere", (), {"id": "msg_7ZZZZZZZZZZZZZZZZZZZZZZZZZ"})
+    before_all = type("Before", (), {"id": "msg_00000000000000000000000000"})
     (first,) = messages_of(thread)
     edit(buyer, first)
-    assert sync(buyer, thread, after=nowhere, oldest=nowhere)["messages"] == []
-    assert len(sync(buyer, thread, after=before, oldest=before)["messages"]) == 1
-    # From the end to the beginning there is nothing.
-    assert sync(buyer, thread, after=before, oldest=nowhere)["changed"] == []
-    elsewhere = messages_of(start(buyer, make_person("Sam")))[0]
-    assert sync(buyer, thread, after=elsewhere, oldest=elsewhere)["changed"] == []
+    assert sync(buyer, thread, after=after_all, oldest=after_all)["messages"] == []
+    assert len(sync(buyer, thread, after=before_all, oldest=before_all)["messages"]) == 1
+    # A window whose start is after its end is empty.
+    assert sync(buyer, thread, after=before_all, oldest=after_all)["changed"] == []
+    other_message = messages_of(start(buyer, make_person("Sam")))[0]
+    assert sync(buyer, thread, after=other_message, oldest=other_message)["changed"] == []

@@ -1,4 +1,4 @@
-"""Much data, put there at once."""
+"""Large amounts of data, written in bulk."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -12,7 +12,7 @@ from threads.models import Participant
 
 
 def grow(thread: str, size: int) -> None:
-    """As many messages as asked for, of one length, so that costs can be compared."""
+    """Writes `size` messages of one length, so that costs can be compared."""
     began = datetime.now(UTC) - timedelta(days=2)
     (model,) = messages_of(thread)
     grown = []

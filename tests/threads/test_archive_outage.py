@@ -1,4 +1,4 @@
-"""An archive that fails, hangs or is another one: pages show the rest, and nothing is lost."""
+"""An archive that fails, hangs or is the wrong one: pages show the rest, and nothing is lost."""
 
 import threading
 from pathlib import Path
@@ -13,7 +13,7 @@ from core.refusals import Refusal
 from moderation.evidence import snapshots
 from realtime.sockets.sync import open_and_sync
 from tests.threads.conftest import messages_of, say
-from tests.threads.test_archive import archive, objects_of, stored, tell
+from tests.threads.test_archive import archive, objects_of, stored, write_old_thread
 from tests.threads.test_deletion import BACKEND
 from threads.actions.revisions import remove_message
 from threads.archive import location
@@ -27,8 +27,8 @@ PLACEHOLDER = "This older message can't be loaded right now."
 
 @pytest.fixture
 def old_thread(buyer, seller) -> str:
-    """Ten old messages, in the archive, and a new one."""
-    thread = tell(buyer, seller, 10)
+    """A thread with ten archived messages and a new one."""
+    thread = write_old_thread(buyer, seller, 10)
     archive(thread)
     say(seller, thread, "Good morning")
     packs.clear_cache()
@@ -42,24 +42,24 @@ def broken(monkeypatch):
 
 
 def fail(name, mode="rb"):
-    raise OSError("the storage is away")
+    raise OSError("the storage is unavailable")
 
 
 @pytest.fixture
 def hanging(monkeypatch, settings):
-    """A storage that never answers; what was asked of it."""
+    """Storage that never answers; yields the names of the requested objects."""
     settings.ARCHIVE_TIMEOUT = 0.3
     monkeypatch.setattr("threads.models.archive_reads.RETRY_SECONDS", 600.0)
-    asked, let_go = [], threading.Event()
+    requested, released = [], threading.Event()
 
     def hang(name, mode="rb"):
-        asked.append(name)
-        let_go.wait()
-        raise OSError("the storage is away")
+        requested.append(name)
+        released.wait()
+        raise OSError("the storage is unavailable")
 
     monkeypatch.setattr(storages["archive"], "_open", hang)
-    yield asked
-    let_go.set()
+    yield requested
+    released.set()
 
 
 def visit(user, url, **headers):
@@ -72,7 +72,9 @@ def page_of(user, thread):
     return visit(user, reverse("threads:thread", args=[thread]))
 
 
-def test_a_page_shows_what_the_table_has_and_placeholders_for_the_rest(buyer, old_thread, broken):
+def test_a_page_shows_placeholders_for_archived_messages_during_an_outage(
+    buyer, old_thread, broken
+):
     page = page_of(buyer, old_thread)
     assert page.status_code == 200
     assert page.text.count(PLACEHOLDER) == 10
@@ -84,13 +86,13 @@ def test_a_page_shows_what_the_table_has_and_placeholders_for_the_rest(buyer, ol
 def test_an_archive_that_hangs_delays_a_page_once(buyer, old_thread, hanging):
     assert page_of(buyer, old_thread).text.count(PLACEHOLDER) == 10
     assert page_of(buyer, old_thread).text.count(PLACEHOLDER) == 10
-    # For ten messages and two pages: after the first time-out it is left alone.
+    # Ten messages on two pages cause one request: the archive is not used after its first timeout.
     assert len(hanging) == 1
 
 
-def test_they_load_later(buyer, old_thread, monkeypatch):
-    with monkeypatch.context() as away:
-        away.setattr(storages["archive"], "_open", fail)
+def test_placeholders_load_after_the_outage(buyer, old_thread, monkeypatch):
+    with monkeypatch.context() as outage:
+        outage.setattr(storages["archive"], "_open", fail)
         assert PLACEHOLDER in page_of(buyer, old_thread).text
     packs.clear_cache()
     fourth = messages_of(old_thread)[3]
@@ -102,27 +104,27 @@ def test_they_load_later(buyer, old_thread, monkeypatch):
     assert PLACEHOLDER not in page_of(buyer, old_thread).text
 
 
-def test_the_fragment_around_a_message_is_for_participants_alone(stranger, old_thread):
+def test_only_participants_load_the_fragment_around_a_message(stranger, old_thread):
     url = reverse("threads:messages", args=[old_thread]) + f"?at={stored(old_thread)[3].id}"
     assert visit(stranger, url).status_code == 404
 
 
-def test_the_archive_is_asked_again_after_a_while(buyer, old_thread, monkeypatch):
+def test_the_archive_is_retried_after_a_while(buyer, old_thread, monkeypatch):
     monkeypatch.setattr("threads.models.archive_reads.RETRY_SECONDS", 0.0)
-    with monkeypatch.context() as away:
-        away.setattr(storages["archive"], "_open", fail)
+    with monkeypatch.context() as outage:
+        outage.setattr(storages["archive"], "_open", fail)
         assert PLACEHOLDER in page_of(buyer, old_thread).text
     assert PLACEHOLDER not in page_of(buyer, old_thread).text
 
 
-def test_sockets_get_placeholders_too(buyer, old_thread, broken):
+def test_sockets_receive_placeholders(buyer, old_thread, broken):
     synced = open_and_sync(buyer, thread_id=old_thread, after=None, oldest=None, rev=None)[0]
     shown = "".join(message["html"] for message in synced["messages"])
     assert shown.count(PLACEHOLDER) == 10
     assert "Good morning" in shown
 
 
-def test_everybody_else_is_told_to_try_again(buyer, old_thread, broken):
+def test_other_actions_are_refused_with_try_again(buyer, old_thread, broken):
     message = stored(old_thread)[2]
     assert message.author_id == buyer.id
     with pytest.raises(StoreUnavailable):
@@ -134,12 +136,12 @@ def test_everybody_else_is_told_to_try_again(buyer, old_thread, broken):
     assert stored(old_thread)[2].archive_ref
 
 
-# --- Another archive
+# --- Wrong archive
 
 
 @pytest.fixture
 def other_storage(tmp_path, monkeypatch) -> Path:
-    """As if a command ran without the setting that names the archive."""
+    """Simulates a command that runs without the setting that names the archive."""
     storage = FileSystemStorage(location=tmp_path / "archive")
     monkeypatch.setitem(storages._storages, "archive", storage)
     monkeypatch.setattr(location, "_checked", [])
@@ -147,16 +149,16 @@ def other_storage(tmp_path, monkeypatch) -> Path:
 
 
 def test_the_first_run_records_where_it_archives(buyer, seller):
-    archive(tell(buyer, seller, 3))
+    archive(write_old_thread(buyer, seller, 3))
     recorded = ArchiveLocation.find(keys.ARCHIVING, keys.LOCATION)
     marker = Path(storages["archive"].location) / location.MARKER
     assert recorded.archive_id == marker.read_text()
     assert recorded.described == f"the folder {storages['archive'].location}"
 
 
-def test_it_refuses_to_archive_elsewhere_than_the_last_run(buyer, seller, request):
-    archive(tell(buyer, seller, 3))
-    thread = tell(buyer, seller, 3)
+def test_a_run_with_another_archive_than_the_last_is_refused(buyer, seller, request):
+    archive(write_old_thread(buyer, seller, 3))
+    thread = write_old_thread(buyer, seller, 3)
     other = request.getfixturevalue("other_storage")
     with pytest.raises(CommandError, match="Nothing was moved"):
         call_command("archive_messages", "--older-than", "0d")
@@ -166,8 +168,8 @@ def test_it_refuses_to_archive_elsewhere_than_the_last_run(buyer, seller, reques
     assert all(message.body for message in stored(thread))
 
 
-def test_nothing_is_taken_for_deleted_in_another_archive(buyer, seller, request):
-    thread = tell(buyer, seller, 3)
+def test_nothing_is_treated_as_deleted_in_another_archive(buyer, seller, request):
+    thread = write_old_thread(buyer, seller, 3)
     archive(thread)
     here = Path(storages["archive"].location)
     request.getfixturevalue("other_storage")
@@ -176,8 +178,8 @@ def test_nothing_is_taken_for_deleted_in_another_archive(buyer, seller, request)
     assert objects_of(thread, here)
 
 
-def test_an_archive_that_was_copied_whole_is_the_same_one(buyer, seller, request):
-    thread = tell(buyer, seller, 3)
+def test_a_complete_copy_of_an_archive_is_accepted(buyer, seller, request):
+    thread = write_old_thread(buyer, seller, 3)
     archive(thread)
     here = Path(storages["archive"].location)
     marker = (here / location.MARKER).read_bytes()
@@ -187,8 +189,8 @@ def test_an_archive_that_was_copied_whole_is_the_same_one(buyer, seller, request
     location.check_location()
 
 
-def test_packs_from_before_locations_were_recorded_have_to_be_there(buyer, seller, request):
-    archive(tell(buyer, seller, 3))
+def test_packs_older_than_the_location_record_must_exist(buyer, seller, request):
+    archive(write_old_thread(buyer, seller, 3))
     before = ArchiveLocation.find(keys.ARCHIVING, keys.LOCATION)
     try:
         before.delete()

@@ -1,4 +1,4 @@
-"""The store is busy, slow or away: nothing is lost, nothing is stored twice, everybody is told."""
+"""A throttled, slow or unavailable store: nothing is lost, and nothing is stored twice."""
 
 import time
 from uuid import uuid4
@@ -19,15 +19,15 @@ from tests.threads.conftest import (
     start,
     thread_item,
 )
-from tests.threads.trouble import (
-    FOREVER,
+from tests.threads.faults import (
+    ALWAYS,
     UPDATE,
     WRITE,
-    away,
-    cancelled,
-    hung_up,
-    no_answer,
-    refused,
+    client_error,
+    connection_closed,
+    read_timeout,
+    transaction_cancelled,
+    unreachable,
 )
 from threads.actions.cursors import mark_read
 from threads.actions.folders import archive_thread, pin_thread, restore_thread
@@ -39,75 +39,77 @@ from threads.dynamodb.table import Item, query
 from threads.models import Pair, PairThread
 from threads.queries import get_rows, open_thread
 
-BUSY = [
-    cancelled("TransactionConflict"),
-    cancelled("ThrottlingError"),
-    cancelled("ProvisionedThroughputExceeded"),
-    refused("ThrottlingException"),
-    refused("ProvisionedThroughputExceededException"),
-    refused("RequestLimitExceeded"),
-    refused("TransactionInProgressException"),
-    refused("InternalServerError", status=500),
-    refused("ServiceUnavailable", status=503),
-    refused("", status=502),
+RETRIED = [
+    transaction_cancelled("TransactionConflict"),
+    transaction_cancelled("ThrottlingError"),
+    transaction_cancelled("ProvisionedThroughputExceeded"),
+    client_error("ThrottlingException"),
+    client_error("ProvisionedThroughputExceededException"),
+    client_error("RequestLimitExceeded"),
+    client_error("TransactionInProgressException"),
+    client_error("InternalServerError", status=500),
+    client_error("ServiceUnavailable", status=503),
+    client_error("", status=502),
 ]
 
 
-@pytest.mark.parametrize("busy", BUSY)
-def test_a_busy_store_is_asked_again(thread, buyer, seller, delivered, trouble, busy):
-    trouble.before(WRITE, busy, times=3)
+@pytest.mark.parametrize("fault", RETRIED)
+def test_a_transient_failure_is_retried(thread, buyer, seller, delivered, faults, fault):
+    faults.before(WRITE, fault, times=3)
     sent = say(buyer, thread, "In spite of it")
 
-    assert trouble.happened == 3
+    assert faults.count == 3
     assert [message.id for message in messages_of(thread)][1:] == [sent.id]
     assert len(delivered.to(seller, "message.sent")) == 1
     assert_consistent(thread)
 
 
 @pytest.fixture
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two seconds are long when there are many tests."""
+def short_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short deadline keeps the tests fast."""
     monkeypatch.setitem(settings.DYNAMODB, "retry_seconds", 0.3)
 
 
-@pytest.mark.parametrize("busy", [refused("ThrottlingException"), away, hung_up, no_answer])
-def test_a_store_that_stays_busy_means_try_again(thread, buyer, delivered, trouble, hurried, busy):
-    trouble.before(WRITE, busy, times=FOREVER)
-    with pytest.raises(Refusal) as told:
+@pytest.mark.parametrize(
+    "fault", [client_error("ThrottlingException"), unreachable, connection_closed, read_timeout]
+)
+def test_a_lasting_failure_is_refused_with_try_again(
+    thread, buyer, delivered, faults, short_deadline, fault
+):
+    faults.before(WRITE, fault, times=ALWAYS)
+    with pytest.raises(Refusal) as refused:
         say(buyer, thread)
 
-    assert told.value.code == "TRY_AGAIN"
+    assert refused.value.code == "TRY_AGAIN"
     assert not delivered
-    trouble.over()
+    faults.clear()
     assert len(messages_of(thread)) == 1
     assert say(buyer, thread).seq == 2
 
 
-def test_after_two_seconds_of_conflicts_the_client_is_to_try_again(
-    thread, buyer, delivered, trouble
-):
-    trouble.before(WRITE, cancelled("TransactionConflict"), times=FOREVER)
+def test_two_seconds_of_conflicts_are_refused_with_try_again(thread, buyer, delivered, faults):
+    faults.before(WRITE, transaction_cancelled("TransactionConflict"), times=ALWAYS)
     began = time.monotonic()
-    with pytest.raises(Refusal) as told:
+    with pytest.raises(Refusal) as refused:
         say(buyer, thread)
 
-    assert told.value.code == "TRY_AGAIN"
+    assert refused.value.code == "TRY_AGAIN"
     assert time.monotonic() - began >= 2
-    assert trouble.happened > 3
+    assert faults.count > 3
     assert not delivered
-    trouble.over()
+    faults.clear()
     assert len(messages_of(thread)) == 1
     assert say(buyer, thread).seq == 2
     assert_consistent(thread)
 
 
-def test_a_store_that_is_away_means_try_again_for_everything(
-    thread, buyer, seller, delivered, trouble, hurried
+def test_every_action_is_refused_with_try_again_while_the_store_is_unavailable(
+    thread, buyer, seller, delivered, faults, short_deadline
 ):
     sent = messages_of(thread)[0]
     cursor = {"message_id": sent.id, "seq": sent.seq, "tally": sent.tally}
-    trouble.before("*", away, times=FOREVER)
-    for ask in (
+    faults.before("*", unreachable, times=ALWAYS)
+    for action in (
         lambda: say(buyer, thread),
         lambda: start(buyer, seller),
         lambda: open_thread(buyer, thread),
@@ -116,36 +118,38 @@ def test_a_store_that_is_away_means_try_again_for_everything(
         lambda: pin_thread(seller, thread_id=thread),
         lambda: leave_thread(seller, thread_id=thread),
     ):
-        with pytest.raises(Refusal) as told:
-            ask()
-        assert told.value.code == "TRY_AGAIN"
+        with pytest.raises(Refusal) as refused:
+            action()
+        assert refused.value.code == "TRY_AGAIN"
     assert not delivered
-    trouble.over()
+    faults.clear()
     assert len(messages_of(thread)) == 1
 
 
-# --- The answer is lost after the work was done
+# --- The answer is lost after the write
 
 
-# Lost once, the transaction is repeated with its token; lost every time, the sent marker tells.
-@pytest.fixture(params=[1, FOREVER], ids=["once", "always"])
+# After one lost answer the retry has the same token; if all are lost, the sent marker is read.
+@pytest.fixture(params=[1, ALWAYS], ids=["once", "always"])
 def times(request, monkeypatch: pytest.MonkeyPatch) -> float:
-    if request.param == FOREVER:
+    if request.param == ALWAYS:
         monkeypatch.setitem(settings.DYNAMODB, "retry_seconds", 0.1)
     return request.param
 
 
-@pytest.mark.parametrize("lost", [hung_up, no_answer, refused("InternalServerError", status=500)])
+@pytest.mark.parametrize(
+    "lost", [connection_closed, read_timeout, client_error("InternalServerError", status=500)]
+)
 @pytest.mark.parametrize("is_cold", [False, True])
-def test_a_message_whose_answer_was_lost_is_stored_and_told_once(
-    thread, buyer, seller, delivered, trouble, cold, lost, is_cold, times
+def test_a_message_whose_answer_was_lost_is_stored_and_published_once(
+    thread, buyer, seller, delivered, faults, cold, lost, is_cold, times
 ):
     if is_cold:
         cold(thread)
-    trouble.after(WRITE, lost, times=times)
+    faults.after(WRITE, lost, times=times)
     sent = say(buyer, thread, "Heard once")
 
-    assert trouble.happened >= 1
+    assert faults.count >= 1
     assert [message.id for message in messages_of(thread)][1:] == [sent.id]
     for person in (buyer, seller):
         (event,) = delivered.to(person, "message.sent")
@@ -154,37 +158,37 @@ def test_a_message_whose_answer_was_lost_is_stored_and_told_once(
     assert_consistent(thread)
 
 
-def test_an_answer_lost_at_the_very_end_of_patience_is_still_looked_for(
-    thread, buyer, seller, delivered, trouble, monkeypatch
+def test_an_answer_lost_at_the_deadline_is_still_checked(
+    thread, buyer, seller, delivered, faults, monkeypatch
 ):
     monkeypatch.setitem(settings.DYNAMODB, "retry_seconds", 0.0)
-    trouble.after(WRITE, hung_up)
+    faults.after(WRITE, connection_closed)
     sent = say(buyer, thread)
 
     assert len(messages_of(thread)) == 2
     assert [event["message"] for event in delivered.to(seller, "message.sent")] == [sent.id]
 
 
-def test_a_message_whose_answer_was_lost_and_then_the_store_too_is_acknowledged_on_retry(
-    thread, buyer, trouble, hurried
+def test_a_message_is_acknowledged_on_retry_after_a_lost_answer_and_an_outage(
+    thread, buyer, faults, short_deadline
 ):
     client_id = str(uuid4())
-    trouble.after(WRITE, hung_up)
-    trouble.before("*", away, times=FOREVER)
-    with pytest.raises(Refusal) as told:
+    faults.after(WRITE, connection_closed)
+    faults.before("*", unreachable, times=ALWAYS)
+    with pytest.raises(Refusal) as refused:
         send_message(buyer, thread_id=thread, client_id=client_id, body="Once")
-    assert told.value.code == "TRY_AGAIN"
+    assert refused.value.code == "TRY_AGAIN"
 
-    trouble.over()
+    faults.clear()
     again = send_message(buyer, thread_id=thread, client_id=client_id, body="Once")
     assert [message.id for message in messages_of(thread)][1:] == [again.id]
     assert_consistent(thread)
 
 
-def test_somebody_added_whose_answer_was_lost_is_told_of(
-    thread, buyer, seller, stranger, delivered, trouble, times
+def test_adding_is_published_after_a_lost_answer(
+    thread, buyer, seller, stranger, delivered, faults, times
 ):
-    trouble.after(WRITE, hung_up, times=times)
+    faults.after(WRITE, connection_closed, times=times)
     add_friend(buyer, thread_id=thread, user=stranger)
 
     assert thread_item(thread).roster_version == 2
@@ -195,12 +199,12 @@ def test_somebody_added_whose_answer_was_lost_is_told_of(
     assert_consistent(thread)
 
 
-def test_somebody_removed_whose_answer_was_lost_is_told_of(
-    thread, buyer, seller, stranger, delivered, trouble, times
+def test_removing_is_published_after_a_lost_answer(
+    thread, buyer, seller, stranger, delivered, faults, times
 ):
     add_friend(buyer, thread_id=thread, user=stranger)
     delivered.clear()
-    trouble.after(WRITE, hung_up, times=times)
+    faults.after(WRITE, connection_closed, times=times)
     remove_participant(buyer, thread_id=thread, user_id=stranger.id)
 
     assert row(thread, stranger) is None
@@ -211,10 +215,10 @@ def test_somebody_removed_whose_answer_was_lost_is_told_of(
     assert_consistent(thread)
 
 
-def test_somebody_who_left_is_not_told_that_there_is_no_such_thread(
-    thread, buyer, seller, delivered, trouble, times
+def test_leaving_is_not_refused_after_a_lost_answer(
+    thread, buyer, seller, delivered, faults, times
 ):
-    trouble.after(WRITE, hung_up, times=times)
+    faults.after(WRITE, connection_closed, times=times)
     leave_thread(seller, thread_id=thread)
 
     assert row(thread, seller) is None
@@ -222,11 +226,11 @@ def test_somebody_who_left_is_not_told_that_there_is_no_such_thread(
     assert_consistent(thread)
 
 
-@pytest.mark.parametrize("lost", [hung_up, no_answer])
-def test_a_start_whose_answer_was_lost_makes_one_thread_and_tells_of_it(
-    buyer, seller, delivered, trouble, lost
+@pytest.mark.parametrize("lost", [connection_closed, read_timeout])
+def test_a_start_whose_answer_was_lost_creates_and_publishes_one_thread(
+    buyer, seller, delivered, faults, lost
 ):
-    trouble.after(WRITE, lost)
+    faults.after(WRITE, lost)
     thread = start(buyer, seller)
 
     for person in (buyer, seller):
@@ -239,77 +243,73 @@ def test_a_start_whose_answer_was_lost_makes_one_thread_and_tells_of_it(
     assert_consistent(thread)
 
 
-def test_a_busy_store_is_asked_again_for_a_start(buyer, seller, delivered, trouble):
-    trouble.before(WRITE, cancelled("TransactionConflict"), times=2)
+def test_a_conflict_of_a_start_is_retried(buyer, seller, delivered, faults):
+    faults.before(WRITE, transaction_cancelled("TransactionConflict"), times=2)
     thread = start(buyer, seller)
     assert len(delivered.to(seller, "message.sent")) == 1
     assert_consistent(thread)
 
 
-# --- Single writes meet a transaction on the same item
+# --- Single writes in conflict with a transaction
 
 
-def test_a_cursor_waits_for_the_transaction_that_has_its_item(thread, buyer, seller, trouble):
-    trouble.before(UPDATE, refused("TransactionConflictException"), times=3)
+def test_a_cursor_update_retries_a_transaction_conflict(thread, buyer, seller, faults):
+    faults.before(UPDATE, client_error("TransactionConflictException"), times=3)
     read_newest(seller, thread)
 
-    assert trouble.happened == 3
+    assert faults.count == 3
     assert row(thread, seller).unread == 0
     assert_consistent(thread)
 
 
-def test_a_folder_waits_for_the_transaction_that_has_its_item(thread, seller, trouble):
-    trouble.before(UPDATE, refused("TransactionConflictException"), times=3)
+def test_a_folder_change_retries_a_transaction_conflict(thread, seller, faults):
+    faults.before(UPDATE, client_error("TransactionConflictException"), times=3)
     archive_thread(seller, thread_id=thread)
 
     assert row(thread, seller).folder == "archived"
     assert_consistent(thread)
 
 
-def test_a_cursor_does_not_wait_for_ever(thread, seller, trouble, hurried):
-    trouble.before(UPDATE, refused("TransactionConflictException"), times=FOREVER)
-    with pytest.raises(Refusal) as told:
+def test_retries_of_a_cursor_update_end_at_the_deadline(thread, seller, faults, short_deadline):
+    faults.before(UPDATE, client_error("TransactionConflictException"), times=ALWAYS)
+    with pytest.raises(Refusal) as refused:
         read_newest(seller, thread)
-    assert told.value.code == "TRY_AGAIN"
+    assert refused.value.code == "TRY_AGAIN"
     assert row(thread, seller).unread == 1
 
 
-# --- What one does meanwhile is not undone
+# --- Concurrent changes by the same user
 
 
-def test_archiving_while_another_device_reads_leaves_nothing_listed_as_unread(
-    thread, buyer, seller, trouble
+def test_restoring_while_another_device_reads_lists_nothing_as_unread(
+    thread, buyer, seller, faults
 ):
     archive_thread(seller, thread_id=thread)
-    trouble.meanwhile(UPDATE, lambda: read_newest(seller, thread))
+    faults.run_before(UPDATE, lambda: read_newest(seller, thread))
     restore_thread(seller, thread_id=thread)
 
     assert row(thread, seller).unread == 0
     assert_consistent(thread)
 
 
-def test_pinning_while_another_device_reads_leaves_nothing_listed_as_unread(
-    thread, seller, trouble
-):
-    trouble.meanwhile(UPDATE, lambda: read_newest(seller, thread))
+def test_pinning_while_another_device_reads_lists_nothing_as_unread(thread, seller, faults):
+    faults.run_before(UPDATE, lambda: read_newest(seller, thread))
     pin_thread(seller, thread_id=thread)
     assert_consistent(thread)
 
 
-def test_pinning_while_somebody_writes_ends_at_the_new_time(thread, buyer, seller, trouble):
-    trouble.meanwhile(UPDATE, lambda: say(buyer, thread))
+def test_pinning_during_a_send_keeps_the_new_time(thread, buyer, seller, faults):
+    faults.run_before(UPDATE, lambda: say(buyer, thread))
     pin_thread(seller, thread_id=thread)
     assert row(thread, seller).pinned
     assert_consistent(thread)
 
 
-def test_reading_in_part_does_not_take_back_what_another_device_has_got(
-    thread, buyer, seller, trouble
-):
-    part = say(buyer, thread)
+def test_partial_reading_keeps_the_delivery_of_another_device(thread, buyer, seller, faults):
+    middle = say(buyer, thread)
     say(buyer, thread)
-    trouble.meanwhile(UPDATE, lambda: deliver_newest(seller, thread))
-    read_up_to(seller, part)
+    faults.run_before(UPDATE, lambda: deliver_newest(seller, thread))
+    read_up_to(seller, middle)
 
     mine = row(thread, seller)
     assert (mine.last_read_seq, mine.delivered_seq) == (2, 3)
@@ -317,16 +317,16 @@ def test_reading_in_part_does_not_take_back_what_another_device_has_got(
     assert_consistent(thread)
 
 
-def test_sending_while_one_archives_and_reads_elsewhere_lists_nothing_as_unread(
-    thread, buyer, seller, stranger, elsewhere
+def test_a_row_archived_and_read_in_another_process_is_not_listed_as_unread(
+    thread, buyer, seller, stranger, other_process
 ):
-    """What this process believes of their cursor is old when the row comes back."""
+    """The cached cursor is stale when the row returns to the inbox."""
     say(buyer, thread)
     message = messages_of(thread)[-1]
-    elsewhere.do(archive_thread, seller, thread_id=thread)
+    other_process.do(archive_thread, seller, thread_id=thread)
     with pytest.raises(Refusal):
         say(stranger, thread)
-    elsewhere.do(
+    other_process.do(
         mark_read,
         seller,
         thread_id=thread,
@@ -334,7 +334,7 @@ def test_sending_while_one_archives_and_reads_elsewhere_lists_nothing_as_unread(
         seq=message.seq,
         tally=message.tally,
     )
-    # A system line brings it back to the inbox, with nothing unread.
+    # A system message restores the row, with nothing unread.
     add_friend(buyer, thread_id=thread, user=stranger)
 
     assert row(thread, seller).folder == "inbox"
@@ -342,19 +342,19 @@ def test_sending_while_one_archives_and_reads_elsewhere_lists_nothing_as_unread(
     assert_consistent(thread)
 
 
-def test_asking_many_rows_asks_again_for_what_was_left_over(thread, buyer, monkeypatch):
+def test_unprocessed_keys_of_a_batch_read_are_retried(thread, buyer, monkeypatch):
     real = Store._make_api_call
-    left_over = iter([True, False])
+    unprocessed = iter([True, False])
 
-    def leave_over(store: Store, operation: str, arguments: dict) -> dict:
+    def call_partly(store: Store, operation: str, arguments: dict) -> dict:
         answer = real(store, operation, arguments)
-        if operation == "BatchGetItem" and next(left_over, False):
+        if operation == "BatchGetItem" and next(unprocessed, False):
             (table,) = answer["Responses"]
             answer["UnprocessedKeys"] = {table: arguments["RequestItems"][table]}
             answer["Responses"] = {table: []}
         return answer
 
-    monkeypatch.setattr(Store, "_make_api_call", leave_over)
+    monkeypatch.setattr(Store, "_make_api_call", call_partly)
     (mine,) = get_rows(buyer, [thread])
     assert mine.thread_id == thread
     assert mine.user_id == buyer.id

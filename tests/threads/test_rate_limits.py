@@ -1,4 +1,4 @@
-"""How much somebody may do: a refusal says when to come back, and a send stays one request."""
+"""Rate limits: a refusal has a retry time, and a send stays one request."""
 
 import importlib
 import io
@@ -17,10 +17,10 @@ from files.models import File
 from tests.test_access import BACKEND
 from tests.threads.conftest import ask, make_person, messages_of, say
 from threads.actions.messages import OutgoingMessage, send_batch, send_message
-from threads.actions.rate_limits import take_token, upload_limits
 from threads.actions.revisions import edit_message
 from threads.actions.uploads import upload_file
 from threads.dynamodb.store import count_requests
+from threads.models.rate_limits import take_token, upload_limits
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def signed_in(user) -> Client:
 # --- Messages
 
 
-def test_so_many_messages_at_once_and_then_one_after_the_other(
+def test_messages_are_limited_to_a_burst_and_then_a_rate(
     thread, buyer, seller, three_a_minute, monkeypatch
 ):
     now = 1000.0
@@ -53,7 +53,7 @@ def test_so_many_messages_at_once_and_then_one_after_the_other(
     refusal = refused(lambda: say(buyer, thread))
     assert (refusal.code, refusal.retry_after) == ("RATE_LIMITED", 10)
     assert refusal.message.endswith("Try again in 10 seconds.")
-    # Whoever writes less is not held up by it.
+    # The limit of one user does not affect another.
     say(seller, thread)
     now += 10
     say(buyer, thread)
@@ -61,14 +61,14 @@ def test_so_many_messages_at_once_and_then_one_after_the_other(
     assert len(messages_of(thread)) == 1 + 5
 
 
-def test_a_send_is_still_one_request(thread, buyer, three_a_minute):
+def test_a_limited_send_is_one_request(thread, buyer, three_a_minute):
     say(buyer, thread)
     with count_requests() as requests:
         say(buyer, thread)
     assert requests == ["TransactWriteItems"]
 
 
-def test_what_was_stored_before_is_never_called_refused(thread, buyer, three_a_minute):
+def test_a_repeat_of_a_stored_message_is_not_refused(thread, buyer, three_a_minute):
     again = {"thread_id": thread, "client_id": str(uuid4()), "body": "Once"}
     sent = send_message(buyer, **again)
     for _ in range(2):
@@ -79,16 +79,16 @@ def test_what_was_stored_before_is_never_called_refused(thread, buyer, three_a_m
     assert requests == ["GetItem"]
 
 
-def test_of_several_that_wait_together_those_past_the_limit_wait_on(thread, buyer, three_a_minute):
+def test_a_batch_leaves_out_messages_beyond_the_limit(thread, buyer, three_a_minute):
     say(buyer, thread)
-    waiting = [OutgoingMessage(buyer, thread, str(uuid4()), f"Number {n}") for n in range(4)]
-    send_batch(waiting)
-    assert [sending.is_done for sending in waiting] == [True, True, False, False]
-    assert refused(waiting[2].run).code == "RATE_LIMITED"
+    batch = [OutgoingMessage(buyer, thread, str(uuid4()), f"Number {n}") for n in range(4)]
+    send_batch(batch)
+    assert [outgoing.is_done for outgoing in batch] == [True, True, False, False]
+    assert refused(batch[2].run).code == "RATE_LIMITED"
     assert [message.body for message in messages_of(thread)][-2:] == ["Number 0", "Number 1"]
 
 
-def test_by_form_what_was_typed_stays_in_the_box(thread, buyer, three_a_minute):
+def test_the_form_keeps_the_text_of_a_refused_message(thread, buyer, three_a_minute):
     for _ in range(3):
         say(buyer, thread)
     fields = {"client_id": str(uuid4()), "body": "Every word of it", "seen_seq": 0}
@@ -101,7 +101,7 @@ def test_by_form_what_was_typed_stays_in_the_box(thread, buyer, three_a_minute):
     assert "sending too quickly." in page
 
 
-def test_those_who_do_nothing_are_forgotten_so_that_memory_has_an_end(monkeypatch, settings):
+def test_the_number_of_buckets_is_bounded(monkeypatch, settings):
     monkeypatch.setattr(rate_limits, "MAX_BUCKETS", 10)
     monkeypatch.setattr(rate_limits, "_buckets", rate_limits.OrderedDict())
     for number in range(50):
@@ -113,7 +113,7 @@ def test_those_who_do_nothing_are_forgotten_so_that_memory_has_an_end(monkeypatc
 
 
 @pytest.mark.storage
-def test_so_many_searches(thread, buyer, three_a_minute):
+def test_searches_are_limited(thread, buyer, three_a_minute):
     client, address = signed_in(buyer), reverse("inbox:search")
     for word in ("one", "two", "three"):
         assert client.get(address, {"q": word}).status_code == 200
@@ -121,42 +121,42 @@ def test_so_many_searches(thread, buyer, three_a_minute):
     assert answer.status_code == 429
     assert int(answer["Retry-After"]) in range(1, 11)
     assert "searching too quickly" in answer.content.decode()
-    # The empty page asks nothing of anybody.
+    # The page without a query is not limited.
     assert client.get(address).status_code == 200
 
 
 # --- Uploads
 
 
-def bring(user, thread) -> File:
+def upload(user, thread) -> File:
     return upload_file(user, thread_id=thread, name="a.txt", content=io.BytesIO(b"Words"))
 
 
 @pytest.mark.storage
-def test_so_many_files_in_an_hour_whatever_the_server(thread, buyer, seller, settings):
+def test_uploads_per_hour_are_limited_on_all_servers(thread, buyer, seller, settings):
     settings.UPLOAD_LIMIT = 4
     with time_machine.travel(datetime(2026, 11, 2, 12, tzinfo=UTC), tick=False) as clock:
         for _ in range(4):
-            bring(buyer, thread)
-        refusal = refused(lambda: bring(buyer, thread))
+            upload(buyer, thread)
+        refusal = refused(lambda: upload(buyer, thread))
         assert (refusal.code, refusal.retry_after) == ("RATE_LIMITED", 900)
         assert refusal.hint == "You can upload more in 15 min."
         assert File.objects.filter(owner=buyer).count() == 4
-        bring(seller, thread)
+        upload(seller, thread)
         clock.shift(timedelta(seconds=900))
-        bring(buyer, thread)
-        assert refused(lambda: bring(buyer, thread)).code == "RATE_LIMITED"
+        upload(buyer, thread)
+        assert refused(lambda: upload(buyer, thread)).code == "RATE_LIMITED"
 
 
-def test_bringing_a_file_costs_three_requests(thread, buyer):
+def test_an_upload_costs_three_requests(thread, buyer):
     with count_requests() as requests:
-        bring(buyer, thread)
+        upload(buyer, thread)
     assert requests == ["Query", "BatchGetItem", "TransactWriteItems"]
 
 
-def test_the_answer_to_an_upload_says_when_to_come_back(thread, buyer, settings):
+def test_a_refused_upload_has_a_retry_time(thread, buyer, settings):
     settings.UPLOAD_LIMIT = 1
-    bring(buyer, thread)
+    upload(buyer, thread)
     address = reverse("threads:upload", args=[thread])
     answer = signed_in(buyer).post(
         address, {"file": io.BytesIO(b"Words")}, headers={"Accept": "application/json"}
@@ -167,10 +167,10 @@ def test_the_answer_to_an_upload_says_when_to_come_back(thread, buyer, settings)
 
 
 @pytest.mark.storage
-def test_of_many_at_the_same_moment_none_goes_past_the_limit(thread, buyer, settings):
+def test_concurrent_uploads_do_not_exceed_the_limit(thread, buyer, settings):
     settings.UPLOAD_LIMIT = 5
 
-    def one(_: int) -> str:
+    def take(_: int) -> str:
         try:
             take_token(buyer, upload_limits())
             return "taken"
@@ -178,7 +178,7 @@ def test_of_many_at_the_same_moment_none_goes_past_the_limit(thread, buyer, sett
             return refusal.code
 
     with ThreadPoolExecutor(8) as pool:
-        outcomes = list(pool.map(one, range(12)))
+        outcomes = list(pool.map(take, range(12)))
     assert outcomes.count("taken") == 5
     assert set(outcomes) <= {"taken", "RATE_LIMITED"}
 
@@ -187,8 +187,8 @@ def test_of_many_at_the_same_moment_none_goes_past_the_limit(thread, buyer, sett
 
 
 @pytest.fixture
-def read_texts(monkeypatch) -> list[str]:
-    """Every text that the detector or the Markdown parser is given from here on."""
+def judged_texts(monkeypatch) -> list[str]:
+    """Texts passed to the detector or the Markdown parser."""
     texts: list[str] = []
 
     def recorded(function):
@@ -208,53 +208,53 @@ def read_texts(monkeypatch) -> list[str]:
     return texts
 
 
-def test_a_message_past_the_limit_is_neither_parsed_nor_weighed(
-    thread, buyer, three_a_minute, read_texts
+def test_a_message_beyond_the_limit_is_neither_parsed_nor_judged(
+    thread, buyer, three_a_minute, judged_texts
 ):
     for _ in range(3):
         say(buyer, thread)
-    read_texts.clear()
+    judged_texts.clear()
     assert refused(lambda: say(buyer, thread, "*Read* me")).code == "RATE_LIMITED"
-    assert read_texts == []
+    assert judged_texts == []
 
 
-def test_a_first_contact_past_the_limit_is_not_weighed(buyer, settings, read_texts):
+def test_a_first_contact_beyond_the_limit_is_not_judged(buyer, settings, judged_texts):
     settings.START_LIMITS = settings.START_LIMITS_KNOWN = (2, 5)
     for _ in range(2):
         ask(buyer, make_person("nora"))
-    read_texts.clear()
+    judged_texts.clear()
     assert (
         refused(lambda: ask(buyer, make_person("nora"), "Call 0151 2345 6789")).code
         == "RATE_LIMITED"
     )
-    assert [text for text in read_texts if "Call" in text] == []
+    assert [text for text in judged_texts if "Call" in text] == []
 
 
-def test_attempts_to_start_that_are_refused_for_their_text_are_limited_too(buyer, settings):
+def test_starts_refused_for_their_text_are_limited(buyer, settings):
     settings.PACES = settings.PACES | {"start": (3, 6)}
     other = make_person("nora")
-    gross = "whatsapp me on +49 151 23456789, pay me by paypal, mail me@example.com"
-    codes = [refused(lambda: ask(buyer, other, gross)).code for _ in range(5)]
+    severe = "whatsapp me on +49 151 23456789, pay me by paypal, mail me@example.com"
+    codes = [refused(lambda: ask(buyer, other, severe)).code for _ in range(5)]
     assert codes == ["MSG_POLICY_BLOCKED"] * 3 + ["RATE_LIMITED"] * 2
 
 
-def test_an_edit_past_the_limit_is_not_weighed(thread, buyer, settings, read_texts):
+def test_an_edit_beyond_the_limit_is_not_judged(thread, buyer, settings, judged_texts):
     settings.PACES = settings.PACES | {"edit": (2, 6)}
     message = say(buyer, thread)
     for body in ("One", "Two"):
         edit_message(buyer, thread_id=thread, message_id=message.id, body=body)
-    read_texts.clear()
+    judged_texts.clear()
     refusal = refused(
         lambda: edit_message(buyer, thread_id=thread, message_id=message.id, body="Three")
     )
-    assert (refusal.code, read_texts) == ("RATE_LIMITED", [])
-    # The same again is no new edit.
+    assert (refusal.code, judged_texts) == ("RATE_LIMITED", [])
+    # A repeat of the stored text is not a new edit.
     edit_message(buyer, thread_id=thread, message_id=message.id, body="Two")
 
 
-def test_a_file_past_the_limit_is_not_weighed(thread, buyer, settings, read_texts):
+def test_a_file_beyond_the_limit_is_not_judged(thread, buyer, settings, judged_texts):
     settings.UPLOAD_LIMIT = 1
-    bring(buyer, thread)
-    read_texts.clear()
-    assert refused(lambda: bring(buyer, thread)).code == "RATE_LIMITED"
-    assert read_texts == []
+    upload(buyer, thread)
+    judged_texts.clear()
+    assert refused(lambda: upload(buyer, thread)).code == "RATE_LIMITED"
+    assert judged_texts == []

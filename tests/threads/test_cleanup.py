@@ -20,7 +20,7 @@ def is_in_table(item: RateBucket) -> bool:
     return "Item" in connection().get_item(item.pk, item.sk)
 
 
-def test_what_has_expired_is_invisible_at_once_and_gone_after_a_sweep():
+def test_expired_items_are_invisible_and_deleted_by_the_cleanup():
     old, young = bucket(int(time.time()) - 5), bucket(int(time.time()) + 500)
 
     assert RateBucket.find(old.pk, old.sk) is None
@@ -32,7 +32,7 @@ def test_what_has_expired_is_invisible_at_once_and_gone_after_a_sweep():
     assert is_in_table(young)
 
 
-def test_the_table_itself_expires_items_where_the_store_does_that():
+def test_the_table_has_time_to_live_enabled():
     answer = botocore_client().describe_time_to_live(TableName=connection().table_name)
     assert answer["TimeToLiveDescription"]["TimeToLiveStatus"] in ("ENABLED", "ENABLING")
     assert answer["TimeToLiveDescription"]["AttributeName"] == "ttl"

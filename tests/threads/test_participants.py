@@ -1,4 +1,4 @@
-"""Adding, removing and leaving: what is stored, who is told, who is refused, what a repeat does."""
+"""Adding, removing and leaving: stored items, published events, refusals, and idempotency."""
 
 import pytest
 
@@ -47,26 +47,30 @@ def refused(action, *args, **kwargs) -> str:
 # --- Adding
 
 
-def test_adding_writes_a_line_a_person_and_a_new_roster(thread, buyer, seller, guest):
+def test_adding_writes_a_system_message_a_participant_and_a_new_roster(
+    thread, buyer, seller, guest
+):
     say(buyer, thread, "Not for them")
     add_friend(buyer, thread_id=thread, user=guest)
 
-    line = messages_of(thread)[-1]
-    assert (line.seq, line.tally, line.type) == (3, 2, "system")
-    assert line.body == "Bea added Gil."
-    assert line.author_id is None
-    assert sorted(line.receiver_ids) == sorted([buyer.id, seller.id, guest.id])
+    message = messages_of(thread)[-1]
+    assert (message.seq, message.tally, message.type) == (3, 2, "system")
+    assert message.body == "Bea added Gil."
+    assert message.author_id is None
+    assert sorted(message.receiver_ids) == sorted([buyer.id, seller.id, guest.id])
     item = thread_item(thread)
     assert item.participants == [buyer.id, seller.id, guest.id]
     assert (item.roster_version, item.last_seq, item.last_tally) == (2, 3, 2)
-    # Who owes whom a reply does not change with it.
+    # A system message does not change who owes a reply.
     assert item.waiting_for == seller.id
-    marker_sk = keys.sent_marker_sk("system", line.client_id)
-    assert SentMarker.find(keys.thread_pk(thread), marker_sk).message_id == line.id
+    marker_sk = keys.sent_marker_sk("system", message.client_id)
+    assert SentMarker.find(keys.thread_pk(thread), marker_sk).message_id == message.id
     assert_consistent(thread)
 
 
-def test_a_newcomer_begins_with_the_line_that_says_they_came(thread, buyer, seller, guest):
+def test_a_new_participant_starts_at_the_system_message_that_added_them(
+    thread, buyer, seller, guest
+):
     before = say(buyer, thread, "Not for them")
     add_friend(buyer, thread_id=thread, user=guest)
 
@@ -82,12 +86,12 @@ def test_a_newcomer_begins_with_the_line_that_says_they_came(thread, buyer, sell
     assert theirs.other_side["name"] == "Bea"
 
 
-def test_whoever_the_seller_adds_is_on_the_sellers_side(thread, seller, guest):
+def test_a_user_added_by_the_seller_has_the_role_seller(thread, seller, guest):
     add_friend(seller, thread_id=thread, user=guest)
     assert row(thread, guest).role == "seller"
 
 
-def test_all_three_are_told_of_the_line_and_of_the_people(thread, buyer, seller, guest, delivered):
+def test_adding_is_published_to_all_participants(thread, buyer, seller, guest, delivered):
     add_friend(buyer, thread_id=thread, user=guest)
 
     for person in (buyer, seller, guest):
@@ -99,7 +103,7 @@ def test_all_three_are_told_of_the_line_and_of_the_people(thread, buyer, seller,
     assert delivered.to(guest, "inbox.changed")[0]["unread"] == 0
 
 
-def test_adding_somebody_twice_adds_them_once(trio, seller, guest, delivered):
+def test_adding_is_idempotent(trio, seller, guest, delivered):
     delivered.clear()
     add_friend(seller, thread_id=trio, user=guest)
 
@@ -108,7 +112,7 @@ def test_adding_somebody_twice_adds_them_once(trio, seller, guest, delivered):
     assert not delivered
 
 
-def test_a_newcomer_counts_only_what_came_after_them(trio, buyer, seller, guest):
+def test_a_new_participant_counts_only_later_messages(trio, buyer, seller, guest):
     say(buyer, trio)
     say(seller, trio)
     say(guest, trio)
@@ -121,12 +125,12 @@ def test_a_newcomer_counts_only_what_came_after_them(trio, buyer, seller, guest)
     assert_consistent(trio)
 
 
-def test_buyer_and_seller_may_add_the_same_person_at_once(
-    thread, buyer, seller, guest, elsewhere, trouble
+def test_buyer_and_seller_may_add_the_same_user_concurrently(
+    thread, buyer, seller, guest, other_process, faults
 ):
-    trouble.meanwhile(
+    faults.run_before(
         "TransactWriteItems",
-        lambda: elsewhere.do(add_friend, seller, thread_id=thread, user=guest),
+        lambda: other_process.do(add_friend, seller, thread_id=thread, user=guest),
     )
     add_friend(buyer, thread_id=thread, user=guest)
 
@@ -134,7 +138,7 @@ def test_buyer_and_seller_may_add_the_same_person_at_once(
     assert_consistent(thread)
 
 
-def test_staff_may_add_people(thread, buyer, seller, guest, person):
+def test_staff_may_add_participants(thread, buyer, seller, guest, person):
     moderator = person("Mo")
     add_friend(buyer, thread_id=thread, user=moderator)
     row(thread, moderator).update([Participant.role.set(ADMIN)])
@@ -152,7 +156,7 @@ def test_only_the_two_principals_and_staff_add_and_remove(trio, guest, stranger,
     assert len(messages_of(trio)) == 2
 
 
-def test_nobody_is_added_who_is_blocked_or_blocks(thread, buyer, guest):
+def test_a_user_with_a_block_cannot_be_added(thread, buyer, guest):
     block_person(guest, blocked=buyer)
     assert refused(add_friend, buyer, thread_id=thread, user=guest) == "ACTION_FORBIDDEN"
     assert row(thread, guest) is None
@@ -171,7 +175,9 @@ def test_two_who_blocked_each_other_cannot_add_a_third(thread, buyer, seller, gu
         (Change(set={"soft_block": {"reason": "safety"}}), "SAFETY_SOFT_BLOCK"),
     ],
 )
-def test_nobody_comes_or_goes_while_a_thread_is_held(trio, buyer, guest, stranger, change, code):
+def test_participants_cannot_change_in_a_locked_or_held_thread(
+    trio, buyer, guest, stranger, change, code
+):
     update(thread_item(trio), change, None)
     assert refused(add_friend, buyer, thread_id=trio, user=stranger) == code
     assert refused(remove_participant, buyer, thread_id=trio, user_id=guest.id) == code
@@ -181,7 +187,7 @@ def test_nobody_comes_or_goes_while_a_thread_is_held(trio, buyer, guest, strange
 
 @pytest.fixture
 def full_thread(thread, buyer, seller) -> str:
-    """As many people as a thread can have, put there at once."""
+    """A thread with the maximum number of participants, written in bulk."""
     model = row(thread, seller)
     guests = []
     for number in range(MAX_PARTICIPANTS - 2):
@@ -195,14 +201,14 @@ def full_thread(thread, buyer, seller) -> str:
         guests.append(guest)
     put_many(guests)
     item = thread_item(thread)
-    everybody = [buyer.id, seller.id, *(guest.user_id for guest in guests)]
-    item.update([Thread.participants.set(everybody), Thread.roster_version.set(9)])
+    user_ids = [buyer.id, seller.id, *(guest.user_id for guest in guests)]
+    item.update([Thread.participants.set(user_ids), Thread.roster_version.set(9)])
     for person in (buyer, seller):
         row(thread, person).update([Participant.others_count.set(MAX_PARTICIPANTS - 1)])
     return thread
 
 
-def test_fifty_people_fit_and_no_more(full_thread, buyer, seller, guest, stranger):
+def test_a_thread_has_at_most_fifty_participants(full_thread, buyer, seller, guest, stranger):
     assert len(open_thread(buyer, full_thread).cached.people) == 50
     assert refused(add_friend, buyer, thread_id=full_thread, user=guest) == "ACTION_FORBIDDEN"
     say(seller, full_thread, "To everybody")
@@ -218,7 +224,7 @@ def test_fifty_people_fit_and_no_more(full_thread, buyer, seller, guest, strange
 # --- Removing
 
 
-def test_removing_takes_the_person_and_what_was_theirs(trio, buyer, seller, guest):
+def test_removing_deletes_the_participant_and_their_items(trio, buyer, seller, guest):
     pk = keys.user_pk(guest.id)
     other = start(guest, seller)
     at = messages_of(trio)[-1].created_at
@@ -241,13 +247,13 @@ def test_removing_takes_the_person_and_what_was_theirs(trio, buyer, seller, gues
         assert PendingAction.find(pk, keys.pending_action_sk(trio, message)) is None
     assert Draft.find(pk, keys.draft_sk(other)) is not None
     assert PendingAction.find(pk, keys.pending_action_sk(other, "msg_3")) is not None
-    line = messages_of(trio)[-1]
-    assert line.body == "Bea removed Gil."
-    assert sorted(line.receiver_ids) == sorted([buyer.id, seller.id])
+    message = messages_of(trio)[-1]
+    assert message.body == "Bea removed Gil."
+    assert sorted(message.receiver_ids) == sorted([buyer.id, seller.id])
     assert_consistent(trio)
 
 
-def test_those_who_stay_are_told_and_who_goes_hears_only_that(
+def test_removal_is_published_to_all_and_ends_the_thread_for_the_removed_user(
     trio, buyer, seller, guest, delivered
 ):
     delivered.clear()
@@ -258,16 +264,16 @@ def test_those_who_stay_are_told_and_who_goes_hears_only_that(
         assert len(delivered.to(person, "message.sent")) == 2
         (changed,) = delivered.to(person, "thread.changed")
         assert [each["name"] for each in changed["roster"]] == ["Bea", "Sam"]
-    assert_hears_only_that_it_is_over(guest, delivered)
+    assert_receives_only_the_removal(guest, delivered)
 
 
-def assert_hears_only_that_it_is_over(guest, delivered):
-    out, row_gone = delivered.to(guest)
-    assert (out["type"], out["status"], out["roster"]) == ("thread.changed", "left", [])
-    assert (row_gone["type"], row_gone["folder"]) == ("inbox.changed", "")
+def assert_receives_only_the_removal(guest, delivered):
+    left, row_removed = delivered.to(guest)
+    assert (left["type"], left["status"], left["roster"]) == ("thread.changed", "left", [])
+    assert (row_removed["type"], row_removed["folder"]) == ("inbox.changed", "")
 
 
-def test_what_they_wrote_stays_with_their_name(trio, buyer, guest, cold):
+def test_messages_of_a_removed_participant_keep_their_name(trio, buyer, guest, cold):
     say(guest, trio, "I was here")
     remove_participant(buyer, thread_id=trio, user_id=guest.id)
 
@@ -280,7 +286,7 @@ def test_what_they_wrote_stays_with_their_name(trio, buyer, guest, cold):
     assert [m.body for m in opened.messages if m.author_id == guest.id] == ["I was here"]
 
 
-def test_removing_somebody_twice_removes_them_once(trio, buyer, seller, guest, delivered):
+def test_removing_is_idempotent(trio, buyer, seller, guest, delivered):
     remove_participant(buyer, thread_id=trio, user_id=guest.id)
     delivered.clear()
     remove_participant(seller, thread_id=trio, user_id=guest.id)
@@ -295,20 +301,20 @@ def test_the_two_principals_cannot_be_removed(trio, buyer, seller):
     assert len(messages_of(trio)) == 2
 
 
-def test_somebody_removed_gets_nothing_any_more(trio, buyer, guest):
+def test_a_removed_participant_has_no_access(trio, buyer, guest):
     remove_participant(buyer, thread_id=trio, user_id=guest.id)
-    for ask in (
+    for action in (
         lambda: say(guest, trio),
         lambda: open_thread(guest, trio),
         lambda: leave_thread(guest, thread_id=trio),
         lambda: archive_thread(guest, thread_id=trio),
         lambda: read_newest(guest, trio),
     ):
-        assert refused(ask) == "THREAD_NOT_FOUND"
+        assert refused(action) == "THREAD_NOT_FOUND"
     assert row(trio, guest) is None
 
 
-def test_somebody_who_comes_back_sees_from_then_on(trio, buyer, seller, guest):
+def test_a_rejoined_participant_sees_only_later_messages(trio, buyer, seller, guest):
     say(buyer, trio, "While they were in")
     remove_participant(buyer, thread_id=trio, user_id=guest.id)
     say(buyer, trio, "While they were out")
@@ -326,19 +332,19 @@ def test_somebody_who_comes_back_sees_from_then_on(trio, buyer, seller, guest):
 # --- Leaving
 
 
-def test_leaving_is_told_to_those_who_stay(trio, buyer, seller, guest, delivered):
+def test_leaving_is_published_to_the_remaining_participants(trio, buyer, seller, guest, delivered):
     delivered.clear()
     leave_thread(guest, thread_id=trio)
 
     assert row(trio, guest) is None
     assert messages_of(trio)[-1].body == "Gil left."
     assert len(delivered.to(seller, "thread.changed")) == 1
-    assert_hears_only_that_it_is_over(guest, delivered)
+    assert_receives_only_the_removal(guest, delivered)
     assert thread_item(trio).participants == [buyer.id, seller.id]
     assert_consistent(trio)
 
 
-def test_leaving_twice_there_is_no_such_thread(trio, guest):
+def test_leaving_twice_is_refused(trio, guest):
     leave_thread(guest, thread_id=trio)
     assert refused(leave_thread, guest, thread_id=trio) == "THREAD_NOT_FOUND"
     assert len(messages_of(trio)) == 3
@@ -348,24 +354,24 @@ def test_a_stranger_cannot_leave(thread, stranger):
     assert refused(leave_thread, stranger, thread_id=thread) == "THREAD_NOT_FOUND"
 
 
-def test_whoever_is_blocked_can_leave(thread, buyer, seller):
+def test_a_blocked_participant_can_leave(thread, buyer, seller):
     block_person(seller, blocked=buyer)
     leave_thread(buyer, thread_id=thread)
     assert row(thread, buyer) is None
     assert_consistent(thread)
 
 
-def test_the_last_one_can_leave(thread, buyer, seller):
+def test_the_last_participant_can_leave(thread, buyer, seller):
     leave_thread(buyer, thread_id=thread)
     leave_thread(seller, thread_id=thread)
     assert thread_item(thread).participants == []
     assert [m.body for m in messages_of(thread)][1:] == ["Bea left.", "Sam left."]
 
 
-# --- Rows of those who stay
+# --- Rows of the remaining participants
 
 
-def test_an_archived_row_that_comes_back_by_a_system_line_is_listed_as_unread_again(
+def test_an_archived_row_restored_by_a_system_message_is_listed_as_unread(
     thread, buyer, seller, guest
 ):
     say(buyer, thread, "Unread when it was archived")
@@ -379,9 +385,7 @@ def test_an_archived_row_that_comes_back_by_a_system_line_is_listed_as_unread_ag
     assert_consistent(thread)
 
 
-def test_writing_in_an_archived_thread_without_having_read_it_lists_it_as_unread_again(
-    thread, buyer, seller
-):
+def test_sending_in_an_archived_unread_thread_lists_it_as_unread(thread, buyer, seller):
     archive_thread(seller, thread_id=thread)
     say(seller, thread, seen_seq=0)
 
@@ -389,7 +393,7 @@ def test_writing_in_an_archived_thread_without_having_read_it_lists_it_as_unread
     assert_consistent(thread)
 
 
-def test_a_group_of_twelve_agrees_after_all_kinds_of_change(buyer, seller):
+def test_a_group_of_twelve_is_consistent_after_all_kinds_of_change(buyer, seller):
     thread = start(buyer, seller)
     guests = [make_person(f"Guest{number}") for number in range(10)]
     for guest in guests:

@@ -1,4 +1,4 @@
-"""Several messages in one transaction: the same as one by one, and nobody waits for who fails."""
+"""Several messages in one transaction: the result of separate sends, without delays by failures."""
 
 import asyncio
 from uuid import uuid4
@@ -20,7 +20,7 @@ from tests.threads.conftest import (
     start,
     thread_item,
 )
-from tests.threads.trouble import WRITE, cancelled, no_answer
+from tests.threads.faults import WRITE, read_timeout, transaction_cancelled
 from threads import cache
 from threads.actions import messages
 from threads.actions.blocks import block_person
@@ -34,29 +34,28 @@ from threads.dynamodb.transactions import commit_steps, commit_steps_async
 
 @pytest.fixture(params=["here", "on the loop"], autouse=True)
 def committed(request, monkeypatch):
-    """As a command does it, and as the postbox does: on the event loop, where no ORM may be used
-    and nobody may wait."""
+    """Commits like a command, or like the batcher: on the event loop, without ORM or waiting."""
     if request.param == "on the loop":
-        monkeypatch.setitem(globals(), "commit_each", _commit_on_a_loop)
+        monkeypatch.setitem(globals(), "commit_steps", _commit_on_a_loop)
 
 
 def _commit_on_a_loop(steps) -> None:
     asyncio.run(commit_steps_async(steps))
 
 
-def send_all(sendings: list[OutgoingMessage]) -> None:
-    commit_steps(send_batch_steps(sendings))
+def send_all(batch: list[OutgoingMessage]) -> None:
+    commit_steps(send_batch_steps(batch))
 
 
-def sending(user, thread, body="", client_id="", **fields) -> OutgoingMessage:
+def outgoing(user, thread, body="", client_id="", **fields) -> OutgoingMessage:
     return OutgoingMessage(
         user, thread, client_id or str(uuid4()), body or f"From {user}", **fields
     )
 
 
-def run_left(sendings: list[OutgoingMessage]) -> None:
-    """As the postbox does it with those that were not done together."""
-    for one in sendings:
+def send_remaining(batch: list[OutgoingMessage]) -> None:
+    """Sends the messages that the batch did not store one by one, like the batcher does."""
+    for one in batch:
         if not one.is_done:
             try:
                 one.message = one.run()
@@ -68,26 +67,26 @@ def bodies(thread: str) -> list[str]:
     return [message.body for message in messages_of(thread)][1:]
 
 
-def test_several_of_one_thread_are_one_request_and_keep_their_order(
+def test_messages_of_one_thread_are_one_request_and_keep_their_order(
     thread, buyer, seller, delivered
 ):
-    together = [sending([buyer, seller][n % 2], thread, f"Number {n}") for n in range(8)]
+    batch = [outgoing([buyer, seller][n % 2], thread, f"Number {n}") for n in range(8)]
     with count_requests() as requests:
-        send_all(together)
+        send_all(batch)
 
     assert requests == ["TransactWriteItems"]
     assert bodies(thread) == [f"Number {n}" for n in range(8)]
-    assert [one.message.seq for one in together] == list(range(2, 10))
+    assert [one.message.seq for one in batch] == list(range(2, 10))
     assert_consistent(thread)
-    told = [e["body"] for e in delivered.to(seller, "message.sent")]
-    assert told[-8:] == bodies(thread)
+    published = [e["body"] for e in delivered.to(seller, "message.sent")]
+    assert published[-8:] == bodies(thread)
     assert delivered.to(buyer, "inbox.changed")[-1]["last_message"]["text"] == "Number 7"
 
 
-def test_several_threads_are_one_request(buyer, delivered):
+def test_messages_of_several_threads_are_one_request(buyer, delivered):
     threads = [start(buyer, make_person(f"Seller {n}")) for n in range(8)]
     with count_requests() as requests:
-        send_all([sending(buyer, thread, "Hello to all") for thread in threads])
+        send_all([outgoing(buyer, thread, "Hello to all") for thread in threads])
 
     assert requests == ["TransactWriteItems"]
     for thread in threads:
@@ -95,26 +94,26 @@ def test_several_threads_are_one_request(buyer, delivered):
     assert_consistent(*threads)
 
 
-def test_what_does_not_fit_into_a_transaction_is_left_for_the_next(thread, buyer):
-    together = [sending(buyer, thread, f"Number {n}") for n in range(60)]
-    send_all(together)
-    done = [one.is_done for one in together]
-    assert done == sorted(done, reverse=True), "The first ones, in order."
+def test_messages_beyond_the_transaction_limit_are_left_for_the_next(thread, buyer):
+    batch = [outgoing(buyer, thread, f"Number {n}") for n in range(60)]
+    send_all(batch)
+    done = [one.is_done for one in batch]
+    assert done == sorted(done, reverse=True), "The first messages are sent, in order."
     assert 40 < sum(done) < 50
 
-    run_left(together)
+    send_remaining(batch)
     assert bodies(thread) == [f"Number {n}" for n in range(60)]
     assert_consistent(thread)
 
 
-def test_a_client_id_that_was_used_leaves_and_the_others_do_not_wait(thread, buyer, seller):
+def test_a_used_client_id_is_left_out_without_delaying_the_others(thread, buyer, seller):
     before = str(uuid4())
-    send_all([sending(buyer, thread, "First", before)])
+    send_all([outgoing(buyer, thread, "First", before)])
     other = start(buyer, make_person("Sid"))
     repeated, reused, fine = (
-        sending(buyer, thread, "First", before),
-        sending(buyer, thread, "Another", before),
-        sending(buyer, other, "To somebody else"),
+        outgoing(buyer, thread, "First", before),
+        outgoing(buyer, thread, "Another", before),
+        outgoing(buyer, other, "To somebody else"),
     )
     with count_requests() as requests:
         send_all([repeated, reused, fine])
@@ -122,7 +121,7 @@ def test_a_client_id_that_was_used_leaves_and_the_others_do_not_wait(thread, buy
     assert requests == ["TransactWriteItems"] * 2
     assert not any(one.is_done for one in (repeated, reused))
 
-    run_left([repeated, reused])
+    send_remaining([repeated, reused])
     assert repeated.message.seq == 2
     assert reused.refusal.code == "CLIENT_ID_REUSED"
     assert bodies(thread) == ["First"]
@@ -131,94 +130,94 @@ def test_a_client_id_that_was_used_leaves_and_the_others_do_not_wait(thread, buy
 
 def test_the_same_client_id_twice_is_stored_once(thread, buyer, delivered):
     client_id = str(uuid4())
-    both = [sending(buyer, thread, "Once", client_id) for _ in range(2)]
+    both = [outgoing(buyer, thread, "Once", client_id) for _ in range(2)]
     send_all(both)
-    run_left(both)
+    send_remaining(both)
     assert bodies(thread) == ["Once"]
     assert both[0].message.seq == both[1].message.seq == 2
     assert len(delivered.to(buyer, "message.sent")) == 1
 
 
-def test_a_thread_that_somebody_else_wrote_to_leaves_and_the_others_do_not_wait(
-    thread, buyer, seller, elsewhere
+def test_a_thread_with_a_concurrent_write_is_left_out_without_delaying_the_others(
+    thread, buyer, seller, other_process
 ):
-    from tests.threads import elsewhere as there
+    from tests.threads import other_processes
 
     other = start(buyer, make_person("Sid"))
-    elsewhere.do(there.send, seller, thread, "Faster")
-    both = [sending(buyer, thread, "Slower"), sending(buyer, other, "Alone")]
+    other_process.do(other_processes.send, seller, thread, "Faster")
+    both = [outgoing(buyer, thread, "Slower"), outgoing(buyer, other, "Alone")]
     with count_requests() as requests:
         send_all(both)
         assert [one.is_done for one in both] == [False, True]
-        run_left(both)
+        send_remaining(both)
 
-    assert requests == ["TransactWriteItems"] * 3, "What the store has came with the refusal."
+    assert requests == ["TransactWriteItems"] * 3, "The refusal includes the stored thread."
     assert bodies(thread) == ["Faster", "Slower"]
     assert_consistent(thread, other)
 
 
-def test_what_comes_after_a_refused_one_does_not_overtake_it(thread, buyer, seller):
-    """Refused by what we believe, and perhaps not by what is."""
+def test_a_later_message_does_not_overtake_a_refused_one(thread, buyer, seller):
+    """The cached lock may be stale, so both messages are retried in order."""
     cache.peek(thread).thread.status = "locked"
-    both = [sending(buyer, thread, "One"), sending(buyer, thread, "Two")]
+    both = [outgoing(buyer, thread, "One"), outgoing(buyer, thread, "Two")]
     send_all(both)
     assert not any(one.is_done for one in both)
-    run_left(both)
+    send_remaining(both)
     assert bodies(thread) == ["One", "Two"]
 
 
-def test_an_empty_message_is_refused_and_the_others_go(thread, buyer):
-    empty, fine = sending(buyer, thread, " \n "), sending(buyer, thread, "Something")
+def test_an_empty_message_is_refused_and_the_others_are_sent(thread, buyer):
+    empty, fine = outgoing(buyer, thread, " \n "), outgoing(buyer, thread, "Something")
     send_all([empty, fine])
     assert empty.refusal.code == "MSG_EMPTY"
     assert fine.message.seq == 2
 
 
-def test_a_stranger_is_refused_and_the_others_go(thread, buyer, stranger):
-    theirs, mine = sending(stranger, thread, "Let me in"), sending(buyer, thread, "Mine")
+def test_a_stranger_is_refused_and_the_others_are_sent(thread, buyer, stranger):
+    theirs, mine = outgoing(stranger, thread, "Let me in"), outgoing(buyer, thread, "Mine")
     other = start(buyer, make_person("Sid"))
-    fine = sending(buyer, other)
+    fine = outgoing(buyer, other)
     send_all([theirs, mine, fine])
     assert fine.is_done
-    run_left([theirs, mine])
+    send_remaining([theirs, mine])
     assert theirs.refusal.code == "THREAD_NOT_FOUND"
     assert bodies(thread) == ["Mine"]
 
 
-def test_whoever_was_blocked_meanwhile_is_refused_and_the_others_go(thread, buyer, seller):
+def test_a_blocked_sender_is_refused_and_the_others_are_sent(thread, buyer, seller):
     other = start(buyer, make_person("Sid"))
-    believed = cache.peek(thread).copy()
+    cached = cache.peek(thread).copy()
     block_person(seller, blocked=buyer)
     cache.invalidate(thread)
-    cache.put(believed)
-    blocked, fine = sending(buyer, thread), sending(buyer, other)
+    cache.put(cached)
+    blocked, fine = outgoing(buyer, thread), outgoing(buyer, other)
     send_all([blocked, fine])
     assert (blocked.is_done, fine.is_done) == (False, True)
-    run_left([blocked])
+    send_remaining([blocked])
     assert blocked.refusal.code == "MSG_BLOCKED_BY_USER"
 
 
-def test_what_was_stored_without_an_answer_is_found_and_told_once(
-    thread, buyer, seller, delivered, trouble
+def test_a_batch_stored_without_an_answer_is_published_once(
+    thread, buyer, seller, delivered, faults
 ):
     other = start(buyer, make_person("Sid"))
-    trouble.after(WRITE, no_answer)
-    both = [sending(buyer, thread, "Silence"), sending(buyer, other, "More of it")]
+    faults.after(WRITE, read_timeout)
+    both = [outgoing(buyer, thread, "Silence"), outgoing(buyer, other, "More of it")]
     with time_budget(0.0):
         send_all(both)
     assert not any(one.is_done for one in both)
-    run_left(both)
+    send_remaining(both)
 
     assert bodies(thread) == ["Silence"]
     assert [e["body"] for e in delivered.to(seller, "message.sent")].count("Silence") == 1
     assert_consistent(thread, other)
 
 
-def test_a_transaction_without_an_answer_is_repeated_and_stored_once(
-    thread, buyer, seller, delivered, trouble
+def test_a_transaction_without_an_answer_is_retried_and_stored_once(
+    thread, buyer, seller, delivered, faults
 ):
-    trouble.after(WRITE, no_answer)
-    one = sending(buyer, thread, "Silence")
+    faults.after(WRITE, read_timeout)
+    one = outgoing(buyer, thread, "Silence")
     send_all([one])
     assert one.is_done
     assert bodies(thread) == ["Silence"]
@@ -226,66 +225,66 @@ def test_a_transaction_without_an_answer_is_repeated_and_stored_once(
     assert_consistent(thread)
 
 
-def test_what_never_reached_the_store_is_sent_again(thread, buyer, trouble):
-    trouble.before(WRITE, no_answer)
-    both = [sending(buyer, thread, "One"), sending(buyer, thread, "Two")]
+def test_a_batch_that_never_reached_the_store_is_sent_again(thread, buyer, faults):
+    faults.before(WRITE, read_timeout)
+    both = [outgoing(buyer, thread, "One"), outgoing(buyer, thread, "Two")]
     send_all(both)
-    run_left(both)
+    send_remaining(both)
     assert bodies(thread) == ["One", "Two"]
     assert_consistent(thread)
 
 
-def test_whatever_goes_wrong_with_the_answer_what_was_stored_is_told_once(
-    thread, buyer, seller, delivered, trouble
+def test_a_message_stored_with_an_invalid_answer_is_published_once(
+    thread, buyer, seller, delivered, faults
 ):
-    trouble.after(WRITE, lambda *_: ValueError("garbled"))
-    one = sending(buyer, thread, "Garbled")
+    faults.after(WRITE, lambda *_: ValueError("garbled"))
+    one = outgoing(buyer, thread, "Garbled")
     with pytest.raises(ValueError, match="garbled"):
         send_all([one])
-    run_left([one])
+    send_remaining([one])
     assert bodies(thread) == ["Garbled"]
     assert [e["body"] for e in delivered.to(seller, "message.sent")].count("Garbled") == 1
 
 
-def test_what_cannot_be_told_of_one_is_told_of_the_others(
+def test_a_publish_failure_does_not_affect_other_messages(
     thread, buyer, seller, delivered, monkeypatch
 ):
     sid = make_person("Sid")
     other = start(buyer, sid)
-    tell = messages.publish_message
+    publish = messages.publish_message
 
-    def tell_some(appended) -> None:
+    def publish_some(appended) -> None:
         if appended.message.thread_id == thread:
-            raise RuntimeError("not to be shown")
-        tell(appended)
+            raise RuntimeError("cannot be rendered")
+        publish(appended)
 
-    monkeypatch.setattr(messages, "publish_message", tell_some)
-    both = [sending(buyer, thread, "Unshowable"), sending(buyer, other, "Fine")]
+    monkeypatch.setattr(messages, "publish_message", publish_some)
+    both = [outgoing(buyer, thread, "Unshowable"), outgoing(buyer, other, "Fine")]
     send_all(both)
     assert all(one.is_done for one in both)
     assert [e["body"] for e in delivered.to(sid, "message.sent")][-1] == "Fine"
 
 
-def test_after_a_conflict_everybody_gets_through(thread, buyer, trouble):
+def test_all_messages_are_sent_after_a_conflict(thread, buyer, faults):
     other = start(buyer, make_person("Sid"))
-    trouble.before(WRITE, cancelled("TransactionConflict"))
-    both = [sending(buyer, thread, "Busy"), sending(buyer, other, "Free")]
+    faults.before(WRITE, transaction_cancelled("TransactionConflict"))
+    both = [outgoing(buyer, thread, "Busy"), outgoing(buyer, other, "Free")]
     send_all(both)
     assert [one.is_done for one in both] == [False, True]
-    run_left(both)
+    send_remaining(both)
     assert bodies(thread) == ["Busy"]
     assert_consistent(thread, other)
 
 
-def test_nobody_waits_for_a_thread_whose_turn_is_taken(thread, buyer):
+def test_a_batch_does_not_wait_for_a_locked_thread(thread, buyer):
     other = start(buyer, make_person("Sid"))
-    both = [sending(buyer, thread), sending(buyer, other)]
+    both = [outgoing(buyer, thread), outgoing(buyer, other)]
     with cache.write_lock(thread):
         send_all(both)
     assert [one.is_done for one in both] == [False, True]
 
 
-# --- The same as one by one
+# --- Equivalence with separate sends
 
 PEOPLE = 3
 WHO_AND_HOW = st.lists(
@@ -300,17 +299,17 @@ BEFORE = st.sampled_from(["nothing", "read", "delivered", "archived", "pinned", 
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(sends=WHO_AND_HOW, before=BEFORE, place=st.integers(0, PEOPLE - 1))
-def test_what_is_left_is_what_sending_one_by_one_leaves(db, sends, before, place):
+def test_a_batch_stores_the_same_as_separate_sends(db, sends, before, place):
     people = [make_person(f"P{n}") for n in range(PEOPLE)]
-    left = []
-    for is_together in (True, False):
+    results = []
+    for is_batch in (True, False):
         thread = start(people[0], people[1])
         add_friend(people[0], thread_id=thread, user=people[2])
         say(people[1], thread, "Something to read")
         _prepare(before, people[place], thread)
         last = thread_item(thread).last_seq
-        sendings = [
-            sending(
+        batch = [
+            outgoing(
                 people[who],
                 thread,
                 f"Number {n}",
@@ -318,18 +317,18 @@ def test_what_is_left_is_what_sending_one_by_one_leaves(db, sends, before, place
             )
             for n, (who, how) in enumerate(sends)
         ]
-        if is_together:
-            send_all(sendings)
-            assert all(one.is_done for one in sendings)
+        if is_batch:
+            send_all(batch)
+            assert all(one.is_done for one in batch)
         else:
-            run_left(sendings)
+            send_remaining(batch)
         assert_consistent(thread)
-        left.append([_figures(thread, person) for person in people])
-        believed = cache.peek(thread)
+        results.append([_row_values(thread, person) for person in people])
+        cached = cache.peek(thread)
         for person in people:
-            assert believed.people[person.id].unread == row(thread, person).unread
-            assert believed.people[person.id].folder == row(thread, person).folder
-    assert left[0] == left[1]
+            assert cached.people[person.id].unread == row(thread, person).unread
+            assert cached.people[person.id].folder == row(thread, person).folder
+    assert results[0] == results[1]
 
 
 def _prepare(before: str, person, thread: str) -> None:
@@ -347,28 +346,28 @@ def _prepare(before: str, person, thread: str) -> None:
             pin_thread(person, thread_id=thread)
 
 
-def _figures(thread: str, person) -> dict:
+def _row_values(thread: str, person) -> dict:
     item = row(thread, person)
     names = (
         *("last_seq", "last_tally", "last_read_seq", "last_read_tally", "own_since_read"),
         *("delivered_seq", "first_undelivered_seq", "folder", "pinned", "marked_unread"),
         "waiting_for",
     )
-    figures = {name: getattr(item, name) for name in names}
-    return figures | {"pending": bool(item.pending_pk), "unread": bool(item.unread_pk)}
+    values = {name: getattr(item, name) for name in names}
+    return values | {"pending": bool(item.pending_pk), "unread": bool(item.unread_pk)}
 
 
 NAMES = st.sampled_from(["last_seq", "own_since_read", "first_undelivered_seq"])
 CHANGES = st.builds(
-    lambda put, absent, more, gone: Change(
+    lambda put, absent, more, removed: Change(
         set=put,
         set_if_absent={name: value for name, value in absent.items() if name not in put},
         add={
             name: value
             for name, value in more.items()
-            if name not in put and name not in absent and name not in gone
+            if name not in put and name not in absent and name not in removed
         },
-        remove=tuple(name for name in gone if name not in put and name not in absent),
+        remove=tuple(name for name in removed if name not in put and name not in absent),
     ),
     st.dictionaries(NAMES, st.integers(0, 9), max_size=2),
     st.dictionaries(NAMES, st.integers(0, 9), max_size=2),
@@ -378,18 +377,18 @@ CHANGES = st.builds(
 
 
 @given(changes=st.lists(CHANGES, min_size=1, max_size=4), value=st.integers(0, 5))
-def test_changes_put_together_do_what_they_do_one_after_the_other(changes, value):
+def test_merged_changes_equal_the_sequence_of_changes(changes, value):
     from threads.models import Participant
 
     def person() -> Participant:
         return Participant("THR#x", "PART#y", last_seq=value, own_since_read=value)
 
-    one_by_one, at_once, both = person(), person(), Change()
+    one_by_one, merged, both = person(), person(), Change()
     for change in changes:
         change.apply(one_by_one)
         both = both.then(change)
-    both.apply(at_once)
-    assert at_once.attribute_values == one_by_one.attribute_values
+    both.apply(merged)
+    assert merged.attribute_values == one_by_one.attribute_values
 
 
 @pytest.mark.parametrize("kind", ["set", "set_if_absent", "add", "remove"])

@@ -1,7 +1,7 @@
-"""Whatever two people do, in whatever order, the table says what a simple model says.
+"""Any sequence of actions of two users leaves the table in the state of a simple model.
 
-Hypothesis looks for the shortest sequence that breaks it. The long walk beside this one has more
-people and several processes; this one has what one does to what was said: retry, edit, remove.
+Hypothesis finds the shortest failing sequence. test_random_walk.py has more users and several
+processes; this one covers changes of messages: retry, edit, remove.
 """
 
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ WHICH = st.integers(0, 1000)
 
 
 @dataclass
-class Said:
+class SentMessage:
     author: int
     body: str
     first_body: str
@@ -56,7 +56,7 @@ class Conversation(RuleBasedStateMachine):
         self.people = [make_person("Ann"), make_person("Ben")]
         client_id = str(uuid4())
         self.thread = start(*self.people, body="Hello", client_id=client_id)
-        self.said = [Said(0, "Hello", "Hello", client_id)]
+        self.sent = [SentMessage(0, "Hello", "Hello", client_id)]
         self.read, self.delivered = [1, 0], [1, 0]
         self.folder = ["inbox", "inbox"]
         self.blocks: set[int] = set()
@@ -72,13 +72,13 @@ class Conversation(RuleBasedStateMachine):
         assert refused.value.code == code
 
     @property
-    def closed(self) -> str:
+    def refusal_code(self) -> str:
         return "MSG_BLOCKED_BY_USER" if self.blocks else ""
 
     def pick(self, which: int) -> int:
-        return which % len(self.said)
+        return which % len(self.sent)
 
-    # --- What people do
+    # --- Actions
 
     def send(self, who: int, body: str, client_id: str, seen: int = 0):
         return send_message(
@@ -100,27 +100,27 @@ class Conversation(RuleBasedStateMachine):
             self.say(who, body, saw_all=False)
 
     def say(self, who: int, body: str, saw_all: bool) -> None:
-        client_id, seen = str(uuid4()), len(self.said) if saw_all else 0
-        self.expect(self.closed, self.send, who, body, client_id, seen)
-        if self.closed:
+        client_id, seen = str(uuid4()), len(self.sent) if saw_all else 0
+        self.expect(self.refusal_code, self.send, who, body, client_id, seen)
+        if self.refusal_code:
             return
-        has_read_all = saw_all or all(one.author == who for one in self.said[self.read[who] :])
-        self.said.append(Said(who, body, body, client_id))
+        has_read_all = saw_all or all(one.author == who for one in self.sent[self.read[who] :])
+        self.sent.append(SentMessage(who, body, body, client_id))
         self.folder = ["inbox", "inbox"]
         if has_read_all:
-            self.read[who] = self.delivered[who] = len(self.said)
+            self.read[who] = self.delivered[who] = len(self.sent)
 
     @rule(which=WHICH)
     def retry(self, which: int) -> None:
-        """Also of what was edited, removed or followed by a block since: it is done already."""
+        """A retry succeeds even after an edit, a removal or a block: the message is stored."""
         index = self.pick(which)
-        one = self.said[index]
+        one = self.sent[index]
         stored = self.send(one.author, one.first_body, one.client_id)
         assert stored.seq == index + 1
 
     @rule(which=WHICH, body=WORDS)
     def retry_with_another_body(self, which: int, body: str) -> None:
-        one = self.said[self.pick(which)]
+        one = self.sent[self.pick(which)]
         if body != one.first_body:
             self.expect("CLIENT_ID_REUSED", self.send, one.author, body, one.client_id)
 
@@ -140,8 +140,8 @@ class Conversation(RuleBasedStateMachine):
     @rule(who=WHO, which=WHICH, body=WORDS)
     def edit(self, who: int, which: int, body: str) -> None:
         one, named = self._named(which)
-        may = one.author == who and not one.is_removed
-        code = self.closed or ("" if may else "MSG_NOT_EDITABLE")
+        can_edit = one.author == who and not one.is_removed
+        code = self.refusal_code or ("" if can_edit else "MSG_NOT_EDITABLE")
         self.expect(code, edit_message, self.people[who], body=body, **named)
         if not code:
             one.body = body
@@ -149,7 +149,7 @@ class Conversation(RuleBasedStateMachine):
     @rule(who=WHO, which=WHICH)
     def remove(self, who: int, which: int) -> None:
         one, named = self._named(which)
-        code = self.closed or ("" if one.author == who else "MSG_NOT_EDITABLE")
+        code = self.refusal_code or ("" if one.author == who else "MSG_NOT_EDITABLE")
         self.expect(code, remove_message, self.people[who], **named)
         if not code:
             one.is_removed = True
@@ -157,18 +157,18 @@ class Conversation(RuleBasedStateMachine):
     @rule(who=WHO, which=WHICH, reaction=st.sampled_from(REACTIONS), on=st.booleans())
     def react_to(self, who: int, which: int, reaction: str, on: bool) -> None:
         one, named = self._named(which)
-        code = self.closed or ("MSG_NOT_EDITABLE" if one.is_removed else "")
+        code = self.refusal_code or ("MSG_NOT_EDITABLE" if one.is_removed else "")
         self.expect(code, set_reaction, self.people[who], reaction=reaction, on=on, **named)
         if not code:
             people = one.reactions.pop(reaction, set()) - {who} | ({who} if on else set())
             one.reactions |= {reaction: people} if people else {}
 
-    def _named(self, which: int) -> tuple[Said, dict[str, str]]:
+    def _named(self, which: int) -> tuple[SentMessage, dict[str, str]]:
         index = self.pick(which)
         message = messages_of(self.thread)[index]
-        return self.said[index], {"thread_id": self.thread, "message_id": message.id}
+        return self.sent[index], {"thread_id": self.thread, "message_id": message.id}
 
-    # Both in one rule: what follows a block that nobody lifts is dull.
+    # Both actions are in one rule, weighted so that most blocks are lifted again.
     @rule(who=WHO, wants=st.sampled_from(["block", "unblock", "unblock"]))
     def block(self, who: int, wants: str) -> None:
         action = block_person if wants == "block" else unblock_person
@@ -183,24 +183,24 @@ class Conversation(RuleBasedStateMachine):
 
     @rule()
     def start_anew(self) -> None:
-        """A process that knows nothing."""
+        """Simulates a process with an empty cache."""
         cache.invalidate(self.thread)
 
-    # --- What should be
+    # --- Expected state
 
     @invariant()
-    def everything_said_is_there_once(self) -> None:
+    def every_message_is_stored_once(self) -> None:
         items = read_partition(self.thread)
         assert not list(find_problems(items))
         stored = [item for item in items if isinstance(item, Message)]
-        assert [self._as_said(*pair) for pair in zip(stored, self.said, strict=True)] == self.said
+        assert [self._as_sent(*pair) for pair in zip(stored, self.sent, strict=True)] == self.sent
 
-    def _as_said(self, message: Message, said: Said) -> Said:
+    def _as_sent(self, message: Message, sent: SentMessage) -> SentMessage:
         ids = [user.id for user in self.people]
-        return Said(
+        return SentMessage(
             author=ids.index(message.author_id),
             body=message.body,
-            first_body=said.first_body,
+            first_body=sent.first_body,
             client_id=message.client_id,
             is_removed=bool(message.removed_at),
             reactions={
@@ -210,10 +210,10 @@ class Conversation(RuleBasedStateMachine):
         )
 
     @invariant()
-    def each_has_their_own_view(self) -> None:
+    def each_row_matches_the_model(self) -> None:
         for who, user in enumerate(self.people):
             mine = row(self.thread, user)
-            unread = sum(one.author != who for one in self.said[self.read[who] :])
+            unread = sum(one.author != who for one in self.sent[self.read[who] :])
             assert mine.unread == unread
             assert self._past_own(who, mine.last_read_seq) == self._past_own(who, self.read[who])
             delivered = self._past_own(who, self.delivered[who])
@@ -223,8 +223,8 @@ class Conversation(RuleBasedStateMachine):
                 assert listed == ([self.thread] if self.folder[who] == folder else [])
 
     def _past_own(self, who: int, seq: int) -> int:
-        """What one wrote oneself is behind one, wherever the cursor was left."""
-        while seq < len(self.said) and self.said[seq].author == who:
+        """Own messages count as read, so a cursor before them is equivalent."""
+        while seq < len(self.sent) and self.sent[seq].author == who:
             seq += 1
         return seq
 
@@ -242,10 +242,10 @@ def run(examples: int, steps: int) -> None:
     )
 
 
-def test_whatever_two_people_do_the_table_says_what_the_model_says(db):
+def test_the_table_matches_the_model_after_any_actions(db):
     run(examples=20, steps=20)
 
 
 @pytest.mark.long
-def test_whatever_two_people_do_for_long_the_table_says_what_the_model_says(db):
+def test_the_table_matches_the_model_after_many_actions(db):
     run(examples=60, steps=40)

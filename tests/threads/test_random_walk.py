@@ -1,7 +1,7 @@
-"""A long walk over all actions, by chance but with a seed, against a model of what should be.
+"""A seeded random walk over all actions, compared with a model.
 
-Four people, two conversations, three processes that do not hear of what the others did. After
-every step everything that is stored is compared with the model.
+Four users, two threads, and three processes that do not receive each other's events. After every
+step all stored items are compared with the model.
 """
 
 import random
@@ -43,23 +43,23 @@ class Member:
     delivered: int
     folder: str = "inbox"
     pinned: bool = False
-    # Whether the seller added them.
-    is_sellers: bool = False
+    # Whether the seller added this member.
+    added_by_seller: bool = False
 
 
 @dataclass
 class Model:
-    """One conversation as it should be: who wrote what, and how it looks to each."""
+    """Expected state of one thread: its authors, and the view of each member."""
 
     id: str
     principals: tuple[str, str]
     authors: list[str | None]
     members: dict[str, Member]
-    # When something last happened, in steps: the order of the inbox.
+    # Step of the last message, which orders the inbox.
     at: int = 0
-    # Those who left of their own accord.
+    # Users who left by their own action.
     left: set[str] = field(default_factory=set)
-    # Those who were invited, with who did it.
+    # Invited users with their inviters.
     invited: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -123,13 +123,13 @@ class Walk:
         getattr(self, action)(model, user)
         return model
 
-    # --- What may be done
+    # --- Permissions
 
     def is_blocked(self, one: str, other: str) -> bool:
         return bool({(one, other), (other, one)} & self.blocks)
 
-    def may_write(self, model: Model, user: User) -> str:
-        """The code of the refusal, or nothing."""
+    def find_refusal(self, model: Model, user: User) -> str:
+        """Code of the expected refusal, or an empty string."""
         if user.id not in model.members:
             return "THREAD_NOT_FOUND"
         if len(model.members) == 2 and self.is_blocked(*model.members):
@@ -137,7 +137,7 @@ class Walk:
         return ""
 
     def expect(self, code: str, action, *args, **kwargs) -> bool:
-        """Whether it was done; that it was refused as it should be is checked here."""
+        """Checks the expected refusal and returns whether the action succeeded."""
         given = ""
         try:
             action(*args, **kwargs)
@@ -151,7 +151,7 @@ class Walk:
     def send(self, model: Model, user: User) -> None:
         seen = self.chance.choice([0, max(0, model.last - 1), model.last])
         saw_all = seen >= model.last
-        if self.expect(self.may_write(model, user), say, user, model.id, seen_seq=seen):
+        if self.expect(self.find_refusal(model, user), say, user, model.id, seen_seq=seen):
             model.append(user.id, self.step, saw_all=saw_all)
 
     def read(self, model: Model, user: User) -> None:
@@ -168,7 +168,7 @@ class Walk:
             member.delivered = max(member.delivered, message.seq)
 
     def _place(self, model: Model, user: User) -> tuple[Message, str]:
-        """Often the newest, otherwise anything that this person can see."""
+        """Often the newest message, otherwise any visible one."""
         messages = messages_of(model.id)
         member = model.members.get(user.id)
         if member is None:
@@ -194,12 +194,12 @@ class Walk:
 
     def add(self, model: Model, user: User) -> None:
         other = self.chance.choice(self.people)
-        code = self._may_manage(model, user)
-        is_there = other.id in model.members or other.id in model.invited
-        if not code and not is_there and self._is_blocked_here(model, other):
+        code = self._find_manage_refusal(model, user)
+        is_present = other.id in model.members or other.id in model.invited
+        if not code and not is_present and self._is_blocked_here(model, other):
             code = "ACTION_FORBIDDEN"
         done = self.expect(code, add_participant, user, thread_id=model.id, user=other)
-        if not done or is_there:
+        if not done or is_present:
             return
         if other.id in model.left:
             model.invited[other.id] = user.id
@@ -208,9 +208,9 @@ class Walk:
         model.append(None, self.step)
 
     def _join(self, model: Model, user: User, adder_id: str) -> None:
-        is_sellers = adder_id == model.principals[1]
+        added_by_seller = adder_id == model.principals[1]
         last = model.last
-        model.members[user.id] = Member(last + 1, last, last, is_sellers=is_sellers)
+        model.members[user.id] = Member(last + 1, last, last, added_by_seller=added_by_seller)
 
     def _is_blocked_here(self, model: Model, user: User) -> bool:
         return any(self.is_blocked(user.id, member) for member in model.members)
@@ -230,10 +230,10 @@ class Walk:
         other = self.chance.choice(self.people)
         if len(model.members) == 2 and other.id in model.members:
             return
-        code = self._may_manage(model, user)
+        code = self._find_manage_refusal(model, user)
         member = model.members.get(other.id)
         if not code and member is not None:
-            is_others_guest = user.id == model.principals[1] and not member.is_sellers
+            is_others_guest = user.id == model.principals[1] and not member.added_by_seller
             if other.id in model.principals or is_others_guest:
                 code = "ACTION_FORBIDDEN"
         done = self.expect(code, remove_participant, user, thread_id=model.id, user_id=other.id)
@@ -244,7 +244,7 @@ class Walk:
         if len(model.members) == 2 and user.id in model.members:
             return
         if user.id not in model.members and user.id in model.left:
-            # A repeat: to a process that has not heard of the first it is done already.
+            # A repeat succeeds in a process with a stale cache, and is refused in others.
             with suppress(Refusal):
                 leave_thread(user, thread_id=model.id)
             return
@@ -254,8 +254,8 @@ class Walk:
             model.left.add(user.id)
             model.append(None, self.step)
 
-    def _may_manage(self, model: Model, user: User) -> str:
-        code = self.may_write(model, user)
+    def _find_manage_refusal(self, model: Model, user: User) -> str:
+        code = self.find_refusal(model, user)
         return code or ("" if user.id in model.principals else "ACTION_FORBIDDEN")
 
     def block(self, model: Model, user: User) -> None:
@@ -268,8 +268,8 @@ class Walk:
         unblock_person(user, blocked=other)
         self.blocks.discard((user.id, other.id))
 
-    def look(self, model: Model, user: User) -> None:
-        """A page is opened: what is shown, and what its process learns from it."""
+    def open_page(self, model: Model, user: User) -> None:
+        """Opens a page, checks its contents, and fills the cache of its process."""
         code = "" if user.id in model.members else "THREAD_NOT_FOUND"
         if self.expect(code, open_thread, user, model.id):
             opened = open_thread(user, model.id)
@@ -279,10 +279,10 @@ class Walk:
             assert opened.has_older == (first > model.members[user.id].visible_from)
             assert opened.me.unread == model.unread(user.id)
 
-    def forget(self, model: Model, user: User) -> None:
+    def invalidate_cache(self, model: Model, user: User) -> None:
         cache.invalidate(model.id)
 
-    # --- What should be
+    # --- Expected state
 
     def check(self, models: list[Model]) -> None:
         for model in models:
@@ -306,8 +306,8 @@ class Walk:
 
     def _wrong_row(self, model: Model, member: Member, row: Participant) -> list[str]:
         def past_own(seq: int) -> int:
-            # A process that had not heard of a cursor leaves it where it was, and counts what one
-            # wrote oneself after it: that is the same place.
+            # A process with a stale cursor leaves it in place and counts the user's own messages
+            # after it, which is equivalent.
             while seq < model.last and model.authors[seq] == row.user_id:
                 seq += 1
             return seq
@@ -357,8 +357,8 @@ WEIGHTS = {
     "block": 1,
     "unblock": 2,
     "accept": 2,
-    "look": 3,
-    "forget": 1,
+    "open_page": 3,
+    "invalidate_cache": 1,
 }
 
 
@@ -367,16 +367,16 @@ def walk(seed: int, steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
     walk = Walk(seed)
     for number in range(steps):
         touched = walk.take_step()
-        # That nothing else was touched is looked at now and then.
+        # All threads are checked at every tenth step, to find side effects.
         walk.check([touched] if number % 10 else walk.models)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_after_every_step_all_is_as_it_should_be(db, seed, monkeypatch):
+def test_the_table_matches_the_model_after_every_step(db, seed, monkeypatch):
     walk(seed, 120, monkeypatch)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(10, 30))
-def test_after_every_step_of_a_long_walk_all_is_as_it_should_be(db, seed, monkeypatch):
+def test_the_table_matches_the_model_after_every_step_of_a_long_walk(db, seed, monkeypatch):
     walk(seed, 500, monkeypatch)
