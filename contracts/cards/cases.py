@@ -8,7 +8,7 @@ from contracts.fields import Reason
 from core.outbox.models import OutboxEntry
 
 OPEN, RESOLVED = "open", "resolved"
-# The role that has to context in each open state.
+# The role that has to act in each open state.
 FOR_STAFF = {OPEN: STAFF}
 
 

@@ -62,7 +62,7 @@ def test_a_call_for_safety_stops_the_conversation_until_staff_have_acted(
     dialog.get_by_label("What happened").fill("He shouts at me.")
     dialog.get_by_role("button", name="Get help from our safety team").click()
     for page in booked:
-        expect(card(page, "open")).to_contain_text("Our safety team was called")
+        expect(card(page, "open")).to_contain_text("Our safety team has been asked for help")
         expect(page.locator("[data-banners]")).to_contain_text("on hold")
         expect(page.get_by_role("button", name="Send")).to_be_hidden()
     assert "He shouts at me." not in seller.content()

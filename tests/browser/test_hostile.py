@@ -25,7 +25,7 @@ from django.contrib.auth.models import Group
 from accounts.models import User
 from contracts.models import Card, Leg
 from inbox.search.indexer import index_queued
-from moderation.actions.cases import note, take_case
+from moderation.actions.cases import add_note, take_case
 from moderation.actions.reports import report_person, report_thread
 from tests.contracts.card_helpers import GIVEN, answer, new_time, propose
 from tests.contracts.conftest import pay, terms
@@ -146,7 +146,7 @@ staff = User.objects.get(pk=staff.pk)
 files = report_thread(buyer, thread_id=deal, reason="other", comment=SHAPES[0])
 for one in (case, profile, files):
     take_case(staff, case_id=one.id)
-    note(staff, case_id=one.id, text=whole[:2000])
+    add_note(staff, case_id=one.id, text=whole[:2000])
 print(json.dumps({"thread": thread, "buyer": session_of(buyer), "staff": session_of(staff),
                   "seller": seller.handle, "case": case.id, "profile": profile.id,
                   "files": files.id, "deal": deal, "offer": change.id, "leg": leg.id,

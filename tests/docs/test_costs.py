@@ -76,21 +76,21 @@ def reading(buyer, seller) -> Iterator[tuple[str, Operation]]:
     yield "open a thread, cold", lambda: open_thread(buyer, thread)
     yield "open a thread, warm", lambda: open_thread(buyer, thread)
     yield (
-        "open where reading stopped, far back",
+        "open at the first unread message, far back",
         lambda: open_thread_at_first_unread(seller, thread),
     )
     yield "older page", lambda: list_older(buyer, thread, before=messages[100].id)
     yield "newer page", lambda: list_newer(buyer, thread, after=messages[100].id)
     yield "around a message far back", lambda: open_thread_at(buyer, thread, messages[50].id)
     yield "one message, by its key", lambda: Message.find(messages[0].pk, messages[0].sk)
-    yield "one message, with the check", lambda: get_message(buyer, thread, messages[0].id)
+    yield "one message, with access check", lambda: get_message(buyer, thread, messages[0].id)
     yield "participants", lambda: list_participants(buyer, thread)
     yield (
-        "what came after a message, nothing",
+        "messages after a message, none",
         lambda: catch_up(buyer, thread, after=messages[-1].id),
     )
-    yield "what came after a message, 20", lambda: catch_up(buyer, thread, after=messages[-21].id)
-    yield "may these two talk", lambda: can_message_directly(buyer, seller)
+    yield "messages after a message, 20", lambda: catch_up(buyer, thread, after=messages[-21].id)
+    yield "whether two users can message directly", lambda: can_message_directly(buyer, seller)
 
 
 def listing(seller) -> Iterator[tuple[str, Operation]]:
@@ -111,15 +111,15 @@ def listing(seller) -> Iterator[tuple[str, Operation]]:
     settle()
     yield "a folder of the inbox, 50 rows", lambda: list_folder(user, "inbox")
     yield "unread only, 50 rows", lambda: list_unread(user)
-    yield "waiting for me, 50 rows", lambda: list_action_required(user)
-    yield "the numbers beside folders", lambda: count_rows(user)
+    yield "action required, 50 rows", lambda: list_action_required(user)
+    yield "counts of folders", lambda: count_rows(user)
     yield "many threads by id, 50", lambda: get_rows(user, ids)
     yield "one row of the inbox", lambda: get_row(user, ids[0])
     yield "unread count of a row", lambda: unread[0].unread
     pin_thread(user, thread_id=ids[0])
     just_now = "a row changed just now"
     yield f"a folder of the inbox, 50 rows, {just_now}", lambda: list_folder(user, "inbox")
-    yield f"the numbers beside folders, {just_now}", lambda: count_rows(user)
+    yield f"counts of folders, {just_now}", lambda: count_rows(user)
 
 
 def writing(buyer, seller) -> Iterator[tuple[str, Operation]]:
@@ -132,13 +132,13 @@ def writing(buyer, seller) -> Iterator[tuple[str, Operation]]:
 
     yield "send, warm", send
     yield "mark delivered, at the newest", lambda: deliver_up_to(seller, sent[-1])
-    yield "send, warm, to somebody who has all", send
+    yield "send, warm, recipient has all messages", send
     yield "mark read, at the newest", lambda: read_up_to(seller, sent[-1])
     cache.invalidate(thread)
     yield "send, cold", send
-    yield "send, warm, to somebody who lacks some", send
+    yield "send, warm, recipient lacks some", send
     yield "mark read, at an earlier message", lambda: read_up_to(seller, sent[-2])
-    yield "send an answer to a message", lambda: say(buyer, thread, BODY, reply_to=sent[0].id)
+    yield "send a reply", lambda: say(buyer, thread, BODY, reply_to=sent[0].id)
     yield (
         "edit",
         lambda: edit_message(buyer, thread_id=thread, message_id=sent[-1].id, body="Or at noon?"),
@@ -151,14 +151,14 @@ def writing(buyer, seller) -> Iterator[tuple[str, Operation]]:
     )
     yield "remove", lambda: remove_message(buyer, thread_id=thread, message_id=sent[-1].id)
     yield (
-        "8 of one thread together",
+        "batch of 8 of one thread",
         lambda: send_batch([sending(buyer, thread) for _ in range(8)]),
     )
     others = [start(buyer, seller) for _ in range(8)]
     for other in others:
         say(seller, other, BODY)
     yield (
-        "8 of 8 threads together",
+        "batch of 8 of 8 threads",
         lambda: send_batch([sending(buyer, other) for other in others]),
     )
     yield "save a draft", lambda: save_draft(buyer, thread_id=thread, text=BODY, version=0)
@@ -188,12 +188,12 @@ def coming(buyer, seller) -> Iterator[tuple[str, Operation]]:
 
     connection = {"device": "Firefox", "session": "0" * 64, "since": now()}
     ids = [f"conn_{number:026d}" for number in range(2)]
-    yield "what is pending", lambda: list_pending(late)
-    yield "come back to 2 threads with 20 missed each", come_back
+    yield "pending deliveries", lambda: list_pending(late)
+    yield "reconnect to 2 threads with 20 missed each", come_back
     yield "connect", lambda: record_connection(late, connection_id=ids[0], **connection)
-    yield "a person's devices", lambda: list_connections(late)
+    yield "a user's devices", lambda: list_connections(late)
     yield (
-        "whose connection is this",
+        "user of a connection",
         lambda: Connection.find(keys.connection_pk(ids[0]), keys.METADATA),
     )
     yield "close", lambda: remove_connection(late, connection_id=ids[0])
@@ -213,7 +213,7 @@ def agreeing(buyer, seller) -> Iterator[tuple[str, Operation]]:
 def test_costs_what_the_page_says(kind):
     people = {"buyer": make_person("Bea"), "seller": make_person("Sam")}
     wanted = {name: people[name] for name in kind.__code__.co_varnames[: kind.__code__.co_argcount]}
-    table = pages.rows(pages.section(pages.read("speed.md"), "## What each operation costs"))
+    table = pages.rows(pages.section(pages.read("speed.md"), "## Cost of each operation"))
     said = {each["operation"]: (int(each["requests"]), float(each["units"])) for each in table}
     found: dict[str, tuple[int, float]] = {}
     for name, operation in kind(**wanted):

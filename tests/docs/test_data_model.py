@@ -137,7 +137,7 @@ def test_spells_the_keys_of_the_indexes():
 
 
 def test_the_sort_keys_come_in_the_order_that_it_shows():
-    shown = pages.rows(pages.section(PAGE, "## Why the sort keys are named so"))
+    shown = pages.rows(pages.section(PAGE, "## Order of the sort keys"))
     in_page = [name for row in shown for name in pages.quoted(row["sort key"])]
     of_thread = [kind.sk_prefix for kind in Item.kinds if kind.pk_prefix == keys.thread_pk("")]
     assert in_page == sorted(of_thread, reverse=True)
@@ -157,7 +157,7 @@ SOURCES = [
 
 
 def test_says_of_all_five_sources_what_became_of_them():
-    rows = pages.rows(pages.section(PAGE, "## Where it comes from"))
+    rows = pages.rows(pages.section(PAGE, "## Sources"))
     assert list(dict.fromkeys(row["source"] for row in rows)) == SOURCES
     assert all(row["theirs"] and row["ours"] for row in rows)
 

@@ -137,13 +137,13 @@ def test_the_limits_are_those_of_the_code():
         "a frame from a client": f"{MAX_FRAME_BYTES:,}",
         "a frame that is read at all": f"{MAX_WEBSOCKET_FRAME_BYTES:,}",
         "frames from one socket": f"{settings.SOCKET_RATE:.0f}",
-        "sockets of one person": f"{settings.SOCKETS_PER_USER}",
+        "sockets of one user": f"{settings.SOCKETS_PER_USER}",
         "messages compared by `oldest`": f"{settings.SYNC_WINDOW}",
-        "messages of one person": "60",
+        "messages of one user": "60",
         "a frame to a client": "262,144",
         "the body of a message": f"{MAX_BODY_LENGTH:,}",
         "messages in one `thread.synced`": f"{queries.PAGE_SIZE:,}",
-        "events that wait for a slow socket": f"{settings.CHANNEL_CAPACITY:,}",
+        "events queued for a slow socket": f"{settings.CHANNEL_CAPACITY:,}",
     }
 
 

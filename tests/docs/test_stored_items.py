@@ -21,10 +21,13 @@ from tests.docs import pages
 from tests.docs.test_data_model import ITEMS, ON_EVERY_ITEM, PAGE, name_of
 from tests.threads.conftest import add_friend, ask, make_person, say, start
 from threads.actions.blocks import block_person
+from threads.actions.connections import now, record_connection, record_last_seen
 from threads.actions.cursors import mark_all_read
+from threads.actions.drafts import save_draft
 from threads.actions.folders import mark_unread, mute_thread
 from threads.actions.holds import hold_author
 from threads.actions.participants import add_participant, leave_thread, remove_participant
+from threads.actions.revisions import edit_message, remove_message, set_reaction
 from threads.actions.staff import hide_message, lock_thread, redact_message, soft_block_thread
 from threads.actions.suspensions import mute_person
 from threads.archive.archiver import archive_thread
@@ -35,6 +38,7 @@ from threads.dynamodb import keys
 from threads.dynamodb.table import connection, parse_item
 
 DAY = 24 * 3600
+CONNECTION = f"conn_{'0' * 26}"
 
 
 @pytest.fixture
@@ -59,6 +63,12 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     mark_unread(seller, thread_id=thread)
     group = _booked(thread, buyer, seller)
     shard = _archived(thread)
+    _revised(thread, buyer, seller)
+    save_draft(seller, thread_id=thread, text="Shall we", version=0)
+    record_connection(
+        seller, connection_id=CONNECTION, device="Firefox", session="0" * 64, since=now()
+    )
+    record_last_seen(seller)
     block_person(seller, blocked=buyer)
     request = ask(guest, seller)
     hide_message(thread_id=thread, message_id=said.id)
@@ -77,6 +87,7 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
         keys.packed_pk(shard),
         keys.pack_check_pk(shard),
         keys.ARCHIVING,
+        keys.connection_pk(CONNECTION),
         *(keys.user_pk(person.id) for person in people),
     ]
     by_kind = defaultdict(list)
@@ -102,6 +113,15 @@ def _archived(thread: str) -> int:
     (pack,) = list_packs(thread)
     make_pack_check(thread, pack.id).save()
     return keys.archive_shard(thread)
+
+
+def _revised(thread: str, buyer: User, seller: User) -> None:
+    """A reply that was edited, reacted to and removed."""
+    first = say(buyer, thread, "In the morning?")
+    reply = say(seller, thread, "At ten.", reply_to=first.id)
+    edit_message(seller, thread_id=thread, message_id=reply.id, body="At nine.")
+    set_reaction(buyer, thread_id=thread, message_id=reply.id, reaction="👍", on=True)
+    remove_message(seller, thread_id=thread, message_id=reply.id)
 
 
 def is_reserved(text: str) -> bool:
