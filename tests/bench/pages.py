@@ -6,7 +6,7 @@ import time
 from statistics import median
 from typing import Any
 
-from tests.bench.lean import open_http
+from tests.bench.minimal_clients import open_http
 from tests.bench.world import World
 
 BROWSER = ("PARLEY_TEST_CHROMIUM", "/usr/bin/chromium")

@@ -49,7 +49,9 @@ def profile(world: World, *, seconds: float, keep: Path | None) -> dict[str, flo
         samplers.append(subprocess.Popen([*command, *options], **quiet))
 
     spec = {"port": world.port, "threads": world.plot["talking"], "in_flight": 1}
-    load.run(world, "tests.bench.talk", spec | {"seconds": seconds + 2}, as_it_begins=begin)
+    load.run(
+        world, "tests.bench.messaging_load", spec | {"seconds": seconds + 2}, as_it_begins=begin
+    )
     samplers[0].wait(60)
     text = samples.read_text()
     if keep:

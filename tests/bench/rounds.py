@@ -9,7 +9,7 @@ from typing import Any
 from tests.bench import load
 from tests.bench.world import World
 
-TALK, BARE = "tests.bench.talk", "tests.bench.bare"
+TALK, BARE = "tests.bench.messaging_load", "tests.bench.engine_load"
 
 
 @dataclass

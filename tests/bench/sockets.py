@@ -19,7 +19,7 @@ FIRST = 40
 @contextmanager
 def _crowd(spec: dict[str, Any]) -> Iterator[processes.Program]:
     program = processes.start(
-        [sys.executable, "-m", "tests.bench.crowd"],
+        [sys.executable, "-m", "tests.bench.socket_load"],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -1,6 +1,6 @@
 """A booking made by the requests of the forms: quick, for tests that begin where there is one.
 
-The forms themselves are filled in by test_project.py and test_whole_deal.py.
+The forms themselves are filled in by test_project.py and test_booking_lifecycle.py.
 """
 
 import re

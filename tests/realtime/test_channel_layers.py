@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed
 from realtime.broadcast import layer_adapter
 from realtime.broadcast.channel_layer import ChannelLayer
 from realtime.broadcast.layer_adapter import Publisher, channel_queue
-from tests.realtime.test_live import FIELDS, connected, kinds_until, open_thread, say, watch
+from tests.realtime.test_live_events import FIELDS, connected, kinds_until, open_thread, say, watch
 from tests.realtime.visitor import Visitor
 from tests.site import Site, prepared_site
 from tests.wait import async_wait_until

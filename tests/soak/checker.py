@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.soak.device_log import Acknowledged, Refused, Sent, Witness
 from tests.soak.stored import Item, Stored
-from tests.soak.witness import Acknowledged, Refused, Sent, Witness
 
 LOST, DOUBLED, OUT_OF_ORDER = "lost", "doubled", "out of order"
 PHANTOM, WRONG_UNREAD, WRONG_ROW = "phantom", "wrong unread", "wrong inbox row"

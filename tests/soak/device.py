@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from tests.soak.line import GONE, SILENCE, Line
-from tests.soak.view import Unsent, View
-from tests.soak.witness import Acknowledged, Refused, Sent, Witness
+from tests.soak.connection import GONE, SILENCE, Line
+from tests.soak.device_log import Acknowledged, Refused, Sent, Witness
+from tests.soak.thread_view import Unsent, View
 
 AGAIN = 2.0
 # A machine with much to do may not answer at once.

@@ -15,8 +15,8 @@ from tests.soak.checker import (
     WRONG_UNREAD,
     check,
 )
+from tests.soak.device_log import Acknowledged, Refused, Sent, Shown, Witness
 from tests.soak.stored import Stored
-from tests.soak.witness import Acknowledged, Refused, Sent, Shown, Witness
 
 THREAD, BUYER, SELLER = "thrd_1", "usr_buyer", "usr_seller"
 # The first was there when the pages were loaded; then three were written, one by the seller.

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.soak.witness import Shown, Witness
+from tests.soak.device_log import Shown, Witness
 
 
 @dataclass

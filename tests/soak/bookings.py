@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import psycopg
 
-from tests.soak.dealings import Deal
+from tests.soak.booking_flow import Deal
 from tests.soak.programs import ROOT
 from tests.soak.stored import Stored
 from tests.soak.world import Plot

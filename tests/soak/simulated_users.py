@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from tests.soak.checker import Pages
 from tests.soak.device import Device
+from tests.soak.device_log import Witness
 from tests.soak.stored import Stored
-from tests.soak.view import View
-from tests.soak.witness import Witness
+from tests.soak.thread_view import View
 from tests.soak.world import Plot
 
 TWO_DEVICES = 0.4
