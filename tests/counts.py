@@ -28,10 +28,10 @@ def _hostile() -> str:
     from tests import hostile
     from tests.browser import test_hostile as shown
     from tests.files.corpus import CORPUS as FILES
-    from tests.realtime.test_hostile_frames import DEEP, TYPES
+    from tests.realtime.test_hostile_frames import HOSTILE_VALUES, TYPES
 
     return (
         f"Hostile input: {len(hostile.SCRIPTS)} scripts and {len(hostile.SHAPES)} shapes on "
         f"{len(shown.SURFACES)} surfaces, at a desk and on a phone; {len(FILES)} files; "
-        f"{len(DEEP)} kinds of JSON in {len(TYPES)} types of frames."
+        f"{len(HOSTILE_VALUES)} kinds of JSON in {len(TYPES)} types of frames."
     )

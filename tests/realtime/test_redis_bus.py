@@ -1,4 +1,4 @@
-"""Processes that hear of each other through Redis, whatever comes in between."""
+"""Processes receive each other's events through the Redis bus."""
 
 import asyncio
 import contextlib
@@ -10,21 +10,24 @@ import pytest
 
 from realtime.broadcast.redis_bus import RedisBus
 
-WHO = ["user.mara"]
+GROUPS = ["user.mara"]
 
 
 class Process:
     def __init__(self, prefix: str) -> None:
-        self.heard: asyncio.Queue[dict] = asyncio.Queue()
+        self.received: asyncio.Queue[dict] = asyncio.Queue()
         url = os.environ["PARLEY_TEST_REDIS_URL"]
         self.bus = RedisBus(
-            url, prefix, lambda groups, message: self.heard.put_nowait(message), lambda live: None
+            url,
+            prefix,
+            lambda groups, message: self.received.put_nowait(message),
+            lambda live: None,
         )
 
-    async def begin(self) -> None:
+    async def start(self) -> None:
         await self.bus.start(asyncio.get_running_loop())
 
-    async def end(self) -> None:
+    async def stop(self) -> None:
         self.bus._task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self.bus._task
@@ -32,30 +35,30 @@ class Process:
 
 
 @pytest.fixture
-async def two() -> AsyncIterator[tuple[Process, Process]]:
+async def two_processes() -> AsyncIterator[tuple[Process, Process]]:
     prefix = f"between-{uuid4().hex}"
     processes = Process(prefix), Process(prefix)
-    await processes[0].begin()
+    await processes[0].start()
     yield processes
     for process in processes:
-        await process.end()
+        await process.stop()
 
 
-async def test_whoever_comes_is_told(two):
-    first, second = two
-    await second.begin()
-    first.bus.publish(WHO, {"type": "broadcast.event", "number": 1})
-    assert (await asyncio.wait_for(second.heard.get(), 10))["number"] == 1
+async def test_a_new_subscriber_receives_events(two_processes):
+    first, second = two_processes
+    await second.start()
+    first.bus.publish(GROUPS, {"type": "broadcast.event", "number": 1})
+    assert (await asyncio.wait_for(second.received.get(), 10))["number"] == 1
 
 
-async def test_whoever_comes_while_we_were_counted_alone_is_told_too(two):
-    """Redis counts, somebody comes and says so, and only then the count arrives."""
-    first, second = two
+async def test_a_process_that_subscribes_during_the_count_receives_events(two_processes):
+    """Redis counts the subscribers, another process subscribes, and only then the count arrives."""
+    first, second = two_processes
     publish = first.bus._redis.publish
     is_counted, may_arrive = asyncio.Event(), asyncio.Event()
 
-    async def publish_and_wait(*words: object) -> int:
-        count = await publish(*words)
+    async def publish_and_wait(*arguments: object) -> int:
+        count = await publish(*arguments)
         is_counted.set()
         await may_arrive.wait()
         return count
@@ -63,8 +66,8 @@ async def test_whoever_comes_while_we_were_counted_alone_is_told_too(two):
     first.bus._redis.publish = publish_and_wait
     beat = asyncio.create_task(first.bus._publish(first.bus._signal("beat")))
     await is_counted.wait()
-    await second.begin()
+    await second.start()
     may_arrive.set()
     assert await beat == 1
-    first.bus.publish(WHO, {"type": "broadcast.event", "number": 1})
-    assert (await asyncio.wait_for(second.heard.get(), 10))["number"] == 1
+    first.bus.publish(GROUPS, {"type": "broadcast.event", "number": 1})
+    assert (await asyncio.wait_for(second.received.get(), 10))["number"] == 1
