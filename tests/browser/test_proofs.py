@@ -1,4 +1,4 @@
-"""Proofs go back and forth between two screens until they are right."""
+"""Rounds of proofs between seller and buyer until they are approved."""
 
 from playwright.sync_api import Page, expect
 
@@ -20,7 +20,7 @@ def show_proofs(seller: Page) -> None:
     expect(dialog).to_be_hidden()
 
 
-def test_proofs_go_back_and_forth_until_they_are_approved(booked):  # noqa: F811
+def test_proofs_are_revised_until_they_are_approved(booked):  # noqa: F811
     buyer, seller = booked
     show_proofs(seller)
     first = card(buyer, "pending")
