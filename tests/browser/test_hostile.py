@@ -25,13 +25,14 @@ from django.contrib.auth.models import Group
 from accounts.models import User
 from contracts.models import Card, Leg
 from inbox.search.indexer import index_queued
-from moderation.actions.cases import note, take_case
+from moderation.actions.cases import add_note, take_case
 from moderation.actions.reports import report_person, report_thread
 from tests.contracts.card_scenes import GIVEN, answer, new_time, propose
 from tests.contracts.conftest import pay, terms
 from tests.files.conftest import picture
 from tests.hostile import CORPUS, SCRIPTS, SHAPES, client_id
-from threads import cache, keys
+from threads import cache
+from threads.dynamodb import keys
 from projects.actions.bookings import (
     accept_offer, deliver_finals, link_bookings, make_offer, sign_contract
 )
@@ -39,11 +40,11 @@ from threads.actions.messages import send_message
 from projects.actions.panel import edit_tab
 from threads.actions.requests import accept_request
 from threads.actions.start import start_thread
-from threads.actions.uploads import bring_file
+from threads.actions.uploads import upload_file
 from threads.models import Thread
 from threads.dynamodb.change import Change
 from threads.dynamodb.transactions import update
-from projects.panel.editable_tabs import BRIEF
+from projects.panel.editable_tabs import BRIEF_FIELDS
 
 def person(name, **fields):
     tag = "h-" + uuid4().hex[:10]
@@ -104,7 +105,7 @@ def edit(tab, op, text, **more):
     version = cache.reload(deal).tabs[tab].version
     edit_tab(buyer, thread_id=deal, tab=tab, op=op, version=version, text=text, **more)
 
-for number, part in enumerate(BRIEF):
+for number, part in enumerate(BRIEF_FIELDS):
     edit("brief", "edit", whole[number * 300:][:200], part=part)
 for text in (*SCRIPTS[:8], *SHAPES[:4]):
     edit("shotlist", "add", text[:200])
@@ -112,7 +113,7 @@ for number in range(3):
     link = f"https://files.example/?q={number}%22%3E%3Cscript%3E"
     edit("moodboard", "add", link, part=f"pin{number}")
     edit("moodboard", "edit", line(number, 200), part=f"pin{number}")
-file = bring_file(seller, thread_id=deal, name=SCRIPTS[1] + ".txt", content=io.BytesIO(b"Words"))
+file = upload_file(seller, thread_id=deal, name=SCRIPTS[1] + ".txt", content=io.BytesIO(b"Words"))
 send_message(seller, thread_id=deal, client_id=client_id(), body=SHAPES[2], attachments=[file.id],
              links=[{"title": line(0, 120), "url": "https://files.example/"}])
 
@@ -122,7 +123,7 @@ extras = {"items": [{"title": text[:120], "quantity": 1, "unit": "1"} for text i
 propose("extras", leg, given=extras)
 propose("reschedule", leg, buyer, given=new_time(leg) | {"reason": whole[-1000:]})
 name = SCRIPTS[1] + ".jpg"
-looks = [bring_file(seller, thread_id=deal, name=name, content=io.BytesIO(picture())).id
+looks = [upload_file(seller, thread_id=deal, name=name, content=io.BytesIO(picture())).id
          for _ in range(2)]
 asked = propose("proofs", leg, given=GIVEN["proofs"](leg) | {"note": whole[:1000]}, file_ids=looks)
 notes = [{"id": each, "note": whole[:300]} for each in looks]
@@ -146,7 +147,7 @@ staff = User.objects.get(pk=staff.pk)
 files = report_thread(buyer, thread_id=deal, reason="other", comment=SHAPES[0])
 for one in (case, profile, files):
     take_case(staff, case_id=one.id)
-    note(staff, case_id=one.id, text=whole[:2000])
+    add_note(staff, case_id=one.id, text=whole[:2000])
 print(json.dumps({"thread": thread, "buyer": session_of(buyer), "staff": session_of(staff),
                   "seller": seller.handle, "case": case.id, "profile": profile.id,
                   "files": files.id, "deal": deal, "offer": change.id, "leg": leg.id,

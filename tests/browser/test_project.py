@@ -8,7 +8,7 @@ from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 
 from tests.browser.booking import book, make_offer
 from tests.browser.conftest import PHONE, live, write
-from tests.browser.test_attachments import PAGE, is_drawn, photo
+from tests.browser.test_attachments import PAGE, photo, wait_for_images
 
 pytestmark = pytest.mark.browser
 
@@ -267,7 +267,7 @@ def test_images_are_pinned_captioned_and_sorted_on_both_screens(two_pages):
     for url in (board, other):
         expect(url.locator(".pin .picture img")).to_have_count(2)
     expect(board.locator(".tray-item")).to_have_count(0)
-    is_drawn(seller, ".pin img")
+    wait_for_images(seller, ".pin img")
     board.get_by_label("Caption for one.jpg").fill("This light")
     board.get_by_label("Caption for one.jpg").blur()
     expect(other.locator(".pin textarea").first).to_have_value("This light")
@@ -293,7 +293,7 @@ def test_proofs_appear_on_both_screens_and_a_refused_file_affects_no_other(visit
     for url in (buyers_text, sellers_text):
         expect(url.locator(".proof-name")).to_have_text(["first.jpg", "last.jpg"])
     expect(buyer.locator(".message", has_text="added 2 proofs")).to_be_visible()
-    is_drawn(buyer, ".proof img")
+    wait_for_images(buyer, ".proof img")
     expect(sellers_text.locator(".tray-item")).to_contain_text("not taken")
     sellers_text.get_by_role("button", name="Remove first.jpg").click()
     expect(buyers_text.locator(".proof-name")).to_have_text(["last.jpg"])

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.booking import book
-from tests.browser.test_attachments import is_drawn
+from tests.browser.test_attachments import wait_for_images
 from tests.browser.test_project import tab
 from tests.files.conftest import picture
 from tests.files.web import HOST, Web
@@ -58,7 +58,7 @@ def test_a_pasted_address_becomes_an_image_on_both_screens(visit, pair, web):
     for shown in (board, other):
         expect(shown.locator(".pin img")).to_have_count(1)
         expect(shown.locator(".pin-link")).to_have_count(2)
-        is_drawn(shown.page, ".pin img")
+        wait_for_images(shown.page, ".pin img")
         source = shown.locator(".pin", has=shown.page.locator("img")).locator(".pin-link")
         expect(source).to_have_attribute("href", link)
         expect(source).to_contain_text(HOST)

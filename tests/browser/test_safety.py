@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import live, write
-from tests.browser.test_changes import last, press_action, say
+from tests.browser.test_changes import last, press_action, send_and_wait
 from tests.browser.test_changes import two_pages as two_pages  # noqa: PLC0414
 from tests.site import Account, Site
 
@@ -76,7 +76,7 @@ def test_staff_hide_a_reported_message_and_it_disappears_on_both_screens(
     visit, site, pair, two_pages, moderator
 ):
     buyer, seller = two_pages
-    say(seller, "You utter fool", buyer)
+    send_and_wait(seller, "You utter fool", buyer)
     reporting = live(visit(pair.buyer, f"/threads/{pair.thread}/"))
     report_last(reporting)
     # The reporter still sees the message, and its author is not notified.
@@ -105,7 +105,7 @@ def test_staff_hide_a_reported_message_and_it_disappears_on_both_screens(
 
 def test_a_user_who_was_offline_sees_the_lock_on_return(visit, pair, two_pages, moderator):
     buyer, seller = two_pages
-    say(seller, "You fool", buyer)
+    send_and_wait(seller, "You fool", buyer)
     reporting = live(visit(pair.buyer, f"/threads/{pair.thread}/"))
     report_last(reporting)
     seller.context.set_offline(True)

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, TimeoutError, expect
 
 from tests.browser.conftest import live, write
-from tests.browser.test_inbox import counted, row, seeded_pair
+from tests.browser.test_inbox import count_badge, row, seeded_pair
 from tests.site import Site, read_pair
 
 __all__ = ["seeded_pair"]
@@ -106,11 +106,11 @@ def test_counts_are_exact_up_to_99_and_show_when_there_are_more(visit, site: Sit
     made = read_pair(json.loads(site.seed_load(*size))["pairs"][0])
     last = site.manage("shell", "-c", MARK.format(user=made.seller.id)).split()[-1]
     page = live(visit(made.seller))
-    expect(counted(page, "unread")).to_have_text("99")
+    expect(count_badge(page, "unread")).to_have_text("99")
     assert page.title().startswith("(99)")
     buyer = live(visit(made.buyer, f"/threads/{last}/"))
     write(buyer, "One more")
-    expect(counted(page, "unread")).to_have_text("99+")
+    expect(count_badge(page, "unread")).to_have_text("99+")
     # The row was far below the loaded rows; now it is on top, and every row is listed once.
     expect(page.locator(".row").first).to_have_attribute("data-thread", last)
     while page.locator("[data-rows-more]").count():
@@ -121,4 +121,4 @@ def test_counts_are_exact_up_to_99_and_show_when_there_are_more(visit, site: Sit
     assert len(shown) == len({*shown}) == 101
     assert shown[0] == last
     row(page, last).locator("a").click()
-    expect(counted(live(page), "unread")).to_have_text("99")
+    expect(count_badge(live(page), "unread")).to_have_text("99")
