@@ -1,5 +1,5 @@
-"""What docs/speed.md says an operation costs is what it costs, counted on the real engine: the
-requests exactly, and the capacity units, which are somebody's bill."""
+"""The costs of operations in docs/speed.md equal those counted on the real engine: the number of
+requests, and the billed capacity units."""
 
 from collections.abc import Callable, Iterator
 from uuid import uuid4
@@ -58,16 +58,16 @@ from threads.queries import (
     open_thread_at_first_unread,
 )
 
-# As in the bench: what people write on average.
+# A message of average length, as in the benchmark.
 BODY = "Could we move the shoot to the morning? The light in the hall is best before ten, I think."
 Operation = Callable[[], object]
 
 
-def sending(user, thread: str) -> OutgoingMessage:
+def make_outgoing(user, thread: str) -> OutgoingMessage:
     return OutgoingMessage(user, thread, str(uuid4()), BODY)
 
 
-def reading(buyer, seller) -> Iterator[tuple[str, Operation]]:
+def read_operations(buyer, seller) -> Iterator[tuple[str, Operation]]:
     thread = start(buyer, seller)
     grow(thread, 200)
     read_up_to(seller, messages_of(thread)[20])
@@ -93,7 +93,7 @@ def reading(buyer, seller) -> Iterator[tuple[str, Operation]]:
     yield "may these two talk", lambda: can_message_directly(buyer, seller)
 
 
-def listing(seller) -> Iterator[tuple[str, Operation]]:
+def list_operations(seller) -> Iterator[tuple[str, Operation]]:
     user = make_person("Many")
     fill_inbox(user, seller, 120)
     ids = [each.thread_id for each in list_folder(user, "inbox").rows]
@@ -102,9 +102,9 @@ def listing(seller) -> Iterator[tuple[str, Operation]]:
         each.unread_pk, each.unread_sk = keys.unread_pk(user.id), each.thread_id
         each.last_tally, each.last_read_tally, each.own_since_read = 3, 1, 0
     message = f"msg_{'0' * 26}"
-    of_a_card = {"type": "extras", "created_at": keys.now()}
+    card_fields = {"type": "extras", "created_at": keys.now()}
     waiting = [
-        PendingAction(keys.user_pk(user.id), keys.pending_action_sk(thread, message), **of_a_card)
+        PendingAction(keys.user_pk(user.id), keys.pending_action_sk(thread, message), **card_fields)
         for thread in ids
     ]
     put_many([*unread, *waiting])
@@ -117,18 +117,18 @@ def listing(seller) -> Iterator[tuple[str, Operation]]:
     yield "one row of the inbox", lambda: get_row(user, ids[0])
     yield "unread count of a row", lambda: unread[0].unread
     pin_thread(user, thread_id=ids[0])
-    just_now = "a row changed just now"
-    yield f"a folder of the inbox, 50 rows, {just_now}", lambda: list_folder(user, "inbox")
-    yield f"the numbers beside folders, {just_now}", lambda: count_rows(user)
+    recent_change = "a row changed just now"
+    yield f"a folder of the inbox, 50 rows, {recent_change}", lambda: list_folder(user, "inbox")
+    yield f"the numbers beside folders, {recent_change}", lambda: count_rows(user)
 
 
-def writing(buyer, seller) -> Iterator[tuple[str, Operation]]:
+def write_operations(buyer, seller) -> Iterator[tuple[str, Operation]]:
     thread = start(buyer, seller)
     say(seller, thread, BODY)
     sent: list[Message] = []
 
     def send() -> None:
-        sent.append(sending(buyer, thread).run())
+        sent.append(make_outgoing(buyer, thread).run())
 
     yield "send, warm", send
     yield "mark delivered, at the newest", lambda: deliver_up_to(seller, sent[-1])
@@ -152,14 +152,14 @@ def writing(buyer, seller) -> Iterator[tuple[str, Operation]]:
     yield "remove", lambda: remove_message(buyer, thread_id=thread, message_id=sent[-1].id)
     yield (
         "8 of one thread together",
-        lambda: send_batch([sending(buyer, thread) for _ in range(8)]),
+        lambda: send_batch([make_outgoing(buyer, thread) for _ in range(8)]),
     )
     others = [start(buyer, seller) for _ in range(8)]
     for other in others:
         say(seller, other, BODY)
     yield (
         "8 of 8 threads together",
-        lambda: send_batch([sending(buyer, other) for other in others]),
+        lambda: send_batch([make_outgoing(buyer, other) for other in others]),
     )
     yield "save a draft", lambda: save_draft(buyer, thread_id=thread, text=BODY, version=0)
     yield "archive", lambda: archive_thread(buyer, thread_id=thread)
@@ -172,34 +172,34 @@ def writing(buyer, seller) -> Iterator[tuple[str, Operation]]:
     )
 
 
-def coming(buyer, seller) -> Iterator[tuple[str, Operation]]:
-    late = make_person("Late")
-    threads = [start(buyer, late) for _ in range(2)]
+def connection_operations(buyer, seller) -> Iterator[tuple[str, Operation]]:
+    absent_user = make_person("Late")
+    threads = [start(buyer, absent_user) for _ in range(2)]
     for thread in threads:
         for _ in range(20):
             say(buyer, thread, BODY)
     settle()
-    named = list_pending(late)[0]
+    pending = list_pending(absent_user)[0]
 
-    def come_back() -> None:
-        list_pending(late)
-        for each in named:
-            catch_up(late, each["thread"], after=each["first_undelivered"])
+    def reconnect() -> None:
+        list_pending(absent_user)
+        for each in pending:
+            catch_up(absent_user, each["thread"], after=each["first_undelivered"])
 
     connection = {"device": "Firefox", "session": "0" * 64, "since": now()}
     ids = [f"conn_{number:026d}" for number in range(2)]
-    yield "what is pending", lambda: list_pending(late)
-    yield "come back to 2 threads with 20 missed each", come_back
-    yield "connect", lambda: record_connection(late, connection_id=ids[0], **connection)
-    yield "a person's devices", lambda: list_connections(late)
+    yield "what is pending", lambda: list_pending(absent_user)
+    yield "come back to 2 threads with 20 missed each", reconnect
+    yield "connect", lambda: record_connection(absent_user, connection_id=ids[0], **connection)
+    yield "a person's devices", lambda: list_connections(absent_user)
     yield (
         "whose connection is this",
         lambda: Connection.find(keys.connection_pk(ids[0]), keys.METADATA),
     )
-    yield "close", lambda: remove_connection(late, connection_id=ids[0])
+    yield "close", lambda: remove_connection(absent_user, connection_id=ids[0])
 
 
-def agreeing(buyer, seller) -> Iterator[tuple[str, Operation]]:
+def project_operations(buyer, seller) -> Iterator[tuple[str, Operation]]:
     thread = start(buyer, seller)
     book(thread, buyer, seller)
     open_thread(buyer, thread)
@@ -209,17 +209,24 @@ def agreeing(buyer, seller) -> Iterator[tuple[str, Operation]]:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("kind", [reading, listing, writing, coming, agreeing])
-def test_costs_what_the_page_says(kind):
+@pytest.mark.parametrize(
+    "kind",
+    [read_operations, list_operations, write_operations, connection_operations, project_operations],
+)
+def test_operations_cost_what_the_page_documents(kind):
     people = {"buyer": make_person("Bea"), "seller": make_person("Sam")}
-    wanted = {name: people[name] for name in kind.__code__.co_varnames[: kind.__code__.co_argcount]}
+    arguments = {
+        name: people[name] for name in kind.__code__.co_varnames[: kind.__code__.co_argcount]
+    }
     table = pages.rows(pages.section(pages.read("speed.md"), "## What each operation costs"))
-    said = {each["operation"]: (int(each["requests"]), float(each["units"])) for each in table}
+    documented = {
+        each["operation"]: (int(each["requests"]), float(each["units"])) for each in table
+    }
     found: dict[str, tuple[int, float]] = {}
-    for name, operation in kind(**wanted):
+    for name, operation in kind(**arguments):
         with count_requests() as requests:
             operation()
         assert "Scan" not in requests
         found[name] = len(requests), requests.capacity
     lines = "\n".join(f"| {name} | {n} | {units:g} |" for name, (n, units) in found.items())
-    assert found == {name: said.get(name) for name in found}, f"\n{lines}"
+    assert found == {name: documented.get(name) for name in found}, f"\n{lines}"

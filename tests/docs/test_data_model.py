@@ -1,4 +1,4 @@
-"""docs/data-model.md says of the table what the models say."""
+"""docs/data-model.md describes the table as the models define it."""
 
 import re
 
@@ -14,7 +14,7 @@ ITEMS = pages.rows(pages.section(PAGE, "## Items"))
 A_MESSAGE = "msg_01JZZZZZZZZZZZZZZZZZZZZZZZ"
 PAIR = keys.pair_pk("<upper user>", "<lower user>")
 
-# Made by the same functions as the keys that are stored.
+# Built by the functions that build the stored keys.
 KEYS = {
     models.Thread: (keys.thread_pk("<thread>"), keys.THREAD),
     models.TabSnapshot: (keys.thread_pk("<thread>"), keys.tab_sk("<tab>")),
@@ -70,20 +70,20 @@ def name_of(kind: type[Item]) -> str:
     return re.sub(r"(?<=.)([A-Z])", lambda letter: f" {letter[0].lower()}", kind.__name__)
 
 
-def test_lists_every_item_with_its_keys_and_no_other():
+def test_every_item_is_listed_with_its_keys():
     listed = {row["item"]: (pages.only(row["pk"]), pages.only(row["sk"])) for row in ITEMS}
     assert len(listed) == len(ITEMS)
     assert listed == {name_of(kind): KEYS[kind] for kind in Item.kinds}
 
 
-def test_describes_the_attributes_of_every_item_and_of_no_other():
+def test_exactly_the_items_have_a_section_of_attributes():
     described = pages.headings(pages.section(PAGE, "## Attributes"))
     assert described == [row["item"] for row in ITEMS]
 
 
 @pytest.mark.parametrize("kind", Item.kinds, ids=name_of)
-def test_lists_every_attribute_with_its_type(kind):
-    # A kind that extends another one has its attributes, which are listed once.
+def test_every_attribute_is_listed_with_its_type(kind):
+    # A kind that extends another inherits its attributes, which are listed once.
     base = kind.__base__ if kind.__base__ in Item.kinds else kind
     listed = {
         pages.only(row["attribute"]): row["type"]
@@ -97,7 +97,7 @@ def test_lists_every_attribute_with_its_type(kind):
     assert listed == stored
 
 
-def test_lists_every_index_with_its_keys_and_what_it_projects():
+def test_every_index_is_listed_with_its_keys_and_projection():
     listed = {
         pages.only(row["index"]): (
             pages.quoted(row["partition key"])[0],
@@ -116,7 +116,7 @@ def _shape(index) -> tuple:
     return names["HASH"], names["RANGE"], projected
 
 
-def test_spells_the_keys_of_the_indexes():
+def test_the_key_formats_of_the_indexes_are_correct():
     at, thread = "<lastMessageAt>", "<thread>"
     listed = {
         pages.only(row["index"]): (
@@ -136,7 +136,7 @@ def test_spells_the_keys_of_the_indexes():
     }
 
 
-def test_the_sort_keys_come_in_the_order_that_it_shows():
+def test_the_sort_keys_sort_in_the_documented_order():
     shown = pages.rows(pages.section(PAGE, "## Why the sort keys are named so"))
     in_page = [name for row in shown for name in pages.quoted(row["sort key"])]
     of_thread = [kind.sk_prefix for kind in Item.kinds if kind.pk_prefix == keys.thread_pk("")]
@@ -156,13 +156,13 @@ SOURCES = [
 ]
 
 
-def test_says_of_all_five_sources_what_became_of_them():
+def test_all_five_sources_are_described():
     rows = pages.rows(pages.section(PAGE, "## Where it comes from"))
     assert list(dict.fromkeys(row["source"] for row in rows)) == SOURCES
     assert all(row["theirs"] and row["ours"] for row in rows)
 
 
-def test_the_sizes_are_those_of_the_models():
+def test_the_size_bounds_match_the_models():
     rows = pages.rows(pages.section(PAGE, "## Sizes"))
     listed = {row["item"].replace(" ", "").lower(): row["at most"] for row in rows}
     declared = {kind.__name__.lower(): f"{kind.max_bytes // 1024} KB" for kind in Item.kinds}

@@ -1,4 +1,4 @@
-"""docs/data-model.md says what a conversation leaves in the table, and what nothing writes yet."""
+"""docs/data-model.md lists the items that a conversation stores, and which are reserved."""
 
 import io
 import re
@@ -38,31 +38,31 @@ DAY = 24 * 3600
 
 
 @pytest.fixture
-def found(db: None) -> dict[str, list[dict[str, Any]]]:
-    """By the name of their kind: all items of two people who talked, and of a guest of theirs."""
+def stored_items(db: None) -> dict[str, list[dict[str, Any]]]:
+    """All items of a conversation of two users and a guest, by the name of their kind."""
     buyer, seller, guest = people = [make_person(name) for name in ("Bea", "Sam", "Gus")]
     seller.avatar, seller.city = "sam.jpg", "Lisbon"
     seller.save()
     processing.process_due()
     thread = start(buyer, seller, city="Lisbon")
     add_friend(buyer, thread_id=thread, user=guest)
-    add_friend(buyer, thread_id=thread, user=(gone := make_person("Ida")))
-    leave_thread(gone, thread_id=thread)
+    add_friend(buyer, thread_id=thread, user=(former_participant := make_person("Ida")))
+    leave_thread(former_participant, thread_id=thread)
     add_participant(buyer, thread_id=thread, user=make_person("Ivo"))
     file = accept_file(seller, thread_id=thread, name="a.txt", content=io.BytesIO(b"Words"))
-    said = say(seller, thread, attachments=[file.id])
+    message = say(seller, thread, attachments=[file.id])
     say(seller, thread, "Call me on 0171 3920042")
     hold_author(thread_id=thread, user_id=guest.id, reason="Why.", case_id="case_2")
     remove_participant(buyer, thread_id=thread, user_id=guest.id)
     mute_thread(buyer, thread_id=thread, until=keys.now())
     mark_all_read(seller, thread_id=thread)
     mark_unread(seller, thread_id=thread)
-    group = _booked(thread, buyer, seller)
-    shard = _archived(thread)
+    group = _make_group(thread, buyer, seller)
+    shard = _archive(thread)
     block_person(seller, blocked=buyer)
     request = ask(guest, seller)
-    hide_message(thread_id=thread, message_id=said.id)
-    redact_message(thread_id=thread, message_id=said.id, text=said.body[:3])
+    hide_message(thread_id=thread, message_id=message.id)
+    redact_message(thread_id=thread, message_id=message.id, text=message.body[:3])
     soft_block_thread(thread_id=thread, reason="Contact details", case_id="case_1")
     lock_thread(thread_id=thread, reason="Keep calm.")
     hold_author(thread_id=thread, user_id=seller.id, reason="Why.", case_id="case_1")
@@ -73,7 +73,7 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
         keys.thread_pk(request),
         keys.pair_pk(buyer.id, seller.id),
         keys.pair_pk(guest.id, seller.id),
-        keys.archive_pk(said.created_at[:10], thread),
+        keys.archive_pk(message.created_at[:10], thread),
         keys.packed_pk(shard),
         keys.pack_check_pk(shard),
         keys.ARCHIVING,
@@ -86,8 +86,8 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     return by_kind
 
 
-def _booked(thread: str, buyer: User, seller: User) -> str:
-    """The thread of a group with somebody else, in which a booking of these two is."""
+def _make_group(thread: str, buyer: User, seller: User) -> str:
+    """Links a booking of the two users with another one; returns the thread of the group."""
     other = make_person("Mia")
     legs = [book(thread, buyer, seller), book(start(buyer, other), buyer, other)]
     edit_tab(buyer, thread_id=thread, tab="brief", op="edit", version=0, part="goals", text="Joy")
@@ -95,8 +95,8 @@ def _booked(thread: str, buyer: User, seller: User) -> str:
     return link_bookings(buyer, title="A day", leg_ids=[leg.id for leg in legs]).thread_id
 
 
-def _archived(thread: str) -> int:
-    """With one pack that was noted to be looked at, as if we had been stopped then."""
+def _archive(thread: str) -> int:
+    """Archives the thread, with a pending check of one pack as after an interrupted run."""
     archive_thread(thread, since="2020-01-01", before=datetime.now(UTC))
     advance_first_day(datetime.now(UTC).date(), was=get_first_day())
     (pack,) = list_packs(thread)
@@ -108,41 +108,43 @@ def is_reserved(text: str) -> bool:
     return "Reserved for" in text
 
 
-def test_every_item_has_the_keys_that_the_page_gives_its_kind(found):
+def test_every_item_has_the_documented_keys(stored_items):
     for row in ITEMS:
-        for raw in found[row["item"]]:
+        for raw in stored_items[row["item"]]:
             for key in ("pk", "sk"):
                 assert re.fullmatch(_pattern(pages.only(row[key])), raw[key]["S"])
 
 
-def _pattern(spelled: str) -> str:
-    return re.sub("<[^>]+>", "[^#]+", re.escape(spelled).replace(r"\ ", " "))
+def _pattern(format_: str) -> str:
+    return re.sub("<[^>]+>", "[^#]+", re.escape(format_).replace(r"\ ", " "))
 
 
-def test_what_is_called_reserved_is_not_written_and_the_rest_is(found):
+def test_exactly_the_reserved_items_are_not_written(stored_items):
     assert {row["item"]: is_reserved(row["what it is"]) for row in ITEMS} == {
-        row["item"]: not found[row["item"]] for row in ITEMS
+        row["item"]: not stored_items[row["item"]] for row in ITEMS
     }
 
 
-def test_attributes_that_are_called_reserved_are_not_written_and_the_rest_are(found):
+def test_exactly_the_reserved_attributes_are_not_written(stored_items):
     for row in ITEMS:
         if is_reserved(row["what it is"]):
             continue
         listed = pages.rows(pages.section(PAGE, f"### {row['item']}"))
         in_use = {pages.only(a["attribute"]) for a in listed if not is_reserved(a["holds"])}
-        written = {name for raw in found[row["item"]] for name in raw} - ON_EVERY_ITEM
+        written = {name for raw in stored_items[row["item"]] for name in raw} - ON_EVERY_ITEM
         assert (row["item"], written) == (row["item"], in_use)
 
 
-def test_items_live_as_long_as_the_page_says(found):
+def test_items_expire_as_documented(stored_items):
     for row in ITEMS:
-        lives = {int(raw["ttl"]["N"]) - time.time() for raw in found[row["item"]] if "ttl" in raw}
-        without = [raw for raw in found[row["item"]] if "ttl" not in raw]
+        lifetimes = {
+            int(raw["ttl"]["N"]) - time.time() for raw in stored_items[row["item"]] if "ttl" in raw
+        }
+        without = [raw for raw in stored_items[row["item"]] if "ttl" not in raw]
         if row["expires"] == "never":
-            assert not lives
-        elif found[row["item"]]:
+            assert not lifetimes
+        elif stored_items[row["item"]]:
             days = int(row["expires"].split(" day")[0])
-            # An item that expires after another one follows has no ttl before that.
+            # An item that expires only after its successor exists has no ttl before.
             assert not without or "after the next" in row["expires"]
-            assert all(days * DAY - 60 < life <= days * DAY for life in lives)
+            assert all(days * DAY - 60 < lifetime <= days * DAY for lifetime in lifetimes)
