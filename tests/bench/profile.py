@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench import load
-from tests.bench.world import World
+from tests.bench.deployment import World
 
 PY_SPY = Path(sys.executable).with_name("py-spy")
 RATE = 250

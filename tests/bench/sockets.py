@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.bench.world import ROOT, World
+from tests.bench.deployment import ROOT, World
 
 import processes  # isort: skip
 

@@ -5,8 +5,8 @@ import json
 import secrets
 from pathlib import Path
 
+from tests.soak.deployment import ENGINES
 from tests.soak.run import Options, soak
-from tests.soak.world import ENGINES
 
 # Found by name once `programs` has been imported.
 import terminal  # isort: skip

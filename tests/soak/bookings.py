@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import psycopg
 
 from tests.soak.booking_flow import Deal
+from tests.soak.deployment import Plot
 from tests.soak.programs import ROOT
 from tests.soak.stored import Stored
-from tests.soak.world import Plot
 from tests.wait import poll_until
 
 # For the relay to finish what the last kill left.

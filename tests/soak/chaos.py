@@ -5,8 +5,8 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
+from tests.soak.deployment import World
 from tests.soak.programs import wait_for
-from tests.soak.world import World
 
 # Of the requests that a fault can befall, so many, for so many seconds.
 WEATHER = {

@@ -11,12 +11,12 @@ from tests.soak.background import Background
 from tests.soak.bookings import make_deals
 from tests.soak.chaos import Chaos
 from tests.soak.checker import check
+from tests.soak.deployment import ENGINES, TABLE, World, running_world
 from tests.soak.device import NAMES_PENDING, Device
 from tests.soak.report import Report
 from tests.soak.simulated_users import Crowd, gather
 from tests.soak.stored import Reader, Stored
 from tests.soak.thread_view import View
-from tests.soak.world import ENGINES, TABLE, World, running_world
 
 # Seconds, for a heartbeat and its answer, and some more where the machine has much else to do. They
 # are counted one by one: time in which nobody here could do anything is nobody's delay.

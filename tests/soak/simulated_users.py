@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from tests.soak.checker import Pages
+from tests.soak.deployment import Plot
 from tests.soak.device import Device
 from tests.soak.device_log import Witness
 from tests.soak.stored import Stored
 from tests.soak.thread_view import View
-from tests.soak.world import Plot
 
 TWO_DEVICES = 0.4
 # Whoever sees that so many have not gone out waits: a slow machine is not drowned, only slow.
