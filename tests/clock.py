@@ -1,4 +1,4 @@
-"""Requests to DynamoDB are signed by the real clock, whatever time a test pretends it is."""
+"""Requests to DynamoDB are signed with the real time, even if a test freezes the clock."""
 
 import datetime
 
@@ -6,7 +6,7 @@ from time_machine import escape_hatch
 
 
 def sign_by_the_real_clock() -> None:
-    """An engine that checks signatures refuses those of another day."""
+    """Engines that verify signatures refuse those of another day."""
     from threads.dynamodb import signing
 
     signing.current_time = _real_time

@@ -1,10 +1,10 @@
-"""Input that has broken others: what people might type, or send, to run a script in somebody's
-page, to break it apart or to write headers. Every surface is shown all of it."""
+"""Hostile input that tries to run a script in another user's page, to break its layout or to inject
+headers. Tests show all of it on every page."""
 
 from uuid import uuid4
 
 RUN = "globalThis.hacked=1"
-# A script that runs says so.
+# A script that runs sets a global variable.
 SCRIPTS = [
     f"<script>{RUN}</script>",
     f"<img src=x onerror={RUN}>",
@@ -49,7 +49,7 @@ SCRIPTS = [
     f"＜script＞{RUN}＜/script＞",
     f"<scr\x00ipt>{RUN}</scr\x00ipt>",
 ]
-# What breaks a page apart, or a name, or a header.
+# Text that may break a layout, a name or a header.
 SHAPES = [
     "\u202eetisoppo eht si siht\u202c",
     "\u2066\u2067\u2068 isolated and never closed",

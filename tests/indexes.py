@@ -1,4 +1,4 @@
-"""What tests need to know of indexes that lag behind the table."""
+"""Helpers for indexes that lag behind the table."""
 
 import sys
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ INDEXES = ("GSI1", "GSI2", "GSI3", "GSI4")
 
 
 def settle() -> None:
-    """Waits until the indexes show all that was written, and forgets that it was written lately."""
+    """Waits until the indexes contain all writes, and clears the record of recent writes."""
     mark = f"MARK#{uuid4()}"
     item = {"pk": {"S": mark}, "sk": {"S": mark}}
     for index in INDEXES:
@@ -37,7 +37,7 @@ def settle() -> None:
 
 @contextmanager
 def lagging_engine(folder: Path, monkeypatch: Any, *, delay_ms: int) -> Iterator[None]:
-    """A table of its own on the second engine; connections made meanwhile lead there."""
+    """Starts a second engine with lagging indexes, to which new connections are opened."""
     sys.path.insert(0, str(SCRIPTS))
     import second_engine
 

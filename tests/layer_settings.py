@@ -1,4 +1,4 @@
-"""The service's settings on another channel layer, which a test names."""
+"""The settings of the service with the channel layer that a test chooses."""
 
 import json
 import os

@@ -1,7 +1,7 @@
-"""Who gets what: every address and every frame against every kind of person.
+"""Access control: every address and every command against every kind of user.
 
 An address or a command without a row here fails, so that nothing new is open by oversight.
-Legend: a number is the status; "in" sends one to sign in; a code is a refusal.
+Legend: a number is the status; "in" redirects to the sign-in page; a code is a refusal.
 """
 
 import io
@@ -38,13 +38,13 @@ from threads.models import Message
 
 LISTING = f"{'0' * 64} 12 https://files.example/a.jpg a.jpg"
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
-KINDS = ("nobody", "stranger", "invited", "participant", "removed", "blocked", "suspended")
+KINDS = ("anonymous", "stranger", "invited", "participant", "removed", "blocked", "suspended")
 KINDS += ("staff", "holder")
 
 
 @dataclass
 class Scene:
-    """A conversation, and somebody of each kind beside it."""
+    """A conversation, and a user of each kind."""
 
     thread: str
     blocked_thread: str
@@ -58,13 +58,13 @@ class Scene:
         return self.blocked_thread if kind == "blocked" else self.thread
 
     @cached_property
-    def agreed(self) -> "Agreed":
-        """Between buyer and seller, for what needs it: whoever was added has no part in it."""
-        return agree(self.thread, self.people["participant"], self.seller)
+    def booking(self) -> "Booking":
+        """A booking of buyer and seller only, made when a test needs it."""
+        return make_booking(self.thread, self.people["participant"], self.seller)
 
 
 @dataclass
-class Agreed:
+class Booking:
     leg: Leg
     group_id: str
     offer_id: str
@@ -108,8 +108,8 @@ def scene(db: None) -> Scene:
     return Scene(thread, blocked_thread, message, people, seller, added, photo)
 
 
-def agree(thread: str, buyer: User, seller: User) -> Agreed:
-    """A booking with all that can come of it, and an offer that is still open."""
+def make_booking(thread: str, buyer: User, seller: User) -> Booking:
+    """A booking with group, receipt, delivery and card, and an open offer."""
     leg = book(thread, buyer, seller)
     other = make_person("Mia")
     second = book(start(buyer, other), buyer, other)
@@ -118,70 +118,72 @@ def agree(thread: str, buyer: User, seller: User) -> Agreed:
     manifest = deliver_finals(seller, leg_id=leg.id, key="1", title="Finals", listing=LISTING)
     offer = offer_in(thread, seller, changes=leg.id)
     card = propose("extras", leg)
-    return Agreed(leg, group.id, offer.id, card.id, receipt.id, manifest.id)
+    return Booking(leg, group.id, offer.id, card.id, receipt.id, manifest.id)
 
 
 def row(**expected: object) -> dict[str, object]:
-    """All kinds, in order; `others` stands for those that are not named. Staff who have taken a
-    case of this very thread read it there, and nowhere else: here they are staff like all."""
+    """The expected response for each kind; `others` applies to the kinds that are not named.
+
+    Staff who took the case of a thread read it in the case only, so here they are ordinary staff.
+    """
     others = expected.pop("others", None)
-    # Somebody invited is a stranger, but for the invitation itself.
+    # An invited user is a stranger, except for the invitation itself.
     expected.setdefault("invited", expected.get("stranger", others))
     expected.setdefault("holder", expected.get("staff", others))
     full = {kind: expected.get(kind, others) for kind in KINDS}
-    assert None not in full.values(), "every kind of person needs an answer"
+    assert None not in full.values(), "every kind of user needs an expected response"
     return full
 
 
-# Staff are nobody special outside a case, superusers neither.
+# Outside a case staff have no special access, and neither have superusers.
 OPEN = row(others=200)
-SIGNED_IN = row(others=200, nobody="in", suspended="in")
-SIGNED_IN_POST = row(others=302, nobody="in", suspended="in")
-OF_THREAD = row(nobody="in", suspended="in", participant=200, blocked=200, others=404)
-ACT = row(nobody="in", suspended="in", participant=302, blocked=302, others=404)
+SIGNED_IN = row(others=200, anonymous="in", suspended="in")
+SIGNED_IN_POST = row(others=302, anonymous="in", suspended="in")
+THREAD_PAGE = row(anonymous="in", suspended="in", participant=200, blocked=200, others=404)
+THREAD_POST = row(anonymous="in", suspended="in", participant=302, blocked=302, others=404)
 
 Args = Callable[[Scene, str], list[str]]
 Data = Callable[[Scene, str], dict[str, object]]
 
 
-def nothing(scene: Scene, kind: str) -> list[str]:
+def no_args(scene: Scene, kind: str) -> list[str]:
     return []
 
 
-def of_thread(scene: Scene, kind: str) -> list[str]:
+def thread_args(scene: Scene, kind: str) -> list[str]:
     return [scene.thread_for(kind)]
 
 
-def of_message(scene: Scene, kind: str) -> list[str]:
+def message_args(scene: Scene, kind: str) -> list[str]:
     return [scene.thread, scene.message.id]
 
 
-def handle_of_seller(scene: Scene, kind: str) -> list[str]:
+def seller_args(scene: Scene, kind: str) -> list[str]:
     return [scene.seller.handle]
 
 
 @dataclass
 class View:
     expected: dict[str, object]
-    args: Args = nothing
+    args: Args = no_args
     post: Data | None = None
     query: str = ""
 
 
-def posting(**data: object) -> Data:
+def post_data(**data: object) -> Data:
     return lambda scene, kind: data
 
 
-def a_message(scene: Scene, kind: str) -> dict[str, object]:
+def message_data(scene: Scene, kind: str) -> dict[str, object]:
     return {"client_id": str(uuid4()), "body": "Hello", "seen_seq": 0}
 
 
-def the_newest(scene: Scene, kind: str) -> dict[str, object]:
+def newest_message_data(scene: Scene, kind: str) -> dict[str, object]:
     message = scene.message
     return {"message": message.id, "seq": message.seq, "tally": message.tally}
 
 
-def an_export(scene: Scene) -> str:
+def make_export(scene: Scene) -> str:
     owner = scene.people["participant"]
     if not owner.exports.exists():
         request_export(owner, thread_id=scene.thread, about="Ours")
@@ -189,188 +191,200 @@ def an_export(scene: Scene) -> str:
     return owner.exports.get().id
 
 
-A_REPORT = posting(reason="spam", comment="Again and again")
+REPORT_DATA = post_data(reason="spam", comment="Again and again")
 
 VIEWS: dict[str, View] = {
-    "welcome": View(row(nobody=200, suspended=200, others=302)),
+    "welcome": View(row(anonymous=200, suspended=200, others=302)),
     "healthz": View(OPEN),
     "readyz": View(OPEN),
     "styleguide": View(OPEN),
-    "accounts:profile": View(SIGNED_IN, handle_of_seller),
+    "accounts:profile": View(SIGNED_IN, seller_args),
     "accounts:settings": View(SIGNED_IN),
-    "accounts:requirements": View(SIGNED_IN_POST, post=posting(requires_date="on")),
-    "accounts:safe_mode": View(SIGNED_IN_POST, post=posting(safe_mode="on")),
-    "accounts:theme": View(row(others=302), post=posting(theme="dark")),
+    "accounts:requirements": View(SIGNED_IN_POST, post=post_data(requires_date="on")),
+    "accounts:safe_mode": View(SIGNED_IN_POST, post=post_data(safe_mode="on")),
+    "accounts:theme": View(row(others=302), post=post_data(theme="dark")),
     "inbox:inbox": View(SIGNED_IN),
     "inbox:folder": View(SIGNED_IN, lambda scene, kind: ["archived"]),
     "inbox:rows": View(SIGNED_IN),
-    "inbox:row": View(OF_THREAD | {"invited": 200}, of_thread),
+    "inbox:row": View(THREAD_PAGE | {"invited": 200}, thread_args),
     "inbox:counts": View(SIGNED_IN),
     "inbox:search": View(SIGNED_IN, query="?q=hello"),
     "inbox:find": View(SIGNED_IN, query="?q=hello"),
     "inbox:keys": View(SIGNED_IN),
     "inbox:act": View(
-        ACT | {"invited": 302},
+        THREAD_POST | {"invited": 302},
         post=lambda scene, kind: {"act": "pin", "thread": scene.thread_for(kind)},
     ),
     "threads:start": View(
         SIGNED_IN
         | {"blocked": 403, "participant": 302, "stranger": 302, "removed": 302}
         | {"staff": 302, "holder": 302, "invited": 302},
-        handle_of_seller,
+        seller_args,
         post=lambda scene, kind: {"what": "A shoot", "message": "Hello", "client_id": str(uuid4())},
     ),
     "privacy:data": View(SIGNED_IN),
-    "privacy:export_everything": View(SIGNED_IN_POST, post=posting()),
-    "privacy:export_thread": View(ACT, of_thread, post=posting()),
-    # Of the one who asked for it, and of nobody else.
+    "privacy:export_everything": View(SIGNED_IN_POST, post=post_data()),
+    "privacy:export_thread": View(THREAD_POST, thread_args, post=post_data()),
+    # Only the user who requested the export may fetch it.
     "privacy:export": View(
-        row(nobody="in", suspended="in", participant=200, others=404),
-        lambda scene, kind: [an_export(scene)],
+        row(anonymous="in", suspended="in", participant=200, others=404),
+        lambda scene, kind: [make_export(scene)],
     ),
     "privacy:delete_account": View(
-        SIGNED_IN | {"staff": 409, "holder": 409}, post=posting(password="not mine")
+        SIGNED_IN | {"staff": 409, "holder": 409}, post=post_data(password="not mine")
     ),
     "threads:devices": View(SIGNED_IN),
-    "threads:sign_out_others": View(SIGNED_IN_POST, post=posting()),
+    "threads:sign_out_others": View(SIGNED_IN_POST, post=post_data()),
     "threads:sign_out_device": View(
-        row(others=404, nobody="in", suspended="in"),
+        row(others=404, anonymous="in", suspended="in"),
         lambda scene, kind: ["999999999"],
-        post=posting(),
+        post=post_data(),
     ),
-    "threads:thread": View(OF_THREAD | {"invited": 200}, of_thread),
+    "threads:thread": View(THREAD_PAGE | {"invited": 200}, thread_args),
     "threads:messages": View(
-        row(nobody="in", suspended="in", participant=302, blocked=403, others=404),
-        of_thread,
-        post=a_message,
+        row(anonymous="in", suspended="in", participant=302, blocked=403, others=404),
+        thread_args,
+        post=message_data,
     ),
-    "threads:message": View(OF_THREAD | {"blocked": 404}, of_message),
+    "threads:message": View(THREAD_PAGE | {"blocked": 404}, message_args),
     "threads:upload": View(
-        row(nobody="in", suspended="in", participant=201, blocked=403, others=404),
-        of_thread,
+        row(anonymous="in", suspended="in", participant=201, blocked=403, others=404),
+        thread_args,
         post=lambda scene, kind: {"file": SimpleUploadedFile("a.txt", b"Words")},
     ),
-    "threads:file": View(OF_THREAD | {"blocked": 404}, lambda scene, kind: [scene.file.id]),
-    "threads:read": View(ACT | {"blocked": 400}, of_thread, post=the_newest),
-    "threads:accept": View(ACT | {"invited": 302}, of_thread, post=posting()),
-    "threads:decline": View(ACT | {"invited": 302}, of_thread, post=posting()),
+    "threads:file": View(THREAD_PAGE | {"blocked": 404}, lambda scene, kind: [scene.file.id]),
+    "threads:read": View(THREAD_POST | {"blocked": 400}, thread_args, post=newest_message_data),
+    "threads:accept": View(THREAD_POST | {"invited": 302}, thread_args, post=post_data()),
+    "threads:decline": View(THREAD_POST | {"invited": 302}, thread_args, post=post_data()),
     "threads:add": View(
-        ACT | {"blocked": 403},
-        of_thread,
+        THREAD_POST | {"blocked": 403},
+        thread_args,
         post=lambda scene, kind: {"handle": scene.people["stranger"].handle},
     ),
     "threads:remove": View(
-        ACT | {"blocked": 403},
-        of_thread,
+        THREAD_POST | {"blocked": 403},
+        thread_args,
         post=lambda scene, kind: {"user_id": scene.added.id},
     ),
-    "threads:leave": View(ACT, of_thread, post=posting()),
-    "moderation:report_thread": View(ACT, of_thread, post=A_REPORT),
-    "moderation:report_message": View(ACT | {"blocked": 404}, of_message, post=A_REPORT),
-    "moderation:reports": View(SIGNED_IN),
-    "moderation:report_person": View(SIGNED_IN_POST, handle_of_seller, post=A_REPORT),
-    "threads:safe_mode": View(
-        ACT | {"blocked": 403},
-        lambda scene, kind: [scene.thread_for(kind), "off"],
-        post=posting(),
+    "threads:leave": View(THREAD_POST, thread_args, post=post_data()),
+    "moderation:report_thread": View(THREAD_POST, thread_args, post=REPORT_DATA),
+    "moderation:report_message": View(
+        THREAD_POST | {"blocked": 404}, message_args, post=REPORT_DATA
     ),
-    "threads:block": View(ACT, of_thread, post=lambda scene, kind: {"user_id": scene.seller.id}),
-    "threads:unblock": View(ACT, of_thread, post=lambda scene, kind: {"user_id": scene.seller.id}),
+    "moderation:reports": View(SIGNED_IN),
+    "moderation:report_person": View(SIGNED_IN_POST, seller_args, post=REPORT_DATA),
+    "threads:safe_mode": View(
+        THREAD_POST | {"blocked": 403},
+        lambda scene, kind: [scene.thread_for(kind), "off"],
+        post=post_data(),
+    ),
+    "threads:block": View(
+        THREAD_POST, thread_args, post=lambda scene, kind: {"user_id": scene.seller.id}
+    ),
+    "threads:unblock": View(
+        THREAD_POST, thread_args, post=lambda scene, kind: {"user_id": scene.seller.id}
+    ),
 }
 
-# Of the parties, and of nobody else: not of somebody who was added to their conversation either.
-PARTIES = row(nobody="in", suspended="in", participant=200, others=404)
+# Only the parties of the booking have access, not a user who was added to their conversation.
+PARTIES = row(anonymous="in", suspended="in", participant=200, others=404)
 PARTIES_POST = PARTIES | {"participant": 302}
-NOT_HERS = PARTIES | {"participant": 403}
+SELLER_ONLY = PARTIES | {"participant": 403}
 
 
-def of_panel(scene: Scene, kind: str) -> list[str]:
-    assert scene.agreed.leg.thread_id == scene.thread
+def panel_args(scene: Scene, kind: str) -> list[str]:
+    assert scene.booking.leg.thread_id == scene.thread
     return [scene.thread_for(kind), "docs"]
 
 
-def of_booked(scene: Scene, kind: str) -> list[str]:
-    return of_panel(scene, kind)[:1]
+def booked_thread_args(scene: Scene, kind: str) -> list[str]:
+    return panel_args(scene, kind)[:1]
 
 
-def of_leg(scene: Scene, kind: str) -> list[str]:
-    return [scene.agreed.leg.id]
+def leg_args(scene: Scene, kind: str) -> list[str]:
+    return [scene.booking.leg.id]
 
 
-def of_contract(scene: Scene, kind: str) -> list[str]:
-    return [scene.agreed.leg.contract.id]
+def contract_args(scene: Scene, kind: str) -> list[str]:
+    return [scene.booking.leg.contract.id]
 
 
 VIEWS |= {
-    "projects:panel_tab": View(PARTIES, of_panel),
-    # The seller shows proofs, and takes them back.
-    "projects:proofs": View(NOT_HERS, of_booked, post=posting(file_ids="")),
+    "projects:panel_tab": View(PARTIES, panel_args),
+    # Only the seller shares and removes proofs.
+    "projects:proofs": View(SELLER_ONLY, booked_thread_args, post=post_data(file_ids="")),
     "projects:proof_remove": View(
-        NOT_HERS, lambda scene, kind: [*of_booked(scene, kind), scene.file.id], post=posting()
+        SELLER_ONLY,
+        lambda scene, kind: [*booked_thread_args(scene, kind), scene.file.id],
+        post=post_data(),
     ),
-    "projects:offer_new": View(OF_THREAD, of_thread),
+    "projects:offer_new": View(THREAD_PAGE, thread_args),
     "projects:card_new": View(
-        PARTIES, lambda scene, kind: [scene.agreed.leg.thread_id, "reschedule"]
+        PARTIES, lambda scene, kind: [scene.booking.leg.thread_id, "reschedule"]
     ),
-    "projects:card": View(PARTIES, lambda scene, kind: [scene.agreed.card_id]),
+    "projects:card": View(PARTIES, lambda scene, kind: [scene.booking.card_id]),
     "projects:card_transition": View(
         PARTIES_POST,
-        lambda scene, kind: [scene.agreed.card_id, "decline"],
-        post=posting(version="1", key="decline-1"),
+        lambda scene, kind: [scene.booking.card_id, "decline"],
+        post=post_data(version="1", key="decline-1"),
     ),
-    "projects:calendar": View(PARTIES, of_leg),
-    "projects:offer": View(PARTIES, lambda scene, kind: [scene.agreed.offer_id]),
+    "projects:calendar": View(PARTIES, leg_args),
+    "projects:offer": View(PARTIES, lambda scene, kind: [scene.booking.offer_id]),
     "projects:offer_answer": View(
-        PARTIES_POST, lambda scene, kind: [scene.agreed.offer_id, "accept"], post=posting()
+        PARTIES_POST, lambda scene, kind: [scene.booking.offer_id, "accept"], post=post_data()
     ),
-    "projects:contract": View(PARTIES, of_contract),
-    "projects:contract_pdf": View(PARTIES, lambda scene, kind: [scene.agreed.leg.contract.id, "1"]),
+    "projects:contract": View(PARTIES, contract_args),
+    "projects:contract_pdf": View(
+        PARTIES, lambda scene, kind: [scene.booking.leg.contract.id, "1"]
+    ),
     "projects:contract_sign": View(
         PARTIES_POST,
-        of_contract,
-        post=posting(number="1", has_read="on", legal_name="Beatrice Test"),
+        contract_args,
+        post=post_data(number="1", has_read="on", legal_name="Beatrice Test"),
     ),
-    # She is the buyer: what has been paid, the seller records, who also delivers.
-    "projects:payment": View(NOT_HERS, of_leg, post=posting(key="2", amount="1", method="cash")),
+    # The participant is the buyer; only the seller records payments and delivers.
+    "projects:payment": View(
+        SELLER_ONLY, leg_args, post=post_data(key="2", amount="1", method="cash")
+    ),
     "projects:reverse_payment": View(
-        NOT_HERS, lambda scene, kind: [scene.agreed.receipt_id], post=posting(key="3")
+        SELLER_ONLY, lambda scene, kind: [scene.booking.receipt_id], post=post_data(key="3")
     ),
-    "projects:deliver": View(PARTIES | {"participant": 404}, of_thread),
-    "projects:link": View(PARTIES, of_leg),
-    "projects:booking_group": View(PARTIES, lambda scene, kind: [scene.agreed.group_id]),
-    "projects:receipt": View(PARTIES, lambda scene, kind: [scene.agreed.receipt_id]),
-    "projects:receipt_pdf": View(PARTIES, lambda scene, kind: [scene.agreed.receipt_id]),
-    "projects:manifest": View(PARTIES, lambda scene, kind: [scene.agreed.manifest_id]),
+    "projects:deliver": View(PARTIES | {"participant": 404}, thread_args),
+    "projects:link": View(PARTIES, leg_args),
+    "projects:booking_group": View(PARTIES, lambda scene, kind: [scene.booking.group_id]),
+    "projects:receipt": View(PARTIES, lambda scene, kind: [scene.booking.receipt_id]),
+    "projects:receipt_pdf": View(PARTIES, lambda scene, kind: [scene.booking.receipt_id]),
+    "projects:manifest": View(PARTIES, lambda scene, kind: [scene.booking.manifest_id]),
 }
 
-# Of others' making: allauth lets everybody in to sign in, and nobody else to the rest.
-FOR_SIGNING_IN = row(nobody=200, suspended=200, others=302)
+# Pages of allauth: sign-in is public, the rest requires a session.
+SIGN_IN_PAGE = row(anonymous=200, suspended=200, others=302)
 VIEWS |= {
-    "account_login": View(FOR_SIGNING_IN),
-    "account_signup": View(FOR_SIGNING_IN),
+    "account_login": View(SIGN_IN_PAGE),
+    "account_signup": View(SIGN_IN_PAGE),
     "account_logout": View(SIGNED_IN),
     "account_inactive": View(OPEN),
     "account_email": View(SIGNED_IN),
     "account_email_verification_sent": View(OPEN),
     "account_confirm_email": View(OPEN, lambda scene, kind: ["no-such-key"]),
     "account_change_password": View(SIGNED_IN),
-    "account_set_password": View(row(nobody="in", suspended="in", others=302)),
+    "account_set_password": View(row(anonymous="in", suspended="in", others=302)),
     "account_reset_password": View(OPEN),
     "account_reset_password_done": View(OPEN),
     "account_reset_password_from_key": View(OPEN, lambda scene, kind: ["1", "no-such-key"]),
     "account_reset_password_from_key_done": View(OPEN),
     "account_reauthenticate": View(SIGNED_IN),
-    "account_confirm_login_code": View(row(nobody="in", suspended="in", others=302)),
+    "account_confirm_login_code": View(row(anonymous="in", suspended="in", others=302)),
     "mfa_index": View(SIGNED_IN),
-    "mfa_authenticate": View(row(nobody="in", suspended="in", others=302)),
+    "mfa_authenticate": View(row(anonymous="in", suspended="in", others=302)),
     "mfa_reauthenticate": View(SIGNED_IN_POST),
-    # Asks for the password once more, before anything about it is shown.
+    # Redirects to a password prompt first.
     "mfa_activate_totp": View(SIGNED_IN_POST),
-    "mfa_deactivate_totp": View(row(nobody="in", suspended="in", others=404)),
-    "mfa_view_recovery_codes": View(row(nobody="in", suspended="in", others=404)),
+    "mfa_deactivate_totp": View(row(anonymous="in", suspended="in", others=404)),
+    "mfa_view_recovery_codes": View(row(anonymous="in", suspended="in", others=404)),
     "mfa_generate_recovery_codes": View(SIGNED_IN_POST),
-    "mfa_download_recovery_codes": View(row(nobody="in", suspended="in", others=404)),
-    # Here without a second factor; tests/moderation/test_admin_access.py has every page of it.
+    "mfa_download_recovery_codes": View(row(anonymous="in", suspended="in", others=404)),
+    # Without a second factor; tests/moderation/test_admin_access.py covers every page of the admin.
     "admin:*": View(row(others=302)),
 }
 
@@ -389,9 +403,9 @@ def test_every_address_has_a_row_and_every_row_an_address():
     assert found == set(VIEWS)
 
 
-def answer(name: str, view: View, scene: Scene, kind: str) -> object:
+def request_as(name: str, view: View, scene: Scene, kind: str) -> object:
     client = Client()
-    if kind != "nobody":
+    if kind != "anonymous":
         client.force_login(scene.people[kind], backend=BACKEND)
     url = "/admin/" if name == "admin:*" else reverse(name, args=view.args(scene, kind))
     if view.post is None:
@@ -404,14 +418,14 @@ def answer(name: str, view: View, scene: Scene, kind: str) -> object:
 
 
 @pytest.mark.parametrize("name", sorted(VIEWS))
-def test_everybody_gets_what_the_table_says(name, scene):
+def test_every_kind_of_user_gets_the_expected_response(name, scene):
     view = VIEWS[name]
-    got = {kind: answer(name, view, scene, kind) for kind in KINDS}
-    assert got == view.expected
+    actual = {kind: request_as(name, view, scene, kind) for kind in KINDS}
+    assert actual == view.expected
 
 
 @pytest.mark.parametrize("name", [n for n, view in sorted(VIEWS.items()) if view.post])
-def test_a_change_is_not_made_by_looking(name, scene):
+def test_a_get_request_makes_no_change(name, scene):
     client = Client()
     client.force_login(scene.people["participant"], backend=BACKEND)
     url = reverse(name, args=VIEWS[name].args(scene, "participant"))
@@ -419,7 +433,7 @@ def test_a_change_is_not_made_by_looking(name, scene):
 
 
 @pytest.mark.parametrize("name", [n for n, view in sorted(VIEWS.items()) if view.post])
-def test_a_change_needs_the_token_of_our_own_page(name, scene):
+def test_a_change_requires_a_csrf_token(name, scene):
     client = Client(enforce_csrf_checks=True)
     client.force_login(scene.people["participant"], backend=BACKEND)
     view = VIEWS[name]
@@ -427,37 +441,41 @@ def test_a_change_needs_the_token_of_our_own_page(name, scene):
     assert client.post(url, view.post(scene, "participant")).status_code == 403
 
 
-def test_a_thread_of_others_looks_like_one_that_does_not_exist(scene):
+def test_a_thread_of_other_users_looks_like_one_that_does_not_exist(scene):
     client = Client()
     client.force_login(scene.people["stranger"], backend=BACKEND)
-    nowhere = "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
-    theirs = client.get(reverse("threads:thread", args=[scene.thread]))
-    none = client.get(reverse("threads:thread", args=[nowhere]))
-    assert theirs.status_code == none.status_code == 404
-    # But for what the asker said and the form's own token, to the letter.
-    assert bare(theirs).replace(scene.thread, "") == bare(none).replace(nowhere, "")
+    unknown = "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
+    hidden = client.get(reverse("threads:thread", args=[scene.thread]))
+    missing = client.get(reverse("threads:thread", args=[unknown]))
+    assert hidden.status_code == missing.status_code == 404
+    # The pages are identical except for the requested id and the CSRF token.
+    assert without_token(hidden).replace(scene.thread, "") == without_token(missing).replace(
+        unknown, ""
+    )
 
 
-def bare(response: HttpResponse) -> str:
+def without_token(response: HttpResponse) -> str:
     return re.sub(r'(?<=csrfmiddlewaretoken" value=")\w+', "", response.content.decode())
 
 
 # --- Frames
 
-NOT_THERE = row(participant="ok", blocked="BAD_FRAME", others="THREAD_NOT_FOUND", nobody="closed")
-MUTE = row(
-    participant="ok", blocked="MSG_BLOCKED_BY_USER", others="THREAD_NOT_FOUND", nobody="closed"
+CURSOR_FRAME = row(
+    participant="ok", blocked="BAD_FRAME", others="THREAD_NOT_FOUND", anonymous="closed"
 )
-READS = row(participant="ok", blocked="ok", others="THREAD_NOT_FOUND", nobody="closed")
+WRITE_FRAME = row(
+    participant="ok", blocked="MSG_BLOCKED_BY_USER", others="THREAD_NOT_FOUND", anonymous="closed"
+)
+READ_FRAME = row(participant="ok", blocked="ok", others="THREAD_NOT_FOUND", anonymous="closed")
 FRAMES: dict[str, dict[str, object]] = {
-    "message.send": MUTE,
-    "message.edit": MUTE,
-    "message.remove": MUTE,
-    "message.react": MUTE,
-    "thread.open": READS,
-    "thread.mark_read": NOT_THERE,
-    "thread.mark_delivered": NOT_THERE,
-    "draft.save": READS,
+    "message.send": WRITE_FRAME,
+    "message.edit": WRITE_FRAME,
+    "message.remove": WRITE_FRAME,
+    "message.react": WRITE_FRAME,
+    "thread.open": READ_FRAME,
+    "thread.mark_read": CURSOR_FRAME,
+    "thread.mark_delivered": CURSOR_FRAME,
+    "draft.save": READ_FRAME,
 }
 
 
@@ -465,7 +483,7 @@ def frame(command: str, scene: Scene, kind: str) -> dict[str, object]:
     fields: dict[str, object] = {"type": command, "thread": scene.thread_for(kind)}
     match command:
         case "message.send":
-            return fields | a_message(scene, kind)
+            return fields | message_data(scene, kind)
         case "thread.open":
             return fields
         case "draft.save":
@@ -474,7 +492,7 @@ def frame(command: str, scene: Scene, kind: str) -> dict[str, object]:
             return fields | {"message": scene.message.id, "body": "Otherwise"}
         case "message.react":
             return fields | {"message": scene.message.id, "reaction": "👍", "on": True}
-    return fields | the_newest(scene, kind)
+    return fields | newest_message_data(scene, kind)
 
 
 def test_every_command_has_a_row():
@@ -482,17 +500,17 @@ def test_every_command_has_a_row():
 
 
 @pytest.mark.parametrize("command", sorted(FRAMES))
-def test_every_frame_is_answered_as_the_table_says(command, scene):
-    got = {}
+def test_every_command_gets_the_expected_response(command, scene):
+    actual = {}
     for kind in KINDS:
-        # Who is not signed in, or suspended, has no socket to say anything on: see test_socket.
-        if kind in ("nobody", "suspended"):
-            got[kind] = FRAMES[command][kind]
+        # Anonymous and suspended users cannot open a socket: see test_socket.
+        if kind in ("anonymous", "suspended"):
+            actual[kind] = FRAMES[command][kind]
             continue
         try:
             handle_command(scene.people[kind], frame(command, scene, kind))
-            got[kind] = "ok"
+            actual[kind] = "ok"
         except Refusal as refusal:
-            got[kind] = refusal.code
-    assert got == FRAMES[command]
+            actual[kind] = refusal.code
+    assert actual == FRAMES[command]
     assert not AnonymousUser().is_authenticated

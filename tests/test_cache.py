@@ -1,4 +1,4 @@
-"""The cache when Redis goes away and comes back."""
+"""The cache during and after an outage of Redis."""
 
 import os
 from uuid import uuid4
@@ -11,55 +11,60 @@ from core.redis_outage import RedisOutage
 from messaging_site import redis_cache as ours
 from messaging_site.redis_cache import FallbackRedisCache
 
-NOWHERE = "redis://127.0.0.1:1/0"
+CLOSED_URL = "redis://127.0.0.1:1/0"
 
 
 @pytest.fixture
 def outage(monkeypatch):
-    """What was found of Redis here says nothing to other tests."""
+    """A separate outage state, so that other tests are not affected."""
     monkeypatch.setattr(ours, "redis_outage", RedisOutage())
     return ours.redis_outage
 
 
 @pytest.mark.usefixtures("outage")
 @pytest.mark.parametrize("name", ["PARLEY_TEST_REDIS_URL", None])
-def test_keeps_and_counts_whether_redis_is_there_or_not(name):
-    kept = FallbackRedisCache(os.environ[name] if name else NOWHERE, {"KEY_PREFIX": uuid4().hex})
-    assert kept.get("tries", 0) == 0
-    assert kept.add("tries", 1)
-    assert not kept.add("tries", 7)
-    assert kept.incr("tries") == 2
-    assert kept.has_key("tries")
-    assert kept.touch("tries", 60)
-    kept.set("tries", 5)
-    assert kept.get("tries") == 5
-    assert kept.delete("tries")
-    assert kept.get("tries") is None
+def test_stores_and_counts_with_and_without_redis(name):
+    fallback_cache = FallbackRedisCache(
+        os.environ[name] if name else CLOSED_URL, {"KEY_PREFIX": uuid4().hex}
+    )
+    assert fallback_cache.get("tries", 0) == 0
+    assert fallback_cache.add("tries", 1)
+    assert not fallback_cache.add("tries", 7)
+    assert fallback_cache.incr("tries") == 2
+    assert fallback_cache.has_key("tries")
+    assert fallback_cache.touch("tries", 60)
+    fallback_cache.set("tries", 5)
+    assert fallback_cache.get("tries") == 5
+    assert fallback_cache.delete("tries")
+    assert fallback_cache.get("tries") is None
 
 
-def test_looks_again_whether_redis_is_back(outage, monkeypatch):
-    kept = FallbackRedisCache(NOWHERE, {"KEY_PREFIX": uuid4().hex})
-    kept.set("tries", 1)
+def test_redis_is_probed_again_after_an_outage(outage, monkeypatch):
+    fallback_cache = FallbackRedisCache(CLOSED_URL, {"KEY_PREFIX": uuid4().hex})
+    fallback_cache.set("tries", 1)
     assert outage.is_on
-    monkeypatch.setattr(kept, "_servers", [os.environ["PARLEY_TEST_REDIS_URL"]])
-    kept._cache._servers, kept._cache._pools = kept._servers, {}
+    monkeypatch.setattr(fallback_cache, "_servers", [os.environ["PARLEY_TEST_REDIS_URL"]])
+    fallback_cache._cache._servers, fallback_cache._cache._pools = fallback_cache._servers, {}
     outage._next_probe = 0.0
-    kept.set("tries", 2)
+    fallback_cache.set("tries", 2)
     assert not outage.is_on
-    assert kept.get("tries") == 2
+    assert fallback_cache.get("tries") == 2
 
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("outage")
-def test_people_can_sign_in_while_redis_is_away(client, settings, django_user_model):
+def test_users_can_sign_in_during_an_outage_of_redis(client, settings, django_user_model):
     settings.CACHES = {
-        "default": {"BACKEND": "messaging_site.redis_cache.FallbackRedisCache", "LOCATION": NOWHERE}
+        "default": {
+            "BACKEND": "messaging_site.redis_cache.FallbackRedisCache",
+            "LOCATION": CLOSED_URL,
+        }
     }
     assert isinstance(cache._connections["default"], FallbackRedisCache)
     django_user_model.objects.create_user(
         "mara@example.com", "a long pass phrase", handle="mara_away", display_name="Mara"
     )
-    answer = client.post(
+    response = client.post(
         reverse("account_login"), {"login": "mara@example.com", "password": "a long pass phrase"}
     )
-    assert answer.status_code == 302
+    assert response.status_code == 302

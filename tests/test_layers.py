@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.packages import PACKAGES, ROOT
 
 CONFIG = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-# Django finds what is in these by name.
+# Packages whose modules Django finds by name.
 BY_NAME = {"management", "migrations", "templatetags", "commands"}
 
 

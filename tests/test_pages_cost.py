@@ -1,4 +1,4 @@
-"""What a page may cost: requests and queries are counted, files come at once and stay for good."""
+"""The cost of a page: DynamoDB requests, SQL queries, and preloaded immutable files."""
 
 import posixpath
 import re
@@ -39,22 +39,22 @@ def visit(db):
 
 
 @pytest.mark.parametrize("page", ["inbox", "thread"])
-def test_asks_sql_for_the_session_and_the_person_and_nothing_else(visit, page):
+def test_a_page_queries_sql_only_for_the_session_and_the_user(visit, page):
     with CaptureQueriesContext(connection) as sql:
         assert visit(page).status_code == 200
     tables = [re.search(r'FROM "(\w+)"', query["sql"]).group(1) for query in sql]
     assert sorted(tables) == ["accounts_user", "django_session"]
 
 
-@pytest.mark.parametrize(("page", "most"), [("inbox", 4), ("thread", 6)])
-def test_asks_the_table_a_counted_number_of_times(visit, page, most):
+@pytest.mark.parametrize(("page", "max_requests"), [("inbox", 4), ("thread", 6)])
+def test_a_page_makes_a_limited_number_of_dynamodb_requests(visit, page, max_requests):
     with count_requests() as requests:
         visit(page)
-    assert len(requests) <= most, requests
+    assert len(requests) <= max_requests, requests
 
 
 @pytest.mark.parametrize("page", ["inbox", "thread", "search", "shortcuts"])
-def test_templates_do_not_read(visit, page, monkeypatch):
+def test_templates_make_no_requests(visit, page, monkeypatch):
     reads: list[str] = []
     render = Template.render
 
@@ -69,17 +69,19 @@ def test_templates_do_not_read(visit, page, monkeypatch):
     assert reads == []
 
 
-def test_every_module_of_a_page_is_named_at_once(visit):
+def test_every_module_of_a_page_is_preloaded(visit):
     text = visit("thread").content.decode()
     named = re.findall(r'rel="modulepreload" href="[^"]*/static/([^"]+)"', text)
     plain = {re.sub(r"\.[0-9a-f]{12}\.js$", ".js", name) for name in named}
     assert plain == set(list_imports("site/main.js"))
     assert "threads/timeline.js" in plain
-    assert all(re.search(r"\.[0-9a-f]{12}\.js$", name) for name in named), "By hash, for good."
+    assert all(re.search(r"\.[0-9a-f]{12}\.js$", name) for name in named), (
+        "Files have hashed names, so that they can be cached for ever."
+    )
 
 
 def test_no_import_is_overlooked():
-    """Wherever a line names another module, the pattern has found it."""
+    """The pattern finds every line that names another module."""
     for path in STATIC.rglob("*.js"):
         lines = path.read_text().splitlines()
         named = {line.split('"')[-2] for line in lines if re.search(r' from "\.|^import "\.', line)}
@@ -88,7 +90,7 @@ def test_no_import_is_overlooked():
         assert direct - {own} <= set(list_imports(own)), own
 
 
-def test_styles_and_scripts_are_kept_compressed():
+def test_styles_and_scripts_are_stored_compressed():
     root = Path(settings.STATIC_ROOT)
     files = [path for kind in ("js", "css") for path in root.rglob(f"*.{kind}")]
     long = [path for path in files if path.stat().st_size > 2_000]

@@ -1,4 +1,4 @@
-"""Every change is rate limited: every address that takes one, and every command of a socket."""
+"""Every change is rate limited: every address that accepts one, and every socket command."""
 
 import pytest
 from django.test import Client
@@ -23,11 +23,11 @@ USED_UP = (1, 1)
 
 @pytest.fixture
 def limit(settings):
-    """Sets the limits of these to one, and one a minute."""
+    """Sets these limits to a burst of one, and one a minute."""
 
     def set_to_one(*what: str) -> None:
         settings.PACES = settings.PACES | dict.fromkeys(what, USED_UP)
-        # A bucket keeps the limit with which it was made.
+        # A bucket keeps the limit with which it was created.
         rate_limits._buckets.clear()
 
     return set_to_one
@@ -47,7 +47,7 @@ def stored(thread):
 
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
 def test_every_address_refuses_too_many_changes(method, scene: Scene, limit):  # noqa: F811
-    """All of them share one limit, and what it refuses never reaches a view."""
+    """All addresses share one limit, and a refused request never reaches a view."""
     found = {"admin:*" if name.startswith("admin:") else name for name in names(get_resolver())}
     assert found == set(VIEWS)
     client = Client()
@@ -71,13 +71,13 @@ def test_every_address_refuses_too_many_changes(method, scene: Scene, limit):  #
     assert client.get(urls["threads:thread"]).status_code == 200
 
 
-def test_who_is_not_signed_in_is_limited_by_address(db, limit):
+def test_anonymous_users_are_limited_by_ip_address(db, limit):
     limit("write")
     url = reverse("accounts:theme")
-    said = [
+    statuses = [
         Client(REMOTE_ADDR="192.0.2.77").post(url, {"theme": "dark"}).status_code for _ in range(2)
     ]
-    assert said == [302, 429]
+    assert statuses == [302, 429]
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
@@ -91,7 +91,7 @@ def test_every_command_is_limited(command, scene: Scene, limit):  # noqa: F811
     assert stored(scene.thread) == before
 
 
-def test_reports_are_limited_for_each_person(scene: Scene, limit):  # noqa: F811
+def test_reports_are_limited_per_user(scene: Scene, limit):  # noqa: F811
     limit("report")
     user = scene.people["participant"]
     report_thread(user, thread_id=scene.thread, reason="spam", comment="1")
@@ -119,7 +119,7 @@ def test_edits_of_the_panel_and_deliveries_are_limited(scene: Scene, limit):  # 
 def test_reactions_are_limited(scene: Scene, limit):  # noqa: F811
     user, message = scene.people["participant"], scene.message
     limit("reaction")
-    where = {"thread_id": scene.thread, "message_id": message.id}
-    set_reaction(user, reaction="👍", on=True, **where)
-    refused(lambda: set_reaction(user, reaction="👍", on=False, **where))
+    target = {"thread_id": scene.thread, "message_id": message.id}
+    set_reaction(user, reaction="👍", on=True, **target)
+    refused(lambda: set_reaction(user, reaction="👍", on=False, **target))
     assert Message.find(message.pk, message.sk).reactions == {"👍": [user.id]}

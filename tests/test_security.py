@@ -1,5 +1,4 @@
-"""What every answer carries, and what no page contains: the settings of a deployment, headers,
-cookies, scripts."""
+"""Security settings of a deployment, response headers, cookies, and no inline scripts."""
 
 import os
 import re
@@ -17,7 +16,7 @@ from tests.threads.conftest import make_person, start
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
-# What runs, or looks as if it ran, in the page itself.
+# Inline scripts, styles and handlers.
 INLINE = {
     "a script without an address": re.compile(r"<script(?![^>]*\bsrc=)", re.IGNORECASE),
     "a style": re.compile(r"<style|\sstyle=", re.IGNORECASE),
@@ -27,8 +26,8 @@ INLINE = {
 }
 
 
-def deployed(**more: str) -> dict[str, str]:
-    """With all that makes it a deployment; none of the stores has to answer for this."""
+def deployment_env(**more: str) -> dict[str, str]:
+    """The environment of a deployment; the stores need not be reachable."""
     plain = {name: os.environ[name] for name in ("PATH", "PARLEY_DATA")}
     return plain | {
         "DJANGO_SETTINGS_MODULE": "messaging_site.settings",
@@ -46,13 +45,15 @@ def manage(*command: str, env: dict[str, str]) -> subprocess.CompletedProcess[st
 
 
 def test_a_deployment_passes_every_check_of_django():
-    done = manage("check", "--deploy", "--fail-level", "DEBUG", env=deployed())
+    done = manage("check", "--deploy", "--fail-level", "DEBUG", env=deployment_env())
     assert (done.returncode, done.stderr) == (0, "")
     assert "no issues (0 silenced)" in done.stdout
 
 
-def test_and_the_check_can_fail():
-    done = manage("check", "--deploy", "--fail-level", "DEBUG", env=deployed(PARLEY_HTTPS="0"))
+def test_the_deployment_check_can_fail():
+    done = manage(
+        "check", "--deploy", "--fail-level", "DEBUG", env=deployment_env(PARLEY_HTTPS="0")
+    )
     assert done.returncode != 0
     assert "security.W012" in done.stderr
 
@@ -65,8 +66,8 @@ print(settings.SESSION_COOKIE_HTTPONLY, settings.SECURE_HSTS_SECONDS)
 """
 
 
-def test_cookies_of_a_deployment_go_by_https_to_us_alone():
-    done = manage("shell", "-v", "0", "-c", COOKIES, env=deployed())
+def test_cookies_of_a_deployment_are_secure_and_same_site():
+    done = manage("shell", "-v", "0", "-c", COOKIES, env=deployment_env())
     assert done.stdout.splitlines() == [
         "SESSION_COOKIE True Lax",
         "CSRF_COOKIE True Lax",
@@ -95,20 +96,20 @@ def pages(db):
     }
 
 
-def test_every_answer_has_every_header(pages):
-    for name, answer in pages.items():
-        policy = directives(answer["Content-Security-Policy"])
+def test_every_response_has_every_security_header(pages):
+    for name, response in pages.items():
+        policy = directives(response["Content-Security-Policy"])
         assert policy["default-src"] == ["'none'"], name
         assert policy["script-src"] == policy["style-src"] == ["'self'"], name
         assert policy["frame-ancestors"] == policy["base-uri"] == ["'none'"], name
         assert policy["form-action"] == ["'self'"], name
         assert not [one for one in str(policy).split() if "unsafe" in one or "*" in one], name
-        assert answer["X-Frame-Options"] == "DENY", name
-        assert answer["X-Content-Type-Options"] == "nosniff", name
-        assert answer["Referrer-Policy"] == "same-origin", name
-        assert answer["Cross-Origin-Opener-Policy"] == "same-origin", name
-        assert "camera=()" in answer["Permissions-Policy"], name
-        assert answer["X-Correlation-Id"], name
+        assert response["X-Frame-Options"] == "DENY", name
+        assert response["X-Content-Type-Options"] == "nosniff", name
+        assert response["Referrer-Policy"] == "same-origin", name
+        assert response["Cross-Origin-Opener-Policy"] == "same-origin", name
+        assert "camera=()" in response["Permissions-Policy"], name
+        assert response["X-Correlation-Id"], name
 
 
 def directives(policy: str) -> dict[str, list[str]]:
@@ -121,7 +122,7 @@ def directives(policy: str) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("what", INLINE)
 def test_no_template_has_anything_inline(what):
-    """So that the policy needs neither exceptions nor nonces: what is inline never runs."""
+    """The content policy needs neither exceptions nor nonces, since nothing is inline."""
     found = [
         str(path.relative_to(ROOT))
         for path in TEMPLATES
@@ -131,6 +132,6 @@ def test_no_template_has_anything_inline(what):
 
 
 @pytest.mark.parametrize("what", INLINE)
-def test_what_is_looked_for_would_be_found(what):
+def test_every_inline_pattern_finds_its_sample(what):
     samples = "<script>1</script><p style='a' ><a onclick=1 href='javascript:1'><script src=\"https://a\">"
     assert INLINE[what].search(samples)

@@ -8,7 +8,7 @@ from messaging_site.server.websocket_writer import encode_text_frame
 
 
 @pytest.mark.parametrize("size", [1, 125, 126, 127, 65_535, 65_536, 200_000])
-def test_a_frame_holds_the_whole_text_whatever_its_length(size):
+def test_a_frame_contains_the_whole_text_at_every_length(size):
     text = ("é" + "x" * size)[:size]
     assert read(encode_text_frame(text)) == text
 

@@ -1,4 +1,4 @@
-"""Text that anybody can send is processed in linear time, and in at most 50 ms."""
+"""Untrusted text is processed in linear time, and in at most 50 ms."""
 
 import ast
 import contextlib
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 MAX_SECONDS = 0.05
 MAX_RATIO = 2.6
-# Shorter times say more about the clock than about the function.
+# Shorter times cannot be measured reliably.
 MEASURABLE_SECONDS = 0.004
 ATTEMPTS = 40
 REFUSALS = (Refusal, ValidationError, DownloadFailed, ValueError)
@@ -31,7 +31,7 @@ REFUSALS = (Refusal, ValidationError, DownloadFailed, ValueError)
 
 @pytest.fixture(autouse=True)
 def _no_collection():
-    """A collection that happens to fall into a measurement takes as long as the whole heap."""
+    """Disables garbage collection, which would distort a measurement."""
     gc.collect()
     gc.disable()
     yield
@@ -39,8 +39,8 @@ def _no_collection():
 
 
 def seconds(run: Callable[[str], object], text: str) -> float:
-    """With empty caches of texts."""
-    forget_texts()
+    """The time of one run with empty text caches."""
+    clear_text_caches()
     began = thread_time()
     with contextlib.suppress(*REFUSALS):
         run(text)
@@ -48,9 +48,9 @@ def seconds(run: Callable[[str], object], text: str) -> float:
 
 
 def measured(run: Callable[[str], object], text: str, shorter: str) -> tuple[float, float]:
-    """The fastest attempt with each text: a busy machine only ever makes one slower.
+    """The fastest attempt with each text, since a busy machine only makes attempts slower.
 
-    Both are measured in turns, since a slow moment that meets only one of them distorts the ratio.
+    Both are measured in turns, so that a slow moment does not affect only one of them.
     """
     took = half = math.inf
     for attempt in range(ATTEMPTS):
@@ -63,13 +63,13 @@ def measured(run: Callable[[str], object], text: str, shorter: str) -> tuple[flo
     return took, half
 
 
-def forget_texts() -> None:
+def clear_text_caches() -> None:
     for cached in CACHES:
         cached.cache_clear()
 
 
 def _bounded_caches() -> Iterator[Any]:
-    """Caches without a bound hold tables that are loaded once."""
+    """Bounded caches only: unbounded ones hold tables that are loaded once."""
     for module in FUNCTIONS["detector"].modules:
         for value in vars(importlib.import_module(module)).values():
             if hasattr(value, "cache_info") and value.cache_info().maxsize is not None:
@@ -93,7 +93,7 @@ def assert_linear(name: str, run: Callable[[str], object], max_chars: int) -> No
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_takes_linear_time_on_every_shape(name):
     function = FUNCTIONS[name]
-    # Imports, tables and caches that are made once.
+    # Fills imports, tables and caches that are created once.
     seconds(function.run, "Hello, would May 12 suit you? See https://example.com [here](x) *now*.")
     assert_linear(name, function.run, function.max_chars)
 
@@ -117,7 +117,7 @@ def _patterns_in(value: object) -> Iterator[re.Pattern]:
             yield from _patterns_in(one)
 
 
-def test_every_pattern_takes_linear_time_wherever_it_is_searched_for():
+def test_every_pattern_takes_linear_time():
     found = list(patterns())
     assert len(found) > 80
     for name, pattern, size in found:
@@ -138,7 +138,7 @@ def _names(node: ast.Import) -> list[str]:
     return [alias.name for alias in node.names]
 
 
-def test_every_module_with_patterns_is_measured_or_says_why_not():
+def test_every_module_with_patterns_is_measured_or_has_a_reason_not_to_be():
     paths = [path for name in PACKAGES for path in ROOT.glob(f"{name}/**/*.py")]
     using = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
@@ -147,4 +147,4 @@ def test_every_module_with_patterns_is_measured_or_says_why_not():
     }
     measured = {module for function in FUNCTIONS.values() for module in function.modules}
     assert using - measured - MODULES_WITHOUT.keys() == set(), "measure them in untrusted_text.py"
-    assert (measured | MODULES_WITHOUT.keys()) - using == set(), "these use no patterns any more"
+    assert (measured | MODULES_WITHOUT.keys()) - using == set(), "these no longer use patterns"

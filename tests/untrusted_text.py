@@ -1,4 +1,4 @@
-"""The functions that process text which anybody can send, and the text that makes them slow.
+"""The functions that process untrusted text, and the text that makes them slow.
 
 A module that uses regular expressions belongs to one of these functions, or to MODULES_WITHOUT with
 the reason; tests/test_untrusted_text.py fails otherwise.
@@ -29,9 +29,9 @@ MAX_LINE = 200
 @dataclass(frozen=True)
 class Function:
     run: Callable[[str], object]
-    # The longest text that reaches it.
+    # The length of the longest text that reaches the function.
     max_chars: int
-    # Modules of ours whose patterns it applies, and to how much of the text.
+    # The modules whose patterns it applies, and to how much of the text.
     modules: tuple[str, ...] = ()
     pattern_chars: int = MAX_BODY_LENGTH
 
@@ -91,7 +91,7 @@ FUNCTIONS: dict[str, Function] = {
         read_listing, MAX_BODY_LENGTH, ("contracts.actions.manifests",)
     ),
 }
-# Modules with patterns that no text of a stranger reaches unbounded.
+# Modules with patterns that no unbounded untrusted text reaches.
 MODULES_WITHOUT = {
     "contracts.documents.clauses": "collapses white space in fields of at most 200 characters",
     "files.file_types": "patterns of fixed length on bytes",
@@ -119,7 +119,7 @@ ENDS = ("", "a", "!")
 
 
 def shapes(size: int) -> list[str]:
-    """Forty shapes and more, each filled up to the size."""
+    """More than forty shapes, each filled up to the size."""
     cut = [(unit * size)[: size - len(end)] + end for unit in UNITS for end in ENDS]
     halves = [
         (one * size)[: size // 2] + (other * size)[: size - size // 2]

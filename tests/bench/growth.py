@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from tests.bench import load
+from tests.bench.deployment import World, running_world
 from tests.bench.rounds import TALK
-from tests.bench.world import World, running_world
 
 SECONDS = 30
 # Of what it was: less than the allocator gives and takes from one minute to the next.

@@ -32,7 +32,7 @@ import services  # noqa: E402
 
 from realtime.broadcast.channel_layer import ChannelLayer, ChannelQueue  # noqa: E402
 from realtime.broadcast.layer_adapter import Publisher, channel_queue  # noqa: E402
-from tests.bench.world import cpu_of  # noqa: E402
+from tests.bench.deployment import cpu_of  # noqa: E402
 from tests.wait import async_wait_until  # noqa: E402
 
 SOCKETS_PER_GROUP = 2

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from tests.bench.world import ROOT, World
+from tests.bench.deployment import ROOT, World
 
 import processes  # isort: skip
 

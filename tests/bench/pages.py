@@ -6,8 +6,8 @@ import time
 from statistics import median
 from typing import Any
 
-from tests.bench.lean import open_http
-from tests.bench.world import World
+from tests.bench.deployment import World
+from tests.bench.minimal_clients import open_http
 
 BROWSER = ("PARLEY_TEST_CHROMIUM", "/usr/bin/chromium")
 MEASURE = """() => {

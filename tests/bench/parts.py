@@ -132,9 +132,9 @@ def image_worker() -> None:
             worker._end()
 
         def in_this_process() -> None:
-            from files.images.encode import answer
+            from files.images.encode import handle
 
-            answer(question)
+            handle(question)
 
         compare(
             "re-encoding a photo of 640 by 480, wall clock",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench import load
-from tests.bench.world import World
+from tests.bench.deployment import World
 
 PY_SPY = Path(sys.executable).with_name("py-spy")
 RATE = 250
@@ -49,7 +49,9 @@ def profile(world: World, *, seconds: float, keep: Path | None) -> dict[str, flo
         samplers.append(subprocess.Popen([*command, *options], **quiet))
 
     spec = {"port": world.port, "threads": world.plot["talking"], "in_flight": 1}
-    load.run(world, "tests.bench.talk", spec | {"seconds": seconds + 2}, as_it_begins=begin)
+    load.run(
+        world, "tests.bench.messaging_load", spec | {"seconds": seconds + 2}, as_it_begins=begin
+    )
     samplers[0].wait(60)
     text = samples.read_text()
     if keep:

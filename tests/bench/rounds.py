@@ -7,9 +7,9 @@ from statistics import median
 from typing import Any
 
 from tests.bench import load
-from tests.bench.world import World
+from tests.bench.deployment import World
 
-TALK, BARE = "tests.bench.talk", "tests.bench.bare"
+TALK, BARE = "tests.bench.messaging_load", "tests.bench.engine_load"
 
 
 @dataclass

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench import pages, rounds, sockets
+from tests.bench.deployment import ROOT, World, running_world
 from tests.bench.profile import profile
-from tests.bench.world import ROOT, World, running_world
 
 import processes  # isort: skip
 

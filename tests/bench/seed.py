@@ -112,7 +112,7 @@ def _bare(pair: dict[str, Any]) -> dict[str, Any]:
 
 
 def _body() -> str:
-    from tests.bench.talk import something_to_say
+    from tests.bench.messaging_load import something_to_say
 
     return something_to_say()
 

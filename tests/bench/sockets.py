@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.bench.world import ROOT, World
+from tests.bench.deployment import ROOT, World
 
 import processes  # isort: skip
 
@@ -19,7 +19,7 @@ FIRST = 40
 @contextmanager
 def _crowd(spec: dict[str, Any]) -> Iterator[processes.Program]:
     program = processes.start(
-        [sys.executable, "-m", "tests.bench.crowd"],
+        [sys.executable, "-m", "tests.bench.socket_load"],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

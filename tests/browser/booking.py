@@ -1,6 +1,6 @@
-"""A booking made by the requests of the forms: quick, for tests that begin where there is one.
+"""Creates a booking by HTTP requests, for tests that start with an existing one.
 
-The forms themselves are filled in by test_project.py and test_whole_deal.py.
+test_project.py and test_booking_lifecycle.py fill in the forms themselves.
 """
 
 import re
@@ -14,14 +14,14 @@ REVIEWED = re.compile(r'name="reviewed" value="([^"]+)"')
 
 
 def post(page: Page, path: str, fields: dict[str, str]) -> APIResponse:
-    """As a form of the page would, without leaving the page."""
+    """Submits a form of the page without leaving the page."""
     token = page.locator("[name=csrfmiddlewaretoken]").first.input_value()
     form = {"csrfmiddlewaretoken": token, **fields}
     return page.request.post(path, form=form, max_redirects=0)
 
 
 def make_offer(seller: Page) -> str:
-    """From the page of the conversation; returns the address of the offer."""
+    """Makes an offer from the thread page; returns the path of the offer."""
     path = urlsplit(seller.url).path
     starts_at = (datetime.now(UTC) + timedelta(days=14)).replace(hour=10, minute=0)
     leg = {
@@ -45,7 +45,7 @@ def make_offer(seller: Page) -> str:
 
 
 def book(buyer: Page, seller: Page) -> None:
-    """Both are at the conversation; who accepts is led there again, the other sees it live."""
+    """Makes and accepts an offer; both users have the thread page open."""
     offer = make_offer(seller)
     accepted = post(buyer, f"{offer}accept/", {})
     assert accepted.status == 302, accepted.text()

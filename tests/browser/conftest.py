@@ -23,8 +23,8 @@ PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobil
 Visit = Callable[..., Page]
 # Long enough for a busy machine.
 expect.set_options(timeout=15_000)
-# Faults of a page's connection; see Wire.
-TROUBLES = ("deaf_to", "lose_first", "echo_first", "hold", "mute", "no_socket")
+# Faults of a page's connection; see FaultyConnection.
+CONNECTION_FAULTS = ("drop_types", "drop_first", "echo_first", "hold", "mute", "no_socket")
 # Console messages of Chromium while a test has disconnected the network.
 WITHOUT_NETWORK = ("ERR_INTERNET_DISCONNECTED", "closed before the connection is established")
 # Lets a test close open sockets.
@@ -34,11 +34,11 @@ KEEP_SOCKETS = """
     constructor(...given) { super(...given); sockets.push(this); }
   };
 """
-# A page in the background, which look() brings to the front.
-UNSEEN = {
+# A page in the background, which bringToFront() brings to the front.
+BACKGROUND_SCRIPTS = {
     "without_focus": """
       document.hasFocus = () => false;
-      globalThis.look = () => {
+      globalThis.bringToFront = () => {
         document.hasFocus = () => true;
         dispatchEvent(new Event("focus"));
       };
@@ -46,7 +46,7 @@ UNSEEN = {
     "hidden": """
       let state = "hidden";
       Object.defineProperty(document, "visibilityState", { get: () => state });
-      globalThis.look = () => {
+      globalThis.bringToFront = () => {
         state = "visible";
         document.dispatchEvent(new Event("visibilitychange"));
       };
@@ -55,12 +55,12 @@ UNSEEN = {
 
 FRAMES = """() => new Promise((painted) => requestAnimationFrame(() =>
     requestAnimationFrame(() => painted())))"""
-ROUND_TRIP = """() => new Promise((heard) => {
+ROUND_TRIP = """() => new Promise((resolve) => {
     const [socket, t] = [sockets.at(-1), crypto.randomUUID()];
-    socket.addEventListener("message", ({ data }) => JSON.parse(data).t === t && heard());
+    socket.addEventListener("message", ({ data }) => JSON.parse(data).t === t && resolve());
     socket.send(JSON.stringify({ type: "ping", t }));
 })"""
-# Playwright's wait_for_function takes any promise for true, so it cannot await these.
+# Playwright's wait_for_function treats a promise as true, so it cannot await these conditions.
 UNTIL = """async ([arg, seconds]) => {
     const check = %s;
     const end = performance.now() + 1000 * seconds;
@@ -69,13 +69,13 @@ UNTIL = """async ([arg, seconds]) => {
       await new Promise((again) => setTimeout(again, 50));
     }
 }"""
-ANSWERS_WITH = """([path, text]) =>
+RESPONSE_CONTAINS = """([path, text]) =>
     fetch(path).then((answer) => answer.text()).then((page) => page.includes(text))"""
-# Pairs that one command seeds: its start takes longer than the seeding.
-PAIRS_AT_ONCE = 8
+# Pairs that one command seeds; starting it takes longer than seeding them.
+PAIRS_PER_COMMAND = 8
 
 
-# Not for the session: only one can be open at a time, and tests/design has another.
+# Package scope, since only one browser can be open at a time and tests/design has another.
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
@@ -91,69 +91,71 @@ def chromium() -> Iterator[Browser]:
 def visit(chromium: Browser, site: Site) -> Iterator[Visit]:
     """Opens a page as a user; an error or warning in the console fails the test."""
     contexts: list[BrowserContext] = []
-    complaints: list[str] = []
+    errors: list[str] = []
 
     def open_page(account: Account | None, path: str = "/inbox/", **options: Any) -> Page:
         expected = options.pop("expected_status", None)
-        trouble = {name: options.pop(name) for name in TROUBLES if name in options}
-        unseen = [script for name, script in UNSEEN.items() if options.pop(name, False)]
+        faults = {name: options.pop(name) for name in CONNECTION_FAULTS if name in options}
+        background_scripts = [
+            script for name, script in BACKGROUND_SCRIPTS.items() if options.pop(name, False)
+        ]
         context = chromium.new_context(base_url=site.url, **(DESKTOP | options))
         context.set_default_timeout(30_000)
         contexts.append(context)
         if account:
             cookie = {"name": "sessionid", "value": account.cookie, "url": site.url}
             context.add_cookies([cookie])  # type: ignore[list-item]
-        for script in (KEEP_SOCKETS, *unseen):
+        for script in (KEEP_SOCKETS, *background_scripts):
             context.add_init_script(script)
         page = context.new_page()
-        if trouble:
-            page.route_web_socket("**/ws/", Wire(page, **trouble).connect)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda said: _note(said, complaints, expected))
+        if faults:
+            page.route_web_socket("**/ws/", FaultyConnection(page, **faults).connect)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda entry: _record_console_error(entry, errors, expected))
         page.goto(path)
         return page
 
     yield open_page
     for context in contexts:
         context.close()
-    assert complaints == []
+    assert errors == []
 
 
 @pytest.fixture(scope="session")
 def seeded(site: Site) -> Callable[[int], Pair]:
-    """Two users with that many threads, which no other test uses."""
+    """Creates two users with that many threads, which no other test uses."""
     pools: dict[int, list[Pair]] = {}
 
     def take(threads: int) -> Pair:
         pool = pools.setdefault(threads, [])
         if not pool:
             size = ("--messages", "3", "--threads-per-user", str(threads))
-            made = json.loads(site.seed_load("--pairs", str(PAIRS_AT_ONCE), *size))
+            made = json.loads(site.seed_load("--pairs", str(PAIRS_PER_COMMAND), *size))
             pool += [read_pair(pair) for pair in made["pairs"]]
         return pool.pop()
 
     return take
 
 
-class Wire:
-    """Faults between a page and the server: `mute` drops messages until the next connection."""
+class FaultyConnection:
+    """Faults between a page and the server; `mute` drops messages until the next connection."""
 
     def __init__(
         self,
         page: Page,
         *,
-        deaf_to: tuple[str, ...] = (),
-        lose_first: str = "",
+        drop_types: tuple[str, ...] = (),
+        drop_first: str = "",
         echo_first: bool = False,
         hold: str = "",
         mute: bool = False,
         no_socket: bool = False,
     ) -> None:
         self.no_socket = no_socket
-        self.deaf_to, self.lose_first, self.hold, self.mute = deaf_to, lose_first, hold, mute
+        self.drop_types, self.drop_first, self.hold, self.mute = drop_types, drop_first, hold, mute
         self.echo_first = echo_first
         self.held: list[str] = []
-        self.answers: list[str] = []
+        self.acknowledgements: list[str] = []
         page.expose_function("release", self.release)
 
     def connect(self, socket: WebSocketRoute) -> None:
@@ -168,16 +170,16 @@ class Wire:
     def _to_page(self, socket: WebSocketRoute, text: str) -> None:
         """Drops or reorders frames of some types."""
         type_ = json.loads(text)["type"]
-        if type_ == self.lose_first:
-            self.lose_first = ""
+        if type_ == self.drop_first:
+            self.drop_first = ""
         elif type_ == "message.accepted" and self.echo_first:
-            self.answers.append(text)
-        elif type_ not in self.deaf_to:
+            self.acknowledgements.append(text)
+        elif type_ not in self.drop_types:
             socket.send(text)
         if type_ == "message.sent":
             self.echo_first = False
-            while self.answers:
-                socket.send(self.answers.pop(0))
+            while self.acknowledgements:
+                socket.send(self.acknowledgements.pop(0))
 
     def _to_server(self, server: WebSocketRoute, text: str, *, mute: bool) -> None:
         type_ = json.loads(text)["type"]
@@ -192,14 +194,14 @@ class Wire:
             self.server.send(text)
 
 
-def _note(said: Any, complaints: list[str], expected: int | None) -> None:
-    if said.type not in ("error", "warning"):
+def _record_console_error(entry: Any, errors: list[str], expected: int | None) -> None:
+    if entry.type not in ("error", "warning"):
         return
-    if expected and f"status of {expected}" in said.text:
+    if expected and f"status of {expected}" in entry.text:
         return
-    if any(text in said.text for text in WITHOUT_NETWORK):
+    if any(text in entry.text for text in WITHOUT_NETWORK):
         return
-    complaints.append(said.text)
+    errors.append(entry.text)
 
 
 def turn_into_phone(page: Page) -> None:
@@ -213,7 +215,7 @@ def turn_into_phone(page: Page) -> None:
 
 
 def wider_than_window(page: Page) -> int:
-    """In pixels. Not compared to innerWidth, which grows on a phone with overflowing content."""
+    """The overflow in pixels; innerWidth is not used: on a phone it grows with the content."""
     root = "document.documentElement"
     return int(page.evaluate(f"{root}.scrollWidth - {root}.clientWidth"))
 
@@ -234,7 +236,7 @@ def texts(page: Page) -> list[str]:
     return page.locator(".message:not(.sending) .prose").all_inner_texts()
 
 
-def hear_everything(page: Page) -> None:
+def wait_for_events(page: Page) -> None:
     """Waits for a pong, which arrives after all events that the server sent before it."""
     page.evaluate(ROUND_TRIP)
 
@@ -244,9 +246,9 @@ def wait_for_frames(page: Page) -> None:
     page.evaluate(FRAMES)
 
 
-def wait_for_answer(page: Page, path: str, text: str) -> None:
+def wait_for_response(page: Page, path: str, text: str) -> None:
     """Waits until the response contains this text: search indexes with a delay."""
-    until(page, ANSWERS_WITH, [path, text], seconds=60)
+    until(page, RESPONSE_CONTAINS, [path, text], seconds=60)
 
 
 def until(page: Page, check: str, arg: Any = None, *, seconds: int = 15) -> None:

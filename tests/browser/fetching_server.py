@@ -1,4 +1,4 @@
-"""The service with another way out: what it fetches, it gets from a server of the test alone."""
+"""The service with download rules that allow only the web server of the test."""
 
 import os
 import ssl
@@ -9,7 +9,7 @@ from messaging_site.server.__main__ import main
 from tests.files.fake_web import HOST, OUTSIDE
 
 
-def rules() -> download.DownloadRules:
+def make_rules() -> download.DownloadRules:
     certificate = os.environ["PARLEY_TEST_CERTIFICATE"]
     return download.DownloadRules(
         port=int(os.environ["PARLEY_TEST_WEB_PORT"]),
@@ -20,5 +20,5 @@ def rules() -> download.DownloadRules:
 
 
 if __name__ == "__main__":
-    download.RULES = rules()
+    download.RULES = make_rules()
     sys.exit(main())

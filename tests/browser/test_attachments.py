@@ -1,4 +1,4 @@
-"""Pictures and files from one screen to the other, whatever goes wrong on the way."""
+"""Photos and files sent between two users, with failures during the upload."""
 
 import io
 import re
@@ -13,7 +13,7 @@ from tests.browser.test_delivery import go_offline, go_online
 pytestmark = pytest.mark.browser
 
 TRAY = ".tray-item"
-PICTURES = ".message:not(.sending) .picture img"
+IMAGES = ".message:not(.sending) .picture img"
 
 
 def thread_of(pair) -> str:
@@ -21,12 +21,12 @@ def thread_of(pair) -> str:
 
 
 def photo(name: str, colour: str = "teal", size: tuple[int, int] = (800, 600)) -> dict:
-    out = io.BytesIO()
-    Image.new("RGB", size, colour).save(out, "JPEG")
-    return {"name": name, "mimeType": "image/jpeg", "buffer": out.getvalue()}
+    output = io.BytesIO()
+    Image.new("RGB", size, colour).save(output, "JPEG")
+    return {"name": name, "mimeType": "image/jpeg", "buffer": output.getvalue()}
 
 
-def words(name: str = "notes.txt") -> dict:
+def text_file(name: str = "notes.txt") -> dict:
     return {"name": name, "mimeType": "text/plain", "buffer": b"Bring the grey paper."}
 
 
@@ -37,7 +37,7 @@ def attach(page: Page, *files: dict) -> None:
     page.set_input_files("[data-attach-input]", list(files))
 
 
-def all_there(page: Page, count: int) -> None:
+def wait_for_uploads(page: Page, count: int) -> None:
     expect(page.locator(f"{TRAY}[data-state=done]")).to_have_count(count)
 
 
@@ -51,33 +51,33 @@ def names(page: Page) -> list[str]:
     )
 
 
-def is_drawn(page: Page, selector: str = PICTURES) -> None:
+def wait_for_images(page: Page, selector: str = IMAGES) -> None:
     page.wait_for_function(
         "(selector) => [...document.querySelectorAll(selector)].every((i) => i.naturalWidth > 0)",
         arg=selector,
     )
 
 
-def test_several_files_arrive_live_in_order_and_a_bad_one_takes_no_other_with_it(visit, pair):
+def test_files_arrive_live_in_order_and_a_refused_file_affects_no_other(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair), expected_status=415))
     seller = live(visit(pair.seller, thread_of(pair)))
-    attach(buyer, photo("first.jpg"), PAGE, words(), photo("second.jpg", "salmon"))
-    all_there(buyer, 3)
+    attach(buyer, photo("first.jpg"), PAGE, text_file(), photo("second.jpg", "salmon"))
+    wait_for_uploads(buyer, 3)
     refused = buyer.locator(f"{TRAY}[data-state=refused]")
     expect(refused).to_contain_text("photo.jpg")
     expect(refused).to_contain_text("not taken")
     write(buyer, "As we said")
     for page in (buyer, seller):
         expect(page.locator(".message:not(.sending) .prose").last).to_have_text("As we said")
-        expect(page.locator(PICTURES)).to_have_count(2)
+        expect(page.locator(IMAGES)).to_have_count(2)
         assert names(page) == ["first.jpg", "second.jpg"]
         expect(page.locator(".document")).to_contain_text("notes.txt")
-        is_drawn(page)
-    # What was refused stays where it is, and says why, until it is dropped.
+        wait_for_images(page)
+    # A refused file stays in the tray with its reason until it is removed.
     expect(buyer.locator(TRAY)).to_have_count(1)
     buyer.get_by_role("button", name="Remove photo.jpg").click()
     expect(buyer.locator(TRAY)).to_have_count(0)
-    # Nothing can be done about it, so that it does not come back after a reload.
+    # A refused file cannot be retried, so it is not restored after a reload.
     attach(buyer, PAGE)
     expect(refused).to_contain_text("photo.jpg")
     buyer.reload()
@@ -91,45 +91,45 @@ def live_inbox(page: Page, pair):
     return page.locator(f'[data-rows] [data-thread="{pair.thread}"] [data-row-text]')
 
 
-def test_the_inbox_says_photo(visit, pair):
+def test_the_inbox_shows_photo_as_the_preview(visit, pair):
     seller = visit(pair.seller, "/inbox/")
     buyer = live(visit(pair.buyer, thread_of(pair)))
     attach(buyer, photo("IMG_2041 nobody must read this.jpg"))
-    all_there(buyer, 1)
+    wait_for_uploads(buyer, 1)
     press_send(buyer)
     expect(live_inbox(seller, pair)).to_have_text("Photo")
 
 
-def test_an_upload_can_be_cancelled_and_the_rest_goes_on(visit, pair):
+def test_an_upload_can_be_cancelled_and_the_others_continue(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair)))
     held = hold_uploads(buyer)
     attach(buyer, photo("wrong.jpg"), photo("right.jpg"))
     expect(buyer.locator(TRAY).first.locator("progress")).to_be_visible()
     buyer.get_by_role("button", name="Remove wrong.jpg").click()
     held.release()
-    all_there(buyer, 1)
+    wait_for_uploads(buyer, 1)
     press_send(buyer)
-    expect(buyer.locator(PICTURES)).to_have_count(1)
+    expect(buyer.locator(IMAGES)).to_have_count(1)
     assert names(buyer) == ["right.jpg"]
 
 
-def test_what_could_not_be_checked_can_be_tried_again_by_itself(visit, pair):
+def test_a_file_that_could_not_be_scanned_can_be_retried_separately(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair), expected_status=503))
-    answer = {"code": "UPLOAD_QUARANTINED", "message": "This file couldn't be scanned."}
-    buyer.route("**/files/", lambda route: route.fulfill(status=503, json=answer), times=1)
+    response = {"code": "UPLOAD_QUARANTINED", "message": "This file couldn't be scanned."}
+    buyer.route("**/files/", lambda route: route.fulfill(status=503, json=response), times=1)
     attach(buyer, photo("one.jpg"), photo("two.jpg"))
-    all_there(buyer, 1)
+    wait_for_uploads(buyer, 1)
     failed = buyer.locator(f"{TRAY}[data-state=refused]")
     expect(failed).to_contain_text("couldn't be scanned")
     failed.get_by_role("button", name="Try again").click()
-    all_there(buyer, 2)
+    wait_for_uploads(buyer, 2)
     press_send(buyer)
-    expect(buyer.locator(PICTURES)).to_have_count(2)
+    expect(buyer.locator(IMAGES)).to_have_count(2)
     assert names(buyer) == ["one.jpg", "two.jpg"]
 
 
-class Held:
-    """Uploads that wait on their way, until they are let go."""
+class HeldUploads:
+    """Uploads that are held back until they are released."""
 
     def __init__(self) -> None:
         self.routes: list = []
@@ -146,17 +146,17 @@ class Held:
         for route in self.routes:
             try:
                 route.continue_()
-            except Exception:  # noqa: BLE001  It was cancelled meanwhile.
+            except Exception:  # noqa: BLE001  The upload was cancelled meanwhile.
                 continue
 
 
-def hold_uploads(page: Page) -> Held:
-    held = Held()
+def hold_uploads(page: Page) -> HeldUploads:
+    held = HeldUploads()
     page.route("**/files/", held.take)
     return held
 
 
-def test_sent_before_the_files_are_there_it_goes_out_by_itself_once(visit, pair):
+def test_a_message_waits_for_its_uploads_and_is_sent_once(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair)))
     seller = live(visit(pair.seller, thread_of(pair)))
     held = hold_uploads(buyer)
@@ -165,12 +165,12 @@ def test_sent_before_the_files_are_there_it_goes_out_by_itself_once(visit, pair)
     expect(buyer.locator("[data-tray-note]")).to_be_visible()
     held.release()
     for page in (buyer, seller):
-        expect(page.locator(PICTURES)).to_have_count(1)
+        expect(page.locator(IMAGES)).to_have_count(1)
     expect(buyer.locator("[data-tray-note]")).to_be_hidden()
     expect(buyer.locator("#compose")).to_have_value("")
 
 
-def test_offline_in_the_middle_it_starts_again_and_goes_out_once(visit, pair):
+def test_an_upload_interrupted_by_an_outage_restarts_and_is_sent_once(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair)))
     seller = live(visit(pair.seller, thread_of(pair)))
     held = hold_uploads(buyer)
@@ -184,22 +184,22 @@ def test_offline_in_the_middle_it_starts_again_and_goes_out_once(visit, pair):
     held.is_open = True
     go_online(buyer)
     for page in (buyer, seller):
-        expect(page.locator(PICTURES)).to_have_count(1)
+        expect(page.locator(IMAGES)).to_have_count(1)
         expect(page.locator(".message:not(.sending) .prose").last).to_have_text("From the tunnel")
     seller.reload()
-    expect(seller.locator(PICTURES)).to_have_count(1)
+    expect(seller.locator(IMAGES)).to_have_count(1)
 
 
-def test_what_was_attached_survives_a_reload(visit, pair):
+def test_attached_files_survive_a_reload(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair)))
     held = hold_uploads(buyer)
     attach(buyer, photo("kept.jpg"))
     expect(buyer.locator(f"{TRAY}[data-state=sending]")).to_have_count(1)
     held.is_open = True
     buyer.reload()
-    all_there(live(buyer), 1)
+    wait_for_uploads(live(buyer), 1)
     press_send(buyer)
-    expect(buyer.locator(PICTURES)).to_have_count(1)
+    expect(buyer.locator(IMAGES)).to_have_count(1)
     buyer.reload()
     expect(live(buyer).locator(TRAY)).to_have_count(0)
 
@@ -215,42 +215,42 @@ def transfer(page: Page, file: dict):
     )
 
 
-def test_a_picture_can_be_dropped_on_the_conversation(visit, pair):
+def test_a_photo_can_be_dropped_on_the_conversation(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair)))
-    given = transfer(buyer, photo("dropped.jpg"))
-    buyer.dispatch_event(".scroller", "dragenter", {"dataTransfer": given})
+    data_transfer = transfer(buyer, photo("dropped.jpg"))
+    buyer.dispatch_event(".scroller", "dragenter", {"dataTransfer": data_transfer})
     expect(buyer.locator(".room")).to_have_class(re.compile("drag-over"))
-    buyer.dispatch_event(".scroller", "drop", {"dataTransfer": given})
+    buyer.dispatch_event(".scroller", "drop", {"dataTransfer": data_transfer})
     expect(buyer.locator(".room")).not_to_have_class(re.compile("drag-over"))
-    all_there(buyer, 1)
+    wait_for_uploads(buyer, 1)
     expect(buyer.locator(TRAY)).to_contain_text("dropped.jpg")
 
 
-def test_a_picture_can_be_pasted_and_words_stay_words(visit, pair):
+def test_a_photo_can_be_pasted_and_pasted_text_stays_text(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair)))
     buyer.evaluate(
         """(data) => document.getElementById("compose").dispatchEvent(
           new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }))""",
         transfer(buyer, photo("image.png")),
     )
-    all_there(buyer, 1)
+    wait_for_uploads(buyer, 1)
     press_send(buyer)
-    expect(buyer.locator(PICTURES)).to_have_count(1)
+    expect(buyer.locator(IMAGES)).to_have_count(1)
 
 
-def test_pictures_are_looked_at_large_by_keyboard(visit, pair):
+def test_photos_are_viewed_in_the_lightbox_by_keyboard(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair)))
     attach(buyer, photo("one.jpg"), photo("two.jpg", "salmon"), photo("three.jpg", "gold"))
-    all_there(buyer, 3)
+    wait_for_uploads(buyer, 3)
     press_send(buyer)
-    expect(buyer.locator(PICTURES)).to_have_count(3)
+    expect(buyer.locator(IMAGES)).to_have_count(3)
     buyer.locator("[data-picture]").nth(1).focus()
     buyer.keyboard.press("Enter")
     box = buyer.get_by_role("dialog", name="Picture")
     expect(box).to_be_visible()
     expect(box).to_contain_text("two.jpg")
     expect(box).to_contain_text("2 of 3")
-    is_drawn(buyer, "#lightbox img")
+    wait_for_images(buyer, "#lightbox img")
     buyer.keyboard.press("ArrowRight")
     expect(box).to_contain_text("three.jpg")
     buyer.keyboard.press("ArrowRight")
@@ -265,25 +265,25 @@ def test_pictures_are_looked_at_large_by_keyboard(visit, pair):
     assert buyer.evaluate("document.activeElement.dataset.name") == "one.jpg"
 
 
-def test_nothing_jumps_when_pictures_arrive(visit, pair):
+def test_the_layout_does_not_shift_when_photos_load(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair)))
     attach(buyer, photo("wide.jpg", size=(1600, 400)), photo("tall.jpg", size=(300, 1200)))
-    all_there(buyer, 2)
+    wait_for_uploads(buyer, 2)
     press_send(buyer)
-    expect(buyer.locator(PICTURES)).to_have_count(2)
+    expect(buyer.locator(IMAGES)).to_have_count(2)
     seller = visit(pair.seller)
-    held = Held()
+    held = HeldUploads()
     seller.route(re.compile("/files/"), held.take)
     seller.goto(thread_of(pair), wait_until="domcontentloaded")
     live(seller)
-    how_high = "document.querySelector('.scroller-inner').offsetHeight"
-    before = seller.evaluate(how_high)
+    measure_height = "document.querySelector('.scroller-inner').offsetHeight"
+    before = seller.evaluate(measure_height)
     held.release()
-    is_drawn(seller)
-    assert seller.evaluate(how_high) == before
+    wait_for_images(seller)
+    assert seller.evaluate(measure_height) == before
 
 
-def test_film_and_sound_are_links_with_a_title(visit, pair):
+def test_video_and_audio_are_links_with_a_title(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair)))
     seller = live(visit(pair.seller, thread_of(pair)))
     buyer.get_by_role("button", name="Attach").click()
@@ -291,7 +291,7 @@ def test_film_and_sound_are_links_with_a_title(visit, pair):
     buyer.get_by_label("Address").fill("https://video.example/walk/7")
     buyer.get_by_label("Title").fill("The walk, first cut")
     buyer.get_by_role("dialog").get_by_role("button", name="Attach").click()
-    all_there(buyer, 1)
+    wait_for_uploads(buyer, 1)
     press_send(buyer)
     for page in (buyer, seller):
         card = page.locator(".message:not(.sending) .link-card a")
@@ -302,20 +302,20 @@ def test_film_and_sound_are_links_with_a_title(visit, pair):
     expect(live_inbox(seller, pair)).to_have_text("Link")
 
 
-def test_a_picture_on_its_way_is_shown_where_it_will_be(visit, pair):
+def test_a_photo_being_sent_is_shown_in_its_place(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair), hold="message.send"))
     attach(buyer, photo("soon.jpg"))
-    all_there(buyer, 1)
+    wait_for_uploads(buyer, 1)
     write(buyer, "On its way")
     pending = buyer.locator(".message.sending")
-    is_drawn(buyer, ".message.sending .picture img")
-    high = pending.locator(".picture").bounding_box()["height"]
+    wait_for_images(buyer, ".message.sending .picture img")
+    height = pending.locator(".picture").bounding_box()["height"]
     buyer.evaluate("release()")
-    expect(buyer.locator(PICTURES)).to_have_count(1)
-    assert buyer.locator(".message:not(.sending) .picture").bounding_box()["height"] == high
+    expect(buyer.locator(IMAGES)).to_have_count(1)
+    assert buyer.locator(".message:not(.sending) .picture").bounding_box()["height"] == height
 
 
-def test_on_a_phone_it_fits_and_can_be_touched(visit, pair):
+def test_attachments_fit_a_phone_and_have_touch_targets(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair), **PHONE))
     buyer.get_by_role("button", name="Attach").tap()
     expect(buyer.get_by_role("button", name="Take a photo")).to_be_visible()
@@ -323,11 +323,11 @@ def test_on_a_phone_it_fits_and_can_be_touched(visit, pair):
         buyer.get_by_role("button", name="Take a photo").tap()
     assert buyer.locator("[data-attach-input]").get_attribute("capture") == "environment"
     chooser.value.set_files(
-        [photo("street.jpg", size=(3000, 1000)), words("a very long name of notes.txt")]
+        [photo("street.jpg", size=(3000, 1000)), text_file("a very long name of notes.txt")]
     )
-    all_there(buyer, 2)
+    wait_for_uploads(buyer, 2)
     press_send(buyer)
-    expect(buyer.locator(PICTURES)).to_have_count(1)
+    expect(buyer.locator(IMAGES)).to_have_count(1)
     assert wider_than_window(buyer) <= 0
     heights = buyer.locator(".attach, .document a, .picture-link").evaluate_all(
         "all => all.map((one) => one.getBoundingClientRect().height)"
@@ -337,47 +337,47 @@ def test_on_a_phone_it_fits_and_can_be_touched(visit, pair):
     expect(buyer.get_by_role("dialog", name="Picture")).to_be_visible()
 
 
-def test_without_a_script_files_go_with_the_form(visit, pair):
+def test_without_a_script_files_are_sent_with_the_form(visit, pair):
     buyer = visit(pair.buyer, thread_of(pair), java_script_enabled=False)
     buyer.set_input_files("input[name=files]", [photo("plain.jpg")])
     buyer.locator("#compose").fill("By form")
     press_send(buyer)
-    expect(buyer.locator(PICTURES)).to_have_count(1)
+    expect(buyer.locator(IMAGES)).to_have_count(1)
     expect(buyer.locator(".message .prose").last).to_have_text("By form")
 
 
-def judged(site, name: str, band: int) -> None:
-    """As a scanner would have judged it, between its coming and its being sent."""
+def set_safety_band(site, name: str, band: int) -> None:
+    """Sets the safety band of an uploaded file, as a scanner does before it is sent."""
     code = f"from files.models import File; File.objects.filter(name={name!r}).update(band={band})"
     site.manage("shell", "-c", code)
 
 
-def send_judged(page: Page, site, name: str, band: int) -> None:
+def send_with_safety_band(page: Page, site, name: str, band: int) -> None:
     attach(page, photo(name))
-    all_there(page, 1)
-    judged(site, name, band)
+    wait_for_uploads(page, 1)
+    set_safety_band(site, name, band)
     press_send(page)
-    expect(page.locator(f'{PICTURES}[alt="{name}"]')).to_have_count(1)
+    expect(page.locator(f'{IMAGES}[alt="{name}"]')).to_have_count(1)
 
 
 def width_of(page: Page, selector: str) -> int:
-    is_drawn(page, selector)
+    wait_for_images(page, selector)
     return page.locator(selector).evaluate("(image) => image.naturalWidth")
 
 
-def test_safe_mode_blurs_what_is_suggestive_until_one_asks_for_it(visit, pair, site):
+def test_safe_mode_blurs_suggestive_photos_until_the_viewer_shows_them(visit, pair, site):
     buyer = live(visit(pair.buyer, thread_of(pair)))
     seller = live(visit(pair.seller, thread_of(pair)))
-    send_judged(buyer, site, f"{pair.thread}-one.jpg", 1)
-    image = f"{PICTURES}[alt$='-one.jpg']"
+    send_with_safety_band(buyer, site, f"{pair.thread}-one.jpg", 1)
+    image = f"{IMAGES}[alt$='-one.jpg']"
     expect(seller.locator(image)).to_have_count(1)
-    # Not by the page: there is no more than this to be had.
+    # The server itself serves only a thumbnail.
     assert width_of(seller, image) == 24
-    show = seller.get_by_role("link", name="Show")
-    show.focus()
+    show_button = seller.get_by_role("link", name="Show")
+    show_button.focus()
     seller.keyboard.press("Enter")
     seller.wait_for_function("(s) => document.querySelector(s).naturalWidth === 720", arg=image)
-    expect(show).to_be_hidden()
+    expect(show_button).to_be_hidden()
     seller.keyboard.press("Enter")
     expect(seller.get_by_role("dialog", name="Picture")).to_be_visible()
     seller.keyboard.press("Escape")
@@ -385,19 +385,19 @@ def test_safe_mode_blurs_what_is_suggestive_until_one_asks_for_it(visit, pair, s
     assert width_of(live(seller), image) == 24
 
 
-def test_safe_mode_does_not_show_what_is_explicit_until_it_is_off_for_all(visit, pair, site):
-    # Between its coming and its being judged the sender's own page asks for it.
+def test_safe_mode_hides_explicit_photos_until_it_is_off_for_both(visit, pair, site):
+    # The sender's page requests the file between the upload and the scan.
     buyer = live(visit(pair.buyer, thread_of(pair), expected_status=403))
     seller = live(visit(pair.seller, thread_of(pair), expected_status=403))
     name = f"{pair.thread}-two.jpg"
-    send_judged(buyer, site, name, 2)
+    send_with_safety_band(buyer, site, name, 2)
     hidden = seller.get_by_text("Safe mode is hiding this photo.")
     expect(hidden).to_be_visible()
-    image = seller.locator(f'{PICTURES}[alt="{name}"]')
+    image = seller.locator(f'{IMAGES}[alt="{name}"]')
     expect(image).to_be_hidden()
     url = seller.locator("[data-picture]").get_attribute("href")
     assert seller.request.get(f"{url}?show=1").status == 403
-    # Off for the conversation, and still on for this person.
+    # Safe mode is off for the conversation and still on for this user.
     buyer.get_by_role("button", name="Conversation options").click()
     buyer.get_by_role("button", name="Turn safe mode off").click()
     line = seller.get_by_role("list", name="Messages").get_by_text("turned safe mode off")
@@ -406,5 +406,5 @@ def test_safe_mode_does_not_show_what_is_explicit_until_it_is_off_for_all(visit,
     seller.goto("/settings/")
     seller.get_by_role("button", name="Turn it off").click()
     seller.goto(thread_of(pair))
-    expect(live(seller).locator(f'{PICTURES}[alt="{name}"]')).to_be_visible()
-    is_drawn(seller)
+    expect(live(seller).locator(f'{IMAGES}[alt="{name}"]')).to_be_visible()
+    wait_for_images(seller)

@@ -1,17 +1,17 @@
-"""Staff are called by a card: seen on both screens, decided in the admin, and live again."""
+"""Cards that call staff: shown to both users, decided in the admin, then active again."""
 
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.test_cards import booked, card, propose  # noqa: F401
 from tests.browser.test_cards import pytestmark as pytestmark  # noqa: PLC0414
-from tests.browser.test_safety import fold, moderator, open_case  # noqa: F401
+from tests.browser.test_safety import moderator, open_case, submit_action  # noqa: F401
 
 
-def waits_for_us(page: Page) -> Locator:
+def open_card_case(page: Page) -> Locator:
     return page.locator("section", has=page.get_by_role("heading", name="Needs a decision"))
 
 
-def test_a_dispute_is_seen_by_both_decided_by_staff_and_the_booking_moves_again(
+def test_a_dispute_is_shown_to_both_and_the_booking_continues_after_the_decision(
     visit,
     pair,
     booked,  # noqa: F811
@@ -32,15 +32,15 @@ def test_a_dispute_is_seen_by_both_decided_by_staff_and_the_booking_moves_again(
     staff = visit(moderator, "/admin/moderation/case/")
     open_case(staff, pair.thread)
     staff.get_by_role("button", name="Take this case").click()
-    expect(waits_for_us(staff)).to_contain_text("it is not what was agreed")
-    fold(staff, waits_for_us(staff), "Decide", reason="The rest is delivered by Friday.")
-    expect(waits_for_us(staff)).to_have_count(0)
+    expect(open_card_case(staff)).to_contain_text("it is not what was agreed")
+    submit_action(staff, open_card_case(staff), "Decide", reason="The rest is delivered by Friday.")
+    expect(open_card_case(staff)).to_have_count(0)
     for page in booked:
         expect(card(page, "resolved").locator("summary")).to_contain_text("Resolved")
-        said = page.locator(
+        notice = page.locator(
             ".message[data-type=system]", has_text="The rest is delivered by Friday."
         )
-        expect(said).to_be_visible()
+        expect(notice).to_be_visible()
 
     dialog = propose(seller, "Propose overtime")
     dialog.get_by_label("Minutes").fill("60")
@@ -50,7 +50,7 @@ def test_a_dispute_is_seen_by_both_decided_by_staff_and_the_booking_moves_again(
     expect(card(seller, "accepted")).to_be_visible()
 
 
-def test_a_call_for_safety_stops_the_conversation_until_staff_have_acted(
+def test_a_safety_call_stops_the_conversation_until_staff_have_decided(
     visit,
     pair,
     booked,  # noqa: F811
@@ -71,7 +71,7 @@ def test_a_call_for_safety_stops_the_conversation_until_staff_have_acted(
     open_case(staff, pair.thread)
     staff.get_by_role("button", name="Take this case").click()
     expect(staff.locator(".case")).to_contain_text("He shouts at me.")
-    fold(staff, waits_for_us(staff), "Decide", reason="We have spoken with both.")
+    submit_action(staff, open_card_case(staff), "Decide", reason="We have spoken with both.")
     for page in booked:
         expect(card(page, "resolved")).to_be_visible()
         expect(page.get_by_role("button", name="Send")).to_be_visible()

@@ -1,4 +1,4 @@
-"""Nobody answers, and the clock does: work that was looked at for long enough is accepted."""
+"""Completed work without a response is accepted when its review period expires."""
 
 from playwright.sync_api import expect
 
@@ -7,17 +7,17 @@ from tests.browser.test_cards import pytestmark as pytestmark  # noqa: PLC0414
 from tests.browser.test_project import tab
 
 EIGHT_DAYS = 8 * 24 * 3600
-# Signed by both, and over.
-DONE = """
+# Signs the contract for both users and moves the booking into the past.
+FINISH_BOOKING = """
 from contracts.models import Leg
 from tests.contracts.card_helpers import make_completable
 make_completable(Leg.objects.get(thread_id="{thread}"))
 """
 
 
-def test_completed_work_is_accepted_by_itself_and_due_and_not_paid(site, pair, booked):  # noqa: F811
+def test_completed_work_is_accepted_automatically_and_due_but_not_paid(site, pair, booked):  # noqa: F811
     buyer, seller = booked
-    site.manage("shell", "-c", DONE.format(thread=pair.thread))
+    site.manage("shell", "-c", FINISH_BOOKING.format(thread=pair.thread))
     dialog = propose(seller, "Mark as completed")
     expect(dialog).to_contain_text("EUR 1,200.00 is outstanding.")
     dialog.get_by_role("button", name="Mark as completed").click()
@@ -25,13 +25,13 @@ def test_completed_work_is_accepted_by_itself_and_due_and_not_paid(site, pair, b
     expect(card(buyer, "pending")).to_contain_text("It doesn't record a payment.")
     row = buyer.locator(".row", has_text="Waiting for you")
     expect(row.first).to_be_visible()
-    # Another server, in whose world the time is over. Nobody presses anything.
+    # A second server with a clock past the deadline; no user acts.
     with site.another(ahead=EIGHT_DAYS):
         for page in booked:
             expect(card(page, "auto_accepted")).to_be_visible(timeout=60_000)
             expect(card(page, "pending")).to_have_count(0)
-    said = buyer.locator(".message[data-type=system]", has_text="EUR 1,200.00 is now due.")
-    expect(said).to_be_visible()
+    notice = buyer.locator(".message[data-type=system]", has_text="EUR 1,200.00 is now due.")
+    expect(notice).to_be_visible()
     for page in booked:
         expenses = tab(page, "expenses")
         expect(expenses.locator("tr", has_text="Due now")).to_contain_text("EUR 1,200.00")

@@ -1,4 +1,4 @@
-"""Two people agree by cards: another time with a counter-offer, extras until the receipt."""
+"""Cards: a new time with a counter-proposal, and extras up to the receipt."""
 
 from datetime import datetime, timedelta
 
@@ -32,7 +32,7 @@ def shown_dialog(page: Page) -> Locator:
     return dialog
 
 
-def move_by(dialog: Locator, days: int) -> str:
+def move_start_by(dialog: Locator, days: int) -> str:
     for name in ("New start", "New end"):
         field = dialog.get_by_label(name)
         moment = datetime.fromisoformat(field.input_value()) + timedelta(days=days)
@@ -44,10 +44,10 @@ def card(page: Page, state: str) -> Locator:
     return page.locator(f".action-card[data-state={state}]")
 
 
-def test_another_time_is_proposed_countered_and_accepted(booked):
+def test_a_new_time_is_proposed_countered_and_accepted(booked):
     buyer, seller = booked
     dialog = propose(seller, "Propose a new time")
-    first = move_by(dialog, 1)
+    first = move_start_by(dialog, 1)
     dialog.get_by_label("Reason").fill("Rain is forecast.")
     dialog.get_by_role("button", name="Propose a new time").click()
     expect(dialog).to_be_hidden()
@@ -60,7 +60,7 @@ def test_another_time_is_proposed_countered_and_accepted(booked):
     expect(card(seller, "pending").get_by_role("button", name="Accept")).to_be_hidden()
     waiting.get_by_role("link", name="Suggest another time").click()
     dialog = shown_dialog(buyer)
-    second = move_by(dialog, 3)
+    second = move_start_by(dialog, 3)
     dialog.get_by_role("button", name="Suggest another time").click()
     expect(card(seller, "countered")).to_be_visible()
     answer = card(seller, "pending")
@@ -99,7 +99,7 @@ def test_extras_are_accepted_and_paid(booked):
     expect(seller.locator("[data-tab-body=expenses]")).to_contain_text("Receipt 1")
 
 
-def test_what_is_wrong_is_said_where_it_was_typed(visit, pair):
+def test_a_form_error_is_shown_at_its_field(visit, pair):
     path = f"/threads/{pair.thread}/"
     buyer, seller = visit(pair.buyer, path), visit(pair.seller, path, expected_status=400)
     book(buyer, seller)

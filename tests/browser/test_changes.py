@@ -1,4 +1,4 @@
-"""Editing, removing, reacting, answering; people who come and go: seen by everybody at once."""
+"""Edits, removals, reactions, replies and roster changes, shown live to every participant."""
 
 import re
 
@@ -18,13 +18,13 @@ def last(page: Page):
     return page.locator(".message:not(.sending)").last
 
 
-def say(page: Page, text: str, *others: Page) -> None:
+def send_and_wait(page: Page, text: str, *others: Page) -> None:
     write(page, text)
     for one in (page, *others):
         expect(one.locator(".message:not(.sending) .prose").last).to_have_text(text)
 
 
-def act(page: Page, message, name: str) -> None:
+def press_action(page: Page, message, name: str) -> None:
     message.hover()
     if message.locator(".tools").get_by_role("button", name=name).count() == 0:
         message.locator(".tools").get_by_role("button", name="More").click()
@@ -34,17 +34,17 @@ def act(page: Page, message, name: str) -> None:
 
 
 @pytest.fixture
-def two(visit, pair):
+def two_pages(visit, pair):
     return live(visit(pair.buyer, thread_of(pair))), live(visit(pair.seller, thread_of(pair)))
 
 
-def test_an_edit_is_seen_live_and_starts_from_what_was_typed(two):
-    buyer, seller = two
+def test_an_edit_is_shown_live_and_starts_from_the_source_text(two_pages):
+    buyer, seller = two_pages
     write(buyer, "On **Friday**")
     expect(last(seller)).to_contain_text("On Friday")
     buyer.reload()
     live(buyer)
-    act(buyer, last(buyer), "Edit")
+    press_action(buyer, last(buyer), "Edit")
     form = buyer.locator("form.edit")
     expect(form.get_by_role("textbox")).to_have_value("On **Friday**")
     form.get_by_role("textbox").fill("On **Monday**")
@@ -56,10 +56,10 @@ def test_an_edit_is_seen_live_and_starts_from_what_was_typed(two):
     expect(seller.locator(".row [data-row-text]").first).to_have_text("On Monday")
 
 
-def test_a_failed_edit_keeps_its_text_and_says_why(two):
-    buyer, _ = two
-    say(buyer, "Short")
-    act(buyer, last(buyer), "Edit")
+def test_a_failed_edit_keeps_its_text_and_shows_the_reason(two_pages):
+    buyer, _ = two_pages
+    send_and_wait(buyer, "Short")
+    press_action(buyer, last(buyer), "Edit")
     form = buyer.locator("form.edit")
     long = "x" * 8001
     form.get_by_role("textbox").fill(long)
@@ -77,25 +77,25 @@ def test_a_failed_edit_keeps_its_text_and_says_why(two):
     expect(last(buyer).locator(".prose")).to_have_text("Offline")
 
 
-def test_a_reaction_of_somebody_else_does_not_close_what_one_edits(two):
-    buyer, seller = two
-    say(buyer, "Editing this", seller)
-    act(buyer, last(buyer), "Edit")
+def test_a_reaction_of_another_user_does_not_close_an_open_edit(two_pages):
+    buyer, seller = two_pages
+    send_and_wait(buyer, "Editing this", seller)
+    press_action(buyer, last(buyer), "Edit")
     buyer.locator("form.edit").get_by_role("textbox").fill("Half of the ne")
-    act(seller, last(seller), "React")
+    press_action(seller, last(seller), "React")
     seller.locator("#message-menu [data-react='🎉']").click()
     expect(last(buyer).locator(".reaction")).to_contain_text("🎉 1")
     expect(buyer.locator("form.edit").get_by_role("textbox")).to_have_value("Half of the ne")
 
 
-def test_a_removal_can_be_undone_for_some_seconds(two):
-    buyer, seller = two
-    say(buyer, "Stays", seller)
-    act(buyer, last(buyer), "Remove")
+def test_a_removal_can_be_undone_for_some_seconds(two_pages):
+    buyer, seller = two_pages
+    send_and_wait(buyer, "Stays", seller)
+    press_action(buyer, last(buyer), "Remove")
     expect(buyer.locator(".message.removing")).to_be_hidden()
     buyer.get_by_role("button", name="Undo").click()
     expect(last(buyer)).to_be_visible()
-    act(buyer, last(buyer), "Remove")
+    press_action(buyer, last(buyer), "Remove")
     expect(last(seller).locator(".message-removed")).to_be_visible(timeout=9_000)
     expect(last(buyer).locator(".message-removed")).to_be_visible()
     assert "Stays" not in seller.content()
@@ -103,19 +103,19 @@ def test_a_removal_can_be_undone_for_some_seconds(two):
     expect(last(buyer).locator(".tools [data-act=reply]")).to_be_hidden()
 
 
-def test_leaving_the_page_does_not_bring_back_what_was_removed(two):
-    buyer, seller = two
-    say(buyer, "Gone", seller)
-    act(buyer, last(buyer), "Remove")
+def test_leaving_the_page_does_not_undo_a_removal(two_pages):
+    buyer, seller = two_pages
+    send_and_wait(buyer, "Gone", seller)
+    press_action(buyer, last(buyer), "Remove")
     buyer.goto("/inbox/")
     expect(last(seller).locator(".message-removed")).to_be_visible()
 
 
-def test_reactions_are_counted_and_mine_are_marked(two):
-    buyer, seller = two
-    say(buyer, "What do you think?", seller)
+def test_reactions_are_counted_and_the_viewers_are_marked(two_pages):
+    buyer, seller = two_pages
+    send_and_wait(buyer, "What do you think?", seller)
     for page in (buyer, seller):
-        act(page, last(page), "React")
+        press_action(page, last(page), "React")
         page.locator("#message-menu [data-react='👍']").click()
     for page in (buyer, seller):
         expect(last(page).locator(".reaction")).to_have_text(re.compile(r"👍\s*2"))
@@ -125,14 +125,14 @@ def test_reactions_are_counted_and_mine_are_marked(two):
     expect(last(seller).locator(".reaction")).to_have_attribute("aria-pressed", "false")
 
 
-def test_an_answer_quotes_and_the_quote_follows_what_becomes_of_it(two):
-    buyer, seller = two
-    say(seller, "At nine or at ten?", buyer)
-    act(buyer, last(buyer), "Reply")
+def test_a_reply_quotes_a_message_and_the_quote_follows_its_changes(two_pages):
+    buyer, seller = two_pages
+    send_and_wait(seller, "At nine or at ten?", buyer)
+    press_action(buyer, last(buyer), "Reply")
     expect(buyer.locator("[data-replying]")).to_contain_text("At nine or at ten?")
     buyer.get_by_role("button", name="Cancel reply").click()
     expect(buyer.locator("[data-replying]")).to_be_hidden()
-    act(buyer, last(buyer), "Reply")
+    press_action(buyer, last(buyer), "Reply")
     buyer.locator("#compose").fill("At ten")
     buyer.keyboard.press("Enter")
     for page in (buyer, seller):
@@ -140,8 +140,8 @@ def test_an_answer_quotes_and_the_quote_follows_what_becomes_of_it(two):
         expect(last(page).locator("[data-quote-name]")).not_to_be_empty()
     expect(buyer.locator("[data-replying]")).to_be_hidden()
 
-    asked = seller.locator(".message:not(.sending)").nth(-2)
-    act(seller, asked, "Edit")
+    question = seller.locator(".message:not(.sending)").nth(-2)
+    press_action(seller, question, "Edit")
     seller.locator("form.edit").get_by_role("textbox").fill("At *eleven*,\nthen?")
     seller.locator("form.edit").get_by_role("button", name="Save").click()
     expect(last(buyer).locator("[data-quote-text]")).to_have_text("At eleven, then?")
@@ -152,10 +152,10 @@ def test_an_answer_quotes_and_the_quote_follows_what_becomes_of_it(two):
     expect(buyer).to_have_url(re.compile(r"/messages/msg_\w+/#msg_"))
 
 
-def test_everything_can_be_done_by_keyboard(two):
-    buyer, seller = two
-    say(seller, "Older", buyer)
-    say(seller, "Newer", buyer)
+def test_every_message_action_works_by_keyboard(two_pages):
+    buyer, seller = two_pages
+    send_and_wait(seller, "Older", buyer)
+    send_and_wait(seller, "Newer", buyer)
     last(buyer).focus()
     buyer.keyboard.press("ArrowUp")
     expect(buyer.locator(".message:focus")).to_contain_text("Older")
@@ -169,7 +169,7 @@ def test_everything_can_be_done_by_keyboard(two):
     expect(buyer.locator("[data-replying]")).to_be_hidden()
 
 
-def test_on_a_phone_a_long_press_opens_what_can_be_done(visit, pair):
+def test_on_a_phone_a_long_press_opens_the_message_menu(visit, pair):
     page = live(visit(pair.buyer, thread_of(pair), **PHONE))
     bubble = last(page).locator(".bubble")
     place = bubble.bounding_box()
@@ -183,12 +183,12 @@ def test_on_a_phone_a_long_press_opens_what_can_be_done(visit, pair):
     expect(page.locator("[data-replying]")).to_be_visible()
 
 
-def test_what_changed_while_one_was_away_is_caught_up_with(two):
-    buyer, seller = two
-    say(seller, "Before the tunnel", buyer)
+def test_changes_made_while_offline_are_synced(two_pages):
+    buyer, seller = two_pages
+    send_and_wait(seller, "Before the tunnel", buyer)
     buyer.context.set_offline(True)
     expect(buyer.locator("html")).to_have_attribute("data-live", "no")
-    act(seller, last(seller), "Edit")
+    press_action(seller, last(seller), "Edit")
     seller.locator("form.edit").get_by_role("textbox").fill("During the tunnel")
     seller.locator("form.edit").get_by_role("button", name="Save").click()
     expect(last(seller)).to_contain_text("During the tunnel")
@@ -197,8 +197,8 @@ def test_what_changed_while_one_was_away_is_caught_up_with(two):
     expect(last(buyer)).to_contain_text("During the tunnel")
 
 
-def test_a_block_closes_the_box_and_keeps_what_was_typed(two):
-    buyer, seller = two
+def test_a_block_closes_the_composer_and_keeps_the_typed_text(two_pages):
+    buyer, seller = two_pages
     expect(buyer.locator(".thread-title [data-presence]")).to_have_text("Online")
     buyer.locator("#compose").fill("Half a sentence")
     menu = seller.get_by_role("button", name="Conversation options")
@@ -213,13 +213,13 @@ def test_a_block_closes_the_box_and_keeps_what_was_typed(two):
     menu.click()
     seller.locator("#thread-menu").get_by_role("button", name=re.compile("^Unblock")).click()
     expect(buyer.locator(".send")).to_be_visible()
-    say(buyer, "Half a sentence")
+    send_and_wait(buyer, "Half a sentence")
 
 
-def test_somebody_invited_accepts_and_comes_and_who_is_removed_is_told(visit, pair, site):
+def test_an_invited_user_accepts_and_joins_and_a_removed_user_is_notified(visit, pair, site):
     guest = site.pair()
     buyer = live(visit(pair.buyer, thread_of(pair)))
-    # Removed, they may just have been asking for the row.
+    # After the removal, a request for the row may still be in progress.
     newcomer = visit(guest.seller, "/inbox/requests/", expected_status=404)
     handle = newcomer.locator("a[href^='/people/']").first.get_attribute("href").split("/")[2]
     buyer.get_by_role("button", name="people in this conversation").click()
@@ -234,7 +234,7 @@ def test_somebody_invited_accepts_and_comes_and_who_is_removed_is_told(visit, pa
     newcomer.get_by_role("button", name="Accept").click()
     live(newcomer)
     live(buyer)
-    say(buyer, "Welcome", newcomer)
+    send_and_wait(buyer, "Welcome", newcomer)
 
     buyer.get_by_role("button", name="people in this conversation").click()
     person = buyer.locator(f"[data-person='{guest.seller.id}']")
@@ -246,7 +246,7 @@ def test_somebody_invited_accepts_and_comes_and_who_is_removed_is_told(visit, pa
     live(buyer)
     write(buyer, "Among ourselves")
     expect(buyer.locator(".message.sending")).to_have_count(0)
-    # What is told to the newcomer later is there, and what was written in between is not.
+    # The newcomer sees later messages, and not those written while they were absent.
     with site.connect(guest.buyer) as friend:
         friend.send(guest.thread, "Where were you?")
         expect(newcomer.locator(f".row[data-thread='{guest.thread}']")).to_contain_text(

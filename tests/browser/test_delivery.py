@@ -1,21 +1,21 @@
-"""Nothing that was written is lost, doubled or out of order, whatever happens to the connection."""
+"""No message is lost, duplicated or out of order, despite failures of the connection."""
 
 import re
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import hear_everything, live, texts, until, write
-from tests.browser.test_drafts import kept
+from tests.browser.conftest import live, texts, until, wait_for_events, write
+from tests.browser.test_drafts import wait_for_local_draft
 
 pytestmark = pytest.mark.browser
 
 SENDING = ".message.sending"
-HOLD_THE_LOCK = """() => new Promise((held) => {
+HOLD_THE_LOCK = """() => new Promise((resolve) => {
     const { me } = document.documentElement.dataset;
     const { thread } = document.querySelector("[data-timeline]").dataset;
     void navigator.locks.request(`parley outbox ${me} ${thread}`, () => {
-        held();
+        resolve();
         return new Promise(() => {});
     });
 })"""
@@ -47,7 +47,7 @@ def go_online(page: Page) -> None:
     live(page)
 
 
-def test_written_while_offline_arrives_once_and_in_order(visit, pair):
+def test_messages_written_offline_arrive_once_and_in_order(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair)))
     seller = live(visit(pair.seller, thread_of(pair)))
     write(buyer, "Before")
@@ -71,7 +71,7 @@ def test_written_while_offline_arrives_once_and_in_order(visit, pair):
         assert texts(page)[-4:] == expected
 
 
-def test_a_reload_in_the_middle_loses_nothing(visit, pair):
+def test_a_reload_during_a_send_loses_nothing(visit, pair):
     buyer = live(visit(pair.buyer, thread_of(pair), mute=True))
     write(buyer, "Sent into silence")
     write(buyer, "And one more")
@@ -83,7 +83,7 @@ def test_a_reload_in_the_middle_loses_nothing(visit, pair):
     assert texts(buyer).count("Sent into silence") == 1
 
 
-def test_a_page_that_was_closed_with_something_unsent_sends_it_when_one_comes_back(visit, pair):
+def test_unsent_messages_of_a_closed_page_are_sent_on_the_next_visit(visit, pair):
     seller = live(visit(pair.seller, thread_of(pair)))
     buyer = live(visit(pair.buyer, thread_of(pair), mute=True))
     write(buyer, "The browser crashes now")
@@ -91,7 +91,7 @@ def test_a_page_that_was_closed_with_something_unsent_sends_it_when_one_comes_ba
     context = buyer.context
     buyer.close()
 
-    # Not even the conversation has to be opened.
+    # Opening any page is enough; the thread need not be opened.
     again = context.new_page()
     again.goto("/inbox/")
     expect(seller.locator(".message .prose").last).to_have_text("The browser crashes now")
@@ -101,7 +101,7 @@ def test_a_page_that_was_closed_with_something_unsent_sends_it_when_one_comes_ba
     assert texts(again).count("The browser crashes now") == 1
 
 
-def test_somebody_else_on_the_same_browser_neither_sees_nor_sends_it(visit, site, pair):
+def test_another_user_of_the_same_browser_neither_sees_nor_sends_unsent_messages(visit, site, pair):
     buyer = live(visit(pair.buyer, thread_of(pair), mute=True))
     write(buyer, "Mine alone")
     expect(buyer.locator(SENDING)).to_have_count(1)
@@ -111,7 +111,7 @@ def test_somebody_else_on_the_same_browser_neither_sees_nor_sends_it(visit, site
     seller = context.new_page()
     seller.goto(thread_of(pair))
     live(seller)
-    # What is unsent goes out in order, so that this one comes after it.
+    # Unsent messages are sent in order, so this one would come after the other.
     write(seller, "And mine")
     wait_until_sent(seller)
     assert "Mine alone" not in texts(seller)
@@ -122,23 +122,23 @@ def test_somebody_else_on_the_same_browser_neither_sees_nor_sends_it(visit, site
     wait_until_sent(seller)
 
 
-def test_two_tabs_share_what_is_unsent_and_send_it_once(visit, pair):
+def test_two_tabs_share_unsent_messages_and_send_each_once(visit, pair):
     first = live(visit(pair.buyer, thread_of(pair)))
     second = first.context.new_page()
     second.goto(thread_of(pair))
     live(second)
-    # Whoever is faster has the lock: here the first, and does not come to an end.
+    # The first tab takes the lock and never releases it.
     first.evaluate(HOLD_THE_LOCK)
     write(first, "Seen in both tabs")
     expect(second.locator(SENDING)).to_have_count(1)
     first.close()
-    # The lock went with the tab: the other one sends.
+    # Closing the tab released the lock, so the other tab sends.
     wait_until_sent(second)
     assert texts(second).count("Seen in both tabs") == 1
 
 
-def test_what_is_discarded_in_one_tab_goes_in_the_other(visit, pair):
-    first = live(visit(pair.buyer, thread_of(pair), deaf_to=("thread.changed",)))
+def test_a_message_discarded_in_one_tab_disappears_in_the_other(visit, pair):
+    first = live(visit(pair.buyer, thread_of(pair), drop_types=("thread.changed",)))
     second = first.context.new_page()
     second.goto(thread_of(pair))
     live(second)
@@ -151,8 +151,8 @@ def test_what_is_discarded_in_one_tab_goes_in_the_other(visit, pair):
     expect(second.locator(SENDING)).to_have_count(0)
 
 
-def test_a_failed_one_keeps_its_reason_over_a_reload_and_can_be_sent_again(visit, pair):
-    page = live(visit(pair.buyer, thread_of(pair), deaf_to=("thread.changed",)))
+def test_a_failed_message_keeps_its_reason_after_a_reload_and_can_be_resent(visit, pair):
+    page = live(visit(pair.buyer, thread_of(pair), drop_types=("thread.changed",)))
     seller = visit(pair.seller, thread_of(pair))
     press_in_menu(seller, "Block")
     write(page, "Not yet")
@@ -171,7 +171,7 @@ def press_in_menu(page: Page, name: str) -> None:
     page.wait_for_load_state()
 
 
-def test_what_waited_too_long_is_a_draft_again_and_asks(visit, pair):
+def test_a_message_unsent_for_too_long_becomes_a_draft_and_asks_for_confirmation(visit, pair):
     page = live(visit(pair.buyer, thread_of(pair), mute=True))
     write(page, "From last month")
     expect(page.locator(SENDING)).to_have_count(1)
@@ -188,7 +188,7 @@ def test_what_waited_too_long_is_a_draft_again_and_asks(visit, pair):
     live(page)
     expect(page.locator("#compose")).to_have_value("From last month")
     expect(page.locator("[data-composer-error]")).to_contain_text("never sent")
-    # Nothing is left that could go out by itself.
+    # No message is left that could be sent automatically.
     until(page, NOTHING_UNSENT)
     expect(page.locator(SENDING)).to_have_count(0)
     assert "From last month" not in texts(page)
@@ -197,10 +197,8 @@ def test_what_waited_too_long_is_a_draft_again_and_asks(visit, pair):
     assert texts(page)[-1] == "From last month"
 
 
-def test_a_lost_frame_is_noticed_and_nothing_is_shown_before_what_was_said_before(
-    visit, pair, site
-):
-    buyer = live(visit(pair.buyer, thread_of(pair), lose_first="message.sent"))
+def test_a_lost_frame_is_detected_and_messages_are_shown_in_order(visit, pair, site):
+    buyer = live(visit(pair.buyer, thread_of(pair), drop_first="message.sent"))
     with site.connect(pair.seller) as seller:
         seller.send(pair.thread, "Lost on the way")
         seller.send(pair.thread, "Arrives")
@@ -208,7 +206,7 @@ def test_a_lost_frame_is_noticed_and_nothing_is_shown_before_what_was_said_befor
     assert texts(buyer)[-2:] == ["Lost on the way", "Arrives"]
 
 
-def test_what_was_missed_while_away_comes_without_a_reload(visit, pair, site):
+def test_messages_missed_while_offline_appear_without_a_reload(visit, pair, site):
     buyer = live(visit(pair.buyer, thread_of(pair)))
     go_offline(buyer)
     with site.connect(pair.seller) as seller:
@@ -220,7 +218,7 @@ def test_what_was_missed_while_away_comes_without_a_reload(visit, pair, site):
     assert texts(buyer)[-60:] == [f"Missed {number}" for number in range(60)]
 
 
-def test_ticks_go_from_a_clock_to_two_filled_ones(visit, pair, site):
+def test_ticks_change_from_sending_to_read(visit, pair, site):
     buyer = live(visit(pair.buyer, thread_of(pair), hold="message.send"))
     tick = buyer.locator(".message.mine:not(.sending) [data-ticks]").last
     write(buyer, "How far did it get?")
@@ -231,7 +229,7 @@ def test_ticks_go_from_a_clock_to_two_filled_ones(visit, pair, site):
     expect(tick).to_have_attribute("data-tick", "sent")
     expect(tick).to_have_text("Sent")
 
-    # A device of theirs has it: the page is open at the inbox.
+    # The seller's open inbox page counts as delivery.
     seller = visit(pair.seller, "/inbox/")
     expect(tick).to_have_attribute("data-tick", "delivered")
     expect(tick).to_have_text("Delivered")
@@ -257,7 +255,7 @@ def test_only_the_last_of_a_group_shows_ticks(visit, pair):
         expect(mine.nth(place).locator("[data-ticks]")).to_be_hidden()
 
 
-def test_who_was_away_has_everything_delivered_on_return_without_opening_it(visit, pair, site):
+def test_missed_messages_are_delivered_on_return_without_opening_the_thread(visit, pair, site):
     buyer = live(visit(pair.buyer, thread_of(pair)))
     for text in ("Nobody", "is", "there"):
         write(buyer, text)
@@ -266,8 +264,8 @@ def test_who_was_away_has_everything_delivered_on_return_without_opening_it(visi
     expect(tick).to_have_attribute("data-tick", "sent")
     settings = visit(pair.seller, "/settings/")
     assert settings.evaluate("sockets.length") == 0
-    hear_everything(buyer)
-    expect(tick).to_have_attribute("data-tick", "sent")  # A page without a socket gets nothing.
+    wait_for_events(buyer)
+    expect(tick).to_have_attribute("data-tick", "sent")  # A page without a socket receives nothing.
     seller = visit(pair.seller, "/inbox/")
     expect(tick).to_have_attribute("data-tick", "delivered")
     expect(seller.locator(f".row[data-thread='{pair.thread}']")).not_to_have_attribute(
@@ -275,8 +273,8 @@ def test_who_was_away_has_everything_delivered_on_return_without_opening_it(visi
     )
 
 
-def test_the_title_says_how_many_conversations_have_something_unread(visit, pair, site):
-    """As the list of folders does, whatever of it is loaded."""
+def test_the_title_shows_the_number_of_unread_conversations(visit, pair, site):
+    """The title shows the same number as the list of folders, however many rows are loaded."""
     seller = live(visit(pair.seller, "/inbox/"))
     expect(seller).to_have_title(re.compile(r"^Inbox"))
     buyer = live(visit(pair.buyer, thread_of(pair)))
@@ -291,7 +289,7 @@ def test_the_title_says_how_many_conversations_have_something_unread(visit, pair
     expect(seller).to_have_title(re.compile(r"^[^(]"))
 
 
-def test_a_screen_reader_hears_what_is_new_once_and_not_the_history(visit, pair):
+def test_a_screen_reader_announces_new_messages_once_and_not_the_history(visit, pair):
     seller = live(visit(pair.seller, thread_of(pair)))
     expect(seller.locator("[data-announcer] p")).to_have_count(0)
     buyer = live(visit(pair.buyer, thread_of(pair)))
@@ -300,11 +298,11 @@ def test_a_screen_reader_hears_what_is_new_once_and_not_the_history(visit, pair)
     expect(buyer.locator("[data-announcer] p")).to_have_count(0)
 
 
-def test_signed_out_elsewhere_leads_to_the_sign_in_and_keeps_what_was_written(visit, pair, site):
+def test_signing_out_elsewhere_redirects_to_the_sign_in_and_keeps_the_draft(visit, pair, site):
     page = live(visit(pair.buyer, thread_of(pair), mute=True))
     write(page, "Unsent")
     page.locator("#compose").fill("A draft")
-    kept(page, "A draft")
+    wait_for_local_draft(page, "A draft")
     cookie = pair.buyer.cookie
     page.context.clear_cookies()
     page.evaluate("globalThis.sockets.forEach((socket) => socket.close())")

@@ -1,4 +1,4 @@
-"""A long conversation: older messages, links into it, and days."""
+"""A long conversation: older messages, links to messages, and day separators."""
 
 import json
 
@@ -14,7 +14,7 @@ MESSAGES = 180
 
 
 @pytest.fixture(scope="module")
-def long_talk(site):
+def long_thread(site):
     made = site.seed_load("--pairs", "1", "--messages", str(MESSAGES))
     return read_pair(json.loads(made)["pairs"][0])
 
@@ -24,8 +24,8 @@ def seqs(page) -> list[int]:
     return found.evaluate_all("all => all.map(one => Number(one.dataset.seq))")
 
 
-def test_older_messages_load_while_scrolling_up_and_nothing_jumps(visit, long_talk):
-    page = visit(long_talk.buyer, f"/threads/{long_talk.thread}/")
+def test_older_messages_load_while_scrolling_up_without_a_layout_shift(visit, long_thread):
+    page = visit(long_thread.buyer, f"/threads/{long_thread.thread}/")
     assert seqs(page) == list(range(MESSAGES - 49, MESSAGES + 1))
     watched = page.locator(f".message[data-seq='{MESSAGES - 49}']")
     watched.scroll_into_view_if_needed()
@@ -42,14 +42,14 @@ def test_older_messages_load_while_scrolling_up_and_nothing_jumps(visit, long_ta
     assert seqs(page) == list(range(1, MESSAGES + 1))
 
 
-def test_what_was_loaded_bit_by_bit_is_dressed_like_a_page_of_its_own(visit, long_talk):
-    """Days, groups and sides come out the same whether the server or the browser decided."""
-    page = visit(long_talk.buyer, f"/threads/{long_talk.thread}/")
-    plain = visit(long_talk.buyer, f"/threads/{long_talk.thread}/", java_script_enabled=False)
-    assert dressed(page) == dressed(plain)
+def test_messages_loaded_in_parts_look_like_a_whole_page(visit, long_thread):
+    """Days, groups and sides are the same whether the server or the browser renders them."""
+    page = visit(long_thread.buyer, f"/threads/{long_thread.thread}/")
+    plain = visit(long_thread.buyer, f"/threads/{long_thread.thread}/", java_script_enabled=False)
+    assert describe_layout(page) == describe_layout(plain)
 
 
-def dressed(page) -> list[str]:
+def describe_layout(page) -> list[str]:
     items = page.locator("[data-timeline] > .day, [data-timeline] > .message:not(.sending)")
     return [
         f"{kind}|{text.split(chr(10))[0]}"
@@ -61,8 +61,8 @@ def dressed(page) -> list[str]:
     ]
 
 
-def test_a_link_to_a_message_opens_the_conversation_around_it(visit, long_talk):
-    page = visit(long_talk.buyer, f"/threads/{long_talk.thread}/")
+def test_a_link_to_a_message_opens_the_conversation_around_it(visit, long_thread):
+    page = visit(long_thread.buyer, f"/threads/{long_thread.thread}/")
     page.locator("[data-scroller]").evaluate("one => { one.scrollTop = -one.scrollHeight }")
     expect(page.locator(f".message[data-seq='{MESSAGES - 60}']")).to_be_attached()
     link = page.locator(f".message[data-seq='{MESSAGES - 90}'] [data-copy-link]")
@@ -74,14 +74,14 @@ def test_a_link_to_a_message_opens_the_conversation_around_it(visit, long_talk):
     assert shown == list(range(shown[0], shown[-1] + 1))
     expect(page.locator("[data-jump]")).to_be_visible()
     page.locator("[data-jump]").click()
-    page.wait_for_url(f"**/threads/{long_talk.thread}/")
+    page.wait_for_url(f"**/threads/{long_thread.thread}/")
     expect(page.locator(f".message[data-seq='{MESSAGES}']")).to_be_in_viewport()
     shown = seqs(page)
     assert shown == list(range(shown[0], MESSAGES + 1))
 
 
-def test_without_javascript_the_whole_conversation_can_be_read(visit, long_talk):
-    page = visit(long_talk.buyer, f"/threads/{long_talk.thread}/", java_script_enabled=False)
+def test_without_javascript_the_whole_conversation_can_be_read(visit, long_thread):
+    page = visit(long_thread.buyer, f"/threads/{long_thread.thread}/", java_script_enabled=False)
     read = texts(page)
     while page.locator("[data-older]").count():
         page.get_by_role("link", name="Show earlier messages").click()
@@ -89,10 +89,10 @@ def test_without_javascript_the_whole_conversation_can_be_read(visit, long_talk)
     assert len(read) == MESSAGES
 
 
-def test_times_are_in_the_readers_zone_not_the_browsers(visit, site, long_talk):
+def test_times_are_in_the_viewers_zone_not_the_browsers(visit, site, long_thread):
     script = "from accounts.models import User; User.objects.filter(pk='{}').update(time_zone='{}')"
-    site.manage("shell", "-v", "0", "-c", script.format(long_talk.seller.id, "Asia/Tokyo"))
-    page = visit(long_talk.seller, f"/threads/{long_talk.thread}/", timezone_id="America/Lima")
+    site.manage("shell", "-v", "0", "-c", script.format(long_thread.seller.id, "Asia/Tokyo"))
+    page = visit(long_thread.seller, f"/threads/{long_thread.thread}/", timezone_id="America/Lima")
     time = page.locator(".message:not(.grouped) time").first
     at = time.get_attribute("datetime")
     assert at.endswith("+09:00")

@@ -1,4 +1,4 @@
-"""The hostile corpus on every surface, in a real browser: no script runs, nothing breaks apart."""
+"""The hostile corpus on every page in a real browser: no script runs, no layout breaks."""
 
 import json
 from urllib.parse import quote
@@ -13,7 +13,7 @@ from tests.site import Account, Site
 
 pytestmark = pytest.mark.browser
 
-# Runs inside the service. The thread is a project's, where contact details are nobody's business.
+# Runs inside the service. In a project thread, contact details are not restricted.
 SCENE = """
 import io
 import json
@@ -31,7 +31,8 @@ from tests.contracts.card_helpers import GIVEN, answer, new_time, propose
 from tests.contracts.conftest import pay, terms
 from tests.files.conftest import picture
 from tests.hostile import CORPUS, SCRIPTS, SHAPES, client_id
-from threads import cache, keys
+from threads import cache
+from threads.dynamodb import keys
 from projects.actions.bookings import (
     accept_offer, deliver_finals, link_bookings, make_offer, sign_contract
 )
@@ -39,11 +40,11 @@ from threads.actions.messages import send_message
 from projects.actions.panel import edit_tab
 from threads.actions.requests import accept_request
 from threads.actions.start import start_thread
-from threads.actions.uploads import bring_file
+from threads.actions.uploads import upload_file
 from threads.models import Thread
 from threads.dynamodb.change import Change
 from threads.dynamodb.transactions import update
-from projects.panel.editable_tabs import BRIEF
+from projects.panel.editable_tabs import BRIEF_FIELDS
 
 def person(name, **fields):
     tag = "h-" + uuid4().hex[:10]
@@ -74,7 +75,7 @@ for number, text in enumerate(CORPUS):
     who = (buyer, seller)[number % 2]
     sent = send_message(who, thread_id=thread, client_id=client_id(), body=text)
 
-# A booking, and everything that comes of one.
+# A booking, with contract, payment, delivery, change and group.
 def line(number, most):
     return SCRIPTS[number][:most]
 
@@ -101,10 +102,10 @@ legs = [leg.id, Leg.objects.get(offer=other).id]
 group = link_bookings(buyer, title=line(16, 120), leg_ids=legs)
 
 def edit(tab, op, text, **more):
-    version = cache.look(deal).tabs[tab].version
+    version = cache.reload(deal).tabs[tab].version
     edit_tab(buyer, thread_id=deal, tab=tab, op=op, version=version, text=text, **more)
 
-for number, part in enumerate(BRIEF):
+for number, part in enumerate(BRIEF_FIELDS):
     edit("brief", "edit", whole[number * 300:][:200], part=part)
 for text in (*SCRIPTS[:8], *SHAPES[:4]):
     edit("shotlist", "add", text[:200])
@@ -112,17 +113,17 @@ for number in range(3):
     link = f"https://files.example/?q={number}%22%3E%3Cscript%3E"
     edit("moodboard", "add", link, part=f"pin{number}")
     edit("moodboard", "edit", line(number, 200), part=f"pin{number}")
-file = bring_file(seller, thread_id=deal, name=SCRIPTS[1] + ".txt", content=io.BytesIO(b"Words"))
+file = upload_file(seller, thread_id=deal, name=SCRIPTS[1] + ".txt", content=io.BytesIO(b"Words"))
 send_message(seller, thread_id=deal, client_id=client_id(), body=SHAPES[2], attachments=[file.id],
              links=[{"title": line(0, 120), "url": "https://files.example/"}])
 
-# Cards, with all that one can type into them.
+# Cards, with hostile text in every field.
 extras = {"items": [{"title": text[:120], "quantity": 1, "unit": "1"} for text in SCRIPTS[:10]],
           "note": whole[:1000]}
 propose("extras", leg, given=extras)
 propose("reschedule", leg, buyer, given=new_time(leg) | {"reason": whole[-1000:]})
 name = SCRIPTS[1] + ".jpg"
-looks = [bring_file(seller, thread_id=deal, name=name, content=io.BytesIO(picture())).id
+looks = [upload_file(seller, thread_id=deal, name=name, content=io.BytesIO(picture())).id
          for _ in range(2)]
 asked = propose("proofs", leg, given=GIVEN["proofs"](leg) | {"note": whole[:1000]}, file_ids=looks)
 notes = [{"id": each, "note": whole[:300]} for each in looks]
@@ -131,7 +132,7 @@ asked.refresh_from_db()
 answer(seller, asked, "answer", given=GIVEN["proofs"](leg) | {"note": SHAPES[2]}, file_ids=looks)
 proofs = Card.objects.get(counters=asked)
 
-# Somebody new, and what search has.
+# A request from a new user, and the search index.
 asker = person(SCRIPTS[5], headline=SCRIPTS[6][:120], city=SHAPES[2][:80])
 request = start_thread(asker, seller=buyer, client_id=client_id(), subject=line(7, 120),
                        body=SCRIPTS[8] + SHAPES[1], city=line(9, 80))
@@ -196,42 +197,42 @@ SURFACES = {
     "a case with files": ("staff", CASE % "files"),
     "the audit": ("staff", "/admin/moderation/auditentry/"),
 }
-# Here a part of a page may be wider than a phone, if it scrolls by itself.
+# On these pages a part may be wider than a phone, if it scrolls separately.
 TABLES = ("the queue", "the audit")
 
 
-def unharmed(page: Page) -> None:
+def check_is_harmless(page: Page) -> None:
     assert page.evaluate("globalThis.hacked") is None
     assert page.evaluate("document.cookie.includes('hacked')") is False
-    # Nothing that a script could hang on to got in.
-    harm = "[onerror],[onload],[onfocus],[ontoggle],[onmouseover],iframe,object,embed,[srcdoc]"
-    assert page.locator(harm).count() == 0
+    # The page contains no element or attribute that could run a script.
+    harmful = "[onerror],[onload],[onfocus],[ontoggle],[onmouseover],iframe,object,embed,[srcdoc]"
+    assert page.locator(harmful).count() == 0
     links = page.locator("a[href]").evaluate_all("all => all.map((one) => one.protocol)")
     assert set(links) <= {"http:", "https:", "mailto:"}
 
 
 @pytest.mark.parametrize("surface", SURFACES)
-def test_nothing_runs_and_nothing_breaks_apart(visit, scene, surface):
+def test_no_script_runs_and_no_layout_breaks(visit, scene, surface):
     who, path = SURFACES[surface]
     names = scene | {name: quoted(scene[name]) for name in ("case", "profile", "files")}
     page = visit(Account(*scene[who]), path.format(**names))
     if surface == "the conversation":
         live(page)
         page.locator("[data-scroller]").evaluate("one => one.scrollTo(0, -100000)")
-    unharmed(page)
+    check_is_harmless(page)
     assert page.locator("main, .case, #changelist").first.inner_text().strip()
     if surface == "search results":
         assert page.locator("main a[href*='/messages/']").count() > 0
     if surface in TABLES:
         return
-    assert wider_than_window(page) <= 0, "at a desk"
-    # What runs or got in is the same at any size; how wide the page is, is not.
+    assert wider_than_window(page) <= 0, "on a desktop"
+    # Only the width of the page depends on the size of the screen.
     turn_into_phone(page)
     assert wider_than_window(page) <= 0, "on a phone"
 
 
-def above(page: Page, text: Locator) -> bytes:
-    """What is painted there, where others have written."""
+def pixels_above(page: Page, text: Locator) -> bytes:
+    """The pixels above the text, which belong to other content."""
     box = text.bounding_box()
     assert box is not None
     clip = {"x": 0, "y": max(0, box["y"] - 100), "width": 1440, "height": min(box["y"], 90)}
@@ -242,18 +243,18 @@ def above(page: Page, text: Locator) -> bytes:
     ("path", "where"),
     [("/threads/{deal}/", ".message [data-body]"), ("/inbox/search/?q=algo", ".hit-text")],
 )
-def test_marks_heaped_on_a_letter_stay_with_what_their_author_wrote(visit, scene, path, where):
+def test_stacked_marks_do_not_paint_over_other_content(visit, scene, path, where):
     page = visit(Account(*scene["buyer"]), path.format(**scene))
     if "deal" in path:
         live(page)
     text = page.locator(where, has_text="algo").last
     text.scroll_into_view_if_needed()
-    heaped = above(page, text)
+    stacked = pixels_above(page, text)
     text.evaluate("one => (one.textContent = one.textContent.replace(/\\p{M}/gu, ''))")
-    assert above(page, text) == heaped
+    assert pixels_above(page, text) == stacked
 
 
-def test_nothing_runs_when_it_is_sent_live(visit, pair):
+def test_no_script_runs_in_a_live_message(visit, pair):
     writer = live(visit(pair.buyer, f"/threads/{pair.thread}/"))
     reader = live(visit(pair.seller, f"/threads/{pair.thread}/"))
     for text in (*SCRIPTS[:4], SCRIPTS[13], SCRIPTS[24], SHAPES[0], SHAPES[2]):
@@ -262,9 +263,9 @@ def test_nothing_runs_when_it_is_sent_live(visit, pair):
     write(writer, "The end")
     expect(last(reader)).to_contain_text("The end")
     for page in (writer, reader):
-        unharmed(page)
+        check_is_harmless(page)
         assert wider_than_window(page) <= 0
 
 
-def test_the_corpus_is_as_large_as_we_say():
+def test_the_corpus_has_its_documented_size():
     assert (len(SCRIPTS), len(SHAPES), len(CORPUS)) == (42, 24, 66)

@@ -1,4 +1,4 @@
-"""A shot list that is too large to come with every page: fetched by who looks at it, and live."""
+"""A shot list too large for every page is fetched when its tab is opened, and stays live."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -8,7 +8,7 @@ from tests.browser.test_project import tab
 
 pytestmark = pytest.mark.browser
 
-# As the page's own forms do, only faster.
+# Adds shots with the requests of the page's forms.
 FILL = """async (count) => {
   const panel = document.querySelector("[data-panel]");
   const [, thread] = location.pathname.match(/threads\\/([^/]+)/);
@@ -29,7 +29,7 @@ def shot(page: Page, number: int):
     return page.locator(f'[data-item="shot{number}"]')
 
 
-def test_a_large_shot_list_is_fetched_by_who_looks_at_it_and_stays_live(visit, pair):
+def test_a_large_shot_list_is_fetched_when_opened_and_stays_live(visit, pair):
     path = f"/threads/{pair.thread}/"
     buyer, seller = visit(pair.buyer, path), visit(pair.seller, path)
     book(buyer, seller)
@@ -40,7 +40,7 @@ def test_a_large_shot_list_is_fetched_by_who_looks_at_it_and_stays_live(visit, p
     for page in (buyer, seller):
         tab(page, "shotlist")
         expect(page.locator(".shot")).to_have_count(9)
-    # Written in while somebody else changes another part of it.
+    # Edited while another user changes another part.
     shot(seller, 2).locator("summary").click()
     notes = shot(seller, 2).get_by_label("Notes")
     notes.fill("Half a sentence")

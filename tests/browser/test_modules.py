@@ -1,4 +1,4 @@
-"""The modules of the page by themselves, in a real browser and without a server."""
+"""Unit tests of the JavaScript modules, in a real browser without a server."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,15 +10,15 @@ pytestmark = pytest.mark.browser
 
 STATIC = Path(__file__).parents[2] / "static"
 ORIGIN = "https://modules.example"
-# A socket that says nothing by itself, and keeps what was said to it.
+# A socket that records sent frames and receives only what a test dispatches.
 FAKE_SOCKET = """
   globalThis.FakeSocket = class extends EventTarget {
-    said = []; isLive = true;
-    send(frame) { if (this.isLive) this.said.push(frame); return this.isLive; }
-    hear(type, fields) {
+    frames = []; isLive = true;
+    send(frame) { if (this.isLive) this.frames.push(frame); return this.isLive; }
+    receive(type, fields) {
       this.dispatchEvent(new CustomEvent(type, { detail: { type, ...fields } }));
     }
-    become(state) { this.isLive = state === "live"; this.hear("state", {}); }
+    become(state) { this.isLive = state === "live"; this.receive("state", {}); }
   };
   globalThis.until = async (check) => {
     for (let turn = 0; turn < 500; turn++) {
@@ -40,8 +40,8 @@ def shared(chromium: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture(scope="module")
-def logic(shared: BrowserContext) -> Page:
-    """For what keeps nothing."""
+def stateless_page(shared: BrowserContext) -> Page:
+    """A shared page for modules without storage."""
     page = shared.new_page()
     page.goto(f"{ORIGIN}/")
     return page
@@ -49,7 +49,7 @@ def logic(shared: BrowserContext) -> Page:
 
 @pytest.fixture
 def page(shared: BrowserContext) -> Iterator[Page]:
-    """For what is kept: an empty database."""
+    """A page with an empty browser database."""
     others = list(shared.pages)
     page = shared.new_page()
     page.goto(f"{ORIGIN}/")
@@ -68,8 +68,8 @@ def _serve(route: Route) -> None:
         route.fulfill(body="<!doctype html><html data-zone='Europe/Lisbon'>")
 
 
-def test_shows_the_next_asks_for_a_gap_and_knows_what_it_has(logic):
-    heard = logic.evaluate("""async () => {
+def test_sync_state_detects_the_next_message_duplicates_and_gaps(stateless_page):
+    result = stateless_page.evaluate("""async () => {
         const { SyncState } = await import("/threads/sync_state.js");
         const held = new SyncState(7, 3);
         const told = [8, 8, 10].map((seq) => held.receive(seq));
@@ -77,7 +77,7 @@ def test_shows_the_next_asks_for_a_gap_and_knows_what_it_has(logic):
         told.push(held.receive(9), held.receive(10));
         return { told, behind, after: held.isBehind, seq: held.seq };
     }""")
-    assert heard == {
+    assert result == {
         "told": ["next", "duplicate", "gap", "next", "next"],
         "behind": True,
         "after": False,
@@ -85,9 +85,9 @@ def test_shows_the_next_asks_for_a_gap_and_knows_what_it_has(logic):
     }
 
 
-def test_a_page_without_messages_takes_whatever_comes_first(logic):
+def test_a_page_without_messages_accepts_any_first_message(stateless_page):
     assert (
-        logic.evaluate("""async () => {
+        stateless_page.evaluate("""async () => {
         const { SyncState } = await import("/threads/sync_state.js");
         return new SyncState(0, 0).receive(41);
     }""")
@@ -95,8 +95,8 @@ def test_a_page_without_messages_takes_whatever_comes_first(logic):
     )
 
 
-def test_a_change_that_follows_another_that_was_lost_leaves_the_page_behind(logic):
-    assert logic.evaluate("""async () => {
+def test_a_change_after_a_lost_change_marks_the_page_as_behind(stateless_page):
+    assert stateless_page.evaluate("""async () => {
         const { SyncState } = await import("/threads/sync_state.js");
         const held = new SyncState(7, 3);
         const told = [held.receiveChange(4), held.receiveChange(6), held.isBehind];
@@ -105,8 +105,8 @@ def test_a_change_that_follows_another_that_was_lost_leaves_the_page_behind(logi
     }""") == [True, False, True, False]
 
 
-def test_a_tick_counts_only_when_everybody_has_got_that_far(logic):
-    assert logic.evaluate("""async () => {
+def test_a_tick_requires_every_participant_to_have_reached_the_message(stateless_page):
+    assert stateless_page.evaluate("""async () => {
         const { Cursors } = await import("/threads/ticks.js");
         const nobody = new Cursors().tickOf(1);
         const two = Cursors.parse("usr_a:5:5 usr_b:3:0 ");
@@ -119,11 +119,11 @@ def test_a_tick_counts_only_when_everybody_has_got_that_far(logic):
     }""") == ["sent", "sent", "sent", "delivered", "delivered", "read", "read"]
 
 
-def test_what_is_unsent_is_kept_in_order_and_only_for_its_author(page):
+def test_unsent_messages_are_stored_in_order_and_per_author(page):
     assert page.evaluate("""async () => {
         const { Outbox } = await import("/store/outbox.js");
         const mine = new Outbox("usr_me");
-        // The clock is put back between the two.
+        // The clock is set back between the two.
         await mine.add(mine.make({ thread: "thrd_1", body: "one", at: 2000 }));
         await mine.add(mine.make({ thread: "thrd_1", body: "two", at: 1000 }));
         await mine.add(mine.make({ thread: "thrd_2", body: "elsewhere" }));
@@ -138,7 +138,7 @@ def test_what_is_unsent_is_kept_in_order_and_only_for_its_author(page):
     }""") == {"mine": ["one", "two"], "other": [], "found": None}
 
 
-def test_what_is_unsent_is_there_after_a_reload(page):
+def test_unsent_messages_survive_a_reload(page):
     page.evaluate("""async () => {
         const { Outbox } = await import("/store/outbox.js");
         const outbox = new Outbox("usr_me");
@@ -157,16 +157,16 @@ SENDS = """async (story) => {
     const socket = new FakeSocket();
     const outbox = new Outbox("usr_me");
     const sendQueue = new SendQueue(socket, outbox);
-    const sent = () => socket.said.filter((frame) => frame.type === "message.send");
+    const sent = () => socket.frames.filter((frame) => frame.type === "message.send");
     const bodies = () => sent().map((frame) => frame.body);
-    const accept = (frame) => socket.hear("message.accepted", { client_id: frame.client_id });
+    const accept = (frame) => socket.receive("message.accepted", { client_id: frame.client_id });
     const left = async () => (await outbox.list("thrd_1")).map((one) => one.body);
     for (const body of ["one", "two"]) await outbox.add(outbox.make({ thread: "thrd_1", body }));
     return await (%s)({ socket, outbox, sendQueue, sent, bodies, accept, left });
 }"""
 
 
-def test_nothing_is_sent_before_the_conversation_was_caught_up_with(page):
+def test_nothing_is_sent_before_the_thread_is_synced(page):
     assert page.evaluate(
         SENDS
         % """async ({ sendQueue, bodies }) => {
@@ -179,7 +179,7 @@ def test_nothing_is_sent_before_the_conversation_was_caught_up_with(page):
     ) == [[], ["one"]]
 
 
-def test_the_second_goes_only_when_the_first_is_answered(page):
+def test_the_second_message_is_sent_after_the_first_is_acknowledged(page):
     assert page.evaluate(
         SENDS
         % """async ({ sendQueue, sent, bodies, accept, left }) => {
@@ -196,7 +196,7 @@ def test_the_second_goes_only_when_the_first_is_answered(page):
     ) == [["one"], ["one", "two"]]
 
 
-def test_what_was_handed_over_when_the_connection_broke_is_sent_again_by_the_same_name(page):
+def test_a_message_sent_before_a_disconnect_is_resent_with_the_same_client_id(page):
     assert page.evaluate(
         SENDS
         % """async ({ socket, sendQueue, sent, left }) => {
@@ -213,27 +213,27 @@ def test_what_was_handed_over_when_the_connection_broke_is_sent_again_by_the_sam
     ) == [1, True, ["one", "two"]]
 
 
-def test_the_echo_does_for_an_answer(page):
+def test_the_broadcast_of_a_message_counts_as_its_acknowledgement(page):
     assert page.evaluate(
         SENDS
         % """async ({ socket, sendQueue, sent, bodies, left }) => {
             sendQueue.ready("thrd_1");
             await until(() => sent().length === 1);
-            socket.hear("message.sent", { author: "usr_me", client_id: sent()[0].client_id });
+            socket.receive("message.sent", { author: "usr_me", client_id: sent()[0].client_id });
             await until(() => sent().length === 2);
             return [bodies(), await left()];
         }"""
     ) == [["one", "two"], ["two"]]
 
 
-def test_a_refused_one_stays_with_its_reason_and_the_next_goes_on(page):
+def test_a_refused_message_keeps_its_reason_and_the_next_is_sent(page):
     assert page.evaluate(
         SENDS
         % """async ({ socket, outbox, sendQueue, sent, bodies }) => {
             sendQueue.ready("thrd_1");
             await until(() => sent().length === 1);
             const { client_id } = sent()[0];
-            socket.hear("error", { client_id, code: "MSG_TOO_LONG", message: "Too long." });
+            socket.receive("error", { client_id, code: "MSG_TOO_LONG", message: "Too long." });
             await until(() => sent().length === 2);
             const { failed } = await outbox.find(client_id);
             await outbox.retry(client_id);
@@ -242,25 +242,25 @@ def test_a_refused_one_stays_with_its_reason_and_the_next_goes_on(page):
     ) == [["one", "two"], "Too long.", False]
 
 
-def test_one_that_the_server_cannot_take_now_is_tried_again_and_nothing_overtakes_it(page):
+def test_a_rate_limited_message_is_retried_before_the_next(page):
     assert page.evaluate(
         SENDS
         % """async ({ socket, sendQueue, sent, bodies }) => {
             sendQueue.ready("thrd_1");
             await until(() => sent().length === 1);
             const { client_id } = sent()[0];
-            socket.hear("error", { client_id, code: "RATE_LIMITED", retry_after: 0.1 });
+            socket.receive("error", { client_id, code: "RATE_LIMITED", retry_after: 0.1 });
             await until(() => sent().length === 2);
             return bodies();
         }"""
     ) == ["one", "one"]
 
 
-def test_two_tabs_do_not_send_the_same_at_once(page):
+def test_two_tabs_do_not_send_the_same_message(page):
     """The tabs share a context, and so the outbox and its lock."""
     other = page.context.new_page()
     other.goto(f"{ORIGIN}/")
-    begin = """async (add) => {
+    start_tab = """async (add) => {
         const { Outbox } = await import("/store/outbox.js");
         const { SendQueue } = await import("/store/send_queue.js");
         globalThis.socket = new FakeSocket();
@@ -269,24 +269,24 @@ def test_two_tabs_do_not_send_the_same_at_once(page):
         globalThis.sendQueue = new SendQueue(socket, outbox);
         sendQueue.ready("thrd_1");
     }"""
-    page.evaluate(begin, True)
-    page.evaluate("until(() => socket.said.length === 1)")
-    other.evaluate(begin, False)
+    page.evaluate(start_tab, True)
+    page.evaluate("until(() => socket.frames.length === 1)")
+    other.evaluate(start_tab, False)
     other.evaluate("until(async () => (await navigator.locks.query()).pending.length === 1)")
-    assert other.evaluate("socket.said.length") == 0
-    page.evaluate("socket.hear('message.accepted', { client_id: socket.said[0].client_id })")
-    # The first is done, and so is the other, who had a look after it.
+    assert other.evaluate("socket.frames.length") == 0
+    page.evaluate("socket.receive('message.accepted', { client_id: socket.frames[0].client_id })")
+    # Both tabs have finished: the other checked the outbox after the first.
     other.evaluate("""until(async () => {
         const { held, pending } = await navigator.locks.query();
         return held.length + pending.length === 0;
     })""")
-    assert other.evaluate("socket.said.length") == 0
+    assert other.evaluate("socket.frames.length") == 0
 
 
-def test_a_tab_whose_connection_is_gone_lets_another_send(page):
+def test_a_disconnected_tab_lets_another_send(page):
     other = page.context.new_page()
     other.goto(f"{ORIGIN}/")
-    begin = """async (add) => {
+    start_tab = """async (add) => {
         const { Outbox } = await import("/store/outbox.js");
         const { SendQueue } = await import("/store/send_queue.js");
         globalThis.socket = new FakeSocket();
@@ -294,15 +294,15 @@ def test_a_tab_whose_connection_is_gone_lets_another_send(page):
         if (add) await outbox.add(outbox.make({ thread: "thrd_1", body: "once" }));
         new SendQueue(socket, outbox).ready("thrd_1");
     }"""
-    page.evaluate(begin, True)
-    page.evaluate("until(() => socket.said.length === 1)")
-    other.evaluate(begin, False)
+    page.evaluate(start_tab, True)
+    page.evaluate("until(() => socket.frames.length === 1)")
+    other.evaluate(start_tab, False)
     page.evaluate("socket.become('away')")
-    other.evaluate("until(() => socket.said.length === 1)")
+    other.evaluate("until(() => socket.frames.length === 1)")
 
 
 RECONCILED = [
-    # typed, synced, saving, told -> text, agreed
+    # typed, synced, saving, received -> text, agreed
     ("", "", None, "from the phone", "from the phone", True),
     ("same", "old", None, "same", "same", True),
     ("old", "old", None, "newer", "newer", True),
@@ -312,15 +312,15 @@ RECONCILED = [
     ("mine, longer", "", "mine", "theirs\n\nmine", "theirs\n\nmine, longer", True),
     ("old", "old", None, "", "", True),
     ("", "was sent", "", "", "", True),
-    # Sent or cleared while offline: the server has only what was there before.
+    # Sent or cleared while offline: the server still has the previous text.
     ("", "was sent", None, "was sent", "", True),
     ("next", "was sent", None, "was sent", "next", True),
 ]
 
 
-def test_a_draft_that_became_a_message_does_not_come_back(logic):
-    """Its last save may have reached the server, whose answer was lost with the connection."""
-    found = logic.evaluate("""async () => {
+def test_a_draft_that_was_sent_does_not_return(stateless_page):
+    """The last save may have reached the server while its response was lost."""
+    found = stateless_page.evaluate("""async () => {
         const { reconcile } = await import("/threads/draft.js");
         const mine = { typed: "", synced: "Hel", saving: null, posted: "Hello there" };
         return [reconcile(mine, "Hello"), reconcile(mine, "Another text")];
@@ -331,22 +331,22 @@ def test_a_draft_that_became_a_message_does_not_come_back(logic):
     ]
 
 
-@pytest.mark.parametrize(("typed", "synced", "saving", "told", "text", "agreed"), RECONCILED)
-def test_a_draft_from_elsewhere_never_takes_what_was_typed(
-    logic, typed, synced, saving, told, text, agreed
+@pytest.mark.parametrize(("typed", "synced", "saving", "received", "text", "agreed"), RECONCILED)
+def test_a_draft_from_another_device_never_replaces_typed_text(
+    stateless_page, typed, synced, saving, received, text, agreed
 ):
-    found = logic.evaluate(
+    found = stateless_page.evaluate(
         """async ([given, told]) => {
             const { reconcile } = await import("/threads/draft.js");
             return reconcile(given, told);
         }""",
-        [{"typed": typed, "synced": synced, "saving": saving}, told],
+        [{"typed": typed, "synced": synced, "saving": saving}, received],
     )
     assert found == {"text": text, "agreed": agreed}
 
 
-def test_waits_before_coming_back_grow_and_are_spread(logic):
-    waits = logic.evaluate("""async () => {
+def test_reconnect_delays_grow_and_are_randomised(stateless_page):
+    delays = stateless_page.evaluate("""async () => {
         const { reconnectDelay } = await import("/realtime/socket.js");
         return {
           first: [reconnectDelay(1006, 0, 0), reconnectDelay(1006, 0, 1)],
@@ -355,7 +355,7 @@ def test_waits_before_coming_back_grow_and_are_spread(logic):
           tooMany: reconnectDelay(4429, 0, 0),
         };
     }""")
-    assert waits == {
+    assert delays == {
         "first": [250, 500],
         "later": 15_000,
         "leaving": [500, 5_000],
@@ -363,8 +363,8 @@ def test_waits_before_coming_back_grow_and_are_spread(logic):
     }
 
 
-def test_at_most_one_a_while_and_of_several_the_newest(logic):
-    assert logic.evaluate("""async () => {
+def test_throttled_calls_run_once_per_interval_with_the_newest_value(stateless_page):
+    assert stateless_page.evaluate("""async () => {
         const { Throttle } = await import("/realtime/throttle.js");
         const done = [];
         const throttle = new Throttle(80, (value) => done.push(value));
@@ -387,28 +387,28 @@ LABELS = [
     ("presenceLabel(false, '2026-05-03T09:31Z', now)", "Active yesterday"),
     ("presenceLabel(false, '2026-04-30T09:31Z', now)", "Active 4 days ago"),
     ("presenceLabel(false, '2025-04-30T09:31Z', now)", "Not active lately"),
-    ("dayLabel(new Date('2026-05-03T23:30Z'), now)", "Today"),  # Past midnight in Lisbon.
+    ("dayLabel(new Date('2026-05-03T23:30Z'), now)", "Today"),  # After midnight in Lisbon.
     ("dayLabel(new Date('2026-05-03T22:30Z'), now)", "Yesterday"),
     ("rowLabel(new Date('2025-12-24T12:00Z'), now)", "24 Dec 2025"),
     ("timeLabel(now)", "13:00"),
 ]
 
 
-@pytest.mark.parametrize(("call", "said"), LABELS)
-def test_times_are_said_as_people_say_them(logic, call, said):
+@pytest.mark.parametrize(("call", "label"), LABELS)
+def test_times_have_relative_labels(stateless_page, call, label):
     assert (
-        logic.evaluate(f"""async () => {{
+        stateless_page.evaluate(f"""async () => {{
             const labels = await import("/site/labels.js");
             const {{ dayLabel, presenceLabel, rowLabel, timeLabel }} = labels;
             const now = new Date("2026-05-04T12:00Z");
             return {call};
         }}""")
-        == said
+        == label
     )
 
 
-def test_says_who_is_typing(logic):
-    assert logic.evaluate("""async () => {
+def test_the_typing_label_names_the_users(stateless_page):
+    assert stateless_page.evaluate("""async () => {
         const { typingLabel } = await import("/threads/typing_indicator.js");
         return [[], ["Mara"], ["Mara", "Jonas"], ["A", "B", "C"]].map(typingLabel);
     }""") == ["", "Mara is typing", "Mara and Jonas are typing", "Several people are typing"]

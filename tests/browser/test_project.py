@@ -1,4 +1,4 @@
-"""Two people agree: an offer, a panel on both screens, one brief, one contract, one sum."""
+"""A project: offer, panel on both screens, brief, contract and payments."""
 
 import hashlib
 import re
@@ -8,13 +8,13 @@ from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 
 from tests.browser.booking import book, make_offer
 from tests.browser.conftest import PHONE, live, write
-from tests.browser.test_attachments import PAGE, is_drawn, photo
+from tests.browser.test_attachments import PAGE, photo, wait_for_images
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def two(visit, pair) -> tuple[Page, Page]:
+def two_pages(visit, pair) -> tuple[Page, Page]:
     path = f"/threads/{pair.thread}/"
     return visit(pair.buyer, path), visit(pair.seller, path)
 
@@ -36,11 +36,11 @@ def tab(page: Page, name: str):
     return page.locator(f'[data-tab-body="{name}"]')
 
 
-def test_an_accepted_offer_opens_the_panel_on_both_screens(two):
-    buyer, seller = two
+def test_an_accepted_offer_opens_the_panel_on_both_screens(two_pages):
+    buyer, seller = two_pages
     expect(buyer.locator("[data-panel]")).to_be_hidden()
     fill_in_offer(seller)
-    here = seller.url
+    url = seller.url
     expect(buyer.locator(".banner", has_text="New offer")).to_be_visible()
     buyer.get_by_role("link", name="Review offer").click()
     buyer.get_by_role("button", name="Accept").click()
@@ -48,49 +48,49 @@ def test_an_accepted_offer_opens_the_panel_on_both_screens(two):
     expect(seller.locator(".message", has_text="accepted the offer")).to_be_visible()
     expect(buyer.locator("[data-panel] [data-tab-body=brief]")).to_be_visible()
     expect(seller.locator(".banner", has_text="hasn't replied")).to_have_count(0)
-    assert seller.url == here
+    assert seller.url == url
 
 
-def test_a_row_with_unread_messages_does_not_say_waiting_for_them(two, visit, pair):
-    buyer, seller = two
+def test_a_row_with_unread_messages_does_not_show_waiting_for_them(two_pages, visit, pair):
+    buyer, seller = two_pages
     make_offer(seller)
     inbox = live(visit(pair.seller, "/inbox/"))
     row = inbox.locator(f'.row[data-thread="{pair.thread}"]')
     expect(row.get_by_text("Waiting for them")).to_be_visible()
-    # Nobody reads it meanwhile.
+    # The messages stay unread.
     seller.close()
     write(buyer, "One question first.")
     expect(row.locator("[data-row-unread]")).to_have_text("1")
     expect(row.get_by_text("Waiting for them")).to_be_hidden()
 
 
-def test_both_write_the_brief_at_once_and_nothing_is_lost(visit, pair):
+def test_concurrent_edits_of_the_brief_lose_nothing(visit, pair):
     path = f"/threads/{pair.thread}/"
     buyer, seller = visit(pair.buyer, path), visit(pair.seller, path, expected_status=409)
     book(buyer, seller)
-    hers, his = (page.get_by_label("Goals") for page in (buyer, seller))
-    # What he writes is on its way when she is done.
-    on_the_way: list[Route] = []
-    seller.route(re.compile("/panel/brief/"), lambda route: on_the_way.append(route))
-    his.fill("Hard light")
-    his.blur()
-    hers.fill("Warm light")
-    hers.blur()
+    buyers_text, sellers_text = (page.get_by_label("Goals") for page in (buyer, seller))
+    # The seller's edit is held back until the buyer's is saved.
+    held_routes: list[Route] = []
+    seller.route(re.compile("/panel/brief/"), lambda route: held_routes.append(route))
+    sellers_text.fill("Hard light")
+    sellers_text.blur()
+    buyers_text.fill("Warm light")
+    buyers_text.blur()
     expect(buyer.locator("[data-edit=goals] [data-edit-state]")).to_have_text("Saved")
-    for route in on_the_way:
+    for route in held_routes:
         route.continue_()
     seller.unroute(re.compile("/panel/brief/"))
     conflict = seller.locator(".conflict")
     expect(conflict).to_contain_text("Warm light")
     expect(conflict).to_contain_text("Hard light")
     conflict.get_by_role("button", name="Keep both").click()
-    expect(his).to_have_value("Warm light\n\nHard light")
+    expect(sellers_text).to_have_value("Warm light\n\nHard light")
     expect(seller.locator("[data-edit=goals] [data-edit-state]")).to_have_text("Saved")
-    expect(hers).to_have_value("Warm light\n\nHard light")
+    expect(buyers_text).to_have_value("Warm light\n\nHard light")
 
 
-def test_what_was_typed_survives_a_reload_before_it_was_saved(two):
-    buyer, seller = two
+def test_unsaved_text_survives_a_reload(two_pages):
+    buyer, seller = two_pages
     book(buyer, seller)
     buyer.context.set_offline(True)
     buyer.get_by_label("Must-haves").fill("The blue door")
@@ -102,13 +102,13 @@ def test_what_was_typed_survives_a_reload_before_it_was_saved(two):
     expect(seller.get_by_label("Must-haves")).to_have_value("The blue door")
 
 
-def test_what_is_typed_and_told_before_the_panel_runs_is_not_lost(two):
-    buyer, seller = two
+def test_typed_text_and_events_before_the_panel_script_runs_are_not_lost(two_pages):
+    buyer, seller = two_pages
     book(buyer, seller)
-    on_the_way: list[Route] = []
-    buyer.route(re.compile(r"/threads/panel(\.\w+)?\.js"), lambda route: on_the_way.append(route))
+    held_routes: list[Route] = []
+    buyer.route(re.compile(r"/threads/panel(\.\w+)?\.js"), lambda route: held_routes.append(route))
     buyer.reload(wait_until="commit")
-    # The socket is open, and what it says about the panel has nobody to hear it yet.
+    # The socket is open, but the panel script that handles its events is not loaded yet.
     expect(buyer.locator("html[data-live=yes]")).to_be_attached()
     seller.get_by_label("Goals").fill("Warm light")
     expect(seller.locator("[data-edit=goals] [data-edit-state]")).to_have_text("Saved")
@@ -116,15 +116,15 @@ def test_what_is_typed_and_told_before_the_panel_runs_is_not_lost(two):
     write(seller, "The goals are in")
     expect(buyer.locator(".message", has_text="The goals are in")).to_be_visible()
     expect(buyer.get_by_label("Goals")).to_have_value("")
-    for route in on_the_way:
+    for route in held_routes:
         route.continue_()
     expect(buyer.get_by_label("Goals")).to_have_value("Warm light")
     buyer.get_by_label("Must-haves").blur()
     expect(seller.get_by_label("Must-haves")).to_have_value("The blue door")
 
 
-def test_a_pin_dragged_on_one_screen_moves_on_the_other(two):
-    buyer, seller = two
+def test_a_pin_dragged_on_one_screen_moves_on_the_other(two_pages):
+    buyer, seller = two_pages
     book(buyer, seller)
     board, other = tab(buyer, "moodboard"), tab(seller, "moodboard")
     for name in ("one", "two", "three"):
@@ -137,8 +137,8 @@ def test_a_pin_dragged_on_one_screen_moves_on_the_other(two):
     expect(names).to_have_text(["three.example", "one.example", "two.example"])
 
 
-def test_the_shot_list_counts_in_the_header_of_both(two):
-    buyer, seller = two
+def test_the_shot_list_count_is_shown_to_both_users(two_pages):
+    buyer, seller = two_pages
     book(buyer, seller)
     shots = tab(buyer, "shotlist")
     shots.get_by_label("Add a shot").fill("The door")
@@ -157,8 +157,8 @@ def sign(page: Page, name: str) -> None:
     expect(page.locator(".signers", has_text=name)).to_be_visible()
 
 
-def test_both_sign_and_the_file_is_the_one_whose_checksum_is_shown(two):
-    buyer, seller = two
+def test_both_sign_and_the_file_matches_the_shown_checksum(two_pages):
+    buyer, seller = two_pages
     book(buyer, seller)
     sign(buyer, "Beatrice Buyer")
     sign(seller, "Samuel Seller")
@@ -170,8 +170,8 @@ def test_both_sign_and_the_file_is_the_one_whose_checksum_is_shown(two):
         assert hashlib.sha256(file.read()).hexdigest() == shown
 
 
-def test_a_contract_can_be_signed_only_after_its_end_was_seen(visit, pair, two):
-    buyer, seller = two
+def test_a_contract_can_be_signed_only_after_it_was_scrolled_to_the_end(visit, pair, two_pages):
+    buyer, seller = two_pages
     book(buyer, seller)
     link = tab(buyer, "docs").get_by_role("link", name="Review and sign").get_attribute("href")
     small = visit(pair.buyer, link, **PHONE)
@@ -181,13 +181,13 @@ def test_a_contract_can_be_signed_only_after_its_end_was_seen(visit, pair, two):
     expect(button).to_be_enabled()
 
 
-def test_what_was_paid_adds_up_on_both_screens(two):
-    buyer, seller = two
+def test_payments_add_up_on_both_screens(two_pages):
+    buyer, seller = two_pages
     book(buyer, seller)
-    hers, his = tab(buyer, "expenses"), tab(seller, "expenses")
-    expect(hers.get_by_role("link", name="Record a payment")).to_be_hidden()
-    pay(his, "400")
-    for account in (hers, seller.locator("[data-tab-body=expenses]")):
+    buyers_text, sellers_text = tab(buyer, "expenses"), tab(seller, "expenses")
+    expect(buyers_text.get_by_role("link", name="Record a payment")).to_be_hidden()
+    pay(sellers_text, "400")
+    for account in (buyers_text, seller.locator("[data-tab-body=expenses]")):
         expect(account.locator("tr", has_text="Receipt 1")).to_contain_text("−EUR 400.00")
         expect(account.locator("tr", has_text="Outstanding")).to_contain_text("EUR 800.00")
     pay(seller.locator("[data-tab-body=expenses]"), "300.50", left="EUR 499.50")
@@ -198,16 +198,16 @@ def test_what_was_paid_adds_up_on_both_screens(two):
     seller.get_by_role("button", name="Reverse").click()
     expect(seller.get_by_role("heading", name="Reversal receipt 3")).to_be_visible()
     expect(seller.get_by_role("link", name="Reverse")).to_have_count(0)
-    expect(hers.locator("tr", has_text="Reversal receipt 3")).to_contain_text("+EUR 400.00")
-    expect(hers.locator("tr", has_text="Outstanding")).to_contain_text("EUR 899.50")
-    hers.get_by_role("link", name="Receipt 1", exact=True).click()
+    expect(buyers_text.locator("tr", has_text="Reversal receipt 3")).to_contain_text("+EUR 400.00")
+    expect(buyers_text.locator("tr", has_text="Outstanding")).to_contain_text("EUR 899.50")
+    buyers_text.get_by_role("link", name="Receipt 1", exact=True).click()
     expect(buyer.get_by_role("heading", name="Receipt 1")).to_be_visible()
     expect(buyer.locator("tr", has_text="Amount")).to_contain_text("EUR 400.00")
     expect(buyer.locator("tr", has_text="Reversed")).to_contain_text("reversal receipt 3")
 
 
 def pay(account: Locator, amount: str, *, left: str = "") -> None:
-    """By the form, then by the summary, which names the amount before anybody records it."""
+    """Fills in the form, then confirms the summary that shows the amount to be recorded."""
     page = account.page
     account.get_by_role("link", name="Record a payment").click()
     page.get_by_label("Amount").fill(amount)
@@ -219,8 +219,8 @@ def pay(account: Locator, amount: str, *, left: str = "") -> None:
     expect(page.locator("[data-tab-body=expenses]")).to_be_visible()
 
 
-def test_on_a_phone_the_panel_is_a_screen_of_its_own(visit, pair, two):
-    buyer, seller = two
+def test_on_a_phone_the_panel_is_a_separate_screen(visit, pair, two_pages):
+    buyer, seller = two_pages
     book(buyer, seller)
     phone = visit(pair.buyer, f"/threads/{pair.thread}/", **PHONE)
     expect(phone.locator("[data-panel]")).to_be_hidden()
@@ -231,7 +231,7 @@ def test_on_a_phone_the_panel_is_a_screen_of_its_own(visit, pair, two):
     expect(phone.locator("[data-timeline]")).to_be_visible()
 
 
-def test_without_a_script_one_reads_the_panel_and_answers_an_offer(visit, pair):
+def test_without_a_script_the_panel_is_readable_and_an_offer_can_be_answered(visit, pair):
     path = f"/threads/{pair.thread}/"
     seller, buyer = visit(pair.seller, path), visit(pair.buyer, path, java_script_enabled=False)
     fill_in_offer(seller)
@@ -246,8 +246,8 @@ def test_without_a_script_one_reads_the_panel_and_answers_an_offer(visit, pair):
     expect(seller.get_by_label("Goals")).to_have_value("Warm light")
 
 
-def test_somebody_who_was_away_finds_the_panel_as_it_is(two):
-    buyer, seller = two
+def test_a_user_who_was_offline_sees_the_current_panel(two_pages):
+    buyer, seller = two_pages
     book(buyer, seller)
     buyer.context.set_offline(True)
     seller.get_by_label("Goals").fill("While you were away")
@@ -257,17 +257,17 @@ def test_somebody_who_was_away_finds_the_panel_as_it_is(two):
     expect(buyer.get_by_label("Goals")).to_have_value("While you were away")
 
 
-def test_pictures_are_pinned_captioned_and_sorted_on_both_screens(two):
-    buyer, seller = two
+def test_images_are_pinned_captioned_and_sorted_on_both_screens(two_pages):
+    buyer, seller = two_pages
     book(buyer, seller)
     board, other = tab(buyer, "moodboard"), tab(seller, "moodboard")
     board.locator("[data-panel-upload-input]").set_input_files(
         [photo("one.jpg"), photo("two.jpg", "red")]
     )
-    for here in (board, other):
-        expect(here.locator(".pin .picture img")).to_have_count(2)
+    for url in (board, other):
+        expect(url.locator(".pin .picture img")).to_have_count(2)
     expect(board.locator(".tray-item")).to_have_count(0)
-    is_drawn(seller, ".pin img")
+    wait_for_images(seller, ".pin img")
     board.get_by_label("Caption for one.jpg").fill("This light")
     board.get_by_label("Caption for one.jpg").blur()
     expect(other.locator(".pin textarea").first).to_have_value("This light")
@@ -281,26 +281,26 @@ def test_pictures_are_pinned_captioned_and_sorted_on_both_screens(two):
     expect(large).to_contain_text("This light")
 
 
-def test_proofs_appear_on_both_screens_and_a_bad_one_takes_no_other_with_it(visit, pair):
+def test_proofs_appear_on_both_screens_and_a_refused_file_affects_no_other(visit, pair):
     path = f"/threads/{pair.thread}/"
     buyer, seller = visit(pair.buyer, path), visit(pair.seller, path, expected_status=415)
     book(buyer, seller)
-    hers, his = tab(buyer, "files"), tab(seller, "files")
-    expect(hers.locator("[data-panel-upload]")).to_be_hidden()
-    his.locator("[data-panel-upload-input]").set_input_files(
+    buyers_text, sellers_text = tab(buyer, "files"), tab(seller, "files")
+    expect(buyers_text.locator("[data-panel-upload]")).to_be_hidden()
+    sellers_text.locator("[data-panel-upload-input]").set_input_files(
         [photo("first.jpg"), PAGE, photo("last.jpg")]
     )
-    for here in (hers, his):
-        expect(here.locator(".proof-name")).to_have_text(["first.jpg", "last.jpg"])
+    for url in (buyers_text, sellers_text):
+        expect(url.locator(".proof-name")).to_have_text(["first.jpg", "last.jpg"])
     expect(buyer.locator(".message", has_text="added 2 proofs")).to_be_visible()
-    is_drawn(buyer, ".proof img")
-    expect(his.locator(".tray-item")).to_contain_text("not taken")
-    his.get_by_role("button", name="Remove first.jpg").click()
-    expect(hers.locator(".proof-name")).to_have_text(["last.jpg"])
+    wait_for_images(buyer, ".proof img")
+    expect(sellers_text.locator(".tray-item")).to_contain_text("not taken")
+    sellers_text.get_by_role("button", name="Remove first.jpg").click()
+    expect(buyers_text.locator(".proof-name")).to_have_text(["last.jpg"])
 
 
-def test_without_a_script_a_picture_is_pinned_and_a_proof_shown(visit, pair, two):
-    buyer, seller = two
+def test_without_a_script_an_image_is_pinned_and_a_proof_shown(visit, pair, two_pages):
+    buyer, seller = two_pages
     book(buyer, seller)
     plain = visit(
         pair.seller, f"/threads/{pair.thread}/panel/moodboard/", java_script_enabled=False
@@ -317,21 +317,21 @@ def test_without_a_script_a_picture_is_pinned_and_a_proof_shown(visit, pair, two
     expect(tab(buyer, "files").locator(".proof-name")).to_have_text(["proof.jpg"])
 
 
-def test_that_it_was_saved_stays_said_while_others_write(two):
-    buyer, seller = two
+def test_the_saved_status_stays_visible_while_another_user_edits(two_pages):
+    buyer, seller = two_pages
     book(buyer, seller)
     seller.get_by_label("Goals").fill("Warm light")
     seller.get_by_label("Goals").blur()
-    said = seller.locator("[data-edit=goals] [data-edit-state]")
-    expect(said).to_have_text("Saved")
+    status = seller.locator("[data-edit=goals] [data-edit-state]")
+    expect(status).to_have_text("Saved")
     buyer.get_by_label("Must-haves").fill("The blue door")
     buyer.get_by_label("Must-haves").blur()
     expect(seller.get_by_label("Must-haves")).to_have_value("The blue door")
-    expect(said).to_have_text("Saved")
+    expect(status).to_have_text("Saved")
 
 
-def test_an_item_being_typed_survives_changes_by_others(two):
-    buyer, seller = two
+def test_an_item_being_typed_survives_changes_by_others(two_pages):
+    buyer, seller = two_pages
     book(buyer, seller)
     mine, theirs = tab(buyer, "shotlist"), tab(seller, "shotlist")
     mine.get_by_label("Add a shot").press_sequentially("The do")
@@ -345,8 +345,8 @@ def test_an_item_being_typed_survives_changes_by_others(two):
     expect(mine.get_by_label("Add a shot")).to_have_value("")
 
 
-def test_an_item_typed_while_the_one_before_is_being_added_is_kept(two):
-    buyer, seller = two
+def test_an_item_typed_while_the_one_before_is_being_added_is_kept(two_pages):
+    buyer, seller = two_pages
     book(buyer, seller)
     shots = tab(buyer, "shotlist")
     in_flight: list[Route] = []
@@ -362,10 +362,10 @@ def test_an_item_typed_while_the_one_before_is_being_added_is_kept(two):
 
 
 def test_a_page_fetched_before_a_save_does_not_undo_it(visit, pair):
-    """The page's events are lost, so that only what it fetched could show the text again."""
+    """The page's events are dropped, so that only its fetched content could show the text again."""
     path = f"/threads/{pair.thread}/"
     buyer = visit(pair.buyer, path)
-    seller = visit(pair.seller, path, deaf_to=("panel.changed",))
+    seller = visit(pair.seller, path, drop_types=("panel.changed",))
     book(buyer, seller)
     buyer.get_by_label("Must-haves").fill("The blue door")
     buyer.get_by_label("Must-haves").blur()

@@ -1,9 +1,9 @@
-"""Proofs go back and forth between two screens until they are right."""
+"""Rounds of proofs between seller and buyer until they are approved."""
 
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PHONE
-from tests.browser.test_attachments import is_drawn, photo
+from tests.browser.test_attachments import photo, wait_for_images
 from tests.browser.test_cards import booked, card, propose, shown_dialog  # noqa: F401
 from tests.browser.test_cards import pytestmark as pytestmark  # noqa: PLC0414
 from tests.browser.test_project import tab
@@ -20,13 +20,13 @@ def show_proofs(seller: Page) -> None:
     expect(dialog).to_be_hidden()
 
 
-def test_proofs_go_back_and_forth_until_they_are_approved(booked):  # noqa: F811
+def test_proofs_are_revised_until_they_are_approved(booked):  # noqa: F811
     buyer, seller = booked
     show_proofs(seller)
     first = card(buyer, "pending")
     expect(first.locator(".proof-name")).to_have_text(["door.jpg", "stairs.jpg", "roof.jpg"])
     expect(first.get_by_text("Waiting for you")).to_be_visible()
-    is_drawn(buyer, ".gallery img")
+    wait_for_images(buyer, ".gallery img")
 
     first.get_by_role("link", name="Request changes").click()
     dialog = shown_dialog(buyer)
@@ -71,7 +71,7 @@ def test_proofs_go_back_and_forth_until_they_are_approved(booked):  # noqa: F811
         expect(files.get_by_label("Approved proofs").locator(".proof-name")).to_have_text(
             ["stairs again.jpg"]
         )
-    is_drawn(buyer, "[data-tab-body=files] .proof img")
+    wait_for_images(buyer, "[data-tab-body=files] .proof img")
 
 
 def test_proofs_are_shown_and_approved_without_a_script(booked, visit, pair):  # noqa: F811

@@ -1,4 +1,4 @@
-"""Blocked, reported, hidden, locked: seen at once on both screens."""
+"""Blocks, reports, hidden messages and locks, shown live on both screens."""
 
 import json
 import re
@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import live, write
-from tests.browser.test_changes import act, last, say
-from tests.browser.test_changes import two as two  # noqa: PLC0414
+from tests.browser.test_changes import last, press_action, send_and_wait
+from tests.browser.test_changes import two_pages as two_pages  # noqa: PLC0414
 from tests.site import Account, Site
 
 pytestmark = pytest.mark.browser
@@ -42,44 +42,44 @@ def moderator(site: Site) -> Account:
 
 
 def report_last(page: Page) -> None:
-    act(page, last(page), "Report")
+    press_action(page, last(page), "Report")
     page.get_by_label("What's wrong?").select_option("harassment")
     page.get_by_label("What should we know?").fill("He insults me")
     page.get_by_role("button", name="Report").click()
     expect(page.get_by_text("Our safety team will review it")).to_be_visible()
 
 
-def fold(page: Page, place, label: str, **fields: str) -> None:
+def submit_action(page: Page, place, label: str, **fields: str) -> None:
     opened = place.locator(
         "details", has=page.locator("summary", has_text=re.compile(f"^{label}$"))
     )
     opened.first.locator("summary").click()
     for name, value in fields.items():
         opened.first.locator(f"[name={name}]").fill(value)
-    # The page before may say so, too: only what is said by the next one counts.
+    # Wait for the next page, since the previous one may show the same text.
     with page.expect_navigation():
         opened.first.get_by_role("button").click()
     expect(page.get_by_text("Done.", exact=True)).to_be_visible()
 
 
 def open_case(page: Page, thread: str) -> None:
-    """The one about this conversation, whatever else waits in the queue."""
+    """Opens the case of this thread in the queue."""
     page.goto(f"/admin/moderation/case/?q={thread}")
     page.locator("#result_list tbody th a").click()
 
 
-def conversation_of(page: Page) -> Locator:
+def thread_section(page: Page) -> Locator:
     return page.locator("section", has=page.get_by_role("heading", name="Conversation", exact=True))
 
 
 def test_staff_hide_a_reported_message_and_it_disappears_on_both_screens(
-    visit, site, pair, two, moderator
+    visit, site, pair, two_pages, moderator
 ):
-    buyer, seller = two
-    say(seller, "You utter fool", buyer)
+    buyer, seller = two_pages
+    send_and_wait(seller, "You utter fool", buyer)
     reporting = live(visit(pair.buyer, f"/threads/{pair.thread}/"))
     report_last(reporting)
-    # Nothing is hidden from whoever reported, and the other one learns nothing.
+    # The reporter still sees the message, and its author is not notified.
     expect(last(buyer)).to_contain_text("You utter fool")
 
     staff = visit(moderator, "/admin/moderation/case/")
@@ -88,24 +88,24 @@ def test_staff_hide_a_reported_message_and_it_disappears_on_both_screens(
     staff.get_by_role("button", name="Take this case").click()
     reported = staff.locator(".case-message.is-reported")
     expect(reported).to_contain_text("You utter fool")
-    fold(staff, reported, "Hide", reason="An insult")
+    submit_action(staff, reported, "Hide", reason="An insult")
     for page in (buyer, seller):
         expect(last(page)).to_contain_text("Our safety team hid this message.")
         assert "You utter fool" not in page.locator("[data-timeline]").inner_text()
 
-    conversation = conversation_of(staff)
-    fold(staff, conversation, "Lock", reason="Please keep calm.")
+    conversation = thread_section(staff)
+    submit_action(staff, conversation, "Lock", reason="Please keep calm.")
     for page in (buyer, seller):
         expect(page.locator("[data-banners]")).to_contain_text("Please keep calm.")
         expect(page.get_by_role("button", name="Send")).to_be_hidden()
-    fold(staff, conversation, "Unlock", reason="They have calmed down")
+    submit_action(staff, conversation, "Unlock", reason="They have calmed down")
     write(buyer, "Let us begin anew")
     expect(last(seller)).to_contain_text("Let us begin anew")
 
 
-def test_who_was_away_when_it_was_locked_sees_it_on_return(visit, pair, two, moderator):
-    buyer, seller = two
-    say(seller, "You fool", buyer)
+def test_a_user_who_was_offline_sees_the_lock_on_return(visit, pair, two_pages, moderator):
+    buyer, seller = two_pages
+    send_and_wait(seller, "You fool", buyer)
     reporting = live(visit(pair.buyer, f"/threads/{pair.thread}/"))
     report_last(reporting)
     seller.context.set_offline(True)
@@ -114,14 +114,14 @@ def test_who_was_away_when_it_was_locked_sees_it_on_return(visit, pair, two, mod
     staff = visit(moderator, "/admin/moderation/case/")
     open_case(staff, pair.thread)
     staff.get_by_role("button", name="Take this case").click()
-    fold(staff, conversation_of(staff), "Lock", reason="Keep calm.")
+    submit_action(staff, thread_section(staff), "Lock", reason="Keep calm.")
     seller.context.set_offline(False)
     expect(seller.locator("[data-banners]")).to_contain_text("Keep calm.")
     expect(seller.get_by_role("button", name="Send")).to_be_hidden()
 
 
-def test_a_block_is_seen_live_on_every_page_of_both(visit, pair, two):
-    buyer, seller = two
+def test_a_block_is_shown_live_on_every_page_of_both_users(visit, pair, two_pages):
+    buyer, seller = two_pages
     second = live(visit(pair.buyer, f"/threads/{pair.thread}/"))
     seller.locator("[popovertarget=thread-menu]").click()
     seller.locator("#thread-menu").get_by_role("button", name=re.compile("^Block")).click()
@@ -136,7 +136,7 @@ def test_a_block_is_seen_live_on_every_page_of_both(visit, pair, two):
     expect(last(live(seller))).to_contain_text("Thank you")
 
 
-def test_the_word_is_said_even_if_the_message_is_seen_before_the_answer(visit, pair):
+def test_the_warning_is_shown_even_if_the_event_arrives_before_the_acknowledgement(visit, pair):
     seller = live(visit(pair.seller, f"/threads/{pair.thread}/", echo_first=True))
     write(seller, "Call me on 0171 3920042")
     expect(last(seller)).to_contain_text("0171 3920042")
@@ -144,8 +144,8 @@ def test_the_word_is_said_even_if_the_message_is_seen_before_the_answer(visit, p
     expect(note).to_contain_text("This looks like a telephone number")
 
 
-def test_from_a_word_to_a_pause_to_a_block_with_the_author_told_why(visit, pair, two):
-    buyer, seller = two
+def test_contact_details_are_first_warned_about_then_blocked_with_a_reason(visit, pair, two_pages):
+    buyer, seller = two_pages
     write(seller, "Call me on 0171 3920042")
     expect(last(buyer)).to_contain_text("0171 3920042")
     note = seller.locator("[data-composer-error]")
@@ -155,7 +155,7 @@ def test_from_a_word_to_a_pause_to_a_block_with_the_author_told_why(visit, pair,
     failed = seller.locator(".message.failed")
     expect(failed).to_contain_text("Not sent: this looks like")
     expect(failed).to_contain_text("it protects you both")
-    # What was typed is still there. Its author waits for staff, and nobody else does.
+    # The typed text is kept. Only its author is held until staff decide.
     expect(failed).to_contain_text("me@lumenfold.example")
     expect(seller.get_by_text("You can't send messages here for now.")).to_be_visible()
     write(buyer, "Are you still there?")

@@ -1,4 +1,4 @@
-"""Taking back what was done to the list; numbers that are exact, and every row once."""
+"""Undo of list actions; exact counts, and each row once."""
 
 import json
 
@@ -6,23 +6,23 @@ import pytest
 from playwright.sync_api import Page, TimeoutError, expect
 
 from tests.browser.conftest import live, write
-from tests.browser.test_inbox import counted, many, row
+from tests.browser.test_inbox import count_badge, row, seeded_pair
 from tests.site import Site, read_pair
 
-__all__ = ["many"]
+__all__ = ["seeded_pair"]
 pytestmark = pytest.mark.browser
-# What a row says of itself, and where it stands.
-SAYS = """rows => rows.map((row) => [row.dataset.thread, "pinned" in row.dataset,
+# The state and order of the rows.
+ROW_STATES = """rows => rows.map((row) => [row.dataset.thread, "pinned" in row.dataset,
     row.dataset.muted ?? null, "marked" in row.dataset, row.dataset.unread])"""
-SAYS_SAME = f"""([rows, same]) => {{
-    const now = ({SAYS})([...document.querySelectorAll(".rows .row")]);
+ROW_STATES_EQUAL = f"""([rows, same]) => {{
+    const now = ({ROW_STATES})([...document.querySelectorAll(".rows .row")]);
     return (JSON.stringify(now) === JSON.stringify(JSON.parse(rows))) === same;
 }}"""
-MORE_CAME = """(count) => document.querySelectorAll(".row").length > count
+MORE_ROWS_LOADED = """(count) => document.querySelectorAll(".row").length > count
     || !document.querySelector("[data-rows-more]")"""
 PINNED, MUTED, MARKED = 1, 2, 3
-# By what the button says: what is said then, and what there has to be to take it from one row.
-ACTS = {
+# Button label -> notice, and the state that a row must have for the action.
+ACTIONS = {
     "Archive": ("Archived", None),
     "Move to spam": ("Moved to spam", None),
     "Pin to the top": ("Pinned", None),
@@ -36,48 +36,52 @@ ACTS = {
 }
 
 
-def says(page: Page) -> list[list]:
-    return page.locator(".rows .row").evaluate_all(SAYS)
+def row_states(page: Page) -> list[list]:
+    return page.locator(".rows .row").evaluate_all(ROW_STATES)
 
 
 def wait_until(page: Page, rows: list[list], *, same: bool = True) -> None:
-    """Until the list says this, or anything else."""
+    """Waits until the rows equal these, or differ from them."""
     try:
-        page.wait_for_function(SAYS_SAME, arg=[json.dumps(rows), same], timeout=15_000)
+        page.wait_for_function(ROW_STATES_EQUAL, arg=[json.dumps(rows), same], timeout=15_000)
     except TimeoutError:
-        pytest.fail(f"it says {says(page)}")
+        pytest.fail(f"The rows are {row_states(page)}.")
 
 
-def act(page: Page, threads: list[str], what: str) -> None:
-    """To those that are picked, by the bar above the list."""
+def press_bulk_action(page: Page, threads: list[str], label: str) -> None:
+    """Selects the rows and presses a button of the bulk bar."""
     for thread in threads:
         row(page, thread).locator("input").check(force=True)
     bar = page.locator(".bulk")
-    button = bar.get_by_role("button", name=what, exact=True)
+    button = bar.get_by_role("button", name=label, exact=True)
     if not button.is_visible():
         bar.get_by_role("button", name="More").click()
-    before = says(page)
+    before = row_states(page)
     button.click()
     wait_until(page, before, same=False)
     expect(bar).to_be_hidden()
 
 
-def test_each_is_taken_back_for_one_and_for_all_of_those_picked(visit, many):
-    """Whatever they were before; on the other page of the same person, too."""
-    page, beside = live(visit(many.seller)), live(visit(many.seller))
-    threads = [each[0] for each in says(page)]
-    for number, what in enumerate(("Pin to the top", "Mute indefinitely", "Mark as unread"), 1):
-        act(page, [threads[number]], what)
-    before = says(page)
-    for what, (said, taken_from) in ACTS.items():
-        has = [each[0] for each in before if taken_from and each[taken_from] not in (False, None)]
+def test_each_action_is_undone_for_one_and_for_several_rows(visit, seeded_pair):
+    """Undo restores any previous state, on the user's other page as well."""
+    page, other_page = live(visit(seeded_pair.seller)), live(visit(seeded_pair.seller))
+    threads = [each[0] for each in row_states(page)]
+    for number, label in enumerate(("Pin to the top", "Mute indefinitely", "Mark as unread"), 1):
+        press_bulk_action(page, [threads[number]], label)
+    before = row_states(page)
+    for label, (notice, required_state) in ACTIONS.items():
+        has = [
+            each[0]
+            for each in before
+            if required_state and each[required_state] not in (False, None)
+        ]
         for picked in (has or threads[-1:], threads):
-            act(page, picked, what)
-            page.locator(".toast", has_text=said).last.get_by_role("button", name="Undo").click()
-            for one in (page, beside):
+            press_bulk_action(page, picked, label)
+            page.locator(".toast", has_text=notice).last.get_by_role("button", name="Undo").click()
+            for one in (page, other_page):
                 wait_until(one, before)
     page.reload()
-    assert says(live(page)) == before
+    assert row_states(live(page)) == before
 
 
 MARK = """
@@ -97,24 +101,24 @@ print(rows[-1].thread_id)
 """
 
 
-def test_numbers_are_exact_up_to_99_and_say_when_there_are_more(visit, site: Site):
+def test_counts_are_exact_up_to_99_and_show_when_there_are_more(visit, site: Site):
     size = ("--pairs", "1", "--messages", "1", "--threads-per-user", "101")
     made = read_pair(json.loads(site.seed_load(*size))["pairs"][0])
     last = site.manage("shell", "-c", MARK.format(user=made.seller.id)).split()[-1]
     page = live(visit(made.seller))
-    expect(counted(page, "unread")).to_have_text("99")
+    expect(count_badge(page, "unread")).to_have_text("99")
     assert page.title().startswith("(99)")
     buyer = live(visit(made.buyer, f"/threads/{last}/"))
     write(buyer, "One more")
-    expect(counted(page, "unread")).to_have_text("99+")
-    # It was far below what the page has, and is on top, once; the rest comes after it, once each.
+    expect(count_badge(page, "unread")).to_have_text("99+")
+    # The row was far below the loaded rows; now it is on top, and every row is listed once.
     expect(page.locator(".row").first).to_have_attribute("data-thread", last)
     while page.locator("[data-rows-more]").count():
         count = page.locator(".row").count()
         page.evaluate("document.querySelector('[data-rows-more]')?.scrollIntoView()")
-        page.wait_for_function(MORE_CAME, arg=count)
-    shown = [each[0] for each in says(page)]
+        page.wait_for_function(MORE_ROWS_LOADED, arg=count)
+    shown = [each[0] for each in row_states(page)]
     assert len(shown) == len({*shown}) == 101
     assert shown[0] == last
     row(page, last).locator("a").click()
-    expect(counted(live(page), "unread")).to_have_text("99")
+    expect(count_badge(live(page), "unread")).to_have_text("99")

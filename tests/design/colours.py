@@ -1,4 +1,4 @@
-"""The tokens as a browser reads them, and how well one colour can be read on another (WCAG 2.2)."""
+"""The colour tokens of each theme, and the contrast ratio of two colours (WCAG 2.2)."""
 
 import re
 from pathlib import Path

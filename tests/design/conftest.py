@@ -15,7 +15,7 @@ OpenPage = Callable[..., Page]
 MAKE_SCENE = "from tests.design.scene import make; make()"
 
 
-# Not for the session: while one is open, no test with its own event loop can run.
+# Package scope, since no test with its own event loop can run while a browser is open.
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
@@ -37,8 +37,8 @@ def scene(site: Site) -> dict[str, str]:
 def new_context(browser: Browser) -> Iterator[Callable[..., BrowserContext]]:
     contexts: list[BrowserContext] = []
 
-    def make(**looks: Any) -> BrowserContext:
-        contexts.append(browser.new_context(**looks))
+    def make(**context_options: Any) -> BrowserContext:
+        contexts.append(browser.new_context(**context_options))
         return contexts[-1]
 
     yield make
@@ -50,7 +50,7 @@ def new_context(browser: Browser) -> Iterator[Callable[..., BrowserContext]]:
 def shared_contexts(
     browser: Browser, site: Site, scene: dict[str, str]
 ) -> Iterator[dict[str, BrowserContext]]:
-    """For pages that tests only read: static files are fetched once."""
+    """Contexts for pages that tests only read, so that static files are fetched once."""
     contexts = {name: browser.new_context(reduced_motion="reduce") for name in ("stranger", "mara")}
     contexts["mara"].add_cookies([cookie_of(scene, site)])
     yield contexts
@@ -64,7 +64,7 @@ def open_as_stranger(shared_contexts: dict[str, BrowserContext], site: Site) -> 
 
 
 @pytest.fixture
-def open_as_reader(shared_contexts: dict[str, BrowserContext], site: Site) -> Iterator[OpenPage]:
+def open_as_user(shared_contexts: dict[str, BrowserContext], site: Site) -> Iterator[OpenPage]:
     yield from _opening(shared_contexts["mara"], site)
 
 
@@ -88,8 +88,8 @@ def cookie_of(scene: dict[str, str], site: Site) -> Any:
 def signed_in(
     new_context: Callable[..., BrowserContext], site: Site, scene: dict[str, str]
 ) -> Callable[..., BrowserContext]:
-    def make(**looks: Any) -> BrowserContext:
-        context = new_context(**looks)
+    def make(**context_options: Any) -> BrowserContext:
+        context = new_context(**context_options)
         context.add_cookies([cookie_of(scene, site)])
         return context
 
@@ -105,9 +105,9 @@ def open_page(context: BrowserContext, url: str, *, status: int = 200, size: Any
     page.on("console", lambda line: refused.append(line.text) if "Policy" in line.text else None)
     hosts: set[str] = set()
     page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
-    answer = page.goto(url)
-    assert answer is not None
-    assert answer.status == status
+    response = page.goto(url)
+    assert response is not None
+    assert response.status == status
     assert refused == []
     assert hosts == {urlsplit(url).netloc}
     return page

@@ -1,6 +1,6 @@
-"""Somebody with a conversation to look at: long names, long words, text from right to left.
+"""A user with a conversation: long names, long words, right-to-left text.
 
-Runs inside the service's own process (see conftest.py) and prints what the browser has to know.
+Runs inside the service's own process (see conftest.py) and prints what the browser needs.
 """
 
 import json
@@ -28,26 +28,26 @@ IN_JUNE = IN_MAY + timedelta(days=31)
 LONG_NAME = "Maximiliane-Konstanze von Hohenlohe-Langenburg"
 LONG_SUBJECT = "A subject that does not end where one would like it to"
 LONG_WORD = "Donaudampfschifffahrtsgesellschaft" * 5
-SAID = ["**Two** questions:\n\n1. Which surface?\n2. Who is on set?", LONG_WORD, "سأحضر غدًا"]
+BODIES = ["**Two** questions:\n\n1. Which surface?\n2. Who is on set?", LONG_WORD, "سأحضر غدًا"]
 
 
 def make() -> None:
-    mara, max_ = _person("Mara Klein"), _person(LONG_NAME)
+    mara, max_ = _make_user("Mara Klein"), _make_user(LONG_NAME)
     pair = Pair(keys.pair_pk(mara.id, max_.id), keys.STATE)
     pair.update([Pair.accepted.set(True)])
     thread = start_thread(
         mara, seller=max_, client_id=str(uuid4()), subject=LONG_SUBJECT, body="Are you free?"
     )
-    for body in SAID * 4:
+    for body in BODIES * 4:
         for author in (max_, mara):
             send_message(author, thread_id=thread, client_id=str(uuid4()), body=body, seen_seq=0)
     rebuild_index()
-    told = {"me": mara.handle, "other": max_.handle, "thread": thread}
-    print(json.dumps(told | _agreed(mara, max_) | {"cookie": _session_of(mara)}))
+    ids = {"me": mara.handle, "other": max_.handle, "thread": thread}
+    print(json.dumps(ids | _make_project(mara, max_) | {"cookie": _make_session(mara)}))
 
 
-def _agreed(mara: User, max_: User) -> dict[str, str]:
-    """A project with something in every tab, and an offer of a change that waits."""
+def _make_project(mara: User, max_: User) -> dict[str, str]:
+    """A project with content in every tab, and a pending offer of a change."""
     thread = start_thread(
         mara, seller=max_, client_id=str(uuid4()), subject=LONG_SUBJECT, body="Shall we?"
     )
@@ -80,8 +80,8 @@ def _agreed(mara: User, max_: User) -> dict[str, str]:
     other = start_thread(
         mara, seller=max_, client_id=str(uuid4()), subject=LONG_SUBJECT, body="And another one?"
     )
-    in_june = terms(service=LONG_SUBJECT, starts_at=IN_JUNE, ends_at=IN_JUNE + timedelta(hours=6))
-    dispute = propose("dispute", book(other, mara, max_, in_june))
+    june = terms(service=LONG_SUBJECT, starts_at=IN_JUNE, ends_at=IN_JUNE + timedelta(hours=6))
+    dispute = propose("dispute", book(other, mara, max_, june))
     return {
         "project": thread,
         "card": card.id,
@@ -92,12 +92,12 @@ def _agreed(mara: User, max_: User) -> dict[str, str]:
         "receipt": receipt.id,
         "manifest": manifest.id,
         "offer": offer.id,
-        **_sold(mara, max_),
+        **_make_sale(mara, max_),
     }
 
 
-def _sold(mara: User, max_: User) -> dict[str, str]:
-    """A booking that she sells, for the pages that only sellers have."""
+def _make_sale(mara: User, max_: User) -> dict[str, str]:
+    """A booking of which the user is the seller, for the pages that only sellers have."""
     thread = start_thread(
         max_, seller=mara, client_id=str(uuid4()), subject=LONG_SUBJECT, body="Shall we?"
     )
@@ -106,14 +106,14 @@ def _sold(mara: User, max_: User) -> dict[str, str]:
     return {"sale": leg.id, "sale_receipt": receipt.id, "sale_thread": thread}
 
 
-def _person(name: str) -> User:
+def _make_user(name: str) -> User:
     tag = f"p-{uuid4().hex[:10]}"
     return User.objects.create_user(
         f"{tag}@parley.example", "a long password", handle=tag, display_name=name
     )
 
 
-def _session_of(user: User) -> str:
+def _make_session(user: User) -> str:
     session = import_module(settings.SESSION_ENGINE).SessionStore()
     session[SESSION_KEY] = user.pk
     session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[-1]

@@ -1,4 +1,4 @@
-"""Pages as people see them: on a phone and on a desk, in light and in dark."""
+"""Accessibility and layout of pages, on phone and desktop, in light and dark."""
 
 from urllib.parse import urlencode
 
@@ -11,13 +11,13 @@ TAB_NAMES = ("brief", "moodboard", "shotlist", "files", "docs", "expenses", "act
 pytestmark = [pytest.mark.browser]
 
 PHONE = {"width": 360, "height": 740}
-DESK = {"width": 1440, "height": 900}
-SIZES = {"phone": PHONE, "desk": DESK}
-FOR_STRANGERS = [
+DESKTOP = {"width": 1440, "height": 900}
+SIZES = {"phone": PHONE, "desk": DESKTOP}
+PUBLIC_PAGES = [
     *("/", "/styleguide/"),
     *("/accounts/login/", "/accounts/signup/", "/accounts/password/reset/"),
 ]
-FOR_PEOPLE = [
+USER_PAGES = [
     *("/inbox/", "/inbox/archived/", "/settings/", "/accounts/email/", "/accounts/logout/"),
     *("/people/{me}/", "/people/{other}/", "/people/{other}/start/", "/threads/{thread}/"),
     *("/threads/{project}/offer/", "/offers/{offer}/", "/contracts/{contract}/"),
@@ -35,27 +35,27 @@ SETTLED = "Promise.allSettled(document.getAnimations().map((one) => one.finished
 PAINTED = """(theme) => new Promise((painted) => requestAnimationFrame(() =>
     requestAnimationFrame(() => painted(matchMedia(`(prefers-color-scheme: ${theme})`).matches))
 ))"""
-GROUND = "getComputedStyle(document.documentElement).backgroundColor"
+BACKGROUND = "getComputedStyle(document.documentElement).backgroundColor"
 VIOLATIONS = """([within, options]) => axe
     .run(within, { resultTypes: ["violations"], ...options })
     .then((found) => found.violations)"""
-# Only colours differ between the themes, so the dark one is checked by the rules about colours.
+# The themes differ only in colours, so the dark one is checked only by the colour rules.
 COLOUR_RULES = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
 THEMES = {"light": {}, "dark": COLOUR_RULES}
 
 
-@pytest.mark.parametrize("path", FOR_STRANGERS)
-def test_a_page_for_strangers_is_in_order(open_as_stranger, path):
+@pytest.mark.parametrize("path", PUBLIC_PAGES)
+def test_a_public_page_has_no_problems(open_as_stranger, path):
     assert problems_at_all_sizes(open_as_stranger(path)) == []
 
 
-@pytest.mark.parametrize("path", FOR_PEOPLE)
-def test_a_page_for_people_is_in_order(open_as_reader, scene, path):
-    assert problems_at_all_sizes(open_as_reader(path.format(**scene))) == []
+@pytest.mark.parametrize("path", USER_PAGES)
+def test_a_page_for_users_has_no_problems(open_as_user, scene, path):
+    assert problems_at_all_sizes(open_as_user(path.format(**scene))) == []
 
 
 @pytest.mark.parametrize(
-    ("asked", "shows"),
+    ("query", "selector"),
     [
         ("", ".empty code"),
         ("questions", ".hit mark"),
@@ -64,23 +64,23 @@ def test_a_page_for_people_is_in_order(open_as_reader, scene, path):
     ],
     ids=["before", "found", "nothing", "unclear"],
 )
-def test_the_search_page_is_in_order(open_as_reader, asked, shows):
-    page = open_as_reader(f"/inbox/search/?{urlencode({'q': asked})}")
+def test_the_search_page_has_no_problems(open_as_user, query, selector):
+    page = open_as_user(f"/inbox/search/?{urlencode({'q': query})}")
     for name, size in SIZES.items():
         page.set_viewport_size(size)
-        assert page.locator(shows).first.is_visible(), name
+        assert page.locator(selector).first.is_visible(), name
     assert problems_at_all_sizes(page) == []
 
 
-def test_an_address_that_leads_nowhere_is_in_order(open_as_stranger):
+def test_the_not_found_page_has_no_problems(open_as_stranger):
     assert problems_at_all_sizes(open_as_stranger("/nowhere/", status=404)) == []
 
 
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 @pytest.mark.parametrize("menu", ["people", "thread-menu", "account-menu"])
-def test_a_menu_opens_inside_the_window_and_is_in_order(open_as_reader, scene, size, menu):
+def test_a_menu_opens_inside_the_window_and_has_no_problems(open_as_user, scene, size, menu):
     start_at = "/inbox/" if menu == "account-menu" else "/threads/{thread}/"
-    page = open_as_reader(start_at.format(**scene), size=size)
+    page = open_as_user(start_at.format(**scene), size=size)
     page.click(f"[popovertarget={menu}]")
     box = page.locator(f"#{menu}").bounding_box()
     assert box["x"] >= 0
@@ -103,7 +103,7 @@ def test_without_a_script_menus_open_and_a_thread_opens_at_its_newest_message(
     assert page.locator("#thread-menu").is_visible()
 
 
-def test_a_word_without_an_end_stays_in_the_box_when_it_is_refused(signed_in, site, scene):
+def test_a_refused_long_word_stays_in_the_text_field(signed_in, site, scene):
     context = signed_in(viewport=PHONE, java_script_enabled=False)
     page = open_page(context, f"{site.url}/threads/{scene['thread']}/")
     page.fill("#compose", "x" * 8001)
@@ -128,19 +128,19 @@ def test_a_link_to_a_message_shows_it_without_a_script(signed_in, site, scene):
     assert 0 <= box["y"] < PHONE["height"]
 
 
-def test_the_look_chosen_wins_over_the_look_of_the_system(new_context, site):
+def test_the_chosen_theme_overrides_the_system_theme(new_context, site):
     context = new_context(color_scheme="light")
     page = open_page(context, f"{site.url}/accounts/login/")
-    assert page.evaluate(GROUND) == "rgb(246, 243, 237)"
+    assert page.evaluate(BACKGROUND) == "rgb(246, 243, 237)"
     context.add_cookies([{"name": "theme", "value": "dark", "url": site.url}])
     page.reload()
-    assert page.evaluate(GROUND) == "rgb(28, 26, 24)"
+    assert page.evaluate(BACKGROUND) == "rgb(28, 26, 24)"
 
 
 @pytest.mark.parametrize(
     "path", ["/threads/{thread}/", "/inbox/", "/settings/", "/threads/{project}/panel/shotlist/"]
 )
-def test_on_a_phone_what_one_touches_is_big_enough_and_no_field_zooms(signed_in, site, scene, path):
+def test_on_a_phone_touch_targets_are_large_enough_and_no_field_zooms(signed_in, site, scene, path):
     context = signed_in(viewport=PHONE, has_touch=True, is_mobile=True)
     page = open_page(context, site.url + path.format(**scene))
     for control in page.locator(":is(.button, .rail-item, .row-link, .tabs a):visible").all():
@@ -151,25 +151,27 @@ def test_on_a_phone_what_one_touches_is_big_enough_and_no_field_zooms(signed_in,
 
 
 def problems_at_all_sizes(page) -> list[str]:
-    """One page, resized: our pages decide by media queries, not when they are loaded."""
-    told: list[str] = []
+    """The problems at every size; resizing suffices, since the layout uses media queries."""
+    found_problems: list[str] = []
     for name, size in SIZES.items():
         page.set_viewport_size(size)
-        told += [f"{name}, {problem}" for problem in problems(page)]
-    return told
+        found_problems += [f"{name}, {problem}" for problem in problems(page)]
+    return found_problems
 
 
 def problems(page, *, within: str = "html") -> list[str]:
-    """What axe finds in light and in dark, and what sticks out at the side."""
-    told: list[str] = []
+    """The violations that axe finds in both themes, and horizontal overflow."""
+    found_problems: list[str] = []
     if not page.evaluate("'axe' in globalThis"):
         page.evaluate(AXE_SCRIPT)
     for theme, options in THEMES.items():
         page.emulate_media(color_scheme=theme)
-        # The browser takes it up when it next paints, which may be in the middle of a look around.
+        # The browser applies the theme on its next paint, which must not happen during the check.
         assert any(page.evaluate(PAINTED, theme) for _ in range(50)), f"never {theme}"
         page.evaluate(SETTLED)
         found = page.evaluate(VIOLATIONS, [within, options])
-        told += [f"{theme}, {one['id']}: {node['html']}" for one in found for node in one["nodes"]]
+        found_problems += [
+            f"{theme}, {one['id']}: {node['html']}" for one in found for node in one["nodes"]
+        ]
     wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-    return told + ([f"{wider} px too wide"] if wider > 0 else [])
+    return found_problems + ([f"{wider} px too wide"] if wider > 0 else [])

@@ -1,4 +1,4 @@
-"""What browsers fetch besides the page: little, and the same as was written."""
+"""Static files: their size, and that minifying does not change them."""
 
 import re
 from pathlib import Path
@@ -66,7 +66,7 @@ def test_the_primary_button_is_last_on_desktop_and_first_on_phones(browser: Brow
         page.close()
 
 
-def test_our_scripts_are_collected_minified_and_everything_else_as_it_is():
+def test_our_scripts_are_collected_minified_and_other_files_unchanged():
     assert b"\n" not in _collected("site/main.js")
     assert (
         _collected("site/keyboard_shortcuts.css")
@@ -90,8 +90,8 @@ def test_every_import_of_a_collected_script_has_a_hashed_name():
     assert count > 80
 
 
-def test_styles_and_scripts_of_the_thread_page_are_light():
-    """All that a page fetches by itself, with a panel, and with the keys that come last."""
+def test_styles_and_scripts_of_the_thread_page_are_small():
+    """Counts everything a page fetches, with the panel and the keyboard shortcuts loaded last."""
     pages = (ROOT / "templates" / "base.html", ROOT / "templates" / "inbox" / "shell.html")
     text = "".join(path.read_text() for path in pages)
     links = set(re.findall(r"stylesheet.*'(site/\w+)\.css'", text))
@@ -101,14 +101,14 @@ def test_styles_and_scripts_of_the_thread_page_are_light():
         scripts = _imported(STATIC / name, scripts)
     names = styles | {str(path.relative_to(STATIC)) for path in scripts}
     assert len(names) > 40
-    total = sum(_packed(name) for name in names)
+    total = sum(_transfer_size(name) for name in names)
     print(f"{total} bytes of styles and scripts in {len(names)} files")
     assert total <= 57 * KB
 
 
-def _imported(module: Path, known: frozenset[Path]) -> frozenset[Path]:
-    """What comes with it; what is fetched when somebody first wants it does not."""
-    found = known | {module}
+def _imported(module: Path, seen: frozenset[Path]) -> frozenset[Path]:
+    """The statically imported modules, without those that are imported on demand."""
+    found = seen | {module}
     for name in re.findall(r'^import[^;]*?"(\.[^"]+)"', module.read_text(), re.M):
         path = (module.parent / name).resolve()
         if path not in found:
@@ -124,12 +124,12 @@ def _stored_name(name: str) -> str:
     return staticfiles_storage.url(name).removeprefix(settings.STATIC_URL)
 
 
-def _collected(name: str, packed: str = "") -> bytes:
-    return Path(staticfiles_storage.path(_stored_name(name) + packed)).read_bytes()
+def _collected(name: str, suffix: str = "") -> bytes:
+    return Path(staticfiles_storage.path(_stored_name(name) + suffix)).read_bytes()
 
 
-def _packed(name: str) -> int:
-    """As a browser gets it over HTTPS. What would hardly be smaller goes out as it is."""
+def _transfer_size(name: str) -> int:
+    """The size over HTTPS; a file that compression hardly shrinks is stored uncompressed."""
     try:
         return len(_collected(name, ".br"))
     except FileNotFoundError:

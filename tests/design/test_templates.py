@@ -21,7 +21,7 @@ def read(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_no_template_holds_a_script_or_a_style_that_the_policy_forbids(name):
+def test_no_template_contains_a_script_or_style_that_the_policy_forbids(name):
     text = read(name)
     assert not re.search(r"\sstyle=|<style|\son\w+=|javascript:", text)
     assert not re.search(r"<script(?![^>]*\ssrc=)", text)
@@ -33,7 +33,7 @@ def test_every_template_compiles(name):
 
 
 @pytest.mark.parametrize("name", ALLAUTH_PAGES)
-def test_every_page_of_allauth_stands_on_our_base(name):
+def test_every_page_of_allauth_extends_our_base_template(name):
     template = get_template(name).template
     parents = []
     while template.nodelist.get_nodes_by_type(ExtendsNode):
@@ -42,14 +42,14 @@ def test_every_page_of_allauth_stands_on_our_base(name):
     assert parents[-1] == "base.html"
 
 
-def test_the_sprite_holds_the_drawings_in_use_and_no_others():
+def test_the_sprite_contains_exactly_the_icons_in_use():
     text = "".join(read(name) for name in PAGES)
     used = re.findall(r'{% icon "([\w-]+)"', text) + re.findall(r'icon_name="([\w-]+)"', text)
     assert set(re.findall(r'<symbol id="i-([\w-]+)"', text)) == set(used)
 
 
 @pytest.mark.parametrize("page", ["500.html", "503.html"])
-def test_the_page_for_a_broken_server_needs_nothing_to_render(page):
+def test_the_server_error_page_needs_no_context(page):
     text = read(page)
     assert "{%" not in text
     assert "{{" not in text
@@ -57,16 +57,16 @@ def test_the_page_for_a_broken_server_needs_nothing_to_render(page):
         assert (STATIC / file).exists(), file
 
 
-def test_a_message_that_is_pushed_says_nothing_of_who_reads_it():
+def test_a_message_fragment_does_not_depend_on_the_viewer():
     assert not re.search(r"request|user\b|\bme\b|perms|csrf", read("threads/message.html"))
 
 
-def test_a_drawing_is_silent_for_screen_readers():
+def test_an_icon_is_hidden_from_screen_readers():
     assert 'aria-hidden="true"' in icon("pin")
     assert "#i-pin" in icon("pin")
 
 
-def test_a_clock_is_named_by_its_city():
+def test_a_clock_is_labelled_with_its_city():
     assert zone_city("Europe/Lisbon") == "Lisbon"
     assert zone_city("America/Argentina/Buenos_Aires") == "Buenos Aires"
     assert zone_city("UTC") == "UTC"

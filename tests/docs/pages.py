@@ -1,4 +1,4 @@
-"""Reading our own pages: what stands under a heading, in a table, between backticks."""
+"""Parses the documentation: sections, tables and code between backticks."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ def read(name: str) -> str:
 
 
 def section(page: str, heading: str) -> str:
-    """Down to the next heading of the same level or of a higher one."""
+    """The text up to the next heading of the same or a higher level."""
     level = heading.split(" ")[0]
     _, found, rest = f"\n{page}".partition(f"\n{heading}\n")
     assert found, f"there is no section {heading!r}"
@@ -24,7 +24,7 @@ def headings(text: str, level: str = "###") -> list[str]:
 
 
 def rows(text: str) -> list[dict[str, str]]:
-    """The first table, each row by the names of its columns; none if there is no table."""
+    """The rows of the first table, keyed by column; empty if there is no table."""
     lines = re.search(r"(?:^\|.*\n?)+", text, re.MULTILINE)
     if lines is None:
         return []
@@ -42,6 +42,6 @@ def quoted(cell: str) -> list[str]:
 
 
 def only(cell: str) -> str:
-    """What the one pair of backticks of a cell holds."""
+    """The text between the only pair of backticks of a cell."""
     (name,) = quoted(cell)
     return name

@@ -1,8 +1,8 @@
-"""docs/cards.md is what the tables say."""
+"""docs/cards.md equals the diagrams generated from the tables."""
 
 from contracts.cards.diagram import page
 from tests.docs import pages
 
 
-def test_the_diagrams_are_those_of_the_tables():
+def test_the_diagrams_match_the_tables():
     assert pages.read("cards.md") == page(), "script/manage draw_cards > docs/cards.md"

@@ -1,4 +1,4 @@
-"""Every page of docs/decisions/ says what is ours, why, instead of what, and until when."""
+"""Every page of docs/decisions/ has the sections of a decision."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""docs/protocol.md says of the socket what the code says."""
+"""docs/protocol.md describes the socket protocol as the code defines it."""
 
 import types
 from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
@@ -19,9 +19,9 @@ from threads.models.message import MAX_BODY_LENGTH
 
 PAGE = pages.read("protocol.md")
 EVENTS = {get_args(get_type_hints(event)["type"])[0]: event for event in get_args(events.Event)}
-# A day old; none at all, as a browser puts it; an exception that nobody caught.
-OF_THE_SERVER = {1000, 1001, 1006, 1011}
-WORDS = {
+# Close codes of the server and the browser: normal, shutdown, no close frame, uncaught exception.
+STANDARD_CODES = {1000, 1001, 1006, 1011}
+TYPE_NAMES = {
     str: "string",
     int: "integer",
     bool: "boolean",
@@ -32,7 +32,7 @@ WORDS = {
 }
 
 
-def described(name: str) -> dict[str, str]:
+def documented_fields(name: str) -> dict[str, str]:
     """The fields under a heading, with their types."""
     listed = pages.rows(pages.section(PAGE, f"### `{name}`"))
     return {pages.only(row["field"]): row["type"] for row in listed}
@@ -45,17 +45,19 @@ def names_under(heading: str) -> set[str]:
 # --- Commands
 
 
-def test_lists_every_command_and_no_other():
+def test_exactly_the_commands_are_listed():
     assert names_under("## Commands") == {*COMMANDS, *CONNECTION_COMMANDS}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_lists_every_field_of_a_command(command):
+def test_every_field_of_a_command_is_listed(command):
     fields = COMMANDS[command].form.base_fields
-    assert described(command) == {name: _asked(field) for name, field in fields.items()}
+    assert documented_fields(command) == {
+        name: _field_type(field) for name, field in fields.items()
+    }
 
 
-def _asked(field: Any) -> str:
+def _field_type(field: Any) -> str:
     match field:
         case forms.IdField():
             kind = f"id `{field.prefix}_`"
@@ -76,46 +78,46 @@ def _asked(field: Any) -> str:
     return kind if field.required else f"{kind}, optional"
 
 
-def test_lists_what_a_ping_carries():
-    shown = {name: _asked(field) for name, field in ClientPosition.base_fields.items()}
+def test_the_fields_of_a_ping_are_listed():
+    shown = {name: _field_type(field) for name, field in ClientPosition.base_fields.items()}
     optional = {name: f"{kind}, optional" for name, kind in shown.items()}
-    assert described("ping") == {"t": "anything, optional", **optional}
+    assert documented_fields("ping") == {"t": "anything, optional", **optional}
 
 
 # --- Events
 
 
-def test_every_type_of_event_is_one_that_can_be_told():
-    defined = {thing for thing in vars(events).values() if is_typeddict(thing)}
+def test_every_event_type_belongs_to_the_union():
+    defined = {value for value in vars(events).values() if is_typeddict(value)}
     assert defined == set(get_args(events.Event))
 
 
-def test_lists_every_event_and_no_other():
+def test_exactly_the_events_are_listed():
     assert names_under("## Events") == set(EVENTS)
 
 
 @pytest.mark.parametrize("name", EVENTS)
-def test_lists_every_field_of_an_event(name):
+def test_every_field_of_an_event_is_listed(name):
     event = EVENTS[name]
     optional = event.__optional_keys__
-    assert described(name) == {
-        field: _told(hint) + (", optional" if field in optional else "")
+    assert documented_fields(name) == {
+        field: _hint_type(hint) + (", optional" if field in optional else "")
         for field, hint in get_type_hints(event).items()
         if field != "type"
     }
 
 
-def _told(hint: Any) -> str:
+def _hint_type(hint: Any) -> str:
     origin = get_origin(hint)
     if origin in (Union, types.UnionType):
-        return " or ".join(_told(part) for part in get_args(hint))
-    return WORDS[origin or hint]
+        return " or ".join(_hint_type(part) for part in get_args(hint))
+    return TYPE_NAMES[origin or hint]
 
 
 # --- Refusals, limits, closing
 
 
-def test_lists_every_refusal_with_its_words():
+def test_every_refusal_is_listed_with_its_text():
     listed = {
         pages.only(row["code"]): (int(row["status"]), row["message"], row["hint"])
         for row in pages.rows(pages.section(PAGE, "## Refusals"))
@@ -123,7 +125,7 @@ def test_lists_every_refusal_with_its_words():
     assert listed == REFUSALS
 
 
-def test_names_no_refusal_that_does_not_exist():
+def test_every_named_refusal_exists():
     named = {word for word in pages.quoted(PAGE) if word.isupper() and "_" in word}
     settings = {"ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS"}
     settings |= {"PARLEY_SOCKET_RATE", "PARLEY_SOCKET_BURST", "PARLEY_MESSAGE_LIMIT"}
@@ -131,7 +133,7 @@ def test_names_no_refusal_that_does_not_exist():
     assert named - settings <= set(REFUSALS)
 
 
-def test_the_limits_are_those_of_the_code():
+def test_the_limits_match_the_code():
     listed = pages.rows(pages.section(PAGE, "## Limits"))
     assert {row["limit"]: row["value"].split()[0] for row in listed} == {
         "a frame from a client": f"{MAX_FRAME_BYTES:,}",
@@ -147,19 +149,19 @@ def test_the_limits_are_those_of_the_code():
     }
 
 
-def test_lists_every_code_with_which_a_socket_is_closed():
+def test_every_close_code_is_listed():
     listed = {int(row["code"]) for row in pages.rows(pages.section(PAGE, "## Closing"))}
-    ours = {
+    own_codes = {
         close_codes.SIGNED_OUT,
         close_codes.REPLACED,
         close_codes.TOO_LARGE,
         close_codes.TOO_MANY,
         close_codes.UNAVAILABLE,
     }
-    assert listed == ours | set(OF_THE_SERVER)
+    assert listed == own_codes | set(STANDARD_CODES)
 
 
-def test_hello_says_the_version_that_the_page_describes():
+def test_the_documented_protocol_version_is_that_of_hello():
     (row,) = [
         row
         for row in pages.rows(pages.section(PAGE, "### `hello`"))

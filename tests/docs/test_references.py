@@ -1,4 +1,4 @@
-"""What our pages name is there: functions and classes by their dotted path, files by theirs."""
+"""Dotted names and file paths in the documentation exist."""
 
 import inspect
 import pkgutil
@@ -21,7 +21,7 @@ DOTTED = re.compile(
     r"|projects|realtime|threads)(?:\.\w+)+"
 )
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*/|(?:[\w.-]+/)+[\w.-]+\.(?:py|md|js|css|html)")
-# These make something of a person and ask the store for nothing.
+# Functions that take a user and do not access the store.
 NO_ACCESS_PATTERN = {
     "threads.actions.start.new_thread",
     "projects.actions.pins.queue_remote_image",
@@ -37,18 +37,18 @@ def test_every_dotted_name_can_be_imported(name):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_file_and_folder_is_there(name):
+def test_every_file_and_folder_exists(name):
     named = {word for word in pages.quoted(pages.read(name)) if PATH.fullmatch(word)}
     assert {word for word in named if not (pages.ROOT / word).exists()} == set()
 
 
-def test_every_query_and_action_of_a_person_is_an_access_pattern():
+def test_every_query_and_action_of_a_user_is_an_access_pattern():
     table = pages.rows(pages.section(pages.read("data-model.md"), "## Access patterns"))
     named = {name for row in table for name in pages.quoted(row["call"])}
-    assert _of_people() - NO_ACCESS_PATTERN <= named
+    assert _list_user_functions() - NO_ACCESS_PATTERN <= named
 
 
-def _of_people() -> set[str]:
+def _list_user_functions() -> set[str]:
     found = [
         each
         for package in (threads.actions, projects.actions)
@@ -58,12 +58,12 @@ def _of_people() -> set[str]:
     return {
         f"{module.__name__}.{name}"
         for module in modules
-        for name, thing in vars(module).items()
-        if inspect.isfunction(thing) and thing.__module__ == module.__name__
-        if not name.startswith("_") and _first_is_a_person(thing)
+        for name, value in vars(module).items()
+        if inspect.isfunction(value) and value.__module__ == module.__name__
+        if not name.startswith("_") and _takes_a_user_first(value)
     }
 
 
-def _first_is_a_person(function: object) -> bool:
+def _takes_a_user_first(function: object) -> bool:
     parameters = inspect.signature(function).parameters.values()
     return next((each.annotation for each in parameters), None) is User

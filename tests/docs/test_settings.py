@@ -9,8 +9,8 @@ from tests.packages import PACKAGES
 
 SETTINGS = pages.ROOT / "messaging_site" / "settings.py"
 SCRIPTS = sorted((pages.ROOT / "script").glob("*.py"))
-# The machine's own; what it says is not a choice of ours.
-OF_THE_MACHINE = {"HOME"}
+# Variables of the operating system, which are no settings.
+SYSTEM_VARIABLES = {"HOME"}
 
 
 def listed() -> dict[str, str]:
@@ -24,7 +24,7 @@ def calls(path: Path) -> Iterator[ast.Call]:
 
 
 def read_by_settings() -> dict[str, ast.expr | None]:
-    """Every env.str("NAME", default=...) and the like: the name, and the default as written."""
+    """The names in env.str("NAME", default=...) and similar calls, with the defaults as written."""
     found: dict[str, ast.expr | None] = {}
     for call in calls(SETTINGS):
         if isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "env":
@@ -56,11 +56,11 @@ def _from_environ(path: Path) -> Iterator[str]:
         yield ast.literal_eval(constants.get(ast.unparse(name), name))
 
 
-def test_lists_every_variable_that_is_read_and_no_other():
-    assert set(listed()) == set(read_by_settings()) | read_by_scripts() - OF_THE_MACHINE
+def test_exactly_the_variables_that_are_read_are_listed():
+    assert set(listed()) == set(read_by_settings()) | read_by_scripts() - SYSTEM_VARIABLES
 
 
-def test_nothing_else_reads_the_environment():
+def test_no_other_module_reads_the_environment():
     readers = {
         path.relative_to(pages.ROOT).as_posix()
         for app in PACKAGES
@@ -70,19 +70,19 @@ def test_nothing_else_reads_the_environment():
     assert readers == set()
 
 
-def test_gives_every_default_that_can_be_written_down():
+def test_every_constant_default_is_listed():
     in_page = listed()
     for name, default in read_by_settings().items():
         assert in_page[name], f"{name} has no default in the page"
         try:
             value = ast.literal_eval(default)
         except ValueError:
-            continue  # Worked out; the page says how in words.
-        if name != "SECRET_KEY":  # Empty is where an installation makes one of its own.
-            assert (name, in_page[name]) == (name, _in_words(value))
+            continue  # Computed; the page describes how.
+        if name != "SECRET_KEY":  # Empty by default: an installation generates its own key.
+            assert (name, in_page[name]) == (name, _as_documented(value))
 
 
-def _in_words(value: object) -> str:
+def _as_documented(value: object) -> str:
     match value:
         case "" | []:
             return "none"

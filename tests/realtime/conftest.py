@@ -34,7 +34,7 @@ class OwnRedis:
         self.service.program.kill()
         self.service.program.wait()
 
-    def start_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def restart(self, monkeypatch: pytest.MonkeyPatch) -> None:
         port = int(self.url.split(":")[-1].split("/")[0])
         monkeypatch.setattr(processes, "free_port", lambda: port)
         self.service = services.start_valkey(self.folder)
@@ -42,15 +42,15 @@ class OwnRedis:
     def hang(self) -> None:
         self.service.program.send_signal(signal.SIGSTOP)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self.service.program.send_signal(signal.SIGCONT)
 
 
 @contextmanager
 def postgres_folder() -> Iterator[Path]:
     """A folder that PostgreSQL, which may run as the user `nobody`, can read."""
-    place = test_environment.base_folder()
-    with tempfile.TemporaryDirectory(prefix="parley-postgres-", dir=place) as folder:
+    parent = test_environment.base_folder()
+    with tempfile.TemporaryDirectory(prefix="parley-postgres-", dir=parent) as folder:
         yield Path(folder)
 
 
@@ -68,26 +68,26 @@ class OwnPostgres:
         pid = self.service.program.pid
         listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True)
         self._stopped = [pid, *map(int, listed.stdout.split())]
-        for one in self._stopped:
-            os.kill(one, signal.SIGSTOP)
+        for process in self._stopped:
+            os.kill(process, signal.SIGSTOP)
 
     def kill(self) -> None:
         self.service.program.send_signal(signal.SIGQUIT)
         self.service.program.wait()
 
-    def go_on(self) -> None:
-        for one in self._stopped:
+    def resume(self) -> None:
+        for process in self._stopped:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(one, signal.SIGCONT)
+                os.kill(process, signal.SIGCONT)
         self._stopped = []
         if self.service.program.poll() is not None:
-            self._start_again()
+            self._restart()
 
-    def _start_again(self) -> None:
-        person: dict[str, Any] = {}
+    def _restart(self) -> None:
+        owner: dict[str, Any] = {}
         if os.geteuid() == 0:
             nobody = pwd.getpwnam("nobody")
-            person = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+            owner = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
         with (self.folder / "postgres.log").open("ab") as output:
             program = processes.start(
                 self.service.program.args,
@@ -95,12 +95,12 @@ class OwnPostgres:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=self.folder,
-                **person,
+                **owner,
             )
         self.service = self.service._replace(program=program)
 
     def stop(self) -> None:
-        self.go_on()
+        self.resume()
         processes.stop(self.service.program, with_signal=self.service.stop_signal)
 
 
@@ -119,7 +119,7 @@ class OwnEngine:
         self.engine.program.kill()
         self.engine.program.wait()
 
-    def start_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def restart(self, monkeypatch: pytest.MonkeyPatch) -> None:
         port = self.engine.port
         with monkeypatch.context() as patch:
             patch.setattr(processes, "free_port", lambda: port)

@@ -1,4 +1,4 @@
-"""The socket on channel layers of other packages: nothing depends on our own."""
+"""The consumer works on channel layers of other packages, not only on our own."""
 
 import asyncio
 import json
@@ -13,7 +13,14 @@ from websockets.exceptions import ConnectionClosed
 from realtime.broadcast import layer_adapter
 from realtime.broadcast.channel_layer import ChannelLayer
 from realtime.broadcast.layer_adapter import Publisher, channel_queue
-from tests.realtime.test_live import FIELDS, connected, kinds_until, open_thread, say, watch
+from tests.realtime.test_live_events import (
+    FIELDS,
+    connected,
+    event_types_until,
+    open_and_receive_presence,
+    open_thread,
+    send_message,
+)
 from tests.realtime.visitor import Visitor
 from tests.site import Site, prepared_site
 from tests.wait import async_wait_until
@@ -61,7 +68,7 @@ def test_a_message_reaches_the_other_user_and_every_device(site, pair):
         connected(site, pair.seller) as seller,
     ):
         assert open_thread(desk, pair.thread)["messages"]
-        sent = say(desk, pair.thread, "On any layer")
+        sent = send_message(desk, pair.thread, "On any layer")
         for client in (phone, seller):
             assert client.hear("message.sent") == sent
         assert sent["body"] == "On any layer"
@@ -72,16 +79,18 @@ def test_messages_arrive_in_order(site, pair):
     with connected(site, pair.buyer) as buyer, connected(site, pair.seller) as seller:
         for number in range(60):
             buyer.send(pair.thread, f"number {number}")
-        heard = [seller.hear("message.sent") for _ in range(60)]
-    assert [event["body"] for event in heard] == [f"number {number}" for number in range(60)]
-    seqs = [event["seq"] for event in heard]
+        received_events = [seller.hear("message.sent") for _ in range(60)]
+    assert [event["body"] for event in received_events] == [
+        f"number {number}" for number in range(60)
+    ]
+    seqs = [event["seq"] for event in received_events]
     assert seqs == list(range(seqs[0], seqs[0] + 60))
 
 
 @slow
 def test_a_read_cursor_reaches_the_sender(site, pair):
     with connected(site, pair.buyer) as buyer, connected(site, pair.seller) as seller:
-        sent = say(buyer, pair.thread, "Read me")
+        sent = send_message(buyer, pair.thread, "Read me")
         seller.hear("message.sent")
         fields = {name: sent[name] for name in FIELDS}
         seller.say("thread.mark_read", thread=pair.thread, **fields)
@@ -92,18 +101,20 @@ def test_a_read_cursor_reaches_the_sender(site, pair):
 @slow
 def test_typing_and_presence_reach_those_who_have_the_thread_open(site, pair):
     with connected(site, pair.buyer) as buyer:
-        assert [event["online"] for event in watch(buyer, pair.thread)] == [False]
+        assert [event["online"] for event in open_and_receive_presence(buyer, pair.thread)] == [
+            False
+        ]
         with connected(site, pair.seller) as seller:
             assert buyer.hear("presence.changed")["online"]
-            watch(seller, pair.thread)
+            open_and_receive_presence(seller, pair.thread)
             seller.say("typing.start", thread=pair.thread)
             assert buyer.hear("typing.started")["user"] == pair.seller.id
             buyer.say("thread.close", thread=pair.thread)
             buyer.say("ping")
             buyer.hear("pong")
             seller.say("typing.start", thread=pair.thread)
-            say(seller, pair.thread, "The end")
-            assert "typing.started" not in kinds_until(buyer, "The end")
+            send_message(seller, pair.thread, "The end")
+            assert "typing.started" not in event_types_until(buyer, "The end")
 
 
 @slow
@@ -113,22 +124,22 @@ def test_signing_out_closes_the_sockets_of_that_session(site, pair):
         with pytest.raises(ConnectionClosed) as closed:
             buyer.hear("nothing")
         assert closed.value.rcvd.code == 4401
-        say(seller, pair.thread, "Still connected")
+        send_message(seller, pair.thread, "Still connected")
 
 
 @slow
-def test_a_closed_socket_is_in_no_group_any_more(site, pair):
-    """Many come and go; the sockets that stay still receive everything once."""
+def test_a_closed_socket_is_removed_from_its_groups(site, pair):
+    """After many sockets were opened and closed, the remaining ones receive each event once."""
     with connected(site, pair.seller) as seller:
         for _ in range(10):
             with connected(site, pair.buyer) as buyer:
-                watch(buyer, pair.thread)
+                open_and_receive_presence(buyer, pair.thread)
         with connected(site, pair.buyer) as buyer:
-            sent = say(buyer, pair.thread, "Once")
+            sent = send_message(buyer, pair.thread, "Once")
         assert seller.hear("message.sent") == sent
         with connected(site, pair.buyer) as buyer:
-            say(buyer, pair.thread, "Then this")
-        assert kinds_until(seller, "Then this").count("message.sent") == 1
+            send_message(buyer, pair.thread, "Then this")
+        assert event_types_until(seller, "Then this").count("message.sent") == 1
 
 
 @slow
@@ -142,7 +153,7 @@ def test_two_processes_share_a_layer_on_redis(tmp_path):
             connected(site, pair.buyer) as buyer,
             connected(other, pair.seller) as seller,
         ):
-            sent = say(buyer, pair.thread, "Across")
+            sent = send_message(buyer, pair.thread, "Across")
             assert seller.hear("message.sent") == sent
             site.manage("shell", "-c", COMMAND.format(user=pair.seller.id))
             assert seller.hear("draft.changed")["thread"] == "thrd_x"
@@ -150,7 +161,7 @@ def test_two_processes_share_a_layer_on_redis(tmp_path):
         site.stop()
 
 
-# A process without an event loop publishes, too.
+# A process without an event loop can publish as well.
 COMMAND = """
 from realtime.broadcast.delivery import publish
 publish({{"type": "draft.changed", "thread": "thrd_x"}}, to=["{user}"])

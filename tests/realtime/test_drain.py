@@ -76,7 +76,7 @@ class Sender:
         except ConnectionClosed as closed:
             self.code = code_of(closed)
 
-    def send_the_rest(self, client: Client) -> None:
+    def resend_unacknowledged(self, client: Client) -> None:
         for number, client_id in enumerate(self.sent, start=1):
             if client_id not in self.acknowledged:
                 client.send(self.pair.thread, f"number {number}", client_id)
@@ -99,7 +99,7 @@ def stored(client: Client, thread: str, *, after: dict) -> list[dict]:
     return found[1:]
 
 
-def test_under_load_nothing_acknowledged_is_lost_and_the_rest_is_sent_once_elsewhere(start, stores):
+def test_no_acknowledged_message_is_lost_and_the_rest_is_stored_once_after_a_resend(start, stores):
     server = start()
     senders = [Sender(stores.pair()) for _ in range(6)]
     before = {}
@@ -121,7 +121,7 @@ def test_under_load_nothing_acknowledged_is_lost_and_the_rest_is_sent_once_elsew
             kept = {m["client_id"]: m["seq"] for m in stored(client, thread, after=last)}
             assert sender.acknowledged.items() <= kept.items()
 
-            sender.send_the_rest(client)
+            sender.resend_unacknowledged(client)
             after = stored(client, thread, after=last)
         assert [m["client_id"] for m in after] == sender.sent
         assert [m["seq"] - last["seq"] for m in after] == list(range(1, len(after) + 1))
@@ -147,18 +147,18 @@ def test_readiness_fails_during_the_drain_while_requests_are_still_answered(star
 def test_sockets_are_closed_one_after_the_other_during_the_drain(start, stores):
     server = start(PARLEY_DRAIN_SECONDS="6")
     pair = stores.pair()
-    begun = time.monotonic()
+    started_at = time.monotonic()
     closed_after = []
 
     def wait_for_close(client: Client) -> None:
         assert close_code(client) == 1001
-        closed_after.append(time.monotonic() - begun)
+        closed_after.append(time.monotonic() - started_at)
 
     with ExitStack() as stack, ThreadPoolExecutor(20) as threads:
         clients = [stack.enter_context(server.connect(pair.buyer)) for _ in range(20)]
         waiting = [threads.submit(wait_for_close, client) for client in clients]
         time.sleep(0.2)
-        begun = time.monotonic()
+        started_at = time.monotonic()
         shut_down(server)
         for one in waiting:
             one.result(30)
@@ -170,7 +170,7 @@ def test_sockets_are_closed_one_after_the_other_during_the_drain(start, stores):
 
 
 def test_a_request_in_progress_is_answered(start, stores):
-    """Sent before the signal, and answered after the server has stopped listening."""
+    """The request is sent before the signal and answered after the server has stopped listening."""
     server = start(PARLEY_DRAIN_SECONDS="0.5")
     pair = stores.pair()
     host, port = server.address.split(":")
@@ -188,15 +188,15 @@ def test_a_request_in_progress_is_answered(start, stores):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_an_idle_server_ends_soon(start, number):
+def test_an_idle_server_exits_quickly(start, number):
     server = start(PARLEY_DRAIN_SECONDS="0")
     shut_down(server, number)
-    begun = time.monotonic()
+    started_at = time.monotonic()
     assert server.process.wait(30) == 0
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - started_at < 20
 
 
-def test_a_second_signal_ends_the_process_at_once(start, stores):
+def test_a_second_signal_stops_the_process_immediately(start, stores):
     server = start(PARLEY_DRAIN_SECONDS="60")
     with server.connect(stores.pair().buyer) as client:
         client.hear("hello")
@@ -208,15 +208,15 @@ def test_a_second_signal_ends_the_process_at_once(start, stores):
 
 
 async def test_closing_takes_no_longer_when_the_event_loop_is_busy():
-    """Fifty actions with 20 ms of other work each: one second of work within the period."""
+    """Each of the fifty actions takes 20 ms: one second of work within the period."""
     closed_at: list[float] = []
 
     def close() -> None:
         closed_at.append(time.monotonic())
         time.sleep(0.02)  # noqa: ASYNC251
 
-    begun = time.monotonic()
+    started_at = time.monotonic()
     await run_spread([close] * 50, 1.5)
     assert len(closed_at) == 50
     assert closed_at[-1] - closed_at[0] > 1.0, "All were closed at once."
-    assert time.monotonic() - begun < 2.2
+    assert time.monotonic() - started_at < 2.2

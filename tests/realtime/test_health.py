@@ -1,4 +1,4 @@
-"""What a balancer hears when a store is away, and how little asking costs."""
+"""Readiness during an outage of a store, and the cost of a readiness check."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,11 +12,11 @@ from messaging_site import health
 
 pytestmark = [pytest.mark.django_db, pytest.mark.storage]
 
-NOBODY = "127.0.0.1:9"  # The port of the discard service, where nothing listens.
+CLOSED_ADDRESS = "127.0.0.1:9"  # The port of the discard service, where nothing listens.
 
 
 @pytest.fixture(autouse=True)
-def _forget_the_last_report():
+def _clear_report_cache():
     health.readiness.clear()
     yield
     health.readiness.clear()
@@ -32,18 +32,18 @@ def test_ready_when_every_store_answers(client):
     assert answer.json()["ready"] is True
 
 
-def test_without_redis_the_work_goes_on_and_the_answer_says_so(client, settings):
-    settings.REDIS_URL = f"redis://{NOBODY}/0"
+def test_without_redis_the_service_is_ready_and_reports_the_outage(client, settings):
+    settings.REDIS_URL = f"redis://{CLOSED_ADDRESS}/0"
     answer = client.get("/readyz")
     assert answer.status_code == 200
     assert answer.json()["checks"]["redis"] == "ConnectionError"
 
 
 def test_not_ready_without_the_table(client, monkeypatch):
-    def away():
+    def fail():
         raise ConnectionError
 
-    monkeypatch.setattr("messaging_site.health.table", away)
+    monkeypatch.setattr("messaging_site.health.table", fail)
     answer = client.get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["checks"]["dynamodb"] == "ConnectionError"
@@ -60,7 +60,7 @@ def test_a_hundred_requests_cost_one_check_of_each_store(client, settings):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_requests_at_the_same_moment_share_one_check(settings):
+def test_concurrent_requests_share_one_check(settings):
     settings.READY_CACHE_SECONDS = 60.0
     before = describe_table_calls()
     with ThreadPoolExecutor(8) as threads:
@@ -69,7 +69,7 @@ def test_requests_at_the_same_moment_share_one_check(settings):
     assert describe_table_calls() - before == 1
 
 
-def test_the_report_is_renewed_after_its_time(client, settings):
+def test_an_expired_report_is_refreshed(client, settings):
     settings.READY_CACHE_SECONDS = 0.0
     before = describe_table_calls()
     client.get("/readyz")
@@ -81,11 +81,11 @@ def test_the_report_is_renewed_after_its_time(client, settings):
     "caller",
     [{"REMOTE_ADDR": "203.0.113.9"}, {"HTTP_X_FORWARDED_FOR": "203.0.113.9"}],
 )
-def test_strangers_hear_yes_or_no_and_no_details(caller):
+def test_clients_outside_the_trusted_networks_receive_no_details(caller):
     assert Client(**caller).get("/readyz").json() == {"ready": True}
 
 
-def test_the_networks_that_hear_the_details_are_a_setting(settings):
+def test_the_networks_that_receive_details_are_a_setting(settings):
     settings.HEALTH_NETWORKS = ["203.0.113.0/24"]
     assert "checks" in Client(REMOTE_ADDR="203.0.113.9").get("/readyz").json()
     assert "checks" not in Client(REMOTE_ADDR="127.0.0.1").get("/readyz").json()

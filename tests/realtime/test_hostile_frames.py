@@ -1,5 +1,5 @@
-"""Frames made to break whoever reads them: too deep, too long, too many of something. Each is
-answered, and the socket lives on, or is closed with a code; nothing is logged as broken."""
+"""Hostile frames: too deep, too long, too many items. Each is answered and the socket stays open,
+or the socket is closed with a code; no failure is logged."""
 
 import json
 from uuid import uuid4
@@ -24,8 +24,8 @@ def nested(depth: int, opening: str = "[", closing: str = "]") -> str:
     return opening * depth + closing * depth
 
 
-# As the value of a field, in JSON.
-DEEP = {
+# Values of a field, in JSON.
+HOSTILE_VALUES = {
     "300 lists": nested(300),
     "1,000 lists": nested(1000),
     "30,000 lists": nested(30_000),
@@ -49,26 +49,26 @@ def frame(type_: str, field: str, value: str, thread: str) -> str:
 
 
 @pytest.mark.live
-@pytest.mark.parametrize("value", DEEP)
-def test_a_socket_answers_and_lives_on(site, pair, value):
+@pytest.mark.parametrize("value", HOSTILE_VALUES)
+def test_a_hostile_frame_is_answered_and_the_socket_stays_open(site, pair, value):
     before = site.logs().count("command_failed")
     with site.connect(pair.buyer) as client:
         client.hear("hello")
         for type_ in TYPES:
             for field in ("t" if type_ == "ping" else "thread", "attachments", "extra"):
-                client.socket.send(frame(type_, field, DEEP[value], pair.thread))
+                client.socket.send(frame(type_, field, HOSTILE_VALUES[value], pair.thread))
         client.say("ping", t="still here")
         while client.hear("pong", timeout=60)["t"] != "still here":
             pass
     refused = [event["code"] for event in client.heard if event["type"] == "error"]
-    # At least the one whose thread it is, for every command.
+    # At least the frame with the wrong thread is refused, for every command.
     assert len(refused) >= len(COMMANDS)
     assert set(refused) == {"BAD_FRAME"}
     assert site.logs().count("command_failed") == before
 
 
 @pytest.mark.live
-def test_one_that_is_too_long_is_told_so_and_closed(site, pair):
+def test_a_frame_that_is_too_long_is_refused_and_closes_the_socket(site, pair):
     with site.connect(pair.buyer) as client:
         client.hear("hello")
         client.say("ping", t="x" * MAX_FRAME_BYTES)
@@ -78,8 +78,8 @@ def test_one_that_is_too_long_is_told_so_and_closed(site, pair):
     assert closed.value.rcvd.code == 4413
 
 
-# All that a command can ask for, and nothing wrong with it.
-ACCEPTABLE = {
+# A valid value for every field of every command.
+VALID_FIELDS = {
     "thread": new_id("thrd"),
     "client_id": str(uuid4()),
     **{name: new_id("msg") for name in ("message", "reply_to", "after", "oldest")},
@@ -89,9 +89,9 @@ ACCEPTABLE = {
 }
 
 
-def read(type_: str, field: str = "", value: str = "") -> Exception | None:
-    """How a frame is refused in which one field has this value and all others are acceptable."""
-    others = {"type": type_} | {name: v for name, v in ACCEPTABLE.items() if name != field}
+def parse_frame(type_: str, field: str = "", value: str = "") -> Exception | None:
+    """Returns the refusal of a frame in which one field has this value and all others are valid."""
+    others = {"type": type_} | {name: v for name, v in VALID_FIELDS.items() if name != field}
     text = json.dumps(others)
     try:
         COMMANDS[type_].form.parse(decode(f'{text[:-1]}, "{field}": {value}}}' if field else text))
@@ -101,33 +101,38 @@ def read(type_: str, field: str = "", value: str = "") -> Exception | None:
 
 
 @pytest.mark.parametrize("type_", COMMANDS)
-def test_a_command_without_a_wrong_field_is_accepted(type_):
-    """What the next test relies on: no other field is the reason for a refusal."""
-    assert set(COMMANDS[type_].form.base_fields) <= set(ACCEPTABLE)
-    assert read(type_) is None
+def test_a_command_with_valid_fields_is_accepted(type_):
+    """The next test relies on this: no other field causes a refusal."""
+    assert set(COMMANDS[type_].form.base_fields) <= set(VALID_FIELDS)
+    assert parse_frame(type_) is None
 
 
-@pytest.mark.parametrize("value", DEEP)
-def test_every_field_of_every_command_refuses_it_with_a_code(value):
-    """Those that are too deep to be read at all are refused before anybody looks at a field."""
+@pytest.mark.parametrize("value", HOSTILE_VALUES)
+def test_every_field_of_every_command_refuses_hostile_values_with_a_code(value):
+    """Frames that are too deep to be decoded are refused before any field is validated."""
     for type_, handler in COMMANDS.items():
         for field in handler.form.base_fields:
-            refusal = read(type_, field, DEEP[value])
+            refusal = parse_frame(type_, field, HOSTILE_VALUES[value])
             assert refusal is not None, f"{type_} accepts it as {field}"
             if isinstance(refusal, Refusal):
                 assert refusal.code == "BAD_FRAME", (type_, field)
                 assert refusal.hint in (f"Invalid: {field}.", "A frame is one JSON object.")
 
 
-@pytest.mark.parametrize("value", DEEP)
-def test_so_does_the_one_form_that_takes_json(db, value):
+@pytest.mark.parametrize("value", HOSTILE_VALUES)
+def test_the_form_that_takes_json_refuses_hostile_values(db, value):
     buyer, seller = make_person("Bea"), make_person("Sam")
     thread = start(buyer, seller)
     client = Browser(raise_request_exception=True)
     client.force_login(buyer, backend=BACKEND)
-    fields = {"client_id": str(uuid4()), "body": "Hello", "seen_seq": 0, "links": DEEP[value]}
-    answer = client.post(reverse("threads:messages", args=[thread]), fields)
-    assert answer.status_code == 400
+    fields = {
+        "client_id": str(uuid4()),
+        "body": "Hello",
+        "seen_seq": 0,
+        "links": HOSTILE_VALUES[value],
+    }
+    response = client.post(reverse("threads:messages", args=[thread]), fields)
+    assert response.status_code == 400
     assert len(messages_of(thread)) == 1
     with pytest.raises(Refusal, match="BAD_FRAME"):
         SendMessage.parse({**fields, "thread": thread})

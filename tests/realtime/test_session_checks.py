@@ -1,4 +1,4 @@
-"""A socket that never pings is cut off soon after its sign-in ends, even if no message says so."""
+"""A socket that never pings is closed soon after its session ends, even without an event."""
 
 import secrets
 from datetime import timedelta
@@ -42,8 +42,8 @@ def close_code(client, seconds: float = 20) -> int:
     return closed.value.rcvd.code
 
 
-def in_another_process(site, code: str, account) -> None:
-    """Stored without a signal or a message to anybody."""
+def run_in_another_process(site, code: str, account) -> None:
+    """Runs code in another process, which stores a change without a signal or an event."""
     code = code.format(id=account.id, cookie=account.cookie)
     site.manage("shell", "-v", "0", "-c", IMPORTS + code)
 
@@ -55,13 +55,13 @@ def test_a_socket_that_never_pings_ends_with_its_session(own_site, end):
     with own_site.connect(pair.buyer) as buyer, own_site.connect(pair.seller) as seller:
         buyer.hear("hello")
         seller.hear("hello")
-        in_another_process(own_site, end, pair.buyer)
+        run_in_another_process(own_site, end, pair.buyer)
         assert close_code(buyer) == 4401
         seller.send(pair.thread, "Still here")
         seller.hear("message.accepted")
 
 
-# --- The query behind it
+# --- The query
 
 
 @pytest.fixture
@@ -89,21 +89,21 @@ def test_many_sessions_cost_two_queries(sign_in, django_assert_num_queries):
 
 
 @pytest.mark.storage
-def test_each_session_is_judged_by_itself(sign_in):
-    good, suspended, expired, gone, other = (sign_in() for _ in range(5))
+def test_each_session_is_checked_separately(sign_in):
+    good, suspended, expired, deleted, other = (sign_in() for _ in range(5))
     User.objects.filter(pk=suspended[1]).update(is_active=False)
     past = timezone.now() - timedelta(seconds=1)
     Session.objects.filter(session_key=expired[0]).update(expire_date=past)
-    Session.objects.filter(session_key=gone[0]).delete()
-    somebody_elses = (other[0], good[1])
-    asked = [good, suspended, expired, gone, somebody_elses]
-    assert list_valid_sessions(asked) == {good}
+    Session.objects.filter(session_key=deleted[0]).delete()
+    key_of_another_user = (other[0], good[1])
+    sessions = [good, suspended, expired, deleted, key_of_another_user]
+    assert list_valid_sessions(sessions) == {good}
 
 
-# --- How many sockets one person has
+# --- Number of sockets per user
 
 
-def test_one_socket_too_many_closes_the_oldest_and_says_why(own_site):
+def test_one_socket_too_many_closes_the_oldest_with_a_reason(own_site):
     pair = own_site.pair()
     clients = []
     for _ in range(3):
@@ -118,12 +118,12 @@ def test_one_socket_too_many_closes_the_oldest_and_says_why(own_site):
             client.hear("pong")
         seller.hear("hello")
         seller.say("ping", t=2)
-        assert seller.hear("pong")["t"] == 2, "Another person has an allowance of their own."
+        assert seller.hear("pong")["t"] == 2, "The limit applies to each user separately."
     for client in clients[1:]:
         client.socket.close()
 
 
-def test_sockets_that_went_are_not_counted(own_site):
+def test_closed_sockets_are_not_counted(own_site):
     pair = own_site.pair()
     with own_site.connect(pair.buyer) as first:
         first.hear("hello")

@@ -1,4 +1,4 @@
-"""A client that does not read hurts only itself, and lacks nothing when it comes back."""
+"""A client that does not read affects only itself, and receives everything after it reconnects."""
 
 import asyncio
 import os
@@ -19,15 +19,15 @@ pytestmark = [pytest.mark.live, pytest.mark.slow]
 LONG = "x" * 7_900
 
 
-def sleeping_client(site, account) -> Client:
-    """Reads its hello, then nothing: its window is small, and its own queue is, too."""
+def stalled_client(site, account) -> Client:
+    """Connects with a small receive window and queue, and reads nothing."""
     host, port = site.address.split(":")
-    plug = socket.socket()
-    plug.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 * 1024)
-    plug.connect((host, int(port)))
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 * 1024)
+    connection.connect((host, int(port)))
     opened = connect(
         f"ws://{site.address}/ws/",
-        sock=plug,
+        sock=connection,
         origin=site.url,
         additional_headers={"Cookie": f"sessionid={account.cookie}"},
         max_size=None,
@@ -37,30 +37,35 @@ def sleeping_client(site, account) -> Client:
     return Client(opened.__enter__())
 
 
-def test_a_reader_who_sleeps_is_dropped_and_finds_everything_when_it_is_back(site, pair):
-    with site.connect(pair.buyer) as buyer, site.connect(pair.seller) as awake:
-        asleep = sleeping_client(site, pair.seller)
+def test_a_stalled_client_is_dropped_and_catches_up_after_it_reconnects(site, pair):
+    with site.connect(pair.buyer) as buyer, site.connect(pair.seller) as active:
+        stalled = stalled_client(site, pair.seller)
         first = None
         for number in range(250):
             buyer.send(pair.thread, f"{number} {LONG}")
             accepted = buyer.hear("message.accepted")
             first = first or accepted
-            heard = awake.hear("message.sent")
-            assert heard["seq"] == accepted["seq"], "Whoever is awake lacks nothing."
+            received = active.hear("message.sent")
+            assert received["seq"] == accepted["seq"], "The active client receives every message."
         wait_until_dropped(site)
-        assert is_closed(asleep)
-        got = [e for e in asleep.heard if e["type"] == "message.sent"]
-        assert len(got) < 250
-    with site.connect(pair.seller) as back:
-        found, more = [got[-1]["message"] if got else first["message"]], True
+        assert is_closed(stalled)
+        received_events = [e for e in stalled.heard if e["type"] == "message.sent"]
+        assert len(received_events) < 250
+    with site.connect(pair.seller) as reconnected:
+        found, more = (
+            [received_events[-1]["message"] if received_events else first["message"]],
+            True,
+        )
         while more:
-            back.say("thread.open", thread=pair.thread, after=found[-1])
-            synced = back.hear("thread.synced", "error")
+            reconnected.say("thread.open", thread=pair.thread, after=found[-1])
+            synced = reconnected.hear("thread.synced", "error")
             assert synced["type"] == "thread.synced", synced
             found += [message["message"] for message in synced["messages"]]
             more = synced["more"]
     assert found[-1] == accepted["message"]
-    assert len(found) - 1 == accepted["seq"] - (got[-1]["seq"] if got else first["seq"])
+    assert len(found) - 1 == accepted["seq"] - (
+        received_events[-1]["seq"] if received_events else first["seq"]
+    )
 
 
 def wait_until_dropped(site) -> None:
@@ -68,7 +73,7 @@ def wait_until_dropped(site) -> None:
 
 
 def is_closed(client: Client) -> bool:
-    """It first finds what had reached it before."""
+    """Reads the events that arrived before the close, then whether the socket is closed."""
     try:
         while True:
             client.hear(timeout=5)
@@ -86,35 +91,37 @@ def layer(request):
     return ChannelLayer(capacity=50, url=url, prefix=f"slow-{uuid4().hex}")
 
 
-async def test_a_full_channel_loses_frames_of_its_own_and_of_nobody_else(layer):
-    asleep, awake = await layer.new_channel(), await layer.new_channel()
-    for channel in (asleep, awake):
+async def test_a_full_channel_loses_only_its_own_frames(layer):
+    stalled, active = await layer.new_channel(), await layer.new_channel()
+    for channel in (stalled, active):
         await layer.group_add("user.mara", channel)
-    heard = []
-    # Somebody always waits, as every socket does; the one that sleeps is busy elsewhere.
+    received = []
+    # The active channel is read after every send, as by a socket; the stalled one is not.
     for number in range(200):
         await layer.group_send("user.mara", {"type": "tell", "number": number})
-        heard.append((await layer.receive(awake))["number"])
-    assert heard == list(range(200))
-    kept = [(await layer.receive(asleep))["number"] for _ in range(50)]
-    assert kept in (list(range(50)), list(range(150, 200))), "A whole run of them, in order."
+        received.append((await layer.receive(active))["number"])
+    assert received == list(range(200))
+    kept = [(await layer.receive(stalled))["number"] for _ in range(50)]
+    assert kept in (list(range(50)), list(range(150, 200))), (
+        "The kept frames are consecutive and in order."
+    )
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(layer.receive(asleep), 0.2)
+        await asyncio.wait_for(layer.receive(stalled), 0.2)
 
 
-async def test_a_socket_that_went_without_goodbye_is_in_nobodys_way(layer):
-    gone, there = await layer.new_channel(), await layer.new_channel()
-    for channel in (gone, there):
+async def test_a_forgotten_channel_does_not_affect_others(layer):
+    forgotten, open_channel = await layer.new_channel(), await layer.new_channel()
+    for channel in (forgotten, open_channel):
         await layer.group_add("user.mara", channel)
-    layer.forget(gone)
+    layer.forget(forgotten)
     await layer.group_send("user.mara", {"type": "tell", "number": 1})
-    assert (await layer.receive(there))["number"] == 1
-    layer.forget(there)
+    assert (await layer.receive(open_channel))["number"] == 1
+    layer.forget(open_channel)
     assert not layer.groups
-    await layer.group_add("user.mara", gone)
-    assert not layer.groups, "Whoever joins too late joins nothing."
+    await layer.group_add("user.mara", forgotten)
+    assert not layer.groups, "A forgotten channel cannot join a group."
 
 
-def test_the_service_has_the_capacity_that_the_page_about_the_protocol_names():
+def test_the_channel_capacity_is_the_documented_one():
     layer = settings.CHANNEL_LAYERS["default"]
     assert layer["CONFIG"]["capacity"] == settings.CHANNEL_CAPACITY == 1500

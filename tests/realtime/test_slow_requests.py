@@ -1,4 +1,4 @@
-"""A client that sends a byte now and then does not hold a connection for it."""
+"""A client that sends a byte now and then is disconnected."""
 
 import contextlib
 import socket
@@ -14,9 +14,9 @@ pytestmark = pytest.mark.slow
 
 HEAD = b"POST /accounts/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 HANDSHAKE = b"GET /ws/ HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-# On a machine with much else to do; without a limit it would be minutes.
+# Tolerance for a busy machine; without a limit it would take minutes.
 TIMEOUT_SECONDS = 20.0
-EVERY = 0.1
+INTERVAL_SECONDS = 0.1
 FAST_LIMITS = {
     "PARLEY_HEADER_SECONDS": "1.5",
     "PARLEY_BODY_SECONDS": "1.5",
@@ -43,26 +43,26 @@ def connect(site) -> socket.socket:
     return socket.create_connection((host, int(port)), timeout=TIMEOUT_SECONDS)
 
 
-def drip(link: socket.socket, begin: bytes, bytes_at_once: bytes) -> tuple[float, bytes]:
-    """Sends a little again and again until the server ends it: after how long, and with what."""
-    begun, answer = time.monotonic(), b""
-    link.sendall(begin)
-    link.settimeout(EVERY)
-    while time.monotonic() - begun < TIMEOUT_SECONDS:
+def send_slowly(connection: socket.socket, start: bytes, part: bytes) -> tuple[float, bytes]:
+    """Sends slowly until the server disconnects; returns the seconds and the response."""
+    started_at, response = time.monotonic(), b""
+    connection.sendall(start)
+    connection.settimeout(INTERVAL_SECONDS)
+    while time.monotonic() - started_at < TIMEOUT_SECONDS:
         try:
-            link.sendall(bytes_at_once)
-            if not (chunk := link.recv(4096)):
+            connection.sendall(part)
+            if not (chunk := connection.recv(4096)):
                 break
-            answer += chunk
+            response += chunk
         except TimeoutError:
             continue
         except ConnectionError:
             break
-    return time.monotonic() - begun, answer
+    return time.monotonic() - started_at, response
 
 
 @pytest.mark.parametrize(
-    ("begin", "more"),
+    ("start", "more"),
     [
         (b"GET /", b"a"),
         (b"GET /healthz HTTP/1.1\r\n", b"X-A: b\r\n"),
@@ -70,11 +70,11 @@ def drip(link: socket.socket, begin: bytes, bytes_at_once: bytes) -> tuple[float
     ],
     ids=["first line", "headers", "websocket handshake"],
 )
-def test_headers_that_drip_are_cut_off(slow_site, begin, more):
-    with connect(slow_site) as link:
-        seconds, answer = drip(link, begin, more)
+def test_headers_that_arrive_too_slowly_are_cut_off(slow_site, start, more):
+    with connect(slow_site) as connection:
+        seconds, response = send_slowly(connection, start, more)
     assert seconds < TIMEOUT_SECONDS / 2
-    assert answer == b"" or answer.startswith(b"HTTP/1.1 408")
+    assert response == b"" or response.startswith(b"HTTP/1.1 408")
 
 
 @pytest.mark.parametrize(
@@ -85,34 +85,34 @@ def test_headers_that_drip_are_cut_off(slow_site, begin, more):
     ],
     ids=["length", "chunked"],
 )
-def test_a_body_that_drips_is_cut_off(slow_site, framing, more):
-    with connect(slow_site) as link:
-        seconds, answer = drip(link, HEAD + framing, more)
+def test_a_body_that_arrives_too_slowly_is_cut_off(slow_site, framing, more):
+    with connect(slow_site) as connection:
+        seconds, response = send_slowly(connection, HEAD + framing, more)
     assert seconds < TIMEOUT_SECONDS / 2
-    assert answer == b"" or answer.startswith(b"HTTP/1.1 408")
+    assert response == b"" or response.startswith(b"HTTP/1.1 408")
 
 
 def test_a_second_request_on_a_connection_is_timed_too(slow_site):
-    with connect(slow_site) as link:
-        link.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-        assert link.recv(4096).startswith(b"HTTP/1.1 200")
-        seconds, _ = drip(link, b"GET /healthz HTTP/1.1\r\n", b"X-A: b\r\n")
+    with connect(slow_site) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert connection.recv(4096).startswith(b"HTTP/1.1 200")
+        seconds, _ = send_slowly(connection, b"GET /healthz HTTP/1.1\r\n", b"X-A: b\r\n")
     assert seconds < TIMEOUT_SECONDS / 2
 
 
-def test_a_body_that_keeps_the_rate_is_taken_however_long_it_takes(slow_site):
-    """Twice the minimum rate for more than twice the time in which a body may be slow."""
+def test_a_body_above_the_minimum_rate_is_accepted_however_long_it_takes(slow_site):
+    """Sends at twice the minimum rate, for more than twice the grace period of a body."""
     chunk, count = b"a" * 800, 20
-    with connect(slow_site) as link:
-        link.sendall(HEAD + f"Content-Length: {len(chunk) * count}\r\n\r\n".encode())
+    with connect(slow_site) as connection:
+        connection.sendall(HEAD + f"Content-Length: {len(chunk) * count}\r\n\r\n".encode())
         for _ in range(count):
-            link.sendall(chunk)
+            connection.sendall(chunk)
             threading.Event().wait(0.2)
-        answer = link.recv(64)
-    assert answer.startswith(b"HTTP/1.1 403")
+        response = connection.recv(64)
+    assert response.startswith(b"HTTP/1.1 403")
 
 
-def test_an_open_socket_that_says_nothing_is_left_alone(slow_site):
+def test_an_idle_websocket_is_not_closed(slow_site):
     pair = slow_site.pair()
     with slow_site.connect(pair.buyer) as buyer:
         buyer.hear("hello")

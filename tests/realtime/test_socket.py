@@ -1,4 +1,4 @@
-"""The wire: what a socket says and answers. What is stored is tested with the actions."""
+"""Frames that a socket sends and receives; what they store is tested with the actions."""
 
 import json
 import urllib.request
@@ -23,7 +23,7 @@ def seller(site, pair):
         yield client
 
 
-def test_says_hello_to_whoever_is_signed_in(site, pair):
+def test_a_signed_in_user_receives_hello(site, pair):
     with site.connect(pair.buyer) as client:
         hello = client.hear("hello")
     assert hello["user"] == pair.buyer.id
@@ -55,35 +55,35 @@ def test_frames_of_every_length_are_sent_and_received(pair, buyer, seller, size)
     assert buyer.hear("pong", "error")["type"] in ("pong", "error")
 
 
-def test_nobody_can_say_where_the_site_lies(site, pair, seller):
-    """Links are made with it, and kept for everybody."""
-    elsewhere = "https://elsewhere.example"
+def test_a_client_cannot_set_the_address_that_links_are_built_from(site, pair, seller):
+    """Rendered links are cached for all users."""
+    other_site = "https://elsewhere.example"
     request = urllib.request.Request(f"{site.url}/threads/{pair.thread}/")
     request.add_header("Cookie", f"sessionid={pair.buyer.cookie}")
-    request.add_header("Daphne-Root-Path", elsewhere)
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        assert elsewhere not in answer.read().decode()
+    request.add_header("Daphne-Root-Path", other_site)
+    with urllib.request.urlopen(request, timeout=30) as response:
+        assert other_site not in response.read().decode()
     seller.send(pair.thread, "And now?")
-    assert elsewhere not in seller.hear("message.sent")["html"]
+    assert other_site not in seller.hear("message.sent")["html"]
 
 
-def test_another_device_of_the_sender_hears_it_too(site, pair, buyer):
+def test_a_message_reaches_the_senders_other_device(site, pair, buyer):
     with site.connect(pair.buyer) as other_device:
         other_device.hear("hello")
         buyer.send(pair.thread, "From the desk")
         assert other_device.hear("message.sent")["body"] == "From the desk"
 
 
-def test_messages_of_one_socket_are_stored_in_the_order_in_which_they_came(pair, buyer, seller):
+def test_messages_of_one_socket_are_stored_in_the_order_of_arrival(pair, buyer, seller):
     for number in range(20):
         buyer.send(pair.thread, f"number {number}")
-    heard = [seller.hear("message.sent") for _ in range(20)]
-    assert [event["body"] for event in heard] == [f"number {n}" for n in range(20)]
-    seqs = [event["seq"] for event in heard]
+    received = [seller.hear("message.sent") for _ in range(20)]
+    assert [event["body"] for event in received] == [f"number {n}" for n in range(20)]
+    seqs = [event["seq"] for event in received]
     assert seqs == list(range(seqs[0], seqs[0] + 20))
 
 
-def test_opening_a_thread_gives_what_came_after_the_message_that_one_holds(pair, buyer, seller):
+def test_opening_a_thread_returns_the_messages_after_the_given_one(pair, buyer, seller):
     buyer.say("thread.open", thread=pair.thread)
     held = buyer.hear("thread.synced")
     assert held["last_seq"] == 3
@@ -98,7 +98,7 @@ def test_opening_a_thread_gives_what_came_after_the_message_that_one_holds(pair,
     assert {cursor["user"] for cursor in missed["cursors"]} == {pair.buyer.id, pair.seller.id}
 
 
-def test_a_long_absence_is_caught_up_with_page_by_page_in_order(pair, buyer, seller):
+def test_a_long_absence_is_synced_page_by_page_in_order(pair, buyer, seller):
     seller.say("thread.open", thread=pair.thread)
     after = seller.hear("thread.synced")["messages"][-1]["message"]
     for number in range(120):
@@ -116,14 +116,14 @@ def test_a_long_absence_is_caught_up_with_page_by_page_in_order(pair, buyer, sel
     assert missed == [f"missed {n}" for n in range(120)]
 
 
-def test_reading_clears_ones_own_inbox_and_is_told_to_the_other(pair, buyer, seller):
+def test_reading_clears_the_unread_count_and_is_published_to_the_other_user(pair, buyer, seller):
     buyer.send(pair.thread, "Read me")
     sent = seller.hear("message.sent")
     fields = {key: sent[key] for key in ("message", "seq", "tally")}
     seller.say("thread.mark_read", thread=pair.thread, **fields)
 
-    moved = buyer.hear("cursor.moved")
-    assert (moved["user"], moved["read_seq"]) == (pair.seller.id, sent["seq"])
+    cursor_event = buyer.hear("cursor.moved")
+    assert (cursor_event["user"], cursor_event["read_seq"]) == (pair.seller.id, sent["seq"])
     while True:
         changed = seller.hear("inbox.changed")
         if changed["unread"] == 0:
@@ -138,7 +138,7 @@ def test_a_ping_is_answered(buyer):
 # --- Refusals
 
 
-def test_a_repeat_is_answered_alike_and_not_told_again(pair, buyer, seller):
+def test_a_repeated_send_gets_the_same_response_and_is_not_published_again(pair, buyer, seller):
     client_id = buyer.send(pair.thread, "Once")
     first = buyer.hear("message.accepted")
     buyer.send(pair.thread, "Once", client_id)
@@ -158,14 +158,14 @@ def test_an_empty_message_is_refused_under_its_client_id(pair, buyer, body):
     assert error["corr_id"]
 
 
-def test_what_is_too_long_is_refused_and_the_limit_named(pair, buyer):
+def test_a_message_that_is_too_long_is_refused_with_the_limit(pair, buyer):
     buyer.send(pair.thread, "x" * 8001)
     error = buyer.hear("error")
     assert error["code"] == "MSG_TOO_LONG"
     assert "8,000" in error["message"]
 
 
-def test_every_refusal_can_be_found_in_the_log_without_the_text(site, pair, buyer):
+def test_every_refusal_is_logged_without_the_text(site, pair, buyer):
     secret = "a very private sentence " * 400
     buyer.send(pair.thread, secret)
     error = buyer.hear("error")
@@ -191,7 +191,7 @@ def test_every_refusal_can_be_found_in_the_log_without_the_text(site, pair, buye
         '{"type": "message.send", "thread": null, "client_id": {}, "body": []}',
     ],
 )
-def test_what_cannot_be_read_is_answered_and_the_socket_lives_on(buyer, frame):
+def test_an_unreadable_frame_is_refused_and_the_socket_stays_open(buyer, frame):
     buyer.socket.send(frame)
     assert buyer.hear("error")["code"] == "BAD_FRAME"
     buyer.say("ping", t=1)
@@ -213,18 +213,18 @@ def test_a_frame_of_64_kb_and_more_is_refused_and_closes_the_socket(pair, buyer)
     assert closed.value.rcvd.code == 4413
 
 
-def test_a_frame_far_beyond_that_is_not_even_read(pair, buyer):
+def test_a_frame_far_above_the_limit_is_not_read(pair, buyer):
     with pytest.raises(ConnectionClosed):
-        _send_and_listen(buyer, pair.thread, "x" * 1024 * 1024)
+        _send_and_receive(buyer, pair.thread, "x" * 1024 * 1024)
     assert not [event for event in buyer.heard if event["type"] == "error"]
 
 
-def _send_and_listen(client, thread, body):
+def _send_and_receive(client, thread, body):
     client.send(thread, body)
     client.hear("nothing")
 
 
-def test_whoever_is_suspended_is_not_signed_in(site, pair):
+def test_a_suspended_user_cannot_connect(site, pair):
     suspend = f"from accounts.models import User; User.objects.filter(pk='{pair.buyer.id}')"
     site.manage("shell", "-v", "0", "-c", f"{suspend}.update(is_active=False)")
     with site.connect(pair.buyer) as client, pytest.raises(ConnectionClosed) as closed:
@@ -232,26 +232,26 @@ def test_whoever_is_suspended_is_not_signed_in(site, pair):
     assert closed.value.rcvd.code == 4401
 
 
-def test_whoever_is_not_signed_in_is_told_by_the_code(site):
+def test_a_socket_without_a_session_is_closed_with_a_code(site):
     with site.connect(None) as client, pytest.raises(ConnectionClosed) as closed:
         client.hear("hello")
     assert closed.value.rcvd.code == 4401
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", None, "http://127.0.0.1:1"])
-def test_another_origin_is_turned_away_even_with_a_session(site, pair, origin):
+def test_another_origin_is_rejected_even_with_a_session(site, pair, origin):
     with pytest.raises(InvalidStatus) as refused:
         site.connect(pair.buyer, origin=origin)
     assert refused.value.response.status_code == 403
 
 
-def test_a_thread_of_others_is_the_same_as_none(site, pair, buyer):
+def test_a_thread_of_other_users_looks_like_one_that_does_not_exist(site, pair, buyer):
     others = site.pair().thread
-    nowhere = "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
-    answers = []
-    for thread in (others, nowhere):
+    unknown = "thrd_01JZZZZZZZZZZZZZZZZZZZZZZZ"
+    responses = []
+    for thread in (others, unknown):
         buyer.say("thread.open", thread=thread)
         error = buyer.hear("error")
-        answers.append(json.dumps(error | {"corr_id": ""}))
-    assert answers[0] == answers[1]
-    assert "THREAD_NOT_FOUND" in answers[0]
+        responses.append(json.dumps(error | {"corr_id": ""}))
+    assert responses[0] == responses[1]
+    assert "THREAD_NOT_FOUND" in responses[0]

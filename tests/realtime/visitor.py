@@ -1,4 +1,4 @@
-"""Somebody who clicks and fills in forms, without a browser."""
+"""An HTTP client that requests pages and submits forms, without a browser."""
 
 import http.client
 import re
@@ -21,12 +21,12 @@ class Visitor:
 
     @classmethod
     def of(cls, site: Site, account: Account) -> "Visitor":
-        """In the session that the account came with."""
+        """Uses the existing session of the account."""
         return cls(site, {"sessionid": account.cookie})
 
     @classmethod
     def signed_in(cls, site: Site, account: Account) -> "Visitor":
-        """On another device, by the sign-in page."""
+        """Signs in on the sign-in page, as on another device."""
         visitor = cls(site)
         fields = {"login": account.email, "password": account.password}
         status, _ = visitor.post("/accounts/login/", **fields)
@@ -34,31 +34,31 @@ class Visitor:
         return visitor
 
     def account(self, account: Account) -> Account:
-        """The same person in this session."""
+        """The same account with the cookie of this session."""
         return Account(account.id, account.email, account.password, self.cookies["sessionid"])
 
     def get(self, path: str) -> tuple[int, str]:
-        return self._ask("GET", path)
+        return self._request("GET", path)
 
     def post(self, path: str, *, form_at: str = "", **fields: Any) -> tuple[int, str]:
-        """As the form at that page would."""
+        """Submits a form, with the token of the page that contains it."""
         _, page = self.get(form_at or path)
         token = TOKEN.search(page) or TOKEN.search(self.get("/inbox/")[1])
-        assert token, "There is no form."
-        return self._ask("POST", path, {"csrfmiddlewaretoken": token[1], **fields})
+        assert token, "The page has no form."
+        return self._request("POST", path, {"csrfmiddlewaretoken": token[1], **fields})
 
-    def _ask(self, method: str, path: str, fields: dict | None = None) -> tuple[int, str]:
-        peer = http.client.HTTPConnection(self.site.address, timeout=TIMEOUT_SECONDS)
+    def _request(self, method: str, path: str, fields: dict | None = None) -> tuple[int, str]:
+        connection = http.client.HTTPConnection(self.site.address, timeout=TIMEOUT_SECONDS)
         headers = {"Cookie": "; ".join(f"{n}={v}" for n, v in self.cookies.items())}
         if fields is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
-        peer.request(method, path, urlencode(fields or {}), headers)
-        answer = peer.getresponse()
-        for header in answer.headers.get_all("Set-Cookie", []):
+        connection.request(method, path, urlencode(fields or {}), headers)
+        response = connection.getresponse()
+        for header in response.headers.get_all("Set-Cookie", []):
             self.cookies |= {name: one.value for name, one in SimpleCookie(header).items()}
-        body = answer.read().decode()
-        peer.close()
-        return answer.status, body
+        body = response.read().decode()
+        connection.close()
+        return response.status, body
 
 
 def handle_of(account: Account) -> str:
@@ -66,10 +66,10 @@ def handle_of(account: Account) -> str:
 
 
 def items_of(site: Site, pk: str, prefix: str = "") -> list[dict[str, Any]]:
-    """What the site has in its table under a key."""
-    answer = botocore_client().query(
+    """The items of a partition in the table of the site."""
+    response = botocore_client().query(
         TableName=site.env["PARLEY_TABLE"],
         KeyConditionExpression="pk = :pk AND begins_with(sk, :sk)" if prefix else "pk = :pk",
         ExpressionAttributeValues={":pk": {"S": pk}} | ({":sk": {"S": prefix}} if prefix else {}),
     )
-    return answer["Items"]
+    return response["Items"]

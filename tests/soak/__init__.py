@@ -1,5 +1,5 @@
-"""Proof by fault: people talk while everything that can break is broken; then nothing is missing.
+"""Soak test: simulated users exchange messages while faults are injected; then data is verified.
 
-`script/soak` runs it. `world` is what they talk through, `crowd` the people, `chaos` what
-happens to them, `checker` what must be true afterwards.
+`script/soak` runs it. `deployment` starts the services, `simulated_users` the clients, `chaos`
+injects the faults, and `checker` verifies the result.
 """

@@ -5,10 +5,10 @@ import json
 import secrets
 from pathlib import Path
 
+from tests.soak.deployment import ENGINES
 from tests.soak.run import Options, soak
-from tests.soak.world import ENGINES
 
-# Found by name once `programs` has been imported.
+# Importable only after `programs` has extended the path.
 import terminal  # isort: skip
 
 
@@ -19,7 +19,7 @@ def main(arguments: list[str]) -> int:
             minutes=options.minutes,
             seed=options.seed,
             pairs=options.pairs,
-            pace=options.pace,
+            pause_seconds=options.pause_seconds,
             keep=options.keep,
             engine=options.engine,
         ),
@@ -34,20 +34,26 @@ def main(arguments: list[str]) -> int:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="script/soak",
-        description="People talk while everything is killed and broken in turn; then counts.",
+        description="Users exchange messages while faults are injected; then checks the data.",
     )
-    parser.add_argument("--minutes", type=float, default=5.0, help="of chaos; 5 unless told")
-    parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="of the dice")
-    parser.add_argument("--pairs", type=int, default=16, help="half as many as there are people")
-    parser.add_argument("--pace", type=float, default=4.0, help="seconds between two things done")
+    parser.add_argument(
+        "--minutes", type=float, default=5.0, help="duration of the faults; default 5"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=secrets.randbelow(10**6), help="seed of the random numbers"
+    )
+    parser.add_argument("--pairs", type=int, default=16, help="number of pairs of users")
+    parser.add_argument("--pause-seconds", type=float, default=4.0, help="between actions")
     parser.add_argument(
         "--engine",
         choices=ENGINES,
         default=ENGINES[0],
         help="extenddb: a DynamoDB engine whose indexes lag",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="leave logs and diaries there")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="also write the report to this file"
+    )
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep logs and device logs here")
     return parser.parse_args(arguments)
 
 

@@ -1,5 +1,5 @@
-"""One event loop in a thread of its own: the proxy and the people live there, while the main thread
-starts and kills programs, which must not wait for them nor they for it."""
+"""An event loop in a separate thread for the proxy and the simulated users, so that starting and
+killing programs in the main thread does not block them."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""Programs that are killed, and come back at the same address."""
+"""Processes that are killed and restarted at the same address."""
 
 import random
 import signal
@@ -18,63 +18,65 @@ sys.path.insert(0, str(ROOT / "script"))
 
 import processes  # noqa: E402
 
-# How long a service may take to leave when it is asked to; then it is killed, and that is told.
+# The time a service has for a graceful shutdown before it is killed and reported.
 STOP_SECONDS = 30.0
 START_SECONDS = 60.0
-# Below the ports that outgoing connections get: one of those could take it while we are away.
+# Below the ephemeral range, so that no outgoing connection takes the port during a restart.
 PORTS = range(20_000, 32_000)
 
 
-class Managed:
-    def __init__(self, name: str, begin: Callable[[], processes.Program], port: int) -> None:
+class ManagedProcess:
+    def __init__(
+        self, name: str, start_command: Callable[[], processes.Program], port: int
+    ) -> None:
         self.name, self.port = name, port
-        self._begin = begin
+        self._start_command = start_command
         self.program: processes.Program | None = None
-        self._back_at = 0.0
-        self._leave_by = 0.0
-        # What it did that nobody asked for, in sentences.
-        self.surprises: list[str] = []
+        self._restart_at = 0.0
+        self._stop_deadline = 0.0
+        # Descriptions of unexpected behaviour.
+        self.problems: list[str] = []
         self.stop_signal = signal.SIGTERM
 
     def start(self) -> None:
-        self.program = self._begin()
-        self._back_at = self._leave_by = 0.0
+        self.program = self._start_command()
+        self._restart_at = self._stop_deadline = 0.0
 
-    def kill(self, away: float = 0.0) -> None:
-        """As the plug would: nothing is finished, nobody is told."""
+    def kill(self, downtime: float = 0.0) -> None:
+        """Kills the process without a graceful shutdown."""
         if self.is_running:
             assert self.program is not None
             self.program.kill()
             self.program.wait()
-        self._back_at = time.monotonic() + away
+        self._restart_at = time.monotonic() + downtime
 
-    def ask_to_leave(self) -> None:
+    def request_stop(self) -> None:
         if self.is_running:
             assert self.program is not None
             self.program.terminate()
-            self._leave_by = time.monotonic() + STOP_SECONDS
-        self._back_at = time.monotonic()
+            self._stop_deadline = time.monotonic() + STOP_SECONDS
+        self._restart_at = time.monotonic()
 
     @property
     def is_running(self) -> bool:
         return self.program is not None and self.program.poll() is None
 
-    def tend(self) -> None:
-        """Called several times a second: brings it back when its time has come."""
+    def supervise(self) -> None:
+        """Restarts the process when its downtime is over; called several times a second."""
         now = time.monotonic()
         if self.is_running:
-            if self._leave_by and now > self._leave_by:
-                self.surprises.append(f"{self.name} did not leave within {STOP_SECONDS}s")
+            if self._stop_deadline and now > self._stop_deadline:
+                self.problems.append(f"{self.name} did not stop within {STOP_SECONDS}s")
                 self.kill()
-        elif not self._back_at:
+        elif not self._restart_at:
             assert self.program is not None
-            self.surprises.append(f"{self.name} ended by itself with {self.program.returncode}")
-            self._back_at = now + 1
-        elif now >= self._back_at:
+            self.problems.append(f"{self.name} exited unexpectedly with {self.program.returncode}")
+            self._restart_at = now + 1
+        elif now >= self._restart_at:
             self.start()
 
     @property
-    def answers(self) -> bool:
+    def is_reachable(self) -> bool:
         try:
             with socket.create_connection(("127.0.0.1", self.port), timeout=1):
                 return True
@@ -86,36 +88,35 @@ class Managed:
             processes.stop(self.program, with_signal=self.stop_signal, timeout=5)
 
 
-class ManagedStore(Managed):
-    """Of a store that does not come up at once (its port or its memory is still held) we think
-    nothing: it is started again."""
+class ManagedStore(ManagedProcess):
+    """A store, which may fail to start while its port or memory is still in use, and is retried."""
 
-    def tend(self) -> None:
-        if not self.is_running and not self._back_at:
-            self._back_at = time.monotonic() + 0.2
-        super().tend()
+    def supervise(self) -> None:
+        if not self.is_running and not self._restart_at:
+            self._restart_at = time.monotonic() + 0.2
+        super().supervise()
 
 
-def again(program: processes.Program, log: Path, **options: Any) -> Callable[[], Any]:
-    """The same command once more, its words after those of before."""
+def restart_command(program: processes.Program, log: Path, **options: Any) -> Callable[[], Any]:
+    """Returns a function that starts the same command again and appends to its log."""
 
-    def begin() -> processes.Program:
+    def start_command() -> processes.Program:
         with log.open("ab") as output:
             return processes.start(program.args, stdout=output, stderr=subprocess.STDOUT, **options)
 
-    return begin
+    return start_command
 
 
-def wait_for(programs: list[Managed]) -> None:
+def wait_for(programs: list[ManagedProcess]) -> None:
     def are_up() -> bool:
-        if all(program.is_running and program.answers for program in programs):
+        if all(program.is_running and program.is_reachable for program in programs):
             return True
         for program in programs:
-            program.tend()
+            program.supervise()
         return False
 
     if not poll_until(are_up, START_SECONDS, interval=0.1):
-        names = ", ".join(program.name for program in programs if not program.answers)
+        names = ", ".join(program.name for program in programs if not program.is_reachable)
         raise processes.Problem(f"Not up within {START_SECONDS:.0f} s: {names}")
 
 

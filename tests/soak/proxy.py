@@ -1,5 +1,5 @@
-"""Between the services and the engine: passes everything on, and lets some of it go wrong, in the
-ways in which DynamoDB and a network go wrong."""
+"""A proxy between the services and the engine, which injects the faults of DynamoDB and of a
+network."""
 
 import asyncio
 import contextlib
@@ -16,12 +16,12 @@ THROTTLED = (
     "com.amazon.coral.availability#ThrottlingException",
 )
 DYNAMODB = "com.amazonaws.dynamodb.v20120810#"
-# What an index may be behind. Answers older than that are forgotten.
-STALE_BY = 10.0
-SLOWEST = 4.5
+# The maximum lag of an index; older responses are discarded.
+MAX_STALE_SECONDS = 10.0
+MAX_DELAY_SECONDS = 4.5
 
 FAULTS = ("throttled", "conflict", "broken", "slow", "stale", "cut")
-# Nothing gets through at all; the soak test kills the engine instead.
+# A complete outage; the soak test kills the engine instead.
 AWAY = "away"
 
 
@@ -44,11 +44,11 @@ class Proxy:
     def __init__(self, engine_port: int, seed: int) -> None:
         self.engine_port, self.port = engine_port, 0
         self.happened: Counter[str] = Counter()
-        # Every request that arrived, by operation, whatever became of it.
+        # All received requests by operation.
         self.requests: Counter[str] = Counter()
         self._rng = random.Random(seed)
-        # Fault -> how likely for a request that it can befall, and until when.
-        self._weather: dict[str, tuple[float, float]] = {}
+        # Fault -> its probability for an affected request, and its end.
+        self._active_faults: dict[str, tuple[float, float]] = {}
         self._answers: dict[bytes, deque[tuple[float, bytes]]] = defaultdict(deque)
         self._server: asyncio.Server | None = None
 
@@ -61,10 +61,10 @@ class Proxy:
             self._server.close()
 
     def begin(self, fault: str, chance: float, seconds: float) -> None:
-        self._weather[fault] = (chance, time.monotonic() + seconds)
+        self._active_faults[fault] = (chance, time.monotonic() + seconds)
 
     def clear(self) -> None:
-        self._weather.clear()
+        self._active_faults.clear()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         engine: _Engine | None = None
@@ -77,7 +77,7 @@ class Proxy:
                 writer.write(answer)
                 await writer.drain()
         except (OSError, EOFError, asyncio.IncompleteReadError):
-            # The engine or the service is gone: the other side sees what it would have seen.
+            # The engine or the service disconnected, so the other side is disconnected as well.
             pass
         finally:
             for end in filter(None, (writer, engine and engine.writer)):
@@ -86,7 +86,7 @@ class Proxy:
                     await end.wait_closed()
 
     async def _answer(self, request: Request, engine: "_Engine") -> bytes | None:
-        """None: the connection is to be dropped."""
+        """Returns the response, or None if the connection must be dropped."""
         self.requests[request.operation] += 1
         fault = self._choose(request)
         if fault == AWAY:
@@ -95,7 +95,7 @@ class Proxy:
             return self._refusal(fault, request)
         if fault == "stale":
             return self._oldest(request)
-        wait = self._rng.uniform(0.2, SLOWEST) if fault == "slow" else 0.0
+        wait = self._rng.uniform(0.2, MAX_DELAY_SECONDS) if fault == "slow" else 0.0
         before = wait if self._rng.random() < 0.5 else 0.0
         await asyncio.sleep(before)
         answer = await engine.ask(request)
@@ -106,15 +106,15 @@ class Proxy:
 
     def _choose(self, request: Request) -> str:
         now = time.monotonic()
-        for fault, (chance, until) in list(self._weather.items()):
-            if now > until or not self._can_befall(fault, request):
+        for fault, (chance, until) in list(self._active_faults.items()):
+            if now > until or not self._is_affected(fault, request):
                 continue
             if self._rng.random() < chance:
                 self.happened[fault] += 1
                 return fault
         return ""
 
-    def _can_befall(self, fault: str, request: Request) -> bool:
+    def _is_affected(self, fault: str, request: Request) -> bool:
         if fault == "conflict":
             return request.operation in ("TransactWriteItems", "UpdateItem")
         if fault == "cut":
@@ -139,7 +139,7 @@ class Proxy:
 
     def _remembered(self, request: Request) -> "deque[tuple[float, bytes]]":
         answers = self._answers[request.body]
-        while answers and answers[0][0] < time.monotonic() - STALE_BY:
+        while answers and answers[0][0] < time.monotonic() - MAX_STALE_SECONDS:
             answers.popleft()
         return answers
 
@@ -166,7 +166,7 @@ class _Engine:
 
 
 async def _read(reader: asyncio.StreamReader) -> Request | None:
-    """A request or an answer, whole; None where the connection ends between two of them."""
+    """Reads a whole request or response; None if the connection ends before one."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except asyncio.IncompleteReadError as error:
@@ -178,7 +178,7 @@ async def _read(reader: asyncio.StreamReader) -> Request | None:
 
 
 def _cancelled(request: Request, rng: random.Random) -> dict:
-    """At least one item was in somebody else's hands."""
+    """A cancelled transaction with a conflict on at least one item."""
     count = len(json.loads(request.body)["TransactItems"])
     busy = {rng.randrange(count) for _ in range(rng.randint(1, 2))}
     conflict = {"Code": "TransactionConflict", "Message": "Transaction is ongoing for the item"}

@@ -1,4 +1,4 @@
-"""What came out, for people and for programs."""
+"""The report of a run, as text and as JSON."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,12 +21,12 @@ class Report:
     done: dict[str, int]
     injected: dict[str, int]
     counts: dict[str, int]
-    # What must not be either: services that fall over, devices that never catch up.
-    surprises: list[str] = field(default_factory=list)
+    # Other failures: services that exit, devices that never catch up.
+    problems: list[str] = field(default_factory=list)
 
     @property
     def is_clean(self) -> bool:
-        return self.verdict.is_clean and not self.surprises
+        return self.verdict.is_clean and not self.problems
 
     def as_json(self) -> dict[str, Any]:
         verdict = self.verdict
@@ -44,7 +44,7 @@ class Report:
             "delivered": verdict.delivered,
             "faults": {name: len(verdict.faults[name]) for name in FAULTS},
             "examples": {name: found[:50] for name, found in verdict.faults.items() if found},
-            "surprises": self.surprises,
+            "surprises": self.problems,
             "done": self.done,
             "injected": self.injected,
             "counts": self.counts,
@@ -69,8 +69,8 @@ class Report:
         )
         lines += _table({name: len(verdict.faults[name]) for name in FAULTS})
         for name, found in verdict.faults.items():
-            lines += [f"  {name}: {sentence}" for sentence in found[:EXAMPLES]]
-        lines += [f"  {surprise}" for surprise in self.surprises]
+            lines += [f"  {name}: {description}" for description in found[:EXAMPLES]]
+        lines += [f"  {problem}" for problem in self.problems]
         return "\n".join([*lines, "", "All good." if self.is_clean else "NOT GOOD."])
 
 

@@ -1,4 +1,4 @@
-"""One run from beginning to end."""
+"""One run of the soak test."""
 
 import time
 from collections.abc import Callable
@@ -8,20 +8,20 @@ from pathlib import Path
 import psycopg
 
 from tests.soak.background import Background
+from tests.soak.bookings import make_bookings
 from tests.soak.chaos import Chaos
 from tests.soak.checker import check
-from tests.soak.crowd import Crowd, gather
-from tests.soak.deals import make_deals
-from tests.soak.device import NAMES_PENDING, Device
+from tests.soak.deployment import ENGINES, TABLE, Deployment, running_deployment
+from tests.soak.device import PENDING_PROTOCOL, Device
 from tests.soak.report import Report
+from tests.soak.simulated_users import SimulatedUsers, make_users
 from tests.soak.stored import Reader, Stored
-from tests.soak.view import View
-from tests.soak.world import ENGINES, TABLE, World, running_world
+from tests.soak.thread_view import ThreadView
 
-# Seconds, for a heartbeat and its answer, and some more where the machine has much else to do. They
-# are counted one by one: time in which nobody here could do anything is nobody's delay.
+# Time for a heartbeat and its response, with tolerance for a busy machine. Seconds are counted one
+# by one, so that time in which this process was suspended does not count.
 SETTLE_SECONDS = 75
-# For entries whose next attempt comes after the back-off.
+# Time for entries that are retried after a back-off.
 OUTBOX_SECONDS = 150
 
 
@@ -31,159 +31,178 @@ class Options:
     seed: int
     pairs: int = 16
     groups: int = 5
-    deals: int = 12
-    pace: float = 4.0
+    bookings: int = 12
+    pause_seconds: float = 4.0
     keep: Path | None = None
     engine: str = ENGINES[0]
 
 
-def soak(options: Options, tell: Callable[[str], None]) -> Report:
-    began = time.monotonic()
-    tell("Starting two services, the engine, Redis and PostgreSQL ...")
+def soak(options: Options, log_progress: Callable[[str], None]) -> Report:
+    started_at = time.monotonic()
+    log_progress("Starting two services, the engine, Redis and PostgreSQL ...")
     with (
         Background() as background,
-        running_world(
+        running_deployment(
             background,
             pairs=options.pairs,
             groups=options.groups,
             seed=options.seed,
             keep=options.keep,
             engine_name=options.engine,
-        ) as world,
+        ) as deployment,
     ):
-        return _Run(options, world, background, tell).go(began)
+        return _Run(options, deployment, background, log_progress).run(started_at)
 
 
 class _Run:
     def __init__(
-        self, options: Options, world: World, background: Background, tell: Callable[[str], None]
+        self,
+        options: Options,
+        deployment: Deployment,
+        background: Background,
+        log_progress: Callable[[str], None],
     ) -> None:
-        self.options, self.world, self.background, self.tell = options, world, background, tell
-        self.reader = Reader(world.engine_endpoint, TABLE, world.credentials)
-        ports = [service.port for service in world.services]
-        self.crowd: Crowd = gather(
-            world.plot, self._read(), ports, seed=options.seed, pace=options.pace
+        self.options, self.deployment, self.background, self.log_progress = (
+            options,
+            deployment,
+            background,
+            log_progress,
         )
-        self.deals = make_deals(
-            world.plot, ports, seed=options.seed, pace=options.pace / 3, most=options.deals
+        self.reader = Reader(deployment.engine_endpoint, TABLE, deployment.credentials)
+        ports = [service.port for service in deployment.services]
+        self.users: SimulatedUsers = make_users(
+            deployment.seed_data,
+            self._read(),
+            ports,
+            seed=options.seed,
+            pause_seconds=options.pause_seconds,
         )
-        self.surprises: list[str] = []
+        self.bookings = make_bookings(
+            deployment.seed_data,
+            ports,
+            seed=options.seed,
+            pause_seconds=options.pause_seconds / 3,
+            limit=options.bookings,
+        )
+        self.problems: list[str] = []
 
-    def go(self, began: float) -> Report:
-        chaos = Chaos(self.world, self.options.seed)
-        self.tell(f"{len(self.crowd.devices)} devices talk. Seed {self.options.seed}")
-        self.background.run(self.crowd.begin())
-        self.background.run(self.deals.begin())
-        chaos.run(self.options.minutes * 60, self._follow)
-        self.tell("No more chaos: everybody comes back and catches up ...")
+    def run(self, started_at: float) -> Report:
+        chaos = Chaos(self.deployment, self.options.seed)
+        self.log_progress(f"{len(self.users.devices)} devices talk. Seed {self.options.seed}")
+        self.background.run(self.users.start())
+        self.background.run(self.bookings.start())
+        chaos.run(self.options.minutes * 60, self._report_progress)
+        self.log_progress("No more chaos: everybody comes back and catches up ...")
         chaos.stop()
-        self.background.run(self.deals.end())
+        self.background.run(self.bookings.stop())
         settled_in = self._settle()
-        self.background.run(self.crowd.end())
-        self.fresh = self.background.run(self.crowd.fresh_pages())
-        return self._report(chaos, time.monotonic() - began, settled_in)
+        self.background.run(self.users.stop())
+        self.fresh = self.background.run(self.users.fresh_pages())
+        return self._report(chaos, time.monotonic() - started_at, settled_in)
 
-    def _follow(self, what: str) -> None:
-        self.crowd.raise_if_broken()
-        self.deals.raise_if_broken()
-        self.tell(what)
+    def _report_progress(self, what: str) -> None:
+        self.users.raise_if_broken()
+        self.bookings.raise_if_broken()
+        self.log_progress(what)
 
     def _read(self) -> Stored:
-        return self.reader.read(self.world.plot.threads, self.world.plot.cookies)
+        return self.reader.read(
+            self.deployment.seed_data.threads, self.deployment.seed_data.cookies
+        )
 
-    # --- Until it is quiet
+    # --- Wait until all is delivered
 
     def _settle(self) -> float:
-        """First by themselves: what a heartbeat or `pending` must find. Then they look at every
-        conversation once, and say what they have got."""
-        began = time.monotonic()
+        """First waits for what heartbeats and `pending` deliver without user actions. Then opens
+        every thread once and waits for the cursors."""
+        started_at = time.monotonic()
         self._wait_for_outbox()
-        self.background.run(self.crowd.rest())
-        self._wait("what is open on the screen is not up to date", self._by_itself)
-        self.background.run(self.crowd.look_everywhere())
+        self.background.run(self.users.stop_actions())
+        self._wait("what is open on the screen is not up to date", self._list_automatic_views)
+        self.background.run(self.users.open_all_threads())
         self._wait("not everything has arrived", lambda device: list(device.views.values()))
         self._wait_for_cursors()
-        return time.monotonic() - began
+        return time.monotonic() - started_at
 
     def _wait_for_outbox(self) -> None:
-        """Entries that an outage delayed append messages, which nobody would be there to see."""
-        if not self._tend_until(
-            lambda: not count_pending(self.world.env["DATABASE_URL"]), OUTBOX_SECONDS
+        """Delayed entries append messages, which must arrive before the devices stop."""
+        if not self._supervise_until(
+            lambda: not count_pending(self.deployment.env["DATABASE_URL"]), OUTBOX_SECONDS
         ):
-            self.surprises.append("outbox entries are still pending")
+            self.problems.append("outbox entries are still pending")
 
-    def _by_itself(self, device: Device) -> list[View]:
-        alone = sum(other.user == device.user for other in self.crowd.devices) == 1
-        if alone and device.protocol >= NAMES_PENDING:
+    def _list_automatic_views(self, device: Device) -> list[ThreadView]:
+        is_only_device = sum(other.user == device.user for other in self.users.devices) == 1
+        if is_only_device and device.protocol >= PENDING_PROTOCOL:
             return list(device.views.values())
         return [device.views[device.visible]]
 
-    def _wait(self, problem: str, which: Callable[[Device], list[View]]) -> None:
+    def _wait(self, problem: str, which: Callable[[Device], list[ThreadView]]) -> None:
         behind: list[str] = []
 
         def has_settled() -> bool:
             last = {thread: items[-1]["seq"] for thread, items in self._read().messages.items()}
             behind[:] = [
                 f"{device.name} {view.thread} {view.last_seq} of {last[view.thread]}"
-                for device in self.crowd.devices
+                for device in self.users.devices
                 for view in which(device)
                 if view.outbox or not device.socket or view.last_seq != last[view.thread]
             ]
             return not behind
 
-        if not self._tend_until(has_settled, SETTLE_SECONDS):
-            self.surprises.append(f"{problem}: {len(behind)}, such as {behind[0]}")
+        if not self._supervise_until(has_settled, SETTLE_SECONDS):
+            self.problems.append(f"{problem}: {len(behind)}, such as {behind[0]}")
 
     def _wait_for_cursors(self) -> None:
-        """Until nothing is pending and nothing moves: cursors may still be on their way."""
-        reads = [self._read()]
+        """Waits until nothing is pending or changing, since cursors may still be in transit."""
+        snapshots = [self._read()]
 
         def is_at_rest() -> bool:
-            reads.append(self._read())
-            return reads[-2] == reads[-1] and not _has_pending(reads[-1])
+            snapshots.append(self._read())
+            return snapshots[-2] == snapshots[-1] and not _has_pending(snapshots[-1])
 
-        if not self._tend_until(is_at_rest, SETTLE_SECONDS):
-            self.surprises.append("the store did not come to rest")
+        if not self._supervise_until(is_at_rest, SETTLE_SECONDS):
+            self.problems.append("the store did not come to rest")
 
-    def _tend_until(self, condition: Callable[[], bool], times: int) -> bool:
-        """Counts checks and not seconds, since a check may read the whole store."""
+    def _supervise_until(self, condition: Callable[[], bool], times: int) -> bool:
+        """Counts checks instead of seconds, since a check may read the whole store."""
         for _ in range(times):
-            self._tend()
+            self._supervise()
             if condition():
                 return True
         return False
 
-    def _tend(self) -> None:
-        self.crowd.raise_if_broken()
-        for program in self.world.programs:
-            program.tend()
+    def _supervise(self) -> None:
+        self.users.raise_if_broken()
+        for program in self.deployment.programs:
+            program.supervise()
         time.sleep(1)
 
-    # --- What came out
+    # --- Report
 
     def _report(self, chaos: Chaos, took: float, settled_in: float) -> Report:
-        witnesses = [device.witness for device in self.crowd.devices]
+        logs = [device.log for device in self.users.devices]
         if self.options.keep:
             self.options.keep.mkdir(parents=True, exist_ok=True)
-            for witness in witnesses:
-                witness.save(self.options.keep)
-        counts = dict(sorted((self.crowd.counts + self.deals.counts).items()))
-        self.surprises += self.deals.judge(self.world.env, self._read())
+            for log in logs:
+                log.save(self.options.keep)
+        counts = dict(sorted((self.users.counts + self.bookings.counts).items()))
+        self.problems += self.bookings.find_problems(self.deployment.env, self._read())
         if counts.get("signed out"):
-            self.surprises.append(f"{counts['signed out']} times somebody was signed out")
+            self.problems.append(f"{counts['signed out']} unexpected sign-outs")
         return Report(
-            verdict=check(self._read(), witnesses, self.fresh),
+            verdict=check(self._read(), logs, self.fresh),
             seed=self.options.seed,
             minutes=self.options.minutes,
             took=took,
-            people=len(self.world.plot.cookies),
-            devices=len(self.crowd.devices),
-            reconnects=self.crowd.reconnects,
+            people=len(self.deployment.seed_data.cookies),
+            devices=len(self.users.devices),
+            reconnects=self.users.reconnects,
             settled_in=settled_in,
             done=dict(sorted(chaos.done.items())),
-            injected=dict(sorted(self.world.proxy.happened.items())),
+            injected=dict(sorted(self.deployment.proxy.happened.items())),
             counts=counts,
-            surprises=self.surprises + self.world.surprises,
+            problems=self.problems + self.deployment.problems,
         )
 
 
@@ -196,4 +215,4 @@ def count_pending(database: str) -> int:
 
 
 def _has_pending(stored: Stored) -> bool:
-    return any("firstUndeliveredSeq" in person for person in stored.participants.values())
+    return any("firstUndeliveredSeq" in participant for participant in stored.participants.values())

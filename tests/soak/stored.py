@@ -1,5 +1,5 @@
-"""What is stored, read from the engine itself: by the keys of docs/data-model.md, and with nothing
-of the service's own code, which could be wrong in the same way twice."""
+"""Reads the stored items from the engine by the keys of docs/data-model.md, without code of
+the service, whose errors would otherwise go unnoticed."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,11 +18,11 @@ class Stored:
     threads: dict[str, Item] = field(default_factory=dict)
     # In the order of their keys.
     messages: dict[str, list[Item]] = field(default_factory=dict)
-    # Thread, person.
+    # By thread and user.
     participants: dict[tuple[str, str], Item] = field(default_factory=dict)
-    # Thread, then by name.
+    # By thread, then by name.
     tabs: dict[str, dict[str, Item]] = field(default_factory=dict)
-    # Index, thread, person: the rows that a Query of the index gives.
+    # By index, thread and user: the rows that a query of the index returns.
     rows: dict[tuple[str, str, str], list[Item]] = field(default_factory=dict)
 
 

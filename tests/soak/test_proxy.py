@@ -1,4 +1,4 @@
-"""The proxy does to a real engine what it says, and botocore takes it for what it is."""
+"""The proxy injects its faults on a real engine, and botocore recognises them."""
 
 import os
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def proxy() -> Iterator[Proxy]:
 
 @pytest.fixture
 def table(proxy):
-    """A table of our own, and a client that tries everything once, as the service's does."""
+    """A separate table, and a client without retries, as in the service."""
     name = f"proxy_{uuid4().hex[:12]}"
     client = _client(proxy)
     client.create_table(
@@ -70,14 +70,14 @@ class _Table:
         item = {"pk": {"S": pk}, "owner": {"S": "mara"}}
         self.client.put_item(TableName=self.name, Item=item)
 
-    def put_together(self, *pks: str) -> None:
+    def put_in_transaction(self, *pks: str) -> None:
         puts = [{"Put": {"TableName": self.name, "Item": {"pk": {"S": pk}}}} for pk in pks]
         self.client.transact_write_items(TransactItems=puts)
 
     def has(self, pk: str) -> bool:
         return "Item" in self.client.get_item(TableName=self.name, Key={"pk": {"S": pk}})
 
-    def listed(self) -> list[str]:
+    def list_by_index(self) -> list[str]:
         found = self.client.query(
             TableName=self.name,
             IndexName="GSI1",
@@ -88,7 +88,7 @@ class _Table:
         return sorted(item["pk"]["S"] for item in found["Items"])
 
 
-def test_passes_on_what_it_is_given(table):
+def test_forwards_requests_unchanged(table):
     table.put("one")
     assert table.has("one")
     assert not table.has("two")
@@ -101,7 +101,7 @@ def test_passes_on_what_it_is_given(table):
         ("broken", {"InternalServerError"}),
     ],
 )
-def test_refuses_without_doing_it(proxy, table, fault, codes):
+def test_a_refused_write_is_not_stored(proxy, table, fault, codes):
     proxy.begin(fault, chance=1, seconds=60)
     with pytest.raises(ClientError) as refused:
         table.put("one")
@@ -111,25 +111,25 @@ def test_refuses_without_doing_it(proxy, table, fault, codes):
     assert proxy.happened[fault] == 1
 
 
-def test_says_of_a_transaction_which_items_others_had_in_hand(proxy, table):
+def test_a_cancelled_transaction_names_the_conflicting_items(proxy, table):
     proxy.begin("conflict", chance=1, seconds=60)
     with pytest.raises(table.client.exceptions.TransactionCanceledException) as refused:
-        table.put_together("one", "two", "three")
+        table.put_in_transaction("one", "two", "three")
     reasons = [reason["Code"] for reason in refused.value.response["CancellationReasons"]]
     assert len(reasons) == 3
     assert set(reasons) == {"None", "TransactionConflict"}
     assert not table.has("one")
 
 
-def test_drops_the_connection_after_the_write_was_done(proxy, table):
+def test_drops_the_connection_after_the_write(proxy, table):
     proxy.begin("cut", chance=1, seconds=60)
     with pytest.raises(ConnectionClosedError):
         table.put("one")
     assert table.has("one")
 
 
-def test_answers_so_late_that_nobody_waits_any_more(proxy, table, monkeypatch):
-    monkeypatch.setattr(proxies, "SLOWEST", 30.0)
+def test_responds_after_the_timeout_of_the_client(proxy, table, monkeypatch):
+    monkeypatch.setattr(proxies, "MAX_DELAY_SECONDS", 30.0)
     proxy.begin("slow", chance=1, seconds=60)
     with pytest.raises(ReadTimeoutError):
         _put_many(table)
@@ -140,27 +140,27 @@ def _put_many(table: _Table) -> None:
         table.put(str(number))
 
 
-def test_gives_an_index_as_it_was_and_the_table_as_it_is(proxy, table):
+def test_returns_a_stale_index_and_the_current_table(proxy, table):
     table.put("one")
-    assert table.listed() == ["one"]
+    assert table.list_by_index() == ["one"]
     proxy.begin("stale", chance=1, seconds=60)
     table.put("two")
-    assert table.listed() == ["one"]
+    assert table.list_by_index() == ["one"]
     assert table.has("two")
     proxy.clear()
-    assert table.listed() == ["one", "two"]
+    assert table.list_by_index() == ["one", "two"]
 
 
-def test_forgets_how_an_index_was_long_ago(proxy, table, monkeypatch):
+def test_discards_index_responses_that_are_too_old(proxy, table, monkeypatch):
     table.put("one")
-    assert table.listed() == ["one"]
-    monkeypatch.setattr(proxies, "STALE_BY", 0.0)
+    assert table.list_by_index() == ["one"]
+    monkeypatch.setattr(proxies, "MAX_STALE_SECONDS", 0.0)
     proxy.begin("stale", chance=1, seconds=60)
     table.put("two")
-    assert table.listed() == ["one", "two"]
+    assert table.list_by_index() == ["one", "two"]
 
 
-def test_ends_by_itself_when_its_time_is_over(proxy, table):
+def test_a_fault_ends_after_its_duration(proxy, table):
     proxy.begin("broken", chance=1, seconds=0)
     table.put("one")
     assert table.has("one")

@@ -68,7 +68,7 @@ def test_no_page_fails_when_a_tenth_of_the_requests_is_throttled(site, proxy, pa
 def test_no_page_fails_when_requests_are_broken_delayed_or_cut(
     site, proxy, pair, fault, monkeypatch
 ):
-    monkeypatch.setattr(proxies, "SLOWEST", 0.4)
+    monkeypatch.setattr(proxies, "MAX_DELAY_SECONDS", 0.4)
     proxy.happened.clear()
     proxy.begin(fault, chance=0.1, seconds=ALWAYS)
     paths = ["/inbox/", f"/threads/{pair.thread}/"] * 15

@@ -1,4 +1,4 @@
-"""Read by Python itself, first of all, in the one service whose clock is to be wrong."""
+"""Shifts the clock of a service; Python imports this module at startup."""
 
 import os
 import time

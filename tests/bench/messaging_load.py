@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import orjson
 
-from tests.bench.lean import Socket, connect
+from tests.bench.minimal_clients import Socket, connect
 from tests.wait import async_poll_until
 
 # As long as people write on average, and never the same twice: what was said is looked at anew.

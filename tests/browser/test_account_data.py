@@ -1,4 +1,4 @@
-"""Taking one's data along, and deleting the account, as people do it."""
+"""Data export and account deletion in the browser."""
 
 import hashlib
 import json
@@ -14,31 +14,29 @@ from tests.browser.test_project import tab
 pytestmark = pytest.mark.browser
 
 
-def test_a_conversation_is_exported_from_its_menu_and_fetched_when_it_is_ready(
-    visit, pair, tmp_path
-):
+def test_a_conversation_is_exported_from_its_menu_and_downloaded_when_ready(visit, pair, tmp_path):
     page = live(visit(pair.buyer, f"/threads/{pair.thread}/", **PHONE))
     write(page, "Something to keep")
     expect(page.locator(".message:not(.sending)", has_text="Something to keep")).to_be_visible()
     page.locator("[popovertarget=thread-menu]").click()
     page.get_by_role("button", name="Export").click()
     page.wait_for_url("**/settings/data/")
-    # By itself, without a reload.
+    # The link appears without a reload.
     download = page.get_by_role("link", name="Download")
     expect(download).to_be_visible(timeout=60_000)
     with page.expect_download() as fetched:
         download.click()
     path = tmp_path / "export.zip"
     fetched.value.save_as(path)
-    with zipfile.ZipFile(path) as parcel:
-        said = json.loads(parcel.read("conversation.json"))["messages"]
-        assert said[-1]["body"] == "Something to keep"
-        assert "Something to keep" in parcel.read("conversation.html").decode()
+    with zipfile.ZipFile(path) as archive:
+        messages = json.loads(archive.read("conversation.json"))["messages"]
+        assert messages[-1]["body"] == "Something to keep"
+        assert "Something to keep" in archive.read("conversation.html").decode()
 
 
-def test_who_deletes_the_account_is_out_everywhere_and_the_other_keeps_the_talk(visit, pair):
+def test_account_deletion_signs_out_everywhere_and_the_other_user_keeps_the_thread(visit, pair):
     other = live(visit(pair.buyer, f"/threads/{pair.thread}/"))
-    elsewhere = live(visit(pair.seller))
+    other_session = live(visit(pair.seller))
     page = live(visit(pair.seller, f"/threads/{pair.thread}/"))
     write(page, "Good bye")
     expect(other.locator(".prose", has_text="Good bye")).to_be_visible()
@@ -50,8 +48,8 @@ def test_who_deletes_the_account_is_out_everywhere_and_the_other_keeps_the_talk(
     page.get_by_label("Your password").fill(pair.seller.password)
     page.get_by_role("button", name="Delete your account permanently").click()
     expect(page.get_by_text("Your account has been deleted.")).to_be_visible()
-    # Where they were signed in as well, at once.
-    elsewhere.wait_for_url("**/accounts/login/**")
+    # Other sessions of the user are signed out immediately.
+    other_session.wait_for_url("**/accounts/login/**")
     expect(other.locator("[data-type=system]").last).to_contain_text(
         "Deleted person left", timeout=60_000
     )
@@ -61,8 +59,8 @@ def test_who_deletes_the_account_is_out_everywhere_and_the_other_keeps_the_talk(
     expect(other.locator(".message", has_text="Good bye")).to_contain_text("Deleted person")
 
 
-# Two days ago, and paid in full.
-OVER = """
+# Moves the booking two days into the past and records full payment.
+FINISH_BOOKING = """
 from datetime import timedelta
 from django.utils import timezone
 from contracts.models import Leg
@@ -74,9 +72,7 @@ Leg.objects.filter(pk=leg.pk).update(starts_at=past, ends_at=past + timedelta(ho
 """
 
 
-def test_contract_and_receipt_stay_with_the_other_when_somebody_deletes_the_account(
-    visit, pair, site
-):
+def test_the_other_user_keeps_contract_and_receipt_after_an_account_deletion(visit, pair, site):
     path = f"/threads/{pair.thread}/"
     buyer, seller = live(visit(pair.buyer, path)), live(visit(pair.seller, path))
     name = buyer.locator(".rows .row-name").first.inner_text()
@@ -85,27 +81,27 @@ def test_contract_and_receipt_stay_with_the_other_when_somebody_deletes_the_acco
     expect(buyer.locator(".prose", has_text="Thank you for the work")).to_be_visible()
     seller.goto("/settings/data/delete/")
     expect(seller.get_by_text("hasn't taken place yet")).to_be_visible()
-    site.manage("shell", "-c", OVER.format(thread=pair.thread))
-    papers = _papers(buyer, path)
+    site.manage("shell", "-c", FINISH_BOOKING.format(thread=pair.thread))
+    documents = _document_hashes(buyer, path)
     seller.reload()
     seller.get_by_label("Your password").fill(pair.seller.password)
     seller.get_by_role("button", name="Delete your account permanently").click()
     expect(seller.get_by_text("Your account has been deleted.")).to_be_visible()
     left = buyer.locator("[data-type=system]", has_text="Deleted person left")
     expect(left).to_be_visible(timeout=60_000)
-    assert _papers(buyer, path) == papers
+    assert _document_hashes(buyer, path) == documents
     expect(buyer.locator(".prose", has_text="Thank you for the work")).to_be_visible()
     expect(buyer.locator(".rows .row-name").first).to_contain_text("Deleted person")
     expect(buyer.locator(".rows")).not_to_contain_text(name.strip())
 
 
-def _papers(page, path) -> dict[str, str]:
-    """Contract and receipt: where they are, and what their bytes are."""
+def _document_hashes(page, path) -> dict[str, str]:
+    """The links of contract and receipt with the hashes of their files."""
     page.goto(path)
     contract = tab(live(page), "docs").get_by_role("link", name="PDF").first
     links = [contract.get_attribute("href")]
     receipt = tab(page, "expenses").get_by_role("link", name="Receipt").first
     links.append(f"{receipt.get_attribute('href')}pdf/")
     found = {link: page.request.get(link) for link in links}
-    assert all(answer.ok for answer in found.values())
-    return {link: hashlib.sha256(answer.body()).hexdigest() for link, answer in found.items()}
+    assert all(response.ok for response in found.values())
+    return {link: hashlib.sha256(response.body()).hexdigest() for link, response in found.items()}

@@ -1,4 +1,4 @@
-"""Read is what somebody really saw; the place where one reads does not move by itself."""
+"""Only messages that were in view are read, and the scroll position does not move unasked."""
 
 import re
 
@@ -9,7 +9,7 @@ from tests.browser.conftest import live, texts, wait_for_frames, write
 
 pytestmark = pytest.mark.browser
 
-LINE = ".unread-line"
+UNREAD_LINE = ".unread-line"
 AT_END = """() => !document.querySelector("[data-newer]")
     && document.querySelector("[data-scroller]").scrollTop > -5"""
 SCROLL_ON = f"""() => {{
@@ -17,8 +17,8 @@ SCROLL_ON = f"""() => {{
     document.querySelector("[data-scroller]").scrollBy(0, 400);
     return false;
 }}"""
-# What the page counts below is what the list, which has it from the server, says is unread.
-COUNTED = """(thread) => {
+# The count at the jump button equals the unread count that the server gave the list.
+COUNT_MATCHES = """(thread) => {
     const { unread } = document.querySelector(`.row[data-thread="${thread}"]`).dataset;
     return document.querySelector("[data-jump] .count").textContent.trim() === unread;
 }"""
@@ -28,7 +28,7 @@ def thread_of(pair) -> str:
     return f"/threads/{pair.thread}/"
 
 
-def say_many(site, pair, count: int, word: str = "Line") -> None:
+def send_many(site, pair, count: int, word: str = "Line") -> None:
     with site.connect(pair.seller) as seller:
         for number in range(count):
             seller.send(pair.thread, f"{word} {number}\n\nwith a second paragraph")
@@ -49,7 +49,7 @@ def read_all(visit, pair) -> Page:
 
 
 def read_down(page: Page) -> None:
-    """To the very end, as somebody does who reads."""
+    """Scrolls to the end step by step, as a reader does."""
     page.wait_for_function(SCROLL_ON, polling=50)
 
 
@@ -57,14 +57,14 @@ def scroll(page: Page, top: int) -> None:
     page.locator("[data-scroller]").evaluate("(one, top) => { one.scrollTop = top }", top)
 
 
-@pytest.mark.parametrize("why", ["without_focus", "hidden"])
-def test_nothing_is_read_by_a_page_that_nobody_looks_at(visit, pair, site, why):
+@pytest.mark.parametrize("background", ["without_focus", "hidden"])
+def test_a_page_in_the_background_reads_nothing(visit, pair, site, background):
     read_all(visit, pair).close()
-    page = live(visit(pair.buyer, thread_of(pair), **{why: True}))
+    page = live(visit(pair.buyer, thread_of(pair), **{background: True}))
     seller = live(visit(pair.seller, thread_of(pair)))
     write(seller, "Do you see this?")
     expect(page.locator(".message .prose").last).to_have_text("Do you see this?")
-    # The page says what it has read before it says what it has got.
+    # The page sends its read cursor before its delivery cursor.
     tick = seller.locator(".message.mine [data-ticks]").last
     for count, text in enumerate(("Do you see this?", "Or this?"), 1):
         if count > 1:
@@ -73,58 +73,58 @@ def test_nothing_is_read_by_a_page_that_nobody_looks_at(visit, pair, site, why):
         expect(tick).to_have_attribute("data-tick", "delivered")
         row = page.locator(f".row[data-thread='{pair.thread}']")
         expect(row).to_have_attribute("data-unread", str(count))
-    expect(page.locator(LINE)).to_be_visible()
+    expect(page.locator(UNREAD_LINE)).to_be_visible()
 
-    page.evaluate("globalThis.look()")
+    page.evaluate("globalThis.bringToFront()")
     expect(tick).to_have_attribute("data-tick", "read")
-    # It stays while one reads.
-    expect(page.locator(LINE)).to_be_visible()
+    # The line stays visible while the page is read.
+    expect(page.locator(UNREAD_LINE)).to_be_visible()
 
 
-def test_opens_where_reading_stopped_and_reads_only_what_comes_into_sight(visit, pair, site):
+def test_a_thread_opens_at_the_first_unread_message_and_reads_only_visible_ones(visit, pair, site):
     read_all(visit, pair).close()
-    say_many(site, pair, 40)
+    send_many(site, pair, 40)
     page = live(visit(pair.buyer, thread_of(pair)))
-    expect(page.locator(LINE)).to_be_in_viewport()
+    expect(page.locator(UNREAD_LINE)).to_be_in_viewport()
     before = page.locator(".message[data-seq='3']")
-    expect(before).to_be_in_viewport()  # Some of what was read before is there, too.
+    expect(before).to_be_in_viewport()  # Some messages that were read before are visible as well.
     expect(page.locator(f".row[data-thread='{pair.thread}']")).not_to_have_attribute(
         "data-unread", "40"
     )
-    page.wait_for_function(COUNTED, arg=pair.thread)
+    page.wait_for_function(COUNT_MATCHES, arg=pair.thread)
     assert 10 < unread(page, pair) < 40
 
     read_down(page)
     expect(page.locator(f".row[data-thread='{pair.thread}']")).to_have_attribute("data-unread", "0")
-    expect(page.locator(LINE)).to_have_count(1)
+    expect(page.locator(UNREAD_LINE)).to_have_count(1)
     expect(page.locator("[data-jump]")).to_be_hidden()
 
 
-def test_rows_that_come_late_do_not_undo_what_was_heard_meanwhile(visit, pair, site):
+def test_a_late_response_with_rows_does_not_undo_newer_events(visit, pair, site):
     read_all(visit, pair).close()
-    say_many(site, pair, 3)
+    send_many(site, pair, 3)
     page = visit(pair.buyer, "/settings/", hold="thread.mark_read")
     row = page.locator(f".row[data-thread='{pair.thread}']")
 
     def hold_back(route):
-        answer = route.fetch()  # As it is before the messages are read.
+        response = route.fetch()  # The response from before the messages are read.
         page.evaluate("release()")
         expect(row).to_have_attribute("data-unread", "0")
-        route.fulfill(response=answer)
+        route.fulfill(response=response)
 
     page.route("**/inbox/rows/?*", hold_back, times=1)
-    with page.expect_response("**/inbox/rows/?*") as answer:
+    with page.expect_response("**/inbox/rows/?*") as response:
         page.goto(thread_of(pair))
-    answer.value.finished()
+    response.value.finished()
     wait_for_frames(page)
     assert unread(page, pair) == 0
 
 
-def test_from_far_back_scrolling_down_reaches_the_live_end(visit, pair, site):
+def test_scrolling_down_from_old_messages_reaches_the_live_end(visit, pair, site):
     read_all(visit, pair).close()
-    say_many(site, pair, 120)
+    send_many(site, pair, 120)
     page = live(visit(pair.buyer, thread_of(pair)))
-    expect(page.locator(LINE)).to_be_in_viewport()
+    expect(page.locator(UNREAD_LINE)).to_be_in_viewport()
     assert "Line 119" not in page.locator(".message .prose").last.inner_text()
     expect(page.locator("[data-jump] .count")).to_be_visible()
 
@@ -136,14 +136,14 @@ def test_from_far_back_scrolling_down_reaches_the_live_end(visit, pair, site):
     expect(page.locator(f".row[data-thread='{pair.thread}']")).to_have_attribute("data-unread", "0")
 
 
-def test_jumping_to_the_latest_leaves_unread_what_was_leapt_over(visit, pair, site):
+def test_jumping_to_the_latest_leaves_skipped_messages_unread(visit, pair, site):
     read_all(visit, pair).close()
-    say_many(site, pair, 120)
+    send_many(site, pair, 120)
     page = live(visit(pair.buyer, thread_of(pair)))
     page.locator("[data-jump]").click()
     expect(page.locator(".message .prose").last).to_be_in_viewport()
     expect(page.locator(".message .prose").last).to_contain_text("Line 119")
-    # The page says what it has read before it says that it has got the next one.
+    # The page sends its read cursor before it confirms the delivery of the next message.
     with site.connect(pair.seller) as seller:
         seller.hear("hello")
         seller.say("thread.open", thread=pair.thread)
@@ -158,9 +158,9 @@ def test_jumping_to_the_latest_leaves_unread_what_was_leapt_over(visit, pair, si
     expect(page.locator(f".row[data-thread='{pair.thread}']")).to_have_attribute("data-unread", "0")
 
 
-def test_an_answer_from_far_back_goes_to_the_end(visit, pair, site):
+def test_a_message_sent_from_old_history_moves_to_the_end(visit, pair, site):
     read_all(visit, pair).close()
-    say_many(site, pair, 120)
+    send_many(site, pair, 120)
     page = live(visit(pair.buyer, thread_of(pair)))
     write(page, "My answer")
     expect(page.locator(".message.sending")).to_have_count(0)
@@ -168,9 +168,9 @@ def test_an_answer_from_far_back_goes_to_the_end(visit, pair, site):
     assert [text.split("\n")[0] for text in texts(page)[-2:]] == ["Line 119", "My answer"]
 
 
-def test_what_others_write_does_not_move_what_one_reads(visit, pair, site):
+def test_new_messages_do_not_move_the_scroll_position(visit, pair, site):
     read_all(visit, pair).close()
-    say_many(site, pair, 30)
+    send_many(site, pair, 30)
     page = live(visit(pair.buyer, thread_of(pair)))
     read_down(page)
     expect(page.locator(f".row[data-thread='{pair.thread}']")).to_have_attribute("data-unread", "0")
@@ -178,17 +178,17 @@ def test_what_others_write_does_not_move_what_one_reads(visit, pair, site):
     wait_for_frames(page)
     watched = page.locator(".message[data-seq='20']")
     top = watched.bounding_box()["y"]
-    say_many(site, pair, 3, "Meanwhile")
+    send_many(site, pair, 3, "Meanwhile")
     expect(page.locator(".message .prose").last).to_contain_text("Meanwhile 2")
     expect(page.locator("[data-jump] .count")).to_have_text("3")
     wait_for_frames(page)
     assert abs(watched.bounding_box()["y"] - top) <= 1
     page.get_by_role("button", name=re.compile("Jump to latest")).click()
     expect(page.locator(".message .prose").last).to_be_in_viewport()
-    expect(page.locator(LINE)).to_have_count(1)
+    expect(page.locator(UNREAD_LINE)).to_have_count(1)
 
 
-def test_reading_here_is_reading_there(visit, pair, site):
+def test_reading_on_one_page_updates_the_other(visit, pair, site):
     page = read_all(visit, pair)
     other = page.context.new_page()
     other.goto("/inbox/")

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from ulid import ULID
 
-from tests.bench.lean import open_http
+from tests.bench.minimal_clients import open_http
 
 HEAD = (
     "POST / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\n"

@@ -1,5 +1,5 @@
-"""What the people talk through: two services, the engine on a file behind a proxy, Redis and
-PostgreSQL. All of it on this machine, all of it gone with us."""
+"""The deployment under test: two services, the engine on a file behind a proxy, Redis and
+PostgreSQL, all on this machine and stopped at the end of the run."""
 
 import json
 import os
@@ -16,10 +16,17 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from tests.soak.background import Background
-from tests.soak.programs import ROOT, Managed, ManagedStore, again, free_port, wait_for
+from tests.soak.programs import (
+    ROOT,
+    ManagedProcess,
+    ManagedStore,
+    free_port,
+    restart_command,
+    wait_for,
+)
 from tests.soak.proxy import Proxy
 
-# From here on the scripts are found by name.
+# Importable only after `programs` has extended the path.
 import engine  # isort: skip
 import processes  # isort: skip
 import second_engine  # isort: skip
@@ -32,41 +39,41 @@ ENGINES = ("dynoxide", "extenddb")
 
 
 @dataclass(frozen=True)
-class Plot:
-    """Who is in which thread, and by which cookies people are known: made by `seed`."""
+class SeedData:
+    """The participants of each thread and the session cookies of each user, created by `seed`."""
 
     threads: dict[str, list[str]]
     cookies: dict[str, list[str]]
 
 
 @dataclass
-class World:
+class Deployment:
     folder: Path
     proxy: Proxy
-    engine: Managed
-    redis: Managed
-    postgres: Managed
-    services: list[Managed]
-    plot: Plot
+    engine: ManagedProcess
+    redis: ManagedProcess
+    postgres: ManagedProcess
+    services: list[ManagedProcess]
+    seed_data: SeedData
     env: dict[str, str]
     credentials: dict[str, str]
 
     @property
-    def programs(self) -> list[Managed]:
+    def programs(self) -> list[ManagedProcess]:
         return [self.engine, self.redis, self.postgres, *self.services]
 
     @property
     def engine_endpoint(self) -> str:
-        """Past the proxy: what is really stored."""
+        """The address of the engine itself, without the proxy."""
         return f"http://127.0.0.1:{self.engine.port}"
 
     @property
-    def surprises(self) -> list[str]:
-        return [surprise for program in self.programs for surprise in program.surprises]
+    def problems(self) -> list[str]:
+        return [problem for program in self.programs for problem in program.problems]
 
 
 @contextmanager
-def running_world(
+def running_deployment(
     background: Background,
     *,
     pairs: int,
@@ -74,7 +81,7 @@ def running_world(
     seed: int,
     keep: Path | None,
     engine_name: str = ENGINES[0],
-) -> Iterator[World]:
+) -> Iterator[Deployment]:
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="parley-soak-", dir=test_environment.base_folder()))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -88,48 +95,60 @@ def running_world(
         background.run(proxy.start())
         stack.callback(lambda: background.run(proxy.stop()))
         env = _environment(folder, proxy, *stores[1:], credentials)
-        plot = _seed(env, pairs, groups, seed)
+        seed_data = _seed(env, pairs, groups, seed)
         both = [_service("a", folder, env), _service("b", folder, env, CLOCK_AHEAD)]
         for service in both:
             stack.callback(service.stop)
             service.start()
         wait_for(both)
-        yield World(
-            folder, proxy, *stores, services=both, plot=plot, env=env, credentials=credentials
+        yield Deployment(
+            folder,
+            proxy,
+            *stores,
+            services=both,
+            seed_data=seed_data,
+            env=env,
+            credentials=credentials,
         )
 
 
-def _engine(folder: Path, name: str) -> tuple[Managed, dict[str, str]]:
+def _engine(folder: Path, name: str) -> tuple[ManagedProcess, dict[str, str]]:
     log = folder / "engine.log"
     if name == "extenddb":
-        place = folder / "extenddb"
-        first = second_engine.start(place, log=log)
-        begin = again(first.program, log, cwd=place, env=second_engine.environment(place))
+        store_folder = folder / "extenddb"
+        first = second_engine.start(store_folder, log=log)
+        start_command = restart_command(
+            first.program, log, cwd=store_folder, env=second_engine.environment(store_folder)
+        )
     else:
         first = engine.start(log=log, database=folder / "engine.db")
-        begin = again(first.program, log)
-    return _adopt(ManagedStore("engine", begin, first.port), first.program), first.credentials
+        start_command = restart_command(first.program, log)
+    return _adopt(
+        ManagedStore("engine", start_command, first.port), first.program
+    ), first.credentials
 
 
-def _redis(folder: Path) -> Managed:
+def _redis(folder: Path) -> ManagedProcess:
     first = services.start_valkey(folder)
-    begin = again(first.program, folder / "valkey.log")
-    return _adopt(ManagedStore("Redis", begin, urlsplit(first.url).port or 0), first.program)
+    start_command = restart_command(first.program, folder / "valkey.log")
+    return _adopt(
+        ManagedStore("Redis", start_command, urlsplit(first.url).port or 0), first.program
+    )
 
 
-def _postgres(folder: Path) -> Managed:
+def _postgres(folder: Path) -> ManagedProcess:
     first = services.start_postgres(folder)
     owner = {} if os.geteuid() else _owner(folder / "postgres")
-    begin = again(
+    start_command = restart_command(
         first.program, folder / "postgres.log", cwd=folder, parent_death_signal=3, **owner
     )
-    store = ManagedStore("PostgreSQL", begin, urlsplit(first.url).port or 0)
+    store = ManagedStore("PostgreSQL", start_command, urlsplit(first.url).port or 0)
     store.stop_signal = first.stop_signal
     return _adopt(store, first.program)
 
 
 def _owner(data: Path) -> dict:
-    """As `services` does it: root runs PostgreSQL as whoever owns its files."""
+    """Root runs PostgreSQL as the owner of its files, as `services` does."""
     owner = data.stat()
     return {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []}
 
@@ -140,7 +159,11 @@ def _adopt(store: ManagedStore, program: processes.Program) -> ManagedStore:
 
 
 def _environment(
-    folder: Path, proxy: Proxy, redis: Managed, postgres: Managed, credentials: dict[str, str]
+    folder: Path,
+    proxy: Proxy,
+    redis: ManagedProcess,
+    postgres: ManagedProcess,
+    credentials: dict[str, str],
 ) -> dict[str, str]:
     plain = {
         name: value
@@ -155,7 +178,7 @@ def _environment(
         "PARLEY_HTTPS": "0",
         "PARLEY_TABLE": TABLE,
         "PARLEY_DATA": str(folder / "data"),
-        # Its people write faster than people.
+        # Simulated users write faster than real ones.
         "PARLEY_MESSAGE_LIMIT": "1000000,1000000",
         "PARLEY_WRITE_LIMIT": "1000000,1000000",
         "PARLEY_COMMAND_LIMIT": "1000000,1000000",
@@ -163,28 +186,28 @@ def _environment(
     }
 
 
-def _seed(env: dict[str, str], pairs: int, groups: int, seed: int) -> Plot:
+def _seed(env: dict[str, str], pairs: int, groups: int, seed: int) -> SeedData:
     command = [sys.executable, "-m", "tests.soak.seed", str(pairs), str(groups), str(seed)]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
     if done.returncode != 0:
-        raise processes.Problem(f"The people could not be made: {done.stderr[-2000:]}")
-    return Plot(**json.loads(done.stdout.splitlines()[-1]))
+        raise processes.Problem(f"The users could not be created: {done.stderr[-2000:]}")
+    return SeedData(**json.loads(done.stdout.splitlines()[-1]))
 
 
-def _service(name: str, folder: Path, env: dict[str, str], ahead: float = 0.0) -> Managed:
+def _service(name: str, folder: Path, env: dict[str, str], ahead: float = 0.0) -> ManagedProcess:
     port = free_port()
     if ahead:
         clock = os.pathsep.join(filter(None, [f"{ROOT}/tests/soak/clock", env.get("PYTHONPATH")]))
         env = env | {"PYTHONPATH": clock, "SOAK_CLOCK_AHEAD": str(ahead)}
     command = [sys.executable, "-m", "messaging_site.server", "--port", str(port)]
 
-    def begin() -> processes.Program:
+    def start_command() -> processes.Program:
         with (folder / f"service-{name}.log").open("ab") as log:
             log.write(f"--- started at {time.time():.3f}\n".encode())
             log.flush()
             return processes.start(command, cwd=ROOT, env=env, stdout=log, stderr=subprocess.STDOUT)
 
-    return Managed(f"service {name}", begin, port)
+    return ManagedProcess(f"service {name}", start_command, port)
 
 
 def _keep_logs(folder: Path, keep: Path) -> None:

@@ -1,4 +1,4 @@
-"""A socket that is told something: at once where it can be, and never at the cost of others."""
+"""Delivery of events to a socket: immediate where possible, without affecting other sockets."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from realtime.sockets.consumers import MessagingConsumer
 from realtime.sockets.subscriptions import PresenceSubscriptions
 
 
-def socket_that(write) -> MessagingConsumer:
+def consumer_with_writer(write) -> MessagingConsumer:
     socket = MessagingConsumer()
     socket.queue, socket.dispatch_lock, socket.queue_task = ChannelQueue(10), asyncio.Lock(), None
     socket.subscriptions, socket.write = PresenceSubscriptions(), write
@@ -16,46 +16,46 @@ def socket_that(write) -> MessagingConsumer:
     return socket
 
 
-def told(number: int) -> dict:
+def broadcast_event(number: int) -> dict:
     event = {"type": "inbox.changed", "thread": "thrd_x", "number": number}
     return {"type": BROADCAST, "event": event, "origin": ORIGIN, "text": str(number)}
 
 
-async def test_what_can_be_written_needs_no_task():
+async def test_an_event_that_can_be_written_needs_no_task():
     written = []
-    socket = socket_that(lambda text: written.append(text) or True)
+    socket = consumer_with_writer(lambda text: written.append(text) or True)
     for number in range(3):
-        socket.queue.put(told(number))
+        socket.queue.put(broadcast_event(number))
     assert (written, socket.queue_task) == (["0", "1", "2"], None)
 
 
-async def test_while_it_is_at_a_command_and_while_it_cannot_write_it_waits_in_order():
-    said, written, can_write = [], [], False
-    socket = socket_that(lambda text: can_write and (written.append(text) or True))
+async def test_events_are_queued_in_order_during_a_command_and_while_the_socket_cannot_write():
+    sent, written, can_write = [], [], False
+    socket = consumer_with_writer(lambda text: can_write and (written.append(text) or True))
 
     async def send(text_data: str) -> None:
-        said.append(text_data)
+        sent.append(text_data)
 
     socket.send = send
     await socket.dispatch_lock.acquire()
     can_write = True
-    socket.queue.put(told(0))
-    socket.queue.put(told(1))
-    assert (said, written) == ([], [])
+    socket.queue.put(broadcast_event(0))
+    socket.queue.put(broadcast_event(1))
+    assert (sent, written) == ([], [])
     socket.dispatch_lock.release()
     await socket.queue_task
     can_write = False
-    socket.queue.put(told(2))
+    socket.queue.put(broadcast_event(2))
     await socket.queue_task
     can_write = True
-    socket.queue.put(told(3))
-    assert (said, written) == (["0", "1", "2"], ["3"])
+    socket.queue.put(broadcast_event(3))
+    assert (sent, written) == (["0", "1", "2"], ["3"])
 
 
-async def test_a_socket_that_breaks_disturbs_nobody_who_tells_and_is_closed():
+async def test_a_failing_socket_is_closed_and_does_not_raise_to_the_publisher():
     closed = []
 
-    def break_down(text: str) -> bool:
+    def fail(text: str) -> bool:
         raise RuntimeError("broken")
 
     async def close(code: int) -> None:
@@ -64,9 +64,9 @@ async def test_a_socket_that_breaks_disturbs_nobody_who_tells_and_is_closed():
     async def send(text_data: str) -> None:
         raise RuntimeError("broken")
 
-    socket = socket_that(break_down)
+    socket = consumer_with_writer(fail)
     socket.close, socket.send = close, send
-    socket.queue.put(told(0))
+    socket.queue.put(broadcast_event(0))
     await socket.queue_task
     assert closed == [1011]
     assert not socket.queue.messages

@@ -23,7 +23,7 @@ def sign_up(page: Page, site, name: str) -> str:
     page.goto(confirmation_link(site.folder / "mail", email))
     page.get_by_role("button", name=re.compile("Confirm")).click()
     page.wait_for_url(lambda url: "confirm-email" not in url)
-    # Nothing of that page may still be on its way and bring a cookie back.
+    # No response of that page may still arrive and set a cookie again.
     page.goto("about:blank")
     page.context.clear_cookies()
     return email
@@ -61,7 +61,7 @@ def test_from_sign_up_to_a_conversation_that_survives_a_reload(site, visit, devi
     buyer.get_by_role("button", name=re.compile("Send|Start")).click()
     buyer.wait_for_url("**/threads/**")
 
-    # It appears among the seller's requests without a reload, and is accepted.
+    # The request appears on the seller's page without a reload, and is accepted.
     expect(seller.locator(".requests-link")).to_contain_text("1")
     seller.locator(".requests-link").click()
     row = seller.locator(".row[data-thread]").first
@@ -77,11 +77,11 @@ def test_from_sign_up_to_a_conversation_that_survives_a_reload(site, visit, devi
     expect(seller.locator(".message").last).to_contain_text("The week of the 11th?")
     expect(buyer.locator(".message.sending")).to_have_count(0)
 
-    said = texts(buyer)
-    assert len(said) == 3
+    messages = texts(buyer)
+    assert len(messages) == 3
     for page in (buyer, seller):
         page.reload()
-        assert texts(page) == said
+        assert texts(page) == messages
     expect(buyer.locator(".message strong").first).to_have_text("May")
 
 
@@ -106,7 +106,7 @@ def test_works_without_javascript(site, visit, pair):
     expect(buyer.locator(".message").nth(-2)).to_have_class(re.compile("mine"))
 
 
-def test_sending_the_same_page_twice_without_javascript_stores_one_message(visit, pair):
+def test_submitting_the_same_form_twice_without_javascript_stores_one_message(visit, pair):
     page = visit(pair.buyer, f"/threads/{pair.thread}/", java_script_enabled=False)
     page.locator("#compose").fill("Only once")
     form = page.locator("[data-composer]")
@@ -120,7 +120,7 @@ def test_sending_the_same_page_twice_without_javascript_stores_one_message(visit
     assert texts(page).count("Only once") == 1
 
 
-def test_without_javascript_a_refusal_keeps_what_was_typed(visit, pair):
+def test_without_javascript_a_refusal_keeps_the_typed_text(visit, pair):
     page = visit(
         pair.buyer, f"/threads/{pair.thread}/", java_script_enabled=False, expected_status=400
     )
@@ -130,7 +130,7 @@ def test_without_javascript_a_refusal_keeps_what_was_typed(visit, pair):
     assert page.locator("#compose").input_value().strip() == long.strip()
 
 
-def test_the_inbox_of_both_moves_without_a_reload(site, visit, pair):
+def test_the_inbox_of_both_users_updates_without_a_reload(site, visit, pair):
     buyer = live(visit(pair.buyer, f"/threads/{pair.thread}/"))
     seller = visit(pair.seller)
     row = seller.locator(f".row[data-thread='{pair.thread}']")
@@ -138,9 +138,9 @@ def test_the_inbox_of_both_moves_without_a_reload(site, visit, pair):
     write(buyer, "Look at your inbox")
     expect(row.locator("[data-row-text]")).to_have_text("Look at your inbox")
     expect(row.locator("[data-row-unread]")).to_have_text(str(before + 1))
-    mine = buyer.locator(f".row[data-thread='{pair.thread}']")
-    expect(mine.locator("[data-row-text]")).to_have_text("Look at your inbox")
-    expect(mine).to_have_attribute("data-mine", "")
+    buyers_row = buyer.locator(f".row[data-thread='{pair.thread}']")
+    expect(buyers_row.locator("[data-row-text]")).to_have_text("Look at your inbox")
+    expect(buyers_row).to_have_attribute("data-mine", "")
 
 
 def test_reading_clears_the_count(visit, pair):
@@ -151,9 +151,9 @@ def test_reading_clears_the_count(visit, pair):
     expect(row).to_have_attribute("data-unread", "0")
 
 
-def test_a_refused_message_stays_says_why_and_can_be_taken_back(visit, pair):
-    # The news of the block gets lost, so that the page learns of it by writing.
-    page = visit(pair.buyer, f"/threads/{pair.thread}/", deaf_to=("thread.changed",))
+def test_a_refused_message_shows_the_reason_and_can_be_edited_again(visit, pair):
+    # The event of the block is dropped, so that the page is refused on sending.
+    page = visit(pair.buyer, f"/threads/{pair.thread}/", drop_types=("thread.changed",))
     buyer = live(page)
     seller = visit(pair.seller, f"/threads/{pair.thread}/")
     seller.get_by_role("button", name="Conversation options").click()
@@ -168,7 +168,7 @@ def test_a_refused_message_stays_says_why_and_can_be_taken_back(visit, pair):
     expect(buyer.locator("#compose")).to_have_value("Are you there?")
 
 
-def test_markup_in_a_message_is_text(visit, pair):
+def test_markup_in_a_message_is_shown_as_text(visit, pair):
     buyer = live(visit(pair.buyer, f"/threads/{pair.thread}/"))
     seller = live(visit(pair.seller, f"/threads/{pair.thread}/"))
     hostile = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>"

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import orjson
 
-from tests.bench.lean import Heard, Socket, connect
+from tests.bench.minimal_clients import Heard, Socket, connect
 
 AT_ONCE = 50
 

@@ -1,4 +1,4 @@
-"""Old messages that the archive cannot give now: placeholders, and the messages once it can."""
+"""Placeholders for archived messages during an outage of the archive, and their replacement."""
 
 import json
 import os
@@ -17,31 +17,31 @@ NOTE = "Some older messages can't be loaded right now."
 
 
 @pytest.fixture
-def away(site):
-    """A conversation whose messages are in an archive that is away, and what brings it back."""
+def archive_outage(site):
+    """A thread whose messages are in an unavailable archive, and a function that restores it."""
     made = site.seed_load("--pairs", "1", "--messages", "70")
     pair = read_pair(json.loads(made)["pairs"][0])
     recent = datetime.now(UTC).date() - timedelta(days=7)
     site.manage("archive_messages", "--older-than", "0d", "--since", recent.isoformat())
     archive = Path(site.env["PARLEY_DATA"]) / "archive"
-    aside = archive.with_name("archive-aside")
-    archive.rename(aside)
+    moved = archive.with_name("archive-aside")
+    archive.rename(moved)
 
-    def come_back() -> None:
-        if aside.exists():
-            os.replace(aside, archive)
+    def restore_archive() -> None:
+        if moved.exists():
+            os.replace(moved, archive)
 
-    yield pair, come_back
-    come_back()
+    yield pair, restore_archive
+    restore_archive()
 
 
-def test_placeholders_become_the_messages_when_the_archive_is_back(visit, away):
-    pair, come_back = away
+def test_placeholders_become_the_messages_when_the_archive_is_back(visit, archive_outage):
+    pair, restore_archive = archive_outage
     page = visit(pair.buyer, f"/threads/{pair.thread}/")
     expect(page.get_by_text(PLACEHOLDER)).to_have_count(50)
     expect(page.get_by_text(NOTE)).to_be_visible()
     ids = page.locator(".message").evaluate_all("all => all.map(one => one.id)")
-    come_back()
+    restore_archive()
     expect(page.get_by_text(PLACEHOLDER)).to_have_count(0, timeout=60_000)
     expect(page.get_by_text(NOTE)).to_have_count(0)
     assert page.locator(".message").evaluate_all("all => all.map(one => one.id)") == ids

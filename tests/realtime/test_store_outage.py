@@ -1,4 +1,4 @@
-"""A socket that is opened while DynamoDB does not answer: told to come back, not broken."""
+"""A socket opened during a DynamoDB outage is closed with a code that asks for a retry."""
 
 import pytest
 from websockets.exceptions import ConnectionClosed
@@ -24,8 +24,8 @@ def closed_with(site: Site, account) -> int:
     return closed.value.rcvd.code
 
 
-def connect_again(site: Site, account) -> Client:
-    """As a page does: until the circuit breaker has found out that the store is back."""
+def reconnect(site: Site, account) -> Client:
+    """Retries, as a page does, until the circuit breaker has closed again."""
 
     def connect() -> Client | None:
         client = site.connect(account)
@@ -35,29 +35,29 @@ def connect_again(site: Site, account) -> Client:
             return None
         return client
 
-    client = wait_until(connect, 30, message="The store is back, sockets are not.", interval=0.2)
+    client = wait_until(
+        connect, 30, message="Sockets cannot be opened after the outage.", interval=0.2
+    )
     assert client is not None
     return client
 
 
-def test_it_is_closed_with_a_code_of_ours_and_opens_once_the_store_is_back(
-    site, own_engine, monkeypatch
-):
+def test_a_new_socket_is_closed_with_a_code_until_the_store_is_back(site, own_engine, monkeypatch):
     pair = site.pair()
     with site.connect(pair.seller) as open_before:
         open_before.hear("hello")
         own_engine.kill()
         assert closed_with(site, pair.buyer) == 4503
-        # One line that says so, unless the circuit breaker did, and none of a socket that broke.
+        # At most one line in the log, unless the circuit breaker logged it, and no traceback.
         assert site.logs().count("socket_open_failed") <= 1
         assert site.logs().count("store_unavailable") + site.logs().count("store_breaker") > 0
         broken = [
             line for line in site.logs().splitlines() if "realtime/sockets/consumers.py" in line
         ]
         assert broken == []
-        own_engine.start_again(monkeypatch)
-        with connect_again(site, pair.buyer) as client:
+        own_engine.restart(monkeypatch)
+        with reconnect(site, pair.buyer) as client:
             client.send(pair.thread, "Back again")
             client.hear("message.accepted")
-        # Whoever was there before hears it all the same.
+        # A socket opened before the outage receives the message as well.
         assert open_before.hear("message.sent")["body"] == "Back again"

@@ -1,4 +1,4 @@
-"""A picture from elsewhere on the moodboard: no browser of ours asks for it, and both see it."""
+"""A remote image on the moodboard is fetched by the server, never by a browser, for both users."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.booking import book
-from tests.browser.test_attachments import is_drawn
+from tests.browser.test_attachments import wait_for_images
 from tests.browser.test_project import tab
 from tests.files.conftest import picture
 from tests.files.fake_web import HOST, Web
@@ -24,7 +24,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, web: Web) -> Iterator[Site]:
-    """One that fetches, and knows no other server than that of this test."""
+    """A site that fetches images only from the web server of this test."""
     folder: Path = tmp_path_factory.mktemp("fetching") / "data"
     site = prepared_site(folder)
     site.env |= {
@@ -45,7 +45,7 @@ def pair(site: Site):
     return site.pair()
 
 
-def test_a_pasted_address_becomes_a_picture_on_both_screens(visit, pair, web):
+def test_a_pasted_address_becomes_an_image_on_both_screens(visit, pair, web):
     link = web.give("/grey-door.jpg", picture())
     path = f"/threads/{pair.thread}/"
     buyer, seller = visit(pair.buyer, path), visit(pair.seller, path)
@@ -58,7 +58,7 @@ def test_a_pasted_address_becomes_a_picture_on_both_screens(visit, pair, web):
     for shown in (board, other):
         expect(shown.locator(".pin img")).to_have_count(1)
         expect(shown.locator(".pin-link")).to_have_count(2)
-        is_drawn(shown.page, ".pin img")
+        wait_for_images(shown.page, ".pin img")
         source = shown.locator(".pin", has=shown.page.locator("img")).locator(".pin-link")
         expect(source).to_have_attribute("href", link)
         expect(source).to_contain_text(HOST)

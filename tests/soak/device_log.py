@@ -1,4 +1,4 @@
-"""What a device writes down of what it did and saw. It only ever adds to it."""
+"""The append-only log of what a device sent and showed."""
 
 import json
 import time
@@ -10,13 +10,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Sent:
-    """Handed to a connection; once more for every attempt."""
+    """A message sent on a connection; one entry for each attempt."""
 
     thread: str
     client_id: str
     body: str
     connection: int
-    # Whether this connection had caught up with the thread by then.
+    # Whether the thread was synced on this connection at that time.
     synced: bool = True
 
 
@@ -50,26 +50,26 @@ Entry = Sent | Acknowledged | Refused | Shown
 
 
 @dataclass
-class Witness:
+class DeviceLog:
     device: str
     user: str
-    # Thread -> the seq of the newest message on the page as it was first loaded.
-    began_at: dict[str, int]
-    # Thread -> message -> the fragment that the page shows of it now. This alone changes.
+    # Thread -> seq of the newest message when the page was first loaded.
+    first_seqs: dict[str, int]
+    # Thread -> message -> the fragment currently shown; the only part that changes.
     page: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
     entries: list[Entry] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
 
-    def write(self, entry: Entry) -> None:
+    def record(self, entry: Entry) -> None:
         self.entries.append(entry)
         self.times.append(time.time())
 
-    def of(self, kind: type) -> list[Any]:
+    def list_entries(self, kind: type) -> list[Any]:
         return [entry for entry in self.entries if isinstance(entry, kind)]
 
     def shown_by_thread(self) -> dict[str, list[Shown]]:
         shown: dict[str, list[Shown]] = defaultdict(list)
-        for entry in self.of(Shown):
+        for entry in self.list_entries(Shown):
             shown[entry.thread].append(entry)
         return shown
 

@@ -1,4 +1,4 @@
-"""A whole deal on two screens: every amount and sentence, also in the PDFs."""
+"""A booking from the first offer to the last payment: every amount and text, also in the PDFs."""
 
 import re
 
@@ -27,12 +27,12 @@ def offer(page: Page, path: str, *, service: str, price: str, deposit: str, show
     live(page)
 
 
-def says(pages: tuple[Page, Page], text: str) -> None:
+def expect_text(pages: tuple[Page, Page], text: str) -> None:
     for page in pages:
         expect(page.locator(".message", has_text=text).last).to_be_visible()
 
 
-def adds_up(pages: tuple[Page, Page], service: str, sums: dict[str, str]) -> None:
+def expect_sums(pages: tuple[Page, Page], service: str, sums: dict[str, str]) -> None:
     for page in pages:
         account = tab(page, "expenses").locator("article", has_text=service)
         for label, amount in sums.items():
@@ -51,9 +51,9 @@ def test_from_the_first_offer_to_the_last_payment(visit, pair):
     path = f"/threads/{pair.thread}/"
     buyer, seller = both = visit(pair.buyer, path), visit(pair.seller, path)
 
-    # An offer, and the buyer's own in its place.
+    # An offer, replaced by the buyer's counter-offer.
     offer(seller, path, service="Portraits", price="1,200", deposit="400", shown="EUR 1,200.00")
-    says(both, "made an offer: ")
+    expect_text(both, "made an offer: ")
     offer(buyer, path, service="Portraits", price="1100.00", deposit="300", shown="EUR 1,100.00")
     seller.get_by_role("link", name="Review offer").first.click()
     expect(seller.locator(".sum-line")).to_contain_text("EUR 1,100.00")
@@ -62,11 +62,11 @@ def test_from_the_first_offer_to_the_last_payment(visit, pair):
         page.goto(path)
         live(page)
         expect(page.locator("[data-panel] [data-tab-body=brief]")).to_be_visible()
-    says(both, "accepted the offer: ")
+    expect_text(both, "accepted the offer: ")
     expect(buyer.locator(".banner", has_text="New offer")).to_have_count(0)
-    adds_up(both, "Portraits", {"Total": "EUR 1,100.00", "Outstanding": "EUR 1,100.00"})
+    expect_sums(both, "Portraits", {"Total": "EUR 1,100.00", "Outstanding": "EUR 1,100.00"})
 
-    # Signed by both: the deposit is due.
+    # After both signatures the deposit is due.
     sign(buyer, "Beatrice Buyer")
     sign(seller, "Samuel Seller")
     contract = pdf_text(seller, seller.get_by_role("link", name="Download PDF"))
@@ -75,10 +75,10 @@ def test_from_the_first_offer_to_the_last_payment(visit, pair):
     for page in both:
         page.goto(path)
         live(page)
-    says(both, "You've both signed, so it's now in force.")
-    adds_up(both, "Portraits", {"Outstanding": "EUR 1,100.00", "Due now": "EUR 300.00"})
+    expect_text(both, "You've both signed, so it's now in force.")
+    expect_sums(both, "Portraits", {"Outstanding": "EUR 1,100.00", "Due now": "EUR 300.00"})
 
-    # Extras add to it.
+    # Extras increase the amount due.
     dialog = propose(seller, "Propose extras")
     dialog.get_by_label("Description").fill("Retouching")
     dialog.get_by_label("Quantity").fill("3")
@@ -88,9 +88,9 @@ def test_from_the_first_offer_to_the_last_payment(visit, pair):
     dialog.get_by_role("button", name="Propose extras").click()
     card(buyer, "pending").get_by_role("button", name="Accept").click()
     expect(card(seller, "accepted")).to_be_visible()
-    adds_up(both, "Portraits", {"Total": "EUR 1,176.50", "Outstanding": "EUR 1,176.50"})
+    expect_sums(both, "Portraits", {"Total": "EUR 1,176.50", "Outstanding": "EUR 1,176.50"})
 
-    # Approved proofs, then completion: all of it is due, and nothing is recorded as paid.
+    # After approved proofs and completion everything is due, and no payment is recorded.
     dialog = propose(seller, "Share proofs")
     dialog.get_by_label("Photos from this device").set_input_files([photo("door.jpg")])
     dialog.get_by_role("button", name="Share proofs").click()
@@ -104,13 +104,13 @@ def test_from_the_first_offer_to_the_last_payment(visit, pair):
     expect(dialog).to_be_hidden()
     expect(card(buyer, "pending")).to_contain_text("It doesn't record a payment")
     card(buyer, "pending").get_by_role("button", name="Accept").click()
-    says(both, "accepted the work: Portraits.")
-    adds_up(both, "Portraits", {"Paid": "EUR 0.00", "Due now": "EUR 1,176.50"})
+    expect_text(both, "accepted the work: Portraits.")
+    expect_sums(both, "Portraits", {"Paid": "EUR 0.00", "Due now": "EUR 1,176.50"})
 
-    # Paid in two parts; the first was a mistake and is reversed.
+    # Two payments, of which the first is reversed.
     pay(tab(seller, "expenses"), "400", left="EUR 776.50")
     pay(seller.locator("[data-tab-body=expenses]"), "776.50", left="EUR 0.00")
-    adds_up(both, "Portraits", {"Paid": "EUR 1,176.50", "Outstanding": "EUR 0.00"})
+    expect_sums(both, "Portraits", {"Paid": "EUR 1,176.50", "Outstanding": "EUR 0.00"})
     seller.locator("[data-tab-body=expenses]").get_by_role("link", name="Receipt 1").click()
     seller.get_by_role("link", name="Reverse").click()
     after = seller.locator("tr", has_text="Balance afterwards")
@@ -121,16 +121,16 @@ def test_from_the_first_offer_to_the_last_payment(visit, pair):
     assert "EUR 400.00" in reversal
     assert "Reverses" in reversal
     seller.goto(path)
-    adds_up(both, "Portraits", {"Paid": "EUR 776.50", "Outstanding": "EUR 400.00"})
+    expect_sums(both, "Portraits", {"Paid": "EUR 776.50", "Outstanding": "EUR 400.00"})
 
-    # Another booking, cancelled before it begins.
+    # A second booking is cancelled before it begins.
     offer(seller, path, service="A second day", price="500", deposit="100", shown="EUR 500.00")
     tab(buyer, "actions").get_by_role("link", name="Review offer").click()
     buyer.get_by_role("button", name="Accept").click()
     for page in both:
         page.goto(path)
         live(page)
-    adds_up(both, "A second day", {"Total": "EUR 500.00"})
+    expect_sums(both, "A second day", {"Total": "EUR 500.00"})
     dialog = propose(seller, "Cancel the booking")
     dialog.get_by_label("Reason").fill("The studio is flooded.")
     dialog.get_by_role("button", name="Cancel the booking").click()
@@ -139,7 +139,7 @@ def test_from_the_first_offer_to_the_last_payment(visit, pair):
     card(buyer, "pending").get_by_role("link", name="Agree to cancel").click()
     dialog = shown_dialog(buyer)
     dialog.get_by_role("button", name="Agree to cancel").click()
-    says(both, "A second day")
-    adds_up(both, "A second day", {"Total": "EUR 0.00", "Outstanding": "EUR 0.00"})
-    # The first booking is what it was.
-    adds_up(both, "Portraits", {"Paid": "EUR 776.50", "Outstanding": "EUR 400.00"})
+    expect_text(both, "A second day")
+    expect_sums(both, "A second day", {"Total": "EUR 0.00", "Outstanding": "EUR 0.00"})
+    # The first booking is unchanged.
+    expect_sums(both, "Portraits", {"Paid": "EUR 776.50", "Outstanding": "EUR 400.00"})

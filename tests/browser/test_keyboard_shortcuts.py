@@ -1,4 +1,4 @@
-"""The list by keyboard, and finding somebody by a few letters; never while one writes."""
+"""Keyboard shortcuts of the list and the quick search; inactive in text fields."""
 
 import re
 from urllib.parse import quote
@@ -8,20 +8,20 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import live as caught_up
-from tests.browser.conftest import wait_for_answer, write
+from tests.browser.conftest import wait_for_response, write
 from tests.site import Pair
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def many(seeded) -> Pair:
-    """Two people with four conversations."""
+def seeded_pair(seeded) -> Pair:
+    """Two users with four conversations."""
     return seeded(4)
 
 
 def live(page: Page) -> Page:
-    """Caught up with, and listening to keys."""
+    """Waits until the page is in sync and handles shortcuts."""
     expect(page.locator("html[data-keys]")).to_have_count(1)
     return caught_up(page)
 
@@ -39,110 +39,116 @@ def row(page: Page, thread: str):
     return page.locator(f'.rows [data-thread="{thread}"]')
 
 
-def leave_the_box(page: Page) -> None:
-    """As a click beside everything does."""
+def blur_composer(page: Page) -> None:
+    """Removes the focus, as a click on the background does."""
     page.evaluate("document.activeElement.blur()")
 
 
-def test_j_and_k_go_through_the_list_and_enter_opens(visit, many):
-    page = live(visit(many.seller))
-    one, two, three, four = threads(page)
+def test_j_and_k_move_through_the_list_and_enter_opens(visit, seeded_pair):
+    page = live(visit(seeded_pair.seller))
+    thread_1, thread_2, thread_3, thread_4 = threads(page)
     page.keyboard.press("j")
-    focused(page, one).to_be_focused()
-    for key, there in (("j", two), ("j", three), ("k", two), ("k", one), ("k", one)):
+    focused(page, thread_1).to_be_focused()
+    for key, expected in (
+        ("j", thread_2),
+        ("j", thread_3),
+        ("k", thread_2),
+        ("k", thread_1),
+        ("k", thread_1),
+    ):
         page.keyboard.press(key)
-        focused(page, there).to_be_focused()
+        focused(page, expected).to_be_focused()
     for _ in range(5):
         page.keyboard.press("j")
-    focused(page, four).to_be_focused()
+    focused(page, thread_4).to_be_focused()
     page.keyboard.press("Enter")
-    page.wait_for_url(f"**/threads/{four}/")
-    # Beside an open one it goes on from there.
-    leave_the_box(live(page))
+    page.wait_for_url(f"**/threads/{thread_4}/")
+    # In an open thread the list continues from this thread.
+    blur_composer(live(page))
     page.keyboard.press("k")
-    focused(page, three).to_be_focused()
+    focused(page, thread_3).to_be_focused()
 
 
-def test_e_archives_what_has_the_focus_and_goes_on_with_the_next(visit, many):
-    page = live(visit(many.seller))
-    one, two, *_ = threads(page)
+def test_e_archives_the_focused_row_and_moves_to_the_next(visit, seeded_pair):
+    page = live(visit(seeded_pair.seller))
+    thread_1, thread_2, *_ = threads(page)
     page.keyboard.press("j")
     page.keyboard.press("e")
-    expect(row(page, one)).to_have_count(0)
-    focused(page, two).to_be_focused()
+    expect(row(page, thread_1)).to_have_count(0)
+    focused(page, thread_2).to_be_focused()
     toast = page.locator(".toast", has_text="Archived")
     toast.get_by_role("button", name="Undo").click()
-    expect(row(page, one)).to_be_visible()
+    expect(row(page, thread_1)).to_be_visible()
     page.goto("/inbox/archived/")
     expect(page.get_by_text("Nothing archived")).to_be_visible()
 
 
-def test_m_and_u_turn_it_on_and_off(visit, many):
-    page = live(visit(many.seller))
-    one, *_ = threads(page)
+def test_m_and_u_toggle_mute_and_unread(visit, seeded_pair):
+    page = live(visit(seeded_pair.seller))
+    thread_1, *_ = threads(page)
     page.keyboard.press("j")
     page.keyboard.press("m")
-    expect(row(page, one)).to_have_attribute("data-muted", "")
+    expect(row(page, thread_1)).to_have_attribute("data-muted", "")
     page.keyboard.press("m")
-    expect(row(page, one)).not_to_have_attribute("data-muted", re.compile(""))
+    expect(row(page, thread_1)).not_to_have_attribute("data-muted", re.compile(""))
     page.keyboard.press("u")
-    expect(row(page, one)).to_have_attribute("data-marked", "")
+    expect(row(page, thread_1)).to_have_attribute("data-marked", "")
     page.keyboard.press("u")
-    expect(row(page, one)).not_to_have_attribute("data-marked", re.compile(""))
-    focused(page, one).to_be_focused()
+    expect(row(page, thread_1)).not_to_have_attribute("data-marked", re.compile(""))
+    focused(page, thread_1).to_be_focused()
 
 
-def test_what_is_picked_comes_before_what_has_the_focus(visit, many):
-    page = live(visit(many.seller))
-    one, two, three, four = threads(page)
-    for thread in (two, three):
+def test_selected_rows_take_precedence_over_the_focused_row(visit, seeded_pair):
+    page = live(visit(seeded_pair.seller))
+    thread_1, thread_2, thread_3, thread_4 = threads(page)
+    for thread in (thread_2, thread_3):
         row(page, thread).locator("input").check(force=True)
     page.keyboard.press("e")
     expect(page.locator(".toast")).to_contain_text("Archived: 2 conversations")
     expect(page.locator(".row")).to_have_count(2)
-    assert threads(page) == [one, four]
+    assert threads(page) == [thread_1, thread_4]
 
 
-def test_an_open_one_is_archived_or_marked_and_left(visit, many):
-    for key, said in (("u", "Marked as unread"), ("e", "Archived")):
-        page = live(visit(many.seller, f"/threads/{many.thread}/"))
-        leave_the_box(page)
+def test_an_open_thread_is_archived_or_marked_and_left(visit, seeded_pair):
+    for key, notice in (("u", "Marked as unread"), ("e", "Archived")):
+        page = live(visit(seeded_pair.seller, f"/threads/{seeded_pair.thread}/"))
+        blur_composer(page)
         page.keyboard.press(key)
         page.wait_for_url("**/inbox/")
-        expect(page.locator(".toast")).to_contain_text(said)
+        expect(page.locator(".toast")).to_contain_text(notice)
         page.context.close()
 
 
-def test_n_opens_what_is_unread(visit, many):
-    buyer = live(visit(many.buyer, f"/threads/{many.thread}/"))
-    page = live(visit(many.seller))
+def test_n_opens_the_next_unread_thread(visit, seeded_pair):
+    buyer = live(visit(seeded_pair.buyer, f"/threads/{seeded_pair.thread}/"))
+    page = live(visit(seeded_pair.seller))
     page.keyboard.press("n")
     expect(page.get_by_text("You're all caught up.")).to_be_visible()
     write(buyer, "Are you there?")
-    expect(row(page, many.thread)).to_have_attribute("data-unread", "1")
+    expect(row(page, seeded_pair.thread)).to_have_attribute("data-unread", "1")
     page.keyboard.press("n")
-    page.wait_for_url(f"**/threads/{many.thread}/")
+    page.wait_for_url(f"**/threads/{seeded_pair.thread}/")
 
 
-def test_letters_are_letters_while_one_writes(visit, many):
-    page = live(visit(many.seller, f"/threads/{many.thread}/"))
+def test_shortcuts_are_inactive_in_text_fields(visit, seeded_pair):
+    page = live(visit(seeded_pair.seller, f"/threads/{seeded_pair.thread}/"))
     box = page.locator("#compose")
     box.press_sequentially("jkemun/?")
     expect(box).to_have_value("jkemun/?")
     expect(page.locator(".row")).to_have_count(4)
-    # In a menu and with another key held they are not ours either.
+    # Shortcuts are inactive in a menu and with a modifier key.
     page.get_by_role("button", name="Conversation options").click()
     page.keyboard.press("e")
     page.keyboard.press("Escape")
-    leave_the_box(page)
+    blur_composer(page)
     page.keyboard.press("Control+e")
     page.keyboard.press("Alt+m")
     expect(page.locator(".toast")).to_have_count(0)
-    assert page.url.endswith(f"/threads/{many.thread}/")
+    assert page.url.endswith(f"/threads/{seeded_pair.thread}/")
 
 
-def test_a_slash_leads_to_the_search_box(visit, many):
-    page = live(visit(many.seller))
+def test_a_slash_focuses_the_search_box(visit, seeded_pair):
+    page = live(visit(seeded_pair.seller))
     page.keyboard.press("/")
     page.wait_for_url("**/inbox/search/")
     box = page.get_by_role("searchbox")
@@ -154,8 +160,8 @@ def test_a_slash_leads_to_the_search_box(visit, many):
     expect(box).to_have_value("light")
 
 
-def test_a_question_mark_lists_them_and_they_can_be_turned_off(visit, many):
-    page = live(visit(many.seller))
+def test_a_question_mark_lists_the_shortcuts_and_they_can_be_turned_off(visit, seeded_pair):
+    page = live(visit(seeded_pair.seller))
     page.keyboard.press("?")
     listed = page.get_by_role("dialog", name="Keyboard")
     expect(listed.get_by_text("Open the next unread conversation")).to_be_visible()
@@ -168,7 +174,7 @@ def test_a_question_mark_lists_them_and_they_can_be_turned_off(visit, many):
     page.reload()
     live(page).keyboard.press("j")
     expect(page.locator(".row-link:focus")).to_have_count(0)
-    # With Ctrl it is not a single letter.
+    # A shortcut with Ctrl stays active.
     page.keyboard.press("Control+k")
     expect(page.get_by_role("dialog", name="Find a person")).to_be_visible()
     page.goto("/inbox/keys/")
@@ -178,35 +184,35 @@ def test_a_question_mark_lists_them_and_they_can_be_turned_off(visit, many):
     expect(page.locator(".row-link:focus")).to_have_count(1)
 
 
-def test_letters_of_another_script_are_taken_by_their_place(visit, many):
-    page = live(visit(many.seller))
-    one, *_ = threads(page)
+def test_shortcuts_work_by_key_position_in_other_scripts(visit, seeded_pair):
+    page = live(visit(seeded_pair.seller))
+    thread_1, *_ = threads(page)
     page.evaluate(
         """() => document.dispatchEvent(
             new KeyboardEvent("keydown", { key: "о", code: "KeyJ", bubbles: true }))"""
     )
-    focused(page, one).to_be_focused()
+    focused(page, thread_1).to_be_focused()
 
 
 @pytest.fixture
-def named(visit, many) -> Page:
-    """The buyer's page, once search knows the seller's name: it is fed a moment after the fact."""
-    page = live(visit(many.buyer, f"/threads/{many.thread}/"))
+def indexed_page(visit, seeded_pair) -> Page:
+    """The buyer's page, after the seller's name has been indexed with its delay."""
+    page = live(visit(seeded_pair.buyer, f"/threads/{seeded_pair.thread}/"))
     name = page.locator(".row-name span").first.inner_text()
     write(page, "So that this server hears of it")
-    wait_for_answer(page, f"/inbox/find/?q={quote(name)}", 'role="option"')
+    wait_for_response(page, f"/inbox/find/?q={quote(name)}", 'role="option"')
     page.goto("/inbox/")
     return live(page)
 
 
-def test_ctrl_k_finds_a_conversation_by_a_name_while_one_writes(named, many):
-    page = named
-    page.goto(f"/threads/{many.thread}/")
+def test_ctrl_k_finds_a_conversation_by_name_from_a_text_field(indexed_page, seeded_pair):
+    page = indexed_page
+    page.goto(f"/threads/{seeded_pair.thread}/")
     live(page)
     name = page.locator(".rows .row-name span").first.inner_text()
     page.locator("#compose").press_sequentially("Half a sentence")
     page.keyboard.press("Control+k")
-    # At once: no letter is lost that is typed on.
+    # The field has the focus immediately, so no typed letter is lost.
     page.keyboard.type(name.lower())
     box = page.get_by_role("combobox", name="Find a person")
     expect(box).to_have_value(name.lower())
@@ -221,14 +227,14 @@ def test_ctrl_k_finds_a_conversation_by_a_name_while_one_writes(named, many):
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowUp")
     expect(page.get_by_role("option").last).to_have_attribute("aria-selected", "true")
-    there = page.get_by_role("option").last.get_attribute("data-href")
+    expected = page.get_by_role("option").last.get_attribute("data-href")
     page.keyboard.press("Enter")
-    page.wait_for_url(f"**{there}")
-    assert "/people/" in there
+    page.wait_for_url(f"**{expected}")
+    assert "/people/" in expected
 
 
-def test_enter_before_the_answer_goes_where_the_answer_leads(named):
-    page = named
+def test_enter_before_the_response_opens_the_first_result(indexed_page):
+    page = indexed_page
     name = page.locator(".row-name span").first.inner_text()
     page.keyboard.press("Control+k")
     page.keyboard.type(name)
@@ -236,8 +242,8 @@ def test_enter_before_the_answer_goes_where_the_answer_leads(named):
     page.wait_for_url("**/threads/**")
 
 
-def test_without_a_word_the_latest_and_for_no_match_a_sentence(named):
-    page = named
+def test_an_empty_query_lists_recent_threads_and_no_match_shows_a_message(indexed_page):
+    page = indexed_page
     page.keyboard.press("Control+k")
     expect(
         page.get_by_role("group", name="Latest conversations").get_by_role("option")
