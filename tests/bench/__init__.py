@@ -1,5 +1,6 @@
-"""How fast it is, and what of that is the machine's.
+"""Benchmarks of the service, compared with the bare engine on the same machine.
 
-`script/bench` runs it. `world` is the service as it would be deployed; `talk`, `bare`, `pages` and
-`crowd` are loads, each in a process of its own; `run` interleaves them; `report` is the table.
+`script/bench` runs them. `deployment` starts the service as in production; `messaging_load`,
+`engine_load`, `pages` and `socket_load` generate load, mostly in separate processes; `run`
+interleaves them; `report` prints the table.
 """

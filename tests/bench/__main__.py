@@ -9,7 +9,7 @@ from tests.bench import growth
 from tests.bench.report import as_json, as_markdown, as_text, rows_of
 from tests.bench.run import QUICK, WHOLE, bench
 
-# Found by name once `world` has been imported.
+# Importable only after `deployment` has extended the path.
 import terminal  # isort: skip
 
 
@@ -22,9 +22,9 @@ def main(arguments: list[str]) -> int:
         return 0
     _allow_many_sockets()
     if options.growth:
-        return _grow(options.growth)
+        return _measure_growth(options.growth)
     size = QUICK if options.quick else WHOLE
-    result = bench(size, keep_profile=options.profile, tell=terminal.say)
+    result = bench(size, keep_profile=options.profile, log_progress=terminal.say)
     terminal.say(f"\nMeasured in {result.machine['took']:.0f} s\n")
     terminal.say(as_text(result))
     if options.json:
@@ -32,18 +32,18 @@ def main(arguments: list[str]) -> int:
     return 0 if all(row.ok is not False for row in rows_of(result)) else 1
 
 
-def _grow(minutes: float) -> int:
-    found = growth.measure(minutes=minutes, tell=terminal.say)
+def _measure_growth(minutes: float) -> int:
+    found = growth.measure(minutes=minutes, log_progress=terminal.say)
     terminal.say(
         f"\n{found.messages:,} messages; since the first fifth of the time memory has "
-        f"changed by {found.share:+.1%} (at most {growth.MOST:+.0%}: "
+        f"changed by {found.share:+.1%} (at most {growth.MAX_GROWTH:+.0%}: "
         f"{'ok' if found.is_none else 'NOT'})"
     )
     return 0 if found.is_none else 1
 
 
 def _allow_many_sockets() -> None:
-    """A thousand of them, each with an end here and an end there."""
+    """Raises the limit of open files for a thousand sockets with both ends on this machine."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
@@ -51,20 +51,24 @@ def _allow_many_sockets() -> None:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="script/bench",
-        description="How fast it is, beside what the bare engine does in the same run.",
+        description="Measures the service and compares it with the bare engine in the same run.",
     )
-    parser.add_argument("--quick", action="store_true", help="smaller and shorter: two minutes")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
+    parser.add_argument("--quick", action="store_true", help="a smaller run of two minutes")
     parser.add_argument(
-        "--growth", type=float, metavar="MINUTES", help="only this: does memory grow meanwhile?"
+        "--json", type=Path, metavar="FILE", help="also write the results to this file"
     )
-    parser.add_argument("--profile", type=Path, metavar="FILE", help="keep the samples there")
+    parser.add_argument(
+        "--growth", type=float, metavar="MINUTES", help="measure only the growth of memory"
+    )
+    parser.add_argument(
+        "--profile", type=Path, metavar="FILE", help="keep the profile samples here"
+    )
     parser.add_argument(
         "--markdown",
         type=Path,
         nargs="+",
         metavar="FILE",
-        help="measure nothing: print what --json wrote as the table of docs/speed.md",
+        help="print results of --json as the table of docs/speed.md, without a measurement",
     )
     return parser.parse_args(arguments)
 

@@ -1,9 +1,9 @@
 """`python -m tests.bench.clients`: what a DynamoDB client costs, compared with other clients.
 
 The same requests against the embedded engine, one at a time: the transaction of a send, and the
-query of a page of messages. Counts processor time of this process only, so neither the engine's nor
-that of other programs. Rounds are interleaved and the median counts. Clients whose packages are
-missing are left out; docs/decisions/dynamodb-client.md says how to install them.
+query of a page of messages. Only processor time of this process is counted, not that of the engine
+or of other programs. Rounds are interleaved and the median counts. Clients whose packages are
+missing are skipped; docs/decisions/dynamodb-client.md describes how to install them.
 """
 
 import argparse
@@ -121,11 +121,11 @@ def pynamodb(endpoint: str) -> Call:
 async def ours_async(endpoint: str, stack: AsyncExitStack) -> AsyncCall:
     from threads.dynamodb.async_client import AsyncClient
 
-    return AsyncClient(_our_client(endpoint)).ask
+    return AsyncClient(_our_client(endpoint)).call
 
 
 async def aiodynamo(endpoint: str, stack: AsyncExitStack) -> AsyncCall:
-    """Below its models, like the others: what these do with attributes is not measured."""
+    """Uses the client below its models, as for the others, so that attributes are not measured."""
     import aiohttp
     from aiodynamo.client import Client
     from aiodynamo.credentials import Key, StaticCredentials
@@ -202,12 +202,12 @@ class Measurement:
 
     async def _measure(self, call: Any, operation: str, *, is_async: bool) -> float:
         made = [REQUESTS[operation](self.thread) for _ in range(self.requests)]
-        begun = time.process_time()
+        started_at = time.process_time()
         for arguments in made:
             found = call(operation, arguments)
             if is_async:
                 found = await found
-        used = time.process_time() - begun
+        used = time.process_time() - started_at
         assert operation != "Query" or len(found["Items"]) == PAGE_SIZE
         return used / self.requests * 1_000_000
 

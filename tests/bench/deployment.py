@@ -1,4 +1,4 @@
-"""The service as it would be deployed: daphne, Redis, the engine on a file; one process each."""
+"""The service as in production: daphne, Redis and the engine on a file, one process each."""
 
 import json
 import os
@@ -27,14 +27,14 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
-class World:
+class Deployment:
     folder: Path
     env: dict[str, str]
     engine: engine.Engine
     redis: processes.Program
     service: processes.Program
     port: int
-    plot: dict[str, Any]
+    seed_data: dict[str, Any]
 
     @property
     def programs(self) -> dict[str, int]:
@@ -45,11 +45,11 @@ class World:
         }
 
     def cpu(self) -> dict[str, float]:
-        """Seconds of processor time that each has used so far."""
+        """The seconds of processor time that each process has used so far."""
         return {name: cpu_of(pid) for name, pid in self.programs.items()}
 
     def memory(self) -> int:
-        """Of the service, in bytes."""
+        """The memory of the service in bytes."""
         pages = Path(f"/proc/{self.service.pid}/statm").read_text().split()[1]
         return int(pages) * resource.getpagesize()
 
@@ -60,7 +60,7 @@ def cpu_of(pid: int) -> float:
 
 
 @contextmanager
-def running_world(*, messages: int, rows: int) -> Iterator[World]:
+def running_deployment(*, messages: int, rows: int) -> Iterator[Deployment]:
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="parley-bench-", dir=test_environment.base_folder()))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -70,10 +70,10 @@ def running_world(*, messages: int, rows: int) -> Iterator[World]:
         stack.enter_context(redis.running())
         (folder / "data").mkdir()
         env = _environment(folder, store, redis)
-        plot = _seed(env, messages, rows)
+        seed_data = _seed(env, messages, rows)
         service, port = _serve(folder, env)
         stack.enter_context(processes.running(service))
-        yield World(folder, env, store, redis.program, service, port, plot)
+        yield Deployment(folder, env, store, redis.program, service, port, seed_data)
 
 
 def _environment(folder: Path, store: engine.Engine, redis: services.Service) -> dict[str, str]:
@@ -88,7 +88,7 @@ def _environment(folder: Path, store: engine.Engine, redis: services.Service) ->
         "SECRET_KEY": secrets.token_urlsafe(64),
         "PARLEY_TABLE": "bench",
         "PARLEY_DATA": str(folder / "data"),
-        # What is measured is not how well too much is refused.
+        # No rate limits: refusals are not measured.
         "PARLEY_SOCKET_RATE": "1000000",
         "PARLEY_SOCKET_BURST": "1000000",
         "PARLEY_SOCKETS_PER_USER": "1000000",
@@ -103,7 +103,7 @@ def _seed(env: dict[str, str], messages: int, rows: int) -> dict[str, Any]:
     command = [sys.executable, "-m", "tests.bench.seed", str(messages), str(rows)]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
     if done.returncode != 0:
-        raise processes.Problem(f"The people could not be made: {done.stderr[-2000:]}")
+        raise processes.Problem(f"The users could not be created: {done.stderr[-2000:]}")
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -121,9 +121,9 @@ def _serve(folder: Path, env: dict[str, str]) -> tuple[processes.Program, int]:
         )
     os.close(writing)
     with os.fdopen(reading) as ready:
-        told = ready.readline().split()
-    if not told:
+        address = ready.readline().split()
+    if not address:
         raise processes.Problem(
             f"The service did not start: {(folder / 'service.log').read_text()[-2000:]}"
         )
-    return service, int(told[1])
+    return service, int(address[1])

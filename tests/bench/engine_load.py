@@ -1,5 +1,5 @@
-"""The bare engine: the transaction of a send, as the service makes it, from a client that does
-nothing else. What it reaches is the machine's and the engine's; the rest is ours."""
+"""Load on the bare engine: the transaction of a send as in the service, from a minimal client.
+The result is the limit of the machine and the engine; the difference is the cost of the service."""
 
 import asyncio
 import json
@@ -21,14 +21,14 @@ HEAD = (
 )
 
 
-class Thread:
-    """Where a thread stands, and what its next transaction is: the template with its values."""
+class ThreadState:
+    """The state of a thread, from which the template of its next transaction is filled."""
 
-    def __init__(self, made: dict) -> None:
-        self.template: str = made["template"]
-        self.names: dict[str, str] = made["names"]
-        self.seq, self.tally = made["seq"], made["tally"]
-        self.message: str = made["message"]
+    def __init__(self, fields: dict) -> None:
+        self.template: str = fields["template"]
+        self.names: dict[str, str] = fields["names"]
+        self.seq, self.tally = fields["seq"], fields["tally"]
+        self.message: str = fields["message"]
         self.at = 0
 
     def next(self) -> tuple[bytes, str]:
@@ -57,31 +57,31 @@ class Thread:
 
 async def main() -> None:
     spec = json.loads(sys.stdin.readline())
-    threads = [Thread(made) for made in spec["threads"]]
-    lines = [await open_http(spec["port"]) for _ in threads]
+    threads = [ThreadState(fields) for fields in spec["threads"]]
+    connections = [await open_http(spec["port"]) for _ in threads]
     print("ready", flush=True)
     await asyncio.to_thread(sys.stdin.readline)
     latencies: list[float] = []
     ends_at = time.perf_counter() + spec["seconds"]
 
-    async def write(thread: Thread, line) -> None:
+    async def write(thread: ThreadState, connection) -> None:
         while time.perf_counter() < ends_at:
             body, message = thread.next()
             head = HEAD.format(port=spec["port"], operation="TransactWriteItems", size=len(body))
-            begun = time.perf_counter()
-            status, answer = await line.send(head.encode() + body)
+            started_at = time.perf_counter()
+            status, response = await connection.send(head.encode() + body)
             if status != 200:
-                raise SystemExit(f"The engine refused: {answer[:500]!r}")
-            latencies.append(time.perf_counter() - begun)
+                raise SystemExit(f"The engine refused: {response[:500]!r}")
+            latencies.append(time.perf_counter() - started_at)
             thread.done(message)
 
-    await asyncio.gather(*(write(*both) for both in zip(threads, lines, strict=True)))
-    standing = [{"seq": t.seq, "tally": t.tally, "message": t.message} for t in threads]
+    await asyncio.gather(*(write(*pair) for pair in zip(threads, connections, strict=True)))
+    states = [{"seq": t.seq, "tally": t.tally, "message": t.message} for t in threads]
     result = {
         "seconds": spec["seconds"],
         "messages": len(latencies),
         "latencies": sorted(latencies),
-        "standing": standing,
+        "standing": states,
     }
     print(json.dumps(result), flush=True)
 

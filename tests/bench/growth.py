@@ -1,6 +1,6 @@
-"""Does the service grow? People come, talk for half a minute and leave, again and again.
+"""Growth of memory while users repeatedly connect, exchange messages and disconnect.
 
-What is kept for all of them is filled in the first fifth; from then on memory should stay as it is.
+Caches fill in the first fifth of the time; from then on memory should stay constant.
 """
 
 from collections.abc import Callable
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from statistics import median
 
 from tests.bench import load
-from tests.bench.deployment import World, running_world
-from tests.bench.rounds import TALK
+from tests.bench.deployment import Deployment, running_deployment
+from tests.bench.rounds import MESSAGING_LOAD
 
 SECONDS = 30
-# Of what it was: less than the allocator gives and takes from one minute to the next.
-MOST = 0.03
+# Relative growth; smaller than the fluctuation of the allocator.
+MAX_GROWTH = 0.03
 
 
 @dataclass
@@ -25,24 +25,24 @@ class Growth:
     @property
     def share(self) -> float:
         fifth = max(1, len(self.memory) // 5)
-        then, now = self.memory[fifth : 2 * fifth], self.memory[-fifth:]
-        return median(now) / median(then) - 1
+        early, late = self.memory[fifth : 2 * fifth], self.memory[-fifth:]
+        return median(late) / median(early) - 1
 
     @property
     def is_none(self) -> bool:
-        return self.share <= MOST
+        return self.share <= MAX_GROWTH
 
 
-def measure(*, minutes: float, tell: Callable[[str], None]) -> Growth:
+def measure(*, minutes: float, log_progress: Callable[[str], None]) -> Growth:
     growth = Growth(0, [])
-    with running_world(messages=100, rows=10) as world:
+    with running_deployment(messages=100, rows=10) as deployment:
         for number in range(max(5, round(60 * minutes / SECONDS))):
-            growth.messages += _talk(world)
-            growth.memory.append(world.memory())
-            tell(f"{(number + 1) * SECONDS} s: {growth.memory[-1] / 2**20:.1f} MB")
+            growth.messages += _run_load(deployment)
+            growth.memory.append(deployment.memory())
+            log_progress(f"{(number + 1) * SECONDS} s: {growth.memory[-1] / 2**20:.1f} MB")
     return growth
 
 
-def _talk(world: World) -> int:
-    spec = {"port": world.port, "threads": world.plot["talking"], "in_flight": 1}
-    return int(load.run(world, TALK, spec | {"seconds": SECONDS})["messages"])
+def _run_load(deployment: Deployment) -> int:
+    spec = {"port": deployment.port, "threads": deployment.seed_data["talking"], "in_flight": 1}
+    return int(load.run(deployment, MESSAGING_LOAD, spec | {"seconds": SECONDS})["messages"])

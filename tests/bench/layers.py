@@ -1,8 +1,8 @@
-"""`python -m tests.bench.layers`: what a delivery costs on our channel layer and on others.
+"""`python -m tests.bench.layers`: the cost of a delivery on our channel layer and on others.
 
 Publishes messages to groups of two sockets each and reads them as sockets do, on one server, and
 from one server to the sockets of another. Both servers are layers in this process, so that its
-processor time covers both; that of Redis is counted, too. Rounds are interleaved and the median
+processor time covers both; that of Redis is counted as well. Rounds are interleaved and the median
 counts.
 """
 
@@ -38,7 +38,7 @@ from tests.wait import async_wait_until  # noqa: E402
 SOCKETS_PER_GROUP = 2
 GROUPS = 20
 CAPACITY = 10_000
-# Messages that come at once, as in a busy second.
+# Messages sent at once, as in a busy second.
 BURST = 20
 # Longer than the blocking reads of the layers on Redis, which otherwise end with an error.
 SOCKET_TIMEOUT_SECONDS = 60
@@ -75,7 +75,7 @@ class Sockets:
                 channel = await self.layer.new_channel()
                 queue = stack.enter_context(channel_queue(self.layer, channel))
                 await self.layer.group_add(group, channel)
-                queue.on_mail = lambda queue=queue: self._take(queue)
+                queue.on_put = lambda queue=queue: self._take(queue)
 
     def _take(self, queue: ChannelQueue) -> None:
         self.count += len(queue.messages)
@@ -83,7 +83,7 @@ class Sockets:
 
 
 async def deliver(layer: Any, sockets: Sockets, deliveries: int) -> None:
-    """In bursts, so that a layer that can send several at once does."""
+    """Publishes in bursts, so that a layer can combine messages."""
     publisher = Publisher()
     publisher.loop = asyncio.get_running_loop()
     expected = sockets.count
@@ -111,7 +111,7 @@ class Measurement:
                 opened[name] = Sockets(layer)
                 await opened[name].open(stack)
             for _, other in pairs.values():
-                # Our layer publishes to Redis only once it has heard of another server.
+                # Our layer publishes to Redis only after it has detected another server.
                 await other.new_channel()
             for number in range(rounds + 1):
                 for name, (layer, other) in pairs.items():
@@ -124,9 +124,9 @@ class Measurement:
     async def _measure(
         self, name: str, case: str, layer: Any, sockets: Sockets, number: int
     ) -> None:
-        begun, redis = time.process_time(), cpu_of(self.redis_pid)
+        started_at, redis = time.process_time(), cpu_of(self.redis_pid)
         await deliver(layer, sockets, self.deliveries)
-        used = time.process_time() - begun, cpu_of(self.redis_pid) - redis
+        used = time.process_time() - started_at, cpu_of(self.redis_pid) - redis
         if number:
             scale = 1000 / self.deliveries
             one = (used[0] * scale, used[1] * scale)

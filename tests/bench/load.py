@@ -1,4 +1,4 @@
-"""Loads: processes of their own, which are told what to do, say that they are ready, and answer."""
+"""Runs a load in a separate process, which reads its task, prints `ready` and its result."""
 
 import json
 import subprocess
@@ -6,19 +6,19 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from tests.bench.deployment import ROOT, World
+from tests.bench.deployment import ROOT, Deployment
 
 import processes  # isort: skip
 
 
 def run(
-    world: World,
+    deployment: Deployment,
     module: str,
     spec: dict[str, Any],
     *,
-    as_it_begins: Callable[[], object] = lambda: None,
+    on_start: Callable[[], object] = lambda: None,
 ) -> dict[str, Any]:
-    """The answer, and what the servers used of the processors meanwhile."""
+    """Returns the result, with the processor time that the servers used meanwhile."""
     load = processes.start(
         [sys.executable, "-m", module],
         cwd=ROOT,
@@ -27,19 +27,19 @@ def run(
         text=True,
     )
     with processes.running(load):
-        _tell(load, json.dumps(spec))
+        _write_line(load, json.dumps(spec))
         if load.stdout.readline().strip() != "ready":
-            raise processes.Problem(f"{module} did not get ready.")
-        as_it_begins()
-        before = world.cpu()
-        _tell(load, "go")
+            raise processes.Problem(f"{module} did not become ready.")
+        on_start()
+        before = deployment.cpu()
+        _write_line(load, "go")
         line = load.stdout.readline()
-        after = world.cpu()
+        after = deployment.cpu()
     if not line:
-        raise processes.Problem(f"{module} broke.")
+        raise processes.Problem(f"{module} failed.")
     return json.loads(line) | {"cpu": {name: after[name] - before[name] for name in after}}
 
 
-def _tell(load: processes.Program, line: str) -> None:
+def _write_line(load: processes.Program, line: str) -> None:
     load.stdin.write(line + "\n")
     load.stdin.flush()

@@ -1,19 +1,19 @@
-"""A WebSocket client and an HTTP client that cost next to nothing, so that what is measured is not
-the one who measures."""
+"""A WebSocket client and an HTTP client with minimal overhead, so that the clients do not distort
+the measurement."""
 
 import asyncio
 import base64
 import os
 from collections.abc import Callable
 
-Heard = Callable[[bytes], None]
+PayloadHandler = Callable[[bytes], None]
 
 
 class Socket(asyncio.Protocol):
-    """Text frames both ways, masked with zeros: allowed, and it leaves the bytes as they are."""
+    """Sends and receives text frames; a mask of zeros is valid and leaves the bytes unchanged."""
 
-    def __init__(self, heard: Heard) -> None:
-        self.heard = heard
+    def __init__(self, on_payload: PayloadHandler) -> None:
+        self.on_payload = on_payload
         self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.is_closed = False
         self._buffer = bytearray()
@@ -44,26 +44,26 @@ class Socket(asyncio.Protocol):
     def _read_frames(self) -> None:
         buffer, at = self._buffer, 0
         while len(buffer) - at >= 2:
-            size, begin = buffer[at + 1] & 127, at + 2
+            size, start = buffer[at + 1] & 127, at + 2
             if size == 126:
-                size, begin = int.from_bytes(buffer[at + 2 : at + 4], "big"), at + 4
+                size, start = int.from_bytes(buffer[at + 2 : at + 4], "big"), at + 4
             elif size == 127:
-                size, begin = int.from_bytes(buffer[at + 2 : at + 10], "big"), at + 10
-            if len(buffer) < begin + size:
+                size, start = int.from_bytes(buffer[at + 2 : at + 10], "big"), at + 10
+            if len(buffer) < start + size:
                 break
-            self._frame(buffer[at] & 15, bytes(buffer[begin : begin + size]))
-            at = begin + size
+            self._handle_frame(buffer[at] & 15, bytes(buffer[start : start + size]))
+            at = start + size
         del buffer[:at]
 
-    def _frame(self, kind: int, payload: bytes) -> None:
+    def _handle_frame(self, kind: int, payload: bytes) -> None:
         if kind == 1:
-            self.heard(payload)
+            self.on_payload(payload)
         elif kind == 9:
             self.transport.write(frame(payload, kind=10))
         elif kind == 8:
             self.transport.close()
 
-    def say(self, payload: bytes) -> None:
+    def send_text(self, payload: bytes) -> None:
         self.transport.write(frame(payload))
 
 
@@ -78,9 +78,9 @@ def frame(payload: bytes, kind: int = 1) -> bytes:
     return head + b"\0\0\0\0" + payload
 
 
-async def connect(port: int, cookie: str, heard: Heard) -> Socket:
+async def connect(port: int, cookie: str, on_payload: PayloadHandler) -> Socket:
     loop = asyncio.get_running_loop()
-    _, socket = await loop.create_connection(lambda: Socket(heard), "127.0.0.1", port)
+    _, socket = await loop.create_connection(lambda: Socket(on_payload), "127.0.0.1", port)
     key = base64.b64encode(os.urandom(16)).decode()
     socket.transport.write(
         f"GET /ws/ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\n"
@@ -91,8 +91,8 @@ async def connect(port: int, cookie: str, heard: Heard) -> Socket:
     return socket
 
 
-class Http:
-    """One connection that is kept, one request at a time."""
+class HttpConnection:
+    """A persistent connection with one request at a time."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
@@ -117,5 +117,5 @@ class Http:
         return b"".join(parts)
 
 
-async def open_http(port: int) -> Http:
-    return Http(*await asyncio.open_connection("127.0.0.1", port, limit=2**24))
+async def open_http(port: int) -> HttpConnection:
+    return HttpConnection(*await asyncio.open_connection("127.0.0.1", port, limit=2**24))

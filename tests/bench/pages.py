@@ -1,4 +1,4 @@
-"""Pages: how long a request takes, and what a browser makes of it."""
+"""The response times of pages, and their loading times in a browser."""
 
 import asyncio
 import os
@@ -6,7 +6,7 @@ import time
 from statistics import median
 from typing import Any
 
-from tests.bench.deployment import World
+from tests.bench.deployment import Deployment
 from tests.bench.minimal_clients import open_http
 
 BROWSER = ("PARLEY_TEST_CHROMIUM", "/usr/bin/chromium")
@@ -26,18 +26,27 @@ MEASURE = """() => {
 }"""
 
 
-def compare(world: World, small: str, large: str, *, requests: int) -> dict[str, float]:
-    """One after the other, turn about; the median of each, and of their ratios."""
-    return asyncio.run(_compare(world, world.plot[small], world.plot[large], requests))
+def compare(deployment: Deployment, small: str, large: str, *, requests: int) -> dict[str, float]:
+    """Requests both pages alternately; returns the medians of the times and of their ratios."""
+    return asyncio.run(
+        _compare(deployment, deployment.seed_data[small], deployment.seed_data[large], requests)
+    )
 
 
-async def _compare(world: World, small: Any, large: Any, requests: int) -> dict[str, float]:
-    line = await open_http(world.port)
-    for one in (small, large):
-        await _get(line, world.port, one)
+async def _compare(
+    deployment: Deployment, small: Any, large: Any, requests: int
+) -> dict[str, float]:
+    connection = await open_http(deployment.port)
+    for target in (small, large):
+        await _get(connection, deployment.port, target)
     times: list[tuple[float, float]] = []
     for _ in range(requests):
-        times.append((await _get(line, world.port, small), await _get(line, world.port, large)))
+        times.append(
+            (
+                await _get(connection, deployment.port, small),
+                await _get(connection, deployment.port, large),
+            )
+        )
     return {
         "small": median(each[0] for each in times),
         "large": median(each[1] for each in times),
@@ -47,36 +56,36 @@ async def _compare(world: World, small: Any, large: Any, requests: int) -> dict[
     }
 
 
-async def _get(line: Any, port: int, one: dict[str, str]) -> float:
-    begun = time.perf_counter()
-    status, _ = await line.send(
-        f"GET {one['path']} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
-        f"Cookie: sessionid={one['cookie']}\r\n\r\n".encode()
+async def _get(connection: Any, port: int, target: dict[str, str]) -> float:
+    started_at = time.perf_counter()
+    status, _ = await connection.send(
+        f"GET {target['path']} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+        f"Cookie: sessionid={target['cookie']}\r\n\r\n".encode()
     )
     assert status == 200, status
-    return time.perf_counter() - begun
+    return time.perf_counter() - started_at
 
 
-def in_browser(world: World, *, visits: int) -> dict[str, float] | None:
-    """The thread page in Chromium; None where there is none."""
+def in_browser(deployment: Deployment, *, visits: int) -> dict[str, float] | None:
+    """Measures the thread page in Chromium; None if Chromium is missing."""
     path = os.environ.get(BROWSER[0], BROWSER[1])
     if not os.path.exists(path):
         return None
     from playwright.sync_api import sync_playwright
 
-    one, found = world.plot["short"], []
+    target, found = deployment.seed_data["short"], []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         for _ in range(visits):
             context = browser.new_context()
-            cookie = {"name": "sessionid", "value": one["cookie"]}
-            context.add_cookies([cookie | {"url": f"http://127.0.0.1:{world.port}"}])
+            cookie = {"name": "sessionid", "value": target["cookie"]}
+            context.add_cookies([cookie | {"url": f"http://127.0.0.1:{deployment.port}"}])
             page = context.new_page()
-            page.goto(f"http://127.0.0.1:{world.port}{one['path']}", wait_until="load")
-            # Until the socket is open and the thread caught up with.
+            page.goto(f"http://127.0.0.1:{deployment.port}{target['path']}", wait_until="load")
+            # Wait until the socket is open and the thread synced.
             page.wait_for_selector("html[data-live=yes]", state="attached")
             live = page.evaluate("performance.now()")
-            # Some of what it fetches by itself comes after that.
+            # Some files are fetched after that.
             page.wait_for_load_state("networkidle")
             found.append(page.evaluate(MEASURE) | {"live": live})
             context.close()

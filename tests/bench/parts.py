@@ -1,6 +1,6 @@
-"""`python -m tests.bench.parts`: what smaller parts of our own cost, beside what they replace.
+"""`python -m tests.bench.parts`: the cost of smaller components, compared with their alternatives.
 
-Each line is one comparison of docs/decisions/: processor time of this process unless it says
+Each line is one comparison of docs/decisions/: processor time of this process unless stated
 otherwise, the median of interleaved rounds.
 """
 
@@ -31,17 +31,17 @@ ROUNDS = 7
 Work = Callable[[], object]
 
 
-def compare(title: str, *, times: int, wall: bool = False, **ways: Work) -> None:
+def compare(title: str, *, times: int, wall: bool = False, **variants: Work) -> None:
     clock = time.perf_counter if wall else time.process_time
-    micros: dict[str, list[float]] = {name: [] for name in ways}
+    micros: dict[str, list[float]] = {name: [] for name in variants}
     for number in range(ROUNDS + 1):
-        for name, work in ways.items():
-            begun = clock()
+        for name, work in variants.items():
+            started_at = clock()
             for _ in range(times):
                 work()
             # The first round opens connections and starts processes.
             if number:
-                micros[name].append((clock() - begun) / times * 1e6)
+                micros[name].append((clock() - started_at) / times * 1e6)
     shown = ", ".join(f"{name} {statistics.median(all_):.1f} µs" for name, all_ in micros.items())
     print(f"{title}: {shown}", flush=True)
 
@@ -82,7 +82,7 @@ def recent_writes(redis_url: str) -> None:
 
 
 def search() -> None:
-    """100,000 messages of eight words; a word that five of them have."""
+    """Searches 100,000 messages of eight words for a word that five of them contain."""
     words = [uuid4().hex[: random.randint(3, 9)] for _ in range(20_000)]
     with tempfile.TemporaryDirectory() as folder:
         database = sqlite3.connect(Path(folder) / "search.sqlite3")
@@ -112,7 +112,7 @@ def image_worker() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "photo.jpg"
         Image.effect_noise((640, 480), 60).convert("RGB").save(path)
-        question = {
+        request = {
             "path": str(path),
             "format": "JPEG",
             "folder": folder,
@@ -121,20 +121,22 @@ def image_worker() -> None:
             "small_megapixels": 12,
         }
 
-        kept = Worker("files.images.encode")
+        kept_worker = Worker("files.images.encode")
 
         def in_kept_worker() -> None:
-            assert "width" in kept.run(question, seconds=60), kept.run(question, seconds=60)
+            assert "width" in kept_worker.run(request, seconds=60), kept_worker.run(
+                request, seconds=60
+            )
 
         def in_new_worker() -> None:
             worker = Worker("files.images.encode")
-            worker.run(question, seconds=60)
+            worker.run(request, seconds=60)
             worker._end()
 
         def in_this_process() -> None:
             from files.images.encode import handle
 
-            handle(question)
+            handle(request)
 
         compare(
             "re-encoding a photo of 640 by 480, wall clock",
@@ -144,7 +146,7 @@ def image_worker() -> None:
             new_process=in_new_worker,
             this_process=in_this_process,
         )
-        kept._end()
+        kept_worker._end()
 
 
 def database_connections(url: str) -> None:
@@ -168,7 +170,7 @@ def database_connections(url: str) -> None:
 
 
 def outbox() -> None:
-    """Entries whose handler does nothing, on SQLite: what writing and processing one adds."""
+    """The cost of writing and processing an entry with an empty handler, on SQLite."""
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
@@ -194,24 +196,27 @@ def outbox() -> None:
 
 
 def slow_server() -> None:
-    """A server that sends one byte a second: a timeout of a read does not bound the whole."""
+    """A server that sends one byte a second: a read timeout does not limit the whole request."""
     server = socket.create_server(("127.0.0.1", 0))
 
-    def drip() -> None:
-        link, _ = server.accept()
-        link.recv(4096)
-        link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n")
+    def send_slowly() -> None:
+        client, _ = server.accept()
+        client.recv(4096)
+        client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n")
         for _ in range(10):
             time.sleep(1)
-            link.sendall(b"x")
+            client.sendall(b"x")
 
-    threading.Thread(target=drip, daemon=True).start()
-    begun = time.monotonic()
+    threading.Thread(target=send_slowly, daemon=True).start()
+    started_at = time.monotonic()
     address = f"http://127.0.0.1:{server.getsockname()[1]}/"
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(address, timeout=2) as answer:
         io.BytesIO(answer.read())
-    print(f"urllib with a timeout of 2 s, 10 bytes at 1 a second: {time.monotonic() - begun:.1f} s")
+    print(
+        f"urllib with a timeout of 2 s, 10 bytes at 1 a second: "
+        f"{time.monotonic() - started_at:.1f} s"
+    )
 
 
 def main() -> None:

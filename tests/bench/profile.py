@@ -1,4 +1,4 @@
-"""Where the service's processor time goes: samples of who holds the interpreter, by part."""
+"""The processor time of the service by component, from samples of the thread that holds the GIL."""
 
 import subprocess
 import sys
@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench import load
-from tests.bench.deployment import World
+from tests.bench.deployment import Deployment
 
 PY_SPY = Path(sys.executable).with_name("py-spy")
 RATE = 250
 
-# From the innermost frame outwards, the first that one of these knows says whose time it was.
+# The innermost frame that matches one of these determines the component of a sample.
 PARTS: dict[str, tuple[str, ...]] = {
     "storage client": ("pynamodb/", "botocore/", "urllib3/", "threads/models/", "http/client.py"),
     "channel layer": (
@@ -37,20 +37,23 @@ PARTS: dict[str, tuple[str, ...]] = {
 }
 
 
-def profile(world: World, *, seconds: float, keep: Path | None) -> dict[str, float]:
-    """The share of each part while twenty pairs talk, one message in flight each."""
-    samples = world.folder / "profile.txt"
-    command = [PY_SPY, "record", "--pid", str(world.service.pid), "--format", "raw", "--gil"]
+def profile(deployment: Deployment, *, seconds: float, keep: Path | None) -> dict[str, float]:
+    """The share of each component while twenty pairs exchange messages, one in flight each."""
+    samples = deployment.folder / "profile.txt"
+    command = [PY_SPY, "record", "--pid", str(deployment.service.pid), "--format", "raw", "--gil"]
     options = ["--rate", str(RATE), "--duration", str(int(seconds)), "--output", samples]
     samplers: list[subprocess.Popen[bytes]] = []
 
-    def begin() -> None:
+    def start_sampler() -> None:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         samplers.append(subprocess.Popen([*command, *options], **quiet))
 
-    spec = {"port": world.port, "threads": world.plot["talking"], "in_flight": 1}
+    spec = {"port": deployment.port, "threads": deployment.seed_data["talking"], "in_flight": 1}
     load.run(
-        world, "tests.bench.messaging_load", spec | {"seconds": seconds + 2}, as_it_begins=begin
+        deployment,
+        "tests.bench.messaging_load",
+        spec | {"seconds": seconds + 2},
+        on_start=start_sampler,
     )
     samplers[0].wait(60)
     text = samples.read_text()

@@ -1,4 +1,4 @@
-"""Sending, beside the bare engine: interleaved rounds, of which the median counts."""
+"""Sending compared with the bare engine: interleaved rounds, of which the median counts."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -7,9 +7,9 @@ from statistics import median
 from typing import Any
 
 from tests.bench import load
-from tests.bench.deployment import World
+from tests.bench.deployment import Deployment
 
-TALK, BARE = "tests.bench.messaging_load", "tests.bench.engine_load"
+MESSAGING_LOAD, ENGINE_LOAD = "tests.bench.messaging_load", "tests.bench.engine_load"
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Round:
 
 
 @dataclass
-class Sending:
+class SendResults:
     """All rounds of all scenarios, by name."""
 
     rounds: dict[str, list[Round]] = field(default_factory=lambda: defaultdict(list))
@@ -43,52 +43,58 @@ class Sending:
         return median(figure(one) for one in self.rounds[name])
 
     def ratio(self, name: str, to: str, figure: Callable[[Round], float]) -> float:
-        """Round by round, since the machine may be another from one to the next."""
+        """The median ratio by round, since the speed of the machine varies between rounds."""
         pairs = zip(self.rounds[name], self.rounds[to], strict=True)
-        return median(figure(ours) / figure(theirs) for ours, theirs in pairs)
+        return median(figure(measured) / figure(reference) for measured, reference in pairs)
 
 
-def send(world: World, *, rounds: int, seconds: float, tell: Callable[[str], None]) -> Sending:
-    sending = Sending()
+def send(
+    deployment: Deployment, *, rounds: int, seconds: float, log_progress: Callable[[str], None]
+) -> SendResults:
+    sending = SendResults()
     for number in range(1, rounds + 1):
-        tell(f"Sending, round {number} of {rounds} ...")
-        _add(sending, "bare", _bare(world, seconds))
-        for name, threads, in_flight in _scenarios(world):
-            spec = {"port": world.port, "threads": threads, "in_flight": in_flight}
-            _add(sending, name, load.run(world, TALK, spec | {"seconds": seconds}))
+        log_progress(f"Sending, round {number} of {rounds} ...")
+        _add(sending, "bare", _run_engine_load(deployment, seconds))
+        for name, threads, in_flight in _scenarios(deployment):
+            spec = {"port": deployment.port, "threads": threads, "in_flight": in_flight}
+            _add(sending, name, load.run(deployment, MESSAGING_LOAD, spec | {"seconds": seconds}))
     return sending
 
 
-def _scenarios(world: World) -> list[tuple[str, list[dict[str, Any]], int]]:
+def _scenarios(deployment: Deployment) -> list[tuple[str, list[dict[str, Any]], int]]:
     return [
-        ("one", world.plot["talking"], 1),
-        ("eight", world.plot["talking"], 8),
-        ("hot", [world.plot["hot"]], 1),
+        ("one", deployment.seed_data["talking"], 1),
+        ("eight", deployment.seed_data["talking"], 8),
+        ("hot", [deployment.seed_data["hot"]], 1),
     ]
 
 
-def _bare(world: World, seconds: float) -> dict[str, Any]:
-    spec = {"port": world.engine.port, "threads": world.plot["bare"], "seconds": seconds}
-    answer = load.run(world, BARE, spec)
-    for thread, standing in zip(world.plot["bare"], answer["standing"], strict=True):
+def _run_engine_load(deployment: Deployment, seconds: float) -> dict[str, Any]:
+    spec = {
+        "port": deployment.engine.port,
+        "threads": deployment.seed_data["bare"],
+        "seconds": seconds,
+    }
+    result = load.run(deployment, ENGINE_LOAD, spec)
+    for thread, standing in zip(deployment.seed_data["bare"], result["standing"], strict=True):
         thread |= standing
-    return answer
+    return result
 
 
-def _add(sending: Sending, name: str, answer: dict[str, Any]) -> None:
-    if answer.get("missing") or answer.get("out_of_order") or answer.get("errors"):
-        wrong = {key: answer[key] for key in ("missing", "out_of_order", "errors")}
-        sending.problems.append(f"{name}: {wrong}")
-    latencies = answer["latencies"] or [float("nan")]
+def _add(sending: SendResults, name: str, result: dict[str, Any]) -> None:
+    if result.get("missing") or result.get("out_of_order") or result.get("errors"):
+        counts = {key: result[key] for key in ("missing", "out_of_order", "errors")}
+        sending.problems.append(f"{name}: {counts}")
+    latencies = result["latencies"] or [float("nan")]
     sending.rounds[name].append(
         Round(
-            messages=max(answer.get("messages_in_all", answer["messages"]), 1),
-            deliveries=answer.get("deliveries", answer["messages"]),
-            seconds=answer["seconds"],
+            messages=max(result.get("messages_in_all", result["messages"]), 1),
+            deliveries=result.get("deliveries", result["messages"]),
+            seconds=result["seconds"],
             p50=_percentile(latencies, 50),
             p95=_percentile(latencies, 95),
             p99=_percentile(latencies, 99),
-            cpu=answer["cpu"],
+            cpu=result["cpu"],
         )
     )
 

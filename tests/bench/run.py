@@ -1,4 +1,4 @@
-"""All of it, from beginning to end."""
+"""The whole benchmark."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench import pages, rounds, sockets
-from tests.bench.deployment import ROOT, World, running_world
+from tests.bench.deployment import ROOT, Deployment, running_deployment
 from tests.bench.profile import profile
 
 import processes  # isort: skip
@@ -37,7 +37,7 @@ QUICK = Size(2, 3.0, 5_000, 1_000, 1000, 100, 40, 2)
 @dataclass
 class Result:
     size: Size
-    sending: rounds.Sending
+    sending: rounds.SendResults
     thread: dict[str, float]
     inbox: dict[str, float]
     costs: dict[str, dict[str, float]]
@@ -45,44 +45,46 @@ class Result:
     storm: dict[str, float]
     browser: dict[str, float] | None
     shares: dict[str, float]
-    # What it was measured on, for whoever compares.
+    # The machine and the size of the run.
     machine: dict[str, Any]
 
 
-def bench(size: Size, *, keep_profile: Path | None, tell: Callable[[str], None]) -> Result:
-    began, load_before = time.monotonic(), os.getloadavg()[0]
-    tell("Starting the service, Redis and the engine; making people and conversations ...")
-    with running_world(messages=size.messages, rows=size.rows) as world:
-        # First, while nothing has been used before that they could be made of.
-        tell("Many quiet sockets ...")
-        idle = sockets.idle(world, count=size.idle, seconds=2 * size.seconds)
-        sending = rounds.send(world, rounds=size.rounds, seconds=size.seconds, tell=tell)
-        tell("Looking where the time goes ...")
-        shares = profile(world, seconds=size.seconds, keep=keep_profile)
-        tell("Pages ...")
-        thread = pages.compare(world, "short", "long", requests=size.requests)
-        inbox = pages.compare(world, "small", "large", requests=size.requests)
-        costs = _costs(world)
-        browser = pages.in_browser(world, visits=size.visits)
-        tell("Many sockets that all come back at once ...")
-        storm = sockets.storm(world, count=size.storm)
+def bench(size: Size, *, keep_profile: Path | None, log_progress: Callable[[str], None]) -> Result:
+    started_at, load_before = time.monotonic(), os.getloadavg()[0]
+    log_progress("Starting the service, Redis and the engine; creating users and conversations ...")
+    with running_deployment(messages=size.messages, rows=size.rows) as deployment:
+        # Measured first, while no freed memory can be reused.
+        log_progress("Idle sockets ...")
+        idle = sockets.idle(deployment, count=size.idle, seconds=2 * size.seconds)
+        sending = rounds.send(
+            deployment, rounds=size.rounds, seconds=size.seconds, log_progress=log_progress
+        )
+        log_progress("Profiling ...")
+        shares = profile(deployment, seconds=size.seconds, keep=keep_profile)
+        log_progress("Pages ...")
+        thread = pages.compare(deployment, "short", "long", requests=size.requests)
+        inbox = pages.compare(deployment, "small", "large", requests=size.requests)
+        costs = _costs(deployment)
+        browser = pages.in_browser(deployment, visits=size.visits)
+        log_progress("Sockets that all reconnect at once ...")
+        storm = sockets.storm(deployment, count=size.storm)
     machine = {
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "load_before": load_before,
         "rounds": size.rounds,
         "seconds": size.seconds,
-        "took": time.monotonic() - began,
+        "took": time.monotonic() - started_at,
     }
     return Result(size, sending, thread, inbox, costs, idle, storm, browser, shares, machine)
 
 
-def _costs(world: World) -> dict[str, Any]:
+def _costs(deployment: Deployment) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-m", "tests.bench.costs"],
         cwd=ROOT,
-        env=world.env,
-        input=json.dumps(world.plot) + "\n",
+        env=deployment.env,
+        input=json.dumps(deployment.seed_data) + "\n",
         capture_output=True,
         text=True,
     )

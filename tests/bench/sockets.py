@@ -1,4 +1,4 @@
-"""What sockets cost that do nothing, and how long it takes until all are back."""
+"""The cost of idle sockets, and the time until all sockets have reconnected."""
 
 import json
 import subprocess
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.bench.deployment import ROOT, World
+from tests.bench.deployment import ROOT, Deployment
 
 import processes  # isort: skip
 
@@ -17,7 +17,7 @@ FIRST = 40
 
 
 @contextmanager
-def _crowd(spec: dict[str, Any]) -> Iterator[processes.Program]:
+def _socket_load(spec: dict[str, Any]) -> Iterator[processes.Program]:
     program = processes.start(
         [sys.executable, "-m", "tests.bench.socket_load"],
         cwd=ROOT,
@@ -31,20 +31,19 @@ def _crowd(spec: dict[str, Any]) -> Iterator[processes.Program]:
         yield program
 
 
-def idle(world: World, *, count: int, seconds: float) -> dict[str, float]:
-    """The first few stay open and are not counted: what is loaded and kept for all of them is no
-    cost of each."""
-    spec = {"what": "idle", "port": world.port, "threads": world.plot["talking"]}
-    with _crowd(spec | {"first": FIRST, "count": count}) as crowd:
-        _wait_until_open(crowd)
-        before = world.memory()
-        _go_on(crowd)
-        _wait_until_open(crowd)
-        memory, cpu = world.memory(), world.cpu()["service"]
+def idle(deployment: Deployment, *, count: int, seconds: float) -> dict[str, float]:
+    """The first sockets are not counted, since they also load code and caches that all share."""
+    spec = {"what": "idle", "port": deployment.port, "threads": deployment.seed_data["talking"]}
+    with _socket_load(spec | {"first": FIRST, "count": count}) as load:
+        _wait_until_open(load)
+        before = deployment.memory()
+        _continue(load)
+        _wait_until_open(load)
+        memory, cpu = deployment.memory(), deployment.cpu()["service"]
         time.sleep(seconds)
-        used = world.cpu()["service"] - cpu
-        _go_on(crowd)
-        alive = int(crowd.stdout.readline())
+        used = deployment.cpu()["service"] - cpu
+        _continue(load)
+        alive = int(load.stdout.readline())
     return {
         "sockets": alive - FIRST,
         "bytes_each": (memory - before) / count,
@@ -52,22 +51,22 @@ def idle(world: World, *, count: int, seconds: float) -> dict[str, float]:
     }
 
 
-def _wait_until_open(crowd: processes.Program) -> None:
-    if crowd.stdout.readline().strip() != "open":
+def _wait_until_open(load: processes.Program) -> None:
+    if load.stdout.readline().strip() != "open":
         raise processes.Problem("The sockets could not be opened.")
-    # Until those who are told that somebody came were told.
+    # Time for the presence events of the new connections.
     time.sleep(2)
 
 
-def _go_on(crowd: processes.Program) -> None:
-    crowd.stdin.write("\n")
-    crowd.stdin.flush()
+def _continue(load: processes.Program) -> None:
+    load.stdin.write("\n")
+    load.stdin.flush()
 
 
-def storm(world: World, *, count: int) -> dict[str, float]:
-    spec = {"what": "storm", "port": world.port, "threads": world.plot["talking"]}
-    with _crowd(spec | {"count": count, "missed": MISSED}) as crowd:
-        line = crowd.stdout.readline()
+def storm(deployment: Deployment, *, count: int) -> dict[str, float]:
+    spec = {"what": "storm", "port": deployment.port, "threads": deployment.seed_data["talking"]}
+    with _socket_load(spec | {"count": count, "missed": MISSED}) as load:
+        line = load.stdout.readline()
     if not line:
-        raise processes.Problem("Not all came back within two minutes.")
+        raise processes.Problem("Not all sockets reconnected within two minutes.")
     return {"sockets": count, "missed": MISSED, **json.loads(line)}
