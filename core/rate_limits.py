@@ -1,7 +1,7 @@
 """Rate limits per user: token buckets in memory.
 
 Each process has its own buckets, so that a check needs no store. Limits that must hold across
-processes and restarts are counted in DynamoDB (threads/models/rate_limits.py).
+processes and restarts are counted in DynamoDB (threads/models/rate_buckets.py).
 """
 
 import math

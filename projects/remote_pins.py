@@ -28,7 +28,7 @@ from projects.actions.panel import show_fetched_image
 from projects.actions.pins import MOODBOARD, confirm_pin
 from projects.panel.large_tabs import read_full_snapshot
 from threads import cache
-from threads.models.rate_limits import take_token, upload_limits
+from threads.models.rate_buckets import take_token, upload_limits
 
 log = structlog.get_logger(__name__)
 INTERVAL_SECONDS = 2.0

@@ -20,7 +20,7 @@ from threads.actions.messages import OutgoingMessage, send_batch, send_message
 from threads.actions.revisions import edit_message
 from threads.actions.uploads import upload_file
 from threads.dynamodb.store import count_requests
-from threads.models.rate_limits import take_token, upload_limits
+from threads.models.rate_buckets import take_token, upload_limits
 
 
 @pytest.fixture

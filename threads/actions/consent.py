@@ -18,7 +18,7 @@ from threads.dynamodb.table import Item, ItemT, Key, get_many
 from threads.dynamodb.transactions import Transaction
 from threads.models import BlockVersion, FormerParticipant, Message, Pair
 from threads.models.participant import ADMIN, request_cutoff
-from threads.models.rate_limits import StoredLimit, bucket_keys, start_limits, take_token_in
+from threads.models.rate_buckets import StoredLimit, bucket_keys, start_limits, take_token_in
 from threads.permissions import check_is_verified, request_pending
 
 

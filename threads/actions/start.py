@@ -30,7 +30,7 @@ from threads.models.participant import (
     request_cutoff,
 )
 from threads.models.profiles import build_person, muted_until
-from threads.models.rate_limits import (
+from threads.models.rate_buckets import (
     StoredLimit,
     bucket_keys,
     check_tokens_left,

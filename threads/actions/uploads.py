@@ -4,7 +4,7 @@ from accounts.models import User
 from files.actions import Readable, accept_file
 from files.models import File
 from threads import cache, policy
-from threads.models.rate_limits import take_token, upload_limits
+from threads.models.rate_buckets import take_token, upload_limits
 from threads.permissions import check_can_write
 
 
