@@ -110,7 +110,7 @@ def test_accept_against_withdraw(repeat):
         assert won == ("accepted" if codes[0] == "" else "withdrawn")
         assert Amendment.objects.filter(card_id=card.id).count() == (won == "accepted")
         card.version = 1
-        loser, happened = (withdraw, "accepted") if codes[0] == "" else (accept, "took")
+        loser, happened = (withdraw, "accepted") if codes[0] == "" else (accept, "withdrew")
         assert f"{happened} the extras" in refusal_message(loser)
 
     repeat(race)
