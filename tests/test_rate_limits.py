@@ -103,7 +103,7 @@ def test_reports_are_limited_per_user(scene: Scene, limit):  # noqa: F811
 
 
 def test_edits_of_the_panel_and_deliveries_are_limited(scene: Scene, limit):  # noqa: F811
-    leg, user = scene.agreed.leg, scene.people["participant"]
+    leg, user = scene.booking.leg, scene.people["participant"]
     limit("panel", "delivery")
     brief(user, scene.thread)
     before = stored(scene.thread)

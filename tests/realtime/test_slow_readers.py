@@ -113,10 +113,10 @@ async def test_a_forgotten_channel_does_not_affect_others(layer):
     forgotten, open_channel = await layer.new_channel(), await layer.new_channel()
     for channel in (forgotten, open_channel):
         await layer.group_add("user.mara", channel)
-    layer.forget(forgotten)
+    layer.remove_channel(forgotten)
     await layer.group_send("user.mara", {"type": "tell", "number": 1})
     assert (await layer.receive(open_channel))["number"] == 1
-    layer.forget(open_channel)
+    layer.remove_channel(open_channel)
     assert not layer.groups
     await layer.group_add("user.mara", forgotten)
     assert not layer.groups, "A forgotten channel cannot join a group."

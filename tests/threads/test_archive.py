@@ -609,7 +609,7 @@ class _Reader:
         self.pid = os.fork()
         if self.pid == 0:
             os.close(self.end)
-            self._read_until_told(read_end)
+            self._read_until_closed(read_end)
         os.close(read_end)
 
     def _read_until_closed(self, read_end: int) -> None:
