@@ -44,7 +44,7 @@ class Server:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.listening.getsockname()[1]}"
+        return f"http://127.0.0.1:{self.listener.getsockname()[1]}"
 
     def _serve(self) -> None:
         while True:
