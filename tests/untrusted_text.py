@@ -99,7 +99,6 @@ MODULES_WITHOUT = {
     "inbox.queries": "patterns of fixed length",
     "inbox.views": "patterns of fixed length",
     "messaging_site.script_modules": "reads our own scripts",
-    "messaging_site.storage": "reads our own scripts and styles",
     "demo.content": "reads our own demo texts",
     "privacy.export.account": "one pass over a subject of at most 140 characters",
     "threads.management.commands.archive_messages": "an operator's argument",

@@ -65,7 +65,7 @@ def test_files_arrive_live_in_order_and_a_refused_file_affects_no_other(visit, p
     wait_for_uploads(buyer, 3)
     refused = buyer.locator(f"{TRAY}[data-state=refused]")
     expect(refused).to_contain_text("photo.jpg")
-    expect(refused).to_contain_text("not taken")
+    expect(refused).to_contain_text("can't attach")
     write(buyer, "As we said")
     for page in (buyer, seller):
         expect(page.locator(".message:not(.sending) .prose").last).to_have_text("As we said")
@@ -246,7 +246,7 @@ def test_photos_are_viewed_in_the_lightbox_by_keyboard(visit, pair):
     expect(buyer.locator(IMAGES)).to_have_count(3)
     buyer.locator("[data-picture]").nth(1).focus()
     buyer.keyboard.press("Enter")
-    box = buyer.get_by_role("dialog", name="Picture")
+    box = buyer.get_by_role("dialog", name="Photo")
     expect(box).to_be_visible()
     expect(box).to_contain_text("two.jpg")
     expect(box).to_contain_text("2 of 3")
@@ -288,7 +288,7 @@ def test_video_and_audio_are_links_with_a_title(visit, pair):
     seller = live(visit(pair.seller, thread_of(pair)))
     buyer.get_by_role("button", name="Attach").click()
     buyer.get_by_role("button", name="Link to video or audio").click()
-    buyer.get_by_label("Address").fill("https://video.example/walk/7")
+    buyer.get_by_label("Link", exact=True).fill("https://video.example/walk/7")
     buyer.get_by_label("Title").fill("The walk, first cut")
     buyer.get_by_role("dialog").get_by_role("button", name="Attach").click()
     wait_for_uploads(buyer, 1)
@@ -334,7 +334,7 @@ def test_attachments_fit_a_phone_and_have_touch_targets(visit, pair):
     )
     assert min(heights) >= 44
     buyer.locator("[data-picture]").tap()
-    expect(buyer.get_by_role("dialog", name="Picture")).to_be_visible()
+    expect(buyer.get_by_role("dialog", name="Photo")).to_be_visible()
 
 
 def test_without_a_script_files_are_sent_with_the_form(visit, pair):
@@ -379,7 +379,7 @@ def test_safe_mode_blurs_suggestive_photos_until_the_viewer_shows_them(visit, pa
     seller.wait_for_function("(s) => document.querySelector(s).naturalWidth === 720", arg=image)
     expect(show_button).to_be_hidden()
     seller.keyboard.press("Enter")
-    expect(seller.get_by_role("dialog", name="Picture")).to_be_visible()
+    expect(seller.get_by_role("dialog", name="Photo")).to_be_visible()
     seller.keyboard.press("Escape")
     seller.reload()
     assert width_of(live(seller), image) == 24

@@ -274,7 +274,7 @@ def test_images_are_pinned_captioned_and_sorted_on_both_screens(two_pages):
     board.locator(".pin").nth(1).drag_to(board.locator(".pin").nth(0))
     expect(other.locator(".pin img").first).to_have_attribute("alt", "two.jpg")
     other.locator("[data-picture]").first.click()
-    large = seller.get_by_role("dialog", name="Picture")
+    large = seller.get_by_role("dialog", name="Photo")
     expect(large).to_contain_text("two.jpg")
     expect(large).to_contain_text("1 of 2")
     large.get_by_role("button", name="Next photo").click()
