@@ -32,7 +32,7 @@ def test_a_dispute_is_shown_to_both_and_the_booking_continues_after_the_decision
     staff = visit(moderator, "/admin/moderation/case/")
     open_case(staff, pair.thread)
     staff.get_by_role("button", name="Take this case").click()
-    expect(open_card_case(staff)).to_contain_text("it is not what was agreed")
+    expect(open_card_case(staff)).to_contain_text("not as agreed")
     submit_action(staff, open_card_case(staff), "Decide", reason="The rest is delivered by Friday.")
     expect(open_card_case(staff)).to_have_count(0)
     for page in booked:

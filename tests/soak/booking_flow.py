@@ -97,10 +97,10 @@ class BookingFlow:
         """The new contract, after it has been copied to the table."""
         while True:
             page = await self._poll_page("seller", self._tab("docs"), "/contracts/ctr_")
-            for found in re.finditer(r"(/contracts/ctr_\w+/)\".*?changes=(leg_\w+)", page, re.S):
-                if found[1] not in self._seen_contracts:
-                    self._seen_contracts.add(found[1])
-                    return found[1], found[2]
+            for found in re.finditer(r"changes=(leg_\w+).*?(/contracts/ctr_\w+/)\"", page, re.S):
+                if found[2] not in self._seen_contracts:
+                    self._seen_contracts.add(found[2])
+                    return found[2], found[1]
             await asyncio.sleep(0.5)
 
     async def _sign(self, document: str, version: int) -> None:
