@@ -187,7 +187,7 @@ def test_a_message_unsent_for_too_long_becomes_a_draft_and_asks_for_confirmation
     page.reload()
     live(page)
     expect(page.locator("#compose")).to_have_value("From last month")
-    expect(page.locator("[data-composer-error]")).to_contain_text("never sent")
+    expect(page.locator("[data-composer-error]")).to_contain_text("wasn't sent")
     # No message is left that could be sent automatically.
     until(page, NOTHING_UNSENT)
     expect(page.locator(SENDING)).to_have_count(0)
