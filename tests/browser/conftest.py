@@ -99,7 +99,9 @@ def visit(chromium: Browser, site: Site) -> Iterator[Visit]:
         background_scripts = [
             script for name, script in BACKGROUND_SCRIPTS.items() if options.pop(name, False)
         ]
-        context = chromium.new_context(base_url=site.url, **({"locale": "en-US"} | DESKTOP | options))
+        context = chromium.new_context(
+            base_url=site.url, **({"locale": "en-US"} | DESKTOP | options)
+        )
         context.set_default_timeout(30_000)
         contexts.append(context)
         if account:

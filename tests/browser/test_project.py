@@ -294,7 +294,7 @@ def test_proofs_appear_on_both_screens_and_a_refused_file_affects_no_other(visit
         expect(url.locator(".proof-name")).to_have_text(["first.jpg", "last.jpg"])
     expect(buyer.locator(".message", has_text="added 2 proofs")).to_be_visible()
     wait_for_images(buyer, ".proof img")
-    expect(sellers_text.locator(".tray-item")).to_contain_text("not taken")
+    expect(sellers_text.locator(".tray-item")).to_contain_text("can't attach")
     sellers_text.get_by_role("button", name="Remove first.jpg").click()
     expect(buyers_text.locator(".proof-name")).to_have_text(["last.jpg"])
 
@@ -370,15 +370,22 @@ def test_a_page_fetched_before_a_save_does_not_undo_it(visit, pair):
     buyer.get_by_label("Must-haves").fill("The blue door")
     buyer.get_by_label("Must-haves").blur()
     expect(buyer.locator("[data-edit=musts] [data-edit-state]")).to_have_text("Saved")
-    fetched: list[tuple[Route, APIResponse]] = []
-    seller.route(path, lambda route: fetched.append((route, route.fetch())))
+    held: list[Route] = []
+    fetched: list[APIResponse] = []
+
+    def hold_first(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+            fetched.append(route.fetch())
+
+    seller.route(path, hold_first)
     with seller.expect_request(lambda request: request.url.endswith(path)):
         seller.evaluate("sockets.at(-1).close()")
     seller.get_by_label("Goals").fill("Warm light")
     seller.get_by_label("Goals").blur()
     expect(seller.locator("[data-edit=goals] [data-edit-state]")).to_have_text("Saved")
-    seller.unroute(path)
-    for route, response in fetched:
-        route.fulfill(response=response)
+    held[0].fulfill(response=fetched[0])
     expect(seller.get_by_label("Must-haves")).to_have_value("The blue door")
     expect(seller.get_by_label("Goals")).to_have_value("Warm light")

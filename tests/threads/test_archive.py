@@ -608,8 +608,12 @@ class _Reader:
         self.end, read_end = os.pipe()[::-1]
         self.pid = os.fork()
         if self.pid == 0:
-            os.close(self.end)
-            self._read_until_closed(read_end)
+            try:
+                os.close(self.end)
+                self._read_until_closed(read_end)
+            finally:
+                # The child must never return to the test run, which it would run a second time.
+                os._exit(6)
         os.close(read_end)
 
     def _read_until_closed(self, read_end: int) -> None:
