@@ -17,7 +17,8 @@ from playwright.sync_api import (
 
 from tests.site import Account, Pair, Site, read_pair
 
-DESKTOP = {"viewport": {"width": 1440, "height": 900}}
+# The locale decides how typed amounts are read.
+DESKTOP = {"viewport": {"width": 1440, "height": 900}, "locale": "en-US"}
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 
 Visit = Callable[..., Page]
@@ -99,9 +100,7 @@ def visit(chromium: Browser, site: Site) -> Iterator[Visit]:
         background_scripts = [
             script for name, script in BACKGROUND_SCRIPTS.items() if options.pop(name, False)
         ]
-        context = chromium.new_context(
-            base_url=site.url, **({"locale": "en-US"} | DESKTOP | options)
-        )
+        context = chromium.new_context(base_url=site.url, **(DESKTOP | options))
         context.set_default_timeout(30_000)
         contexts.append(context)
         if account:
