@@ -154,7 +154,7 @@ def test_contact_details_are_first_warned_about_then_blocked_with_a_reason(visit
     write(seller, "Or mail me@lumenfold.example, pay me by PayPal, 0171 3920042, no fee for us")
     failed = seller.locator(".message.failed")
     expect(failed).to_contain_text("Not sent: this looks like")
-    expect(failed).to_contain_text("it protects you both")
+    expect(failed).to_contain_text("It protects you both")
     # The typed text is kept. Only its author is held until staff decide.
     expect(failed).to_contain_text("me@lumenfold.example")
     expect(seller.get_by_text("You can't send messages here for now.")).to_be_visible()
