@@ -4,11 +4,12 @@ import hashlib
 import re
 
 import pytest
-from playwright.sync_api import APIResponse, Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.booking import book, make_offer
 from tests.browser.conftest import PHONE, live, write
 from tests.browser.test_attachments import PAGE, photo, wait_for_images
+from tests.wait import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -371,21 +372,13 @@ def test_a_page_fetched_before_a_save_does_not_undo_it(visit, pair):
     buyer.get_by_label("Must-haves").blur()
     expect(buyer.locator("[data-edit=musts] [data-edit-state]")).to_have_text("Saved")
     held: list[Route] = []
-    fetched: list[APIResponse] = []
-
-    def hold_first(route: Route) -> None:
-        if held:
-            route.continue_()
-        else:
-            held.append(route)
-            fetched.append(route.fetch())
-
-    seller.route(path, hold_first)
-    with seller.expect_request(lambda request: request.url.endswith(path)):
-        seller.evaluate("sockets.at(-1).close()")
+    seller.route(path, lambda route: route.continue_() if held else held.append(route))
+    seller.evaluate("sockets.at(-1).close()")
+    wait_until(lambda: seller.title() and held)
+    fetched = held[0].fetch()
     seller.get_by_label("Goals").fill("Warm light")
     seller.get_by_label("Goals").blur()
     expect(seller.locator("[data-edit=goals] [data-edit-state]")).to_have_text("Saved")
-    held[0].fulfill(response=fetched[0])
+    held[0].fulfill(response=fetched)
     expect(seller.get_by_label("Must-haves")).to_have_value("The blue door")
     expect(seller.get_by_label("Goals")).to_have_value("Warm light")
