@@ -1,10 +1,11 @@
 """Migrates and seeds an installation's stores in one process, for the other scripts."""
 
-import hashlib
 import io
 import os
 import sys
 from pathlib import Path
+
+import static_files
 
 ROOT = Path(__file__).resolve().parent.parent
 # The modules of the service are here, not beside this file.
@@ -46,21 +47,9 @@ def main(steps: list[str]) -> None:
 
 
 def collect_static() -> None:
-    stamp = settings.DATA_DIR / "static.sha256"
-    now = _static_fingerprint()
-    if not stamp.exists() or stamp.read_text() != now:
+    if not static_files.are_current(settings.DATA_DIR):
         call_command("collectstatic", verbosity=0, interactive=False)
-        stamp.write_text(now)
-
-
-def _static_fingerprint() -> str:
-    """Covers our own files, and the pins that decide which files packages contain."""
-    files = [ROOT / "requirements.txt", *ROOT.glob("static/**/*"), *ROOT.glob("*/static/**/*")]
-    digest = hashlib.sha256()
-    for path in sorted(file for file in files if file.is_file()):
-        digest.update(f"{path.relative_to(ROOT)} {os.path.getsize(path)} ".encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+        static_files.mark_current(settings.DATA_DIR)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import bootstrap
 import engine
 import second_engine
 import services
+import static_files
 from terminal import Problem, say
 
 # Settings of the developer's shell must not affect the tests.
@@ -69,6 +70,7 @@ def _collect_static(env: dict[str, str]) -> None:
     if done.returncode != 0:
         say(done.stderr)
         raise Problem("The static files could not be collected: see the output above.")
+    static_files.mark_current(Path(env["PARLEY_DATA"]))
 
 
 def with_second_engine(env: dict[str, str], stack: ExitStack) -> dict[str, str]:

@@ -124,6 +124,8 @@ class Site:
             additional_headers=headers,
             open_timeout=TIMEOUT_SECONDS,
             max_size=None,
+            # A full queue would delay the closing handshake until its timeout of 10 s.
+            max_queue=None,
         )
         return Client(opening.__enter__())
 

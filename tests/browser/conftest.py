@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import (
     Browser,
-    BrowserContext,
     Page,
     WebSocketRoute,
     expect,
     sync_playwright,
 )
 
+from tests.browser.contexts import ContextPool
 from tests.site import Account, Pair, Site, read_pair
 
 # The locale decides how typed amounts are read.
@@ -88,10 +88,14 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="package")
+def contexts(chromium: Browser) -> ContextPool:
+    return ContextPool(chromium)
+
+
 @pytest.fixture
-def visit(chromium: Browser, site: Site) -> Iterator[Visit]:
+def visit(contexts: ContextPool, site: Site) -> Iterator[Visit]:
     """Opens a page as a user; an error or warning in the console fails the test."""
-    contexts: list[BrowserContext] = []
     errors: list[str] = []
 
     def open_page(account: Account | None, path: str = "/inbox/", **options: Any) -> Page:
@@ -100,14 +104,11 @@ def visit(chromium: Browser, site: Site) -> Iterator[Visit]:
         background_scripts = [
             script for name, script in BACKGROUND_SCRIPTS.items() if options.pop(name, False)
         ]
-        context = chromium.new_context(base_url=site.url, **(DESKTOP | options))
-        context.set_default_timeout(30_000)
-        contexts.append(context)
+        scripts = [KEEP_SOCKETS, *background_scripts]
+        context = contexts.take(scripts, base_url=site.url, **(DESKTOP | options))
         if account:
             cookie = {"name": "sessionid", "value": account.cookie, "url": site.url}
             context.add_cookies([cookie])  # type: ignore[list-item]
-        for script in (KEEP_SOCKETS, *background_scripts):
-            context.add_init_script(script)
         page = context.new_page()
         if faults:
             page.route_web_socket("**/ws/", FaultyConnection(page, **faults).connect)
@@ -117,8 +118,7 @@ def visit(chromium: Browser, site: Site) -> Iterator[Visit]:
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    contexts.give_back_all()
     assert errors == []
 
 
