@@ -33,7 +33,6 @@ CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 # --- Apps -------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
-    "daphne",
     "core",
     "accounts",
     "contracts",
@@ -58,7 +57,6 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "django.contrib.messages",
     "django.contrib.sessions",
-    "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
 ]
 

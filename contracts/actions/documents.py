@@ -7,7 +7,6 @@ from django.utils import timezone
 
 from accounts.models import User
 from contracts.actions.revisions import record_leg_change
-from contracts.documents import pdf
 from contracts.documents.clauses import LATEST_TEMPLATE, render_clauses
 from contracts.models import Card, ContractDocument, ContractVersion, Leg, Signature
 from contracts.models.documents import IN_FORCE, VOID
@@ -45,6 +44,9 @@ def checksum(content: bytes | memoryview) -> str:
 
 
 def _print(version: ContractVersion, signatures: list[dict[str, str]] | None = None) -> bytes:
+    # Loaded here, since it takes a third of the start of a command; servers load it at their start.
+    from contracts.documents import pdf
+
     return pdf.contract(
         title=f"Contract: {version.document.leg.service}",
         document_id=version.document_id,

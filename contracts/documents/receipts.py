@@ -1,6 +1,5 @@
 """Content of receipts, for the page and the PDF."""
 
-from contracts.documents import pdf
 from contracts.fields import format_day
 from contracts.models import LedgerEntry, Receipt
 from contracts.models.money import METHODS, PAYMENT, REPAYMENT, REVERSAL
@@ -53,6 +52,9 @@ def find_reversal(entry: LedgerEntry) -> LedgerEntry | None:
 
 
 def receipt_pdf(found: Receipt) -> bytes:
+    # See contracts/actions/documents.py.
+    from contracts.documents import pdf
+
     return pdf.receipt(
         title=receipt_title(found),
         number=found.id,

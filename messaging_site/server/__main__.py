@@ -19,6 +19,7 @@ def serve(host: str, port: int, ready_fd: int | None) -> int:
 
     _limit_statements()
     _start_metrics()
+    _load_pdf_library()
     start_background_threads(stop := threading.Event())
     _freeze_loaded_objects()
     exit_code = daphne_server.run(
@@ -49,6 +50,11 @@ def _start_metrics() -> None:
     if settings.METRICS:
         host, _, port = settings.METRICS.rpartition(":")
         start_http_server(int(port), addr=host or "127.0.0.1")
+
+
+def _load_pdf_library() -> None:
+    """Otherwise the first contract after a start would wait for it."""
+    import contracts.documents.pdf  # noqa: F401
 
 
 def _freeze_loaded_objects() -> None:
