@@ -15,7 +15,7 @@ from terminal import say
 
 FAST = "not browser and not slow and not long"
 # Tests wait for the stores, servers and browsers that they use, so two leave a core idle at times.
-WORKERS = (os.cpu_count() or 1) + 1
+WORKERS = (os.cpu_count() or 1) + 2
 EMBEDDED, SECOND = "dynoxide", "extenddb"
 
 

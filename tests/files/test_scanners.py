@@ -38,8 +38,12 @@ def clamd(path: Path, answers: dict[bytes, bytes]) -> Iterator[str]:
                 found = [answer for part, answer in answers.items() if part in content]
                 stream.write((found or [b"stream: OK"])[0] + b"\0")
 
-    threading.Thread(target=serve, daemon=True).start()
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
     yield f"unix://{path}"
+    # Ends accept() before the socket's file descriptor can be reused.
+    server.shutdown(socket.SHUT_RDWR)
+    thread.join()
     server.close()
 
 

@@ -40,7 +40,15 @@ class Server:
         self.answers, self.requests, self.connections = answers, [], 0
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.stopped = threading.Event()
-        threading.Thread(target=self._serve, daemon=True).start()
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self.thread.start()
+
+    def stop(self) -> None:
+        """Ends accept() before the listener's file descriptor can be reused by the next server."""
+        self.stopped.set()
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+        self.listener.close()
 
     @property
     def url(self) -> str:
@@ -80,8 +88,7 @@ def serve() -> Iterator:
 
     yield create
     for server in servers:
-        server.stopped.set()
-        server.listener.close()
+        server.stop()
 
 
 class Caller:
