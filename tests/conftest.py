@@ -74,6 +74,15 @@ def _closed_breaker(table: None) -> None:
     close_breaker()
 
 
+@pytest.fixture(autouse=True)
+def _empty_search_queue() -> None:
+    """Otherwise a test that runs the indexer would index the threads of all tests before it."""
+    from inbox.search import queue
+
+    for queued in queue.take_queued():
+        queue.mark_done(queued)
+
+
 @pytest.fixture(scope="session")
 def django_db_setup(django_test_environment: None, django_db_blocker: Any) -> None:
     """One database for each worker, a copy of the migrated template."""

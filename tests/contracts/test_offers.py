@@ -16,8 +16,6 @@ from threads.dynamodb import keys
 from threads.dynamodb.table import Item, query
 from threads.queries import open_thread
 
-pytestmark = pytest.mark.storage
-
 
 def threads_of(pk: str) -> list[str]:
     settle()
@@ -53,6 +51,7 @@ def test_accepting_an_offer_turns_the_thread_into_a_project_of_the_leg(
     assert_consistent(thread)
 
 
+@pytest.mark.storage
 def test_repeated_offer_actions_change_nothing(thread, buyer, seller):
     offer = offer_in(thread, seller, terms(), key="once")
     assert offer_in(thread, seller, terms(), key="once") == offer
@@ -65,6 +64,7 @@ def test_repeated_offer_actions_change_nothing(thread, buyer, seller):
         offer_in(thread, seller, key="once", title="Another")
 
 
+@pytest.mark.storage
 def test_several_legs_of_one_seller_form_a_group_in_the_same_thread(thread, buyer, seller):
     leg = book(thread, buyer, seller, terms(), in_week(1, service="Retouching"))
     item = thread_item(thread)
@@ -156,6 +156,7 @@ def test_an_offer_with_invalid_terms_is_refused(thread, seller, wrong):
     assert not Dossier.objects.filter(pk=thread).exists()
 
 
+@pytest.mark.storage
 def test_an_acceptance_during_a_table_outage_is_relayed_later(thread, buyer, seller, faults):
     from core.outbox.processing import process_due
     from tests.threads.faults import ALWAYS, unreachable

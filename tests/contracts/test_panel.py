@@ -18,8 +18,6 @@ from threads.actions.blocks import block_person
 from threads.dynamodb.store import count_requests
 from threads.queries import open_thread
 
-pytestmark = pytest.mark.storage
-
 
 def brief(user, thread, part="goals", text="Joy", version=0):
     return edit_tab(
@@ -206,6 +204,7 @@ def test_a_second_thread_of_the_same_users_is_another_project(leg, thread, buyer
     assert make_person("X").id not in open_thread(buyer, other).cached.thread.parties
 
 
+@pytest.mark.storage
 def test_rebuilt_snapshots_are_the_same(leg, thread, buyer, seller):
     from django.core.management import call_command
 
@@ -220,6 +219,7 @@ def test_rebuilt_snapshots_are_the_same(leg, thread, buyer, seller):
     assert list(list_differences(thread)) == []
 
 
+@pytest.mark.storage
 def test_check_stores_reports_differences(leg, thread, buyer):
     tab = cache.reload(thread).tabs["docs"]
     tab.snapshot = {"documents": []}

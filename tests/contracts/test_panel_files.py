@@ -25,8 +25,6 @@ from threads.cleanup import reconcile_files
 from threads.dynamodb.store import count_requests
 from threads.queries import open_thread
 
-pytestmark = pytest.mark.storage
-
 
 def pin(user, thread, file):
     return edit_tab(user, thread_id=thread, tab="moodboard", op="add", version=0, picture=file.id)
@@ -222,6 +220,7 @@ def test_a_proof_is_removed_when_its_uploader_withdraws_it(leg, thread, buyer, s
     assert File.objects.get(pk=photo.pk).released_at
 
 
+@pytest.mark.storage
 def test_the_number_of_proofs_is_limited_and_none_is_stored_beyond(leg, thread, buyer, seller):
     one = bring(seller, thread)
     File.objects.bulk_create(
@@ -236,6 +235,7 @@ def test_the_number_of_proofs_is_limited_and_none_is_stored_beyond(leg, thread, 
     assert list(list_differences(thread)) == []
 
 
+@pytest.mark.storage
 def test_rebuilt_pins_and_proofs_are_the_same(leg, thread, buyer, seller):
     pin(buyer, thread, bring(buyer, thread))
     photo = bring(seller, thread)

@@ -20,7 +20,7 @@ from threads.actions.staff import hide_message
 from threads.cache import reload
 from threads.file_access import access_file
 
-pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
@@ -86,6 +86,7 @@ def test_only_shown_proofs_up_to_the_limit_can_be_selected(card, buyer, pictures
     assert (card.state, card.version) == ("pending", 1)
 
 
+@pytest.mark.storage
 def test_rounds_continue_until_approval(card, leg, buyer, seller, pictures, thread):
     request_changes(card, "", **{pictures[1]: "Crop it closer."})
     assert (card.state, card.is_open, card.waits_for) == ("changes_requested", True, [seller.id])
@@ -110,6 +111,7 @@ def test_rounds_continue_until_approval(card, leg, buyer, seller, pictures, thre
     assert_consistent(thread)
 
 
+@pytest.mark.storage
 def test_a_round_is_answered_once(card, buyer, seller, pictures):
     request_changes(card)
     show_again(card, pictures[:1])

@@ -22,8 +22,6 @@ from tests.contracts.conftest import book, in_week, pay, sign
 from tests.threads.conftest import make_person, messages_of, start
 from threads.queries import open_thread
 
-pytestmark = pytest.mark.storage
-
 
 def account_of(leg, user):
     return open_thread(user, leg.thread_id).cached.tabs["expenses"].snapshot["legs"][0]
@@ -70,6 +68,7 @@ def test_date_and_method_are_on_the_receipt_and_shown_to_both(leg, thread, buyer
     assert f"EUR 123.45 (cash, {rows['Paid on']})" in messages_of(thread)[-1].body
 
 
+@pytest.mark.storage
 def test_a_repeated_payment_is_recorded_once(leg, seller):
     first = pay(leg, key="1")
     again = pay(leg, 120_000, key="1", kind="payment", outstanding=120_000)
@@ -79,6 +78,7 @@ def test_a_repeated_payment_is_recorded_once(leg, seller):
         pay(leg, 1, key="1", kind="payment")
 
 
+@pytest.mark.storage
 def test_a_payment_is_refused_if_the_balance_changed_since_it_was_shown(leg):
     pay(leg, 40_000)
     with pytest.raises(Refusal, match="ACTION_INVALID_STATE"):
@@ -156,6 +156,7 @@ def test_a_reversal_undoes_a_payment_and_both_stay_recorded(leg, thread, buyer, 
     assert not list(list_differences(thread))
 
 
+@pytest.mark.storage
 def test_an_entry_is_reversed_once_and_a_reversal_cannot_be_reversed(leg, seller):
     first = pay(leg, 40_000)
     reversal = reverse_payment(seller, receipt_id=first.id, key="r")
@@ -181,6 +182,7 @@ def test_a_repayment_is_reversed_before_its_payment(leg, seller):
     assert balance_figures(leg)[::2] == (0, 0)
 
 
+@pytest.mark.storage
 @pytest.mark.parametrize(
     "change",
     [
@@ -210,6 +212,7 @@ def test_the_database_refuses_invalid_reversals(leg, seller, change):
     LedgerEntry.objects.create(**fields)
 
 
+@pytest.mark.storage
 @pytest.mark.django_db(transaction=True)
 def test_concurrent_payments_and_reversals_never_exceed_the_balance():
     buyer, seller = make_person("Bea"), make_person("Sam")
@@ -235,6 +238,7 @@ def test_concurrent_payments_and_reversals_never_exceed_the_balance():
     assert balance_figures(leg)[::2] == (0, 120_000)
 
 
+@pytest.mark.storage
 @pytest.mark.django_db(transaction=True)
 def test_fifty_concurrent_receipts_have_no_gap_and_no_duplicate():
     """Every seventh fails after it has taken its number, which has to be reused."""

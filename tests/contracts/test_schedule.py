@@ -19,7 +19,6 @@ from tests.threads.checker import assert_consistent
 from tests.threads.conftest import make_person, messages_of, start
 from threads.queries import open_thread
 
-pytestmark = pytest.mark.storage
 KEY = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
@@ -98,6 +97,7 @@ def test_parts_of_an_offer_must_not_overlap(thread, seller):
 # --- Overlapping bookings
 
 
+@pytest.mark.storage
 @pytest.mark.parametrize("status", ["booked", "on_hold"])
 def test_an_offer_at_an_occupied_time_is_not_accepted(leg, seller, status):
     Leg.objects.filter(pk=leg.pk).update(status=status)
@@ -126,6 +126,7 @@ def test_a_seller_who_accepts_sees_their_own_conflicting_booking(leg, seller):
     )
 
 
+@pytest.mark.storage
 @pytest.mark.parametrize("status", ["cancelled", "completed"])
 def test_an_ended_booking_does_not_occupy_its_time(leg, seller, status):
     Leg.objects.filter(pk=leg.pk).update(status=status)
@@ -151,6 +152,7 @@ def test_a_new_time_for_a_booking_rescheduled_since_is_not_accepted(leg, thread,
     assert leg.starts_at == IN_MAY + 10 * DAY
 
 
+@pytest.mark.storage
 @pytest.mark.django_db(transaction=True)
 def test_concurrent_acceptances_do_not_book_the_same_time():
     seller = make_person("Sam")
@@ -173,6 +175,7 @@ def test_concurrent_acceptances_do_not_book_the_same_time():
         assert Leg.objects.filter(seller=seller).count() == turn + 1
 
 
+@pytest.mark.storage
 @pytest.mark.django_db(transaction=True)
 def test_accepting_against_rescheduling_to_the_same_time():
     seller, buyer, other = (make_person(name) for name in ("Sam", "Bea", "Olga"))
@@ -185,6 +188,7 @@ def test_accepting_against_rescheduling_to_the_same_time():
     assert sorted(codes) == ["", "ACTION_CONFLICT"]
 
 
+@pytest.mark.storage
 @pytest.mark.django_db(transaction=True)
 def test_two_alternatives_accepted_concurrently_give_one_booking():
     seller, buyer = make_person("Sam"), make_person("Bea")
@@ -202,6 +206,7 @@ def test_two_alternatives_accepted_concurrently_give_one_booking():
 # --- Offers closed by an acceptance
 
 
+@pytest.mark.storage
 def test_accepting_one_of_several_offers_closes_the_others(thread, buyer, seller):
     first, second, third = (
         offer_in(thread, by, title=f"Plan {name}")

@@ -32,7 +32,7 @@ from threads.dynamodb.store import count_requests
 from threads.dynamodb.table import Item, query
 from threads.models import PendingAction
 
-pytestmark = [pytest.mark.storage, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def required_actions(user, thread: str) -> list[str]:
@@ -188,6 +188,7 @@ def test_a_user_who_leaves_has_no_required_actions(thread, buyer, seller):
     assert_consistent(thread)
 
 
+@pytest.mark.storage
 def test_actions_missing_after_a_crash_are_relayed_later(thread, buyer, seller, monkeypatch):
     """The record is in SQL, and the process ends before the table is written."""
     with monkeypatch.context() as crash:
@@ -218,6 +219,7 @@ def test_a_card_without_its_message_id_stays_required(thread, buyer, seller):
     assert_stores_agree(thread)
 
 
+@pytest.mark.storage
 def test_actions_rebuilt_from_the_records_are_the_same(thread, buyer, seller):
     quiet = start(buyer, seller)
     offer_in(thread, seller)

@@ -16,7 +16,7 @@ from messaging_site.server.drain import run_spread
 from tests.site import Client, Pair, Site, prepared_site
 from tests.wait import wait_until
 
-pytestmark = [pytest.mark.live, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +99,7 @@ def stored(client: Client, thread: str, *, after: dict) -> list[dict]:
     return found[1:]
 
 
+@pytest.mark.live
 def test_no_acknowledged_message_is_lost_and_the_rest_is_stored_once_after_a_resend(start, stores):
     server = start()
     senders = [Sender(stores.pair()) for _ in range(6)]
@@ -169,6 +170,7 @@ def test_sockets_are_closed_one_after_the_other_during_the_drain(start, stores):
     assert max(closed_after) < 12.0
 
 
+@pytest.mark.live
 def test_a_request_in_progress_is_answered(start, stores):
     """The request is sent before the signal and answered after the server has stopped listening."""
     server = start(PARLEY_DRAIN_SECONDS="0.5")

@@ -48,7 +48,6 @@ def frame(type_: str, field: str, value: str, thread: str) -> str:
     return f'{rest[:-1]}, "{field}": {value}}}'
 
 
-@pytest.mark.live
 @pytest.mark.parametrize("value", HOSTILE_VALUES)
 def test_a_hostile_frame_is_answered_and_the_socket_stays_open(site, pair, value):
     before = site.logs().count("command_failed")
@@ -67,7 +66,6 @@ def test_a_hostile_frame_is_answered_and_the_socket_stays_open(site, pair, value
     assert site.logs().count("command_failed") == before
 
 
-@pytest.mark.live
 def test_a_frame_that_is_too_long_is_refused_and_closes_the_socket(site, pair):
     with site.connect(pair.buyer) as client:
         client.hear("hello")

@@ -14,7 +14,7 @@ from realtime.broadcast.channel_layer import ChannelLayer
 from tests.site import Client
 from tests.wait import wait_until
 
-pytestmark = [pytest.mark.live, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 LONG = "x" * 7_900
 

@@ -6,7 +6,7 @@ from websockets.exceptions import ConnectionClosed
 from tests.site import Client, Site, prepared_site
 from tests.wait import wait_until
 
-pytestmark = [pytest.mark.live, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ from threads.dynamodb.table import query_all
 from threads.queries import open_thread
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
-pytestmark = [pytest.mark.storage, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 def signed_in(user: User) -> Client:
@@ -115,6 +115,7 @@ def test_system_messages_no_longer_name_a_deleted_user(buyer, seller, thread, pe
     assert_consistent(thread)
 
 
+@pytest.mark.storage
 def test_personal_data_is_deleted(buyer, seller, thread, person):
     other = person("Mia")
     block_person(seller, blocked=other)
@@ -149,6 +150,7 @@ def test_a_user_with_an_outstanding_balance_cannot_be_deleted(buyer, seller, thr
     relay()
 
 
+@pytest.mark.storage
 def test_contracts_receipts_and_signatures_are_unchanged(buyer, seller, thread):
     leg = book(thread, buyer, seller)
     sign(buyer, leg)
@@ -184,6 +186,7 @@ def test_open_bookings_and_holds_refuse_with_a_reason(buyer, seller, thread, per
     assert User.objects.get(pk=buyer.pk).is_active
 
 
+@pytest.mark.storage
 def test_open_offers_are_withdrawn(buyer, seller, thread):
     offer = offer_in(thread, seller)
     delete_account(seller)
@@ -213,6 +216,7 @@ def test_the_name_is_removed_from_threads_the_user_left(buyer, seller, thread, p
     assert not IndexedMessage.objects.filter(author_id=guest.id, author__contains="gus").exists()
 
 
+@pytest.mark.storage
 def test_deletion_is_idempotent(buyer, seller, thread):
     delete_account(seller)
     relay()
@@ -249,6 +253,7 @@ def test_the_page_shows_why_deletion_is_refused(buyer, seller, thread):
     assert User.objects.get(pk=seller.pk).is_active
 
 
+@pytest.mark.storage
 @pytest.mark.django_db(transaction=True)
 def test_deletion_completes_when_killed_at_every_step():
     for step in range(1, crash_points.MAX_STEPS):

@@ -24,8 +24,6 @@ from threads.dynamodb.retry import time_budget
 from threads.models import Pair, Profile
 from threads.queries import open_thread
 
-pytestmark = pytest.mark.storage
-
 
 @pytest.fixture
 def empty_outbox(db) -> None:
@@ -58,6 +56,7 @@ def test_a_new_user_has_a_profile_in_the_table(empty_outbox):
     assert (copied.time_zone, copied.verified, copied.city) == ("UTC", False, None)
 
 
+@pytest.mark.storage
 def test_a_new_name_is_copied_to_the_profile_and_all_rows(
     thread, buyer, seller, stranger, empty_outbox
 ):
@@ -170,6 +169,7 @@ def test_a_participant_removed_during_the_copy_is_not_written_back(
 # --- Failures
 
 
+@pytest.mark.storage
 def test_a_failing_entry_does_not_delay_the_rest(thread, buyer, seller, faults, empty_outbox):
     OutboxEntry.objects.create(kind="no such kind", payload={})
     faults.before("*", unreachable, times=ALWAYS)
@@ -204,6 +204,7 @@ def test_the_relay_does_not_try_all_entries_while_the_store_is_unavailable(
     assert processing.process_due() == 5
 
 
+@pytest.mark.storage
 @pytest.mark.django_db(transaction=True)
 def test_a_profile_copy_holds_no_database_lock(faults):
     buyer, seller = make_person("Bea"), make_person("Sam")
@@ -227,6 +228,7 @@ def test_a_profile_copy_holds_no_database_lock(faults):
     assert written.is_set()
 
 
+@pytest.mark.storage
 @pytest.mark.django_db(transaction=True)
 def test_concurrent_entries_end_with_the_newest_name():
     buyer, seller = make_person("Bea"), make_person("Sam")
