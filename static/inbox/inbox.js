@@ -13,6 +13,8 @@ export class Inbox {
   #received = new Set(); // per request in progress: events received since, by thread
   #counts = new UnreadCounts();
   #refreshing = new Throttle(1_000, () => this.refresh());
+  #requested = 0; // Refreshes are numbered: their responses may arrive in another order.
+  #shown = 0;
   #updates;
 
   /** `key` is the folder, or the filter of the inbox, that is shown. */
@@ -89,7 +91,8 @@ export class Inbox {
     this.#counts.refresh();
     const shown = Math.min(999, this.list.querySelectorAll("[data-thread]").length);
     const address = `/inbox/rows/?folder=${this.key}&shown=${shown}`;
-    await this.#fetchRows(address, (page) => page && this.#replace(page));
+    const number = ++this.#requested;
+    await this.#fetchRows(address, (page) => page && this.#replace(page, number));
   }
 
   /** Events received during the request may be newer than the response: they are applied again. */
@@ -123,7 +126,9 @@ export class Inbox {
     this.loadMore();
   }
 
-  #replace(page) {
+  #replace(page, number) {
+    if (number < this.#shown) return; // A later response was faster.
+    this.#shown = number;
     const rows = [...page.querySelectorAll("[data-thread]")];
     const isAll = !page.querySelector("[data-rows-more]");
     const ids = new Set(rows.map((row) => row.dataset.thread));

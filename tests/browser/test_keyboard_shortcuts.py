@@ -5,13 +5,16 @@ from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import live as caught_up
-from tests.browser.conftest import wait_for_response, write
+from tests.browser.conftest import wait_for_frames, wait_for_response, write
 from tests.site import Pair
+from tests.wait import wait_until
 
 pytestmark = pytest.mark.browser
+
+ROWS = re.compile(r"/inbox/rows/\?")
 
 
 @pytest.fixture
@@ -96,6 +99,25 @@ def test_m_and_u_toggle_mute_and_unread(visit, seeded_pair):
     page.keyboard.press("u")
     expect(row(page, thread_1)).not_to_have_attribute("data-marked", re.compile(""))
     focused(page, thread_1).to_be_focused()
+
+
+def test_a_late_refresh_does_not_undo_a_later_action(visit, seeded_pair):
+    """Without a socket every action refreshes the list, and responses may change their order."""
+    page = visit(seeded_pair.seller, no_socket=True)
+    expect(page.locator("html[data-keys]")).to_have_count(1)
+    thread_1, *_ = threads(page)
+    held: list[Route] = []
+    page.route(ROWS, lambda route: route.continue_() if held else held.append(route))
+    page.keyboard.press("j")
+    page.keyboard.press("m")
+    wait_until(lambda: page.title() and held)
+    rows_before_the_mark = held[0].fetch()
+    page.keyboard.press("u")
+    expect(row(page, thread_1)).to_have_attribute("data-marked", "")
+    with page.expect_response(ROWS):
+        held[0].fulfill(response=rows_before_the_mark)
+    wait_for_frames(page)
+    expect(row(page, thread_1)).to_have_attribute("data-marked", "")
 
 
 def test_selected_rows_take_precedence_over_the_focused_row(visit, seeded_pair):
