@@ -47,9 +47,9 @@ def main(steps: list[str]) -> None:
 
 
 def collect_static() -> None:
-    if not static_files.are_current(settings.DATA_DIR):
-        call_command("collectstatic", verbosity=0, interactive=False)
-        static_files.mark_current(settings.DATA_DIR)
+    static_files.provide(
+        settings.DATA_DIR, lambda: call_command("collectstatic", verbosity=0, interactive=False)
+    )
 
 
 if __name__ == "__main__":

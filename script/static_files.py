@@ -1,22 +1,61 @@
-"""Records which static files a data folder has, so that a start collects them only if needed."""
+"""Collects static files for a data folder, once for all data folders of a checkout.
+
+Collecting takes seconds, because files are minified and compressed.
+"""
 
 import hashlib
+import os
+import shutil
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+CACHE = ROOT / ".venv" / "static"
+MAX_AGE_SECONDS = 24 * 3600
 
 
-def are_current(data: Path) -> bool:
-    stamp = _stamp(data)
-    return stamp.exists() and stamp.read_text() == _fingerprint()
+def provide(data: Path, collect: Callable[[], object]) -> None:
+    """Copies collected files into the folder, or calls `collect` to write them there."""
+    current, stamp = _fingerprint(), data / "static.sha256"
+    if stamp.exists() and stamp.read_text() == current:
+        return
+    cached = CACHE / current
+    if cached.is_dir():
+        shutil.rmtree(data / "static", ignore_errors=True)
+        _copy(cached, data / "static")
+    else:
+        collect()
+        _store(data / "static", cached)
+    stamp.write_text(current)
 
 
-def mark_current(data: Path) -> None:
-    _stamp(data).write_text(_fingerprint())
+def _store(collected: Path, cached: Path) -> None:
+    """Another process may do the same at this moment, or still copy an earlier version."""
+    _delete_old_versions()
+    unfinished = cached.with_suffix(f".{os.getpid()}")
+    _copy(collected, unfinished)
+    try:
+        unfinished.rename(cached)
+    except OSError:
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def _stamp(data: Path) -> Path:
-    return data / "static.sha256"
+def _delete_old_versions() -> None:
+    for version in CACHE.glob("*"):
+        if version.stat().st_mtime < time.time() - MAX_AGE_SECONDS:
+            shutil.rmtree(version, ignore_errors=True)
+
+
+def _copy(source: Path, target: Path) -> None:
+    shutil.copytree(source, target, copy_function=_link_or_copy)
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
 
 
 def _fingerprint() -> str:

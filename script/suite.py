@@ -29,6 +29,8 @@ def main(arguments: list[str]) -> int:
         env = test_environment.start(stack)
         if browser:
             env["PARLEY_TEST_CHROMIUM"] = browser
+        if options.long:
+            env["PARLEY_TEST_LONG"] = "1"
         with nullcontext() if for_pytest else checks.in_background(env, results):
             _run_tests(results, env, stack, options, for_pytest)
     return results.print_summary()

@@ -44,7 +44,7 @@ def start(stack: ExitStack) -> dict[str, str]:
         "PARLEY_TEST_REDIS_URL": valkey.url,
         "PARLEY_TEST_POSTGRES_URL": postgres.url,
     }
-    _collect_static(env)
+    static_files.provide(Path(env["PARLEY_DATA"]), lambda: _collect_static(env))
     return env
 
 
@@ -70,7 +70,6 @@ def _collect_static(env: dict[str, str]) -> None:
     if done.returncode != 0:
         say(done.stderr)
         raise Problem("The static files could not be collected: see the output above.")
-    static_files.mark_current(Path(env["PARLEY_DATA"]))
 
 
 def with_second_engine(env: dict[str, str], stack: ExitStack) -> dict[str, str]:

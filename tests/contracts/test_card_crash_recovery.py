@@ -1,4 +1,4 @@
-"""Generated from the transition tables: a kill at every step of every proposal and transition.
+"""Generated from the transition tables: a kill at the steps of every proposal and transition.
 
 After the kill the relay runs and the user retries. The result in both stores has to equal the
 result without the kill, and every effect has to occur once.

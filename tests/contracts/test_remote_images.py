@@ -14,7 +14,7 @@ from projects.actions.panel import edit_tab
 from projects.panel.rebuild import list_differences, rebuild
 from projects.remote_pins import fetch_next
 from tests.contracts.conftest import book
-from tests.contracts.crash_points import survives
+from tests.contracts.crash_points import list_steps, survives
 from tests.contracts.test_panel_files import days_later, get, items, unpin
 from tests.files.conftest import change_file_settings, kept, picture  # noqa: F401
 from tests.files.corpus import HTML, SVG, long_bomb, pdf, png
@@ -281,7 +281,7 @@ def test_killed_at_every_step_an_image_is_shown_once(web, kept, monkeypatch):  #
     """Another process continues where pinning or fetching was interrupted."""
     monkeypatch.setattr(download, "RULES", web.rules())
     link = web.give("/a.jpg", picture(size=(32, 32)))
-    for step in range(1, 40):
+    for step in list_steps():
         buyer, seller = make_person("Bea"), make_person("Sam")
         thread = start(buyer, seller)
         book(thread, buyer, seller)

@@ -85,10 +85,10 @@ def run_two_relays(step: int, first) -> bool:
 
 def test_entries_take_effect_once_when_one_of_two_relays_is_killed(short_lease):
     relay_until_empty()
-    one, another = conversation(), conversation()
+    first_threads = [conversation(), conversation()]
     relay_until_empty()
-    for step in range(1, crash_points.MAX_STEPS):
-        threads = [conversation()] if step > 1 else [one, another]
+    for step in crash_points.list_steps():
+        threads, first_threads = first_threads or [conversation()], []
         for thread, seller in threads:
             announce(thread, seller, 3)
         survived = run_two_relays(step, relay_until_empty)
@@ -101,7 +101,7 @@ def test_entries_take_effect_once_when_one_of_two_relays_is_killed(short_lease):
 
 
 def test_entries_take_effect_once_when_an_action_is_killed_beside_a_relay(short_lease):
-    for step in range(1, crash_points.MAX_STEPS):
+    for step in crash_points.list_steps():
         thread, seller = conversation()
         survived = run_two_relays(step, lambda of=(thread, seller): process_now(announce(*of, 2)))
         relay_until_empty()

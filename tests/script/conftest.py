@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,8 +16,6 @@ from tests.wait import wait_until
 ROOT = Path(__file__).resolve().parents[2]
 # The scripts import each other by module name, since they run before packages are installed.
 sys.path.insert(0, str(ROOT / "script"))
-
-from installation import Data  # noqa: E402
 
 OURS = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE")
 
@@ -90,21 +87,11 @@ def answers(url: str) -> bool:
     return True
 
 
-def copy_static_files(data: Path) -> Path:
-    """Copies the static files of this test run, since collecting them takes long."""
-    of_this_run = Path(os.environ["PARLEY_DATA"])
-    Data(data).open()
-    shutil.copytree(of_this_run / "static", data / "static", copy_function=os.link)
-    shutil.copy(of_this_run / "static.sha256", data)
-    return data
-
-
 @pytest.fixture
 def start_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
     servers = []
-    data = copy_static_files(tmp_path / "data")
 
-    def start(*options: str, **more) -> Server:
+    def start(*options: str, data: Path = tmp_path / "data", **more) -> Server:
         servers.append(Server(data, *options, **more))
         return servers[-1]
 

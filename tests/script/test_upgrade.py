@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.script.conftest import ROOT, Server, copy_static_files, run
+from tests.script.conftest import ROOT, Server, run
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +31,7 @@ def data(tmp_path_factory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("upgrade")
     with tarfile.open(UPGRADE / "release_1_1.tar.xz") as archive:
         archive.extractall(folder, filter="data")
-    server = Server(copy_static_files(folder / "data")).wait_until_it_listens()
+    server = Server(folder / "data").wait_until_it_listens()
     yield folder / "data"
     server.end()
 

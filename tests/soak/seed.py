@@ -6,6 +6,12 @@ import random
 import sys
 
 import django
+from django.conf import settings
+
+from tests.soak.programs import ROOT  # noqa: F401
+
+# Importable only after `programs` has extended the path.
+import static_files  # isort: skip
 
 # The number of participants of the busiest thread.
 MAX_GROUP_SIZE = 8
@@ -17,7 +23,9 @@ def main(pairs: int, groups: int, seed: int) -> None:
 
     call_command("migrate", verbosity=0)
     call_command("create_table", stdout=sys.stderr)
-    call_command("collectstatic", interactive=False, verbosity=0)
+    static_files.provide(
+        settings.DATA_DIR, lambda: call_command("collectstatic", interactive=False, verbosity=0)
+    )
     output = io.StringIO()
     count = ["--pairs", str(pairs), "--messages", "5"]
     call_command("seed_load", *count, "--json", "--force", stdout=output)
