@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-CACHE = ROOT / ".venv" / "static"
+CACHE = ROOT / ".venv" / "collected-static"
 MAX_AGE_SECONDS = 24 * 3600
 
 
@@ -60,7 +60,9 @@ def _link_or_copy(source: str, target: str) -> None:
 
 def _fingerprint() -> str:
     """Covers our own files, and the pins that decide which files packages contain."""
-    files = [ROOT / "requirements.txt", *ROOT.glob("static/**/*"), *ROOT.glob("*/static/**/*")]
+    # Without hidden folders, which contain collected files.
+    folders = [ROOT / "static", *ROOT.glob("[!.]*/static")]
+    files = [ROOT / "requirements.txt", *(path for each in folders for path in each.rglob("*"))]
     digest = hashlib.sha256()
     for path in sorted(file for file in files if file.is_file()):
         digest.update(f"{path.relative_to(ROOT)} {path.stat().st_size} ".encode())
