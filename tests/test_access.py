@@ -389,6 +389,9 @@ VIEWS |= {
 }
 
 
+POST_VIEWS = {name: view for name, view in sorted(VIEWS.items()) if view.post}
+
+
 def names(resolver: URLResolver, prefix: str = "") -> Iterator[str]:
     for pattern in resolver.url_patterns:
         if isinstance(pattern, URLResolver):
@@ -424,21 +427,20 @@ def test_every_kind_of_user_gets_the_expected_response(name, scene):
     assert actual == view.expected
 
 
-@pytest.mark.parametrize("name", [n for n, view in sorted(VIEWS.items()) if view.post])
-def test_a_get_request_makes_no_change(name, scene):
+def test_a_get_request_makes_no_change(scene):
     client = Client()
     client.force_login(scene.people["participant"], backend=BACKEND)
-    url = reverse(name, args=VIEWS[name].args(scene, "participant"))
-    assert client.get(url).status_code in (200, 403, 404, 405)
+    for name, view in POST_VIEWS.items():
+        url = reverse(name, args=view.args(scene, "participant"))
+        assert client.get(url).status_code in (200, 403, 404, 405), name
 
 
-@pytest.mark.parametrize("name", [n for n, view in sorted(VIEWS.items()) if view.post])
-def test_a_change_requires_a_csrf_token(name, scene):
+def test_a_change_requires_a_csrf_token(scene):
     client = Client(enforce_csrf_checks=True)
     client.force_login(scene.people["participant"], backend=BACKEND)
-    view = VIEWS[name]
-    url = reverse(name, args=view.args(scene, "participant"))
-    assert client.post(url, view.post(scene, "participant")).status_code == 403
+    for name, view in POST_VIEWS.items():
+        url = reverse(name, args=view.args(scene, "participant"))
+        assert client.post(url, view.post(scene, "participant")).status_code == 403, name
 
 
 def test_a_thread_of_other_users_looks_like_one_that_does_not_exist(scene):
