@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-CACHE = ROOT / ".venv" / "collected-static"
+from bootstrap import ROOT, VENV
+
+CACHE = VENV / "collected-static"
 MAX_AGE_SECONDS = 24 * 3600
 
 
