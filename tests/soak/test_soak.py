@@ -28,7 +28,7 @@ def test_no_data_is_lost_duplicated_or_wrong_while_processes_are_killed(tmp_path
             "-m",
             "tests.soak",
             "--minutes",
-            "1",
+            "0.75",
             "--pairs",
             "8",
             "--json",
