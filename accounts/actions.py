@@ -3,9 +3,9 @@
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from accounts.handles import HANDLE_TAKEN
 from accounts.models import EarlierName, User, add_profile_entry
-from accounts.text import check_policy
+from accounts.profiles.handles import HANDLE_TAKEN
+from accounts.profiles.text import check_policy
 
 REQUIREMENT_FIELDS = ("requires_verified", "requires_date", "requires_budget")
 PUBLIC_FIELDS = ("display_name", "handle", "headline", "about", "city")

@@ -9,10 +9,10 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 
 from accounts.actions import PROFILE_FIELDS, REQUIREMENT_FIELDS
-from accounts.handles import HANDLE_TAKEN, MAX_HANDLE_CHARS, check_handle
 from accounts.models import User, add_profile_entry
+from accounts.profiles.handles import HANDLE_TAKEN, MAX_HANDLE_CHARS, check_handle
+from accounts.profiles.text import check_line, check_policy
 from accounts.queries import suggest_handle
-from accounts.text import check_line, check_policy
 from core.ids import is_id
 from core.refusals import Refusal
 from core.time_zones import UTC, list_time_zones

@@ -6,8 +6,8 @@ from django.core.validators import MaxLengthValidator
 from django.db import models, transaction
 from django.db.models.functions import Lower
 
-from accounts.handles import HANDLE_TAKEN, MAX_HANDLE_CHARS, check_handle
-from accounts.text import check_line
+from accounts.profiles.handles import HANDLE_TAKEN, MAX_HANDLE_CHARS, check_handle
+from accounts.profiles.text import check_line
 from core.ids import new_user_id
 from core.outbox.models import OutboxEntry
 from core.time_zones import UTC, check_time_zone

@@ -2,8 +2,8 @@
 
 import secrets
 
-from accounts.handles import handle_from_name, with_number
 from accounts.models import User
+from accounts.profiles.handles import handle_from_name, with_number
 from core.refusals import Refusal
 
 

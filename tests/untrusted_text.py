@@ -7,8 +7,8 @@ the reason; tests/test_untrusted_text.py fails otherwise.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from accounts.handles import handle_from_name, is_handle
-from accounts.text import check_line
+from accounts.profiles.handles import handle_from_name, is_handle
+from accounts.profiles.text import check_line
 from contracts.actions.manifests import read_listing
 from contracts.amounts import MAX_AMOUNT_CHARS, parse_amount
 from core.ids import is_id
@@ -77,8 +77,8 @@ FUNCTIONS: dict[str, Function] = {
     ),
     "file name for the detector": Function(meaningful_name, MAX_BODY_LENGTH),
     "link": Function(parse_link, MAX_BODY_LENGTH, ("files.remote_images.download",)),
-    "profile line": Function(check_line, MAX_BODY_LENGTH, ("accounts.text",)),
-    "handle": Function(handle_from_name, MAX_BODY_LENGTH, ("accounts.handles",)),
+    "profile line": Function(check_line, MAX_BODY_LENGTH, ("accounts.profiles.text",)),
+    "handle": Function(handle_from_name, MAX_BODY_LENGTH, ("accounts.profiles.handles",)),
     "handle check": Function(is_handle, MAX_BODY_LENGTH),
     "id": Function(lambda text: is_id("thrd", text), MAX_BODY_LENGTH, ("core.ids",)),
     "amount": Function(

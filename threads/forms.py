@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 
 from accounts.models import User
-from accounts.text import check_line
+from accounts.profiles.text import check_line
 from core.ids import ULID_PATTERN, is_id
 from core.refusals import Refusal
 from threads.rendering.markdown import escape_markdown

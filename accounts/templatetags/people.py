@@ -2,7 +2,7 @@
 
 from django import template
 
-from accounts import avatars
+from accounts.profiles import avatars
 from core import time_zones
 
 register = template.Library()

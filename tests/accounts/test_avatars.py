@@ -6,7 +6,7 @@ from django.template import Context, Template
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.avatars import avatar_tone, initials
+from accounts.profiles.avatars import avatar_tone, initials
 from core.ids import new_user_id
 
 

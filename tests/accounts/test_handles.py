@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.handles import RESERVED, handle_from_name, is_handle, with_number
+from accounts.profiles.handles import RESERVED, handle_from_name, is_handle, with_number
 from accounts.queries import suggest_handle
 
 

@@ -3,7 +3,7 @@
 import pytest
 from django.core.exceptions import ValidationError
 
-from accounts.text import check_line, check_policy
+from accounts.profiles.text import check_line, check_policy
 
 
 @pytest.mark.parametrize("text", ["Zoë", "Nguyễn Thị", "न्न्त्र्य", "ที่นี่", "שָׁלוֹם"])
