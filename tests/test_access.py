@@ -14,8 +14,10 @@ from uuid import uuid4
 import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from accounts.models import User
@@ -34,10 +36,12 @@ from tests.contracts.conftest import book, offer_in, pay
 from tests.threads.conftest import add_friend, make_person, say, start
 from threads.actions.blocks import block_person
 from threads.actions.participants import add_participant, remove_participant
+from threads.dynamodb.store import count_requests
 from threads.models import Message
 
 LISTING = f"{'0' * 64} 12 https://files.example/a.jpg a.jpg"
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
+READS = ("Get", "BatchGet", "Query")
 KINDS = ("anonymous", "stranger", "invited", "participant", "removed", "blocked", "suspended")
 KINDS += ("staff", "holder")
 
@@ -430,9 +434,20 @@ def test_every_kind_of_user_gets_the_expected_response(name, scene):
 def test_a_get_request_makes_no_change(scene):
     client = Client()
     client.force_login(scene.people["participant"], backend=BACKEND)
+    made: set[str] = set()
     for name, view in POST_VIEWS.items():
         url = reverse(name, args=view.args(scene, "participant"))
-        assert client.get(url).status_code in (200, 403, 404, 405), name
+        with count_requests() as requests, CaptureQueriesContext(connection) as queries:
+            assert client.get(url).status_code in (200, 403, 404, 405), name
+        assert [request for request in requests if not request.startswith(READS)] == [], name
+        assert [one["sql"] for one in queries if not is_read(one["sql"])] == [], name
+        made.update(requests)
+    # The requests of these views are counted.
+    assert "Query" in made
+
+
+def is_read(sql: str) -> bool:
+    return sql.startswith(("SELECT", "SAVEPOINT", "RELEASE SAVEPOINT"))
 
 
 def test_a_change_requires_a_csrf_token(scene):
