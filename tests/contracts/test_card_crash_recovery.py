@@ -23,6 +23,7 @@ from tests.contracts.card_helpers import (
     files_for,
     make_card_due,
     make_card_in_state,
+    make_completable,
     make_staff,
     make_transition,
     propose,
@@ -123,6 +124,8 @@ def prepare(operation: Operation) -> Scenario:
 
 def _prepare_proposal(operation: Operation, leg: Leg) -> Scenario:
     by = proposer_of(operation.type_name, leg)
+    if operation.type_name == "complete":
+        make_completable(leg)
     files = files_for(operation.type_name, leg, by)
     return Scenario(leg, by, given={"file_ids": files, "given": GIVEN[operation.type_name](leg)})
 
