@@ -27,6 +27,7 @@ from threads.models import (
 from threads.models.participant import ADMIN
 from threads.models.tab import TAB_NAMES
 from threads.models.thread import MAX_PARTICIPANTS
+from threads.recent_sends import RecentSends
 
 MAX_ENTRIES = 10_000
 
@@ -43,6 +44,7 @@ class CachedThread:
     # Quoted messages that were loaded for rendering.
     quoted: dict[str, Message] = field(default_factory=dict)
     tabs: dict[str, TabSnapshot] = field(default_factory=dict)
+    sends: RecentSends = field(default_factory=RecentSends)
 
     def copy(self) -> "CachedThread":
         """A snapshot that later updates of the cache do not change."""
@@ -55,6 +57,7 @@ class CachedThread:
             self.cursors_are_stale,
             # Tabs are replaced, never changed in place.
             tabs=dict(self.tabs),
+            sends=self.sends.copy(),
         )
 
     def others(self, user_id: str | None) -> list[Participant]:
@@ -122,7 +125,15 @@ def from_page(page: Page) -> CachedThread | None:
         {former.user_id: former.person for former in page.of(FormerParticipant)},
         invited,
         tabs={tab.name: tab for tab in page.of(TabSnapshot)},
+        sends=_sends_of(page),
     )
+
+
+def _sends_of(page: Page) -> RecentSends:
+    sends = RecentSends()
+    for message in sorted(page.of(Message), key=lambda one: one.seq):
+        sends.record(message)
+    return sends
 
 
 def put(cached: CachedThread) -> CachedThread:

@@ -166,6 +166,7 @@ class SendMessage(ThreadCommand):
     # The action refuses an empty or long text with its own message.
     body = PlainTextField(required=False)
     seen_seq = CountField(required=False)
+    after_seq = CountField(required=False)
     attachments = IdListField("file", max_items=MAX_ATTACHMENTS, required=False)
     links = LinkListField(required=False)
 

@@ -20,11 +20,11 @@ export class Outbox extends EventTarget {
   }
 
   /** Returns a new entry with a client id; `add` stores it. */
-  make({ thread, replyTo = null, quote = null, seenSeq = 0, at = Date.now(), ...content }) {
+  make({ thread, replyTo = null, quote = null, seenSeq = 0, afterSeq, at = Date.now(), ...content }) {
     // Keeps the order of writing even if the clock was set back.
     lastOrder = Math.max(lastOrder + 1, at);
     const { body, attachments = [], links = [] } = content;
-    const message = { thread, body, attachments, links, replyTo, quote, seenSeq };
+    const message = { thread, body, attachments, links, replyTo, quote, seenSeq, afterSeq };
     return { client: newId(), user: this.user, ...message, at, order: lastOrder };
   }
 

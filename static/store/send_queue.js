@@ -51,11 +51,13 @@ export class SendQueue extends EventTarget {
     }
   }
 
-  #send({ thread, client, body, attachments, links, replyTo, seenSeq }) {
+  #send({ thread, client, body, attachments, links, replyTo, seenSeq, afterSeq }) {
     const frame = { type: "message.send", thread, client_id: client, body, seen_seq: seenSeq };
     if (replyTo) frame.reply_to = replyTo;
     if (attachments?.length) frame.attachments = attachments.map(({ id }) => id);
     if (links?.length) frame.links = links;
+    // Absent from entries of earlier versions.
+    if (afterSeq !== undefined) frame.after_seq = afterSeq;
     return new Promise((resolve) => {
       this.#answers.set(client, resolve);
       setTimeout(() => this.#answer(client, { type: "timeout" }), ANSWER_TIMEOUT);

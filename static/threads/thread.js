@@ -102,7 +102,8 @@ export class Thread extends EventTarget {
     if (!this.socket.wasLive && !this.timeline.firstPending && navigator.onLine) return false;
     if (!this.timeline.hasEnd) this.#jump();
     this.readTracker.replied();
-    this.pending.add({ ...message, seenSeq: this.readTracker.seenSeq });
+    const afterSeq = this.timeline.sync.seq;
+    this.pending.add({ ...message, seenSeq: this.readTracker.seenSeq, afterSeq });
     return true;
   }
 

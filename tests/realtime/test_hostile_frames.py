@@ -81,7 +81,7 @@ VALID_FIELDS = {
     "thread": new_id("thrd"),
     "client_id": str(uuid4()),
     **{name: new_id("msg") for name in ("message", "reply_to", "after", "oldest")},
-    **dict.fromkeys(("seen_seq", "version", "seq", "tally", "rev"), 1),
+    **dict.fromkeys(("seen_seq", "after_seq", "version", "seq", "tally", "rev"), 1),
     **{"body": "Hello", "text": "Hello", "reaction": "👍", "on": True},
     **{"attachments": [], "links": []},
 }
@@ -127,6 +127,7 @@ def test_the_form_that_takes_json_refuses_hostile_values(db, value):
         "client_id": str(uuid4()),
         "body": "Hello",
         "seen_seq": 0,
+        "after_seq": 0,
         "links": HOSTILE_VALUES[value],
     }
     response = client.post(reverse("threads:messages", args=[thread]), fields)

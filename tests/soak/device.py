@@ -82,7 +82,7 @@ class Device(DeviceConnection):
     def write(self, thread: str, body: str) -> None:
         client_id = str(UUID(int=self.rng.getrandbits(128), version=4))
         view = self.views[thread]
-        view.outbox[client_id] = Unsent(client_id, body)
+        view.outbox[client_id] = Unsent(client_id, body, view.last_seq)
         if not view.synced:
             self.open(view)
         self._flush(view)
@@ -130,6 +130,7 @@ class Device(DeviceConnection):
             client_id=unsent.client_id,
             body=unsent.body,
             seen_seq=view.last_seq if self.is_active else 0,
+            after_seq=unsent.after_seq,
         )
         if unsent.is_in_flight:
             sent = Sent(view.thread, unsent.client_id, unsent.body, self.connections, view.synced)

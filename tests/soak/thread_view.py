@@ -12,6 +12,8 @@ from tests.soak.device_log import DeviceLog, Shown
 class Unsent:
     client_id: str
     body: str
+    # The newest message that the device had when this one was written.
+    after_seq: int
     # Sent on the current connection and not yet answered.
     is_in_flight: bool = False
 

@@ -13,7 +13,7 @@ from threads.models import (
     TabSnapshot,
     Thread,
 )
-from threads.models.message import PREVIEW_LENGTH, SYSTEM
+from threads.models.message import PREVIEW_LENGTH, SYSTEM, TEXT
 from threads.models.participant import INBOX
 from threads.models.thread import MAX_PARTICIPANTS
 from threads.rendering.markdown import to_text
@@ -111,12 +111,18 @@ def _wrong_revisions(
 
 
 def _wrong_markers(messages: list[Message], markers: dict[str, SentMarker]) -> Iterator[str]:
-    if len(markers) != len(messages):
-        yield f"{len(markers)} markers for {len(messages)} messages"
+    """A message without a marker is one that its client sent with `after_seq`."""
+    sent = {keys.sent_marker_sk(one.author_id or SYSTEM, one.client_id): one for one in messages}
+    if len(sent) != len(messages):
+        yield f"{len(messages)} messages with {len(sent)} client ids"
+    for sk, marker in markers.items():
+        message = sent.get(sk)
+        if message is None or (marker.message_id, marker.seq) != (message.id, message.seq):
+            yield f"the marker {sk} does not match its message"
     for message in messages:
-        marker = markers.get(keys.sent_marker_sk(message.author_id or SYSTEM, message.client_id))
-        if marker is None or (marker.message_id, marker.seq) != (message.id, message.seq):
-            yield f"message {message.seq} has no matching marker"
+        sk = keys.sent_marker_sk(message.author_id or SYSTEM, message.client_id)
+        if sk not in markers and (message.type != TEXT or message.author_id is None):
+            yield f"message {message.seq} of type {message.type} has no marker"
 
 
 def _wrong_person(person: Participant, thread: Thread, messages: list[Message]) -> Iterator[str]:

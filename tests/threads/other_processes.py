@@ -97,7 +97,14 @@ def _recorded(published: list[tuple[str, dict]]):
 # --- Actions whose return values can be pickled
 
 
-def send(user: Any, thread_id: str, body: str, client_id: str = "", seen_seq: int = 0) -> tuple:
+def send(
+    user: Any,
+    thread_id: str,
+    body: str,
+    client_id: str = "",
+    seen_seq: int = 0,
+    after_seq: int | None = None,
+) -> tuple:
     from threads.actions.messages import send_message
 
     message = send_message(
@@ -106,6 +113,7 @@ def send(user: Any, thread_id: str, body: str, client_id: str = "", seen_seq: in
         client_id=client_id or str(uuid4()),
         body=body,
         seen_seq=seen_seq,
+        after_seq=after_seq,
     )
     return message.id, message.seq
 

@@ -44,6 +44,7 @@ class SentMessage:
     body: str
     first_body: str
     client_id: str
+    after_seq: int | None = None
     is_removed: bool = False
     reactions: dict[str, set[int]] = field(default_factory=dict)
 
@@ -80,32 +81,34 @@ class Conversation(RuleBasedStateMachine):
 
     # --- Actions
 
-    def send(self, who: int, body: str, client_id: str, seen: int = 0):
+    def send(self, who: int, body: str, client_id: str, after_seq: int | None, seen: int = 0):
         return send_message(
             self.people[who],
             thread_id=self.thread,
             client_id=client_id,
             body=body,
             seen_seq=seen,
+            after_seq=after_seq,
             reply_to=None,
         )
 
-    @rule(who=WHO, body=WORDS, saw_all=st.booleans())
-    def say_one(self, who: int, body: str, saw_all: bool) -> None:
-        self.say(who, body, saw_all)
+    @rule(who=WHO, body=WORDS, saw_all=st.booleans(), behind=st.none() | st.integers(0, 3))
+    def say_one(self, who: int, body: str, saw_all: bool, behind: int | None) -> None:
+        """`behind`: how many messages the client lacks; None if it does not say."""
+        self.say(who, body, saw_all, None if behind is None else max(0, len(self.sent) - behind))
 
     @rule(authors=st.lists(WHO, min_size=2, max_size=5), body=WORDS)
     def say_several(self, authors: list[int], body: str) -> None:
         for who in authors:
             self.say(who, body, saw_all=False)
 
-    def say(self, who: int, body: str, saw_all: bool) -> None:
+    def say(self, who: int, body: str, saw_all: bool, after_seq: int | None = None) -> None:
         client_id, seen = str(uuid4()), len(self.sent) if saw_all else 0
-        self.expect(self.refusal_code, self.send, who, body, client_id, seen)
+        self.expect(self.refusal_code, self.send, who, body, client_id, after_seq, seen)
         if self.refusal_code:
             return
         has_read_all = saw_all or all(one.author == who for one in self.sent[self.read[who] :])
-        self.sent.append(SentMessage(who, body, body, client_id))
+        self.sent.append(SentMessage(who, body, body, client_id, after_seq))
         self.folder = ["inbox", "inbox"]
         if has_read_all:
             self.read[who] = self.delivered[who] = len(self.sent)
@@ -115,14 +118,17 @@ class Conversation(RuleBasedStateMachine):
         """A retry succeeds even after an edit, a removal or a block: the message is stored."""
         index = self.pick(which)
         one = self.sent[index]
-        stored = self.send(one.author, one.first_body, one.client_id)
+        stored = self.send(one.author, one.first_body, one.client_id, one.after_seq)
         assert stored.seq == index + 1
 
     @rule(which=WHICH, body=WORDS)
     def retry_with_another_body(self, which: int, body: str) -> None:
         one = self.sent[self.pick(which)]
-        if body != one.first_body:
-            self.expect("CLIENT_ID_REUSED", self.send, one.author, body, one.client_id)
+        # Without a marker, nothing is left of a removed message to compare with.
+        if body == one.first_body or (one.is_removed and one.after_seq is not None):
+            return
+        send = (one.author, body, one.client_id, one.after_seq)
+        self.expect("CLIENT_ID_REUSED", self.send, *send)
 
     @rule(who=WHO, which=WHICH)
     def receive(self, who: int, which: int) -> None:
@@ -202,6 +208,7 @@ class Conversation(RuleBasedStateMachine):
             body=message.body,
             first_body=sent.first_body,
             client_id=message.client_id,
+            after_seq=sent.after_seq,
             is_removed=bool(message.removed_at),
             reactions={
                 emoji: {ids.index(user_id) for user_id in people}

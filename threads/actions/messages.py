@@ -46,6 +46,8 @@ class OutgoingMessage:
     reply_to: str | None = None
     attachments: Sequence[str] = ()
     links: Sequence[dict[str, str]] = ()
+    # A seq that the client had before its first attempt, if it says so.
+    after_seq: int | None = None
     # One of these is set once the send is done.
     message: Message | None = None
     refusal: Refusal | None = None
@@ -85,6 +87,9 @@ class OutgoingMessage:
             reply_to=self.reply_to,
             attached=self.attached,
         )
+        # A file finds its message by the marker.
+        if not self.attached.descriptions:
+            self.new_message.after_seq = self.after_seq
         self.quoted = _find_quoted(self.thread_id, self.reply_to)
 
     def check_rate_limit(self) -> None:
@@ -127,15 +132,18 @@ class OutgoingMessage:
         return self.finish(appended)
 
     def _find_repeated(self) -> Message | None:
-        """Finds the message that an earlier attempt stored; parses nothing if it has no marker."""
-        marker_sk = keys.sent_marker_sk(self.sender.id, self.client_id)
-        if SentMarker.find(keys.thread_pk(self.thread_id), marker_sk) is None:
+        """Finds the message that an earlier attempt stored; parses nothing if there is none."""
+        if self.after_seq is None and not self._has_marker():
             return None
         self.prepare()
         stored = find_stored_message(self.thread_id, self.new_message)
         if stored is not None:
             self.attached.bind(stored)
         return stored
+
+    def _has_marker(self) -> bool:
+        marker_sk = keys.sent_marker_sk(self.sender.id, self.client_id)
+        return SentMarker.find(keys.thread_pk(self.thread_id), marker_sk) is not None
 
     def finish_or_log(self, appended: Appended) -> None:
         """Must not raise: the message is stored, and the others of the batch are still to be
@@ -167,10 +175,19 @@ def send_message(
     reply_to: str | None = None,
     attachments: Sequence[str] = (),
     links: Sequence[dict[str, str]] = (),
+    after_seq: int | None = None,
 ) -> Message:
     """Stores and publishes a message once, however often it is sent with the same client id."""
     return OutgoingMessage(
-        sender, thread_id, client_id, body, seen_seq, reply_to, attachments, links
+        sender,
+        thread_id,
+        client_id,
+        body,
+        seen_seq,
+        reply_to,
+        attachments,
+        links,
+        after_seq,
     ).run()
 
 

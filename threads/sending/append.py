@@ -14,6 +14,7 @@ from threads.dynamodb.store import StoreUnavailable
 from threads.dynamodb.transactions import TransactionCancelled
 from threads.models import Message, Participant, SentMarker, Thread
 from threads.sending.new_message import NewMessage, RosterChange
+from threads.sending.repeats import find_earlier_attempt, message_of_marker
 from threads.sending.transaction import Attempt, build_attempt
 
 MAX_CONFLICTS = 100
@@ -40,19 +41,9 @@ class Appended:
 
 def append(thread_id: str, plan: Plan, *, unconfirmed: Attempt | None = None) -> Appended:
     """Stores the message that `plan` makes for the current thread; plans again after a conflict.
-    If there is an `unconfirmed` attempt, its marker is read first, since it may be stored."""
+    If there is an `unconfirmed` attempt, its message is read first, since it may be stored."""
     with cache.write_lock(thread_id):
         return _Attempts(thread_id, plan, unconfirmed).run()
-
-
-def find_stored_message(thread_id: str, new_message: NewMessage) -> Message | None:
-    """Called before a refusal, so that a stored message is never reported as refused."""
-    marker = SentMarker.find(keys.thread_pk(thread_id), new_message.marker_sk)
-    if marker is None:
-        return None
-    if marker.hash != new_message.hash:
-        raise Refusal("CLIENT_ID_REUSED")
-    return _stored_message(marker, new_message)
 
 
 class _Attempts:
@@ -81,7 +72,11 @@ class _Attempts:
             appended = self._find_unconfirmed()
             if appended is not None:
                 return appended
-            attempt = build_attempt(*self._prepare())
+            cached, new_message, roster = self._prepare()
+            earlier = find_earlier_attempt(cached, new_message)
+            if earlier is not None:
+                return Appended(cached, earlier, is_new=False)
+            attempt = build_attempt(cached, new_message, roster)
         except StoreUnavailable as error:
             self._pause(error)
             return None
@@ -116,7 +111,10 @@ class _Attempts:
         if cancelled.failed("marker"):
             metrics.SEND_CONFLICTS.labels("repeat").inc()
             marker = cancelled.current("marker", SentMarker)
-            return self._own_result(marker) or self._earlier_result(attempt.new_message, marker)
+            own = self.unconfirmed.get(marker.message_id)
+            if own is not None:
+                return self._own_result(own)
+            return self._earlier_result(attempt.new_message, marker)
         if cancelled.is_conflict:
             metrics.SEND_CONFLICTS.labels("conflict").inc()
             self._pause()
@@ -127,23 +125,19 @@ class _Attempts:
 
     def _find_unconfirmed(self) -> Appended | None:
         """Called before planning again: a plan would take our own stored message for a repeat."""
-        for marker_sk in {attempt.new_message.marker_sk for attempt in self.unconfirmed.values()}:
-            marker = SentMarker.find(keys.thread_pk(self.thread_id), marker_sk)
-            appended = self._own_result(marker) if marker else None
-            if appended is not None:
-                return appended
+        pk = keys.thread_pk(self.thread_id)
+        for attempt in self.unconfirmed.values():
+            if Message.find(pk, attempt.message.sk) is not None:
+                return self._own_result(attempt)
         return None
 
-    def _own_result(self, marker: SentMarker) -> Appended | None:
+    def _own_result(self, attempt: Attempt) -> Appended:
         """The message that one of our attempts stored; its events are not published yet."""
-        attempt = self.unconfirmed.get(marker.message_id)
-        if attempt is None or attempt.new_message.marker_sk != marker.sk:
-            return None
         cached = cache.reload(self.thread_id).copy()
         cached.people = {
             user_id: person
             for user_id, person in cached.people.items()
-            if person.visible_from_seq <= marker.seq
+            if person.visible_from_seq <= attempt.message.seq
         }
         return Appended(cached, attempt.message, removed=attempt.roster.leaving)
 
@@ -151,7 +145,7 @@ class _Attempts:
         if marker.hash != new_message.hash:
             raise Refusal("CLIENT_ID_REUSED")
         cached = cache.get(self.thread_id)
-        return Appended(cached, _stored_message(marker, new_message), is_new=False)
+        return Appended(cached, message_of_marker(marker, new_message), is_new=False)
 
     def _pause(self, error: StoreUnavailable | None = None) -> None:
         try:
@@ -161,20 +155,6 @@ class _Attempts:
                 self.backoff.wait_after(error)
         except StoreUnavailable:
             self.is_in_time = False
-
-
-def _stored_message(marker: SentMarker, new_message: NewMessage) -> Message:
-    """The stored message of a marker, as far as an acknowledgement needs it."""
-    return Message(
-        marker.pk,
-        keys.message_sk(marker.message_id),
-        seq=marker.seq,
-        client_id=new_message.client_id,
-        author_id=new_message.author_id,
-        type=new_message.type,
-        body=new_message.body,
-        created_at=keys.iso(keys.message_time(marker.message_id)),
-    )
 
 
 # --- After a conflict

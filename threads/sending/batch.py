@@ -28,6 +28,7 @@ from threads.sending.new_message import (
     now_ms,
 )
 from threads.sending.pending_actions import restores_pending_items
+from threads.sending.repeats import may_be_repeat
 from threads.sending.rows import thread_change
 from threads.sending.transaction import (
     Attempt,
@@ -66,7 +67,9 @@ class _Part:
 
     @property
     def item_count(self) -> int:
-        return 2 * len(self.messages) + 1 + len(self.participant_changes) + len(self.archive)
+        markers = sum(new_message.has_marker for _, new_message, _ in self.messages)
+        items = len(self.messages) + markers + len(self.archive)
+        return items + 1 + len(self.participant_changes)
 
 
 def append_batch(entries: list[BatchEntry]) -> TransactionSteps:
@@ -109,6 +112,7 @@ def _build_part(cached: CachedThread, entries: list[BatchEntry], room: int) -> _
             roster == RosterChange()
             and new_message.waits is None
             and not restores_pending_items(part.after)
+            and not may_be_repeat(part.after, new_message)
         )
         if not is_batchable or new_message.marker_sk in markers or part.item_count + more > room:
             break
@@ -138,6 +142,7 @@ def _add_message(part: _Part, entry: BatchEntry, new_message: NewMessage) -> Non
             part.participant_changes[user_id].then(change) if part.messages else change
         )
         change.apply(cached.people[user_id])
+    cached.sends.record(message)
     part.messages.append((entry, new_message, message))
 
 
@@ -169,9 +174,9 @@ def _add_writes(write: Transaction, part: _Part) -> None:
     thread = part.cached.thread
     for number, (_, new_message, message) in enumerate(part.messages):
         write.put(f"{thread.id} message {number}", message)
-        write.put(
-            f"{thread.id} marker {number}", make_marker(message, new_message), is_unused(SentMarker)
-        )
+        if new_message.has_marker:
+            marker = make_marker(message, new_message)
+            write.put(f"{thread.id} marker {number}", marker, is_unused(SentMarker))
     for number, message in enumerate(part.archive):
         write.put(f"{thread.id} archive {number}", make_archive_due(message))
     write.update(f"{thread.id} thread", thread, part.thread_changes, thread_unchanged(part.cached))
@@ -218,6 +223,7 @@ def _apply(part: _Part) -> None:
             # A concurrent cursor update may have loaded an item that has these messages.
             if person.last_seq < last.seq:
                 change.apply(person)
+        part.cached.sends = part.after.sends
     cache.put(part.cached)
     after = part.cached.copy()
     for entry, _, message in part.messages:

@@ -45,6 +45,9 @@ class NewMessage:
     type: str = TEXT
     seen_seq: int = 0
     reply_to: str | None = None
+    # A seq that the client had before its first attempt, after which a repeat is searched for. None
+    # if the client does not say: then the message has a marker.
+    after_seq: int | None = None
     # The booking that the thread is bound to with this message.
     binding: "Binding | None" = None
     # Policy flags of the message, and changes of its author's participant item.
@@ -69,6 +72,10 @@ class NewMessage:
     action: dict[str, Any] | None = None
     # Adds further writes to the transaction.
     extra_writes: "Callable[[Transaction, Message], None] | None" = None
+
+    @property
+    def has_marker(self) -> bool:
+        return self.after_seq is None
 
     @property
     def marker_sk(self) -> str:

@@ -57,6 +57,7 @@ class Attempt:
                 # A concurrent cursor update may have loaded an item that has this message.
                 if person.last_seq < self.message.seq:
                     change.apply(person)
+            self.cached.sends.record(self.message)
             self._apply_roster()
 
     def _apply_roster(self) -> None:
@@ -78,7 +79,8 @@ def build_attempt(cached: CachedThread, new_message: NewMessage, roster: RosterC
     )
     write, message = attempt.write, attempt.message
     write.put("message", message)
-    write.put("marker", make_marker(message, new_message), is_unused(SentMarker))
+    if new_message.has_marker:
+        write.put("marker", make_marker(message, new_message), is_unused(SentMarker))
     attempt.thread_change = thread_change(cached, new_message, message, roster)
     write.update(
         "thread", cached.thread, attempt.thread_change, _thread_condition(cached, new_message)
