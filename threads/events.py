@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from realtime.broadcast.delivery import publish
+from realtime.broadcast.delivery import publish, recheck_delivery
 from realtime.broadcast.events import InboxChanged, MessageAccepted, MessageSent, ThreadChanged
 from threads.cache import CachedThread, load
 from threads.models import Message, Participant, Thread
@@ -132,9 +132,11 @@ def thread_changed(cached: CachedThread, banner: str = "") -> ThreadChanged:
 
 def publish_message(appended: Appended) -> None:
     """Publishes to the author's tabs as well, which replace the pending message with it."""
-    if not appended.is_new:
-        return
     cached = appended.cached
+    if not appended.is_new:
+        # The request that stored the message may have ended before it published the events.
+        recheck_delivery(list(cached.people))
+        return
     changed.send(None, thread_id=cached.thread.id)
     publish(message_sent(appended.message, cached), to=list(cached.people))
     if appended.shows_in_inboxes:

@@ -1,5 +1,6 @@
 """Reads threads with permission checks. A forbidden thread is reported as not found."""
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ from accounts.models import User
 from core.refusals import Refusal
 from threads import cache
 from threads.cache import CachedThread, from_page
-from threads.dynamodb import keys
+from threads.dynamodb import async_table, keys, recent_writes
 from threads.dynamodb.table import InboxIndex, Item, get_many, query, query_all
 from threads.models import (
     FormerParticipant,
@@ -226,13 +227,30 @@ def with_quotes(opened: OpenedThread) -> OpenedThread:
     return opened
 
 
-def list_pending(user: User) -> tuple[list[dict[str, Any]], bool]:
-    """Threads with messages that were delivered to none of the user's devices, and whether
-    there are more."""
-    fresh = RecentRows(user.id)
-    limit = MAX_PENDING + len(fresh.threads)
-    page = query(keys.pending_pk(user.id), limit=limit, index=Item.pending)
-    pending = fresh.merge(page.of(Participant), lambda row: row.pending_pk is not None)
+class PendingThreads(NamedTuple):
+    rows: list[dict[str, Any]]
+    has_more: bool
+
+
+async def list_pending(user: User) -> PendingThreads:
+    """Threads with messages that were delivered to none of the user's devices."""
+    recent = await recent_writes.list_threads_async(user.id)
+    read_index = async_table.query_index(
+        Item.pending, keys.pending_pk(user.id), limit=MAX_PENDING + len(recent)
+    )
+    if not recent:
+        page = await read_index
+        return _pending_threads(page.of(Participant), page.has_more)
+    sk = keys.participant_sk(user.id)
+    read_rows = async_table.get_many([(keys.thread_pk(thread_id), sk) for thread_id in recent])
+    page, items = await asyncio.gather(read_index, read_rows)
+    # The index may be older than these rows.
+    unchanged = [row for row in page.of(Participant) if row.thread_id not in recent]
+    changed = [row for row in items if isinstance(row, Participant) and row.pending_pk is not None]
+    return _pending_threads(unchanged + changed, page.has_more)
+
+
+def _pending_threads(pending: list[Participant], has_more: bool) -> PendingThreads:
     pending.sort(key=lambda row: row.thread_id)
     rows = [
         {
@@ -242,7 +260,26 @@ def list_pending(user: User) -> tuple[list[dict[str, Any]], bool]:
         }
         for row in pending[:MAX_PENDING]
     ]
-    return rows, page.has_more or len(pending) > MAX_PENDING
+    return PendingThreads(rows, has_more or len(pending) > MAX_PENDING)
+
+
+class ThreadPosition(NamedTuple):
+    last_seq: int
+    rev: int
+
+
+async def list_positions(thread_ids: Iterable[str]) -> dict[str, ThreadPosition]:
+    """How far threads have got, in one request for a hundred of them."""
+    found = await async_table.get_attributes(
+        [(keys.thread_pk(thread_id), keys.THREAD) for thread_id in thread_ids],
+        ["pk", Thread.last_seq.attr_name, Thread.rev.attr_name],
+    )
+    return {
+        raw["pk"]["S"].removeprefix(Thread.pk_prefix): ThreadPosition(
+            int(raw[Thread.last_seq.attr_name]["N"]), int(raw[Thread.rev.attr_name]["N"])
+        )
+        for raw in found
+    }
 
 
 def list_blocked(user: User, user_ids: Iterable[str]) -> set[str]:

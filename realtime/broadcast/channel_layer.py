@@ -31,10 +31,13 @@ class ChannelQueue:
         self.on_put: Callable[[], None] | None = None
         # The last `live` state that was sent to this connection.
         self.is_live = True
+        # Whether messages were dropped since the connection was compared with the store.
+        self.has_dropped = False
 
     def put(self, message: LayerMessage) -> bool:
         if len(self.messages) >= self.capacity:
             metrics.DROPPED_EVENTS.labels("socket").inc()
+            self.has_dropped = True
             return False
         self.messages.append(message)
         self.has_messages.set()
@@ -108,6 +111,13 @@ class ChannelLayer(BaseChannelLayer):
         self._send_to([group], message)
 
     # --- Extensions
+
+    @property
+    def gaps(self) -> int | None:
+        """Increases when messages of other processes may have been lost; None during an outage."""
+        if self._bus is None:
+            return 0
+        return self._bus.detector.gaps if self._bus.is_live else None
 
     def remove_channel(self, channel: str) -> None:
         """Removes a channel whose connection has ended, with or without a close."""

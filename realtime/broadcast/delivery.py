@@ -41,22 +41,27 @@ def publish(event: Event, *, to: Iterable[str]) -> None:
 
 def end_session(user_id: str, session: str) -> None:
     """Closes the connections of one sign-in on all servers."""
-    _send_control(user_id, {"type": "end.session", "session": session})
+    _send_control([user_id], {"type": "end.session", "session": session})
 
 
 def recheck_sessions(user_id: str) -> None:
     """Makes all connections of a user validate their session."""
-    _send_control(user_id, {"type": "recheck.session"})
+    _send_control([user_id], {"type": "recheck.session"})
 
 
 def recheck_visibility(user_id: str) -> None:
     """Makes all connections of a user refresh whose presence they may show."""
-    _send_control(user_id, {"type": "refresh.all.threads"})
+    _send_control([user_id], {"type": "refresh.all.threads"})
 
 
-def _send_control(user_id: str, message: LayerMessage) -> None:
+def recheck_delivery(user_ids: Iterable[str]) -> None:
+    """Makes the next heartbeat of these users compare their pages with the store."""
+    _send_control(user_ids, {"type": "recheck.delivery"})
+
+
+def _send_control(user_ids: Iterable[str], message: LayerMessage) -> None:
     try:
-        send_to_groups([group_of(user_id)], message)
+        send_to_groups([group_of(user_id) for user_id in user_ids], message)
     except Exception:
-        # The next heartbeat or session check makes up for it.
-        log.exception("publish_failed", control=message["type"], user=user_id)
+        # A later heartbeat or session check makes up for it.
+        log.exception("publish_failed", control=message["type"])

@@ -55,6 +55,11 @@ async def _read(layer: Any, channel: str, queue: ChannelQueue) -> None:
             await asyncio.sleep(RETRY_SECONDS)
 
 
+def find_gaps(layer: Any) -> int | None:
+    """Increases when the layer may have lost messages; None if the layer cannot tell."""
+    return layer.gaps if isinstance(layer, ChannelLayer) else None
+
+
 def send_to_groups(groups: list[str], message: LayerMessage) -> None:
     """Can be called from any thread and does not wait; keeps the order of each thread."""
     layer: Any = get_channel_layer()

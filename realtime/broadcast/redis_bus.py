@@ -2,7 +2,8 @@
 
 A process that is the only one publishes nothing. Nothing waits for Redis: while it is unavailable,
 events are dropped and connections are sent `live.changed`. When it is back, the processes announce
-themselves to each other again.
+themselves to each other again. Publications are numbered, so that lost ones are detected
+(gap_detector.py).
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from redis.asyncio import Redis
 
 from core import metrics
 from core.redis_outage import PROBE_SECONDS, REDIS_ERRORS, redis_outage
+from realtime.broadcast.gap_detector import GapDetector
 
 log = structlog.get_logger(__name__)
 
@@ -31,6 +33,8 @@ BEAT_SECONDS, SILENCE_SECONDS = 5.0, 15.0
 ANNOUNCE_SECONDS = 1.0
 # Messages that may wait for Redis; more are dropped.
 MAX_QUEUED = 10_000
+# The sender of processes that do not listen. They are not numbered, since they end at any time.
+UNNUMBERED = b"command"
 # Types of messages on the bus, which servers of an earlier version send and expect as well.
 WIRE_TYPES = {
     "broadcast.event": "tell",
@@ -51,6 +55,9 @@ class RedisBus:
         self.url, self.channel = url, f"{prefix}:live"
         self.process_id = secrets.token_hex(8)
         self.is_live = True
+        self.detector = GapDetector()
+        # The number of publications, including those that were dropped.
+        self._number = 0
         self._on_message, self._on_live_changed = on_message, on_live_changed
         # Whether other processes are unknown, and how many messages of others were received.
         self._is_only_process, self._received = True, 0
@@ -77,9 +84,12 @@ class RedisBus:
 
     def publish(self, groups: list[str], message: dict[str, Any]) -> None:
         if self._is_only_process:
+            # Another process may have subscribed a moment ago.
+            self._number += 1
             return
         if len(self._queue) >= MAX_QUEUED or not self._is_joined:
             metrics.DROPPED_EVENTS.labels("server").inc()
+            self._number += 1
             return
         self._queue.append((groups, message))
         self._has_posts.set()
@@ -95,13 +105,9 @@ class RedisBus:
                     self.url, socket_timeout=2, socket_connect_timeout=2
                 ) as connection,
             ):
-                connection.publish(self.channel, self._encode(posts))
+                connection.publish(self.channel, _encode(UNNUMBERED, posts))
         except REDIS_ERRORS:
             log.info("publish_failed")
-
-    def _encode(self, posts: list[Post]) -> bytes:
-        encoded = orjson.dumps([_to_wire(*post) for post in posts])
-        return b"%s tell %s" % (self.process_id.encode(), encoded)
 
     async def _publish_forever(self) -> None:
         while True:
@@ -110,7 +116,8 @@ class RedisBus:
                     await self._has_posts.wait()
             self._has_posts.clear()
             posts, self._queue = self._queue, []
-            await self._publish(self._encode(posts) if posts else self._signal("beat"))
+            self._number += bool(posts)
+            await self._publish(_encode(self._sender(), posts) if posts else self._signal("beat"))
 
     async def _publish(self, data: bytes) -> int:
         received = self._received
@@ -122,8 +129,11 @@ class RedisBus:
             self._is_only_process = count <= 1
         return count
 
+    def _sender(self) -> bytes:
+        return f"{self.process_id}:{self._number}".encode()
+
     def _signal(self, name: str) -> bytes:
-        return f"{self.process_id} {name}".encode()
+        return b"%s %s" % (self._sender(), name.encode())
 
     # --- Subscribing
 
@@ -134,6 +144,7 @@ class RedisBus:
                     await self._subscribe()
             except REDIS_ERRORS:
                 self._is_joined = False
+                self._number += bool(self._queue)
                 self._queue.clear()
                 self._set_live(live=False)
                 self._has_tried.set()
@@ -161,6 +172,8 @@ class RedisBus:
             await asyncio.sleep(0.01)
         redis_outage.end()
         self._is_joined = True
+        # What was published before the others knew this process is lost.
+        self.detector.record_gap()
         self._has_tried.set()
         if self.is_live:
             await self._publish_forever()
@@ -179,16 +192,20 @@ class RedisBus:
             )
             if message is not None:
                 self._receive(message["data"])
+            self.detector.forget_silent(SILENCE_SECONDS)
             if time.monotonic() - self._own_message_at > SILENCE_SECONDS:
                 raise redis.ConnectionError("Own messages do not arrive.")
 
     def _receive(self, data: bytes) -> None:
         sender, _, content = data.decode().partition(" ")
-        if sender == self.process_id:
+        process_id, _, number = sender.partition(":")
+        if process_id == self.process_id:
             self._own_message_at = time.monotonic()
             return
         self._is_only_process, self._received = False, self._received + 1
         signal, _, posts = content.partition(" ")
+        if number:
+            self.detector.record(process_id, int(number), has_posts=signal == "tell")
         if signal == "tell":
             for post in orjson.loads(posts):
                 self._on_message(post.pop("to"), _from_wire(post))
@@ -206,6 +223,10 @@ class RedisBus:
         if self.is_live != live:
             self.is_live = live
             self._on_live_changed(live)
+
+
+def _encode(sender: bytes, posts: list[Post]) -> bytes:
+    return b"%s tell %s" % (sender, orjson.dumps([_to_wire(*post) for post in posts]))
 
 
 def _to_wire(groups: list[str], message: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import structlog
-from asgiref.sync import sync_to_async
 from channels.db import database_sync_to_async
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -44,6 +43,7 @@ from realtime.sockets.heartbeat import HeartbeatMixin
 from realtime.sockets.open_sockets import open_sockets
 from realtime.sockets.presence_updates import PresenceMixin
 from realtime.sockets.session_checks import session_checks
+from realtime.sockets.shared_checks import start_shared_checks
 from threads import cache
 from threads.dynamodb import keys
 from threads.dynamodb.errors import StoreUnavailable, should_log
@@ -89,6 +89,9 @@ class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
                 if hasattr(self, "user"):
                     open_sockets.discard(self)
                 self.queue.on_put = None
+        if self.removed is not None:
+            # A drain waits for it. Other sockets wait for the same future.
+            await asyncio.wait([self.removed])
 
     async def _dispatch_frames(self, receive: Any) -> None:
         with contextlib.suppress(StopConsumer):
@@ -137,21 +140,22 @@ class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
         await getattr(self, message["type"].replace(".", "_"))(message)
 
     async def connect(self) -> None:
-        user: Any = self.scope["user"]
+        user: User | None = self.scope["user"]
         # Accepted even if it is closed next: a browser does not see why a handshake failed.
         await self.accept()
-        if not user.is_authenticated or not user.is_active:
+        if user is None:
             await self.close(SIGNED_OUT)
             return
         self.connection_id = new_id("conn")
-        self.session_key = self.scope["session"].session_key
+        self.session_key = self.scope["session_key"]
         self.session = session_hash(self.session_key)
         self.frames = TokenBucket(rate=settings.SOCKET_RATE, burst=settings.SOCKET_BURST)
         structlog.contextvars.bind_contextvars(connection=self.connection_id)
         await self.channel_layer.group_add(group_of(user.id), self.channel_name)
-        # The user itself instead of the lazy object, which is slow to access.
-        self.user = getattr(user, "_wrapped", user)
+        self.user = user
         self.validated_at = time.monotonic()
+        self.start_presence()
+        self.start_heartbeat()
         self._register()
         try:
             hello = await self._hello()
@@ -173,6 +177,7 @@ class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
             _closing_tasks.add(closing)
             closing.add_done_callback(_closing_tasks.discard)
         session_checks.start()
+        start_shared_checks()
 
     @property
     def user_id(self) -> str:
@@ -323,7 +328,7 @@ class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
         )
 
     async def live_changed(self, message: dict[str, Any]) -> None:
-        """While Redis is unavailable, events of other processes wait for the next heartbeat."""
+        """While Redis is unavailable, heartbeats find the events of other processes."""
         await self.send_event(LiveChanged(type="live.changed", live=message["live"]))
 
     async def end_session(self, message: dict[str, Any]) -> None:
@@ -337,8 +342,7 @@ class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
         await self.send(text_data=encode(event))
 
     async def _hello(self) -> Hello:
-        pending, more = await sync_to_async(list_pending, thread_sensitive=False)(self.user)
-        self.pending_sent_at = time.monotonic()
+        pending, more = await list_pending(self.user)
         metrics.UNDELIVERED_THREADS.inc(len(pending))
         return Hello(
             type="hello",

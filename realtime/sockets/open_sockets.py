@@ -4,10 +4,24 @@ from typing import Protocol
 
 from django.conf import settings
 
+from realtime.broadcast.channel_layer import ChannelQueue
+from realtime.sockets.subscriptions import PresenceSubscriptions
+from threads.actions.connections import OpenConnection
+from threads.queries import ThreadPosition
+
 
 class OpenSocket(Protocol):
     session_key: str
     validated_at: float
+    connection_id: str
+    # The connection as it is stored, and when.
+    connection: OpenConnection
+    recorded_at: float
+    active_at: float
+    shown_thread: str
+    stored_position: ThreadPosition | None
+    subscriptions: PresenceSubscriptions
+    queue: ChannelQueue
 
     @property
     def user_id(self) -> str: ...

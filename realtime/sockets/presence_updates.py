@@ -1,10 +1,10 @@
 """Presence and typing of a connection's user, and those of the users whose threads it has open."""
 
+import asyncio
 import contextlib
 import time
 from typing import Any
 
-import structlog
 from asgiref.sync import sync_to_async
 
 from accounts.models import User
@@ -13,16 +13,13 @@ from core.refusals import Refusal
 from realtime.broadcast import presence
 from realtime.broadcast.delivery import publish
 from realtime.broadcast.events import Event, PresenceChanged, TypingStarted, TypingStopped
+from realtime.sockets.connection_writer import connection_writer, publish_presence
 from realtime.sockets.subscriptions import PresenceSubscriptions, presence_group
 from threads import cache
 from threads.actions import connections
 from threads.cache import CachedThread
 from threads.forms import ThreadCommand
 from threads.queries import list_blocked, list_last_seen
-
-log = structlog.get_logger(__name__)
-
-RECORD_INTERVAL_SECONDS = 3600.0
 
 
 class PresenceMixin:
@@ -34,60 +31,42 @@ class PresenceMixin:
     channel_name: str
     scope: Any
     channel_layer: Any
+    connection: connections.OpenConnection
     recorded_at: float
+    active_at: float
+    # Done when the closed connection is removed from the stores.
+    removed: asyncio.Future[None] | None = None
 
     async def send_event(self, event: Event) -> None:
         raise NotImplementedError
 
     # --- The presence of the connection's own user
 
-    async def announce_connected(self) -> None:
+    def start_presence(self) -> None:
         self.subscriptions = PresenceSubscriptions()
-        self.connected_at = connections.now()
-        was_online = self.user.id in await presence.list_online([self.user.id])
-        await presence.touch(self.user.id, self.connection_id)
-        await self._record_connection()
-        if not was_online:
-            await self._publish_presence(online=True)
-
-    async def refresh_presence(self) -> None:
-        await presence.touch(self.user.id, self.connection_id)
-        if time.monotonic() - self.recorded_at > RECORD_INTERVAL_SECONDS:
-            await self._record_connection()
-        await self._send_presence(await self.subscriptions.refresh())
-
-    async def announce_disconnected(self) -> None:
-        if not hasattr(self, "subscriptions"):
-            return
-        for user_id in self.subscriptions.people:
-            await self.channel_layer.group_discard(presence_group(user_id), self.channel_name)
-        await presence.remove(self.user.id, self.connection_id)
-        await self._try(connections.remove_connection, connection_id=self.connection_id)
-        if self.user.id not in await presence.list_online([self.user.id]):
-            await self._try(connections.record_last_seen)
-            await self._publish_presence(online=False)
-
-    async def _record_connection(self) -> None:
-        self.recorded_at = time.monotonic()
         agent = dict(self.scope["headers"]).get(b"user-agent", b"").decode("latin1")
-        await self._try(
-            connections.record_connection,
+        self.connection = connections.OpenConnection(
+            user_id=self.user.id,
             connection_id=self.connection_id,
             device=device_name(agent),
             session=self.session,
-            since=self.connected_at,
+            connected_at=connections.now(),
         )
+        self.recorded_at = time.monotonic()
 
-    async def _try(self, action: Any, **arguments: Any) -> None:
-        """Logs errors: a connection does not depend on being recorded."""
-        try:
-            await sync_to_async(action, thread_sensitive=False)(self.user, **arguments)
-        except Exception:
-            log.exception("connection_record_failed", connection=self.connection_id)
+    async def announce_connected(self) -> None:
+        self.active_at = time.monotonic()
+        connection_writer.add_opened(self.connection)
+        if not await presence.touch(self.user.id, self.connection_id):
+            await publish_presence(self.user.id, online=True)
 
-    async def _publish_presence(self, *, online: bool) -> None:
-        message = {"type": "presence.update", "user": self.user.id, "online": online}
-        await self.channel_layer.group_send(presence_group(self.user.id), message)
+    async def announce_disconnected(self) -> None:
+        if self.active_at < 0:
+            # The store was unavailable, so there was no hello.
+            return
+        for user_id in self.subscriptions.people:
+            await self.channel_layer.group_discard(presence_group(user_id), self.channel_name)
+        self.removed = connection_writer.add_closed(self.user.id, self.connection_id)
 
     # --- The presence of others
 
@@ -131,6 +110,9 @@ class PresenceMixin:
     async def refresh_all_threads(self, message: dict[str, Any]) -> None:
         for thread_id in list(self.subscriptions.threads):
             await self.refresh_thread(thread_id)
+
+    async def presence_refreshed(self, message: dict[str, Any]) -> None:
+        await self._send_presence(message["changed"])
 
     async def presence_update(self, message: dict[str, Any]) -> None:
         self.subscriptions.online[message["user"]] = message["online"]

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from realtime.broadcast.presence import list_online
-
 
 def presence_group(user_id: str) -> str:
     """The group of connections that show this user's presence."""
@@ -38,11 +36,12 @@ class PresenceSubscriptions:
     def threads_with(self, user_id: str) -> list[str]:
         return [thread_id for thread_id, people in self.threads.items() if user_id in people]
 
-    async def refresh(self) -> dict[str, bool]:
-        """Returns whose presence has changed; a server that died has published no change."""
-        people = self.people
-        alive = await list_online(people) if people else set()
-        now = {user_id: user_id in alive for user_id in people}
-        changed = {user_id: on for user_id, on in now.items() if self.online.get(user_id) != on}
-        self.online = now
+    def refresh(self, alive: set[str]) -> dict[str, bool]:
+        """Returns whose presence has changed."""
+        changed = {
+            user_id: user_id in alive
+            for user_id in self.people
+            if self.online.get(user_id) != (user_id in alive)
+        }
+        self.online |= changed
         return changed

@@ -13,7 +13,7 @@ from accounts.sign_in.sessions import session_hash
 from accounts.sign_in.user_agents import device_name
 from realtime.broadcast import delivery, presence
 from tests.accounts.conftest import PASSWORD, is_signed_in, link_in, sign_in
-from threads.actions.connections import record_connection
+from threads.actions.connections import OpenConnection, write_connections
 
 pytestmark = pytest.mark.django_db
 NEW = "an even quieter room"
@@ -251,9 +251,8 @@ def test_other_changes_of_a_user_send_nothing_to_sockets(
 
 def connect(client, mara, connection_id: str, *, alive: bool) -> None:
     session = session_hash(key_of(client))
-    record_connection(
-        mara, connection_id=connection_id, device="", session=session, since="2026-05-04"
-    )
+    opened = OpenConnection(mara.id, connection_id, "", session, "2026-05-04")
+    async_to_sync(write_connections)([opened], [])
     if alive:
         async_to_sync(presence.touch)(mara.id, connection_id)
 

@@ -15,6 +15,8 @@ import orjson
 from tests.bench.minimal_clients import PayloadHandler, Socket, connect
 
 BATCH_SIZE = 50
+# As the page does.
+FIRST_HEARTBEAT_SECONDS, HEARTBEAT_SECONDS = 3.5, 25.0
 
 
 class Page:
@@ -91,6 +93,74 @@ async def idle(spec: dict) -> None:
     print(sum(not socket.is_closed for socket in sockets), flush=True)
 
 
+async def heartbeats(spec: dict) -> None:
+    """Opens pages that show a thread and ping as the page does; each phase ends with a line."""
+    pages = [
+        PingingPage(spec["port"], cookie, thread["thread"])
+        for number in range(spec["first"] + spec["count"])
+        for thread in [spec["threads"][number // 2 % len(spec["threads"])]]
+        for cookie in [thread["cookies"][number % 2]]
+    ]
+    first, others = pages[: spec["first"]], pages[spec["first"] :]
+    await in_batches([page.connect for page in first])
+    await in_batches([page.show for page in first])
+    await report_and_wait()
+    await in_batches([page.connect for page in others])
+    await report_and_wait()
+    await in_batches([page.show for page in others])
+    await report_and_wait()
+    for _ in range(spec["pings"]):
+        await in_batches([page.ping for page in pages])
+    await report_and_wait()
+    print(sum(not page.socket.is_closed for page in pages), flush=True)  # type: ignore[union-attr]
+
+
+async def report_and_wait() -> None:
+    print("open", flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+
+
+class PingingPage(Page):
+    """A page that also sends heartbeats."""
+
+    def __init__(self, port: int, cookie: str, thread: str) -> None:
+        super().__init__(port, cookie, thread)
+        self.has_hello, self.has_pong = asyncio.Event(), asyncio.Event()
+
+    async def connect(self) -> None:
+        self.socket = await connect_with_retry(self.port, self.cookie, self.on_payload)
+        await asyncio.wait_for(self.has_hello.wait(), 60)
+
+    async def show(self) -> None:
+        self.socket.send_text(orjson.dumps({"type": "thread.open", "thread": self.thread}))  # type: ignore[union-attr]
+        await asyncio.wait_for(self.has_some.wait(), 60)
+        self.heartbeats = asyncio.create_task(self._send_heartbeats())
+
+    async def _send_heartbeats(self) -> None:
+        await asyncio.sleep(FIRST_HEARTBEAT_SECONDS)
+        while True:
+            self._send_ping()
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+
+    async def ping(self) -> None:
+        self.has_pong.clear()
+        self._send_ping()
+        await asyncio.wait_for(self.has_pong.wait(), 60)
+
+    def _send_ping(self) -> None:
+        position = {"thread": self.thread, "seq": self.seq, "rev": 0}
+        frame = {"type": "ping", "t": int(time.time() * 1000), **position}
+        self.socket.send_text(orjson.dumps(frame))  # type: ignore[union-attr]
+
+    def on_payload(self, payload: bytes) -> None:
+        if payload.startswith(b'{"type":"pong"'):
+            self.has_pong.set()
+        elif payload.startswith(b'{"type":"hello"'):
+            self.has_hello.set()
+        else:
+            super().on_payload(payload)
+
+
 async def storm(spec: dict) -> None:
     threads = spec["threads"]
     pages = [
@@ -138,4 +208,4 @@ if __name__ == "__main__":
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     task = json.loads(sys.stdin.readline())
-    asyncio.run({"idle": idle, "storm": storm}[task["what"]](task))
+    asyncio.run({"idle": idle, "heartbeats": heartbeats, "storm": storm}[task["what"]](task))

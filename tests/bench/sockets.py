@@ -17,7 +17,7 @@ FIRST = 40
 
 
 @contextmanager
-def _socket_load(spec: dict[str, Any]) -> Iterator[processes.Program]:
+def socket_load(spec: dict[str, Any]) -> Iterator[processes.Program]:
     program = processes.start(
         [sys.executable, "-m", "tests.bench.socket_load"],
         cwd=ROOT,
@@ -34,17 +34,17 @@ def _socket_load(spec: dict[str, Any]) -> Iterator[processes.Program]:
 def idle(deployment: Deployment, *, count: int, seconds: float) -> dict[str, float]:
     """The first sockets are not counted, since they also load code and caches that all share."""
     spec = {"what": "idle", "port": deployment.port, "threads": deployment.seed_data["talking"]}
-    with _socket_load(spec | {"first": FIRST, "count": count}) as load:
-        _wait_until_open(load)
+    with socket_load(spec | {"first": FIRST, "count": count}) as load:
+        wait_until_open(load)
         before = deployment.memory()
-        _continue(load)
-        _wait_until_open(load)
+        continue_load(load)
+        wait_until_open(load)
         memory, cpu = deployment.memory(), deployment.cpu()["service"]
         time.sleep(seconds)
         used = deployment.cpu()["service"] - cpu
-        _continue(load)
+        continue_load(load)
         alive = int(load.stdout.readline())
-    _wait_until_idle(deployment)
+    wait_until_idle(deployment)
     return {
         "sockets": alive - FIRST,
         "bytes_each": (memory - before) / count,
@@ -52,14 +52,14 @@ def idle(deployment: Deployment, *, count: int, seconds: float) -> dict[str, flo
     }
 
 
-def _wait_until_open(load: processes.Program) -> None:
+def wait_until_open(load: processes.Program) -> None:
     if load.stdout.readline().strip() != "open":
         raise processes.Problem("The sockets could not be opened.")
     # Time for the presence events of the new connections.
     time.sleep(2)
 
 
-def _wait_until_idle(deployment: Deployment) -> None:
+def wait_until_idle(deployment: Deployment) -> None:
     """The service deletes the connection of each closed socket, which takes a few seconds."""
     for _ in range(60):
         before = deployment.cpu()["service"]
@@ -69,14 +69,14 @@ def _wait_until_idle(deployment: Deployment) -> None:
     raise processes.Problem("The service still handles sockets that were closed a minute ago.")
 
 
-def _continue(load: processes.Program) -> None:
+def continue_load(load: processes.Program) -> None:
     load.stdin.write("\n")
     load.stdin.flush()
 
 
 def storm(deployment: Deployment, *, count: int) -> dict[str, float]:
     spec = {"what": "storm", "port": deployment.port, "threads": deployment.seed_data["talking"]}
-    with _socket_load(spec | {"count": count, "missed": MISSED}) as load:
+    with socket_load(spec | {"count": count, "missed": MISSED}) as load:
         line = load.stdout.readline()
     if not line:
         raise processes.Problem("Not all sockets reconnected within two minutes.")

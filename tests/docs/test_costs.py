@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from uuid import uuid4
 
 import pytest
+from asgiref.sync import async_to_sync
 
 from inbox.queries import (
     count_rows,
@@ -30,10 +31,11 @@ from tests.threads.conftest import (
 )
 from threads import cache
 from threads.actions.connections import (
+    OpenConnection,
     list_connections,
     now,
-    record_connection,
-    remove_connection,
+    record_last_seen,
+    write_connections,
 )
 from threads.actions.drafts import save_draft
 from threads.actions.folders import archive_thread, pin_thread, restore_thread
@@ -53,6 +55,7 @@ from threads.queries import (
     list_older,
     list_participants,
     list_pending,
+    list_positions,
     open_thread,
     open_thread_at,
     open_thread_at_first_unread,
@@ -179,24 +182,32 @@ def coming(buyer, seller) -> Iterator[tuple[str, Operation]]:
         for _ in range(20):
             say(buyer, thread, BODY)
     settle()
-    named = list_pending(late)[0]
+    pending = async_to_sync(list_pending)
+    named = pending(late).rows
 
     def come_back() -> None:
-        list_pending(late)
+        pending(late)
         for each in named:
             catch_up(late, each["thread"], after=each["first_undelivered"])
 
-    connection = {"device": "Firefox", "session": "0" * 64, "since": now()}
-    ids = [f"conn_{number:026d}" for number in range(2)]
-    yield "pending deliveries", lambda: list_pending(late)
+    opened = OpenConnection(late.id, f"conn_{0:026d}", "Firefox", "0" * 64, now())
+    write = async_to_sync(write_connections)
+    yield "pending deliveries", lambda: pending(late)
     yield "reconnect to 2 threads with 20 missed each", come_back
-    yield "connect", lambda: record_connection(late, connection_id=ids[0], **connection)
+    yield "connect", lambda: write([opened], [])
     yield "a user's devices", lambda: list_connections(late)
     yield (
         "user of a connection",
-        lambda: Connection.find(keys.connection_pk(ids[0]), keys.METADATA),
+        lambda: Connection.find(keys.connection_pk(opened.connection_id), keys.METADATA),
     )
-    yield "close", lambda: remove_connection(late, connection_id=ids[0])
+    yield "close", lambda: write([], [(late.id, opened.connection_id)])
+    yield "last seen", lambda: async_to_sync(record_last_seen)(late.id)
+    yield (
+        "positions of 100 threads on screens",
+        lambda: async_to_sync(list_positions)(
+            [f"thrd_{number:026d}" for number in range(98)] + threads
+        ),
+    )
 
 
 def agreeing(buyer, seller) -> Iterator[tuple[str, Operation]]:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.utils import timezone
 
 from accounts.models import User
@@ -21,7 +22,12 @@ from tests.docs import pages
 from tests.docs.test_data_model import ITEMS, ON_EVERY_ITEM, PAGE, name_of
 from tests.threads.conftest import add_friend, ask, make_person, say, start
 from threads.actions.blocks import block_person
-from threads.actions.connections import now, record_connection, record_last_seen
+from threads.actions.connections import (
+    OpenConnection,
+    now,
+    record_last_seen,
+    write_connections,
+)
 from threads.actions.cursors import mark_all_read
 from threads.actions.drafts import save_draft
 from threads.actions.folders import mark_unread, mute_thread
@@ -65,10 +71,9 @@ def found(db: None) -> dict[str, list[dict[str, Any]]]:
     shard = _archived(thread)
     _revised(thread, buyer, seller)
     save_draft(seller, thread_id=thread, text="Shall we", version=0)
-    record_connection(
-        seller, connection_id=CONNECTION, device="Firefox", session="0" * 64, since=now()
-    )
-    record_last_seen(seller)
+    opened = OpenConnection(seller.id, CONNECTION, "Firefox", "0" * 64, now())
+    async_to_sync(write_connections)([opened], [])
+    async_to_sync(record_last_seen)(seller.id)
     block_person(seller, blocked=buyer)
     request = ask(guest, seller)
     hide_message(thread_id=thread, message_id=said.id)

@@ -3,15 +3,16 @@
 from datetime import UTC, datetime, timedelta
 
 import time_machine
+from asgiref.sync import async_to_sync
 
 from accounts.models import add_profile_entry
 from core.outbox import processing
 from tests.threads.conftest import make_person
 from threads.actions.connections import (
+    OpenConnection,
     list_connections,
-    record_connection,
     record_last_seen,
-    remove_connection,
+    write_connections,
 )
 from threads.cleanup import delete_expired_items
 from threads.dynamodb import keys
@@ -25,13 +26,16 @@ SINCE = "2026-05-04T09:30:00.125Z"
 
 
 def record(user, connection_id: str = ID, session: str = "a hash") -> None:
-    record_connection(
-        user,
-        connection_id=connection_id,
-        device="Firefox on Linux",
-        session=session,
-        since=SINCE,
-    )
+    opened = OpenConnection(user.id, connection_id, "Firefox on Linux", session, SINCE)
+    async_to_sync(write_connections)([opened], [])
+
+
+def remove(user, connection_id: str = ID) -> None:
+    async_to_sync(write_connections)([], [(user.id, connection_id)])
+
+
+def see(user) -> None:
+    async_to_sync(record_last_seen)(user.id)
 
 
 def both(user, connection_id: str = ID) -> tuple[Connection | None, UserConnection | None]:
@@ -61,11 +65,11 @@ def test_a_connection_is_found_by_its_id_and_by_its_user(buyer):
 
 def test_a_closed_connection_is_removed_in_both_directions(buyer):
     record(buyer)
-    remove_connection(buyer, connection_id=ID)
+    remove(buyer)
     assert both(buyer) == (None, None)
     assert list_connections(buyer) == []
     # Removal is idempotent.
-    remove_connection(buyer, connection_id=ID)
+    remove(buyer)
 
 
 def test_a_refresh_moves_last_seen_and_keeps_connected_at(buyer):
@@ -105,8 +109,23 @@ def test_request_cost_of_a_connection(buyer):
         list_connections(buyer)
     assert requests == ["BatchWriteItem", "Query"]
     with count_requests() as requests:
-        remove_connection(buyer, connection_id=ID)
-    assert requests == ["DeleteItem", "DeleteItem"]
+        remove(buyer)
+    assert requests == ["BatchWriteItem"]
+
+
+def test_many_connections_share_their_requests(buyer, seller):
+    opened = [
+        OpenConnection(user.id, f"conn_{number:026d}", "Firefox", "a hash", SINCE)
+        for user in (buyer, seller)
+        for number in range(15)
+    ]
+    closed = [(one.user_id, one.connection_id) for one in opened]
+    for batch in ((opened, []), ([], closed)):
+        with count_requests() as requests:
+            async_to_sync(write_connections)(*batch)
+        # Thirty connections are sixty items, of which a request can contain 25.
+        assert requests == ["BatchWriteItem"] * 3
+    assert list_connections(buyer) == list_connections(seller) == []
 
 
 # --- Last seen
@@ -114,14 +133,14 @@ def test_request_cost_of_a_connection(buyer):
 
 def test_last_seen_is_rounded_to_the_minute(buyer, seller):
     processing.process_due()
-    record_last_seen(buyer)
+    see(buyer)
     at = Profile.find(keys.user_pk(buyer.id), keys.PROFILE).last_seen_at
     assert list_last_seen([buyer.id, seller.id]) == {buyer.id: f"{at[:16]}Z"}
 
 
 def test_a_profile_change_keeps_last_seen(buyer):
     processing.process_due()
-    record_last_seen(buyer)
+    see(buyer)
     before = list_last_seen([buyer.id])
     buyer.display_name = "Beatrix"
     buyer.save()
@@ -133,6 +152,6 @@ def test_a_profile_change_keeps_last_seen(buyer):
 def test_last_seen_creates_no_profile(db):
     user = make_person("Nil")
     Profile(keys.user_pk(user.id), keys.PROFILE).delete()
-    record_last_seen(user)
+    see(user)
     assert Profile.find(keys.user_pk(user.id), keys.PROFILE) is None
     assert list_last_seen([user.id]) == {}

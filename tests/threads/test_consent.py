@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 import time_machine
+from asgiref.sync import async_to_sync
 from django.urls import reverse
 from django.utils import timezone
 
@@ -124,7 +125,7 @@ def test_an_invitation_is_a_request_that_shows_no_messages(invited, guest, clien
     assert (count_rows(guest)["requests"], found.unread) == (1, 0)
     assert get_row(guest, invited).request_state == "pending"
     assert list_folder(guest, "inbox").rows == []
-    assert list_pending(guest) == ([], False)
+    assert async_to_sync(list_pending)(guest) == ([], False)
 
     client.force_login(guest)
     page = client.get(reverse("threads:thread", args=[invited])).content.decode()

@@ -8,6 +8,7 @@ import structlog
 from accounts.models import User
 from core.rate_limits import check_rate_limit
 from core.refusals import Refusal
+from realtime.broadcast.delivery import recheck_delivery
 from threads import policy
 from threads.actions.attachments import MessageAttachments, collect_attachments
 from threads.cache import CachedThread
@@ -147,11 +148,12 @@ class OutgoingMessage:
 
     def finish_or_log(self, appended: Appended) -> None:
         """Must not raise: the message is stored, and the others of the batch are still to be
-        published. Clients detect an event that they missed by its seq."""
+        published. The next heartbeat of the participants finds what they missed."""
         try:
             self.finish(appended)
         except Exception:
             log.exception("publish_failed", thread=self.thread_id)
+            recheck_delivery(list(appended.cached.people))
             self.message = appended.message
 
     def finish(self, appended: Appended) -> Message:

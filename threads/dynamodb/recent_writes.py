@@ -85,6 +85,10 @@ def list_threads(user_id: str) -> list[str]:
     return _notes().list_threads(user_id) if settings.INDEX_LAG_SECONDS else []
 
 
+async def list_threads_async(user_id: str) -> list[str]:
+    return await _notes().list_threads_async(user_id) if settings.INDEX_LAG_SECONDS else []
+
+
 def clear() -> None:
     """For tests: treats every index as up to date."""
     _notes().clear()
@@ -96,6 +100,8 @@ class RecentWrites(Protocol):
     async def record_async(self, rows: list[Row]) -> None: ...
 
     def list_threads(self, user_id: str) -> list[str]: ...
+
+    async def list_threads_async(self, user_id: str) -> list[str]: ...
 
     def clear(self) -> None: ...
 
@@ -131,6 +137,9 @@ class InMemoryRecentWrites:
         with self._lock:
             threads = self._written.get(user_id, OrderedDict())
             return [thread_id for thread_id, at in threads.items() if at > since]
+
+    async def list_threads_async(self, user_id: str) -> list[str]:
+        return self.list_threads(user_id)
 
     def clear(self) -> None:
         with self._lock:
@@ -185,17 +194,16 @@ class RedisRecentWrites:
 
     async def record_async(self, rows: list[Row]) -> None:
         self._own.record(rows)
-        if not redis_outage.can_try():
-            return
-        try:
-            with redis_outage.tracked():
-                async with asyncio.timeout(redis_outage.timeout_seconds):
-                    await self._client_on_loop().eval(NOTE, *_note_arguments(rows))
-        except REDIS_ERRORS:
-            return
+        await self._try_async(NOTE, *_note_arguments(rows))
 
     def list_threads(self, user_id: str) -> list[str]:
-        found = self._try(LIST, 1, _key(user_id), _lifetime())
+        return self._with_own(user_id, self._try(LIST, 1, _key(user_id), _lifetime()))
+
+    async def list_threads_async(self, user_id: str) -> list[str]:
+        found = await self._try_async(LIST, 1, _key(user_id), _lifetime())
+        return self._with_own(user_id, found)
+
+    def _with_own(self, user_id: str, found: list[bytes] | None) -> list[str]:
         from_redis = dict.fromkeys(thread_id.decode() for thread_id in found or ())
         return list(from_redis | dict.fromkeys(self._own.list_threads(user_id)))[-MAX_THREADS:]
 
@@ -211,6 +219,16 @@ class RedisRecentWrites:
         try:
             with redis_outage.tracked():
                 return self._client.eval(script, *arguments)
+        except REDIS_ERRORS:
+            return None
+
+    async def _try_async(self, script: str, *arguments: Any) -> Any:
+        if not redis_outage.can_try():
+            return None
+        try:
+            with redis_outage.tracked():
+                async with asyncio.timeout(redis_outage.timeout_seconds):
+                    return await self._client_on_loop().eval(script, *arguments)
         except REDIS_ERRORS:
             return None
 
