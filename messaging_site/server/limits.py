@@ -15,5 +15,6 @@ MAX_BLOCKED_SECONDS = 10.0
 # The kernel's default would add megabytes to MAX_UNREAD_BYTES.
 SEND_BUFFER_BYTES = 256 * 1024
 
-PING_INTERVAL_SECONDS = 20
+# Any frame of the client postpones it, so pages, which ping every 25 seconds, cause none.
+PING_INTERVAL_SECONDS = 30
 PING_TIMEOUT_SECONDS = 30

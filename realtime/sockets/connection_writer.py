@@ -30,6 +30,10 @@ class ConnectionWriter:
         self._flushed: asyncio.Future[None] | None = None
         self._task: asyncio.Task[None] | None = None
 
+    @property
+    def is_busy(self) -> bool:
+        return self._task is not None and not self._task.done()
+
     def add_opened(self, connection: OpenConnection) -> None:
         self._opened[connection.connection_id] = connection
         self._schedule()
@@ -42,7 +46,7 @@ class ConnectionWriter:
 
     def _schedule(self) -> asyncio.Future[None]:
         loop = asyncio.get_running_loop()
-        if self._task is None or self._task.done() or self._task.get_loop() is not loop:
+        if self._task is None or not self.is_busy or self._task.get_loop() is not loop:
             self._flushed = None
             self._task = loop.create_task(self._run())
         self._flushed = self._flushed or loop.create_future()

@@ -192,6 +192,11 @@ class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
             await self._refuse(Refusal(refusal_code), {})
         await self.close(code)
 
+    async def websocket_disconnect(self, message: dict[str, Any]) -> None:
+        """Does what Channels does, without a thread to close database connections."""
+        await self.disconnect(message["code"])
+        raise StopConsumer
+
     async def disconnect(self, code: int) -> None:
         await self._finish_in_flight()
         if hasattr(self, "user"):

@@ -22,15 +22,15 @@ def measure(deployment: Deployment, *, count: int, seconds: float) -> dict[str, 
     """Every user has two pages, which show a thread and ping every 25 seconds."""
     spec = {"what": "heartbeats", "port": deployment.port, "threads": _seed(deployment, count // 4)}
     spec |= {"first": FIRST, "count": count, "pings": PINGS_IN_A_ROW}
+    wait_until_idle(deployment)
+    without = _use(deployment, seconds)
     with socket_load(spec) as load:
         wait_until_open(load)
         opening = _cpu_of(deployment, load)
         showing = _cpu_of(deployment, load)
         # The first heartbeats, which read undelivered threads once more.
         time.sleep(30)
-        before = deployment.cpu()
-        time.sleep(seconds)
-        used = {name: value - before[name] for name, value in deployment.cpu().items()}
+        used = _use(deployment, seconds)
         ping = _cpu_of(deployment, load)
         started_at, before_closing = time.monotonic(), deployment.cpu()["service"]
         continue_load(load)
@@ -40,9 +40,10 @@ def measure(deployment: Deployment, *, count: int, seconds: float) -> dict[str, 
         "sockets": alive - FIRST,
         "open_ms": 1000 * opening / count,
         "show_ms": 1000 * showing / count,
-        "cores": used["service"] / seconds,
-        "engine_cores": used["engine"] / seconds,
-        "redis_cores": used["Redis"] / seconds,
+        "cores": used["service"],
+        "cores_without_sockets": without["service"],
+        "engine_cores": used["engine"] - without["engine"],
+        "redis_cores": used["Redis"] - without["Redis"],
         "ping_ms": 1000 * ping / (count + FIRST) / PINGS_IN_A_ROW,
         "close_ms": 1000 * (deployment.cpu()["service"] - before_closing) / count,
         "close_seconds": time.monotonic() - started_at,
@@ -67,6 +68,13 @@ def _seed(deployment: Deployment, pairs: int) -> list[dict[str, Any]]:
     ]
 
 
+def _use(deployment: Deployment, seconds: float) -> dict[str, float]:
+    """The share of a core that each process uses."""
+    before = deployment.cpu()
+    time.sleep(seconds)
+    return {name: (value - before[name]) / seconds for name, value in deployment.cpu().items()}
+
+
 def _cpu_of(deployment: Deployment, load: processes.Program) -> float:
     """The service's processor time until the load reports that it has done its next part."""
     before = deployment.cpu()["service"]
@@ -81,7 +89,6 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=75.0)
     options = parser.parse_args()
     with running_deployment(messages=100, rows=100) as deployment:
-        wait_until_idle(deployment)
         found = measure(deployment, count=options.count, seconds=options.seconds)
     terminal.say(json.dumps({name: round(value, 4) for name, value in found.items()}, indent=2))
     return 0
