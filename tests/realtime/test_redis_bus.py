@@ -8,7 +8,9 @@ from uuid import uuid4
 
 import pytest
 
+from realtime.broadcast import redis_bus
 from realtime.broadcast.redis_bus import RedisBus
+from tests.wait import async_wait_until
 
 GROUPS = ["user.mara"]
 
@@ -71,3 +73,125 @@ async def test_a_process_that_subscribes_during_the_count_receives_events(two_pr
     assert await beat == 1
     first.bus.publish(GROUPS, {"type": "broadcast.event", "number": 1})
     assert (await asyncio.wait_for(second.received.get(), 10))["number"] == 1
+
+
+# --- Lost messages
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Shorter intervals, so that a test does not take half a minute."""
+    monkeypatch.setattr(redis_bus, "BEAT_SECONDS", 0.1)
+    monkeypatch.setattr(redis_bus, "SILENCE_SECONDS", 1.0)
+
+
+def gaps(process: Process) -> int:
+    return process.bus.detector.gaps
+
+
+async def publish_and_receive(sender: Process, recipient: Process, number: int) -> None:
+    sender.bus.publish(GROUPS, {"type": "broadcast.event", "number": number})
+    received = await asyncio.wait_for(recipient.received.get(), 10)
+    assert received["number"] == number
+
+
+async def beats(process: Process) -> None:
+    """Waits for several heartbeats of the other process."""
+    before = process.bus._received
+    await async_wait_until(lambda: process.bus._received > before + 3)
+
+
+async def test_messages_that_arrive_are_no_gap(quick, two_processes):
+    first, second = two_processes
+    await second.start()
+    before = gaps(first), gaps(second)
+    for number in range(30):
+        await publish_and_receive(first, second, number)
+        await publish_and_receive(second, first, number)
+        if number % 10 == 0:
+            await beats(second)
+    assert (gaps(first), gaps(second)) == before
+
+
+async def test_the_last_message_is_missed_without_another_one(quick, two_processes, monkeypatch):
+    first, second = two_processes
+    await second.start()
+    await publish_and_receive(first, second, 1)
+    before, receive = gaps(second), second.bus._receive
+
+    def lose(data: bytes) -> None:
+        if b" tell " not in data:
+            receive(data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(second.bus, "_receive", lose)
+        first.bus.publish(GROUPS, {"type": "broadcast.event", "number": 2})
+        await async_wait_until(lambda: gaps(second) > before)
+    await publish_and_receive(first, second, 3)
+    await beats(second)
+    assert gaps(second) == before + 1, "It is counted once."
+
+
+async def test_a_message_that_was_dropped_before_it_was_sent_is_missed(
+    quick, two_processes, monkeypatch
+):
+    first, second = two_processes
+    await second.start()
+    await publish_and_receive(first, second, 1)
+    before = gaps(second)
+    with monkeypatch.context() as patch:
+        patch.setattr(redis_bus, "MAX_QUEUED", 0)
+        first.bus.publish(GROUPS, {"type": "broadcast.event", "number": 2})
+    await async_wait_until(lambda: gaps(second) > before)
+
+
+async def test_a_process_that_falls_silent_may_have_written_before(quick, two_processes):
+    """It may have died between a write and its publication."""
+    first, second = two_processes
+    await second.start()
+    await publish_and_receive(second, first, 1)
+    before = gaps(first)
+    await second.stop()
+    await async_wait_until(lambda: gaps(first) > before)
+
+
+async def test_a_new_subscription_may_have_missed_messages(quick, two_processes, monkeypatch):
+    first, second = two_processes
+    await second.start()
+    await publish_and_receive(first, second, 1)
+    before, receive = gaps(second), second.bus._receive
+
+    def break_once(data: bytes) -> None:
+        monkeypatch.setattr(second.bus, "_receive", receive)
+        raise ConnectionError("The subscription is lost.")
+
+    monkeypatch.setattr(second.bus, "_receive", break_once)
+    await async_wait_until(lambda: gaps(second) > before)
+    await publish_and_receive(first, second, 2)
+
+
+async def test_a_process_of_an_earlier_version_is_received(two_processes):
+    """Its messages have no number."""
+    first, second = two_processes
+    await second.start()
+    before = gaps(second)
+    message = b'0123456789abcdef tell [{"to": ["user.mara"], "type": "tell", "number": 7}]'
+    for data in (message, b"0123456789abcdef beat"):
+        await first.bus._redis.publish(first.bus.channel, data)
+    received = await asyncio.wait_for(second.received.get(), 10)
+    assert (received["number"], received["type"]) == (7, "broadcast.event")
+    assert gaps(second) == before
+
+
+async def test_a_command_that_publishes_and_ends_is_no_gap(quick, two_processes):
+    first, second = two_processes
+    await second.start()
+    before = gaps(second)
+    command = Process(first.bus.channel.removesuffix(":live"))
+    for number in range(2):
+        await asyncio.to_thread(
+            command.bus.publish_now, [(GROUPS, {"type": "broadcast.event", "number": number})]
+        )
+        assert (await asyncio.wait_for(second.received.get(), 10))["number"] == number
+    await asyncio.sleep(1.5)
+    assert gaps(second) == before
