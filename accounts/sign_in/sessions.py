@@ -2,8 +2,9 @@
 
 import hashlib
 from collections.abc import Collection
+from functools import lru_cache
 from importlib import import_module
-from typing import Any
+from typing import NamedTuple
 
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
@@ -31,24 +32,61 @@ def is_signed_in(session_key: str, user_id: str) -> bool:
 
 def list_valid_sessions(sessions_of_users: Collection[SessionOfUser]) -> set[SessionOfUser]:
     """The sessions that are still valid, with two queries in total."""
-    users = find_users({key for key, _ in sessions_of_users})
-    return {(key, id) for key, id in sessions_of_users if key in users and users[key].id == id}
+    owners = _find_owners({key for key, _ in sessions_of_users})
+    user_ids = {owner.user_id for owner in owners.values()}
+    active = (
+        User.objects.filter(is_active=True, pk__in=user_ids) if user_ids else User.objects.none()
+    )
+    passwords = dict(active.values_list("id", "password"))
+    return {
+        (key, id)
+        for key, id in sessions_of_users
+        if key in owners
+        and owners[key].user_id == id
+        and owners[key].has_password(passwords.get(id))
+    }
 
 
 def find_users(session_keys: Collection[str]) -> dict[str, User]:
     """The users who are signed in with these sessions, with two queries in total."""
-    stored = Session.objects.filter(session_key__in=session_keys, expire_date__gt=timezone.now())
-    sessions = {one.session_key: one.get_decoded() for one in stored}
-    user_ids = {data.get(SESSION_KEY) for data in sessions.values()} - {None}
+    owners = _find_owners(session_keys)
+    user_ids = {owner.user_id for owner in owners.values()}
     users = User.objects.filter(is_active=True).in_bulk(user_ids) if user_ids else {}
-    found = {key: users.get(data.get(SESSION_KEY)) for key, data in sessions.items()}
-    return {key: user for key, user in found.items() if user and _is_valid(sessions[key], user)}
+    return {
+        key: users[owner.user_id]
+        for key, owner in owners.items()
+        if owner.user_id in users and owner.has_password(users[owner.user_id].password)
+    }
 
 
-def _is_valid(data: dict[str, Any], user: User) -> bool:
-    if BACKEND_SESSION_KEY not in data:
-        return False
-    return constant_time_compare(data.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash())
+class SessionOwner(NamedTuple):
+    """The user of a session, and the hash of the password with which it was started."""
+
+    user_id: str
+    auth_hash: str
+
+    def has_password(self, password: str | None) -> bool:
+        return password is not None and constant_time_compare(self.auth_hash, _auth_hash(password))
+
+
+def _find_owners(session_keys: Collection[str]) -> dict[str, SessionOwner]:
+    stored = Session.objects.filter(session_key__in=session_keys, expire_date__gt=timezone.now())
+    found = {key: _decode(data) for key, data in stored.values_list("session_key", "session_data")}
+    return {key: owner for key, owner in found.items() if owner is not None}
+
+
+# The sessions of open sockets are validated again and again, and hardly ever change.
+@lru_cache(maxsize=20_000)
+def _decode(session_data: str) -> SessionOwner | None:
+    data = SessionStore().decode(session_data)
+    if BACKEND_SESSION_KEY not in data or SESSION_KEY not in data:
+        return None
+    return SessionOwner(data[SESSION_KEY], data.get(HASH_SESSION_KEY, ""))
+
+
+@lru_cache(maxsize=20_000)
+def _auth_hash(password: str) -> str:
+    return User(password=password).get_session_auth_hash()
 
 
 def list_sign_ins(user: User) -> list[SignIn]:

@@ -52,6 +52,8 @@ class GracefulServer(Server):
         # What each open socket has received and the application has not read yet.
         self.input_queues: dict[WebSocketProtocol, asyncio.Queue[Any]] = {}
         self.ports: list[Any] = []
+        # Whether a connection or its application has ended since the last check.
+        self.has_ended = False
 
     def run(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -114,6 +116,7 @@ class GracefulServer(Server):
             raise ConnectionDeny(503, "This server is shutting down.")
 
     def protocol_disconnected(self, protocol: Any) -> None:
+        self.has_ended = True
         self.input_queues.pop(protocol, None)
         super().protocol_disconnected(protocol)
 
@@ -121,13 +124,39 @@ class GracefulServer(Server):
         # Daphne takes it from the header Daphne-Root-Path, which any client can send.
         scope["root_path"] = self.root_path
         if not isinstance(protocol, WebSocketProtocol):
-            return super().create_application(protocol, scope)
+            return self._create_application(protocol, scope)
         scope["write"] = partial(self.writer.try_write, protocol)
         connection = protocol.transport.getHandle()
         connection.setsockopt(SOL_SOCKET, SO_SNDBUF, limits.SEND_BUFFER_BYTES)
-        queue = super().create_application(protocol, scope)
+        queue = self._create_application(protocol, scope)
         self.input_queues[protocol] = queue
         return queue
+
+    def _create_application(self, protocol: Any, scope: Any) -> Any:
+        queue = super().create_application(protocol, scope)
+        if queue is not None:
+            application = self.connections[protocol]["application_instance"]
+            application.add_done_callback(self._record_end)
+        return queue
+
+    def _record_end(self, application: Any) -> None:
+        self.has_ended = True
+
+    # --- Daphne's checks of all connections, which cost most with many idle sockets
+
+    def application_checker(self) -> None:
+        """Every second, but only if something has ended."""
+        if not self.has_ended:
+            twisted_loop.call_later(1, self.application_checker)
+            return
+        super().application_checker()
+        # An application may take some time to end after its connection.
+        self.has_ended = any("disconnected" in one for one in self.connections.values())
+
+    def timeout_checker(self) -> None:
+        for protocol in list(self.connections):
+            protocol.check_timeouts()
+        twisted_loop.call_later(limits.TIMEOUT_CHECK_SECONDS, self.timeout_checker)
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
         if isinstance(protocol, WebSocketProtocol):
@@ -159,6 +188,8 @@ def run(
 ) -> int:
     """Serves until it is shut down. Returns the exit code."""
     install_http_limits()
+    # Autobahn's own method formats a debug message for every read, also if nothing is logged.
+    WebSocketProtocol.dataReceived = WebSocketProtocol._dataReceived
     endpoints = build_endpoint_description_strings(host=host, port=port)
     server = GracefulServer(
         application=drainable(application),

@@ -18,3 +18,5 @@ SEND_BUFFER_BYTES = 256 * 1024
 # Any frame of the client postpones it, so pages, which ping every 25 seconds, cause none.
 PING_INTERVAL_SECONDS = 30
 PING_TIMEOUT_SECONDS = 30
+# How often the ages and pings of all connections are checked.
+TIMEOUT_CHECK_SECONDS = 10

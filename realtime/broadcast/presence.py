@@ -5,6 +5,7 @@ process has only its own connections. Presence does not imply delivery.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -78,7 +79,7 @@ class InMemoryPresence:
         was_online = await self.list_online([user_id for user_id, _ in ages])
         now = time.monotonic()
         for (user_id, connection_id), age in ages.items():
-            self._alive_at[user_id] = self._alive(user_id) | {connection_id: now - age}
+            self._alive_at.setdefault(user_id, {})[connection_id] = now - age
         return was_online
 
     async def remove(self, closed: list[UserConnectionIds]) -> None:
@@ -91,7 +92,12 @@ class InMemoryPresence:
                 self._alive_at.pop(user_id, None)
 
     async def list_online(self, user_ids: list[str]) -> set[str]:
-        return {user_id for user_id in user_ids if self._alive(user_id)}
+        since, seen = time.monotonic() - EXPIRY_SECONDS, self._alive_at
+        return {
+            user_id
+            for user_id in user_ids
+            if max(seen.get(user_id, {}).values(), default=-math.inf) > since
+        }
 
     async def list_live_connections(self, user_id: str) -> set[str]:
         return set(self._alive(user_id))

@@ -192,7 +192,7 @@ class MessagingConsumer(PresenceMixin, HeartbeatMixin, AsyncWebsocketConsumer):
             await self._refuse(Refusal(refusal_code), {})
         await self.close(code)
 
-    async def websocket_disconnect(self, message: dict[str, Any]) -> None:
+    async def websocket_disconnect(self, message: Any) -> None:
         """Does what Channels does, without a thread to close database connections."""
         await self.disconnect(message["code"])
         raise StopConsumer

@@ -12,6 +12,7 @@ Sessions are validated on a timer of the server (session_checks.py).
 import math
 import random
 import time
+from collections.abc import Callable
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -21,6 +22,7 @@ from core.refusals import Refusal
 from realtime.broadcast.channel_layer import ChannelQueue
 from realtime.broadcast.events import Event, Pong
 from realtime.broadcast.layer_adapter import find_gaps
+from realtime.sockets.frames import encode
 from realtime.sockets.subscriptions import PresenceSubscriptions
 from realtime.sockets.sync import sync_if_behind
 from threads.dynamodb.errors import StoreUnavailable
@@ -46,6 +48,7 @@ class HeartbeatMixin:
     user: User
     channel_layer: Any
     queue: ChannelQueue
+    write: Callable[[str], bool]
     subscriptions: PresenceSubscriptions
     # Time of the last heartbeat, or of the hello.
     active_at = -math.inf
@@ -76,7 +79,12 @@ class HeartbeatMixin:
         if self._is_check_due(frame):
             await self._check(frame)
         else:
-            await self.send_event(Pong(type="pong", t=frame.get("t"), pending=[]))
+            await self._send_pong(frame, [])
+
+    async def _send_pong(self, frame: dict[str, Any], pending: list[dict[str, Any]]) -> None:
+        pong = Pong(type="pong", t=frame.get("t"), pending=pending)
+        if not self.write(encode(pong)):
+            await self.send_event(pong)
 
     def _show(self, thread_id: Any) -> None:
         shown = thread_id if isinstance(thread_id, str) else ""
@@ -110,7 +118,7 @@ class HeartbeatMixin:
         self.stored_position = None
         try:
             pending = (await list_pending(self.user)).rows
-            await self.send_event(Pong(type="pong", t=frame.get("t"), pending=pending))
+            await self._send_pong(frame, pending)
             await self._sync_thread(frame)
         except StoreUnavailable:
             self.is_check_wanted = True
