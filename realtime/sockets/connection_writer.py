@@ -14,6 +14,7 @@ from channels.layers import get_channel_layer
 from realtime.broadcast import presence
 from realtime.sockets.subscriptions import presence_group
 from threads.actions.connections import OpenConnection, record_last_seen, write_connections
+from threads.dynamodb.errors import StoreUnavailable
 
 log = structlog.get_logger(__name__)
 
@@ -61,8 +62,10 @@ class ConnectionWriter:
             flushed, self._flushed = self._flushed, None
             try:
                 await self._write(opened.values(), [(user, id) for id, user in closed.items()])
-            except Exception:
+            except StoreUnavailable:
                 # Items of closed connections expire, and pages do not depend on being recorded.
+                log.warning("connection_record_failed", opened=len(opened), closed=len(closed))
+            except Exception:
                 log.exception("connection_record_failed", opened=len(opened), closed=len(closed))
             if flushed is not None:
                 flushed.set_result(None)

@@ -14,7 +14,8 @@ class FrameTooLarge(Exception):
 
 
 def decode(text: str) -> dict[str, Any]:
-    if len(text.encode(errors="replace")) > MAX_FRAME_BYTES:
+    # A character has at most four bytes.
+    if 4 * len(text) > MAX_FRAME_BYTES and len(text.encode(errors="replace")) > MAX_FRAME_BYTES:
         raise FrameTooLarge
     try:
         frame = orjson.loads(text)

@@ -11,6 +11,7 @@ from realtime.broadcast import presence
 from realtime.sockets.connection_writer import connection_writer
 from realtime.sockets.open_sockets import OpenSocket
 from realtime.sockets.periodic_check import PeriodicCheck
+from threads.dynamodb.errors import StoreUnavailable
 from threads.queries import list_positions
 
 PRESENCE_SECONDS = 20.0
@@ -47,7 +48,10 @@ def _record_connections(sockets: list[OpenSocket], now: float) -> None:
 async def read_positions(sockets: list[OpenSocket]) -> None:
     """The next heartbeat compares the position of its page with the stored one."""
     shown = {socket.shown_thread for socket in sockets if socket.shown_thread}
-    positions = await list_positions(shown)
+    try:
+        positions = await list_positions(shown)
+    except StoreUnavailable:
+        return
     for socket in sockets:
         socket.stored_position = positions.get(socket.shown_thread)
 

@@ -12,22 +12,22 @@ def presence_group(user_id: str) -> str:
 class PresenceSubscriptions:
     # The other participants whose presence may be shown, by thread id.
     threads: dict[str, set[str]] = field(default_factory=dict)
+    # All of these participants.
+    people: set[str] = field(default_factory=set)
     online: dict[str, bool] = field(default_factory=dict)
-
-    @property
-    def people(self) -> set[str]:
-        return set().union(*self.threads.values())
 
     def open(self, thread_id: str, people: set[str]) -> set[str]:
         """Returns the users who were not subscribed to before."""
         before = self.people
         self.threads[thread_id] = people
+        self.people = set().union(*self.threads.values())
         return people - before
 
     def close(self, thread_id: str) -> set[str]:
         """Returns the users who are no longer subscribed to."""
         before = self.people
         self.threads.pop(thread_id, None)
+        self.people = set().union(*self.threads.values())
         removed = before - self.people
         for user_id in removed:
             self.online.pop(user_id, None)

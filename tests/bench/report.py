@@ -11,6 +11,8 @@ from tests.bench.run import Result
 MAX_CPU_SECONDS = 3.1
 # Seconds that the bare engine took on the machine on which the limits were set.
 REFERENCE_ENGINE_SECONDS = 1.3
+# Of the service, for 2,000 sockets with pings.
+MAX_CORES_OF_2000 = 0.02
 
 
 @dataclass
@@ -123,10 +125,23 @@ def _sockets(result: Result) -> Iterator[Row]:
     share = result.idle["cpu_share"]
     figure = f"{each:.0f} KB each, {share:.1%} of a core"
     yield Row(f"{count:,} idle sockets", figure, "at most 40 KB", each <= 40)
+    yield from _heartbeats(result.heartbeats)
     storm = result.storm
     title = f"{storm['sockets']} sockets drop, {storm['missed']} missed each"
     figure = f"{storm['seconds']:.1f} s until all have all, {storm['lacking']} lack something"
     yield Row(title, figure, "nothing missing", not storm["lacking"])
+
+
+def _heartbeats(found: dict[str, float]) -> Iterator[Row]:
+    count, more = int(found["sockets"]), found["cores"] - found["cores_without_sockets"]
+    limit = MAX_CORES_OF_2000 * count / 2000
+    figure = f"{more:.3f} cores more than the {found['cores_without_sockets']:.3f} without sockets"
+    title = f"{count:,} open pages, a ping of each every 25 s"
+    yield Row(title, figure, f"below {limit:g}", more < limit)
+    ping, opening, closing = found["ping_ms"], found["open_ms"], found["close_ms"]
+    yield Row("  CPU of a ping", f"{ping:.3f} ms", "at most 0.1 ms", ping <= 0.1)
+    figure = f"{opening:.1f} ms and {closing:.1f} ms, all closed in {found['close_seconds']:.0f} s"
+    yield Row("  CPU of opening and closing a socket", figure, "at most 3 ms", opening <= 3)
 
 
 def as_text(result: Result) -> str:
@@ -151,6 +166,7 @@ def as_json(result: Result) -> dict[str, Any]:
         "pages": {"thread": result.thread, "inbox": result.inbox, "browser": result.browser},
         "costs": result.costs,
         "idle": result.idle,
+        "heartbeats": result.heartbeats,
         "storm": result.storm,
         "shares": result.shares,
     }

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.bench import pages, rounds, sockets
+from tests.bench import heartbeats, pages, rounds, sockets
 from tests.bench.deployment import ROOT, Deployment, running_deployment
 from tests.bench.profile import profile
 
@@ -28,10 +28,12 @@ class Size:
     storm: int
     requests: int
     visits: int
+    open_pages: int
+    heartbeat_seconds: float
 
 
-WHOLE = Size(5, 8.0, 100_000, 10_000, 1000, 500, 200, 5)
-QUICK = Size(2, 3.0, 5_000, 1_000, 1000, 100, 40, 2)
+WHOLE = Size(5, 8.0, 100_000, 10_000, 1000, 500, 200, 5, 2000, 75.0)
+QUICK = Size(2, 3.0, 5_000, 1_000, 1000, 100, 40, 2, 400, 25.0)
 
 
 @dataclass
@@ -42,6 +44,7 @@ class Result:
     inbox: dict[str, float]
     costs: dict[str, dict[str, float]]
     idle: dict[str, float]
+    heartbeats: dict[str, float]
     storm: dict[str, float]
     browser: dict[str, float] | None
     shares: dict[str, float]
@@ -68,6 +71,10 @@ def bench(size: Size, *, keep_profile: Path | None, log_progress: Callable[[str]
         browser = pages.in_browser(deployment, visits=size.visits)
         log_progress("Sockets that all reconnect at once ...")
         storm = sockets.storm(deployment, count=size.storm)
+        log_progress("Heartbeats ...")
+        beats = heartbeats.measure(
+            deployment, count=size.open_pages, seconds=size.heartbeat_seconds
+        )
     machine = {
         "cores": os.cpu_count(),
         "python": platform.python_version(),
@@ -76,7 +83,7 @@ def bench(size: Size, *, keep_profile: Path | None, log_progress: Callable[[str]
         "seconds": size.seconds,
         "took": time.monotonic() - started_at,
     }
-    return Result(size, sending, thread, inbox, costs, idle, storm, browser, shares, machine)
+    return Result(size, sending, thread, inbox, costs, idle, beats, storm, browser, shares, machine)
 
 
 def _costs(deployment: Deployment) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from websockets.exceptions import ConnectionClosed
 
 from accounts.models import User
-from accounts.sign_in.sessions import SessionStore, list_valid_sessions
+from accounts.sign_in.sessions import SessionStore, find_users, list_valid_sessions
 from tests.site import Site, prepared_site
 
 pytestmark = pytest.mark.slow
@@ -86,6 +86,18 @@ def test_many_sessions_cost_two_queries(sign_in, django_assert_num_queries):
     signed_in = [sign_in() for _ in range(40)]
     with django_assert_num_queries(2):
         assert list_valid_sessions(signed_in) == set(signed_in)
+
+
+@pytest.mark.storage
+def test_the_users_of_many_handshakes_cost_two_queries(sign_in, django_assert_num_queries):
+    signed_in = dict(sign_in() for _ in range(40))
+    with django_assert_num_queries(2):
+        found = find_users([*signed_in, "unknown"])
+    assert {key: user.id for key, user in found.items()} == signed_in
+    User.objects.filter(pk=signed_in.popitem()[1]).update(password="another")
+    User.objects.filter(pk=signed_in.popitem()[1]).update(is_active=False)
+    Session.objects.filter(session_key=signed_in.popitem()[0]).delete()
+    assert find_users(list(found)).keys() == signed_in.keys()
 
 
 @pytest.mark.storage
