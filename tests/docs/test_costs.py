@@ -34,7 +34,6 @@ from threads.actions.connections import (
     OpenConnection,
     list_connections,
     now,
-    record_last_seen,
     write_connections,
 )
 from threads.actions.drafts import save_draft
@@ -201,7 +200,6 @@ def coming(buyer, seller) -> Iterator[tuple[str, Operation]]:
         lambda: Connection.find(keys.connection_pk(opened.connection_id), keys.METADATA),
     )
     yield "close", lambda: write([], [(late.id, opened.connection_id)])
-    yield "last seen", lambda: async_to_sync(record_last_seen)(late.id)
     yield (
         "positions of 100 threads on screens",
         lambda: async_to_sync(list_positions)(
