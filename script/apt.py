@@ -22,6 +22,13 @@ def has_package(package: str) -> bool:
     return subprocess.run(command, capture_output=True).returncode == 0
 
 
+def is_installed(package: str) -> bool:
+    if shutil.which("dpkg-query") is None:
+        return False
+    command = ["dpkg-query", "--show", "--showformat", "${db:Status-Status}", package]
+    return subprocess.run(command, capture_output=True, text=True).stdout == "installed"
+
+
 def install(package: str) -> bool:
     say(f"Installing the system package {package} ...")
     env = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}

@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,12 +68,18 @@ def _answers_ping(port: int) -> bool:
 # --- PostgreSQL ---------------------------------------------------------------------------------
 
 
-def start_postgres(folder: Path) -> Service:
+# Tests need no data after a crash of the machine.
+NOT_DURABLE = ("fsync=off",)
+DURABLE = ()
+
+
+def start_postgres(folder: Path, settings: Sequence[str] = NOT_DURABLE) -> Service:
     owner = _unprivileged(folder)
     binaries = _postgres_binaries(folder)
     data = folder / "postgres"
     _init_database(binaries, data, owner)
-    options = ["-c", "fsync=off", "-c", "max_connections=200", "-c", "unix_socket_directories="]
+    settings = [*settings, "max_connections=200", "unix_socket_directories="]
+    options = [argument for setting in settings for argument in ("-c", setting)]
     program, port = processes.start_on_free_port(
         "PostgreSQL",
         lambda port: [
