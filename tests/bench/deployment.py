@@ -59,21 +59,44 @@ def cpu_of(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
+@dataclass
+class Stores:
+    folder: Path
+    engine: engine.Engine
+    redis: processes.Program
+    env: dict[str, str]
+
+
 @contextmanager
 def running_deployment(*, messages: int, rows: int) -> Iterator[Deployment]:
+    with running_stores() as stores:
+        seed_data = seed(stores.env, messages, rows)
+        service, port = serve(stores.folder / "service.log", stores.env)
+        with processes.running(service):
+            yield Deployment(
+                stores.folder, stores.env, stores.engine, stores.redis, service, port, seed_data
+            )
+
+
+@contextmanager
+def running_stores() -> Iterator[Stores]:
     with ExitStack() as stack:
-        folder = Path(tempfile.mkdtemp(prefix="parley-bench-", dir=test_environment.base_folder()))
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        folder = stack.enter_context(temporary_folder())
         store = engine.start(log=folder / "engine.log", database=folder / "engine.db")
         stack.enter_context(store.running())
         redis = services.start_valkey(folder)
         stack.enter_context(redis.running())
         (folder / "data").mkdir()
-        env = _environment(folder, store, redis)
-        seed_data = _seed(env, messages, rows)
-        service, port = _serve(folder, env)
-        stack.enter_context(processes.running(service))
-        yield Deployment(folder, env, store, redis.program, service, port, seed_data)
+        yield Stores(folder, store, redis.program, _environment(folder, store, redis))
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="parley-bench-", dir=test_environment.base_folder()))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _environment(folder: Path, store: engine.Engine, redis: services.Service) -> dict[str, str]:
@@ -99,7 +122,7 @@ def _environment(folder: Path, store: engine.Engine, redis: services.Service) ->
     }
 
 
-def _seed(env: dict[str, str], messages: int, rows: int) -> dict[str, Any]:
+def seed(env: dict[str, str], messages: int, rows: int) -> dict[str, Any]:
     command = [sys.executable, "-m", "tests.bench.seed", str(messages), str(rows)]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
     if done.returncode != 0:
@@ -107,9 +130,9 @@ def _seed(env: dict[str, str], messages: int, rows: int) -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _serve(folder: Path, env: dict[str, str]) -> tuple[processes.Program, int]:
+def serve(log_path: Path, env: dict[str, str]) -> tuple[processes.Program, int]:
     reading, writing = os.pipe()
-    with (folder / "service.log").open("wb") as log:
+    with log_path.open("wb") as log:
         service = processes.start(
             [sys.executable, "-m", "messaging_site.server", "--port", "0"]
             + ["--ready-fd", str(writing)],
@@ -123,7 +146,5 @@ def _serve(folder: Path, env: dict[str, str]) -> tuple[processes.Program, int]:
     with os.fdopen(reading) as ready:
         address = ready.readline().split()
     if not address:
-        raise processes.Problem(
-            f"The service did not start: {(folder / 'service.log').read_text()[-2000:]}"
-        )
+        raise processes.Problem(f"The service did not start: {log_path.read_text()[-2000:]}")
     return service, int(address[1])

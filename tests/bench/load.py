@@ -4,15 +4,21 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
-from tests.bench.deployment import ROOT, Deployment
+from tests.bench.deployment import ROOT
 
 import processes  # isort: skip
 
 
+class Measured(Protocol):
+    """The servers under load."""
+
+    def cpu(self) -> dict[str, float]: ...
+
+
 def run(
-    deployment: Deployment,
+    deployment: Measured,
     module: str,
     spec: dict[str, Any],
     *,

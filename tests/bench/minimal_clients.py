@@ -66,6 +66,9 @@ class Socket(asyncio.Protocol):
     def send_text(self, payload: bytes) -> None:
         self.transport.write(frame(payload))
 
+    def send_ping(self) -> None:
+        self.transport.write(frame(b"", kind=9))
+
 
 def frame(payload: bytes, kind: int = 1) -> bytes:
     size = len(payload)
@@ -78,12 +81,14 @@ def frame(payload: bytes, kind: int = 1) -> bytes:
     return head + b"\0\0\0\0" + payload
 
 
-async def connect(port: int, cookie: str, on_payload: PayloadHandler) -> Socket:
+async def connect(
+    port: int, cookie: str, on_payload: PayloadHandler, *, path: str = "/ws/"
+) -> Socket:
     loop = asyncio.get_running_loop()
     _, socket = await loop.create_connection(lambda: Socket(on_payload), "127.0.0.1", port)
     key = base64.b64encode(os.urandom(16)).decode()
     socket.transport.write(
-        f"GET /ws/ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\n"
+        f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\n"
         f"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: {key}\r\n"
         f"Sec-WebSocket-Version: 13\r\nCookie: sessionid={cookie}\r\n\r\n".encode()
     )

@@ -54,10 +54,11 @@ def send(
     sending = SendResults()
     for number in range(1, rounds + 1):
         log_progress(f"Sending, round {number} of {rounds} ...")
-        _add(sending, "bare", _run_engine_load(deployment, seconds))
+        add_round(sending, "bare", _run_engine_load(deployment, seconds))
         for name, threads, in_flight in _scenarios(deployment):
             spec = {"port": deployment.port, "threads": threads, "in_flight": in_flight}
-            _add(sending, name, load.run(deployment, MESSAGING_LOAD, spec | {"seconds": seconds}))
+            result = load.run(deployment, MESSAGING_LOAD, spec | {"seconds": seconds})
+            add_round(sending, name, result)
     return sending
 
 
@@ -81,7 +82,7 @@ def _run_engine_load(deployment: Deployment, seconds: float) -> dict[str, Any]:
     return result
 
 
-def _add(sending: SendResults, name: str, result: dict[str, Any]) -> None:
+def add_round(sending: SendResults, name: str, result: dict[str, Any]) -> None:
     if result.get("missing") or result.get("out_of_order") or result.get("errors"):
         counts = {key: result[key] for key in ("missing", "out_of_order", "errors")}
         sending.problems.append(f"{name}: {counts}")
