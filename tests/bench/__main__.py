@@ -4,8 +4,11 @@ import argparse
 import json
 import resource
 from pathlib import Path
+from typing import Any
 
 from tests.bench import growth
+from tests.bench.peers import compare
+from tests.bench.peers import report as peers_report
 from tests.bench.report import as_json, as_markdown, as_text, rows_of
 from tests.bench.run import QUICK, WHOLE, bench
 
@@ -16,20 +19,41 @@ import terminal  # isort: skip
 def main(arguments: list[str]) -> int:
     options = _parse(arguments)
     if options.markdown:
-        terminal.say(
-            as_markdown({path.stem: json.loads(path.read_text()) for path in options.markdown})
-        )
+        terminal.say(_markdown(options.markdown))
         return 0
     _allow_many_sockets()
     if options.growth:
         return _measure_growth(options.growth)
+    if options.peers:
+        return _compare_with_peers(options)
     size = QUICK if options.quick else WHOLE
     result = bench(size, keep_profile=options.profile, log_progress=terminal.say)
     terminal.say(f"\nMeasured in {result.machine['took']:.0f} s\n")
     terminal.say(as_text(result))
-    if options.json:
-        options.json.write_text(json.dumps(as_json(result), indent=2, ensure_ascii=False) + "\n")
+    _write_json(options.json, as_json(result))
     return 0 if all(row.ok is not False for row in rows_of(result)) else 1
+
+
+def _markdown(paths: list[Path]) -> str:
+    runs = {path.stem: json.loads(path.read_text()) for path in paths}
+    compared = [run for run in runs.values() if peers_report.is_comparison(run)]
+    measured = {name: run for name, run in runs.items() if not peers_report.is_comparison(run)}
+    tables = [as_markdown(measured)] if measured else []
+    return "\n\n".join([*tables, *(peers_report.as_markdown(run) for run in compared)])
+
+
+def _write_json(path: Path | None, found: dict[str, Any]) -> None:
+    if path:
+        path.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+
+
+def _compare_with_peers(options: argparse.Namespace) -> int:
+    size = compare.QUICK if options.quick else compare.WHOLE
+    comparison = compare.compare(size, log_progress=terminal.say)
+    found = peers_report.as_json(comparison)
+    terminal.say(f"\n{peers_report.as_text(found)}")
+    _write_json(options.json, found)
+    return 1 if comparison.has_problems else 0
 
 
 def _measure_growth(minutes: float) -> int:
@@ -59,6 +83,11 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--growth", type=float, metavar="MINUTES", help="measure only the growth of memory"
+    )
+    parser.add_argument(
+        "--peers",
+        action="store_true",
+        help="compare only with the other messaging servers that are installed",
     )
     parser.add_argument(
         "--profile", type=Path, metavar="FILE", help="keep the profile samples here"
