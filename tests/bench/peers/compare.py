@@ -65,7 +65,7 @@ class Measured:
     def problems(self) -> list[str]:
         if self.sent == self.stored:
             return self.sending.problems
-        return [*self.sending.problems, f"{self.sent} messages sent, {self.stored:g} stored"]
+        return [*self.sending.problems, f"{self.sent} messages sent, {self.stored:.10g} stored"]
 
 
 @dataclass
