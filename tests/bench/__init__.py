@@ -2,5 +2,5 @@
 
 `script/bench` runs them. `deployment` starts the service as in production; `messaging_load`,
 `engine_load`, `pages` and `socket_load` generate load, mostly in separate processes; `run`
-interleaves them; `report` prints the table.
+interleaves them; `report` prints the table; `peers` compares with other servers.
 """

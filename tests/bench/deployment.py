@@ -70,7 +70,7 @@ class Stores:
 @contextmanager
 def running_deployment(*, messages: int, rows: int) -> Iterator[Deployment]:
     with running_stores() as stores:
-        seed_data = seed(stores.env, messages, rows)
+        seed_data = seed(stores.env, "tests.bench.seed", messages, rows)
         service, port = serve(stores.folder / "service.log", stores.env)
         with processes.running(service):
             yield Deployment(
@@ -122,8 +122,8 @@ def _environment(folder: Path, store: engine.Engine, redis: services.Service) ->
     }
 
 
-def seed(env: dict[str, str], messages: int, rows: int) -> dict[str, Any]:
-    command = [sys.executable, "-m", "tests.bench.seed", str(messages), str(rows)]
+def seed(env: dict[str, str], module: str, *sizes: int) -> Any:
+    command = [sys.executable, "-m", module, *map(str, sizes)]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
     if done.returncode != 0:
         raise processes.Problem(f"The users could not be created: {done.stderr[-2000:]}")

@@ -16,21 +16,17 @@ SEQ, TALLY = 7_000_000_001, 8_000_000_001
 
 
 def main(messages: int, rows: int) -> None:
-    django.setup()
-    from django.core.management import call_command
-
-    call_command("migrate", verbosity=0)
-    call_command("create_table", stdout=sys.stderr)
-    call_command("collectstatic", interactive=False, verbosity=0)
-    pairs = _pairs(2 * CONVERSATIONS + 5, messages=5)
-    _index_messages()
+    create_stores()
+    _collect_static()
+    pairs = create_pairs(2 * CONVERSATIONS + 5, messages=5)
+    index_messages()
     talking, bare, special = (
         pairs[:CONVERSATIONS],
         pairs[CONVERSATIONS : 2 * CONVERSATIONS],
         pairs[2 * CONVERSATIONS :],
     )
     made = {
-        "talking": [_thread_of(pair) for pair in talking],
+        "talking": [thread_of(pair) for pair in talking],
         "bare": [_engine_thread(pair) for pair in bare],
         "hot": _hot_thread(special[0], talking),
         "short": _filled_thread(special[1], 100),
@@ -41,7 +37,21 @@ def main(messages: int, rows: int) -> None:
     print(json.dumps(made))
 
 
-def _pairs(count: int, messages: int) -> list[dict[str, Any]]:
+def create_stores() -> None:
+    django.setup()
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
+    call_command("create_table", stdout=sys.stderr)
+
+
+def _collect_static() -> None:
+    from django.core.management import call_command
+
+    call_command("collectstatic", interactive=False, verbosity=0)
+
+
+def create_pairs(count: int, messages: int) -> list[dict[str, Any]]:
     from django.core.management import call_command
 
     output = io.StringIO()
@@ -50,14 +60,14 @@ def _pairs(count: int, messages: int) -> list[dict[str, Any]]:
     return json.loads(output.getvalue())["pairs"]
 
 
-def _index_messages() -> None:
+def index_messages() -> None:
     """Indexes before threads are filled, so that the service does not index them while measured."""
     from inbox.search.reconcile import reconcile_index
 
     reconcile_index()
 
 
-def _thread_of(pair: dict[str, Any]) -> dict[str, Any]:
+def thread_of(pair: dict[str, Any]) -> dict[str, Any]:
     cookies = [pair["buyer"]["cookie"], pair["seller"]["cookie"]]
     return {"thread": pair["thread"], "cookies": cookies, "senders": 1}
 

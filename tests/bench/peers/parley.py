@@ -8,59 +8,54 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from tests.bench import deployment
-from tests.bench.peers.server import CONVERSATIONS, Server
+from tests.bench.peers.server import Server
 
 import processes  # isort: skip
 import services  # isort: skip
 
-# The sizes of the other threads and inboxes that the seed creates.
-MESSAGES, ROWS = 100, 15
+SEED, ARCHIVE = "tests.bench.peers.parley_seed", "tests.bench.peers.parley_archive"
 
 
 @contextmanager
 def one_process() -> Iterator[Server]:
-    with deployment.running_deployment(messages=MESSAGES, rows=ROWS) as running:
-        yield _server("Parley", running.seed_data, [running.port], running.programs, running.env)
+    with (
+        deployment.running_stores() as stores,
+        _running_services("Parley", ["service"], stores) as server,
+    ):
+        yield server
 
 
 @contextmanager
 def two_processes() -> Iterator[Server]:
-    with ExitStack() as stack:
-        stores = stack.enter_context(deployment.running_stores())
+    with deployment.running_stores() as stores:
         postgres = services.start_postgres(stores.folder, services.DURABLE)
-        stack.enter_context(postgres.running())
-        env = stores.env | {"DATABASE_URL": postgres.url, "PARLEY_HTTPS": "0"}
-        seed_data = deployment.seed(env, MESSAGES, ROWS)
-        programs = {
-            "Redis": stores.redis.pid,
-            "engine": stores.engine.program.pid,
-            "PostgreSQL": postgres.program.pid,
-        }
-        ports = []
-        for name in ("service a", "service b"):
-            service, port = deployment.serve(stores.folder / f"{name}.log", env)
+        stores.env |= {"DATABASE_URL": postgres.url, "PARLEY_HTTPS": "0"}
+        names = ["service a", "service b"]
+        with (
+            postgres.running(),
+            _running_services("Parley, two processes", names, stores) as server,
+        ):
+            server.programs["PostgreSQL"] = postgres.program.pid
+            yield server
+
+
+@contextmanager
+def _running_services(title: str, names: list[str], stores: deployment.Stores) -> Iterator[Server]:
+    threads = deployment.seed(stores.env, SEED)
+    programs, ports = {"Redis": stores.redis.pid, "engine": stores.engine.program.pid}, []
+    with ExitStack() as stack:
+        for name in names:
+            service, port = deployment.serve(stores.folder / f"{name}.log", stores.env)
             stack.enter_context(processes.running(service))
             programs[name] = service.pid
             ports.append(port)
-        yield _server("Parley, two processes", seed_data, ports, programs, env)
-
-
-def _server(
-    name: str,
-    seed_data: dict[str, Any],
-    ports: list[int],
-    programs: dict[str, int],
-    env: dict[str, str],
-) -> Server:
-    threads = seed_data["talking"]
-    assert len(threads) == CONVERSATIONS
-    return Server(
-        name=name,
-        protocol="parley",
-        conversations=[_accounts(number, each, ports) for number, each in enumerate(threads)],
-        programs=programs,
-        count_stored=lambda: _count_stored([each["thread"] for each in threads], env),
-    )
+        yield Server(
+            name=title,
+            protocol="parley",
+            conversations=[_accounts(number, each, ports) for number, each in enumerate(threads)],
+            programs=programs,
+            count_stored=lambda: _count_stored([each["thread"] for each in threads], stores.env),
+        )
 
 
 def _accounts(number: int, thread: dict[str, Any], ports: list[int]) -> list[dict[str, Any]]:
@@ -74,7 +69,7 @@ def _accounts(number: int, thread: dict[str, Any], ports: list[int]) -> list[dic
 
 def _count_stored(threads: list[str], env: dict[str, str]) -> int:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.bench.peers.parley_archive"],
+        [sys.executable, "-m", ARCHIVE],
         cwd=deployment.ROOT,
         env=env,
         input=json.dumps(threads),
